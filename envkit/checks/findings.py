@@ -1,0 +1,112 @@
+"""What a check says: findings with status, evidence, impact and a remedy. Plain data, no printing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class Status(str, Enum):
+    """The verdict of one check on one subject."""
+
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+    SKIP = "skip"  # does not apply here
+    UNKNOWN = "unknown"  # could not look
+    ERROR = "error"  # the check itself broke
+
+
+_SEVERITY = {Status.FAIL: "error", Status.WARN: "warning"}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One observed fact that the verdict rests on: its path in the environment, its value, where it was read."""
+
+    fact: str
+    value: str
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """What to do, least invasive first; `commands` can be pasted, those that need root begin with sudo."""
+
+    summary: str
+    commands: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One verdict. `because_of` names the check whose finding explains this one."""
+
+    id: str
+    status: Status
+    title: str
+    subject: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    impact: str = ""
+    remedy: Remedy | None = None
+    references: tuple[str, ...] = ()
+    because_of: str | None = None
+
+    @property
+    def severity(self) -> str:
+        """`error` for a fail, `warning` for a warn, `info` otherwise."""
+        return _SEVERITY.get(self.status, "info")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a check function yields: a finding without the parts that its declaration already holds."""
+
+    status: Status
+    title: str
+    subject: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    impact: str = ""
+    remedy: Remedy | None = None
+    references: tuple[str, ...] = field(default=())
+
+
+def ok(title: str, *, subject: str = "", evidence: Iterable[Evidence] = ()) -> Outcome:
+    """Healthy, and looked at."""
+    return Outcome(Status.OK, title, subject, tuple(evidence))
+
+
+def skip(title: str, *, subject: str = "", evidence: Iterable[Evidence] = ()) -> Outcome:
+    """Does not apply here; the title says why."""
+    return Outcome(Status.SKIP, title, subject, tuple(evidence))
+
+
+def unknown(title: str, *, subject: str = "", evidence: Iterable[Evidence] = ()) -> Outcome:
+    """Could not be decided; the title says what was missing."""
+    return Outcome(Status.UNKNOWN, title, subject, tuple(evidence))
+
+
+def warn(
+    title: str,
+    *,
+    subject: str = "",
+    evidence: Iterable[Evidence] = (),
+    impact: str = "",
+    remedy: Remedy | None = None,
+    references: Iterable[str] = (),
+) -> Outcome:
+    """Works, yet slow, fragile or about to break."""
+    return Outcome(Status.WARN, title, subject, tuple(evidence), impact, remedy, tuple(references))
+
+
+def fail(
+    title: str,
+    *,
+    subject: str = "",
+    evidence: Iterable[Evidence] = (),
+    impact: str = "",
+    remedy: Remedy | None = None,
+    references: Iterable[str] = (),
+) -> Outcome:
+    """Broken; proved by the evidence."""
+    return Outcome(Status.FAIL, title, subject, tuple(evidence), impact, remedy, tuple(references))

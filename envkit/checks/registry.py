@@ -1,0 +1,90 @@
+"""Checks register where they are defined; ids are unique and the folder is the list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from envkit.checks.findings import Outcome
+from envkit.facts import Environment
+
+if TYPE_CHECKING:
+    from envkit.matrix import Matrix
+
+CheckFunction = Callable[[Environment, "Matrix"], Iterator[Outcome]]
+
+
+class Layer(IntEnum):
+    """Where in the stack a check looks; the lowest broken layer is the root cause."""
+
+    PLACE = 1  # container, WSL, Jetson, VM, metal
+    PCI = 2
+    KERNEL_MODULE = 3
+    DEVICE_NODES = 4
+    USER_SPACE_DRIVER = 5
+    CUDA_DEVICES = 6
+    HEALTH = 7
+    FRAMEWORK_BUILD = 8
+    LIBRARIES = 9
+    TOOLKIT = 10
+
+
+@dataclass(frozen=True)
+class Check:
+    """A declared check. `needs` are fact paths that must be known; `any_of` asks for at least one of several."""
+
+    id: str
+    title: str  # the fault that it looks for, in words
+    layer: Layer
+    tier: str  # what it needs: F files, N NVML, X framework files, L kernel log, C container engine, R root
+    run: CheckFunction
+    needs: tuple[str, ...] = ()
+    any_of: tuple[str, ...] = ()
+    explained_by: tuple[str, ...] = ()  # ids whose fail makes this finding a consequence
+    rank: int = 50  # order within the layer, lower is more often the root cause
+    mend: str = ""  # general mend in one or two sentences, for `envkit explain`
+    references: tuple[str, ...] = ()
+
+    @property
+    def doc(self) -> str:
+        """What it looks at and why it matters: the function's docstring."""
+        import inspect
+
+        return inspect.getdoc(self.run) or ""
+
+
+_CHECKS: dict[str, Check] = {}
+
+
+def check(
+    id: str,  # noqa: A002 - the field's own word in reports
+    *,
+    title: str,
+    layer: Layer,
+    tier: str = "F",
+    needs: tuple[str, ...] = (),
+    any_of: tuple[str, ...] = (),
+    explained_by: tuple[str, ...] = (),
+    rank: int = 50,
+    mend: str = "",
+    references: tuple[str, ...] = (),
+) -> Callable[[CheckFunction], CheckFunction]:
+    """Register the decorated generator under `id`. Raises ValueError when the id is taken."""
+
+    def register(function: CheckFunction) -> CheckFunction:
+        if id in _CHECKS:
+            raise ValueError(f"check id {id!r} is defined twice")
+        _CHECKS[id] = Check(id, title, layer, tier, function, needs, any_of, explained_by, rank, mend, references)
+        return function
+
+    return register
+
+
+def all_checks() -> dict[str, Check]:
+    """Every check by id, in root-cause order: modules of this package, then those of installed plug-ins."""
+    from envkit.checks import load_all
+
+    load_all()
+    return dict(sorted(_CHECKS.items(), key=lambda item: (item[1].layer, item[1].rank, item[0])))

@@ -1,0 +1,108 @@
+"""Runs checks over an environment: meets their needs, isolates a crash, and orders findings by root cause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from envkit.checks.findings import Evidence, Finding, Outcome, Status
+from envkit.checks.registry import Check
+from envkit.facts import Environment, Observed, Problem
+
+if TYPE_CHECKING:
+    from envkit.matrix import Matrix
+
+_ORDER = [Status.FAIL, Status.WARN, Status.ERROR, Status.UNKNOWN, Status.OK, Status.SKIP]
+_WORDS = {
+    Problem.ABSENT: "is not there",
+    Problem.DENIED: "may not be read by this user",
+    Problem.UNPARSABLE: "could not be understood",
+    Problem.TIMED_OUT: "did not answer in time",
+    Problem.NOT_LOOKED: "was not looked at",
+}
+
+
+def run_checks(environment: Environment, matrix: Matrix, checks: Iterable[Check]) -> list[Finding]:
+    """The findings of `checks` in root-cause order: the first `fail` is the answer to "what is wrong?"."""
+    order = {}
+    findings: list[Finding] = []
+    for position, check in enumerate(checks):
+        order[check.id] = (check.layer, check.rank, position, check.explained_by)
+        findings.extend(_findings(check, environment, matrix))
+    failed = {finding.id for finding in findings if finding.status is Status.FAIL}
+    linked = [_link(finding, order[finding.id][3], failed) for finding in findings]
+
+    def key(finding: Finding) -> tuple[int, bool, int, int, int]:
+        layer, rank, position, _ = order[finding.id]
+        return (_ORDER.index(finding.status), finding.because_of is not None, layer, rank, position)
+
+    return sorted(linked, key=key)
+
+
+def summary(findings: Iterable[Finding]) -> dict[str, int]:
+    """How many findings have each status, all six statuses present."""
+    counts = {status.value: 0 for status in (Status.OK, Status.WARN, Status.FAIL, Status.SKIP)}
+    counts |= {Status.UNKNOWN.value: 0, Status.ERROR.value: 0}
+    for finding in findings:
+        counts[finding.status.value] += 1
+    return counts
+
+
+def fact(environment: Environment, path: str) -> Observed[object]:
+    """The fact at a dotted path such as `driver.kernel_module`. Raises AttributeError for a path that is none."""
+    node: object = environment
+    for name in path.split("."):
+        node = getattr(node, name)
+    if not isinstance(node, Observed):
+        raise AttributeError(f"{path} is not a fact")
+    return node
+
+
+def _link(finding: Finding, explained_by: tuple[str, ...], failed: set[str]) -> Finding:
+    if finding.status not in (Status.FAIL, Status.WARN, Status.UNKNOWN):
+        return finding
+    cause = next((id for id in explained_by if id in failed and id != finding.id), None)
+    return replace(finding, because_of=cause) if cause else finding
+
+
+def _findings(check: Check, environment: Environment, matrix: Matrix) -> list[Finding]:
+    unmet = _unmet(check, environment)
+    if unmet is not None:
+        return [_finding(check, unmet)]
+    try:
+        outcomes = list(check.run(environment, matrix))
+    except Exception as error:  # noqa: BLE001 - one broken check must not take the report down
+        title = f"this check broke: {type(error).__name__}: {error}"
+        return [_finding(check, Outcome(Status.ERROR, title))]
+    return [_finding(check, outcome) for outcome in outcomes]
+
+
+def _unmet(check: Check, environment: Environment) -> Outcome | None:
+    for path in check.needs:
+        observed = fact(environment, path)
+        if not observed.known:
+            return _missing(path, observed)
+    if check.any_of and not any(fact(environment, path).known for path in check.any_of):
+        return _missing(check.any_of[0], fact(environment, check.any_of[0]))
+    return None
+
+
+def _missing(path: str, observed: Observed[object]) -> Outcome:
+    problem = observed.problem or Problem.NOT_LOOKED
+    status = Status.SKIP if problem is Problem.ABSENT else Status.UNKNOWN
+    words = f"{path} {_WORDS[problem]}" + (f" ({observed.detail})" if observed.detail else "")
+    return Outcome(status, words, evidence=(Evidence(path, problem.value, observed.source),))
+
+
+def _finding(check: Check, outcome: Outcome) -> Finding:
+    return Finding(
+        check.id,
+        outcome.status,
+        outcome.title,
+        outcome.subject,
+        outcome.evidence,
+        outcome.impact,
+        outcome.remedy,
+        outcome.references or check.references,
+    )

@@ -1,0 +1,485 @@
+"""What was observed about a machine, as plain data: every fact is a value with its source, or the reason there is none.
+
+Nothing here reads a machine. A fact that nobody looked for is `Problem.NOT_LOOKED`; zero, empty and None are never
+used to say "unknown". Sources that may disagree (kernel module and library version) are separate facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Generic, TypeVar
+
+from envkit.versions import ComputeCapability, Version
+
+T = TypeVar("T")
+
+
+class Problem(str, Enum):
+    """Why a fact has no value."""
+
+    ABSENT = "absent"  # looked, and it is not there
+    DENIED = "denied"  # the machine refused to tell
+    UNPARSABLE = "unparsable"  # there, but not in a form that we can read
+    TIMED_OUT = "timed-out"  # did not answer within its limit
+    NOT_LOOKED = "not-looked"  # this source of facts does not tell (a pasted text, a mounted image)
+
+
+@dataclass(frozen=True)
+class Observed(Generic[T]):
+    """A value and where it was read, or the problem that stands in its place."""
+
+    value: T | None = None
+    source: str = ""
+    problem: Problem | None = Problem.NOT_LOOKED
+    detail: str = ""
+
+    @property
+    def known(self) -> bool:
+        """True when there is a value."""
+        return self.problem is None
+
+    def get(self) -> T:
+        """The value of a fact that is known. Raises LookupError for one that is not."""
+        if self.problem is not None or self.value is None:
+            raise LookupError(f"no value: {self.problem}")
+        return self.value
+
+    @property
+    def absent(self) -> bool:
+        """True when somebody looked and it is not there."""
+        return self.problem is Problem.ABSENT
+
+
+def found(value: T, source: str) -> Observed[T]:
+    """The fact that `source` holds `value`."""
+    return Observed(value, source, None)
+
+
+def missing(problem: Problem, source: str = "", detail: str = "") -> Observed[T]:
+    """The fact that `source` gave no value, and why."""
+    return Observed(None, source, problem, detail)
+
+
+def unseen() -> Observed[T]:
+    """A fact that nobody has looked for."""
+    return Observed()
+
+
+class MachineKind(str, Enum):
+    """Where the program runs; it changes what every other fact means."""
+
+    METAL = "metal"
+    VM = "vm"
+    CONTAINER = "container"
+    WSL1 = "wsl1"
+    WSL2 = "wsl2"
+    JETSON = "jetson"
+
+
+@dataclass(frozen=True)
+class OsRelease:
+    """The distribution: `os_id` is the key of our OS table (`ubuntu22.04`, `rockylinux9`, `debian12`)."""
+
+    os_id: str
+    id: str
+    version_id: str
+    pretty_name: str = ""
+    id_like: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class System:
+    """The machine below the driver."""
+
+    os: Observed[OsRelease] = field(default_factory=unseen)
+    architecture: Observed[str] = field(default_factory=unseen)  # x86_64, aarch64
+    kernel: Observed[str] = field(default_factory=unseen)  # uname -r
+    glibc: Observed[Version] = field(default_factory=unseen)
+    glibcxx: Observed[Version] = field(default_factory=unseen)  # highest GLIBCXX of libstdc++.so.6
+    machine_kind: Observed[MachineKind] = field(default_factory=unseen)
+    vendor: Observed[str] = field(default_factory=unseen)  # DMI vendor and product, hypervisor or container engine
+    user_id: Observed[int] = field(default_factory=unseen)
+    groups: Observed[tuple[str, ...]] = field(default_factory=unseen)
+    secure_boot: Observed[bool] = field(default_factory=unseen)
+    selinux: Observed[str] = field(default_factory=unseen)  # enforcing, permissive, disabled
+    processors: Observed[int] = field(default_factory=unseen)
+    memory_bytes: Observed[int] = field(default_factory=unseen)
+    memlock_bytes: Observed[int] = field(default_factory=unseen)  # soft limit; -1 is unlimited
+    shm_bytes: Observed[int] = field(default_factory=unseen)  # size of /dev/shm
+    free_bytes: Observed[Mapping[str, int]] = field(default_factory=unseen)  # by mount point or path
+    tmp_noexec: Observed[bool] = field(default_factory=unseen)
+    last_resume: Observed[str] = field(default_factory=unseen)  # the machine slept since boot: when
+    display_server: Observed[str] = field(default_factory=unseen)  # Xorg, Xwayland …, when one runs
+    platform_model: Observed[str] = field(default_factory=unseen)  # /proc/device-tree/model (Jetson)
+    l4t_release: Observed[Version] = field(default_factory=unseen)
+
+
+@dataclass(frozen=True)
+class ModuleFile:
+    """One nvidia kernel module file on disk and the kernel that it belongs to."""
+
+    kernel: str
+    path: str
+    version: Version | None = None
+    open_kernel_module: bool | None = None
+    signed: bool | None = None
+
+
+@dataclass(frozen=True)
+class DkmsEntry:
+    """One line of `dkms status`: module, its version, kernel ('' when only added) and state."""
+
+    module: str
+    version: str
+    kernel: str
+    state: str  # added, built, installed, broken
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """The running kernel and its modules."""
+
+    cmdline: Observed[str] = field(default_factory=unseen)
+    loaded_modules: Observed[tuple[str, ...]] = field(default_factory=unseen)  # names, '_' spelling
+    module_files: Observed[tuple[ModuleFile, ...]] = field(default_factory=unseen)
+    headers: Observed[str] = field(default_factory=unseen)  # path of /lib/modules/<kernel>/build when it resolves
+    blacklisted: Observed[tuple[str, ...]] = field(default_factory=unseen)  # module names
+    modprobe_options: Observed[Mapping[str, str]] = field(default_factory=unseen)  # module -> options
+    dkms: Observed[tuple[DkmsEntry, ...]] = field(default_factory=unseen)
+    dkms_make_log: Observed[str] = field(default_factory=unseen)  # tail of the newest failed make.log
+    log: Observed[tuple[str, ...]] = field(default_factory=unseen)  # lines on NVRM, Xid, AER, PCI, nouveau
+    iommu: Observed[str] = field(default_factory=unseen)  # off, passthrough, translated
+    acs_redirect: Observed[tuple[str, ...]] = field(default_factory=unseen)  # bridges above GPUs that redirect
+
+
+@dataclass(frozen=True)
+class PcieLink:
+    """One link as one device reports it: rates in GT/s, widths in lanes; None where the device does not say."""
+
+    pci_address: str
+    name: str = ""
+    speed_current: float | None = None
+    speed_max: float | None = None
+    width_current: int | None = None
+    width_max: int | None = None
+    slot: str = ""
+
+
+@dataclass(frozen=True)
+class PciGpu:
+    """An NVIDIA display function on PCI, seen without any driver. `hops` go from the GPU's port up to the root."""
+
+    pci_address: str  # 0000:65:00.0
+    device_id: str  # four hex digits, upper case: 20B5
+    pci_class: str = ""  # 0300 VGA, 0302 3D
+    subsystem_id: str = ""
+    driver: str = ""  # bound driver, '' when none
+    link: PcieLink | None = None
+    hops: tuple[PcieLink, ...] = ()
+    numa_node: int | None = None
+    power_state: str = ""  # D0, D3cold …
+    config_readable: bool | None = None  # False when config space reads ffff
+    bars_assigned: bool | None = None
+    bar1_bytes: int | None = None
+    aer_errors: Mapping[str, int] = field(default_factory=dict)  # correctable, fatal, nonfatal
+    name: str = ""  # from the device-id table
+    compute_capability: ComputeCapability | None = None  # from the device-id table
+
+
+@dataclass(frozen=True)
+class DeviceNode:
+    """One device file of the driver: mode bits in octal text, and whether this user can open it."""
+
+    path: str
+    mode: str
+    owner: str
+    group: str
+    accessible: bool | None = None
+
+
+@dataclass(frozen=True)
+class DriverLibrary:
+    """A user-space library of the driver found on disk: `version` from its file name, `stub` for link-time stubs."""
+
+    name: str  # libcuda.so.1, libnvidia-ml.so.1, libnvidia-ptxjitcompiler.so.1
+    path: str
+    version: Version | None
+    stub: bool = False
+    compat: bool = False  # from a cuda-compat folder
+    in_ld_cache: bool | None = None
+
+
+@dataclass(frozen=True)
+class CallResult:
+    """What a vendor library's first call answered: `code` 0 is success; `call` is the function that failed."""
+
+    code: int
+    name: str
+    call: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Driver:
+    """The NVIDIA driver: kernel side and user side are separate facts because they can disagree."""
+
+    kernel_module: Observed[Version] = field(default_factory=unseen)  # loaded version
+    open_kernel_module: Observed[bool] = field(default_factory=unseen)
+    user_space: Observed[Version] = field(default_factory=unseen)  # version of libcuda / libnvidia-ml files
+    libraries: Observed[tuple[DriverLibrary, ...]] = field(default_factory=unseen)
+    driver_cuda_version: Observed[Version] = field(default_factory=unseen)  # highest CUDA it supports
+    nvml: Observed[CallResult] = field(default_factory=unseen)
+    nvidia_smi: Observed[CallResult] = field(default_factory=unseen)  # exit status and last words
+    cuda_init: Observed[CallResult] = field(default_factory=unseen)  # cuInit without CUDA_VISIBLE_DEVICES
+    cuda_device_count: Observed[int] = field(default_factory=unseen)  # without CUDA_VISIBLE_DEVICES
+    cuda_visible_count: Observed[int] = field(default_factory=unseen)  # with it
+    device_nodes: Observed[tuple[DeviceNode, ...]] = field(default_factory=unseen)
+    params: Observed[Mapping[str, str]] = field(default_factory=unseen)  # /proc/driver/nvidia/params
+    procfs_gpus: Observed[tuple[str, ...]] = field(default_factory=unseen)  # PCI addresses the module owns
+    excluded_gpus: Observed[tuple[str, ...]] = field(default_factory=unseen)
+    runfile_installed: Observed[Version] = field(default_factory=unseen)  # nvidia-uninstall / installer log
+    persistence_daemon: Observed[bool] = field(default_factory=unseen)
+    fabric_manager: Observed[str] = field(default_factory=unseen)  # running, failed, installed
+    fabric_manager_version: Observed[Version] = field(default_factory=unseen)
+    nvswitches: Observed[int] = field(default_factory=unseen)
+    peermem_loaded: Observed[bool] = field(default_factory=unseen)
+    suspended_memory_kept: Observed[bool] = field(default_factory=unseen)  # NVreg_PreserveVideoMemoryAllocations
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One GPU as NVML describes it; None where NVML says not supported or was not asked."""
+
+    index: int
+    name: str
+    pci_address: str = ""
+    gpu_uuid: str = ""
+    compute_capability: ComputeCapability | None = None
+    memory_bytes: int | None = None
+    memory_used_bytes: int | None = None
+    link_generation_current: int | None = None
+    link_generation_max: int | None = None  # possible with this GPU in this system
+    link_generation_device_max: int | None = None  # of the GPU alone
+    link_width_current: int | None = None
+    link_width_max: int | None = None
+    pcie_replays: int | None = None
+    utilization_percent: int | None = None
+    temperature_c: int | None = None
+    power_limit_w: float | None = None
+    power_limit_default_w: float | None = None
+    persistence_mode: bool | None = None
+    compute_mode: str | None = None  # default, exclusive-process, prohibited
+    mig_mode: bool | None = None
+    mig_instances: tuple[str, ...] | None = None
+    ecc_mode: bool | None = None
+    ecc_uncorrectable: int | None = None  # volatile count
+    retired_pages_pending: bool | None = None
+    remapped_rows_pending: bool | None = None
+    remapped_rows_failed: bool | None = None
+    throttle_reasons: int | None = None  # NVML clock event bits
+    nvlinks_active: int | None = None
+    nvlinks_total: int | None = None
+    fabric_state: str | None = None
+    processes: tuple[int, ...] | None = None  # pids that hold memory
+    lost_processes: tuple[int, ...] | None = None  # pids that no longer exist
+    display_active: bool | None = None
+    virtualization_mode: str | None = None
+    licensed: bool | None = None  # vGPU
+    error: str = ""  # NVML error name when this device could not be read
+
+
+@dataclass(frozen=True)
+class CudaToolkit:
+    """A CUDA toolkit on disk."""
+
+    version: Version
+    path: str
+    real_path: str = ""
+    source: str = ""  # version.json, version.txt, nvcc, package, file names
+    has_nvcc: bool = False
+    complete: bool | None = None  # nvcc, headers and libcudart all there
+    origin: str = ""  # runfile, package, wheel, conda, link
+
+
+@dataclass(frozen=True)
+class Nvcc:
+    """What `nvcc` on PATH really is."""
+
+    path: str
+    real_path: str
+    version: Version | None
+    wrapper: bool = False  # a script or ccache link that starts another nvcc
+    toolkit_path: str = ""
+
+
+@dataclass(frozen=True)
+class Cudnn:
+    """One cuDNN found on disk; `sublibraries` maps each library file to its version."""
+
+    version: Version
+    path: str
+    origin: str  # header, system, toolkit, wheel, conda
+    cuda: Version | None = None
+    sublibraries: Mapping[str, Version] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class HostCompiler:
+    """A C++ compiler that nvcc could call."""
+
+    name: str  # gcc, clang
+    version: Version
+    path: str
+    default: bool = False
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """One installed Python distribution. `requires` are its raw requirement lines."""
+
+    name: str  # normalised: lower case, '-'
+    version: str
+    path: str = ""
+    requires: tuple[str, ...] = ()
+    wheel_tags: tuple[str, ...] = ()
+    installer: str = ""
+    user_site: bool = False
+
+
+@dataclass(frozen=True)
+class LibraryUse:
+    """Which file a consumer library would load for one needed soname, and by what rule."""
+
+    consumer: str
+    soname: str
+    path: str | None  # None: not found
+    rule: str = ""  # RPATH, RUNPATH, LD_LIBRARY_PATH, ld.so.cache, default, missing
+    version: str = ""
+
+
+@dataclass(frozen=True)
+class FrameworkInstall:
+    """One framework in one Python environment, read from its files without importing it."""
+
+    name: str  # our framework id: pytorch, tensorflow …
+    version: str
+    package: str
+    cuda: Version | None = None  # CUDA it was built for
+    cuda_known: bool = False  # True with cuda None: certainly a CPU-only build
+    cudnn: Version | None = None
+    sm_arch_list: tuple[ComputeCapability, ...] | None = None  # SASS in its binaries
+    ptx_arch_list: tuple[ComputeCapability, ...] | None = None
+    rocm: bool = False
+    git_version: str = ""
+    path: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class PythonEnvironment:
+    """One Python interpreter and what is installed for it."""
+
+    prefix: str
+    version: Version | None
+    executable: str = ""
+    kind: str = ""  # system, venv, conda, pyenv, user
+    active: bool = False
+    distributions: tuple[Distribution, ...] = ()
+    frameworks: tuple[FrameworkInstall, ...] = ()
+    library_uses: tuple[LibraryUse, ...] = ()
+    owners_clash: tuple[str, ...] = ()  # files that two distributions own
+    shadowing_modules: tuple[str, ...] = ()  # torch.py, numpy/ … in the working folder
+    pip_python: str = ""  # interpreter of the `pip` on PATH
+    cudnn_sublibraries: Mapping[str, Version] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DockerEngine:
+    """What the Docker engine answers about itself."""
+
+    version: Version | None
+    api_version: Version | None = None
+    runtimes: tuple[str, ...] = ()
+    default_runtime: str = ""
+    cdi_spec_dirs: tuple[str, ...] | None = None
+    rootless: bool | None = None
+    operating_system: str = ""
+    cgroup_driver: str = ""
+    root_dir: str = ""
+    snap: bool | None = None
+
+
+@dataclass(frozen=True)
+class Containers:
+    """Container engines and the NVIDIA container toolkit."""
+
+    docker: Observed[DockerEngine] = field(default_factory=unseen)
+    docker_client: Observed[Version] = field(default_factory=unseen)
+    buildx: Observed[str] = field(default_factory=unseen)
+    container_toolkit: Observed[Version] = field(default_factory=unseen)
+    daemon_json: Observed[Mapping[str, object]] = field(default_factory=unseen)
+    cdi_specs: Observed[tuple[str, ...]] = field(default_factory=unseen)  # files with kind nvidia.com/gpu
+    cdi_missing_paths: Observed[tuple[str, ...]] = field(default_factory=unseen)  # paths that a spec names, not there
+    toolkit_config: Observed[Mapping[str, str]] = field(default_factory=unseen)  # keys of config.toml
+    podman: Observed[Version] = field(default_factory=unseen)
+    injected: Observed[bool] = field(default_factory=unseen)  # inside a container: the driver was mounted in
+
+
+@dataclass(frozen=True)
+class SystemPackage:
+    """An installed system package that has to do with GPUs."""
+
+    name: str
+    version: str
+    manager: str  # dpkg, rpm
+    state: str = "installed"
+    origin: str = ""
+
+
+@dataclass(frozen=True)
+class Message:
+    """A known error message seen in a log or in a pasted text. `values` are what it names (versions, counts …)."""
+
+    signature: str  # key in the signatures table
+    text: str  # the line as it stood
+    line: int = 0
+    values: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One result of `--deep`: a framework import, a kernel, a convolution or a copy."""
+
+    name: str
+    subject: str
+    passed: bool | None
+    value: float | None = None
+    unit: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Everything observed about one machine; what a check may read."""
+
+    origin: str = "this machine"  # this machine, a capture, a facts file, a text, a root
+    collected_at: str = ""
+    system: System = field(default_factory=System)
+    kernel: Kernel = field(default_factory=Kernel)
+    pci_gpus: Observed[tuple[PciGpu, ...]] = field(default_factory=unseen)
+    driver: Driver = field(default_factory=Driver)
+    gpus: Observed[tuple[Gpu, ...]] = field(default_factory=unseen)
+    cuda_toolkits: Observed[tuple[CudaToolkit, ...]] = field(default_factory=unseen)
+    nvcc: Observed[Nvcc] = field(default_factory=unseen)
+    cudnns: Observed[tuple[Cudnn, ...]] = field(default_factory=unseen)
+    host_compilers: Observed[tuple[HostCompiler, ...]] = field(default_factory=unseen)
+    pythons: Observed[tuple[PythonEnvironment, ...]] = field(default_factory=unseen)
+    containers: Containers = field(default_factory=Containers)
+    variables: Observed[Mapping[str, str]] = field(default_factory=unseen)  # CUDA_*, NVIDIA_*, LD_*, NCCL_*, PATH …
+    packages: Observed[tuple[SystemPackage, ...]] = field(default_factory=unseen)
+    repositories: Observed[tuple[str, ...]] = field(default_factory=unseen)  # package sources that carry NVIDIA
+    network_interfaces: Observed[tuple[str, ...]] = field(default_factory=unseen)
+    messages: Observed[tuple[Message, ...]] = field(default_factory=unseen)
+    measurements: Observed[tuple[Measurement, ...]] = field(default_factory=unseen)

@@ -1,0 +1,78 @@
+"""What a probe may ask of a machine; a live machine, a capture folder and a mounted root all answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from envkit.facts import Observed
+
+
+@dataclass(frozen=True)
+class CommandResult:
+    """A finished command: exit status and what it wrote, decoded."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+@dataclass(frozen=True)
+class FileStatus:
+    """A path's type and rights. `kind` is file, dir, link, char, block or other; `mode` is octal text (0666)."""
+
+    kind: str
+    mode: str
+    owner: str
+    group: str
+    size: int
+    accessible: bool  # readable and writable by this user
+    modified: float = 0.0
+
+
+class Host(Protocol):
+    """One machine, live or recorded. No method raises for what the machine lacks: the answer says why."""
+
+    @property
+    def origin(self) -> str:
+        """What this host is, for reports: `this machine`, a capture's path, a root's path."""
+
+    def read_text(self, path: str, limit: int = 1_000_000) -> Observed[str]:
+        """The file's text (at most `limit` bytes, undecodable bytes replaced)."""
+
+    def read_bytes(self, path: str, limit: int = 64_000_000) -> Observed[bytes]:
+        """The file's first `limit` bytes."""
+
+    def list_dir(self, path: str) -> Observed[tuple[str, ...]]:
+        """The names in a folder, sorted."""
+
+    def glob(self, pattern: str) -> tuple[str, ...]:
+        """The paths that match, sorted; `*` does not cross folders and `**` is not known."""
+
+    def real_path(self, path: str) -> Observed[str]:
+        """The path with every link resolved, inside this host's root."""
+
+    def status(self, path: str, follow: bool = True) -> Observed[FileStatus]:
+        """Type and rights of a path."""
+
+    def free_bytes(self, path: str) -> Observed[int]:
+        """Free space of the file system that holds `path`."""
+
+    def size_bytes(self, path: str) -> Observed[int]:
+        """Total size of the file system that holds `path`."""
+
+    def which(self, program: str) -> Observed[str]:
+        """The file that PATH gives for `program`."""
+
+    def run(self, command: Sequence[str], limit_s: float = 5.0) -> Observed[CommandResult]:
+        """The result of a command run without a shell, with LC_ALL=C; TIMED_OUT past its limit."""
+
+    def variables(self) -> Mapping[str, str]:
+        """The process's environment variables."""
+
+    def identity(self) -> Mapping[str, str]:
+        """`kernel`, `architecture`, `user_id`, `groups` (space separated), `memlock`, `home`, `cwd`, `python`."""
+
+    def query(self, subject: str, limit_s: float = 5.0) -> Observed[Mapping[str, object]]:
+        """A library's answer as plain JSON data, taken in a child process: `nvml`, `cuda`, `docker` or `deep`."""

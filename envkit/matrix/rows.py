@@ -1,0 +1,232 @@
+"""The typed rows of the compatibility tables: one relation per row, each with its sources; None is unknown.
+
+`sources` hold keys of `sources.csv`. Only `envkit.matrix.tables` builds these from files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from envkit.versions import ComputeCapability, Version
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a figure comes from."""
+
+    key: str
+    title: str
+    url: str = ""
+
+
+@dataclass(frozen=True)
+class Toolkit:
+    """One CUDA toolkit release. Driver floors are the release notes' own; `os_ids` may be incomplete."""
+
+    version: Version  # 9.0.176
+    release_date: str | None
+    bundled_driver: Version | None
+    minimum_driver: Version | None  # Linux, native
+    minor_compatibility_driver: Version | None  # Linux floor of the whole major line (CUDA 11 on)
+    minimum_windows_driver: Version | None
+    compute_capabilities: tuple[ComputeCapability, ...] | None  # nvcc targets; None where not recorded
+    min_compute_capability: ComputeCapability | None
+    max_compute_capability: ComputeCapability | None
+    gcc_min: Version | None
+    gcc_max: Version | None
+    clang_max: Version | None
+    os_ids: tuple[str, ...] | None
+    os_ids_complete: bool
+    installer_style: str  # legacy, new
+    sources: tuple[str, ...]
+
+    @property
+    def release(self) -> Version:
+        """The release line, such as 9.0 of 9.0.176."""
+        return self.version.release(2)
+
+
+@dataclass(frozen=True)
+class Runfile:
+    """One installer file. `kind` is toolkit or patch; patches apply in `order` (the toolkit is 0)."""
+
+    cuda: Version
+    architecture: str  # x86_64, aarch64 (sbsa)
+    kind: str
+    order: int
+    name: str
+    url: str
+    sha256: str | None
+    md5: str | None
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class DriverBranch:
+    """One driver branch and what it supports. `open_kernel_module`: none, available, default, only."""
+
+    branch: int
+    kind: str
+    first_version: Version | None
+    last_version: Version | None
+    end_of_life: str | None
+    families: tuple[str, ...] | None
+    driver_cuda_version: Version | None  # highest CUDA it supports
+    open_kernel_module: str
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class GpuModel:
+    """One GPU model."""
+
+    name: str
+    aliases: tuple[str, ...]
+    variant: str  # '', laptop, jetson, mining …
+    family: str
+    chip: str
+    compute_capability: ComputeCapability
+    memory_gb: float | None
+    memory_bandwidth_gbs: float | None
+    fp32_tflops: float | None
+    tdp_w: int | None
+    pcie_generation: int | None
+    pcie_lanes: int | None
+    tensor_cores: bool | None
+    launch_year: int | None
+    device_ids: tuple[str, ...]  # upper-case hex
+    last_driver_branch: int | None  # None: current branches still support it, or unknown
+    data_center: bool
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CudnnRelease:
+    """One cuDNN build. `cuda` is the line in its package name, `supported_cuda` the specs that it runs on."""
+
+    version: Version
+    soname_major: int
+    cuda: Version
+    supported_cuda: tuple[str, ...]  # specs such as 12.x, 12.0-12.9, 10.2
+    architecture: str
+    archive: str | None
+    url: str | None
+    sha256: str | None
+    deb_packages: tuple[str, ...]
+    pip_package: str | None
+    minimum_driver: Version | None
+    min_compute_capability: ComputeCapability | None
+    max_compute_capability: ComputeCapability | None
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ImageTag:
+    """One image tag. `state`: supported, unsupported (there, end of life), deleted, seen (there, state unknown)."""
+
+    repository: str
+    tag: str
+    cuda: Version | None
+    cudnn: str  # '', cudnn8, cudnn …
+    flavor: str  # base, runtime, devel
+    os_id: str
+    state: str
+    date: str | None
+    digest: str | None
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FrameworkImage:
+    """One official framework image tag."""
+
+    framework: str
+    version: Version | None
+    repository: str
+    tag: str
+    cuda: Version | None
+    cudnn: str | None
+    python: Version | None
+    os_id: str | None
+    flavor: str
+    state: str
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Framework:
+    """One framework by our name. `aliases` are other words for it (torch), `packages` its distributions on an index."""
+
+    name: str  # pytorch
+    title: str  # PyTorch
+    aliases: tuple[str, ...]
+    packages: tuple[str, ...]
+    import_name: str  # torch
+    archived: bool
+    note: str  # for an archived one: its last usable combination, in words
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FrameworkBuild:
+    """One build of a framework: version × CUDA variant. `cuda` None with `cpu_only` True is certainly a CPU build."""
+
+    framework: str  # pytorch
+    version: Version  # 1.1.0
+    release_date: str | None
+    pythons: tuple[Version, ...]  # 2.7, 3.10; empty: unknown
+    cuda: Version | None  # release line 9.0
+    cudnn: Version | None
+    package: str | None  # torch==1.1.0 ; None: source build or image only
+    on_pypi: bool
+    index_url: str | None  # whole --index-url, where not on the default index
+    find_links: str | None  # whole -f page
+    companions: tuple[str, ...]  # requirement lines to install beside it
+    sass: tuple[ComputeCapability, ...] | None  # binary code in the build
+    ptx: tuple[ComputeCapability, ...] | None  # PTX in the build; () is certainly none, None is unknown
+    min_compute_capability: ComputeCapability | None
+    bundles_cuda: bool | None  # CUDA libraries come with the package
+    cpu_only: bool
+    architectures: tuple[str, ...]  # x86_64, aarch64
+    platforms: tuple[str, ...]  # linux, windows
+    min_glibc: Version | None
+    numpy: str | None  # requirement, such as <2
+    archived: bool  # the project or this line has ended
+    yanked: bool
+    sources: tuple[str, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class OperatingSystem:
+    """One distribution release."""
+
+    os_id: str
+    family: str  # debian, rhel, suse, amazon
+    package_manager: str  # apt, dnf, yum, zypper
+    glibc: Version | None
+    default_gcc: Version | None
+    installable_gcc: tuple[Version, ...]
+    default_python: Version | None
+    other_pythons: tuple[Version, ...]
+    end_of_support: str | None
+    extended_support_end: str | None
+    repository_id: str | None  # NVIDIA's folder name: ubuntu2204, rhel9
+    base_image: str | None  # plain distribution image: ubuntu:22.04
+    kernel_headers: str | None
+    initramfs_tool: str | None
+    driver_packages: str | None
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PythonSource:
+    """One way to get a Python. `way`: system, deadsnakes, standalone, conda."""
+
+    way: str
+    python: Version
+    exact: str | None
+    os_ids: tuple[str, ...]  # empty: any that meets min_glibc
+    min_glibc: Version | None
+    architectures: tuple[str, ...]
+    sources: tuple[str, ...]

@@ -1,0 +1,97 @@
+"""A plan: chosen versions with the verdict on each relation; or why there is none and what is nearest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from envkit.matrix.rows import (
+    CudnnRelease,
+    FrameworkBuild,
+    ImageTag,
+    OperatingSystem,
+    PythonSource,
+    Runfile,
+    Toolkit,
+)
+from envkit.plan.request import Request
+from envkit.versions import Version
+
+
+class DriverVerdict(str, Enum):
+    """How a driver runs a CUDA version."""
+
+    NATIVE = "native"
+    MINOR_VERSION = "minor-version-compatibility"
+    FORWARD = "forward-compatibility"
+    INCOMPATIBLE = "incompatible"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The judgement of one relation. `status` is ok, warn, fail, unknown or one of `DriverVerdict`'s words."""
+
+    relation: str  # driver-runs-cuda, gpu-runs-build, python-has-wheel …
+    status: str
+    detail: str
+    source: str = ""  # resolved title or URL
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Two parts of a request that cannot both be had."""
+
+    between: tuple[str, ...]
+    detail: str
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A change of the request that gives a plan, and what it brings. Keys are request options."""
+
+    changes: Mapping[str, str]
+    gain: str
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The versions that work together; the rows they come from travel along for the renderers."""
+
+    cuda: Version | None  # full toolkit version 9.0.176; the wheel's own CUDA line when no toolkit is needed
+    toolkit: Toolkit | None
+    runfiles: tuple[Runfile, ...]  # toolkit then patches, in order; empty: no runfile for this architecture
+    cudnn: CudnnRelease | None
+    cudnn_version: Version | None  # also where the wheel brings it
+    python: Version | None
+    python_source: PythonSource | None
+    os: OperatingSystem | None
+    architecture: str
+    builds: tuple[FrameworkBuild, ...]
+    base_image: ImageTag | None  # supported nvidia/cuda tag; None: the plain distribution image
+    minimum_driver: Version | None
+    needs_toolkit: bool  # a system CUDA toolkit has to be installed
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A combination that satisfies every relation known to the matrix."""
+
+    request: Request
+    choice: Choice
+    verdicts: tuple[Verdict, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class NoPlan:
+    """No combination satisfies the request: what clashes, and the nearest changes that would do."""
+
+    request: Request
+    conflicts: tuple[Conflict, ...]
+    alternatives: tuple[Alternative, ...] = ()
+    warnings: tuple[str, ...] = ()
+    rejected: Mapping[str, int] = field(default_factory=dict)  # relation -> candidates it ruled out

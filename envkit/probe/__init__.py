@@ -1,0 +1,1 @@
+"""Observe: one module per subject turns a host's answers into facts."""

@@ -1,0 +1,162 @@
+"""Versions of this field, parsed once into frozen ordered values and never compared as text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import total_ordering
+
+_NUMBERS = re.compile(r"\d+(?:\.\d+)*")
+_CAPABILITY = re.compile(r"(?:sm_|compute_)?(\d+)\.(\d)([af]?)|(?:sm_|compute_)?(\d+)(\d)([af]?)")
+_CLAUSE = re.compile(r"\s*(==|>=|<=|!=|>|<|~=|=)?\s*(\d+(?:\.\d+)*)(\.\*)?\s*")
+
+
+@total_ordering
+@dataclass(frozen=True, eq=False)
+class Version:
+    """A dotted number such as CUDA `9.0.176`, driver `384.81`, cuDNN `7.6.5.32`, Python `3.10`, glibc `2.31`.
+
+    Ordered by its numbers; trailing zeros do not count (`9.0` equals `9.0.0`). `str()` gives the text as it was
+    written, so that driver `580.65.06` keeps its zero.
+    """
+
+    parts: tuple[int, ...]
+    text: str = field(default="")
+
+    @classmethod
+    def parse(cls, text: str) -> Version:
+        """The version that `text` writes out in full. Raises ValueError for anything else."""
+        stripped = text.strip()
+        if not _NUMBERS.fullmatch(stripped):
+            raise ValueError(f"not a version: {text!r}")
+        return cls(tuple(int(part) for part in stripped.split(".")), stripped)
+
+    @classmethod
+    def find(cls, text: str) -> Version | None:
+        """The first dotted number inside `text`, or None."""
+        match = _NUMBERS.search(text)
+        return cls.parse(match.group()) if match else None
+
+    @property
+    def major(self) -> int:
+        """The first number; for a driver its branch (384 of 384.81)."""
+        return self.parts[0]
+
+    @property
+    def minor(self) -> int:
+        """The second number, 0 where there is none."""
+        return self.parts[1] if len(self.parts) > 1 else 0
+
+    def release(self, count: int = 2) -> Version:
+        """The first `count` numbers as a version: CUDA 12.4.1 belongs to 12.4."""
+        return Version.of(*(self.parts + (0,) * count)[:count])
+
+    @classmethod
+    def of(cls, *parts: int) -> Version:
+        """The version with these numbers."""
+        return cls(tuple(parts), ".".join(str(part) for part in parts))
+
+    def starts_with(self, prefix: Version) -> bool:
+        """True when `prefix` names this version or a release line that holds it (9.0 holds 9.0.176)."""
+        padded = self.parts + (0,) * (len(prefix.parts) - len(self.parts))
+        return padded[: len(prefix.parts)] == prefix.parts
+
+    def _key(self) -> tuple[int, ...]:
+        parts = self.parts
+        while len(parts) > 1 and parts[-1] == 0:
+            parts = parts[:-1]
+        return parts
+
+    def __eq__(self, other: object) -> bool:
+        return self._key() == other._key() if isinstance(other, Version) else NotImplemented
+
+    def __lt__(self, other: Version) -> bool:
+        return self._key() < other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __str__(self) -> str:
+        return self.text or ".".join(str(part) for part in self.parts)
+
+
+@dataclass(frozen=True, order=True)
+class ComputeCapability:
+    """A device ability such as 8.6; `specific` is `a` or `f` for targets that do not carry over (sm_90a)."""
+
+    major: int
+    minor: int
+    specific: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> ComputeCapability:
+        """The capability written as `8.6`, `86`, `sm_86`, `compute_86` or `sm_90a`. Raises ValueError otherwise."""
+        match = _CAPABILITY.fullmatch(text.strip().lower())
+        if not match:
+            raise ValueError(f"not a compute capability: {text!r}")
+        groups = [group for group in match.groups() if group is not None]
+        return cls(int(groups[0]), int(groups[1]), groups[2])
+
+    @property
+    def sm(self) -> str:
+        """The binary (SASS) target, such as `sm_86`."""
+        return f"sm_{self.major}{self.minor}{self.specific}"
+
+    @property
+    def compute(self) -> str:
+        """The PTX target, such as `compute_86`."""
+        return f"compute_{self.major}{self.minor}{self.specific}"
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}{self.specific}"
+
+
+@dataclass(frozen=True)
+class VersionSpec:
+    """What a user or a package asks of a version: `9.0` (that line), `12.4.1`, `>=12`, `>=1.5,<2`, `==1.12.*`.
+
+    A bare number or `==` holds for the whole release line that it names.
+    """
+
+    clauses: tuple[tuple[str, Version], ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> VersionSpec:
+        """The spec that `text` writes. Raises ValueError when a clause cannot be read."""
+        clauses = []
+        for clause in filter(None, (part.strip() for part in text.split(","))):
+            match = _CLAUSE.fullmatch(clause)
+            if not match:
+                raise ValueError(f"not a version or version range: {text!r}")
+            clauses.append((match.group(1) or "==", Version.parse(match.group(2))))
+        return cls(tuple(clauses))
+
+    def holds(self, version: Version) -> bool:
+        """True when `version` meets every clause."""
+        return all(_meets(version, operator, bound) for operator, bound in self.clauses)
+
+    @property
+    def exact(self) -> Version | None:
+        """The one version or release line asked for, None for a range."""
+        if len(self.clauses) == 1 and self.clauses[0][0] in ("==", "="):
+            return self.clauses[0][1]
+        return None
+
+    def __str__(self) -> str:
+        return ",".join(f"{'' if operator == '==' else operator}{version}" for operator, version in self.clauses)
+
+
+def _meets(version: Version, operator: str, bound: Version) -> bool:
+    if operator in ("==", "="):
+        return version.starts_with(bound)
+    if operator == "!=":
+        return not version.starts_with(bound)
+    if operator == "~=":
+        return version >= bound and version.starts_with(Version.of(*bound.parts[:-1] or bound.parts))
+    comparisons = {
+        ">=": version >= bound,
+        "<=": version <= bound or version.starts_with(bound),
+        ">": version > bound and not version.starts_with(bound),
+        "<": version < bound,
+    }
+    return comparisons[operator]
