@@ -1,0 +1,74 @@
+"""The program's edge: every exception becomes one clear line and the documented exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from envkit.errors import EnvkitError
+
+BUG = 3
+INTERRUPTED = 130
+
+
+def run(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit: 0 well, 1 a finding or an expected error, 2 usage, 3 our bug, 130 interrupted."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in words or bool(os.environ.get("ENVKIT_DEBUG"))
+    sys.exit(_exit_code([word for word in words if word != "--debug"], debug))
+
+
+def _exit_code(words: list[str], debug: bool) -> int:
+    from envkit.cli.main import envkit
+
+    try:
+        code = envkit.main(args=words, prog_name="envkit", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.Exit as leave:
+        return leave.exit_code
+    except click.ClickException as error:
+        return _usage(error)
+    except EnvkitError as error:
+        click.echo(f"envkit: {error}", err=True)
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("envkit: interrupted.", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone (`| head`): nothing is wrong, and a second flush at exit must not complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:  # noqa: BLE001 - the last handler: a bug of ours, reported as one
+        if debug:
+            raise
+        return _bug(error, words)
+    return int(code or 0)
+
+
+def _usage(error: click.ClickException) -> int:
+    where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "envkit"
+    click.echo(f"{where}: {error.format_message()}", err=True)
+    click.echo(f"Try: {where} --help", err=True)
+    return error.exit_code
+
+
+def _bug(error: BaseException, words: list[str]) -> int:
+    import platform
+    import traceback
+
+    from envkit import __version__
+
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    command = " ".join(words)
+    click.echo(
+        f"envkit: this is a bug in envkit, please report these lines:\n"
+        f"  envkit {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}\n"
+        f"  command: envkit {command}\n"
+        f"  {type(error).__name__}: {error} ({os.path.basename(last.filename)}:{last.lineno} in {last.name})\n"
+        f"Run it again with --debug for the whole traceback.",
+        err=True,
+    )
+    return BUG

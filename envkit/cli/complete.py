@@ -1,0 +1,56 @@
+"""Completion values for option arguments, read from the matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import click
+
+
+def _beginning_with(words: Iterable[str], incomplete: str) -> list[str]:
+    wanted = incomplete.lower()
+    return [word for word in words if word.lower().startswith(wanted)]
+
+
+def complete_framework(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Framework names."""
+    from envkit.matrix import Matrix
+
+    return _beginning_with((framework.name for framework in Matrix.load().frameworks), incomplete)
+
+
+def complete_cuda(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """CUDA release lines, and full versions once a line is typed."""
+    from envkit.matrix import Matrix
+
+    toolkits = Matrix.load().toolkits
+    lines = dict.fromkeys(str(toolkit.release) for toolkit in toolkits)
+    return _beginning_with(lines, incomplete) or _beginning_with((str(row.version) for row in toolkits), incomplete)
+
+
+def complete_os(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Ids of the distributions on record."""
+    from envkit.matrix import Matrix
+
+    return _beginning_with((row.os_id for row in Matrix.load().operating_systems), incomplete)
+
+
+def complete_gpu(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """GPU names."""
+    from envkit.matrix import Matrix
+
+    return _beginning_with(dict.fromkeys(row.name for row in Matrix.load().gpus), incomplete)
+
+
+def complete_check(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Check ids."""
+    from envkit.checks.registry import all_checks
+
+    return _beginning_with(all_checks(), incomplete)
+
+
+def complete_fact(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Fact paths, for `--assume`."""
+    from envkit.assume import fact_paths
+
+    return [f"{path}=" for path in _beginning_with(fact_paths(), incomplete)]

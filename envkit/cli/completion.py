@@ -1,0 +1,24 @@
+"""`envkit completion`: the completion script of a shell."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  envkit completion bash >> ~/.bashrc
+  envkit completion zsh >> ~/.zshrc
+  envkit completion fish > ~/.config/fish/completions/envkit.fish"""
+)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the completion script of SHELL; it completes commands, options and their values."""
+    from click.shell_completion import get_completion_class
+
+    from envkit.cli.main import envkit
+
+    completer = get_completion_class(shell)
+    assert completer is not None
+    click.echo(completer(envkit, {}, "envkit", "_ENVKIT_COMPLETE").source())

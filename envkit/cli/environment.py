@@ -1,0 +1,77 @@
+"""Which machine a command looks at: this one, a capture, a facts file, a pasted text or a mounted root."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from envkit.errors import SourceError
+
+if TYPE_CHECKING:
+    from envkit.facts import Environment
+
+
+def target_environment(target: str) -> Environment:
+    """The environment of `--target`: `this` machine or a recorded one. Raises SourceError."""
+    return this_machine() if target == "this" else recorded(target)
+
+
+def this_machine(total_limit_s: float | None = None) -> Environment:
+    """What is observed on this machine now."""
+    from envkit.host.local import LocalHost
+    from envkit.probe.collect import collect
+
+    return collect(LocalHost()) if total_limit_s is None else collect(LocalHost(), total_limit_s=total_limit_s)
+
+
+def under_root(root: str) -> Environment:
+    """What is observed in a mounted file system or unpacked image. Raises SourceError."""
+    if not Path(root).is_dir():
+        raise SourceError(f"--root: {root} is not a folder.", "Name the folder where the file system is mounted.")
+    from envkit.host.root import RootHost
+    from envkit.probe.collect import collect
+
+    return collect(RootHost(root))
+
+
+def recorded(source: str) -> Environment:
+    """A capture folder, a facts JSON, or pasted text (`-`: stdin), told apart by what they are. Raises SourceError."""
+    if source != "-" and Path(source).is_dir():
+        from envkit.host.capture import CaptureHost
+        from envkit.probe.collect import collect
+
+        return collect(CaptureHost(source))
+    return from_text(_read(source), source)
+
+
+def from_text(text: str, source: str) -> Environment:
+    """Facts JSON (from `envkit probe --json` or `doctor --json`) when it is a JSON object, else pasted text."""
+    if text.lstrip().startswith("{"):
+        import json
+
+        try:
+            document = json.loads(text)
+        except ValueError:
+            document = None
+        if isinstance(document, dict) and ("environment" in document or "system" in document):
+            from envkit.facts_json import environment_from_json
+
+            return environment_from_json(document.get("environment", document))
+    if not text.strip():
+        raise SourceError(f"--from: {source} is empty.", "Paste the text of a report, a log or a command's output.")
+    from envkit.ingest import parse_text
+
+    return parse_text(text)
+
+
+def _read(source: str) -> str:
+    if source == "-":
+        import sys
+
+        return sys.stdin.buffer.read().decode("utf-8", "replace")
+    try:
+        return Path(source).read_bytes().decode("utf-8", "replace")
+    except OSError as error:
+        raise SourceError(
+            f"--from: cannot read {source}: {error.strerror}.", "Name a capture folder, a JSON file, a text file or -."
+        ) from error

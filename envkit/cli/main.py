@@ -1,0 +1,86 @@
+"""The `envkit` command group: a command's module is imported only when that command runs."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from envkit import __version__
+
+# name -> (module, one line of help shown without importing it)
+COMMANDS: dict[str, str] = {
+    "doctor": "Say what is wrong with this machine and how to mend it.",
+    "probe": "Print the facts alone.",
+    "capture": "Record this machine, masked, for replay or a bug report.",
+    "resolve": "Choose versions that work together, or say why none do.",
+    "install": "Print (or run) an unattended install script.",
+    "dockerfile": "Print (or build) a Dockerfile.",
+    "matrix": "Browse the compatibility data and its sources.",
+    "explain": "Explain one check in full.",
+    "completion": "Print the completion script of a shell.",
+}
+
+FIRST_STEPS = """\
+envkit finds out what is wrong with a GPU deep-learning environment,
+and sets one up that works.
+
+  envkit doctor                                   what is wrong here?
+  envkit resolve --framework pytorch              which versions fit?
+  envkit install --cuda 9.0 --framework pytorch   script for this machine
+  envkit dockerfile --framework tensorflow        Dockerfile
+
+All commands: envkit --help"""
+
+EXAMPLES = """\b
+Examples:
+  envkit doctor
+  pip list | envkit doctor --from -
+  envkit install --cuda 9.0 --framework pytorch -o install.sh
+  envkit dockerfile --framework tensorflow > Dockerfile"""
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and loads one when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The command names in the order of the reference."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command, imported now, or None."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = getattr(import_module(f"envkit.cli.{cmd_name}"), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that was meant; a mistyped one is answered with the nearest names."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from envkit.errors import nearest_first
+
+            near = ", ".join(nearest_first(args[0], COMMANDS)[:3])
+            raise click.UsageError(f"no such command {args[0]!r}. Nearest: {near}.", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The command list, written without importing any of them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
+    epilog=EXAMPLES,
+)
+@click.version_option(__version__, prog_name="envkit", message="%(prog)s %(version)s")
+@click.pass_context
+def envkit(ctx: click.Context) -> None:
+    """Provision and diagnose GPU deep-learning environments."""
+    if ctx.invoked_subcommand is None:
+        click.echo(FIRST_STEPS)

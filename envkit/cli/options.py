@@ -1,0 +1,96 @@
+"""The request options, the same on `resolve`, `install` and `dockerfile`, and how they become a `Request`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from envkit.cli.complete import complete_cuda, complete_framework, complete_gpu, complete_os
+from envkit.cli.output import output_option
+
+if TYPE_CHECKING:
+    from envkit.matrix import Matrix
+    from envkit.plan.request import Request
+    from envkit.settings import Mirrors
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_OPTIONS = [
+    click.option(
+        "--framework",
+        "frameworks",
+        multiple=True,
+        metavar="NAME[SPEC]",
+        shell_complete=complete_framework,
+        help="pytorch, tensorflow==1.12, 'mxnet>=1.5'; may be repeated.",
+    ),
+    click.option("--cuda", metavar="SPEC", shell_complete=complete_cuda, help="9.0, 12.4.1, '>=12'."),
+    click.option("--cudnn", metavar="SPEC", help="7.6, '>=9'."),
+    click.option("--python", metavar="SPEC", help="3.10."),
+    click.option(
+        "--os", "os_id", metavar="ID", shell_complete=complete_os, help="ubuntu22.04, rockylinux9, debian12 …"
+    ),
+    click.option("--arch", type=click.Choice(["x86_64", "aarch64"]), help="Processor; this machine's by default."),
+    click.option(
+        "--gpu",
+        "gpus",
+        multiple=True,
+        metavar="NAME_OR_CC",
+        shell_complete=complete_gpu,
+        help="'GeForce GTX 1080 Ti', 8.6 or sm_86; may be repeated, all must work.",
+    ),
+    click.option("--driver", metavar="VERSION", help="Driver that must do, such as 384.81."),
+    click.option(
+        "--target",
+        default="this",
+        show_default=True,
+        metavar="this|any|PATH",
+        help="Decide for this machine, for none in particular, or for a capture.",
+    ),
+    click.option(
+        "--mirror", "mirrors", multiple=True, metavar="HOST=URL", help="Replace a download host; also apt=, yum=."
+    ),
+    click.option("--index-url", metavar="URL", help="Python package index to use instead of the default one."),
+    click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON."),
+]
+
+
+def request_options(function: F) -> F:
+    """Adds every request option and `-o`; the command takes them as keyword arguments."""
+    function = output_option(function)
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def request_from(options: Mapping[str, Any], matrix: Matrix, *, container: bool = False) -> Request:
+    """The request that the options make, completed from the target machine. Raises RequestError or SourceError.
+
+    `options` holds the keyword arguments that `request_options` gave the command; others are ignored.
+    """
+    from dataclasses import replace
+
+    from envkit.cli.parse import parse_request
+    from envkit.plan.target import for_environment
+
+    request = parse_request(options, matrix, container=container)
+    if options["target"] == "any":
+        return request
+    environment = _target_environment(options["target"])
+    completed = for_environment(request, environment, matrix)
+    return replace(completed, asked=request.asked)
+
+
+def mirrors_from(options: Mapping[str, Any]) -> Mirrors:
+    """The user's mirrors: config file first, then variables, then the options. Raises RequestError."""
+    from envkit.cli.config import configured_mirrors
+
+    return configured_mirrors().with_options(tuple(options["mirrors"]), options["index_url"])
+
+
+def _target_environment(target: str) -> Any:
+    from envkit.cli.environment import target_environment
+
+    return target_environment(target)
