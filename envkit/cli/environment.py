@@ -16,12 +16,12 @@ def target_environment(target: str) -> Environment:
     return this_machine() if target == "this" else recorded(target)
 
 
-def this_machine(total_limit_s: float | None = None) -> Environment:
-    """What is observed on this machine now."""
+def this_machine(deep: bool = False) -> Environment:
+    """What is observed on this machine now; `deep` also runs the opt-in tests in child processes."""
     from envkit.host.local import LocalHost
     from envkit.probe.collect import collect
 
-    return collect(LocalHost()) if total_limit_s is None else collect(LocalHost(), total_limit_s=total_limit_s)
+    return collect(LocalHost(), deep=deep)
 
 
 def under_root(root: str) -> Environment:

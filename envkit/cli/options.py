@@ -72,13 +72,14 @@ def request_from(options: Mapping[str, Any], matrix: Matrix, *, container: bool 
     """
     from dataclasses import replace
 
+    from envkit.cli.environment import target_environment
     from envkit.cli.parse import parse_request
     from envkit.plan.target import for_environment
 
     request = parse_request(options, matrix, container=container)
     if options["target"] == "any":
         return request
-    environment = _target_environment(options["target"])
+    environment = target_environment(options["target"])
     completed = for_environment(request, environment, matrix)
     return replace(completed, asked=request.asked)
 
@@ -88,9 +89,3 @@ def mirrors_from(options: Mapping[str, Any]) -> Mirrors:
     from envkit.cli.config import configured_mirrors
 
     return configured_mirrors().with_options(tuple(options["mirrors"]), options["index_url"])
-
-
-def _target_environment(target: str) -> Any:
-    from envkit.cli.environment import target_environment
-
-    return target_environment(target)

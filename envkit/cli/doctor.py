@@ -1,0 +1,135 @@
+"""`envkit doctor`: probe, judge, report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import click
+
+from envkit.cli.complete import complete_check, complete_fact
+from envkit.cli.output import output_option, write_output
+
+if TYPE_CHECKING:
+    from envkit.checks.findings import Finding
+    from envkit.checks.registry import Check
+    from envkit.facts import Environment
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  envkit doctor
+  envkit doctor --from report.txt
+  nvidia-smi | envkit doctor --from -
+  envkit doctor --json --strict
+  envkit doctor --assume driver.kernel_module=535.104.05
+  envkit doctor --format html -o report.html"""
+)
+@click.option(
+    "--from", "source", metavar="PATH|-", help="A capture, facts JSON, or pasted text, instead of this machine."
+)
+@click.option("--root", type=click.Path(), metavar="DIR", help="Look at a mounted file system or unpacked image.")
+@click.option("--assume", multiple=True, metavar="FACT=VALUE", shell_complete=complete_fact, help="Override a fact.")
+@click.option("--check", "ids", multiple=True, metavar="ID", shell_complete=complete_check, help="Run this check only.")
+@click.option("--list-checks", is_flag=True, help="List the checks and stop.")
+@click.option("--deep", is_flag=True, help="Also import frameworks and run a small kernel in a child process.")
+@click.option("--strict", is_flag=True, help="Exit with 1 for warnings and unknowns too.")
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option("--format", "form", type=click.Choice(["text", "json", "html", "markdown"]), default="text")
+@click.option("--mask", is_flag=True, help="Mask host, user, addresses and serial numbers in the report.")
+@click.option("--verbose", "-v", is_flag=True, help="Also list what is healthy and what does not apply.")
+@output_option
+def doctor(
+    source: str | None,
+    root: str | None,
+    assume: tuple[str, ...],
+    ids: tuple[str, ...],
+    list_checks: bool,
+    deep: bool,
+    strict: bool,
+    as_json: bool,
+    form: str,
+    mask: bool,
+    verbose: bool,
+    output: str | None,
+) -> int:
+    """Say what is wrong with this machine (or a recorded one) and how to mend it.
+
+    The first FAIL of the report is the answer to "what is wrong?"; what follows from it stands after it.
+    """
+    from envkit.checks.registry import all_checks
+    from envkit.checks.runner import run_checks
+    from envkit.matrix import Matrix
+
+    if list_checks:
+        return _list_checks(all_checks())
+    checks = _selected(ids, all_checks())
+    environment = _environment(source, root, assume, deep)
+    findings = run_checks(environment, Matrix.load(), checks)
+    if mask:
+        from envkit.redact import mask_environment, mask_findings
+
+        findings = mask_findings(findings, environment)
+        environment = mask_environment(environment)
+    write_output(_rendered("json" if as_json else form, environment, findings, verbose, output), output)
+    return exit_code(findings, strict)
+
+
+def exit_code(findings: list[Finding], strict: bool) -> int:
+    """1 when a check failed or broke; with `strict` also for warnings and unknowns."""
+    from envkit.checks.findings import Status
+
+    bad = {Status.FAIL, Status.ERROR} | ({Status.WARN, Status.UNKNOWN} if strict else set())
+    return int(any(finding.status in bad for finding in findings))
+
+
+def _environment(source: str | None, root: str | None, assume: tuple[str, ...], deep: bool) -> Environment:
+    from envkit.cli.environment import recorded, this_machine, under_root
+    from envkit.errors import RequestError
+
+    if source and root:
+        raise RequestError("--from and --root contradict each other.", "Give one of them.")
+    if deep and (source or root):
+        raise RequestError("--deep runs tests on this machine.", "Leave out --from and --root.")
+    environment = recorded(source) if source else under_root(root) if root else this_machine(deep=deep)
+    if assume:
+        from envkit.assume import assume_facts
+
+        environment = assume_facts(environment, assume)
+    return environment
+
+
+def _selected(ids: tuple[str, ...], checks: Mapping[str, Check]) -> list[Check]:
+    from envkit.errors import RequestError
+
+    for wanted in ids:
+        if wanted not in checks:
+            raise RequestError.unknown_value("--check", wanted, checks)
+    return [checks[id] for id in ids] if ids else list(checks.values())
+
+
+def _list_checks(checks: Mapping[str, Check]) -> int:
+    width = max(map(len, checks))
+    for check in checks.values():
+        click.echo(f"{check.id:<{width}}  {check.title}")
+    return 0
+
+
+def _rendered(form: str, environment: Environment, findings: list[Finding], verbose: bool, output: str | None) -> str:
+    if form == "json":
+        from envkit.render.doctor_json import doctor_json
+
+        return doctor_json(environment, findings)
+    if form == "html":
+        from envkit.render.html import doctor_html
+
+        return doctor_html(environment, findings)
+    if form == "markdown":
+        from envkit.render.markdown import doctor_markdown
+
+        return doctor_markdown(environment, findings)
+    from envkit.cli.terminal import wants_colour
+    from envkit.render.text import doctor_text
+
+    return doctor_text(environment, findings, verbose=verbose, colour=output is None and wants_colour())

@@ -1,0 +1,39 @@
+"""`envkit probe`: the facts alone."""
+
+from __future__ import annotations
+
+import click
+
+from envkit.cli.output import output_option, write_output
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  envkit probe
+  envkit probe --json -o facts.json
+  envkit probe --root /mnt/image"""
+)
+@click.option("--root", type=click.Path(), metavar="DIR", help="Look at a mounted file system or unpacked image.")
+@click.option("--json", "as_json", is_flag=True, help="Print the facts as JSON, for `envkit doctor --from`.")
+@click.option("--mask", is_flag=True, help="Mask host, user and serial numbers.")
+@output_option
+def probe(root: str | None, as_json: bool, mask: bool, output: str | None) -> None:
+    """Print the facts about this machine, each with its source or the reason there is none."""
+    from envkit.cli.environment import this_machine, under_root
+
+    environment = under_root(root) if root else this_machine()
+    if mask:
+        from envkit.redact import mask_environment
+
+        environment = mask_environment(environment)
+    if as_json:
+        import json
+
+        from envkit.facts_json import to_json
+
+        write_output(json.dumps(to_json(environment), indent=2, ensure_ascii=False), output)
+    else:
+        from envkit.render.facts_text import facts_text
+
+        write_output(facts_text(environment), output)

@@ -1,0 +1,54 @@
+"""`envkit resolve`: versions that work together, or why none do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from envkit.cli.options import request_from, request_options
+from envkit.cli.output import write_output
+
+if TYPE_CHECKING:
+    from envkit.plan.model import NoPlan, Plan
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  envkit resolve --framework pytorch
+  envkit resolve --framework pytorch==2.6 --gpu "GeForce RTX 5090"
+  envkit resolve --framework tensorflow --driver 450.80.02 --target any --json"""
+)
+@request_options
+@click.option("--container", is_flag=True, help="Decide for an image: the driver stays on the host.")
+def resolve(container: bool, **options: Any) -> int:
+    """Choose versions that work together, or say why none do and what is nearest."""
+    from envkit.matrix import Matrix
+    from envkit.plan.solve import resolve as solve
+
+    matrix = Matrix.load()
+    plan = solve(request_from(options, matrix, container=container), matrix)
+    if options["as_json"]:
+        write_output(plan_json(plan), options["output"])
+    else:
+        from envkit.render.plan_text import plan_summary
+
+        write_output(plan_summary(plan), options["output"])
+    return exit_code(plan)
+
+
+def plan_json(plan: Plan | NoPlan) -> str:
+    """The plan document of `interface.md` as text."""
+    import json
+
+    from envkit.render.plan_json import plan_document
+
+    return json.dumps(plan_document(plan), indent=2, ensure_ascii=False)
+
+
+def exit_code(plan: Plan | NoPlan) -> int:
+    """0 when a plan exists, 1 when none does."""
+    from envkit.plan.model import Plan
+
+    return 0 if isinstance(plan, Plan) else 1

@@ -1,0 +1,43 @@
+"""The facts alone, for a person: every fact with its source, or why there is none."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+
+from envkit.facts import Environment, Observed
+from envkit.render.machine import machine_lines, reason
+
+
+def facts_text(environment: Environment) -> str:
+    """A summary of the machine, then every fact on a line of its own."""
+    lines = [f"{label:<11}{text}" for label, text in machine_lines(environment)]
+    lines += ["", "Facts"]
+    for path, observed in walk(environment):
+        if observed.known:
+            lines.append(f"  {path} = {_value(observed.value)}  ({observed.source})")
+        else:
+            lines.append(f"  {path}: {reason(observed)}")
+    return "\n".join(lines) + "\n"
+
+
+def walk(node: object, prefix: str = "") -> Iterator[tuple[str, Observed[object]]]:
+    """Every fact below `node` with its dotted path."""
+    for item in dataclasses.fields(node):  # type: ignore[arg-type]  # only ever given our dataclasses
+        value = getattr(node, item.name)
+        path = f"{prefix}{item.name}"
+        if isinstance(value, Observed):
+            yield path, value
+        elif dataclasses.is_dataclass(value):
+            yield from walk(value, f"{path}.")
+
+
+def _value(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}={_value(item)}" for key, item in value.items()) or "(empty)"
+    if isinstance(value, tuple):
+        return "; ".join(_value(item) for item in value) or "(empty)"
+    if dataclasses.is_dataclass(value) and type(value).__str__ is object.__str__:
+        fields = ((item.name, getattr(value, item.name)) for item in dataclasses.fields(value))
+        return " ".join(f"{name}={_value(item)}" for name, item in fields if item not in (None, "", (), {}))
+    return str(value)

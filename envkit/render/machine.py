@@ -1,0 +1,170 @@
+"""The machine in a few lines, the same in every report: what it is, driver, GPUs, CUDA, cuDNN, Python, containers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from envkit.facts import Environment, FrameworkInstall, Gpu, Observed, PciGpu, Problem, PythonEnvironment
+
+_REASONS = {
+    Problem.ABSENT: "none",
+    Problem.DENIED: "not readable by this user",
+    Problem.UNPARSABLE: "not understood",
+    Problem.TIMED_OUT: "did not answer in time",
+    Problem.NOT_LOOKED: "not known",
+}
+
+
+def machine_lines(environment: Environment) -> list[tuple[str, str]]:
+    """Label and text, one pair a line; several lines may share a label, then it is given once."""
+    groups = [
+        ("System", _system(environment)),
+        ("Driver", _driver(environment)),
+        ("GPU", _gpus(environment)),
+        ("CUDA", _toolkits(environment)),
+        ("cuDNN", _cudnns(environment)),
+        ("Compiler", _compilers(environment)),
+        ("Python", _pythons(environment)),
+        ("Containers", _containers(environment)),
+    ]
+    lines = []
+    for label, texts in groups:
+        for number, text in enumerate(texts):
+            lines.append((label if number == 0 else "", text))
+    return lines
+
+
+def reason(observed: Observed[object]) -> str:
+    """Why a fact has no value, in words."""
+    words = _REASONS[observed.problem or Problem.NOT_LOOKED]
+    return f"{words} ({observed.detail})" if observed.detail and not observed.absent else words
+
+
+def shown(observed: Observed[object]) -> str:
+    """The value of a fact, or the reason there is none."""
+    return str(observed.value) if observed.known else reason(observed)
+
+
+def _system(environment: Environment) -> Iterator[str]:
+    system = environment.system
+    os_name = system.os.get().pretty_name or system.os.get().os_id if system.os.known else "system " + reason(system.os)
+    parts = [os_name]
+    parts += [f"kernel {system.kernel.get()}"] if system.kernel.known else []
+    parts += [f"glibc {system.glibc.get()}"] if system.glibc.known else []
+    parts += [system.architecture.get()] if system.architecture.known else []
+    yield " · ".join(parts)
+    if system.machine_kind.known:
+        kind = system.machine_kind.get().value
+        yield f"{kind} ({system.vendor.get()})" if system.vendor.known else kind
+
+
+def _driver(environment: Environment) -> Iterator[str]:
+    driver = environment.driver
+    if driver.kernel_module.known:
+        flavour = ""
+        if driver.open_kernel_module.known:
+            flavour = ", open kernel module" if driver.open_kernel_module.get() else ", proprietary kernel module"
+        yield f"{driver.kernel_module.get()} loaded{flavour}"
+    else:
+        yield f"kernel module: {reason(driver.kernel_module)}"
+    cuda = f", runs CUDA up to {driver.driver_cuda_version.get()}" if driver.driver_cuda_version.known else ""
+    if driver.user_space.known:
+        yield f"libraries {driver.user_space.get()}{cuda}"
+    elif not driver.user_space.absent or driver.kernel_module.known:
+        yield f"libraries: {reason(driver.user_space)}{cuda}"
+
+
+def _gpus(environment: Environment) -> Iterator[str]:
+    if environment.gpus.known and environment.gpus.get():
+        yield from (_gpu(gpu) for gpu in environment.gpus.get())
+    elif environment.pci_gpus.known and environment.pci_gpus.get():
+        yield from (_pci_gpu(gpu) for gpu in environment.pci_gpus.get())
+    else:
+        known = environment.gpus if environment.pci_gpus.problem is Problem.NOT_LOOKED else environment.pci_gpus
+        yield "none on the PCI bus" if known.known or known.absent else reason(known)
+
+
+def _gpu(gpu: Gpu) -> str:
+    parts = [f"{gpu.index}: {gpu.name}"]
+    parts += [f"sm_{gpu.compute_capability.major}{gpu.compute_capability.minor}"] if gpu.compute_capability else []
+    parts += [f"{gpu.memory_bytes / 2**30:.0f} GiB"] if gpu.memory_bytes else []
+    if gpu.link_width_current and gpu.link_width_max:
+        parts.append(f"PCIe x{gpu.link_width_current} of x{gpu.link_width_max}")
+    parts += [gpu.pci_address] if gpu.pci_address else []
+    return " · ".join(parts)
+
+
+def _pci_gpu(gpu: PciGpu) -> str:
+    parts = [gpu.name or f"NVIDIA device {gpu.device_id}"]
+    parts += [gpu.compute_capability.sm] if gpu.compute_capability else []
+    parts += [gpu.pci_address, f"driver {gpu.driver}" if gpu.driver else "no driver bound"]
+    return " · ".join(parts)
+
+
+def _toolkits(environment: Environment) -> Iterator[str]:
+    toolkits = environment.cuda_toolkits
+    if not toolkits.known:
+        yield f"toolkit: {reason(toolkits)}"
+        return
+    for toolkit in toolkits.get():
+        yield f"{toolkit.version}  {toolkit.path}" + (f"  ({toolkit.source})" if toolkit.source else "")
+    if not toolkits.get():
+        yield "toolkit: none"
+
+
+def _cudnns(environment: Environment) -> Iterator[str]:
+    if not environment.cudnns.known:
+        yield reason(environment.cudnns)
+        return
+    for cudnn in environment.cudnns.get():
+        yield f"{cudnn.version}  {cudnn.path}  ({cudnn.origin})"
+    if not environment.cudnns.get():
+        yield "none"
+
+
+def _compilers(environment: Environment) -> Iterator[str]:
+    if environment.host_compilers.known and environment.host_compilers.get():
+        yield ", ".join(f"{compiler.name} {compiler.version}" for compiler in environment.host_compilers.get())
+
+
+def _pythons(environment: Environment) -> Iterator[str]:
+    if not environment.pythons.known:
+        yield reason(environment.pythons)
+        return
+    for python in environment.pythons.get():
+        yield f"{python.version or 'version not known'}  {python.prefix}{'  (active)' if python.active else ''}"
+        yield from _frameworks(python)
+
+
+def _frameworks(python: PythonEnvironment) -> Iterator[str]:
+    for framework in python.frameworks:
+        yield f"  {framework.name} {framework.version} ({_built_for(framework)})"
+
+
+def _built_for(framework: FrameworkInstall) -> str:
+    if framework.rocm:
+        return "built for ROCm"
+    if framework.cuda is not None:
+        cudnn = f", cuDNN {framework.cudnn}" if framework.cudnn else ""
+        return f"built for CUDA {framework.cuda}{cudnn}"
+    return "CPU only" if framework.cuda_known else "CUDA of the build not known"
+
+
+def _containers(environment: Environment) -> Iterator[str]:
+    containers = environment.containers
+    if containers.docker.known:
+        engine = containers.docker.get()
+        runtime = "NVIDIA runtime" if "nvidia" in engine.runtimes else "no NVIDIA runtime"
+        cdi = ", CDI specs" if containers.cdi_specs.known and containers.cdi_specs.get() else ""
+        yield f"Docker {engine.version}, {runtime}{cdi}"
+    elif containers.docker_client.known:
+        yield f"Docker client {containers.docker_client.get()}, engine: {reason(containers.docker)}"
+    else:
+        yield f"Docker: {reason(containers.docker)}"
+    if containers.container_toolkit.known:
+        yield f"NVIDIA container toolkit {containers.container_toolkit.get()}"
+
+
+def joined(parts: Iterable[str]) -> str:
+    """The parts that are not empty, with middle dots."""
+    return " · ".join(part for part in parts if part)
