@@ -1,0 +1,43 @@
+"""Known error messages as evidence: what a log or a pasted text says where no fact speaks.
+
+A message's signature is the id of the check that it points to, or `<id>/<variant>` when several texts point to one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from envkit.checks.findings import Evidence
+from envkit.facts import Environment, Message
+
+_SHOWN = 3  # lines quoted as evidence; the rest repeat them
+_LONGEST = 240  # characters of one quoted line
+
+
+def seen(environment: Environment, id: str, *variants: str) -> tuple[Message, ...]:  # noqa: A002 - the catalogue's word
+    """The messages whose signature is `id` or `id/<variant>`; with `variants`, only these. Empty when none was seen."""
+    if not environment.messages.known:
+        return ()
+    wanted = {f"{id}/{variant}" for variant in variants}
+    messages = environment.messages.get()
+    if wanted:
+        return tuple(message for message in messages if message.signature in wanted)
+    return tuple(message for message in messages if message.signature.split("/", 1)[0] == id)
+
+
+def message_evidence(environment: Environment, messages: Iterable[Message]) -> tuple[Evidence, ...]:
+    """The first few of `messages` as evidence, each with its line number where it has one."""
+    source = environment.messages.source
+    return tuple(_evidence(message, source) for message in tuple(messages)[:_SHOWN])
+
+
+def named(messages: Iterable[Message], key: str) -> str | None:
+    """What the first message that names `key` (`version`, `kernel`, `pci_address` …) says it is, or None."""
+    return next((message.values[key] for message in messages if message.values.get(key)), None)
+
+
+def _evidence(message: Message, source: str) -> Evidence:
+    text = message.text.strip()
+    short = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    place = f"{source}, line {message.line}" if message.line else source
+    return Evidence("messages", short, place.removeprefix(", "))
