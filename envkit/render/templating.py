@@ -32,10 +32,10 @@ def _environment(folder: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=folder == "html",
+        autoescape=folder == "reports",
     )
 
 
 def template(folder: str, name: str) -> Template:
-    """The compiled template `name` of `scripts`, `dockerfiles` or `html`."""
+    """The compiled template `name` of `scripts`, `dockerfiles` or `reports`."""
     return _environment(folder).get_template(name)

@@ -1,0 +1,61 @@
+"""The doctor's report as one self-contained page, readable on a phone, with the PCIe tree drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from envkit.checks.findings import Finding, Status
+from envkit.checks.runner import summary
+from envkit.facts import Environment
+from envkit.render.machine import machine_lines
+from envkit.render.templating import template
+from envkit.render.topology import Row, topology
+
+# Measures of the drawing, in SVG units; 400 wide fits a phone held upright.
+_ROW, _INDENT, _LEFT, _WIDTH = 46, 22, 14, 400
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One row of the drawing with its place and the elbow that joins it to its parent."""
+
+    x: int
+    y: int
+    title: str
+    address: str
+    link: str
+    kind: str  # gpu, bridge
+    degraded: bool
+    elbow: str
+
+
+def doctor_html(environment: Environment, findings: Sequence[Finding]) -> str:
+    """The page; nothing in it is fetched from elsewhere, and it runs no script."""
+    rows = topology(environment)
+    failed = [finding for finding in findings if finding.status is Status.FAIL]
+    by_status = {status.value: [item for item in findings if item.status is status] for status in Status}
+    return template("reports", "doctor.html.j2").render(
+        verdict=failed[0].title if failed else "Nothing wrong was found.",
+        healthy=not failed,
+        origin=environment.origin,
+        collected_at=environment.collected_at,
+        problems=[*by_status["fail"], *by_status["warn"], *by_status["error"]],
+        unknown=by_status["unknown"],
+        well=by_status["ok"],
+        machine=machine_lines(environment),
+        counts=summary(findings),
+        drawing=[_drawn(number, row, rows) for number, row in enumerate(rows)],
+        width=max([_WIDTH, *(_LEFT + row.depth * _INDENT + 330 for row in rows)]),
+        height=len(rows) * _ROW + 8,
+    )
+
+
+def _drawn(number: int, row: Row, rows: Sequence[Row]) -> Drawn:
+    x, y = _LEFT + row.depth * _INDENT, number * _ROW + 22
+    elbow = ""
+    if row.parent >= 0:
+        above_x, above_y = _LEFT + rows[row.parent].depth * _INDENT, row.parent * _ROW + 22
+        elbow = f"M{above_x} {above_y + 7} V{y} H{x - 7}"
+    node = row.node
+    return Drawn(x, y, node.title, node.pci_address, node.link, "gpu" if node.gpu else "bridge", node.degraded, elbow)
