@@ -2,28 +2,56 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+UNIT := not docker and not browser and not gpu and not bench
 
-.PHONY: doctor test lint bench refresh-data verify-data clean
+.PHONY: doctor test test-integration lint bench docs wheel-smoke zipapp refresh-data verify-data clean
 
 $(VENV)/run.stamp: pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable .
-	touch $@
+	@$(PYTHON) -m venv $(VENV)
+	@echo "Installing envkit into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
 
 $(VENV)/test.stamp: $(VENV)/run.stamp
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
-	touch $@
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@
 
+# What is wrong with this machine? Exit status 1 when a check failed.
 doctor: $(VENV)/run.stamp
 	@$(BIN)/envkit doctor
 
+# Everything that needs no Docker engine, browser or GPU.
 test: $(VENV)/test.stamp
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "$(UNIT)"
+
+# Real Docker builds, real install runs, a real browser. Needs root on Debian or Ubuntu.
+test-integration: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -m "docker or browser"
 
 lint: $(VENV)/test.stamp
-	$(BIN)/ruff check envkit tests
-	$(BIN)/ruff format --check envkit tests
+	$(BIN)/ruff check envkit tests tools
+	$(BIN)/ruff format --check envkit tests tools
 	$(BIN)/mypy
+
+bench: $(VENV)/test.stamp
+	$(BIN)/python tools/bench/run.py
+
+# The generated reference in docs/, and the man page.
+docs: $(VENV)/test.stamp
+	$(BIN)/python tools/docs/generate.py
+
+# Builds wheel and sdist and uses them from an empty environment in /.
+wheel-smoke: $(VENV)/test.stamp
+	$(BIN)/python tools/package/smoke.py
+
+zipapp: $(VENV)/test.stamp
+	$(BIN)/python tools/package/zipapp.py
+
+refresh-data: $(VENV)/test.stamp
+	$(BIN)/python tools/data/refresh.py
+
+verify-data: $(VENV)/test.stamp
+	$(BIN)/python tools/data/verify.py
 
 clean:
 	rm -rf $(VENV) build dist .cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from envkit.facts import Environment, Gpu, PciGpu, PcieLink
+from envkit.facts import Environment, Gpu, PcieLink, PciGpu
 
 
 @dataclass
