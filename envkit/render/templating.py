@@ -1,8 +1,8 @@
-"""Templates are found in an installed wheel, an editable install and a checkout alike."""
+"""Templates are found in an installed wheel, a zipped application, an editable install and a checkout alike."""
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,24 +10,34 @@ from typing import TYPE_CHECKING
 from envkit.errors import DataError
 
 if TYPE_CHECKING:
+    from importlib.abc import Traversable
+
     from jinja2 import Environment, Template
 
 
-def template_root() -> Path:
-    """The folder that holds `dockerfiles/` and `scripts/`: the packaged one, else the checkout's. Raises DataError."""
-    package = Path(str(files("envkit")))
-    for candidate in (package / "templates", package.parent / "templates"):
-        if (candidate / "scripts").is_dir():
-            return candidate
+def template_root() -> Traversable:
+    """What holds `dockerfiles/` and `scripts/`: the packaged folder, else the checkout's. Raises DataError."""
+    packaged = files("envkit") / "templates"
+    if packaged.is_dir():
+        return packaged
+    checkout = Path(str(files("envkit"))).parent / "templates"
+    if checkout.is_dir():
+        return checkout
     raise DataError("envkit's templates are missing from this installation.", "Reinstall envkit.")
 
 
-@cache
+@lru_cache(maxsize=None)
 def _environment(folder: str) -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    root = template_root() / folder
+
+    def load(name: str) -> str | None:
+        found = root / name
+        return found.read_text(encoding="utf-8") if found.is_file() else None
 
     return Environment(
-        loader=FileSystemLoader(template_root() / folder),
+        loader=FunctionLoader(load),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
