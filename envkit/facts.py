@@ -114,6 +114,9 @@ class System:
     display_server: Observed[str] = field(default_factory=unseen)  # Xorg, Xwayland …, when one runs
     platform_model: Observed[str] = field(default_factory=unseen)  # /proc/device-tree/model (Jetson)
     l4t_release: Observed[Version] = field(default_factory=unseen)
+    lockdown: Observed[str] = field(default_factory=unseen)  # none, integrity, confidentiality
+    prime_profile: Observed[str] = field(default_factory=unseen)  # /etc/prime-discrete: on, off, on-demand
+    infiniband_devices: Observed[tuple[str, ...]] = field(default_factory=unseen)
 
 
 @dataclass(frozen=True)
@@ -152,6 +155,7 @@ class Kernel:
     log: Observed[tuple[str, ...]] = field(default_factory=unseen)  # lines on NVRM, Xid, AER, PCI, nouveau
     iommu: Observed[str] = field(default_factory=unseen)  # off, passthrough, translated
     acs_redirect: Observed[tuple[str, ...]] = field(default_factory=unseen)  # bridges above GPUs that redirect
+    compiler: Observed[Version] = field(default_factory=unseen)  # the gcc that built the running kernel
 
 
 @dataclass(frozen=True)
@@ -186,6 +190,7 @@ class PciGpu:
     aer_errors: Mapping[str, int] = field(default_factory=dict)  # correctable, fatal, nonfatal
     name: str = ""  # from the device-id table
     compute_capability: ComputeCapability | None = None  # from the device-id table
+    bar1_resizable: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -197,6 +202,8 @@ class DeviceNode:
     owner: str
     group: str
     accessible: bool | None = None
+    device: str = ""  # major:minor of the node
+    open_error: str = ""  # errno name when opening it failed (EPERM: a device cgroup says no)
 
 
 @dataclass(frozen=True)
@@ -209,6 +216,7 @@ class DriverLibrary:
     stub: bool = False
     compat: bool = False  # from a cuda-compat folder
     in_ld_cache: bool | None = None
+    mounted: bool | None = None  # inside a container: mounted from the host, not part of the image
 
 
 @dataclass(frozen=True)
@@ -246,6 +254,9 @@ class Driver:
     nvswitches: Observed[int] = field(default_factory=unseen)
     peermem_loaded: Observed[bool] = field(default_factory=unseen)
     suspended_memory_kept: Observed[bool] = field(default_factory=unseen)  # NVreg_PreserveVideoMemoryAllocations
+    device_majors: Observed[Mapping[str, int]] = field(default_factory=unseen)  # nvidia lines of /proc/devices
+    uninitialised_gpus: Observed[tuple[str, ...]] = field(default_factory=unseen)  # PCI addresses without UUID or BIOS
+    modprobe_setuid: Observed[bool] = field(default_factory=unseen)  # nvidia-modprobe may create the nodes
 
 
 @dataclass(frozen=True)
@@ -393,6 +404,13 @@ class PythonEnvironment:
     shadowing_modules: tuple[str, ...] = ()  # torch.py, numpy/ … in the working folder
     pip_python: str = ""  # interpreter of the `pip` on PATH
     cudnn_sublibraries: Mapping[str, Version] = field(default_factory=dict)
+    build_tools: Mapping[str, str] = field(default_factory=dict)  # nvcc, ptxas, libdevice, Python.h, cc, libcuda.so
+    ptxas_version: Version | None = None  # CUDA release of the ptxas that Triton or XLA would start
+    glibc_needed: Mapping[str, Version] = field(default_factory=dict)  # binary -> highest GLIBC symbol version
+    glibcxx_needed: Mapping[str, Version] = field(default_factory=dict)  # binary -> highest GLIBCXX symbol version
+    libstdcxx: str = ""  # the libstdc++.so.6 that this Python loads first
+    libstdcxx_version: Version | None = None  # its highest GLIBCXX
+    unresolved_symbols: tuple[str, ...] = ()  # 'package: symbol' that torch's libraries do not export
 
 
 @dataclass(frozen=True)
@@ -425,6 +443,7 @@ class Containers:
     toolkit_config: Observed[Mapping[str, str]] = field(default_factory=unseen)  # keys of config.toml
     podman: Observed[Version] = field(default_factory=unseen)
     injected: Observed[bool] = field(default_factory=unseen)  # inside a container: the driver was mounted in
+    device_links: Observed[bool] = field(default_factory=unseen)  # /dev/char holds links to the driver's nodes
 
 
 @dataclass(frozen=True)
@@ -483,3 +502,5 @@ class Environment:
     network_interfaces: Observed[tuple[str, ...]] = field(default_factory=unseen)
     messages: Observed[tuple[Message, ...]] = field(default_factory=unseen)
     measurements: Observed[tuple[Measurement, ...]] = field(default_factory=unseen)
+    package_changes: Observed[tuple[str, ...]] = field(default_factory=unseen)  # driver packages changed since boot
+    nccl_config: Observed[Mapping[str, str]] = field(default_factory=unseen)  # nccl.conf files

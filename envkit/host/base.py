@@ -29,6 +29,7 @@ class FileStatus:
     size: int
     accessible: bool  # readable and writable by this user
     modified: float = 0.0
+    device: str = ""  # major:minor of a char or block node
 
 
 class Host(Protocol):
@@ -43,6 +44,9 @@ class Host(Protocol):
 
     def read_bytes(self, path: str, limit: int = 64_000_000) -> Observed[bytes]:
         """The file's first `limit` bytes."""
+
+    def read_range(self, path: str, offset: int, size: int) -> Observed[bytes]:
+        """At most `size` bytes of the file from `offset` on; fewer at its end."""
 
     def list_dir(self, path: str) -> Observed[tuple[str, ...]]:
         """The names in a folder, sorted."""
@@ -72,7 +76,9 @@ class Host(Protocol):
         """The process's environment variables."""
 
     def identity(self) -> Mapping[str, str]:
-        """`kernel`, `architecture`, `user_id`, `groups` (space separated), `memlock`, `home`, `cwd`, `python`."""
+        """Text facts of the process, those that are known: kernel and architecture (`uname`), `glibc`, `user_id`,
+        `user`, `groups` (space separated), `host`, `home`, `cwd`, `python` (the interpreter) and its `prefix`.
+        """
 
     def query(self, subject: str, limit_s: float = 5.0) -> Observed[Mapping[str, object]]:
-        """A library's answer as plain JSON data, taken in a child process: `nvml`, `cuda`, `docker` or `deep`."""
+        """A library's answer as plain JSON, taken in a child process: `nvml`, `cuda`, `docker`, `nodes`, `deep`."""

@@ -1,0 +1,263 @@
+"""A machine held in memory: files, links, nodes, commands and library answers, as a capture or a test lists them.
+
+Two sources answer a question, in this order: an answer that was recorded word for word (`answers`), then the small
+file system of `entries`. What neither holds is absent on a machine that is `complete` (a hand-written one lists all
+that there is) and "not looked" on one that is not (a recording holds only what somebody asked).
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from envkit.facts import Observed, Problem, found, missing
+from envkit.host.base import CommandResult, FileStatus
+
+_MAX_LINKS = 40
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One path: `content` is None for a file whose bytes were not kept, `problem` stands for a path that refuses."""
+
+    kind: str = "file"  # file, dir, link, char, block, other
+    content: bytes | None = None
+    target: str = ""  # of a link
+    mode: str = "0644"
+    owner: str = "root"
+    group: str = "root"
+    size: int | None = None
+    accessible: bool = True
+    modified: float = 0.0
+    device: str = ""
+    problem: Problem | None = None
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Answers recorded word for word, by the path or pattern that was asked."""
+
+    globs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    lists: Mapping[str, Observed[tuple[str, ...]]] = field(default_factory=dict)
+    real_paths: Mapping[str, Observed[str]] = field(default_factory=dict)
+    statuses: Mapping[str, Observed[FileStatus]] = field(default_factory=dict)
+    link_statuses: Mapping[str, Observed[FileStatus]] = field(default_factory=dict)
+    free: Mapping[str, Observed[int]] = field(default_factory=dict)
+    sizes: Mapping[str, Observed[int]] = field(default_factory=dict)
+    programs: Mapping[str, Observed[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RecordedHost:
+    """A `Host` that answers from memory; see the module's words for what an unknown path means."""
+
+    entries: Mapping[str, Entry] = field(default_factory=dict)
+    commands: Mapping[tuple[str, ...], Observed[CommandResult]] = field(default_factory=dict)
+    queries: Mapping[str, Observed[Mapping[str, object]]] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    about: Mapping[str, str] = field(default_factory=dict)
+    answers: Answers = field(default_factory=Answers)
+    complete: bool = True
+    name: str = "a recorded machine"
+    _folders: dict[str, set[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for path, entry in self.entries.items():
+            if entry.problem is not Problem.ABSENT:
+                self._file_under(path)
+
+    def _file_under(self, path: str) -> None:
+        while path != "/":
+            folder, name = posixpath.split(path)
+            names = self._folders.setdefault(folder, set())
+            if name in names:
+                return
+            names.add(name)
+            path = folder
+
+    @property
+    def origin(self) -> str:
+        """The name of the recording."""
+        return self.name
+
+    def read_text(self, path: str, limit: int = 1_000_000) -> Observed[str]:
+        """The file's text, at most `limit` bytes, undecodable bytes replaced."""
+        read = self.read_bytes(path, limit)
+        if read.value is None:
+            return missing(read.problem or Problem.NOT_LOOKED, read.source, read.detail)
+        return found(read.value.decode("utf-8", "replace"), path)
+
+    def read_bytes(self, path: str, limit: int = 64_000_000) -> Observed[bytes]:
+        """The file's first `limit` bytes."""
+        entry = self._entry(path)
+        if entry is None:
+            return missing(self._nothing(path), path)
+        if entry.problem is not None:
+            return missing(entry.problem, path)
+        if entry.kind == "dir":
+            return missing(Problem.UNPARSABLE, path, "a folder, not a file")
+        if entry.content is None:
+            return missing(Problem.NOT_LOOKED, path, "its content was not recorded")
+        return found(entry.content[:limit], path)
+
+    def list_dir(self, path: str) -> Observed[tuple[str, ...]]:
+        """The names in a folder, sorted."""
+        if path in self.answers.lists:
+            return self.answers.lists[path]
+        resolved = self._resolve(path)
+        if resolved is None:
+            return missing(self._nothing(path), path)
+        entry = self.entries.get(resolved)
+        if entry is not None and entry.problem is not None:
+            return missing(entry.problem, path)
+        if resolved in self._folders:
+            return found(tuple(sorted(self._folders[resolved])), path)
+        if entry is not None and entry.kind == "dir":
+            return found((), path)
+        return missing(self._nothing(path), path)
+
+    def glob(self, pattern: str) -> tuple[str, ...]:
+        """The paths that match, sorted; links to folders are followed."""
+        if pattern in self.answers.globs:
+            return self.answers.globs[pattern]
+        matches = [""]
+        for part in pattern.strip("/").split("/"):
+            matches = [f"{base}/{name}" for base in matches for name in self._matching(base or "/", part)]
+        return tuple(sorted(path for path in matches if self._resolve(path) is not None))
+
+    def _matching(self, folder: str, part: str) -> tuple[str, ...]:
+        if not any(character in part for character in "*?["):
+            return (part,) if self._resolve(posixpath.join(folder, part)) is not None else ()
+        resolved = self._resolve(folder)
+        names = self._folders.get(resolved, set()) if resolved is not None else set()
+        wanted = name_pattern(part)
+        return tuple(name for name in names if wanted.fullmatch(name))
+
+    def real_path(self, path: str) -> Observed[str]:
+        """The path with every link resolved; ABSENT when it or a link's target is not there."""
+        if path in self.answers.real_paths:
+            return self.answers.real_paths[path]
+        resolved = self._resolve(path)
+        if resolved is None or not self._exists(resolved):
+            return missing(self._nothing(path), path)
+        return found(resolved, path)
+
+    def status(self, path: str, follow: bool = True) -> Observed[FileStatus]:
+        """Type and rights of a path."""
+        recorded = (self.answers.statuses if follow else self.answers.link_statuses).get(path)
+        if recorded is not None:
+            return recorded
+        resolved = self._resolve(path, follow)
+        if resolved is None or not self._exists(resolved):
+            return missing(self._nothing(path), path)
+        entry = self.entries.get(resolved)
+        if entry is None:
+            return found(FileStatus("dir", "0755", "root", "root", 0, True), path)
+        if entry.problem is not None and entry.kind == "file" and entry.content is None:
+            return missing(entry.problem, path)
+        size = entry.size if entry.size is not None else len(entry.content or b"")
+        status = FileStatus(
+            entry.kind, entry.mode, entry.owner, entry.group, size, entry.accessible, entry.modified, entry.device
+        )
+        return found(status, path)
+
+    def free_bytes(self, path: str) -> Observed[int]:
+        """Free space as recorded."""
+        return self.answers.free.get(path) or missing(Problem.NOT_LOOKED, path)
+
+    def size_bytes(self, path: str) -> Observed[int]:
+        """Size of a file system as recorded."""
+        return self.answers.sizes.get(path) or missing(Problem.NOT_LOOKED, path)
+
+    def which(self, program: str) -> Observed[str]:
+        """The recorded answer, else the first file of that name in the recorded PATH."""
+        if program in self.answers.programs:
+            return self.answers.programs[program]
+        folders = self.environment.get("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+        for folder in folders.split(":"):
+            path = posixpath.join(folder, program)
+            resolved = self._resolve(path)
+            entry = self.entries.get(resolved) if resolved is not None else None
+            if entry is not None and entry.kind == "file" and entry.problem is None:
+                return found(path, "PATH")
+        return missing(Problem.ABSENT if self.complete else Problem.NOT_LOOKED, "PATH", f"no {program} on PATH")
+
+    def run(self, command: Sequence[str], limit_s: float = 5.0) -> Observed[CommandResult]:
+        """The recorded result of exactly this command."""
+        recorded = self.commands.get(tuple(command))
+        if recorded is not None:
+            return recorded
+        problem = Problem.ABSENT if self.complete else Problem.NOT_LOOKED
+        return missing(problem, " ".join(command), "no such command was recorded")
+
+    def variables(self) -> Mapping[str, str]:
+        """The recorded environment variables."""
+        return self.environment
+
+    def identity(self) -> Mapping[str, str]:
+        """What the recording says about the process."""
+        return self.about
+
+    def query(self, subject: str, limit_s: float = 5.0) -> Observed[Mapping[str, object]]:
+        """The recorded answer of a library."""
+        return self.queries.get(subject) or missing(Problem.NOT_LOOKED, subject)
+
+    def _nothing(self, path: str) -> Problem:
+        entry = self.entries.get(posixpath.normpath(path))
+        if entry is not None and entry.problem is not None:
+            return entry.problem
+        return Problem.ABSENT if self.complete else Problem.NOT_LOOKED
+
+    def _exists(self, path: str) -> bool:
+        entry = self.entries.get(path)
+        if entry is not None:
+            return entry.problem is not Problem.ABSENT
+        return path in self._folders or path == "/"
+
+    def _entry(self, path: str) -> Entry | None:
+        resolved = self._resolve(path)
+        if resolved is None:
+            return self.entries.get(posixpath.normpath(path))
+        if resolved in self._folders and resolved not in self.entries:
+            return Entry("dir")
+        return self.entries.get(resolved)
+
+    def _resolve(self, path: str, follow_last: bool = True) -> str | None:
+        """The path without links, None when a part of it is not there or links go round in circles."""
+        waiting = [part for part in path.split("/") if part]
+        done = ""
+        links = 0
+        while waiting:
+            part = waiting.pop(0)
+            if part in (".", ".."):
+                done = posixpath.dirname(done) if part == ".." else done
+                continue
+            here = f"{done}/{part}"
+            entry = self.entries.get(here)
+            if entry is not None and entry.kind == "link" and (waiting or follow_last):
+                links += 1
+                if links > _MAX_LINKS:
+                    return None
+                done = "" if entry.target.startswith("/") else done
+                waiting = [name for name in entry.target.split("/") if name] + waiting
+                continue
+            if not self._exists(here):
+                return None
+            done = here
+        return done or "/"
+
+
+def name_pattern(part: str) -> re.Pattern[str]:
+    """One part of a glob pattern as a regular expression; a leading dot must be written out."""
+    import fnmatch
+
+    text = fnmatch.translate(part)
+    return re.compile(text if part.startswith(".") else rf"(?!\.){text}")
+
+
+def problem_of(data: Mapping[str, Any]) -> Problem | None:
+    """The problem that a recorded answer names, None where it holds a value. Raises ValueError for an unknown word."""
+    return Problem(data["problem"]) if "problem" in data else None
