@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,7 +26,7 @@ def template_root() -> Traversable:
     raise DataError("envkit's templates are missing from this installation.", "Reinstall envkit.")
 
 
-@lru_cache(maxsize=None)
+@cache
 def _environment(folder: str) -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 

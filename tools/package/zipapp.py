@@ -1,4 +1,4 @@
-"""Builds `dist/envkit.pyz`: one file with envkit and everything it needs, for machines where nothing may be installed."""
+"""Builds `dist/envkit.pyz`: envkit and everything it needs in one file, where nothing may be installed."""
 
 from __future__ import annotations
 

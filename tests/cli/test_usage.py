@@ -1,0 +1,101 @@
+"""What a user meets first: help, mistyped words, bad values, unwritable output, exit codes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from envkit.cli.main import COMMANDS
+from tests.cli.run import envkit
+
+
+def test_alone_says_what_to_do_next() -> None:
+    done = envkit()
+    assert done.returncode == 0
+    assert "envkit doctor" in done.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_help_fits_and_shows_an_example(command: str) -> None:
+    done = envkit(command, "--help")
+    assert done.returncode == 0
+    assert "Example" in done.stdout and f"envkit {command}" in done.stdout
+    assert all(len(line) <= 80 for line in done.stdout.splitlines() if "envkit" not in line)
+
+
+def test_mistyped_command_names_the_nearest() -> None:
+    done = envkit("doktor")
+    assert done.returncode == 2
+    assert "doctor" in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["resolve", "--framework", "pytroch"], "pytorch"),
+        (["resolve", "--framework", "pytorch==99.1"], "--framework pytorch"),
+        (["resolve", "--cuda", "9.7"], "9.2"),
+        (["resolve", "--cuda", "nine"], "--cuda"),
+        (["resolve", "--os", "ubunto22.04"], "ubuntu22.04"),
+        (["resolve", "--gpu", "GeForce GTX 1080Ti"], "1080 Ti"),
+        (["resolve", "--driver", "new"], "384.81"),
+        (["resolve", "--python", "three"], "--python"),
+        (["resolve", "--mirror", "nonsense", "--framework", "pytorch"], "HOST=URL"),
+        (["doctor", "--check", "driver-libary-mismatch"], "driver-library-mismatch"),
+        (["doctor", "--assume", "driver.kernel_modul=1.2"], "driver.kernel_module"),
+        (["explain", "no-gpu-on-pc"], "no-gpu-on-pci"),
+        (["doctor", "--from", "a.txt", "--root", "/"], "--root"),
+    ],
+)
+def test_bad_values_are_answered_in_one_line_with_the_nearest(words: list[str], expected: str) -> None:
+    done = envkit(*words)
+    assert done.returncode == 2, done.stderr
+    assert expected in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["doctor", "--from", "/nonexistent/report.txt"],
+        ["doctor", "--root", "/nonexistent"],
+        ["resolve", "--framework", "pytorch", "--target", "/nonexistent"],
+        ["resolve", "--framework", "pytorch", "--target", "any", "-o", "/nonexistent/plan"],
+    ],
+)
+def test_unreadable_and_unwritable_places_give_one_line_and_1(words: list[str]) -> None:
+    done = envkit(*words)
+    assert done.returncode == 1, done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "/nonexistent" in done.stderr
+
+
+def test_an_output_file_is_written_whole_and_with_usual_rights(tmp_path: Path) -> None:
+    target = tmp_path / "plan.json"
+    done = envkit("resolve", "--framework", "pytorch", "--target", "any", "--json", "-o", str(target))
+    assert done.returncode == 0 and done.stdout == ""
+    assert target.read_text().startswith("{")
+    assert [path.name for path in tmp_path.iterdir()] == ["plan.json"]
+
+
+def test_empty_text_is_refused_in_words() -> None:
+    done = envkit("doctor", "--from", "-", text="  \n")
+    assert done.returncode == 1
+    assert "empty" in done.stderr
+
+
+def test_no_colour_codes_in_a_pipe() -> None:
+    assert "\x1b" not in envkit("doctor").stdout
+
+
+def test_broken_config_names_the_file(tmp_path: Path) -> None:
+    config = tmp_path / "envkit.toml"
+    config.write_text("[mirrors\n")
+    done = envkit(
+        "install", "--framework", "pytorch", "--target", "any", "--os", "ubuntu22.04",
+        variables={"ENVKIT_CONFIG": str(config)},
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "envkit.toml" in done.stderr and "Traceback" not in done.stderr

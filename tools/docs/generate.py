@@ -1,0 +1,38 @@
+"""Writes the generated parts of the documentation; with `--check` it only says whether they are up to date."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+from pages import check_page, command_page, man_page, matrix_page
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = {
+    "docs/reference/commands.md": command_page,
+    "docs/reference/checks.md": check_page,
+    "docs/reference/matrix.md": matrix_page,
+    "docs/envkit.1": man_page,
+}
+
+
+@click.command()
+@click.option("--check", is_flag=True, help="Write nothing; exit with 1 when a page is out of step.")
+def main(check: bool) -> None:
+    """Generate the reference pages and the man page."""
+    stale = [path for path, page in PAGES.items() if not _same(ROOT / path, page())]
+    for path in stale:
+        if not check:
+            (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
+            (ROOT / path).write_text(PAGES[path](), encoding="utf-8")
+        print(f"{'out of step' if check else 'written'}: {path}")
+    sys.exit(1 if check and stale else 0)
+
+
+def _same(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_text(encoding="utf-8") == text
+
+
+if __name__ == "__main__":
+    main()
