@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from envkit.matrix.rows import (
@@ -16,6 +16,7 @@ from envkit.matrix.rows import (
     Toolkit,
 )
 from envkit.plan.request import Request
+from envkit.records import record
 from envkit.versions import Version
 
 
@@ -29,7 +30,7 @@ class DriverVerdict(str, Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True)
+@record
 class Verdict:
     """The judgement of one relation. `status` is ok, warn, fail, unknown or one of `DriverVerdict`'s words."""
 
@@ -39,7 +40,7 @@ class Verdict:
     source: str = ""  # resolved title or URL
 
 
-@dataclass(frozen=True)
+@record
 class Conflict:
     """Two parts of a request that cannot both be had."""
 
@@ -48,7 +49,7 @@ class Conflict:
     source: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class Alternative:
     """A change of the request that gives a plan, and what it brings. Keys are request options."""
 
@@ -56,7 +57,7 @@ class Alternative:
     gain: str
 
 
-@dataclass(frozen=True)
+@record
 class Choice:
     """The versions that work together; the rows they come from travel along for the renderers."""
 
@@ -75,7 +76,7 @@ class Choice:
     needs_toolkit: bool  # a system CUDA toolkit has to be installed
 
 
-@dataclass(frozen=True)
+@record
 class Plan:
     """A combination that satisfies every relation known to the matrix."""
 
@@ -86,7 +87,7 @@ class Plan:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@record
 class NoPlan:
     """No combination satisfies the request: what clashes, and the nearest changes that would do."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from envkit.records import record
 from envkit.versions import ComputeCapability, Version, VersionSpec
 
 
-@dataclass(frozen=True)
+@record
 class FrameworkRequest:
     """A framework by our name, and the versions that are acceptable (None: any)."""
 
@@ -21,7 +20,7 @@ class FrameworkRequest:
         return f"{self.name}{'' if text[0] in '<>!~' else '=='}{text}"
 
 
-@dataclass(frozen=True)
+@record
 class TargetGpu:
     """A GPU that the plan must work on; `name` is '' when only its capability was given."""
 
@@ -39,7 +38,7 @@ class TargetGpu:
         )
 
 
-@dataclass(frozen=True)
+@record
 class Request:
     """A whole request with its target. None means: not given, so the resolver chooses or does not judge it."""
 

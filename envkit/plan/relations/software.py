@@ -1,0 +1,203 @@
+"""The framework's own needs: Python, glibc, NumPy, and the CUDA and cuDNN that it does not bring itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from enum import Enum
+
+from envkit.matrix.rows import CudnnRelease, FrameworkBuild, Toolkit
+from envkit.plan.model import Verdict
+from envkit.plan.tables import Tables
+from envkit.versions import ComputeCapability, Version, VersionSpec
+
+
+def title_of(build: FrameworkBuild) -> str:
+    """The build in words: `pytorch 1.1.0 for CUDA 9.0`."""
+    return f"{build.framework} {build.version}" + (f" for CUDA {build.cuda}" if build.cuda else "")
+
+
+def python_has_wheel(build: FrameworkBuild, python: Version, tables: Tables) -> Verdict:
+    """Whether the build has a package for this Python (3.10, not 3.10.4)."""
+    source = tables.cite(build.sources)
+    if not build.pythons:
+        detail = f"the Python versions of {title_of(build)} are not recorded"
+        return Verdict("python-has-wheel", "unknown", detail, source)
+    if any(python.starts_with(known) for known in build.pythons):
+        return Verdict("python-has-wheel", "ok", f"{title_of(build)} has a package for Python {python}", source)
+    known_text = ", ".join(str(known) for known in build.pythons)
+    detail = f"{title_of(build)} has no package for Python {python}, only for {known_text}"
+    return Verdict("python-has-wheel", "fail", detail, source)
+
+
+def glibc_meets(build: FrameworkBuild, glibc: Version | None, tables: Tables, *, where: str = "") -> Verdict:
+    """Whether the target's glibc is new enough for the build's binaries."""
+    source = tables.cite(build.sources)
+    place = f" of {where}" if where else ""
+    if build.min_glibc is None:
+        return Verdict(
+            "glibc-meets-build", "unknown", f"the glibc that {title_of(build)} needs is not recorded", source
+        )
+    if glibc is None:
+        detail = f"{title_of(build)} needs glibc {build.min_glibc}; the glibc{place} is not known"
+        return Verdict("glibc-meets-build", "unknown", detail, source)
+    if glibc >= build.min_glibc:
+        detail = f"{title_of(build)} needs glibc {build.min_glibc}, the glibc{place} is {glibc}"
+        return Verdict("glibc-meets-build", "ok", detail, source)
+    detail = f"{title_of(build)} needs glibc {build.min_glibc} or newer, the glibc{place} is {glibc}"
+    return Verdict("glibc-meets-build", "fail", detail, source)
+
+
+_MARKED = re.compile(r"^(?P<spec>[^\[]*?)\s*(?:\[(?P<marker>.*)\])?$")
+_PYTHON_MARKER = re.compile(r"python_version\s*(?P<operator>[<>=!]=?)\s*[\"'](?P<version>[\d.]+)[\"']")
+
+
+def numpy_specs(requirement: str | None, python: Version | None) -> tuple[VersionSpec, ...]:
+    """The NumPy ranges that hold for this Python: `<2`, or `>=1.22 | >=1.26.0 [python_version >= "3.12"]`.
+
+    A part that cannot be read is left out: it then bounds nothing.
+    """
+    specs = []
+    for part in (requirement or "").split("|"):
+        match = _MARKED.match(part.strip())
+        if match is None or not match["spec"] or not _marker_holds(match["marker"], python):
+            continue
+        try:
+            specs.append(VersionSpec.parse(match["spec"]))
+        except ValueError:
+            continue
+    return tuple(specs)
+
+
+def _marker_holds(marker: str | None, python: Version | None) -> bool:
+    if not marker:
+        return True
+    if python is None:
+        return False
+    conditions = _PYTHON_MARKER.finditer(marker)
+    return all(
+        VersionSpec.parse(f"{condition['operator']}{condition['version']}").holds(python) for condition in conditions
+    )
+
+
+def some_version_meets(specs: Iterable[VersionSpec]) -> bool:
+    """Whether any version at all lies in every one of these ranges."""
+    wanted = tuple(specs)
+    bounds = [bound for spec in wanted for _, bound in spec.clauses]
+    candidates = [Version.of(0), *bounds]
+    candidates += [Version.of(*bound.parts[:-1], bound.parts[-1] + 1) for bound in bounds]
+    candidates += [Version.of(*bound.parts, 1) for bound in bounds]
+    return any(all(spec.holds(candidate) for spec in wanted) for candidate in candidates)
+
+
+def numpy_agree(builds: Iterable[FrameworkBuild], python: Version | None, tables: Tables) -> Verdict:
+    """Whether one NumPy release can meet every build's bound."""
+    bounded = [build for build in builds if build.numpy]
+    source = tables.cite([key for build in bounded for key in build.sources])
+    wants = "; ".join(f"{title_of(build)} wants numpy {build.numpy}" for build in bounded)
+    if not bounded:
+        return Verdict("numpy-agrees", "ok", "no build bounds NumPy", source)
+    if some_version_meets(spec for build in bounded for spec in numpy_specs(build.numpy, python)):
+        return Verdict("numpy-agrees", "ok", wants, source)
+    return Verdict("numpy-agrees", "fail", f"no NumPy release meets both: {wants}", source)
+
+
+class LibraryMatch(str, Enum):
+    """How a system CUDA toolkit serves a build that brings no CUDA of its own, best first."""
+
+    SAME = "same"
+    MINOR = "minor"  # newer minor of the same major, under NVIDIA's minor-version compatibility
+    UNKNOWN = "unknown"
+    NONE = "none"
+
+
+def toolkit_serves(build: FrameworkBuild, toolkit: Toolkit) -> LibraryMatch:
+    """How this toolkit's libraries serve a build made for its own CUDA line.
+
+    From the first CUDA with minor-version compatibility on, libraries keep their interface inside a major version,
+    so a build for an earlier minor loads them.
+    """
+    if build.cuda is None:
+        return LibraryMatch.UNKNOWN
+    if toolkit.version.starts_with(build.cuda):
+        return LibraryMatch.SAME
+    same_major = toolkit.version.major == build.cuda.major
+    if same_major and toolkit.minor_compatibility_driver is not None and toolkit.version > build.cuda:
+        return LibraryMatch.MINOR
+    return LibraryMatch.NONE
+
+
+def toolkit_serves_build(build: FrameworkBuild, toolkit: Toolkit, tables: Tables) -> Verdict:
+    """The verdict on a build that loads CUDA from the system, and one toolkit."""
+    match = toolkit_serves(build, toolkit)
+    source = tables.cite((*build.sources, *toolkit.sources))
+    if match is LibraryMatch.SAME:
+        detail = f"{title_of(build)} loads the libraries of CUDA {toolkit.release} from the system"
+        return Verdict("toolkit-serves-build", "ok", detail, source)
+    if match is LibraryMatch.MINOR:
+        detail = (
+            f"{title_of(build)} loads the libraries of CUDA {toolkit.release}: inside CUDA {toolkit.version.major}.x "
+            "they keep their interface, but this pair was not the vendor's test"
+        )
+        return Verdict("toolkit-serves-build", "warn", detail, source)
+    if match is LibraryMatch.UNKNOWN:
+        detail = f"the CUDA version that {title_of(build)} was made for is not recorded"
+        return Verdict("toolkit-serves-build", "unknown", detail, source)
+    detail = f"{title_of(build)} cannot load the libraries of CUDA {toolkit.release}"
+    return Verdict("toolkit-serves-build", "fail", detail, source)
+
+
+def cudnn_supports_cuda(release: CudnnRelease, cuda: Version) -> bool:
+    """Whether this cuDNN build is made for a CUDA version; its specs are like `10.2`, `11.0-11.8` or `12.x`."""
+    return any(_span_holds(spec, cuda) for spec in release.supported_cuda or (str(release.cuda),))
+
+
+def _span_holds(spec: str, cuda: Version) -> bool:
+    low, _, high = spec.strip().partition("-")
+    try:
+        first = Version.parse(low.removesuffix(".x"))
+        last = Version.parse(high.removesuffix(".x")) if high else None
+    except ValueError:
+        return False
+    if last is None:
+        return cuda.starts_with(first)
+    return first <= cuda and (cuda <= last or cuda.starts_with(last))
+
+
+def cudnn_knows_gpu(release: CudnnRelease, gpu: ComputeCapability) -> bool | None:
+    """Whether this cuDNN has kernels for a GPU; None where its range is not recorded."""
+    low, high = release.min_compute_capability, release.max_compute_capability
+    if low is not None and (gpu.major, gpu.minor) < (low.major, low.minor):
+        return False
+    if high is not None and gpu.major > high.major:
+        return False
+    return None if low is None else True
+
+
+def cudnn_serves(build: FrameworkBuild, cudnn: Version) -> bool | None:
+    """Whether a system cuDNN serves a build: the same major and not an older minor; None where not recorded."""
+    if build.cudnn is None:
+        return None
+    return cudnn.major == build.cudnn.major and cudnn.release(2) >= build.cudnn.release(2)
+
+
+def gpu_on_cudnn(
+    gpu: ComputeCapability, cudnn: Version, cuda: Version | None, tables: Tables, *, name: str = ""
+) -> Verdict:
+    """Whether a cuDNN version, as built for this CUDA major, has kernels for a GPU."""
+    label = name or f"sm_{gpu.major}{gpu.minor}"
+    rows = [
+        row
+        for row in tables.cudnns
+        if row.version.starts_with(cudnn) and (cuda is None or row.cuda.major == cuda.major)
+    ]
+    answers = [cudnn_knows_gpu(row, gpu) for row in rows]
+    source = tables.cite(rows[-1].sources) if rows else ""
+    if True in answers:
+        return Verdict("gpu-on-cudnn", "ok", f"cuDNN {cudnn} has kernels for {label}", source)
+    if None in answers or not answers:
+        return Verdict("gpu-on-cudnn", "unknown", f"the GPUs of cuDNN {cudnn} are not recorded", source)
+    low, high = rows[-1].min_compute_capability, rows[-1].max_compute_capability
+    bounds = f"from {low}" + (f" to {high}" if high else "")
+    detail = f"cuDNN {cudnn} has no kernels for {label}: it serves compute capabilities {bounds}"
+    return Verdict("gpu-on-cudnn", "fail", detail, source)

@@ -1,0 +1,73 @@
+"""The operating system: nvcc's host compiler, the installer's list of distributions, and images."""
+
+from __future__ import annotations
+
+from envkit.matrix.rows import ImageTag, OperatingSystem, Toolkit
+from envkit.plan.model import Verdict
+from envkit.plan.tables import Tables
+from envkit.versions import Version
+
+
+def compiler_fits_nvcc(name: str, version: Version, toolkit: Toolkit, tables: Tables) -> Verdict:
+    """Whether nvcc of this toolkit accepts a host compiler (`gcc` or `clang`); it refuses newer majors."""
+    source = tables.cite(toolkit.sources)
+    low = toolkit.gcc_min if name == "gcc" else None
+    high = toolkit.gcc_max if name == "gcc" else toolkit.clang_max
+    what = f"nvcc of CUDA {toolkit.release}"
+    if high is None:
+        return Verdict("compiler-fits-nvcc", "unknown", f"the newest {name} for {what} is not recorded", source)
+    if version > high and not version.starts_with(high):
+        return Verdict("compiler-fits-nvcc", "fail", f"{what} takes {name} up to {high}, not {version}", source)
+    if low is not None and version < low:
+        return Verdict("compiler-fits-nvcc", "fail", f"{what} needs {name} {low} or newer, not {version}", source)
+    return Verdict("compiler-fits-nvcc", "ok", f"{what} takes {name} {version}", source)
+
+
+def os_compiler_fits_nvcc(system: OperatingSystem, toolkit: Toolkit, tables: Tables) -> Verdict:
+    """Whether the distribution has a GCC that nvcc accepts: its default one, or another that can be installed."""
+    if system.default_gcc is None:
+        detail = f"the GCC of {system.os_id} is not recorded"
+        return Verdict("compiler-fits-nvcc", "unknown", detail, tables.cite(system.sources))
+    default = compiler_fits_nvcc("gcc", system.default_gcc, toolkit, tables)
+    if default.status != "fail":
+        return default
+    fitting = [gcc for gcc in system.installable_gcc if compiler_fits_nvcc("gcc", gcc, toolkit, tables).status == "ok"]
+    hint = (
+        f"install gcc-{max(fitting)} and pass it with nvcc -ccbin"
+        if fitting
+        else f"{system.os_id} packages none that it takes: frameworks run, compiling with nvcc does not"
+    )
+    return Verdict(
+        "compiler-fits-nvcc", "warn", f"{default.detail} (the default of {system.os_id}); {hint}", default.source
+    )
+
+
+def runfile_on_os(system: OperatingSystem, toolkit: Toolkit, tables: Tables) -> Verdict:
+    """Whether the toolkit's installation guide lists this distribution."""
+    source = tables.cite(toolkit.sources)
+    listed = toolkit.os_ids
+    if listed is not None and system.os_id in listed:
+        return Verdict("runfile-on-os", "ok", f"CUDA {toolkit.version} lists {system.os_id}", source)
+    if listed is None or not toolkit.os_ids_complete:
+        detail = (
+            f"whether CUDA {toolkit.version} supports {system.os_id} is not recorded; its runfile may still install"
+        )
+        return Verdict("runfile-on-os", "unknown", detail, source)
+    detail = (
+        f"CUDA {toolkit.version} does not list {system.os_id} (it lists {', '.join(listed[:6])}…): "
+        "the runfile usually installs with --override, but the vendor did not test it"
+    )
+    return Verdict("runfile-on-os", "warn", detail, source)
+
+
+def image_fits(tag: ImageTag, tables: Tables) -> Verdict:
+    """Whether an image tag can be built on: supported, or there but past its end, or gone."""
+    name = f"{tag.repository}:{tag.tag}"
+    source = tables.cite(tag.sources)
+    if tag.state == "supported":
+        return Verdict("image-on-os", "ok", f"{name} exists and is supported", source)
+    if tag.state == "deleted":
+        return Verdict("image-on-os", "fail", f"{name} was deleted", source)
+    if tag.state == "unsupported":
+        return Verdict("image-on-os", "warn", f"{name} is past its end of support and will be deleted", source)
+    return Verdict("image-on-os", "unknown", f"{name} was seen, its state is not recorded", source)

@@ -1,0 +1,67 @@
+"""What the relations and the resolver read of the compatibility tables; `envkit.matrix.Matrix` provides it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from envkit.matrix.rows import (
+    CudnnRelease,
+    DriverBranch,
+    Framework,
+    FrameworkBuild,
+    GpuModel,
+    ImageTag,
+    OperatingSystem,
+    PythonSource,
+    Runfile,
+    Toolkit,
+)
+from envkit.versions import Version
+
+
+class Tables(Protocol):
+    """The tables that a plan is made from; each is read only when it is asked for."""
+
+    def cite(self, keys: Iterable[str]) -> str:
+        """The titles and addresses of these source keys, in words."""
+
+    @property
+    def toolkits(self) -> tuple[Toolkit, ...]:
+        """Every CUDA toolkit, ascending."""
+
+    @property
+    def driver_branches(self) -> tuple[DriverBranch, ...]:
+        """Every driver branch, ascending."""
+
+    @property
+    def gpus(self) -> tuple[GpuModel, ...]:
+        """Every GPU model."""
+
+    @property
+    def cudnns(self) -> tuple[CudnnRelease, ...]:
+        """Every cuDNN build."""
+
+    @property
+    def image_tags(self) -> tuple[ImageTag, ...]:
+        """Every image tag."""
+
+    @property
+    def operating_systems(self) -> tuple[OperatingSystem, ...]:
+        """Every distribution release."""
+
+    @property
+    def python_sources(self) -> tuple[PythonSource, ...]:
+        """Every way to get a Python."""
+
+    def runfiles(self, cuda: Version, architecture: str) -> tuple[Runfile, ...]:
+        """The installers of one toolkit: the toolkit, then its patches."""
+
+    def framework(self, name: str) -> Framework | None:
+        """The framework of that name or alias."""
+
+    def builds(self, framework_name: str) -> tuple[FrameworkBuild, ...]:
+        """Every build of a framework."""
+
+    def operating_system(self, os_id: str) -> OperatingSystem | None:
+        """The distribution release of that id."""
