@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from envkit.facts import Observed
+from envkit.records import record
 
 
-@dataclass(frozen=True)
+@record
 class CommandResult:
     """A finished command: exit status and what it wrote, decoded."""
 
@@ -18,7 +18,7 @@ class CommandResult:
     stderr: str
 
 
-@dataclass(frozen=True)
+@record
 class FileStatus:
     """A path's type and rights. `kind` is file, dir, link, char, block or other; `mode` is octal text (0666)."""
 
