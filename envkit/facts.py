@@ -7,10 +7,11 @@ used to say "unknown". Sources that may disagree (kernel module and library vers
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Generic, TypeVar
 
+from envkit.records import record
 from envkit.versions import ComputeCapability, Version
 
 T = TypeVar("T")
@@ -26,7 +27,7 @@ class Problem(str, Enum):
     NOT_LOOKED = "not-looked"  # this source of facts does not tell (a pasted text, a mounted image)
 
 
-@dataclass(frozen=True)
+@record
 class Observed(Generic[T]):
     """A value and where it was read, or the problem that stands in its place."""
 
@@ -78,7 +79,7 @@ class MachineKind(str, Enum):
     JETSON = "jetson"
 
 
-@dataclass(frozen=True)
+@record
 class OsRelease:
     """The distribution: `os_id` is the key of our OS table (`ubuntu22.04`, `rockylinux9`, `debian12`)."""
 
@@ -89,7 +90,7 @@ class OsRelease:
     id_like: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@record
 class System:
     """The machine below the driver."""
 
@@ -119,7 +120,7 @@ class System:
     infiniband_devices: Observed[tuple[str, ...]] = field(default_factory=unseen)
 
 
-@dataclass(frozen=True)
+@record
 class ModuleFile:
     """One nvidia kernel module file on disk and the kernel that it belongs to."""
 
@@ -130,7 +131,7 @@ class ModuleFile:
     signed: bool | None = None
 
 
-@dataclass(frozen=True)
+@record
 class DkmsEntry:
     """One line of `dkms status`: module, its version, kernel ('' when only added) and state."""
 
@@ -140,7 +141,7 @@ class DkmsEntry:
     state: str  # added, built, installed, broken
 
 
-@dataclass(frozen=True)
+@record
 class Kernel:
     """The running kernel and its modules."""
 
@@ -158,7 +159,7 @@ class Kernel:
     compiler: Observed[Version] = field(default_factory=unseen)  # the gcc that built the running kernel
 
 
-@dataclass(frozen=True)
+@record
 class PcieLink:
     """One link as one device reports it: rates in GT/s, widths in lanes; None where the device does not say."""
 
@@ -171,7 +172,7 @@ class PcieLink:
     slot: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class PciGpu:
     """An NVIDIA display function on PCI, seen without any driver. `hops` go from the GPU's port up to the root."""
 
@@ -193,7 +194,7 @@ class PciGpu:
     bar1_resizable: bool | None = None
 
 
-@dataclass(frozen=True)
+@record
 class DeviceNode:
     """One device file of the driver: mode bits in octal text, and whether this user can open it."""
 
@@ -206,7 +207,7 @@ class DeviceNode:
     open_error: str = ""  # errno name when opening it failed (EPERM: a device cgroup says no)
 
 
-@dataclass(frozen=True)
+@record
 class DriverLibrary:
     """A user-space library of the driver found on disk: `version` from its file name, `stub` for link-time stubs."""
 
@@ -219,7 +220,7 @@ class DriverLibrary:
     mounted: bool | None = None  # inside a container: mounted from the host, not part of the image
 
 
-@dataclass(frozen=True)
+@record
 class CallResult:
     """What a vendor library's first call answered: `code` 0 is success; `call` is the function that failed."""
 
@@ -229,7 +230,7 @@ class CallResult:
     text: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class Driver:
     """The NVIDIA driver: kernel side and user side are separate facts because they can disagree."""
 
@@ -259,7 +260,7 @@ class Driver:
     modprobe_setuid: Observed[bool] = field(default_factory=unseen)  # nvidia-modprobe may create the nodes
 
 
-@dataclass(frozen=True)
+@record
 class Gpu:
     """One GPU as NVML describes it; None where NVML says not supported or was not asked."""
 
@@ -301,7 +302,7 @@ class Gpu:
     error: str = ""  # NVML error name when this device could not be read
 
 
-@dataclass(frozen=True)
+@record
 class CudaToolkit:
     """A CUDA toolkit on disk."""
 
@@ -314,7 +315,7 @@ class CudaToolkit:
     origin: str = ""  # runfile, package, wheel, conda, link
 
 
-@dataclass(frozen=True)
+@record
 class Nvcc:
     """What `nvcc` on PATH really is."""
 
@@ -325,7 +326,7 @@ class Nvcc:
     toolkit_path: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class Cudnn:
     """One cuDNN found on disk; `sublibraries` maps each library file to its version."""
 
@@ -336,7 +337,7 @@ class Cudnn:
     sublibraries: Mapping[str, Version] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@record
 class HostCompiler:
     """A C++ compiler that nvcc could call."""
 
@@ -346,7 +347,7 @@ class HostCompiler:
     default: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class Distribution:
     """One installed Python distribution. `requires` are its raw requirement lines."""
 
@@ -359,7 +360,7 @@ class Distribution:
     user_site: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class LibraryUse:
     """Which file a consumer library would load for one needed soname, and by what rule."""
 
@@ -370,7 +371,7 @@ class LibraryUse:
     version: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class FrameworkInstall:
     """One framework in one Python environment, read from its files without importing it."""
 
@@ -388,7 +389,7 @@ class FrameworkInstall:
     source: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class PythonEnvironment:
     """One Python interpreter and what is installed for it."""
 
@@ -413,7 +414,7 @@ class PythonEnvironment:
     unresolved_symbols: tuple[str, ...] = ()  # 'package: symbol' that torch's libraries do not export
 
 
-@dataclass(frozen=True)
+@record
 class DockerEngine:
     """What the Docker engine answers about itself."""
 
@@ -429,7 +430,7 @@ class DockerEngine:
     snap: bool | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Containers:
     """Container engines and the NVIDIA container toolkit."""
 
@@ -446,7 +447,7 @@ class Containers:
     device_links: Observed[bool] = field(default_factory=unseen)  # /dev/char holds links to the driver's nodes
 
 
-@dataclass(frozen=True)
+@record
 class SystemPackage:
     """An installed system package that has to do with GPUs."""
 
@@ -457,7 +458,7 @@ class SystemPackage:
     origin: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class Message:
     """A known error message seen in a log or in a pasted text. `values` are what it names (versions, counts …)."""
 
@@ -467,7 +468,7 @@ class Message:
     values: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@record
 class Measurement:
     """One result of `--deep`: a framework import, a kernel, a convolution or a copy."""
 
@@ -479,7 +480,7 @@ class Measurement:
     detail: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class Environment:
     """Everything observed about one machine; what a check may read."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from urllib.parse import urlsplit
 
 from envkit.errors import RequestError
+from envkit.records import record
 
 
-@dataclass(frozen=True)
+@record
 class Mirrors:
     """What replaces what: `hosts` maps a host to a base URL; the others replace whole sources. None: the vendor's."""
 

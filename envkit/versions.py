@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import total_ordering
+
+from envkit.records import record
 
 _NUMBERS = re.compile(r"\d+(?:\.\d+)*")
 _CAPABILITY = re.compile(r"(?:sm_|compute_)?(\d+)\.(\d)([af]?)|(?:sm_|compute_)?(\d+)(\d)([af]?)")
@@ -12,7 +14,7 @@ _CLAUSE = re.compile(r"\s*(==|>=|<=|!=|>|<|~=|=)?\s*(\d+(?:\.\d+)*)(\.\*)?\s*")
 
 
 @total_ordering
-@dataclass(frozen=True, eq=False)
+@record
 class Version:
     """A dotted number such as CUDA `9.0.176`, driver `384.81`, cuDNN `7.6.5.32`, Python `3.10`, glibc `2.31`.
 
@@ -80,7 +82,8 @@ class Version:
         return self.text or ".".join(str(part) for part in self.parts)
 
 
-@dataclass(frozen=True, order=True)
+@total_ordering
+@record
 class ComputeCapability:
     """A device ability such as 8.6; `specific` is `a` or `f` for targets that do not carry over (sm_90a)."""
 
@@ -107,11 +110,14 @@ class ComputeCapability:
         """The PTX target, such as `compute_86`."""
         return f"compute_{self.major}{self.minor}{self.specific}"
 
+    def __lt__(self, other: ComputeCapability) -> bool:
+        return (self.major, self.minor, self.specific) < (other.major, other.minor, other.specific)
+
     def __str__(self) -> str:
         return f"{self.major}.{self.minor}{self.specific}"
 
 
-@dataclass(frozen=True)
+@record
 class VersionSpec:
     """What a user or a package asks of a version: `9.0` (that line), `12.4.1`, `>=12`, `>=1.5,<2`, `==1.12.*`.
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
+
+from envkit.records import record
 
 
 class Status(str, Enum):
@@ -21,7 +23,7 @@ class Status(str, Enum):
 _SEVERITY = {Status.FAIL: "error", Status.WARN: "warning"}
 
 
-@dataclass(frozen=True)
+@record
 class Evidence:
     """One observed fact that the verdict rests on: its path in the environment, its value, where it was read."""
 
@@ -30,7 +32,7 @@ class Evidence:
     source: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class Remedy:
     """What to do, least invasive first; `commands` can be pasted, those that need root begin with sudo."""
 
@@ -38,7 +40,7 @@ class Remedy:
     commands: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@record
 class Finding:
     """One verdict. `because_of` names the check whose finding explains this one."""
 
@@ -58,7 +60,7 @@ class Finding:
         return _SEVERITY.get(self.status, "info")
 
 
-@dataclass(frozen=True)
+@record
 class Outcome:
     """What a check function yields: a finding without the parts that its declaration already holds."""
 

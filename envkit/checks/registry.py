@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from envkit.checks.findings import Outcome
 from envkit.facts import Environment
+from envkit.records import record
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
@@ -31,7 +31,7 @@ class Layer(IntEnum):
     TOOLKIT = 10
 
 
-@dataclass(frozen=True)
+@record
 class Check:
     """A declared check. `needs` are fact paths that must be known; `any_of` asks for at least one of several."""
 

@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from envkit.records import record
 from envkit.versions import ComputeCapability, Version
 
 
-@dataclass(frozen=True)
+@record
 class Source:
     """Where a figure comes from."""
 
@@ -19,7 +18,7 @@ class Source:
     url: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class Toolkit:
     """One CUDA toolkit release. Driver floors are the release notes' own; `os_ids` may be incomplete."""
 
@@ -39,6 +38,7 @@ class Toolkit:
     os_ids_complete: bool
     installer_style: str  # legacy, new
     sources: tuple[str, ...]
+    note: str = ""
 
     @property
     def release(self) -> Version:
@@ -46,7 +46,7 @@ class Toolkit:
         return self.version.release(2)
 
 
-@dataclass(frozen=True)
+@record
 class Runfile:
     """One installer file. `kind` is toolkit or patch; patches apply in `order` (the toolkit is 0)."""
 
@@ -61,7 +61,7 @@ class Runfile:
     sources: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@record
 class DriverBranch:
     """One driver branch and what it supports. `open_kernel_module`: none, available, default, only."""
 
@@ -76,7 +76,7 @@ class DriverBranch:
     sources: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@record
 class GpuModel:
     """One GPU model."""
 
@@ -100,7 +100,7 @@ class GpuModel:
     sources: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@record
 class CudnnRelease:
     """One cuDNN build. `cuda` is the line in its package name, `supported_cuda` the specs that it runs on."""
 
@@ -120,9 +120,12 @@ class CudnnRelease:
     sources: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@record
 class ImageTag:
-    """One image tag. `state`: supported, unsupported (there, end of life), deleted, seen (there, state unknown)."""
+    """One image tag, on `date` as far as known. A tag that has no row is unknown.
+
+    `state`: supported, unsupported (there, end of life), seen (there, support unknown), deleted, never (did not exist).
+    """
 
     repository: str
     tag: str
@@ -136,7 +139,7 @@ class ImageTag:
     sources: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@record
 class FrameworkImage:
     """One official framework image tag."""
 
@@ -153,7 +156,7 @@ class FrameworkImage:
     sources: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@record
 class Framework:
     """One framework by our name. `aliases` are other words for it (torch), `packages` its distributions on an index."""
 
@@ -167,7 +170,7 @@ class Framework:
     sources: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@record
 class FrameworkBuild:
     """One build of a framework: version × CUDA variant. `cuda` None with `cpu_only` True is certainly a CPU build."""
 
@@ -195,9 +198,11 @@ class FrameworkBuild:
     yanked: bool
     sources: tuple[str, ...]
     note: str = ""
+    cuda_min: Version | None = None  # lowest and highest CUDA it works with, where `cuda` is a whole major line (12)
+    cuda_max: Version | None = None
 
 
-@dataclass(frozen=True)
+@record
 class OperatingSystem:
     """One distribution release."""
 
@@ -219,7 +224,7 @@ class OperatingSystem:
     sources: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@record
 class PythonSource:
     """One way to get a Python. `way`: system, deadsnakes, standalone, conda."""
 

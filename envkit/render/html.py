@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from envkit.checks.findings import Finding, Status
 from envkit.checks.runner import summary
 from envkit.facts import Environment
+from envkit.records import record
 from envkit.render.machine import machine_lines
 from envkit.render.templating import template
 from envkit.render.topology import Row, topology
@@ -16,7 +16,7 @@ from envkit.render.topology import Row, topology
 _ROW, _INDENT, _LEFT, _WIDTH = 46, 22, 14, 400
 
 
-@dataclass(frozen=True)
+@record
 class Drawn:
     """One row of the drawing with its place and the elbow that joins it to its parent."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from envkit.facts import Environment, Gpu, PcieLink, PciGpu
+from envkit.records import record
 
 
 @dataclass
@@ -20,7 +21,7 @@ class Node:
     children: dict[str, Node] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@record
 class Row:
     """One drawn line: the node, its depth, and the row number of its parent (-1 for a root)."""
 
