@@ -1,0 +1,88 @@
+"""What numbers mean: PCIe rates, XIDs of the kernel log, NVML and CUDA error codes. The figures are tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from envkit.matrix.tables import Table, read
+
+
+@dataclass(frozen=True)
+class PcieGeneration:
+    """One PCIe generation: transfers per lane in MT/s and what a lane carries one way in MB/s, before headers."""
+
+    generation: int
+    megatransfers: int
+    megabytes_per_lane: int
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Xid:
+    """One error number of the driver's kernel log. `check` is the check that judges it, '' for `xid-other`."""
+
+    code: int
+    check: str
+    kind: str  # application, driver, firmware, memory, link, hardware, information
+    meaning: str
+    action: str
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ErrorCode:
+    """One return code of NVML (also nvidia-smi's exit status) or CUDA and the checks that it points to."""
+
+    api: str
+    code: int
+    name: str
+    meaning: str
+    checks: tuple[str, ...]
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ModuleFlavour:
+    """Which flavour of the kernel module drives a GPU family; a row with a `chip` overrides its family."""
+
+    family: str
+    chip: str
+    open: bool
+    proprietary: bool
+    sources: tuple[str, ...]
+
+
+@cache
+def pcie_generations() -> tuple[PcieGeneration, ...]:
+    """Every PCIe generation, oldest first."""
+    return read(Table("pcie_generations.csv", PcieGeneration, ("generation",)))
+
+
+@cache
+def xids() -> dict[int, Xid]:
+    """The XIDs that we can explain, by number."""
+    return {row.code: row for row in read(Table("xid.csv", Xid, ("code",)))}
+
+
+@cache
+def error_codes() -> dict[tuple[str, int], ErrorCode]:
+    """The error codes by API (`nvml`, `cuda`) and number."""
+    return {(row.api, row.code): row for row in read(Table("error_codes.csv", ErrorCode, ("api", "code")))}
+
+
+@cache
+def module_flavours() -> tuple[ModuleFlavour, ...]:
+    """Which kernel module drives which family, rows for one chip last."""
+    return read(Table("module_flavours.csv", ModuleFlavour, ("family", "chip")))
+
+
+def generation_of(gigatransfers: float) -> PcieGeneration | None:
+    """The PCIe generation of a rate in GT/s, None for a rate that is none."""
+    return next((row for row in pcie_generations() if abs(row.megatransfers / 1000 - gigatransfers) < 0.1), None)
+
+
+def gigabytes_per_second(generation: int, lanes: int) -> float | None:
+    """What a link carries one way in GB/s (wire figure); None for an unknown generation."""
+    row = next((row for row in pcie_generations() if row.generation == generation), None)
+    return row.megabytes_per_lane * lanes / 1000 if row else None
