@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    if sys.argv[1:] in (["--help"], ["-h"]):
+        # Written ahead by `make docs`: the first thing that everybody types need not load the command line.
+        from envkit.cli.help_text import HELP
+
+        sys.stdout.write(HELP)
+        return
     from envkit.cli.boundary import run
 
     run()

@@ -6,10 +6,11 @@ import sys
 from pathlib import Path
 
 import click
-from pages import check_page, command_page, man_page, matrix_page
+from pages import check_page, command_page, help_module, man_page, matrix_page
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {
+    "envkit/cli/help_text.py": help_module,
     "docs/reference/commands.md": command_page,
     "docs/reference/checks.md": check_page,
     "docs/reference/matrix.md": matrix_page,
