@@ -115,6 +115,8 @@ class System:
     display_server: Observed[str] = field(default_factory=unseen)  # Xorg, Xwayland …, when one runs
     platform_model: Observed[str] = field(default_factory=unseen)  # /proc/device-tree/model (Jetson)
     l4t_release: Observed[Version] = field(default_factory=unseen)
+    gpu_switch: Observed[str] = field(default_factory=unseen)  # laptop: intel, on-demand, nvidia, eco
+    rdma_devices: Observed[tuple[str, ...]] = field(default_factory=unseen)  # names below /sys/class/infiniband
     lockdown: Observed[str] = field(default_factory=unseen)  # none, integrity, confidentiality
     prime_profile: Observed[str] = field(default_factory=unseen)  # /etc/prime-discrete: on, off, on-demand
     infiniband_devices: Observed[tuple[str, ...]] = field(default_factory=unseen)
@@ -255,6 +257,7 @@ class Driver:
     nvswitches: Observed[int] = field(default_factory=unseen)
     peermem_loaded: Observed[bool] = field(default_factory=unseen)
     suspended_memory_kept: Observed[bool] = field(default_factory=unseen)  # NVreg_PreserveVideoMemoryAllocations
+    unattended_upgrade: Observed[str] = field(default_factory=unseen)  # what was upgraded by itself since boot
     device_majors: Observed[Mapping[str, int]] = field(default_factory=unseen)  # nvidia lines of /proc/devices
     uninitialised_gpus: Observed[tuple[str, ...]] = field(default_factory=unseen)  # PCI addresses without UUID or BIOS
     modprobe_setuid: Observed[bool] = field(default_factory=unseen)  # nvidia-modprobe may create the nodes
