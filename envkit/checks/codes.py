@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 from envkit.matrix.tables import Table, read
+from envkit.records import record
 
 
-@dataclass(frozen=True)
+@record
 class PcieGeneration:
     """One PCIe generation: transfers per lane in MT/s and what a lane carries one way in MB/s, before headers."""
 
@@ -18,7 +18,7 @@ class PcieGeneration:
     sources: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@record
 class Xid:
     """One error number of the driver's kernel log. `check` is the check that judges it, '' for `xid-other`."""
 
@@ -30,7 +30,7 @@ class Xid:
     sources: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@record
 class ErrorCode:
     """One return code of NVML (also nvidia-smi's exit status) or CUDA and the checks that it points to."""
 
@@ -42,7 +42,7 @@ class ErrorCode:
     sources: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@record
 class ModuleFlavour:
     """Which flavour of the kernel module drives a GPU family; a row with a `chip` overrides its family."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 
 from envkit.checks.findings import Remedy
 from envkit.facts import Environment
 from envkit.matrix.tables import Table, read
+from envkit.records import record
 
 _LIKE = {  # os-release ID or ID_LIKE -> where to look for commands, most exact first
     "ubuntu": ("ubuntu", "debian"),
@@ -33,7 +33,7 @@ _LABELS = {"ubuntu": "Ubuntu", "debian": "Debian", "rhel": "RHEL, Fedora", "suse
 _BLANK = re.compile(r"\{([a-z]+)\}")
 
 
-@dataclass(frozen=True)
+@record
 class Step:
     """One command of an action for one family of distributions; `{blank}` is filled in by the check."""
 
