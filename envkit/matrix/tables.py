@@ -1,0 +1,247 @@
+"""Reads the compatibility tables of `envkit/data` into typed rows, and refuses a table that cannot be trusted.
+
+The header of a CSV is the field names of its row type in their order, so the row type is the only schema. A cell holds
+one value or several joined by `;`; blank is unknown, and `-` is certainly none where a list may also be unknown.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from envkit.errors import DataError
+from envkit.matrix import rows
+from envkit.versions import ComputeCapability, Version
+
+Row = TypeVar("Row")
+Cell = TypeVar("Cell")
+SEPARATOR = ";"
+CERTAINLY_NONE = "-"
+# not importlib.resources: its import alone costs 25 ms, a third of a whole `envkit resolve`
+DATA = Path(__file__).parent.parent / "data"
+
+
+@dataclass(frozen=True)
+class Table(Generic[Row]):
+    """One CSV file: its row type, the columns that identify a row, and the words that a column may hold."""
+
+    file: str
+    row: type[Row]
+    key: tuple[str, ...]
+    words: tuple[tuple[str, frozenset[str]], ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The header that the file must have."""
+        return tuple(field.name for field in fields(self.row))  # type: ignore[arg-type]
+
+
+def _words(column: str, *allowed: str) -> tuple[str, frozenset[str]]:
+    return column, frozenset(allowed)
+
+
+SOURCES = Table("sources.csv", rows.Source, ("key",))
+TOOLKITS = Table("toolkits.csv", rows.Toolkit, ("version",), (_words("installer_style", "legacy", "new"),))
+RUNFILES = Table(
+    "runfiles.csv",
+    rows.Runfile,
+    ("cuda", "architecture", "order"),
+    (_words("kind", "toolkit", "patch"), _words("architecture", "x86_64", "aarch64")),
+)
+DRIVER_BRANCHES = Table(
+    "driver_branches.csv",
+    rows.DriverBranch,
+    ("branch",),
+    (_words("open_kernel_module", "none", "available", "default", "only"),),
+)
+GPUS = Table("gpus.csv", rows.GpuModel, ("name", "variant"))
+CUDNNS = Table("cudnn.csv", rows.CudnnRelease, ("version", "cuda", "architecture"))
+IMAGE_TAGS = Table(
+    "image_tags.csv",
+    rows.ImageTag,
+    ("repository", "tag"),
+    (_words("state", "supported", "unsupported", "deleted", "seen", "never"),),
+)
+FRAMEWORK_IMAGES = Table(
+    "framework_images.csv",
+    rows.FrameworkImage,
+    ("repository", "tag"),
+    (_words("state", "supported", "unsupported", "deleted", "seen", "never", "derived"),),
+)
+FRAMEWORKS = Table("frameworks.csv", rows.Framework, ("name",))
+OPERATING_SYSTEMS = Table(
+    "operating_systems.csv",
+    rows.OperatingSystem,
+    ("os_id",),
+    (_words("package_manager", "apt", "dnf", "yum", "zypper", ""),),
+)
+PYTHON_SOURCES = Table(
+    "python_sources.csv",
+    rows.PythonSource,
+    ("way", "python", "os_ids"),
+    (_words("way", "system", "deadsnakes", "standalone", "conda"),),
+)
+
+
+def builds_table(framework: str) -> Table[rows.FrameworkBuild]:
+    """The table of one framework's builds, each identified by its version, CUDA variant and place."""
+    return Table(
+        f"frameworks/{framework}.csv",
+        rows.FrameworkBuild,
+        ("framework", "version", "cuda", "cudnn", "package", "index_url", "find_links"),
+    )
+
+
+def read(table: Table[Row], folder: Path = DATA, known_sources: frozenset[str] | None = None) -> tuple[Row, ...]:
+    """Every row of `table`, in the order of the file.
+
+    Raises DataError, naming file and line, for a file that is missing, an unknown or missing column, a cell of the
+    wrong type, a repeated key, and a source that is not one of `known_sources` (not checked when None).
+    """
+    lines = _lines(table, folder)
+    _require_header(table, next(lines, (1, []))[1])
+    convert = _Converter(table, known_sources)
+    return tuple(convert(number, cells) for number, cells in lines)
+
+
+def _lines(table: Table[Any], folder: Path) -> Iterator[tuple[int, list[str]]]:
+    try:
+        text = folder.joinpath(table.file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{table.file}: cannot be read ({error}).", "Reinstall envkit.") from error
+    return enumerate(csv.reader(text.splitlines()), start=1)
+
+
+def _require_header(table: Table[Any], header: list[str]) -> None:
+    expected = table.columns
+    if tuple(header) != expected:
+        unknown = [name for name in header if name not in expected]
+        missing = [name for name in expected if name not in header]
+        told = f"unknown {unknown}, missing {missing}" if unknown or missing else "columns are out of order"
+        raise DataError(f"{table.file} line 1: wrong columns: {told}.")
+
+
+class _Converter(Generic[Row]):
+    """Turns the cells of one table into rows; each distinct text of a column is parsed once."""
+
+    def __init__(self, table: Table[Row], known_sources: frozenset[str] | None) -> None:
+        self._table = table
+        self._known_sources = known_sources
+        columns = table.columns
+        # annotations are text in `rows` (postponed), so they name a parser without being evaluated
+        self._parsers = [PARSERS[str(field.type)] for field in fields(table.row)]  # type: ignore[arg-type]
+        self._words = [(columns.index(name), allowed) for name, allowed in table.words]
+        self._key = [columns.index(name) for name in table.key]
+        self._sources = columns.index("sources") if "sources" in columns else None
+        self._seen: dict[tuple[str, ...], int] = {}
+
+    def __call__(self, number: int, cells: list[str]) -> Row:
+        if len(cells) != len(self._parsers):
+            raise self._error(number, f"{len(cells)} cells, not {len(self._parsers)}")
+        self._check_key(number, cells)
+        for position, allowed in self._words:
+            if cells[position] not in allowed:
+                raise self._error(
+                    number, f"{self._table.columns[position]} is {cells[position]!r}, not one of {sorted(allowed)}"
+                )
+        values = self._values(number, cells)
+        self._check_sources(number, values)
+        return self._table.row(*values)
+
+    def _values(self, number: int, cells: list[str]) -> list[Any]:
+        try:
+            return [parse(cell) for parse, cell in zip(self._parsers, cells, strict=True)]
+        except ValueError:
+            for name, parse, cell in zip(self._table.columns, self._parsers, cells, strict=True):
+                try:
+                    parse(cell)
+                except ValueError as error:
+                    raise self._error(number, f"{name}: {error}") from error
+            raise
+
+    def _check_key(self, number: int, cells: list[str]) -> None:
+        key = tuple(cells[position] for position in self._key)
+        first = self._seen.setdefault(key, number)
+        if first != number:
+            raise self._error(number, f"same {', '.join(self._table.key)} as line {first}: {', '.join(key)}")
+
+    def _check_sources(self, number: int, values: list[Any]) -> None:
+        if self._sources is None:
+            return
+        keys: tuple[str, ...] = values[self._sources]
+        if not keys:
+            raise self._error(number, "no source")
+        if self._known_sources is not None:
+            for key in keys:
+                if key not in self._known_sources:
+                    raise self._error(number, f"source {key!r} is not in {SOURCES.file}")
+
+    def _error(self, number: int, what: str) -> DataError:
+        return DataError(f"{self._table.file} line {number}: {what}.")
+
+
+def _text(cell: str) -> str:
+    return cell
+
+
+def _flag(cell: str) -> bool:
+    if cell not in ("y", "n"):
+        raise ValueError(f"not y or n: {cell!r}")
+    return cell == "y"
+
+
+@cache
+def _version(cell: str) -> Version:
+    return Version.parse(cell)
+
+
+@cache
+def _capability(cell: str) -> ComputeCapability:
+    return ComputeCapability.parse(cell)
+
+
+def _or_unknown(parse: Callable[[str], Cell]) -> Callable[[str], Cell | None]:
+    return lambda cell: parse(cell) if cell else None
+
+
+def _several(parse: Callable[[str], Cell]) -> Callable[[str], tuple[Cell, ...]]:
+    @cache
+    def split(cell: str) -> tuple[Cell, ...]:
+        return tuple(parse(part) for part in cell.split(SEPARATOR)) if cell else ()
+
+    return split
+
+
+def _several_or_unknown(parse: Callable[[str], Cell]) -> Callable[[str], tuple[Cell, ...] | None]:
+    split = _several(parse)
+
+    def read_cell(cell: str) -> tuple[Cell, ...] | None:
+        if cell == CERTAINLY_NONE:
+            return ()
+        return split(cell) if cell else None
+
+    return read_cell
+
+
+PARSERS: dict[str, Callable[[str], Any]] = {
+    "str": _text,
+    "str | None": _or_unknown(_text),
+    "bool": _flag,
+    "bool | None": _or_unknown(_flag),
+    "int": int,
+    "int | None": _or_unknown(int),
+    "float | None": _or_unknown(float),
+    "Version": _version,
+    "Version | None": _or_unknown(_version),
+    "ComputeCapability": _capability,
+    "ComputeCapability | None": _or_unknown(_capability),
+    "tuple[str, ...]": _several(_text),
+    "tuple[str, ...] | None": _several_or_unknown(_text),
+    "tuple[Version, ...]": _several(_version),
+    "tuple[ComputeCapability, ...]": _several(_capability),
+    "tuple[ComputeCapability, ...] | None": _several_or_unknown(_capability),
+}
