@@ -6,8 +6,8 @@ Usage: envkit [OPTIONS] [COMMAND] [ARGS]...
   Provision and diagnose GPU deep-learning environments.
 
 Options:
-  --version  Show the version and exit.
-  --help     Show this message and exit.
+  --version   Show the version and exit.
+  -h, --help  Show this message and exit.
 
 Commands:
   doctor      Say what is wrong with this machine and how to mend it.

@@ -10,7 +10,7 @@ from tests.cli.run import envkit as run
 
 
 def test_written_help_equals_the_real_one() -> None:
-    context = click.Context(envkit, info_name="envkit", max_content_width=80, terminal_width=80)
+    context = click.Context(envkit, info_name="envkit", terminal_width=80, **envkit.context_settings)
     assert envkit.get_help(context) + "\n" == HELP
 
 

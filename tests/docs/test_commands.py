@@ -1,0 +1,64 @@
+"""Every command block in the README and the docs is executed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.blocks import PAGES, ROOT, Block, blocks, commands
+
+_ALL = commands()
+_HERE = [block for block in _ALL if not {"docker", "make"} & set(block.marks)]
+_DOCKER = [block for block in _ALL if "docker" in block.marks]
+_MAKE = [block for block in _ALL if "make" in block.marks]
+
+
+def _name(block: Block) -> str:
+    return f"{block.page}:{block.line}"
+
+
+def _run(block: Block, folder: Path) -> subprocess.CompletedProcess[str]:
+    (folder / "docs").mkdir()
+    shutil.copytree(ROOT / "docs" / "examples", folder / "docs" / "examples")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", block.text],
+        cwd=folder,
+        env={**os.environ, "PATH": path, "HOME": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("block", _HERE, ids=_name)
+def test_block_does_what_the_page_says(block: Block, tmp_path: Path) -> None:
+    done = _run(block, tmp_path)
+    assert done.returncode == block.expected_exit, f"{done.stdout}\n{done.stderr}"
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("block", _DOCKER, ids=_name)
+def test_docker_block_does_what_the_page_says(block: Block, tmp_path: Path) -> None:
+    done = _run(block, tmp_path)
+    assert done.returncode == block.expected_exit, f"{done.stdout}\n{done.stderr}"
+
+
+@pytest.mark.parametrize("block", _MAKE, ids=_name)
+def test_make_blocks_are_run_by_the_gate(block: Block) -> None:
+    """`make test` cannot run itself: the gate runs these, on a clean checkout."""
+    gate = (ROOT / ".ci" / "run").read_text()
+    for command in filter(None, map(str.strip, block.text.splitlines())):
+        assert command.split("#")[0].strip() in gate
+
+
+def test_there_are_blocks_and_none_has_another_language_for_commands() -> None:
+    assert len(_ALL) > 10
+    unknown = {block.language for page in PAGES for block in blocks(page)} - {"sh", "text", "json", "python", "toml"}
+    assert not unknown

@@ -1,0 +1,33 @@
+"""Generated pages are up to date, and both READMEs say the same."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+from tests.docs.blocks import ROOT, blocks
+
+
+def test_generated_pages_are_up_to_date() -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "docs" / "generate.py"), "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"run `make docs`:\n{done.stdout}{done.stderr}"
+
+
+def test_both_readmes_have_the_same_sections_commands_and_links() -> None:
+    english, chinese = ROOT / "README.md", ROOT / "README.zh-CN.md"
+    for pattern in (r"^(#+) ", r"\]\((docs/[^)]+)\)", r"^\| `([^`]+)` \|"):
+        found = [re.findall(pattern, page.read_text(encoding="utf-8"), re.MULTILINE) for page in (english, chinese)]
+        assert found[0] == found[1], pattern
+    assert [block.text for block in blocks(english)] == [block.text for block in blocks(chinese)]
+
+
+def test_every_link_into_the_repository_leads_somewhere() -> None:
+    for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")):
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
