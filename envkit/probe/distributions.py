@@ -1,0 +1,125 @@
+"""Installed Python distributions, read from their metadata folders; only those that matter here are read in depth."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from envkit.facts import Distribution
+from envkit.host.base import Host
+
+_RELEVANT = re.compile(
+    r"(torch|tensorflow|tf-|nvidia-|jax|mxnet|paddle|cupy|onnxruntime|triton|flash-attn|xformers|bitsandbytes|numpy"
+    r"|keras|ctranslate2|vllm|deepspeed|cuda-|mindspore|chainer|tensorrt|sgl-kernel|flashinfer|cudnn|pytorch)"
+)
+_METADATA_BYTES = 60_000  # the header; a README may follow it
+_RECORD_BYTES = 4_000_000
+_SEPARATORS = re.compile(r"[-_.]+")
+_CLASHES_SHOWN = 20
+
+
+def normalised(name: str) -> str:
+    """The distribution name in its comparable form: lower case, single '-'."""
+    return _SEPARATORS.sub("-", name).lower()
+
+
+def distributions_in(host: Host, folder: str, *, user_site: bool = False) -> Iterator[Distribution]:
+    """The distributions of one site-packages folder, sorted by file name, and conda's own records beside it."""
+    for entry in host.list_dir(folder).value or ():
+        stem, extension = posixpath.splitext(entry)
+        if extension not in (".dist-info", ".egg-info") or "-" not in stem:
+            continue
+        name, _, version = stem.partition("-")
+        if extension == ".egg-info":
+            version = version.split("-py")[0]
+        yield _distribution(host, f"{folder}/{entry}", normalised(name), version, user_site)
+    prefix = posixpath.dirname(posixpath.dirname(posixpath.dirname(folder)))
+    yield from _conda_records(host, prefix)
+
+
+def requirement_name(requirement: str) -> str:
+    """The normalised name that a requirement line begins with."""
+    match = re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)", requirement)
+    return normalised(match.group(1)) if match else ""
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A distribution's claim on one file: the release of the distribution and the size it recorded, in bytes."""
+
+    name: str
+    version: str
+    size: int | None
+
+
+def file_owners(host: Host, installed: Iterable[Distribution]) -> Mapping[str, tuple[Owner, ...]]:
+    """Who claims each file that NVIDIA's wheels installed, from their RECORD files; by full path."""
+    owners: dict[str, list[Owner]] = {}
+    for distribution in installed:
+        if distribution.installer != "conda" and distribution.name.startswith("nvidia-"):
+            folder = posixpath.dirname(distribution.path)
+            text = host.read_text(f"{distribution.path}/RECORD", _RECORD_BYTES).value or ""
+            for line in text.splitlines():
+                path, _, rest = line.partition(",")
+                size = rest.rpartition(",")[2]
+                claim = Owner(distribution.name, distribution.version, int(size) if size.isdigit() else None)
+                owners.setdefault(f"{folder}/{path}", []).append(claim)
+    return {path: tuple(claims) for path, claims in owners.items()}
+
+
+def owners_clash(owners: Mapping[str, tuple[Owner, ...]]) -> tuple[str, ...]:
+    """The files that two distributions claim, as `path: first, second`, without the package markers that they share."""
+    clashes = (
+        f"{path}: {', '.join(sorted(claim.name for claim in claims))}"
+        for path, claims in sorted(owners.items())
+        if len(claims) > 1 and not path.endswith((".py", ".pyc"))
+    )
+    return tuple(clashes)[:_CLASHES_SHOWN]
+
+
+def _distribution(host: Host, path: str, name: str, version: str, user_site: bool) -> Distribution:
+    if not _RELEVANT.match(name):
+        return Distribution(name, version, path, user_site=user_site)
+    headers = _headers(host, path)
+    return Distribution(
+        name,
+        (headers.get("version") or [version])[0],
+        path,
+        requires=tuple(headers.get("requires-dist", ())),
+        wheel_tags=tuple(_wheel_tags(host, path)),
+        installer=(host.read_text(f"{path}/INSTALLER", 100).value or "").strip(),
+        user_site=user_site,
+    )
+
+
+def _headers(host: Host, path: str) -> Mapping[str, list[str]]:
+    file_name = "METADATA" if path.endswith(".dist-info") else "PKG-INFO"
+    text = host.read_text(f"{path}/{file_name}", _METADATA_BYTES).value or ""
+    headers: dict[str, list[str]] = {}
+    for line in text.replace("\r\n", "\n").split("\n\n", 1)[0].splitlines():
+        key, separator, value = line.partition(":")
+        if separator and not line.startswith((" ", "\t")):
+            headers.setdefault(key.lower(), []).append(value.strip())
+    return headers
+
+
+def _wheel_tags(host: Host, path: str) -> Iterator[str]:
+    for line in (host.read_text(f"{path}/WHEEL", 4000).value or "").splitlines():
+        key, _, value = line.partition(":")
+        if key.strip().lower() == "tag":
+            yield value.strip()
+
+
+def _conda_records(host: Host, prefix: str) -> Iterator[Distribution]:
+    """Conda's own records of packages that matter here; `installer` is conda and the build string is in the tags."""
+    for entry in host.list_dir(f"{prefix}/conda-meta").value or ():
+        stem = entry.removesuffix(".json")
+        if stem == entry or stem.count("-") < 2:
+            continue
+        name, version, build = stem.rsplit("-", 2)
+        if _RELEVANT.match(normalised(name)):
+            yield Distribution(
+                normalised(name), version, f"{prefix}/conda-meta/{entry}", wheel_tags=(build,), installer="conda"
+            )

@@ -1,0 +1,164 @@
+"""Which Python interpreters matter on a machine, and the folders that each imports packages from."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from envkit.host.base import Host
+from envkit.versions import Version
+
+_VERSION_FOLDER = re.compile(r"python(\d+\.\d+)")
+_USUAL_PLACES = ("/opt/venv", "/venv", "/opt/conda", "/usr/local/bin/python3", "/usr/bin/python3")
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """One interpreter: its prefix, exact or minor version, and its import folders in search order."""
+
+    prefix: str
+    executable: str
+    version: Version | None
+    kind: str  # system, venv, conda, pyenv
+    active: bool
+    site_folders: tuple[str, ...]
+    user_folders: tuple[str, ...] = ()  # those of site_folders that belong to the user
+    base_prefix: str = ""  # of a virtual environment: the installation it was made from
+
+
+def interpreters(host: Host) -> tuple[Interpreter, ...]:
+    """The interpreters that matter, each once, the active one first."""
+    chosen: dict[str, Interpreter] = {}
+    for executable in _candidates(host):
+        interpreter = interpreter_of(host, executable, active=not chosen)
+        if interpreter is not None:
+            chosen.setdefault(interpreter.prefix, interpreter)
+    return tuple(chosen.values())
+
+
+def interpreter_of(host: Host, executable: str, *, active: bool = False) -> Interpreter | None:
+    """The interpreter behind `executable`, through pyenv's shims; None when there is none."""
+    if "/shims/" in executable:
+        behind = _behind_shim(host, executable)
+        if behind is None:
+            return None
+        executable = behind
+    if not host.status(executable).known:
+        return None
+    prefix = _prefix(host, executable)
+    config = _pyvenv(host, prefix)
+    version = _version(host, prefix, executable, config)
+    base = posixpath.dirname(config.get("home", "")) if config else ""
+    minor = str(version.release(2)) if version else ""
+    own = _site_folders(host, prefix, minor)
+    shares = not config or config.get("include-system-site-packages", "").lower() == "true"
+    user = _user_folders(host, minor) if shares else ()
+    shared = _site_folders(host, base, minor) if config and shares else ()
+    return Interpreter(
+        prefix, executable, version, _kind(host, prefix, config), active, (*user, *own, *shared), user, base
+    )
+
+
+def _candidates(host: Host) -> Iterator[str]:
+    variables = host.variables()
+    for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        if variables.get(name):
+            yield posixpath.join(variables[name], "bin/python")
+    for program in ("python3", "python"):
+        observed = host.which(program)
+        if observed.known:
+            yield observed.get()
+    if host.identity().get("python"):
+        yield host.identity()["python"]
+    if not variables.get("PATH"):  # an image or a mounted system has no shell to ask
+        for place in _USUAL_PLACES:
+            yield place if "/bin/" in place else f"{place}/bin/python"
+
+
+def _behind_shim(host: Host, shim: str) -> str | None:
+    root = posixpath.dirname(posixpath.dirname(shim))
+    name = host.variables().get("PYENV_VERSION") or _pyenv_file(host, root)
+    for version in filter(None, re.split(r"[:\s]+", name)):
+        program = posixpath.join(root, "versions", version, "bin", posixpath.basename(shim))
+        if host.status(program).known:
+            return program
+    return None
+
+
+def _pyenv_file(host: Host, root: str) -> str:
+    folder = host.identity().get("cwd", "")
+    while folder and folder != "/":
+        local = host.read_text(f"{folder}/.python-version", 400)
+        if local.known:
+            return local.get()
+        folder = posixpath.dirname(folder)
+    return host.read_text(f"{root}/version", 400).value or ""
+
+
+def _prefix(host: Host, executable: str) -> str:
+    """The prefix: that of the environment when the program lies in one, else that of the program it links to."""
+    unlinked = posixpath.dirname(posixpath.dirname(executable))
+    if host.status(f"{unlinked}/pyvenv.cfg").known or host.status(f"{unlinked}/conda-meta").known:
+        return unlinked
+    real = host.real_path(executable)
+    prefix = posixpath.dirname(posixpath.dirname(real.value or executable)) or "/usr"
+    return "/usr" if prefix == "/" else prefix
+
+
+def _pyvenv(host: Host, prefix: str) -> dict[str, str]:
+    observed = host.read_text(f"{prefix}/pyvenv.cfg", 4000)
+    pairs = (line.partition("=") for line in (observed.value or "").splitlines())
+    return {key.strip().lower(): value.strip() for key, separator, value in pairs if separator}
+
+
+def _version(host: Host, prefix: str, executable: str, config: dict[str, str]) -> Version | None:
+    for key in ("version", "version_info"):
+        version = Version.find(config.get(key, ""))
+        if version:
+            return Version.of(*version.parts[:3])
+    real = host.real_path(executable).value or executable
+    match = _VERSION_FOLDER.search(posixpath.basename(real))
+    folders = [match.group(0)] if match else _version_folders(host, prefix)
+    if len(folders) != 1:
+        return None
+    minor = folders[0].removeprefix("python")
+    header = host.read_text(f"{prefix}/include/{folders[0]}/patchlevel.h", 4000)
+    exact = re.search(r'PY_VERSION\s+"(\d+\.\d+\.\d+)', header.value or "")
+    return Version.parse(exact.group(1) if exact else minor)
+
+
+def _version_folders(host: Host, prefix: str) -> list[str]:
+    names = (posixpath.basename(path) for path in host.glob(f"{prefix}/lib/python*.*"))
+    return [name for name in names if _VERSION_FOLDER.fullmatch(name)]
+
+
+def _site_folders(host: Host, prefix: str, minor: str) -> tuple[str, ...]:
+    if not prefix or not minor:
+        return ()
+    folders = [f"{prefix}/lib/python{minor}/site-packages", f"{prefix}/lib64/python{minor}/site-packages"]
+    if prefix == "/usr":  # Debian keeps its own packages and those of pip apart
+        folders = [f"/usr/local/lib/python{minor}/dist-packages", "/usr/lib/python3/dist-packages", *folders]
+    seen: dict[str, str] = {}
+    for folder in folders:
+        real = host.real_path(folder)
+        if real.known:
+            seen.setdefault(real.get(), folder)
+    return tuple(seen.values())
+
+
+def _user_folders(host: Host, minor: str) -> tuple[str, ...]:
+    if host.variables().get("PYTHONNOUSERSITE"):
+        return ()
+    base = host.variables().get("PYTHONUSERBASE") or posixpath.join(host.identity().get("home", "/root"), ".local")
+    folder = f"{base}/lib/python{minor}/site-packages"
+    return (folder,) if minor and host.status(folder).known else ()
+
+
+def _kind(host: Host, prefix: str, config: dict[str, str]) -> str:
+    if config:
+        return "venv"
+    if host.status(f"{prefix}/conda-meta").known:
+        return "conda"
+    return "pyenv" if "/.pyenv/" in prefix else "system"

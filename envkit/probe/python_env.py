@@ -1,0 +1,85 @@
+"""The Python environments that matter on a machine and what is installed in each, read from files alone.
+
+Which ones matter: the active virtual or conda environment, the `python3` and `python` of PATH, the one that runs
+envkit, and in an image or a mounted system the usual places. No interpreter is started and nothing is imported.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+from envkit.facts import Distribution, Observed, Problem, PythonEnvironment, found, missing
+from envkit.host.base import Host
+from envkit.probe.distributions import distributions_in, file_owners, owners_clash
+from envkit.probe.interpreters import Interpreter, interpreter_of, interpreters
+from envkit.probe.shadowing import shadowing_modules
+
+_SHEBANG = re.compile(r"#!\s*(\S+)(?:\s+(\S+))?")
+
+
+def pythons(host: Host) -> Observed[tuple[PythonEnvironment, ...]]:
+    """The Python environments that matter, the active one first; ABSENT when there is no Python at all."""
+    found_here = interpreters(host)
+    if not found_here:
+        return missing(Problem.ABSENT, "PATH", "no Python was found")
+    pip_python = _pip_python(host)
+    environments = tuple(_environment(host, interpreter, pip_python) for interpreter in found_here)
+    return found(environments, "installed packages' metadata")
+
+
+def _environment(host: Host, interpreter: Interpreter, pip_python: str) -> PythonEnvironment:
+    from envkit.probe.build_tools import build_tools, ptxas_version
+    from envkit.probe.elf import ElfReader
+    from envkit.probe.frameworks import frameworks
+    from envkit.probe.libraries import cudnn_sublibraries, library_uses
+    from envkit.probe.runtime_needs import runtime_needs
+
+    distributions: list[Distribution] = []
+    for folder in interpreter.site_folders:
+        distributions.extend(distributions_in(host, folder, user_site=folder in interpreter.user_folders))
+    installed = tuple(distributions)
+    owners = file_owners(host, installed)
+    elves = ElfReader(host)
+    frames = frameworks(host, installed, elves)
+    tools = build_tools(host, interpreter, installed)
+    needs = runtime_needs(interpreter, installed, elves)
+    return PythonEnvironment(
+        prefix=interpreter.prefix,
+        version=interpreter.version,
+        executable=interpreter.executable,
+        kind=interpreter.kind,
+        active=interpreter.active,
+        distributions=installed,
+        frameworks=frames,
+        library_uses=library_uses(interpreter, frames, owners, elves),
+        owners_clash=owners_clash(owners),
+        shadowing_modules=shadowing_modules(host),
+        pip_python=pip_python,
+        cudnn_sublibraries=cudnn_sublibraries(host, owners),
+        build_tools=tools,
+        ptxas_version=ptxas_version(host, tools),
+        glibc_needed=needs.glibc,
+        glibcxx_needed=needs.glibcxx,
+        libstdcxx=needs.libstdcxx,
+        libstdcxx_version=needs.libstdcxx_version,
+        unresolved_symbols=needs.unresolved,
+    )
+
+
+def _pip_python(host: Host) -> str:
+    """The interpreter that `pip` of PATH would run, '' when there is no pip or it does not say."""
+    pip = host.which("pip")
+    if not pip.known:
+        return ""
+    if "/shims/" in pip.get():
+        behind = interpreter_of(host, posixpath.join(posixpath.dirname(pip.get()), "python3"))
+        return behind.executable if behind else ""
+    head = host.read_text(pip.get(), 400)
+    match = _SHEBANG.match(head.value or "")
+    if not match:
+        return ""
+    program, argument = match.groups()
+    if posixpath.basename(program) == "env" and argument:
+        return host.which(argument).value or ""
+    return program

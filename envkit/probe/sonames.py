@@ -1,0 +1,66 @@
+"""What the CUDA libraries of each release are called, and which wheel brings each: the table `cuda_sonames.csv`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from envkit.versions import Version
+
+_CUDA_LIBRARY = re.compile(
+    r"lib(cudart|cudnn|cublas|cublasLt|cufft|curand|cusolver|cusparse|cusparseLt|nvJitLink|nccl|nvrtc|cupti|nvToolsExt"
+    r"|cufile|nvshmem\w*|nvinfer)([._].*)?\.so(\.[\d.]+)?"
+)
+
+
+@dataclass(frozen=True)
+class CudaLibrary:
+    """One library of a range of CUDA releases; `package` is '' where no wheel brings it."""
+
+    cuda_first: Version
+    cuda_last: Version
+    library: str
+    soname: str  # may hold {release}
+    package: str
+
+
+def is_cuda_library(soname: str) -> bool:
+    """True for a library that comes with CUDA, cuDNN, NCCL or TensorRT, and not with the driver."""
+    return _CUDA_LIBRARY.fullmatch(soname) is not None
+
+
+def sonames(cuda: Version, *libraries: str) -> tuple[str, ...]:
+    """The file names of `libraries` (cudart, cublas …) in this CUDA release, without those that it does not have.
+
+    For a bare major release (12) the names are those of its newest line.
+    """
+    line = cuda.release(2)
+    rows = [row for row in _table() if row.cuda_first <= line <= row.cuda_last and row.library in libraries]
+    return tuple(row.soname.format(release=line) for row in rows)
+
+
+def package_of(soname: str) -> str:
+    """The wheel that brings `soname`, as `nvidia-cublas-cu12` for libcublas.so.12; '' where none does."""
+    if soname.startswith("libcudnn"):
+        return "nvidia-cudnn"
+    for row in _table():
+        if row.package and re.fullmatch(re.escape(row.soname).replace(r"\{release\}", r"[\d.]+"), soname):
+            return row.package
+    return ""
+
+
+@cache
+def _table() -> tuple[CudaLibrary, ...]:
+    from envkit.matrix.tables import read_rows
+
+    return tuple(
+        CudaLibrary(
+            Version.parse(row["cuda_first"]),
+            Version.parse(row["cuda_last"]),
+            row["library"],
+            row["soname"],
+            row["package"],
+        )
+        for row in read_rows("cuda_sonames.csv")
+    )
