@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import click
 
 from envkit import __version__
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 # name -> (module, one line of help shown without importing it)
 COMMANDS: dict[str, str] = {
@@ -65,6 +69,14 @@ class LazyGroup(click.Group):
             near = ", ".join(nearest_first(args[0], COMMANDS)[:3])
             raise click.UsageError(f"no such command {args[0]!r}. Nearest: {near}.", ctx)
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Command names with their help for a shell, without importing any command."""
+        from click.shell_completion import CompletionItem
+
+        names = [name for name in COMMANDS if name.startswith(incomplete)]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [CompletionItem(name, help=COMMANDS[name]) for name in names] + options
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The command list, written without importing any of them."""

@@ -1,0 +1,75 @@
+"""Completion, really exercised in the shells that are here; the gate installs all three."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BIN = str(Path(sys.executable).parent)
+WORDS = [
+    (["envkit", "doc"], "doctor"),
+    (["envkit", "resolve", "--framework", "pyt"], "pytorch"),
+    (["envkit", "resolve", "--cuda", "12."], "12.4"),
+    (["envkit", "install", "--os", "ubuntu2"], "ubuntu22.04"),
+    (["envkit", "explain", "no-gpu"], "no-gpu-on-pci"),
+    (["envkit", "doctor", "--check", "driver-lib"], "driver-library-mismatch"),
+    (["envkit", "doctor", "--form"], "--format"),
+]
+_BASH = """
+source <(envkit completion bash)
+COMP_WORDS=({words}); COMP_CWORD={index}; COMPREPLY=()
+_envkit_completion envkit
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+_ZSH = """
+autoload -Uz compinit && compinit -u -D
+compadd() {{ print -l -- $completions; }}
+_describe() {{ print -l -- $completions_with_descriptions; }}
+source <(envkit completion zsh)
+words=({words}); CURRENT={current}
+_envkit_completion
+"""
+_FISH = """
+envkit completion fish | source
+complete -C "{line}"
+"""
+
+
+def _shell(program: str, script: str, home: Path) -> str:
+    if shutil.which(program) is None:
+        pytest.fail(f"{program} is not installed; completion for it must be tried")
+    done = subprocess.run(
+        [program, *(["-f"] if program == "zsh" else []), "-c", script],
+        env={**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "HOME": str(home)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("words", "expected"), WORDS, ids=lambda value: str(value))
+def test_bash(words: list[str], expected: str, tmp_path: Path) -> None:
+    script = _BASH.format(words=" ".join(words), index=len(words) - 1)
+    assert expected in _shell("bash", script, tmp_path).split()
+
+
+@pytest.mark.docker  # with the other tests that need programs which the gate installs
+@pytest.mark.parametrize(("words", "expected"), WORDS, ids=lambda value: str(value))
+def test_zsh(words: list[str], expected: str, tmp_path: Path) -> None:
+    script = _ZSH.format(words=" ".join(words), current=len(words))
+    said = _shell("zsh", script, tmp_path)
+    assert any(line.split(":")[0] == expected for line in said.splitlines()), said
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize(("words", "expected"), WORDS, ids=lambda value: str(value))
+def test_fish(words: list[str], expected: str, tmp_path: Path) -> None:
+    said = _shell("fish", _FISH.format(line=" ".join(words)), tmp_path)
+    assert expected in said.split(), said
