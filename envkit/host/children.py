@@ -1,0 +1,90 @@
+"""Child processes with a time limit: killed with their group when late, never waited for without end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+
+from envkit.facts import Observed, Problem, found, missing
+from envkit.host.base import CommandResult
+
+_MAX_OUTPUT = 16_000_000  # bytes of one stream; a program that never stops writing must not fill the memory
+_DEATH_S = 0.2  # how long a killed child may take to be gone before it is left behind
+
+
+def run_child(
+    command: Sequence[str], environment: Mapping[str, str], limit_s: float, folder: str | None = None
+) -> Observed[CommandResult]:
+    """The finished command, or ABSENT, DENIED, UNPARSABLE (cannot be executed), TIMED_OUT."""
+    source = " ".join(command)
+    try:
+        process = subprocess.Popen(
+            list(command),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=dict(environment),
+            cwd=folder,
+            start_new_session=True,
+        )
+    except (FileNotFoundError, NotADirectoryError):
+        return missing(Problem.ABSENT, source, "no such program")
+    except PermissionError:
+        return missing(Problem.DENIED, source, "may not be executed")
+    except (OSError, ValueError) as error:
+        return missing(Problem.UNPARSABLE, source, f"cannot be executed: {error}")
+    outputs = _read(process, time.monotonic() + limit_s)
+    if outputs is None:
+        _kill(process)
+        return missing(Problem.TIMED_OUT, source, f"no answer within {limit_s:g} s")
+    stdout, stderr = (output.decode("utf-8", "replace") for output in outputs)
+    return found(CommandResult(process.returncode, stdout, stderr), source)
+
+
+def _read(process: subprocess.Popen[bytes], deadline: float) -> tuple[bytes, bytes] | None:
+    """What the child wrote on both streams until it ended, None when it is late."""
+    outputs = {process.stdout: bytearray(), process.stderr: bytearray()}
+    with selectors.DefaultSelector() as selector:
+        for stream in outputs:
+            if stream is not None:
+                os.set_blocking(stream.fileno(), False)
+                selector.register(stream, selectors.EVENT_READ)
+        while selector.get_map():
+            left = deadline - time.monotonic()
+            ready = selector.select(left) if left > 0 else []
+            if not ready:
+                return None
+            for key, _ in ready:
+                block = os.read(key.fd, 65536)
+                kept = outputs[key.fileobj]  # type: ignore[index]
+                kept += block[: _MAX_OUTPUT - len(kept)]
+                if not block:
+                    selector.unregister(key.fileobj)
+    try:
+        process.wait(max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        return None
+    _close(process)
+    return bytes(outputs[process.stdout]), bytes(outputs[process.stderr])
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End the child's whole group; one that hangs in the kernel (state D) is left behind and not waited for."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    _close(process)
+    try:
+        process.wait(_DEATH_S)
+    except subprocess.TimeoutExpired:
+        process.returncode = -signal.SIGKILL
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()

@@ -1,0 +1,163 @@
+"""Files of the live machine below some root: every answer is a value or the reason there is none; links stay inside."""
+
+from __future__ import annotations
+
+import errno
+import os
+import posixpath
+import stat
+from collections.abc import Callable
+from typing import TypeVar
+
+from envkit.facts import Observed, Problem, found, missing
+from envkit.host.base import FileStatus
+from envkit.host.recorded import name_pattern
+
+T = TypeVar("T")
+_ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENODEV, errno.ENXIO, errno.ENAMETOOLONG}
+_DENIED = {errno.EACCES, errno.EPERM}
+_KINDS: tuple[tuple[Callable[[int], bool], str], ...] = (
+    (stat.S_ISREG, "file"),
+    (stat.S_ISDIR, "dir"),
+    (stat.S_ISLNK, "link"),
+    (stat.S_ISCHR, "char"),
+    (stat.S_ISBLK, "block"),
+)
+_MAX_LINKS = 40
+
+
+class Files:
+    """The file system below `root` ("" is the machine's own)."""
+
+    def __init__(self, root: str = "") -> None:
+        self._root = root.rstrip("/")
+
+    def read_bytes(self, path: str, limit: int) -> Observed[bytes]:
+        """The first `limit` bytes of a regular file."""
+        return self._answer(path, lambda real: _read(real, limit))
+
+    def list_dir(self, path: str) -> Observed[tuple[str, ...]]:
+        """The names in a folder, sorted."""
+        return self._answer(path, lambda real: tuple(sorted(os.listdir(real))))
+
+    def real_path(self, path: str) -> Observed[str]:
+        """The path without links, seen from the root."""
+        return self._answer(path, self._existing)
+
+    def status(self, path: str, follow: bool) -> Observed[FileStatus]:
+        """Type and rights of a path."""
+        return self._answer(path, _status, follow)
+
+    def space(self, path: str, total: bool) -> Observed[int]:
+        """Total or free bytes of the file system that holds `path`."""
+
+        def measure(real: str) -> int:
+            answer = os.statvfs(real)
+            return answer.f_frsize * (answer.f_blocks if total else answer.f_bavail)
+
+        return self._answer(path, measure)
+
+    def glob(self, pattern: str) -> tuple[str, ...]:
+        """The paths that match, sorted; what cannot be listed has no matches."""
+        matches = [""]
+        for part in pattern.strip("/").split("/"):
+            matches = [f"{base}/{name}" for base in matches for name in self._matching(base or "/", part)]
+        return tuple(sorted(matches))
+
+    def _matching(self, folder: str, part: str) -> tuple[str, ...]:
+        if not any(character in part for character in "*?["):
+            return (part,) if self.real_path(posixpath.join(folder, part)).known else ()
+        names = self.list_dir(folder).value or ()
+        wanted = name_pattern(part)
+        return tuple(
+            name for name in names if wanted.fullmatch(name) and self.real_path(posixpath.join(folder, name)).known
+        )
+
+    def _answer(self, path: str, ask: Callable[[str], T], follow: bool = True) -> Observed[T]:
+        try:
+            return found(ask(self._inside(path, follow)), path)
+        except OSError as error:
+            return missing(_problem(error), path, error.strerror or str(error))
+        except ValueError as error:  # a path with a zero byte
+            return missing(Problem.ABSENT, path, str(error))
+
+    def _inside(self, path: str, follow: bool) -> str:
+        """The real path of `path` on this machine. Links are resolved against the root, so none leads out of it."""
+        if not self._root:
+            return os.path.realpath(path, strict=True) if follow else path
+        waiting = [part for part in path.split("/") if part]
+        done = ""
+        links = 0
+        while waiting:
+            part = waiting.pop(0)
+            if part in (".", ".."):
+                done = posixpath.dirname(done) if part == ".." else done
+                continue
+            here = f"{self._root}{done}/{part}"
+            if (waiting or follow) and os.path.islink(here):
+                links += 1
+                if links > _MAX_LINKS:
+                    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+                target = os.readlink(here)
+                done = "" if target.startswith("/") else done
+                waiting = [name for name in target.split("/") if name] + waiting
+                continue
+            done = f"{done}/{part}"
+        return self._root + done or "/"
+
+    def _existing(self, real: str) -> str:
+        os.lstat(real)
+        return real[len(self._root) :] or "/"
+
+
+def _problem(error: OSError) -> Problem:
+    if error.errno in _ABSENT:
+        return Problem.ABSENT
+    return Problem.DENIED if error.errno in _DENIED else Problem.UNPARSABLE
+
+
+def _read(real: str, limit: int) -> bytes:
+    # O_NONBLOCK: opening a named pipe without a writer would wait for ever
+    descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb", buffering=0) as stream:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        blocks = []
+        while limit > 0 and (block := stream.read(min(limit, 1 << 20))):
+            blocks.append(block)
+            limit -= len(block)
+        return b"".join(blocks)
+
+
+def _status(real: str) -> FileStatus:
+    answer = os.lstat(real)
+    kind = next((name for test, name in _KINDS if test(answer.st_mode)), "other")
+    device = f"{os.major(answer.st_rdev)}:{os.minor(answer.st_rdev)}" if kind in ("char", "block") else ""
+    return FileStatus(
+        kind,
+        f"{stat.S_IMODE(answer.st_mode):04o}",
+        _owner(answer.st_uid),
+        _group(answer.st_gid),
+        answer.st_size,
+        os.access(real, os.R_OK | os.W_OK),
+        answer.st_mtime,
+        device,
+    )
+
+
+def _owner(number: int) -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
+
+
+def _group(number: int) -> str:
+    import grp
+
+    try:
+        return grp.getgrgid(number).gr_name
+    except KeyError:
+        return str(number)

@@ -1,0 +1,164 @@
+"""This machine: files, commands with a time limit, and libraries asked in child processes that can be abandoned."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+
+from envkit.facts import Observed, Problem, found, missing
+from envkit.host.base import CommandResult, FileStatus
+from envkit.host.children import run_child
+from envkit.host.files import Files
+
+# Reading these takes locks inside the driver, so a driver in trouble can keep the reader for ever.
+_MAY_HANG = ("/proc/driver/nvidia/gpus/", "/proc/driver/nvidia-nvswitch/", "/sys/class/infiniband/")
+_READ_LIMIT_S = 2.0
+_KERNEL_LOG = "/dev/kmsg"
+
+
+class LocalHost:
+    """The machine that the program runs on, with the process's variables or the given ones."""
+
+    def __init__(self, variables: Mapping[str, str] | None = None) -> None:
+        self._variables = dict(os.environ if variables is None else variables)
+        self._files = Files()
+
+    @property
+    def origin(self) -> str:
+        """`this machine`."""
+        return "this machine"
+
+    def read_text(self, path: str, limit: int = 1_000_000) -> Observed[str]:
+        """The file's text; the kernel log is read as far as it goes without waiting for more."""
+        read = _kernel_log(limit) if path == _KERNEL_LOG else self.read_bytes(path, limit)
+        if read.value is None:
+            return missing(read.problem or Problem.UNPARSABLE, path, read.detail)
+        return found(read.value.decode("utf-8", "replace"), path)
+
+    def read_bytes(self, path: str, limit: int = 64_000_000) -> Observed[bytes]:
+        """The file's first `limit` bytes, through a child where the driver could keep the reader."""
+        if path.startswith(_MAY_HANG) and self._files.status(path, follow=True).known:
+            result = self.run(["cat", path], _READ_LIMIT_S)
+            if result.value is None:
+                return missing(result.problem or Problem.UNPARSABLE, path, result.detail)
+            if result.value.exit_code:
+                return missing(Problem.DENIED, path, result.value.stderr.strip())
+            return found(result.value.stdout.encode()[:limit], path)
+        return self._files.read_bytes(path, limit)
+
+    def list_dir(self, path: str) -> Observed[tuple[str, ...]]:
+        """The names in a folder, sorted."""
+        return self._files.list_dir(path)
+
+    def glob(self, pattern: str) -> tuple[str, ...]:
+        """The paths that match, sorted."""
+        return self._files.glob(pattern)
+
+    def real_path(self, path: str) -> Observed[str]:
+        """The path with every link resolved."""
+        return self._files.real_path(path)
+
+    def status(self, path: str, follow: bool = True) -> Observed[FileStatus]:
+        """Type and rights of a path."""
+        return self._files.status(path, follow)
+
+    def free_bytes(self, path: str) -> Observed[int]:
+        """Free space of the file system that holds `path`."""
+        return self._files.space(path, total=False)
+
+    def size_bytes(self, path: str) -> Observed[int]:
+        """Total size of the file system that holds `path`."""
+        return self._files.space(path, total=True)
+
+    def which(self, program: str) -> Observed[str]:
+        """The file that PATH gives for `program`."""
+        import shutil
+
+        path = shutil.which(program, path=self._variables.get("PATH", os.defpath))
+        return found(path, "PATH") if path else missing(Problem.ABSENT, "PATH", f"no {program} on PATH")
+
+    def run(self, command: Sequence[str], limit_s: float = 5.0) -> Observed[CommandResult]:
+        """The result of a command run without a shell, with LC_ALL=C."""
+        return run_child(command, {**self._variables, "LC_ALL": "C"}, limit_s)
+
+    def variables(self) -> Mapping[str, str]:
+        """The process's environment variables."""
+        return self._variables
+
+    def identity(self) -> Mapping[str, str]:
+        """What the process knows about itself and its kernel."""
+        system = os.uname()
+        values = {
+            "kernel": system.release,
+            "architecture": system.machine,
+            "host": system.nodename,
+            "user_id": str(os.geteuid()),
+            "user": _name("pwd", os.geteuid()),
+            "groups": " ".join(sorted(_name("grp", number) for number in {os.getegid(), *os.getgroups()})),
+            "glibc": _glibc(),
+            "home": os.path.expanduser("~"),  # noqa: PTH111 - a text, not a path to work on
+            "cwd": _working_folder(),
+            "python": sys.executable or "",
+            "prefix": sys.prefix,
+        }
+        return {name: value for name, value in values.items() if value}
+
+    def query(self, subject: str, limit_s: float = 5.0) -> Observed[Mapping[str, object]]:
+        """A library's answer, taken in a child process."""
+        from envkit.host.queries import ask
+
+        return ask(subject, self._variables, limit_s)
+
+
+def _kernel_log(limit: int) -> Observed[bytes]:
+    """The kernel's ring buffer: one record per read, until reading would wait."""
+    try:
+        descriptor = os.open(_KERNEL_LOG, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return missing(Problem.ABSENT, _KERNEL_LOG)
+    except OSError as error:
+        return missing(Problem.DENIED, _KERNEL_LOG, error.strerror or "")
+    records: list[bytes] = []
+    size = 0
+    try:
+        while size < limit:
+            try:
+                record = os.read(descriptor, 8192)
+            except BrokenPipeError:  # this record was overwritten meanwhile; the next one stands
+                continue
+            if not record:
+                break
+            records.append(record)
+            size += len(record)
+    except BlockingIOError:
+        pass
+    except OSError as error:
+        return missing(Problem.DENIED, _KERNEL_LOG, error.strerror or "")
+    finally:
+        os.close(descriptor)
+    return found(b"".join(records), _KERNEL_LOG)
+
+
+def _name(module: str, number: int) -> str:
+    import grp
+    import pwd
+
+    try:
+        return pwd.getpwuid(number).pw_name if module == "pwd" else grp.getgrgid(number).gr_name
+    except KeyError:
+        return str(number)
+
+
+def _glibc() -> str:
+    try:
+        return (os.confstr("CS_GNU_LIBC_VERSION") or "").removeprefix("glibc").strip()
+    except (OSError, ValueError):  # another C library (musl) does not know the name
+        return ""
+
+
+def _working_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # removed meanwhile
+        return ""

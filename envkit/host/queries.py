@@ -1,0 +1,105 @@
+"""Libraries asked in child processes: each subject is one child module, started apart and read as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping
+
+from envkit.facts import Observed, Problem, found, missing
+from envkit.host.base import CommandResult
+from envkit.host.children import run_child
+
+_START = "import json,sys; sys.path[:]=json.loads(sys.argv[1]); from envkit.host.{0} import main; main()"
+
+
+def ask(subject: str, variables: Mapping[str, str], limit_s: float) -> Observed[Mapping[str, object]]:
+    """The answer of `nvml`, `cuda`, `docker`, `nodes` or `deep`; NOT_LOOKED for any other subject."""
+    if subject == "cuda":
+        return _cuda(variables, limit_s)
+    if subject == "docker":
+        from envkit.host.docker_child import nearest_socket
+
+        socket = nearest_socket(variables)
+        return _child("docker_child", variables, limit_s, socket.get()) if socket.known else missing_like(socket)
+    if subject == "deep":
+        return _deep(variables, limit_s)
+    if subject in ("nvml", "nodes"):
+        return _child(f"{subject}_child", variables, limit_s)
+    return missing(Problem.NOT_LOOKED, subject)
+
+
+def missing_like(observed: Observed[str]) -> Observed[Mapping[str, object]]:
+    """The same problem for another kind of value."""
+    return missing(observed.problem or Problem.NOT_LOOKED, observed.source, observed.detail)
+
+
+def _cuda(variables: Mapping[str, str], limit_s: float) -> Observed[Mapping[str, object]]:
+    """libcuda's answers without CUDA_VISIBLE_DEVICES and, where it is set, the number of devices with it."""
+    bare = {name: value for name, value in variables.items() if name != "CUDA_VISIBLE_DEVICES"}
+    answer = _child("cuda_child", bare, limit_s)
+    if answer.value is None or len(bare) == len(variables):
+        return answer
+    visible = _child("cuda_child", variables, limit_s)
+    return found({**answer.value, "visible": visible.value}, answer.source)
+
+
+def _deep(variables: Mapping[str, str], limit_s: float) -> Observed[Mapping[str, object]]:
+    """The deep tests run in the user's own interpreter, so their code is handed over as text."""
+    import shutil
+    from importlib.resources import files
+
+    prefix = variables.get("VIRTUAL_ENV") or variables.get("CONDA_PREFIX")
+    python = f"{prefix}/bin/python" if prefix else shutil.which("python3", path=variables.get("PATH", os.defpath))
+    code = files("envkit.host").joinpath("deep_child.py").read_text(encoding="utf-8")
+    return _answer("deep", run_child([python or sys.executable, "-c", code], variables, limit_s))
+
+
+def _child(
+    module: str, variables: Mapping[str, str], limit_s: float, *arguments: str
+) -> Observed[Mapping[str, object]]:
+    if not sys.executable:
+        return missing(Problem.ABSENT, module, "this Python does not know its own interpreter")
+    # -I -S: neither the user's variables nor the working folder may lead to other modules than our own
+    command = [sys.executable, "-I", "-S", "-c", _START.format(module), json.dumps(_module_path()), *arguments]
+    return _answer(module.removesuffix("_child"), run_child(command, {**variables, "LC_ALL": "C"}, limit_s))
+
+
+def _module_path() -> list[str]:
+    here = _working_folder()
+    home = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    return [entry for entry in sys.path if entry and (os.path.abspath(entry) != here or here == home)]
+
+
+def _working_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
+
+
+def _answer(subject: str, result: Observed[CommandResult]) -> Observed[Mapping[str, object]]:
+    """The JSON object on the last line that the child wrote."""
+    if result.value is None:
+        return missing(result.problem or Problem.UNPARSABLE, subject, result.detail)
+    status = result.value.exit_code
+    if status < 0:
+        return missing(Problem.UNPARSABLE, subject, f"the child died of {_signal(-status)}")
+    lines = result.value.stdout.strip().splitlines()
+    try:
+        data = json.loads(lines[-1]) if lines else None
+    except (ValueError, RecursionError):
+        data = None
+    if not isinstance(data, dict):
+        words = result.value.stderr.strip().splitlines()
+        return missing(Problem.UNPARSABLE, subject, words[-1] if words else f"the child ended with status {status}")
+    return found(data, subject)
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
