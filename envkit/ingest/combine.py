@@ -1,0 +1,183 @@
+"""Clues of all readers become one Environment: the first told of a fact counts, entries of lists are filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+from envkit.facts import Environment, Gpu, Message, Observed, Problem, found, missing
+from envkit.ingest.clues import Absent, Clue, Fact, GpuClue, GpusIncomplete, Item, Listing, Variable
+from envkit.ingest.python import python_environment
+from envkit.ingest.text import Text
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Told:
+    """A clue with the words that name its place: `text line 12 (nvidia-smi)`."""
+
+    clue: Clue
+    source: str
+
+
+def combine(text: Text, clues: Iterable[tuple[str, Clue]], messages: Sequence[Message]) -> Environment:
+    """The environment that `clues` (reader name, clue) describe, in the order in which they stand in the text."""
+    ordered = sorted(clues, key=lambda named: named[1].offset)
+    told = [Told(clue, f"text line {text.number(clue.offset)} ({name})") for name, clue in ordered]
+    facts = _scalars(told) | _lists(told)
+    _add(facts, "gpus", _gpus(told))
+    _add(facts, "variables", _variables(told))
+    _add(facts, "pythons", python_environment([(entry.clue, entry.source) for entry in told]))
+    _drop_contradictions(facts, told)
+    facts["messages"] = found(tuple(messages), "text")
+    return _environment(facts)
+
+
+def _add(facts: dict[str, Observed[Any]], path: str, value: Observed[Any] | None) -> None:
+    if value is not None:
+        facts[path] = value
+
+
+def _scalars(told: Sequence[Told]) -> dict[str, Observed[Any]]:
+    facts: dict[str, Observed[Any]] = {}
+    for entry in told:
+        clue = entry.clue
+        if isinstance(clue, Fact) and (clue.path not in facts or not facts[clue.path].known):
+            facts[clue.path] = found(clue.value, entry.source)
+        elif isinstance(clue, Absent) and clue.path not in facts:
+            facts[clue.path] = missing(Problem.ABSENT, entry.source, clue.detail)
+    return facts
+
+
+def _lists(told: Sequence[Told]) -> dict[str, Observed[Any]]:
+    entries: dict[str, dict[str, Any]] = {}
+    sources: dict[str, str] = {}
+    for entry in told:
+        if not isinstance(entry.clue, Item):
+            continue
+        items = entries.setdefault(entry.clue.path, {})
+        sources.setdefault(entry.clue.path, entry.source)
+        known = items.get(entry.clue.key)
+        items[entry.clue.key] = entry.clue.value if known is None else filled(known, entry.clue.value)
+    return {path: found(tuple(items.values()), sources[path]) for path, items in entries.items()}
+
+
+def filled(first: T, second: T) -> T:
+    """`first` with the fields that it leaves at their default taken from `second`."""
+    if not is_dataclass(first) or isinstance(first, type):
+        return first
+    gaps = {
+        item.name: getattr(second, item.name)
+        for item in fields(first)
+        if item.init and _at_default(first, item.name, item.default)
+    }
+    return replace(first, **gaps)
+
+
+def _at_default(record: object, name: str, default: object) -> bool:
+    value = getattr(record, name)
+    return value in (None, "", ()) or (default is not MISSING and value == default)
+
+
+def _variables(told: Sequence[Told]) -> Observed[Any] | None:
+    values: dict[str, str] = {}
+    source = ""
+    for entry in told:
+        if isinstance(entry.clue, Variable):
+            values.setdefault(entry.clue.name, entry.clue.value)
+            source = source or entry.source
+    return found(values, source) if values else None
+
+
+def _gpus(told: Sequence[Told]) -> Observed[Any] | None:
+    listed = [entry for entry in told if isinstance(entry.clue, GpuClue)]
+    driver = _merge([entry.clue for entry in listed if _listing(entry) is Listing.DRIVER], [])
+    framework = [entry.clue for entry in listed if _listing(entry) is Listing.FRAMEWORK]
+    gpus = _enrich(driver, framework) if driver else _merge(framework, [])
+    if not gpus:
+        return None
+    wanted = Listing.DRIVER if driver else Listing.FRAMEWORK
+    source = next(entry.source for entry in listed if _listing(entry) is wanted)
+    return found(tuple(Gpu(**values) for values in gpus), source)
+
+
+def _listing(entry: Told) -> Listing:
+    assert isinstance(entry.clue, GpuClue)
+    return entry.clue.listing
+
+
+def _merge(clues: Sequence[Any], gpus: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    for clue in clues:
+        known = _same_gpu(gpus, clue)
+        if known is None:
+            taken = {gpu["index"] for gpu in gpus}
+            index = clue.index if clue.index is not None and clue.index not in taken else max(taken, default=-1) + 1
+            known = {"index": index, "name": ""}
+            gpus.append(known)
+        _fill(known, clue.values)
+    return sorted(gpus, key=lambda gpu: int(gpu["index"]))
+
+
+def _same_gpu(gpus: Sequence[dict[str, Any]], clue: GpuClue) -> dict[str, Any] | None:
+    address = clue.values.get("pci_address")
+    if address:
+        for gpu in gpus:
+            if gpu.get("pci_address") == address:
+                return gpu
+    if clue.index is None:
+        return None
+    for gpu in gpus:
+        if gpu["index"] == clue.index and not (address and gpu.get("pci_address")):
+            return gpu
+    return None
+
+
+def _fill(known: dict[str, Any], values: Any) -> None:
+    for name, value in values.items():
+        if value is None:
+            continue
+        if known.get(name) in (None, "") or (name == "name" and _cut(known["name"]) and not _cut(value)):
+            known[name] = value
+
+
+def _cut(name: str) -> bool:
+    return name.endswith("...")
+
+
+def _enrich(gpus: list[dict[str, Any]], clues: Sequence[Any]) -> list[dict[str, Any]]:
+    for clue in clues:
+        address, name = clue.values.get("pci_address"), clue.values.get("name", "")
+        for gpu in gpus:
+            if (address and gpu.get("pci_address") == address) or (name and _bare(gpu["name"]) == _bare(name)):
+                _fill(gpu, {"compute_capability": clue.values.get("compute_capability")})
+    return gpus
+
+
+def _bare(name: str) -> str:
+    return name.lower().removeprefix("nvidia ").strip()
+
+
+def _drop_contradictions(facts: dict[str, Observed[Any]], told: Sequence[Told]) -> None:
+    """Leave out what only seems to be missing because the text was cut: never a GPU or a module that is proved."""
+    partial = any(isinstance(entry.clue, GpusIncomplete) for entry in told)
+    driver_listed = any(isinstance(entry.clue, GpuClue) and _listing(entry) is Listing.DRIVER for entry in told)
+    on_pci, gpus = facts.get("pci_gpus"), facts.get("gpus")
+    if on_pci and gpus and on_pci.known and (partial or not driver_listed) and len(on_pci.get()) > len(gpus.get()):
+        del facts["pci_gpus"]
+    modules, module = facts.get("kernel.loaded_modules"), facts.get("driver.kernel_module")
+    if modules and module and module.known and modules.known and "nvidia" not in modules.get():
+        del facts["kernel.loaded_modules"]
+
+
+def _environment(facts: dict[str, Observed[Any]]) -> Environment:
+    environment = Environment(origin="pasted text")
+    sections: dict[str, dict[str, Observed[Any]]] = {}
+    for path, value in facts.items():
+        section, _, name = path.rpartition(".")
+        sections.setdefault(section, {})[name] = value
+    top: dict[str, Any] = dict(sections.pop("", {}))
+    for section, values in sections.items():
+        top[section] = replace(getattr(environment, section), **values)
+    return replace(environment, **top)

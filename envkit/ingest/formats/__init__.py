@@ -1,0 +1,1 @@
+"""One module per text format, each with a reader that yields clues; a new format is a new module here."""

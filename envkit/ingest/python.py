@@ -1,0 +1,169 @@
+"""The Python environment that a text describes: distributions, and the frameworks that they and REPL lines tell of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from envkit.facts import Cudnn, Distribution, FrameworkInstall, Observed, PythonEnvironment, found
+from envkit.ingest.clues import Clue, Framework, Package, PythonFact
+from envkit.versions import Version
+
+_CUDA_TAG = re.compile(r"\+(?:cu|cuda|gpu_?cu)(\d{2,3})\b|(?:-cuda|-cu|\.post|cuda)(\d{2,3})x?$")
+_BUILD_CUDA = re.compile(r"(?:^|_)cuda_?(\d{1,2})\.?(\d)(?![\d.]*\d\.)")
+_BUILD_CUDNN = re.compile(r"cudnn(\d+(?:\.\d+)+)")
+_BUILD_CPU = re.compile(r"(?:^|_)(?:cpu|mkl|eigen)(?:_|$|py)")
+_PACKAGES = {
+    "torch": "pytorch",
+    "pytorch": "pytorch",
+    "pytorch-gpu": "pytorch",
+    "pytorch-cpu": "pytorch",
+    "tensorflow": "tensorflow",
+    "tensorflow-gpu": "tensorflow",
+    "tensorflow-cpu": "tensorflow",
+    "tensorflow-intel": "tensorflow",
+    "tf-nightly": "tensorflow",
+    "jax": "jax",
+    "jaxlib": "jax",
+    "paddlepaddle": "paddlepaddle",
+    "paddlepaddle-gpu": "paddlepaddle",
+    "onnxruntime-gpu": "onnxruntime-gpu",
+    "chainer": "chainer",
+    "keras": "keras",
+    "theano": "theano",
+    "tensorrt": "tensorrt",
+}
+_CPU_PACKAGES = frozenset({"pytorch-cpu", "tensorflow-cpu", "tensorflow-intel", "mxnet", "paddlepaddle"})
+
+
+def python_environment(told: Sequence[tuple[Clue, str]]) -> Observed[tuple[PythonEnvironment, ...]] | None:
+    """The one environment that the text tells of, None when it tells of none."""
+    packages = [(clue, source) for clue, source in told if isinstance(clue, Package)]
+    facts = [(clue, source) for clue, source in told if isinstance(clue, PythonFact)]
+    hints = [(clue, source) for clue, source in told if isinstance(clue, Framework)]
+    if not (packages or facts or hints):
+        return None
+    source = min((packages + facts + hints), key=lambda pair: pair[0].offset)[1]  # type: ignore[operator]
+    values: dict[str, Any] = {}
+    for fact, _ in facts:
+        values.setdefault(fact.name, fact.value)
+    frameworks = _frameworks(packages, hints)
+    environment = PythonEnvironment(
+        **({"prefix": "", "version": None, "active": True} | values),
+        distributions=_distributions([package for package, _ in packages]),
+        frameworks=frameworks,
+    )
+    return found((environment,), source)
+
+
+def normalised(name: str) -> str:
+    """A distribution's name as indexes compare it: lower case, runs of `-_.` one `-`."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _distributions(packages: Sequence[Package]) -> tuple[Distribution, ...]:
+    known: dict[tuple[str, bool], Distribution] = {}
+    for package in packages:
+        name = normalised(package.name)
+        new = Distribution(name, package.version, path=package.path, installer=package.installer)
+        by_conda = package.installer == "conda"
+        known.setdefault((name, by_conda), new)
+    return tuple(known.values())
+
+
+def _frameworks(
+    packages: Sequence[tuple[Package, str]], hints: Sequence[tuple[Framework, str]]
+) -> tuple[FrameworkInstall, ...]:
+    installs: dict[str, FrameworkInstall] = {}
+    for package, source in packages:
+        install = framework_of(package, source)
+        if install is None:
+            continue
+        known = installs.get(install.name)
+        if known is None:
+            installs[install.name] = install
+        elif not known.cuda_known and install.cuda_known and install.version == known.version:
+            installs[install.name] = replace(known, cuda=install.cuda, cuda_known=True)
+    for hint, source in hints:
+        _apply(installs, hint.name, hint.values, source)
+    return tuple(_with_wheel_cuda(install, [package for package, _ in packages]) for install in installs.values())
+
+
+def _apply(installs: dict[str, FrameworkInstall], name: str, values: Mapping[str, object], source: str) -> None:
+    known = installs.get(name) or FrameworkInstall(name, "", name, source=source)
+    gaps = {key: value for key, value in values.items() if getattr(known, key) in (None, "", False)}
+    if known.cuda_known:
+        gaps.pop("cuda", None)
+    installs[name] = replace(known, **gaps)  # type: ignore[arg-type]
+
+
+def framework_of(package: Package, source: str = "") -> FrameworkInstall | None:
+    """The framework that a distribution installs, None when it is none.
+
+    The CUDA it was built for is known from the version's local tag, the distribution's name or conda's build string.
+    """
+    name = normalised(package.name)
+    framework = _PACKAGES.get(name) or next((known for known in ("mxnet", "cupy") if name.startswith(known)), None)
+    if framework is None or (framework == "mxnet" and not re.fullmatch(r"mxnet(?:-cu\d+(?:mkl)?|-mkl)?", name)):
+        return None
+    version = package.version.split("+")[0]
+    cuda, cpu = _cuda_of(name, package)
+    rocm = "+rocm" in package.version
+    return FrameworkInstall(
+        framework,
+        version,
+        f"{name}=={package.version}",
+        cuda=cuda,
+        cuda_known=cuda is not None or (cpu and not rocm),
+        cudnn=_first_version(_BUILD_CUDNN, package.build),
+        rocm=rocm,
+        source=source,
+    )
+
+
+def _cuda_of(name: str, package: Package) -> tuple[Version | None, bool]:
+    for text in (package.version, name.removesuffix("mkl")):
+        match = _CUDA_TAG.search(text)
+        if match:
+            return _dotted(match.group(1) or match.group(2)), False
+    match = _BUILD_CUDA.search(package.build)
+    if match:
+        return Version.of(int(match.group(1)), int(match.group(2))), False
+    cpu = "+cpu" in package.version or name in _CPU_PACKAGES or bool(_BUILD_CPU.search(package.build))
+    return None, cpu
+
+
+def _dotted(digits: str) -> Version:
+    """`118` is 11.8, `92` is 9.2; two digits above 10 name a whole major line (`cuda12x`)."""
+    if len(digits) == 2 and int(digits) > 10 and int(digits) < 20:
+        return Version.of(int(digits))
+    return Version.of(int(digits[:-1]), int(digits[-1]))
+
+
+def _first_version(pattern: re.Pattern[str], text: str) -> Version | None:
+    match = pattern.search(text)
+    return Version.parse(match.group(1)) if match else None
+
+
+def _with_wheel_cuda(install: FrameworkInstall, packages: Sequence[Package]) -> FrameworkInstall:
+    """A plain `torch` brings its CUDA as wheels: their runtime's version is the CUDA it was built for."""
+    if install.cuda_known or install.cuda is not None or install.name != "pytorch":
+        return install
+    for package in packages:
+        if re.fullmatch(r"nvidia-cuda-runtime(?:-cu\d+)?", normalised(package.name)):
+            version = Version.find(package.version)
+            if version is not None:
+                return replace(install, cuda=version.release(2), cuda_known=True)
+    return install
+
+
+def cudnn_of(package: Package) -> Cudnn | None:
+    """The cuDNN that a distribution installs, None when it installs none."""
+    match = re.fullmatch(r"nvidia-cudnn-cu(\d+)", normalised(package.name))
+    version = Version.find(package.version)
+    if version is None or not (match or (package.installer == "conda" and package.name == "cudnn")):
+        return None
+    cuda = Version.of(int(match.group(1))) if match else _first_version(re.compile(r"cuda(\d+\.\d+)"), package.build)
+    return Cudnn(version, "", "wheel" if match else "conda", cuda)

@@ -1,0 +1,112 @@
+"""A pasted text made plain: no colour codes, quote marks, fences or carriage returns, with its own line numbers kept."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+_LONGEST_LINE = 8000  # patterns may look this far within one line; longer lines are cut into several
+_ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,300}(?:\x07|\x1b\\)|[@-Z\\-_])")
+_OVERWRITTEN = re.compile(r"[^\n]*\r(?=[^\n])")  # a progress bar shows what follows its last carriage return
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_TAG = re.compile(r"</?(?:pre|code|details|summary|p|br|div|span|strong|tt|samp|kbd|blockquote)(?:\s[^<>\n]{0,120})?/?>")
+_QUOTE = re.compile(r"^[ \t]{0,3}(?:>(?!>>(?:[ \n]|$))[ \t]?)+", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*[\w+.{}= -]{0,40}$", re.MULTILINE)
+_TIMESTAMP = re.compile(r"^(?:\ufeff)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z (?:stdout |stderr )?(?:[FP] )?", re.MULTILINE)
+_COMPOSE = re.compile(r"^[A-Za-z0-9][\w.-]{0,60}-\d+ {1,30}\| ", re.MULTILINE)  # docker compose logs: `web-1  | …`
+_TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
+_PLAIN = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u00a0": " ", "\u2502": "|", "\u2026": "..."})
+_ENTITIES = (("&gt;", ">"), ("&lt;", "<"), ("&quot;", '"'), ("&#39;", "'"), ("&amp;", "&"))
+
+
+@dataclass(frozen=True)
+class Text:
+    """Cleaned lines and, for each, its line number in the text as it was pasted (from 1)."""
+
+    lines: tuple[str, ...]
+    numbers: tuple[int, ...] = field(repr=False)
+
+    @cached_property
+    def whole(self) -> str:
+        """The lines joined by newlines: what most readers search."""
+        return "\n".join(self.lines)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        starts, position = [], 0
+        for line in self.lines:
+            starts.append(position)
+            position += len(line) + 1
+        return starts
+
+    def index(self, offset: int) -> int:
+        """The index in `lines` of the line that holds `offset` of `whole`."""
+        return max(bisect_right(self._starts, offset) - 1, 0)
+
+    def number(self, offset: int) -> int:
+        """The line number, in the text as pasted, of `offset` of `whole`."""
+        return self.numbers[self.index(offset)] if self.numbers else 1
+
+    def line_at(self, offset: int) -> str:
+        """The cleaned line that holds `offset` of `whole`."""
+        return self.lines[self.index(offset)] if self.lines else ""
+
+    def matches(self, pattern: re.Pattern[str], needle: str) -> Iterator[re.Match[str]]:
+        """Every match of `pattern` in `whole`; nothing is searched when `needle` does not occur in it."""
+        return pattern.finditer(self.whole) if needle in self.whole else iter(())
+
+
+def clean(raw: str) -> Text:
+    """The text without what terminals, chats, mail and issue pages put around it."""
+    text = raw.replace("\r\n", "\n")
+    text = text.replace("\r", "\n") if "\n" not in text else _OVERWRITTEN.sub("", text)
+    text = _CONTROL.sub(" ", _ANSI.sub("", text).replace("\r", ""))
+    text = text.translate(_PLAIN)
+    if "&" in text:
+        for entity, character in _ENTITIES:
+            text = text.replace(entity, character)
+    if "<" in text:
+        text = _TAG.sub("", text)
+    for prefix in (_QUOTE, _TIMESTAMP, _COMPOSE, _FENCE, _TRAILING):
+        text = prefix.sub("", text)
+    return _numbered(text.split("\n"))
+
+
+def _numbered(lines: list[str]) -> Text:
+    if all(len(line) <= _LONGEST_LINE for line in lines):
+        return Text(tuple(lines), tuple(range(1, len(lines) + 1)))
+    pieces = [
+        (line[start : start + _LONGEST_LINE], number)
+        for number, line in enumerate(lines, 1)
+        for start in range(0, max(len(line), 1), _LONGEST_LINE)
+    ]
+    return Text(tuple(piece for piece, _ in pieces), tuple(number for _, number in pieces))
+
+
+def rejoined(text: Text) -> Text | None:
+    """The text with lines that a terminal broke at its right edge put together again, None where there are none.
+
+    A line was broken when it fills exactly the longest width found, that width is one of a usual terminal, and it
+    does not end a table row.
+    """
+    width = max((len(line) for line in text.lines), default=0)
+    if width not in _TERMINAL_WIDTHS:
+        return None
+    lines: list[str] = []
+    numbers: list[int] = []
+    joined = broken = False
+    for line, number in zip(text.lines, text.numbers):
+        if broken:
+            lines[-1] += line
+            joined = True
+        else:
+            lines.append(line)
+            numbers.append(number)
+        broken = len(line) == width and not line.endswith(("|", "+"))
+    return Text(tuple(lines), tuple(numbers)) if joined else None
+
+
+_TERMINAL_WIDTHS = frozenset({72, 76, 78, 79, 80, 90, 96, 100, 110, 120, 132, 140, 150, 160, 180, 200})

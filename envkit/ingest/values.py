@@ -1,0 +1,38 @@
+"""Small values as tools write them; text that says that there is none becomes None."""
+
+from __future__ import annotations
+
+import re
+
+_NUMBER = re.compile(r"\d+")
+_DECIMAL = re.compile(r"\d+(?:\.\d+)?")
+_ADDRESS = re.compile(r"(?:([0-9A-Fa-f]{4,8}):)?([0-9A-Fa-f]{2}):([0-9A-Fa-f]{2})(?:\.([0-9A-Fa-f]))?")
+
+
+def number(text: str) -> int | None:
+    """The whole number at the start of `text` (`34C`, `70W`, `15109MiB`), None for `N/A`, `ERR!` and the like."""
+    match = _NUMBER.match(text.strip())
+    return int(match.group()) if match else None
+
+
+def decimal(text: str) -> float | None:
+    """The number at the start of `text` (`350.00 W`), None where there is none."""
+    match = _DECIMAL.match(text.strip())
+    return float(match.group()) if match else None
+
+
+def yes(text: str) -> bool | None:
+    """True for On, Yes, Enabled, Active, True, 1; False for their opposites; None for anything else."""
+    word = text.strip().lower()
+    if word in ("on", "yes", "enabled", "active", "true", "1"):
+        return True
+    return False if word in ("off", "no", "disabled", "not active", "inactive", "false", "0") else None
+
+
+def pci_address(text: str) -> str:
+    """The address as sysfs writes it, `0000:65:00.0`; '' where `text` is none."""
+    match = _ADDRESS.fullmatch(text.strip())
+    if not match:
+        return ""
+    domain, bus, device, function = match.groups()
+    return f"{int(domain or '0', 16):04x}:{bus}:{device}.{function or '0'}".lower()
