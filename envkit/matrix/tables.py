@@ -88,11 +88,11 @@ PYTHON_SOURCES = Table(
 
 
 def builds_table(framework: str) -> Table[rows.FrameworkBuild]:
-    """The table of one framework's builds, each identified by its version, CUDA variant and place."""
+    """The table of one framework's builds, each identified by its version, CUDA variant, place and platform."""
     return Table(
         f"frameworks/{framework}.csv",
         rows.FrameworkBuild,
-        ("framework", "version", "cuda", "cudnn", "package", "index_url", "find_links"),
+        ("version", "cuda", "cudnn", "package", "index_url", "find_links", "architectures", "platforms", "note"),
     )
 
 
