@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from envkit.checks.findings import Evidence
+from envkit.checks.findings import Evidence, Outcome, ok, unknown
 from envkit.checks.runner import fact
 from envkit.facts import Environment, MachineKind
 
@@ -16,6 +16,16 @@ def known(environment: Environment, path: str, value: str | None = None) -> Evid
     if value is None:
         value = _words(observed.value) if observed.problem is None else observed.problem.value
     return Evidence(path, value, observed.source)
+
+
+def no_fault(environment: Environment, title: str, *paths: str, subject: str = "") -> Outcome:
+    """Healthy as far as `paths` tell; unknown, naming the first of them that nobody could look at."""
+    for path in paths:
+        observed = fact(environment, path)
+        if not observed.known and not observed.absent:
+            words = f"not checked: {path} {observed.problem.value if observed.problem else ''}".rstrip()
+            return unknown(words, subject=subject, evidence=[known(environment, path)])
+    return ok(title, subject=subject, evidence=[known(environment, path) for path in paths[:3]])
 
 
 def kind(environment: Environment) -> MachineKind | None:

@@ -5,9 +5,9 @@ A message's signature is the id of the check that it points to, or `<id>/<varian
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from envkit.checks.findings import Evidence
+from envkit.checks.findings import Evidence, Outcome, Remedy, fail
 from envkit.facts import Environment, Message
 
 _SHOWN = 3  # lines quoted as evidence; the rest repeat them
@@ -34,6 +34,31 @@ def message_evidence(environment: Environment, messages: Iterable[Message]) -> t
 def named(messages: Iterable[Message], key: str) -> str | None:
     """What the first message that names `key` (`version`, `kernel`, `pci_address` …) says it is, or None."""
     return next((message.values[key] for message in messages if message.values.get(key)), None)
+
+
+def told(
+    environment: Environment,
+    id: str,  # noqa: A002 - the catalogue's word
+    title: str,
+    *,
+    impact: str = "",
+    remedy: Remedy | None = None,
+    judge: Callable[..., Outcome] = fail,
+) -> tuple[Outcome, ...]:
+    """One finding that rests on the messages of `id` alone, or none when no such message was seen."""
+    messages = seen(environment, id)
+    if not messages:
+        return ()
+    address = named(messages, "pci_address")
+    return (
+        judge(
+            title,
+            subject=f"GPU {address}" if address else "",
+            evidence=message_evidence(environment, messages),
+            impact=impact,
+            remedy=remedy,
+        ),
+    )
 
 
 def _evidence(message: Message, source: str) -> Evidence:
