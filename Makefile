@@ -48,10 +48,10 @@ zipapp: $(VENV)/test.stamp
 	$(BIN)/python tools/package/zipapp.py
 
 refresh-data: $(VENV)/test.stamp
-	$(BIN)/python tools/data/refresh.py
+	$(BIN)/python -m tools.data.refresh
 
 verify-data: $(VENV)/test.stamp
-	$(BIN)/python tools/data/verify.py
+	$(BIN)/python -m tools.data.verify
 
 clean:
 	rm -rf $(VENV) build dist .cache

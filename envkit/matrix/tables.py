@@ -21,7 +21,6 @@ Row = TypeVar("Row")
 Cell = TypeVar("Cell")
 SEPARATOR = ";"
 CERTAINLY_NONE = "-"
-# not importlib.resources: its import alone costs 25 ms, a third of a whole `envkit resolve`
 DATA = Path(__file__).parent.parent / "data"
 
 
@@ -110,10 +109,19 @@ def read(table: Table[Row], folder: Path = DATA, known_sources: frozenset[str] |
 
 def _lines(table: Table[Any], folder: Path) -> Iterator[tuple[int, list[str]]]:
     try:
-        text = folder.joinpath(table.file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = _bytes(folder / table.file).decode("utf-8")
+    except (OSError, ValueError) as error:
         raise DataError(f"{table.file}: cannot be read ({error}).", "Reinstall envkit.") from error
     return enumerate(csv.reader(text.splitlines()), start=1)
+
+
+def _bytes(path: Path) -> bytes:
+    if path.is_file() or not path.is_relative_to(DATA):
+        return path.read_bytes()
+    # inside a zipped application; imported only there, as it would cost a third of a whole `envkit resolve`
+    from importlib.resources import files
+
+    return files("envkit").joinpath("data", *path.relative_to(DATA).parts).read_bytes()
 
 
 def _require_header(table: Table[Any], header: list[str]) -> None:
