@@ -65,3 +65,13 @@ class Tables(Protocol):
 
     def operating_system(self, os_id: str) -> OperatingSystem | None:
         """The distribution release of that id."""
+
+
+class GpuTables(Protocol):
+    """Looking up a GPU that was seen on a machine."""
+
+    def gpu_by_name(self, name: str) -> GpuModel | None:
+        """The model of that name or alias."""
+
+    def gpus_by_device_id(self, device_id: str) -> tuple[GpuModel, ...]:
+        """The models with that PCI device id."""

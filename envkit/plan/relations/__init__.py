@@ -15,6 +15,8 @@ from envkit.plan.relations.driver import (
     first_driver_for_gpu,
     gpu_on_driver,
     gpu_on_kernel_module,
+    last_branch_of,
+    last_driver_runs_cuda,
 )
 from envkit.plan.relations.gpu import (
     CodeMatch,
@@ -68,6 +70,8 @@ __all__ = [
     "gpu_runs_build",
     "gpu_runs_cuda",
     "image_fits",
+    "last_branch_of",
+    "last_driver_runs_cuda",
     "numpy_agree",
     "numpy_specs",
     "os_compiler_fits_nvcc",

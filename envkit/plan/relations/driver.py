@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from envkit.matrix.rows import DriverBranch
 from envkit.plan.model import DriverVerdict, Verdict
 from envkit.plan.relations.cuda_line import cited, toolkits_of
 from envkit.plan.tables import Tables
+from envkit.records import record
 from envkit.versions import ComputeCapability, Version
 
 WINDOWS_DRIVERS = ("windows", "wsl")  # platforms whose driver is the Windows one
 SUPPORTED_KINDS = ("lts", "production")  # branches that NVIDIA builds cuda-compat for
 
 
-@dataclass(frozen=True)
+@record
 class DriverFloors:
     """The lowest drivers for one CUDA version: `native`, and `minor_version` for NVIDIA's rule from CUDA 11 on."""
 
@@ -155,6 +154,33 @@ def first_driver_for_gpu(compute_capability: ComputeCapability, tables: Tables) 
         if family is not None and family in (branch.families or ()):
             return branch.first_version or Version.of(branch.branch)
     return None
+
+
+def last_branch_of(compute_capability: ComputeCapability, tables: Tables) -> int | None:
+    """The last driver branch that lists this GPU's family; None while the newest listing branch still does."""
+    family = family_of(compute_capability, tables)
+    listing = [branch for branch in tables.driver_branches if branch.families is not None]
+    supporting = [branch.branch for branch in listing if family in (branch.families or ())]
+    if not supporting or supporting[-1] == listing[-1].branch:
+        return None
+    return supporting[-1]
+
+
+def last_driver_runs_cuda(
+    last_branch: int, cuda: Version, tables: Tables, *, name: str, platform: str = "linux"
+) -> Verdict:
+    """Whether the newest driver that a GPU can ever have runs a CUDA version."""
+    floors = driver_floors(cuda, tables, platform)
+    source = cited(toolkits_of(cuda, tables), tables)
+    lowest = min((floor for floor in (floors.native, floors.minor_version) if floor), default=None)
+    if lowest is None:
+        detail = f"no driver floor is recorded for CUDA {cuda}"
+        return Verdict("gpu-last-driver", "unknown", detail, source)
+    if lowest.major <= last_branch:
+        detail = f"driver {last_branch}, the last for {name}, is new enough for CUDA {cuda} ({lowest})"
+        return Verdict("gpu-last-driver", "ok", detail, source)
+    detail = f"CUDA {cuda} needs driver {lowest}, and {last_branch} is the last driver branch for {name}"
+    return Verdict("gpu-last-driver", "fail", detail, source)
 
 
 FIRST_OPEN_FAMILY = "Turing"  # the first with the GSP that NVIDIA's open kernel module needs

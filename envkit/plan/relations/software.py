@@ -120,7 +120,11 @@ def toolkit_serves(build: FrameworkBuild, toolkit: Toolkit) -> LibraryMatch:
     if build.cuda is None:
         return LibraryMatch.UNKNOWN
     if toolkit.version.starts_with(build.cuda):
-        return LibraryMatch.SAME
+        low, high = build.cuda_min, build.cuda_max
+        inside = (low is None or toolkit.version >= low) and (
+            high is None or toolkit.version <= high or toolkit.version.starts_with(high)
+        )
+        return LibraryMatch.SAME if inside else LibraryMatch.NONE
     same_major = toolkit.version.major == build.cuda.major
     if same_major and toolkit.minor_compatibility_driver is not None and toolkit.version > build.cuda:
         return LibraryMatch.MINOR

@@ -1,0 +1,271 @@
+"""Which builds of a framework a request lets through, each rejected one with the relations that rule it out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from envkit.matrix.rows import FrameworkBuild, OperatingSystem, Toolkit
+from envkit.plan import relations
+from envkit.plan.knowledge import Knowledge
+from envkit.plan.model import DriverVerdict
+from envkit.plan.relations import CodeMatch, LibraryMatch, ToolkitMatch
+from envkit.plan.request import FrameworkRequest, Request
+from envkit.records import record
+from envkit.versions import Version, VersionSpec
+
+LEVEL_ORDER = {
+    None: 0,  # no driver in sight: nothing to prefer
+    DriverVerdict.NATIVE: 0,
+    DriverVerdict.MINOR_VERSION: 1,
+    DriverVerdict.FORWARD: 2,
+    DriverVerdict.UNKNOWN: 3,
+    DriverVerdict.INCOMPATIBLE: 4,
+}
+_CODE = {CodeMatch.NATIVE: 0, CodeMatch.BINARY: 0, CodeMatch.JIT: 1, CodeMatch.UNKNOWN: 2, CodeMatch.NONE: 3}
+
+
+@record
+class Candidate:
+    """A build that passes every relation of its own.
+
+    `pythons` are those of its packages that the request allows, empty where they are not recorded; `toolkits` those
+    that it can load CUDA from, None when it needs none.
+    """
+
+    build: FrameworkBuild
+    pythons: tuple[Version, ...]
+    toolkits: tuple[Toolkit, ...] | None
+    rank: tuple[object, ...]
+
+
+class Judge:
+    """The relations applied to one request."""
+
+    def __init__(self, request: Request, knowledge: Knowledge) -> None:
+        self.request = request
+        self.knowledge = knowledge
+        self.driver = None if request.with_driver else request.driver
+        self.data_center = bool(request.gpus) and all(gpu.data_center for gpu in request.gpus)
+        self.branch = relations.branch_of(self.driver, knowledge.tables) if self.driver and self.data_center else None
+
+    @cached_property
+    def system(self) -> OperatingSystem | None:
+        """The requested distribution's row."""
+        return self.knowledge.tables.operating_system(self.request.os_id) if self.request.os_id else None
+
+    @cached_property
+    def glibc(self) -> Version | None:
+        """The target's glibc, where it is known."""
+        return self.request.glibc or (self.system.glibc if self.system else None)
+
+    @cached_property
+    def driver_drops_gpu(self) -> bool:
+        """True when the driver no longer or not yet supports one of the GPUs."""
+        driver = self.driver
+        return driver is not None and any(
+            self.knowledge.driver_on_gpu(gpu, driver) == "fail" for gpu in self.request.gpus
+        )
+
+    def level(self, cuda: Version) -> DriverVerdict | None:
+        """How the driver runs a CUDA version; None when no driver is in sight."""
+        if self.driver is None:
+            return None
+        floors = self.knowledge.floors(cuda, self.request.platform)
+        return relations.driver_level(self.driver, floors, self.branch, self.data_center)
+
+    def cuda_failures(self, cuda: Version) -> Iterator[str]:
+        """The relations by which driver or GPUs rule out a CUDA version."""
+        if self.level(cuda) is DriverVerdict.INCOMPATIBLE:
+            yield "driver-runs-cuda"
+        for gpu in self.request.gpus:
+            if self.knowledge.cuda_match(gpu.compute_capability, cuda) in (ToolkitMatch.TOO_NEW, ToolkitMatch.DROPPED):
+                yield "gpu-runs-cuda"
+            if self._beyond_last_driver(gpu.last_driver_branch or self.knowledge.last_branch(gpu), cuda):
+                yield "gpu-last-driver"
+
+    def _beyond_last_driver(self, last: int | None, cuda: Version) -> bool:
+        floors = self.knowledge.floors(cuda, self.request.platform)
+        known = [floor for floor in (floors.native, floors.minor_version) if floor]
+        return last is not None and bool(known) and min(known).major > last
+
+    @cached_property
+    def toolkits(self) -> tuple[Toolkit, ...]:
+        """The toolkits that the request, the driver and the GPUs allow."""
+        return tuple(
+            toolkit
+            for toolkit in self.knowledge.tables.toolkits
+            if _meets(self.request.cuda, toolkit.version) and not any(self.cuda_failures(toolkit.version))
+        )
+
+    def cudnn_allowed(self, toolkit: Toolkit, build: FrameworkBuild | None) -> bool:
+        """Whether a system cuDNN of the requested version exists for the toolkit and serves the build."""
+        spec = self.request.cudnn
+        if spec is None:
+            return True
+        rows = self.knowledge.cudnns(toolkit, self.request.architecture)
+        return not rows or any(spec.holds(row.version) and self.cudnn_fits(row.version, build) for row in rows)
+
+    def cudnn_fits(self, cudnn: Version, build: FrameworkBuild | None) -> bool:
+        """Whether nothing known speaks against a system cuDNN for this build."""
+        return build is None or relations.cudnn_serves(build, cudnn) is not False
+
+    def toolkits_for(self, build: FrameworkBuild) -> tuple[Toolkit, ...]:
+        """The allowed toolkits that serve a build which brings no CUDA."""
+        return tuple(
+            toolkit
+            for toolkit in self.toolkits
+            if relations.toolkit_serves(build, toolkit) is not LibraryMatch.NONE and self.cudnn_allowed(toolkit, build)
+        )
+
+    def failures(self, build: FrameworkBuild, spec: VersionSpec | None) -> Iterator[str]:
+        """The relations that rule a build out, cheapest first."""
+        request = self.request
+        if not _meets(spec, build.version):
+            yield "framework-version"
+        if build.platforms and _package_platform(request.platform) not in build.platforms:
+            yield "platform"
+        if build.architectures and request.architecture not in build.architectures:
+            yield "architecture"
+        if build.pythons and not any(python_meets(request.python, python) for python in build.pythons):
+            yield "python-has-wheel"
+        if build.min_glibc and self.glibc and request.platform != "windows" and self.glibc < build.min_glibc:
+            yield "glibc-meets-build"
+        if not build.cpu_only:
+            yield from self._gpu_failures(build)
+
+    def _gpu_failures(self, build: FrameworkBuild) -> Iterator[str]:
+        if self.driver_drops_gpu:
+            yield "gpu-on-driver"
+        if needs_system_cuda(build):
+            if not self.toolkits_for(build):
+                yield from self._toolkit_failures(build)
+        elif build.cuda is not None:
+            if not self.cuda_meets(build.cuda):
+                yield "cuda-version"
+            if self.request.cudnn and build.cudnn and not self.request.cudnn.holds(build.cudnn):
+                yield "cudnn-version"
+            yield from self.cuda_failures(build.cuda)
+        yield from self._code_failures(build)
+
+    def _code_failures(self, build: FrameworkBuild) -> Iterator[str]:
+        for gpu in self.request.gpus:
+            capability = gpu.compute_capability
+            match = self.knowledge.code_match(capability, build)
+            if match is CodeMatch.NONE or (match is CodeMatch.JIT and not self.can_compile_ptx(build)):
+                yield "gpu-runs-build"
+            if build.cudnn and build.bundles_cuda:
+                status = self.knowledge.cudnn_on_gpu(capability, build.cudnn, build.cuda)
+                if status == "fail":
+                    yield "gpu-on-cudnn"
+
+    def can_compile_ptx(self, build: FrameworkBuild) -> bool:
+        """Whether the driver, or the newest one that the GPUs can have, compiles PTX of the build's CUDA."""
+        if build.cuda is None:
+            return True
+        if self.level(build.cuda) is DriverVerdict.MINOR_VERSION:
+            return False
+        native = self.knowledge.floors(build.cuda, self.request.platform).native
+        lasts = [self.knowledge.last_branch(gpu) for gpu in self.request.gpus]
+        return native is None or all(last is None or native.major <= last for last in lasts)
+
+    def compiles_ptx(self, build: FrameworkBuild) -> bool:
+        """True when the driver has to compile the build's PTX for one of the GPUs, which needs a native driver."""
+        gpus = self.request.gpus
+        return any(self.knowledge.code_match(gpu.compute_capability, build) is CodeMatch.JIT for gpu in gpus)
+
+    def _toolkit_failures(self, build: FrameworkBuild) -> Iterator[str]:
+        serving = [
+            toolkit
+            for toolkit in self.knowledge.tables.toolkits
+            if relations.toolkit_serves(build, toolkit) is not LibraryMatch.NONE
+        ]
+        wanted = [toolkit for toolkit in serving if _meets(self.request.cuda, toolkit.version)]
+        if not wanted:
+            yield "cuda-version"
+        reasons = [tuple(self.cuda_failures(toolkit.version)) for toolkit in wanted or serving]
+        if reasons and all(reasons):
+            yield from dict.fromkeys(reason for found in reasons for reason in found)
+        elif wanted:
+            yield "cudnn-version"
+
+    def cuda_meets(self, cuda: Version) -> bool:
+        """Whether a build's CUDA line meets the requested CUDA: `12.4.1` is met by a build for 12.4."""
+        spec = self.request.cuda
+        return _meets(spec, cuda) or any(_meets(spec, toolkit.version) for toolkit in self.knowledge.toolkits(cuda))
+
+    def candidate(self, build: FrameworkBuild) -> Candidate:
+        """A build that passed, with its rank (lower is better)."""
+        toolkits = self.toolkits_for(build) if needs_system_cuda(build) and not build.cpu_only else None
+        if toolkits:
+            levels = [LEVEL_ORDER[self.level(toolkit.version)] for toolkit in toolkits]
+            level, exact = (
+                min(levels),
+                any(toolkit.version.starts_with(build.cuda or toolkit.version) for toolkit in toolkits),
+            )
+        else:
+            level, exact = (LEVEL_ORDER[self.level(build.cuda)] if build.cuda else 0), True
+        code = max(
+            (_CODE[self.knowledge.code_match(gpu.compute_capability, build)] for gpu in self.request.gpus), default=0
+        )
+        rank = (
+            build.cpu_only,
+            build.yanked,
+            _descending(build.version),
+            level,
+            code + self._doubts(build),
+            self.request.container and not self._has_image(build, toolkits),
+            not exact,
+            _descending(build.cuda) if build.cuda else (0,),
+            not build.on_pypi,
+            build.package or "",
+        )
+        pythons = tuple(python for python in build.pythons if python_meets(self.request.python, python))
+        return Candidate(build, pythons, toolkits, rank)
+
+    def _doubts(self, build: FrameworkBuild) -> int:
+        unknown_python = self.request.python is not None and not build.pythons
+        unknown_glibc = self.glibc is not None and build.min_glibc is None
+        return 2 * (unknown_python + unknown_glibc)
+
+    def _has_image(self, build: FrameworkBuild, toolkits: tuple[Toolkit, ...] | None) -> bool:
+        if toolkits is None:  # a wheel that brings CUDA needs none of the image's libraries
+            return True
+        wanted = self.request.os_id
+        return any(wanted in (None, tag.os_id) for row in toolkits for tag in self.knowledge.images(row))
+
+    def candidates(self, framework: FrameworkRequest) -> list[Candidate]:
+        """The builds of a framework that pass, best first; CPU builds only where the framework has no others."""
+        builds = gpu_builds(self.knowledge.tables.builds(framework.name))
+        passing = [build for build in builds if next(self.failures(build, framework.spec), None) is None]
+        return sorted((self.candidate(build) for build in passing), key=lambda candidate: candidate.rank)
+
+
+def gpu_builds(builds: tuple[FrameworkBuild, ...]) -> tuple[FrameworkBuild, ...]:
+    """The builds that use a GPU; all of them where none is known to."""
+    return tuple(build for build in builds if not build.cpu_only) or builds
+
+
+def needs_system_cuda(build: FrameworkBuild) -> bool:
+    """True when the build loads a CUDA of its own line from the system."""
+    return build.cuda is not None and not build.bundles_cuda and not build.cpu_only
+
+
+def _meets(spec: VersionSpec | None, version: Version) -> bool:
+    return spec is None or spec.holds(version)
+
+
+def python_meets(spec: VersionSpec | None, python: Version) -> bool:
+    """Whether a Python line such as 3.10 meets the requested one; `3.10.4` asks for the line 3.10."""
+    if spec is not None and spec.exact is not None:
+        return python == spec.exact.release(2) if len(spec.exact.parts) > 1 else python.starts_with(spec.exact)
+    return _meets(spec, python)
+
+
+def _package_platform(platform: str) -> str:
+    return "windows" if platform == "windows" else "linux"
+
+
+def _descending(version: Version) -> tuple[int, ...]:
+    padded = (version.parts + (0, 0, 0, 0))[:5]
+    return tuple(-part for part in padded)

@@ -1,0 +1,179 @@
+"""Changes of one part of a request that could help, nearest first; each is tried before it is offered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from itertools import chain
+
+from envkit.matrix.rows import OperatingSystem
+from envkit.plan.candidates import Judge, gpu_builds, needs_system_cuda
+from envkit.plan.knowledge import Knowledge
+from envkit.plan.parts import Part, without
+from envkit.plan.request import FrameworkRequest, Request, TargetGpu
+from envkit.plan.search import Selection, select
+from envkit.records import record
+from envkit.versions import ComputeCapability, Version, VersionSpec
+
+# what a change costs the user, cheapest first
+COSTS = ("wheel-index", "patch", "minor", "cuda", "cudnn", "python", "driver", "os", "arch", "gpu")
+
+
+@record
+class Change:
+    """One changed option: its value as the user would write it, and the request with it."""
+
+    cost: int
+    option: str
+    value: str
+    request: Request
+
+
+def changes_of(part: Part, request: Request, knowledge: Knowledge) -> Iterator[Change]:
+    """The changes of one part worth trying, nearest first."""
+    makers: dict[str, Callable[[Part, Request, Knowledge], Iterator[Change]]] = {
+        "framework": _framework_changes,
+        "cuda": _cuda_changes,
+        "cudnn": _cudnn_changes,
+        "python": _python_changes,
+        "driver": _driver_changes,
+        "os": _os_changes,
+        "arch": _arch_changes,
+        "gpu": _gpu_changes,
+    }
+    return makers[part.option](part, request, knowledge) if part.option in makers else iter(())
+
+
+def tried(change: Change, knowledge: Knowledge) -> Selection | None:
+    """The selection that the changed request gives, or None when it has no plan either."""
+    return select(Judge(change.request, knowledge))
+
+
+def exactly(version: Version) -> VersionSpec:
+    """The spec that asks for one version."""
+    return VersionSpec((("==", version),))
+
+
+def with_spec(request: Request, option: str, spec: VersionSpec) -> Request:
+    """The request with another CUDA, cuDNN or Python."""
+    if option == "cuda":
+        return replace(request, cuda=spec)
+    return replace(request, cudnn=spec) if option == "cudnn" else replace(request, python=spec)
+
+
+def _anchor(spec: VersionSpec | None) -> Version:
+    return spec.clauses[0][1] if spec and spec.clauses else Version.of(0)
+
+
+def nearest_first(versions: Iterable[Version], anchor: Version) -> list[Version]:
+    """The versions, newer ones ascending then older ones descending: an upgrade is tried before a downgrade."""
+    known = sorted(set(versions))
+    return [version for version in known if version >= anchor] + [
+        version for version in reversed(known) if version < anchor
+    ]
+
+
+def _framework_changes(part: Part, request: Request, knowledge: Knowledge) -> Iterator[Change]:
+    framework = request.frameworks[part.index]
+    judge = Judge(request, knowledge)
+    passing = [candidate.build.version for candidate in judge.candidates(FrameworkRequest(framework.name))]
+    anchor = _anchor(framework.spec)
+    for version in nearest_first(passing, anchor):
+        if framework.spec is not None and framework.spec.holds(version):
+            continue
+        wanted = FrameworkRequest(framework.name, exactly(version))
+        frameworks = (*request.frameworks[: part.index], wanted, *request.frameworks[part.index + 1 :])
+        cost = "patch" if version.release(2) == anchor.release(2) else "minor"
+        yield Change(COSTS.index(cost), "framework", str(wanted), replace(request, frameworks=frameworks))
+
+
+def _cuda_changes(part: Part, request: Request, knowledge: Knowledge) -> Iterator[Change]:
+    lines = (toolkit.release for toolkit in knowledge.tables.toolkits)
+    builds = chain.from_iterable(gpu_builds(knowledge.tables.builds(item.name)) for item in request.frameworks)
+    from_system = request.needs_toolkit or not request.frameworks or any(needs_system_cuda(build) for build in builds)
+    cost = COSTS.index("cuda" if from_system else "wheel-index")
+    for release in nearest_first(lines, _anchor(request.cuda)):
+        if request.cuda is None or not request.cuda.holds(release):
+            yield Change(cost, "cuda", str(release), replace(request, cuda=exactly(release)))
+
+
+def _cudnn_changes(part: Part, request: Request, knowledge: Knowledge) -> Iterator[Change]:
+    lines = (row.version.release(2) for row in knowledge.tables.cudnns)
+    for release in nearest_first(lines, _anchor(request.cudnn)):
+        if request.cudnn is None or not request.cudnn.holds(release):
+            yield Change(COSTS.index("cudnn"), "cudnn", str(release), replace(request, cudnn=exactly(release)))
+
+
+def _python_changes(part: Part, request: Request, knowledge: Knowledge) -> Iterator[Change]:
+    offered = {row.python.release(2) for row in knowledge.tables.python_sources}
+    for python in nearest_first(offered, _anchor(request.python)):
+        if request.python is None or not request.python.holds(python):
+            yield Change(COSTS.index("python"), "python", str(python), replace(request, python=exactly(python)))
+
+
+def _driver_changes(part: Part, request: Request, knowledge: Knowledge) -> Iterator[Change]:
+    """Floors of the CUDA versions that would do, lowest first; then the last driver of a GPU that was dropped."""
+    judge = Judge(without(request, [part]), knowledge)
+    cudas = {
+        candidate.build.cuda
+        for item in request.frameworks
+        for candidate in judge.candidates(item)
+        if candidate.build.cuda
+    } or {toolkit.version for toolkit in judge.toolkits}
+    floors = [knowledge.floors(cuda, request.platform) for cuda in cudas]
+    values = {floor for pair in floors for floor in (pair.minor_version, pair.native) if floor}
+    lasts = {knowledge.last_branch(gpu) for gpu in request.gpus}
+    branches = [row for row in knowledge.tables.driver_branches if row.branch in lasts]
+    values |= {row.last_version or Version.of(row.branch) for row in branches}
+    values |= {row.first_version for row in knowledge.tables.driver_branches if row.first_version and request.gpus}
+    for driver in nearest_first(values, request.driver or Version.of(0)):
+        if driver != request.driver:
+            yield Change(COSTS.index("driver"), "driver", str(driver), replace(request, driver=driver))
+
+
+def _os_changes(part: Part, request: Request, knowledge: Knowledge) -> Iterator[Change]:
+    """Releases of the same distribution first, then the others; ends of support are left to the plan's warnings."""
+    here = knowledge.tables.operating_system(request.os_id) if request.os_id else None
+    rows = [row for row in knowledge.tables.operating_systems if row.os_id != request.os_id and row.glibc]
+    for row in sorted(rows, key=lambda row: _os_distance(row, here)):
+        yield Change(COSTS.index("os"), "os", row.os_id, replace(request, os_id=row.os_id, glibc=None))
+
+
+def _os_distance(row: OperatingSystem, here: OperatingSystem | None) -> tuple[object, ...]:
+    own = _distribution(here.os_id) if here else "ubuntu"
+    version = Version.find(row.os_id) or Version.of(0)
+    since = Version.find(here.os_id) if here else None
+    older = since is not None and version < since
+    steps = tuple(-part for part in version.parts) if older else version.parts
+    return (_distribution(row.os_id) != own, row.family != (here.family if here else row.family), older, steps)
+
+
+def _distribution(os_id: str) -> str:
+    return os_id.rstrip("0123456789.")
+
+
+def _arch_changes(part: Part, request: Request, knowledge: Knowledge) -> Iterator[Change]:
+    architecture = Request().architecture
+    yield Change(COSTS.index("arch"), "arch", architecture, replace(request, architecture=architecture))
+
+
+def _gpu_changes(part: Part, request: Request, knowledge: Knowledge) -> Iterator[Change]:
+    """Of several GPUs the others alone; then other compute capabilities, the nearest first."""
+    cost = COSTS.index("gpu")
+    others = tuple(gpu for index, gpu in enumerate(request.gpus) if index != part.index)
+    if others:
+        names = ", ".join(gpu.name or str(gpu.compute_capability) for gpu in others)
+        yield Change(cost, "gpu", names, replace(request, gpus=others))
+        return
+    own = request.gpus[part.index].compute_capability
+    for capability in sorted(_capabilities(knowledge), key=lambda other: _distance(other, own)):
+        if capability != own:
+            yield Change(cost, "gpu", str(capability), replace(request, gpus=(TargetGpu(capability),)))
+
+
+def _capabilities(knowledge: Knowledge) -> set[ComputeCapability]:
+    return {gpu.compute_capability for gpu in knowledge.tables.gpus}
+
+
+def _distance(other: ComputeCapability, own: ComputeCapability) -> tuple[int, bool]:
+    return abs((other.major * 10 + other.minor) - (own.major * 10 + own.minor)), other < own

@@ -1,0 +1,91 @@
+"""Why a request has no plan: the smallest sets of its parts that clash, each in one sentence with its source."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+
+from envkit.matrix.rows import FrameworkBuild
+from envkit.plan.candidates import Judge, gpu_builds
+from envkit.plan.explain import build_verdict, joint_reason, toolkit_reason
+from envkit.plan.knowledge import Knowledge
+from envkit.plan.model import Conflict, Verdict
+from envkit.plan.parts import Part, only, parts_of
+from envkit.plan.request import FrameworkRequest, Request
+from envkit.plan.search import select
+
+
+def feasible(request: Request, knowledge: Knowledge) -> bool:
+    """Whether a request has a plan."""
+    return select(Judge(request, knowledge)) is not None
+
+
+def conflicts(request: Request, knowledge: Knowledge) -> tuple[Conflict, ...]:
+    """The minimal clashes of a request that has no plan: single parts, else pairs, else one larger set."""
+    parts = parts_of(request)
+    for size in (1, 2):
+        clashing = [group for group in combinations(parts, size) if not feasible(only(request, group), knowledge)]
+        if clashing:
+            return tuple(_explained(request, group, knowledge) for group in clashing)
+    return (_explained(request, _shrunk(request, parts, knowledge), knowledge),)
+
+
+def _shrunk(request: Request, parts: tuple[Part, ...], knowledge: Knowledge) -> tuple[Part, ...]:
+    kept = parts
+    for part in parts:
+        fewer = tuple(other for other in kept if other != part)
+        if not feasible(only(request, fewer), knowledge):
+            kept = fewer
+    return kept
+
+
+def _explained(request: Request, group: tuple[Part, ...], knowledge: Knowledge) -> Conflict:
+    judge = Judge(only(request, group), knowledge)
+    verdict = _reason(judge)
+    return Conflict(tuple(part.label for part in group), verdict.detail, verdict.source)
+
+
+def _reason(judge: Judge) -> Verdict:
+    for framework in judge.request.frameworks:
+        if not judge.candidates(framework):
+            return _framework_reason(framework, judge)
+    if judge.request.frameworks:
+        return joint_reason(judge)
+    return toolkit_reason(judge)
+
+
+def _framework_reason(framework: FrameworkRequest, judge: Judge) -> Verdict:
+    """The verdict on the build that comes nearest, with how many were looked at."""
+    rejected = list(_rejected(framework, judge))
+    wanted = [(build, names) for build, names in rejected if "framework-version" not in names]
+    if not wanted:
+        newest = rejected[-1][0].version if rejected else "none"
+        return Verdict("framework-version", "fail", f"no build is {framework}; the newest on record is {newest}")
+    build, names = min(wanted, key=_nearness)
+    told = [build_verdict(name, build, judge) for name in names[:2]]
+    count = f"none of {len(wanted)} builds of {framework} fits; the nearest: " if len(wanted) > 1 else ""
+    return Verdict(told[0].relation, "fail", count + "; ".join(verdict.detail for verdict in told), told[0].source)
+
+
+def _rejected(framework: FrameworkRequest, judge: Judge) -> Iterator[tuple[FrameworkBuild, tuple[str, ...]]]:
+    for build in gpu_builds(judge.knowledge.tables.builds(framework.name)):
+        yield build, tuple(dict.fromkeys(judge.failures(build, framework.spec)))
+
+
+def _nearness(rejected: tuple[FrameworkBuild, tuple[str, ...]]) -> tuple[object, ...]:
+    """Fewest clashes first; among those the lowest CUDA where the driver is too old, else the newest build."""
+    build, names = rejected
+    cuda = build.cuda.parts if build.cuda else ()
+    newest = tuple(-part for part in build.version.parts)
+    if "driver-runs-cuda" in names:
+        return (len(names), cuda, newest)
+    return (len(names), newest, tuple(-part for part in cuda))
+
+
+def rejections(judge: Judge) -> Mapping[str, int]:
+    """How many builds each relation rules out."""
+    counts = Counter(
+        name for framework in judge.request.frameworks for _, names in _rejected(framework, judge) for name in names
+    )
+    return dict(counts.most_common())

@@ -1,0 +1,149 @@
+"""A ruled-out build or toolkit in words: the verdict behind the name of the relation that failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from envkit.matrix.rows import FrameworkBuild
+from envkit.plan import relations
+from envkit.plan.candidates import Judge, needs_system_cuda
+from envkit.plan.model import Verdict
+from envkit.plan.relations import CodeMatch, ToolkitMatch
+from envkit.plan.request import TargetGpu
+from envkit.versions import Version
+
+
+def build_verdict(name: str, build: FrameworkBuild, judge: Judge) -> Verdict:
+    """The verdict by which the relation `name` rules out a build."""
+    explain = _BUILD_REASONS.get(name)
+    if explain is not None:
+        return Verdict(name, "fail", explain(build, judge), judge.knowledge.tables.cite(build.sources))
+    if name == "glibc-meets-build":
+        return relations.glibc_meets(build, judge.glibc, judge.knowledge.tables, where=judge.request.os_id or "")
+    if name == "gpu-runs-build":
+        return _code_verdict(build, judge)
+    if name == "gpu-on-cudnn":
+        return _cudnn_verdict(build, judge)
+    return cuda_verdict(name, _effective_cuda(build, judge), judge)
+
+
+def _effective_cuda(build: FrameworkBuild, judge: Judge) -> Version | None:
+    """The CUDA that speaks for a build: its own, or the requested one where it would load that from the system."""
+    asked = judge.request.cuda.exact if judge.request.cuda else None
+    return asked if asked is not None and needs_system_cuda(build) else build.cuda
+
+
+_BUILD_REASONS: dict[str, Callable[[FrameworkBuild, Judge], str]] = {
+    "platform": lambda build, judge: f"{relations.title_of(build)} has no package for {judge.request.platform}",
+    "architecture": lambda build, judge: (
+        f"{relations.title_of(build)} has packages for {', '.join(build.architectures)}, "
+        f"not for {judge.request.architecture}"
+    ),
+    "python-has-wheel": lambda build, judge: (
+        f"{relations.title_of(build)} has no package for Python {judge.request.python}, "
+        f"only for {', '.join(str(python) for python in build.pythons)}"
+    ),
+    "cuda-version": lambda build, judge: (
+        f"{build.framework} {build.version} is built for CUDA {build.cuda}, not for {judge.request.cuda}"
+    ),
+    "cudnn-version": lambda build, judge: (
+        f"{relations.title_of(build)} goes with cuDNN {build.cudnn or 'of its CUDA'}, not with {judge.request.cudnn}"
+    ),
+}
+
+
+def cuda_verdict(name: str, cuda: Version | None, judge: Judge) -> Verdict:
+    """The verdict by which the driver or a GPU rules out a CUDA version, or the driver a GPU."""
+    tables, request = judge.knowledge.tables, judge.request
+    if name == "gpu-on-driver" and judge.driver is not None:
+        gpu = next(gpu for gpu in request.gpus if judge.knowledge.driver_on_gpu(gpu, judge.driver) == "fail")
+        return relations.gpu_on_driver(
+            gpu.compute_capability, judge.driver, tables, name=str(gpu), last_driver_branch=gpu.last_driver_branch
+        )
+    if cuda is None:
+        return Verdict(name, "fail", "no CUDA version fits")
+    if name == "driver-runs-cuda" and judge.driver is not None:
+        return relations.driver_runs_cuda(
+            judge.driver, cuda, tables, data_center=judge.data_center, platform=request.platform
+        )
+    if name == "gpu-last-driver":
+        gpu, last = _outlived(judge, cuda)
+        return relations.last_driver_runs_cuda(last, cuda, tables, name=str(gpu), platform=request.platform)
+    gpu = next((gpu for gpu in request.gpus if _unknown_to(gpu, cuda, judge)), request.gpus[0])
+    return relations.gpu_runs_cuda(gpu.compute_capability, cuda, tables, name=str(gpu))
+
+
+def _unknown_to(gpu: TargetGpu, cuda: Version, judge: Judge) -> bool:
+    match = judge.knowledge.cuda_match(gpu.compute_capability, cuda)
+    return match in (ToolkitMatch.TOO_NEW, ToolkitMatch.DROPPED)
+
+
+def _outlived(judge: Judge, cuda: Version) -> tuple[TargetGpu, int]:
+    """The GPU whose driver ends first, and its last branch."""
+    ending = [(judge.knowledge.last_branch(gpu), index) for index, gpu in enumerate(judge.request.gpus)]
+    last, index = min((last, index) for last, index in ending if last is not None)
+    return judge.request.gpus[index], last
+
+
+def _code_verdict(build: FrameworkBuild, judge: Judge) -> Verdict:
+    worst = max(judge.request.gpus, key=lambda gpu: _CODE_ORDER.index(_match(gpu, build, judge)))
+    level = "" if judge.can_compile_ptx(build) else "minor-version-compatibility"
+    return relations.gpu_runs_build(
+        worst.compute_capability, build, judge.knowledge.tables, driver_verdict=level, name=str(worst)
+    )
+
+
+_CODE_ORDER = list(CodeMatch)
+
+
+def _match(gpu: TargetGpu, build: FrameworkBuild, judge: Judge) -> CodeMatch:
+    return judge.knowledge.code_match(gpu.compute_capability, build)
+
+
+def _cudnn_verdict(build: FrameworkBuild, judge: Judge) -> Verdict:
+    tables = judge.knowledge.tables
+    cudnn = build.cudnn or Version.of(0)
+    told = [
+        relations.gpu_on_cudnn(gpu.compute_capability, cudnn, build.cuda, tables, name=str(gpu))
+        for gpu in judge.request.gpus
+    ]
+    return next((verdict for verdict in told if verdict.status == "fail"), told[0])
+
+
+def toolkit_reason(judge: Judge) -> Verdict:
+    """Why no CUDA toolkit alone meets the request."""
+    request, tables = judge.request, judge.knowledge.tables
+    if judge.driver_drops_gpu:
+        return cuda_verdict("gpu-on-driver", None, judge)
+    asked = [row for row in tables.toolkits if request.cuda is None or request.cuda.holds(row.version)]
+    if not asked:
+        newest = tables.toolkits[-1].version
+        return Verdict("cuda-version", "fail", f"no CUDA toolkit is {request.cuda}; the newest on record is {newest}")
+    for row in reversed(asked):
+        name = next(judge.cuda_failures(row.version), None)
+        if name is None:
+            detail = f"no cuDNN {request.cudnn} is made for CUDA {row.version}"
+            return Verdict("cudnn-version", "fail", detail, tables.cite(row.sources))
+    oldest_first = "driver-runs-cuda" in judge.cuda_failures(asked[0].version)
+    row = asked[0] if oldest_first else asked[-1]
+    return cuda_verdict(next(judge.cuda_failures(row.version)), row.version, judge)
+
+
+def joint_reason(judge: Judge) -> Verdict:
+    """Why frameworks that each have a build cannot share one environment."""
+    best = [judge.candidates(framework)[0] for framework in judge.request.frameworks]
+    builds = [candidate.build for candidate in best]
+    pythons = [set(build.pythons) for build in builds if build.pythons]
+    cite = judge.knowledge.tables.cite([key for build in builds for key in build.sources])
+    if pythons and not set.intersection(*pythons):
+        wants = "; ".join(
+            f"{relations.title_of(build)} has packages for Python {', '.join(map(str, build.pythons))}"
+            for build in builds
+        )
+        return Verdict("python-has-wheel", "fail", f"no Python serves both: {wants}", cite)
+    numpy = relations.numpy_agree(builds, None, judge.knowledge.tables)
+    if numpy.status == "fail":
+        return numpy
+    titles = " and ".join(relations.title_of(build) for build in builds)
+    detail = f"{titles}, the best of each, and every other pair of builds share no Python, NumPy or system CUDA"
+    return Verdict("frameworks-share", "fail", detail, cite)

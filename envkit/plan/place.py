@@ -1,0 +1,174 @@
+"""Toolkit, system, image and cuDNN of a selection, chosen together: an image holds a toolkit and a system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from envkit.matrix.rows import CudnnRelease, ImageTag, OperatingSystem, Runfile, Toolkit
+from envkit.plan import relations
+from envkit.plan.candidates import LEVEL_ORDER, Judge, needs_system_cuda
+from envkit.plan.relations import LibraryMatch
+from envkit.plan.search import Selection
+from envkit.versions import Version
+
+
+class Placer:
+    """The places where one selection of builds could be installed."""
+
+    def __init__(self, selection: Selection, judge: Judge) -> None:
+        self.selection = selection
+        self.judge = judge
+        self.request = judge.request
+        self.knowledge = judge.knowledge
+        self.system_builds = tuple(build for build in selection.builds if needs_system_cuda(build))
+
+    def best(self) -> tuple[Toolkit | None, OperatingSystem | None, ImageTag | None]:
+        """Toolkit, system and image, which are chosen together because an image holds a toolkit and a system."""
+        toolkits: Iterable[Toolkit | None] = self.selection.toolkits or (None,)
+        places = [
+            (self._toolkit_rank(toolkit, system, image), toolkit, system, image)
+            for toolkit in toolkits
+            for system, image in self._systems(toolkit)
+        ]
+        _, toolkit, system, image = min(places, key=lambda place: place[0])
+        return toolkit, system, image
+
+    def _systems(self, toolkit: Toolkit | None) -> list[tuple[OperatingSystem | None, ImageTag | None]]:
+        """The systems to choose from with the best image of each; the best one only where the toolkit is the same."""
+        request = self.request
+        if request.platform == "windows":
+            return [(None, None)]
+        images = self._images(toolkit) if request.container else {}
+        if request.os_id is not None:
+            return [(self.judge.system, images.get(request.os_id))]
+        systems = [system for system in self.knowledge.tables.operating_systems if self._offered(system)]
+        if not systems:
+            return [(None, None)]
+        best = min(systems, key=lambda system: self._system_rank(system, toolkit, system.os_id in images))
+        return [(best, images.get(best.os_id))]
+
+    def _offered(self, system: OperatingSystem) -> bool:
+        """Long-term Ubuntu releases with a plain image, whose glibc suits every build."""
+        floors = [build.min_glibc for build in self.selection.builds if build.min_glibc]
+        glibc = self.request.glibc or system.glibc
+        fits = glibc is not None and all(glibc >= floor for floor in floors)
+        return fits and system.base_image is not None and _long_term_ubuntu(system)
+
+    def _system_rank(self, system: OperatingSystem, toolkit: Toolkit | None, has_image: bool) -> tuple[object, ...]:
+        cuda_rows = [toolkit] if toolkit else self._wheel_toolkits()
+        listed = any(system.os_id in (row.os_ids or ()) for row in cuda_rows)
+        by_list = toolkit is not None or not self.request.container
+        return (
+            not has_image,
+            by_list and not listed,
+            not self.knowledge.maintained(system),
+            _newest_first(system),
+        )
+
+    def _wheel_toolkits(self) -> list[Toolkit]:
+        cudas = [build.cuda for build in self.selection.builds if build.cuda]
+        return [row for cuda in cudas for row in self.knowledge.toolkits(cuda)]
+
+    def _toolkit_rank(
+        self, toolkit: Toolkit | None, system: OperatingSystem | None, image: ImageTag | None
+    ) -> tuple[object, ...]:
+        if toolkit is None:
+            return ()
+        wheels = [build.cuda for build in self.selection.builds if build.cuda and build not in self.system_builds]
+        runfiles = self.runfiles(toolkit)
+        return (
+            self.request.container and image is None,
+            any(relations.toolkit_serves(build, toolkit) is not LibraryMatch.SAME for build in self.system_builds),
+            not all(toolkit.version.starts_with(cuda) for cuda in wheels),
+            LEVEL_ORDER[self.judge.level(toolkit.version)],
+            self._off_list(toolkit, system),
+            not runfiles,
+            tuple(-part for part in toolkit.release.parts),
+            not any(runfile.sha256 or runfile.md5 for runfile in runfiles[:1]),
+            tuple(-part for part in toolkit.version.parts),
+        )
+
+    @staticmethod
+    def _off_list(toolkit: Toolkit, system: OperatingSystem | None) -> bool:
+        """True when the toolkit's complete list of systems leaves this one out."""
+        listed = toolkit.os_ids
+        return system is not None and listed is not None and toolkit.os_ids_complete and system.os_id not in listed
+
+    def runfiles(self, toolkit: Toolkit) -> tuple[Runfile, ...]:
+        """The installers of a toolkit for the target's processor."""
+        if self.request.platform == "windows":
+            return ()
+        return self.knowledge.tables.runfiles(toolkit.version, self.request.architecture)
+
+    def _images(self, toolkit: Toolkit | None) -> dict[str, ImageTag]:
+        """The best supported image of each system: with the toolkit's libraries, or a plain base for a wheel's own."""
+        if toolkit is None:
+            return self._base_images()
+        tags = self.knowledge.images(toolkit)
+        flavor = "runtime" if self.selection.builds and not self.request.needs_toolkit else "devel"
+        major = self._cudnn_major(toolkit)
+        best: dict[str, ImageTag] = {}
+        for tag in sorted(tags, key=lambda tag: tag.tag):
+            if tag.flavor != flavor or (tag.cudnn and self._image_cudnn(tag, toolkit) != major):
+                continue
+            held = best.get(tag.os_id)
+            if held is None or (tag.cudnn and not held.cudnn):
+                best[tag.os_id] = tag
+        return best
+
+    def _base_images(self) -> dict[str, ImageTag]:
+        """Base images no newer than any wheel's CUDA: a newer one would ask for a newer driver than the wheel."""
+        cudas = [build.cuda for build in self.selection.builds if build.cuda and not build.cpu_only]
+        if not cudas:
+            return {}
+        limit = min(cudas)
+        best: dict[str, ImageTag] = {}
+        for tags in self.knowledge.supported_images.values():
+            for tag in tags:
+                cuda = tag.cuda
+                if cuda is None or tag.flavor != "base" or tag.cudnn or cuda.major != limit.major:
+                    continue
+                held = best.get(tag.os_id)
+                fits = cuda <= limit or cuda.starts_with(limit)
+                if fits and (held is None or held.cuda is None or cuda > held.cuda):
+                    best[tag.os_id] = tag
+        return best
+
+    def _image_cudnn(self, tag: ImageTag, toolkit: Toolkit) -> int | None:
+        """The cuDNN major inside an image: `cudnn8` says so, plain `cudnn` is the newest for its CUDA."""
+        named = Version.find(tag.cudnn)
+        if named is not None:
+            return named.major
+        newest = self.knowledge.cudnns(toolkit, self.request.architecture)
+        return newest[0].soname_major if newest else None
+
+    def wants_cudnn(self) -> bool:
+        """True when a system cuDNN belongs to the plan: a build loads it, or a toolkit was all that was asked for."""
+        bundled = any(build.bundles_cuda for build in self.selection.builds)
+        return bool(self.system_builds) or not bundled or self.request.cudnn is not None
+
+    def cudnn(self, toolkit: Toolkit) -> CudnnRelease | None:
+        """The newest cuDNN for the toolkit that the request, the builds and the GPUs allow."""
+        return next((row for row in self.knowledge.cudnns(toolkit, self.request.architecture) if self._fits(row)), None)
+
+    def _fits(self, row: CudnnRelease) -> bool:
+        asked = self.request.cudnn is None or self.request.cudnn.holds(row.version)
+        builds = all(self.judge.cudnn_fits(row.version, build) for build in self.system_builds)
+        known = (relations.cudnn_knows_gpu(row, gpu.compute_capability) for gpu in self.request.gpus)
+        return asked and builds and all(answer is not False for answer in known)
+
+    def _cudnn_major(self, toolkit: Toolkit) -> int | None:
+        row = self.cudnn(toolkit) if self.wants_cudnn() else None
+        return row.soname_major if row else None
+
+
+def _long_term_ubuntu(system: OperatingSystem) -> bool:
+    """True for the Ubuntu releases of April in even years, which are the long-term ones."""
+    version = Version.find(system.os_id)
+    april = version is not None and version.minor == 4 and version.major % 2 == 0
+    return april and system.os_id.startswith("ubuntu")
+
+
+def _newest_first(system: OperatingSystem) -> tuple[int, ...]:
+    version = Version.find(system.os_id)
+    return tuple(-part for part in version.parts) if version else ()

@@ -1,0 +1,93 @@
+"""One build per framework such that they share a Python, a NumPy and, where they need one, a system CUDA toolkit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from envkit.matrix.rows import FrameworkBuild, Toolkit
+from envkit.plan import relations
+from envkit.plan.candidates import Candidate, Judge
+from envkit.records import record
+from envkit.versions import Version
+
+
+@record
+class Selection:
+    """Builds that fit together, with what they leave open: toolkits (None: none is needed) and Pythons (None: any)."""
+
+    builds: tuple[FrameworkBuild, ...] = ()
+    toolkits: tuple[Toolkit, ...] | None = None
+    pythons: frozenset[Version] | None = None
+
+    def extended(self, candidate: Candidate) -> Selection | None:
+        """The selection with one more build, or None when it shares no toolkit or no Python with the others."""
+        build, toolkits = candidate.build, self.toolkits
+        if candidate.toolkits is not None:
+            toolkits = candidate.toolkits if toolkits is None else _common(toolkits, candidate.toolkits)
+            if not toolkits:
+                return None
+        pythons = self.pythons
+        if candidate.pythons:
+            own = frozenset(candidate.pythons)
+            pythons = own if pythons is None else pythons & own
+            if not pythons:
+                return None
+        return Selection((*self.builds, build), toolkits, pythons)
+
+    def with_numpy(self) -> Selection | None:
+        """The selection with only the Pythons on which the builds' NumPy bounds agree; None when there is none."""
+        bounds = {build.numpy for build in self.builds if build.numpy}
+        if len(bounds) < 2:
+            return self
+        if self.pythons is None:
+            return self if _numpy_agrees(bounds, None) else None
+        pythons = frozenset(python for python in self.pythons if _numpy_agrees(bounds, python))
+        return replace(self, pythons=pythons) if pythons else None
+
+
+def _numpy_agrees(bounds: set[str], python: Version | None) -> bool:
+    return relations.some_version_meets(spec for bound in bounds for spec in relations.numpy_specs(bound, python))
+
+
+def _common(first: tuple[Toolkit, ...], second: tuple[Toolkit, ...]) -> tuple[Toolkit, ...]:
+    versions = {toolkit.version for toolkit in second}
+    return tuple(toolkit for toolkit in first if toolkit.version in versions)
+
+
+def select(judge: Judge) -> Selection | None:
+    """The best selection for a request, or None when no builds fit together.
+
+    The framework that was asked for first gets the best build that leaves the others any.
+    """
+    request = judge.request
+    start = Selection()
+    if judge.driver_drops_gpu and not request.frameworks:
+        return None
+    if request.needs_toolkit or not request.frameworks:
+        toolkits = tuple(toolkit for toolkit in judge.toolkits if judge.cudnn_allowed(toolkit, None))
+        if not toolkits:
+            return None
+        start = replace(start, toolkits=toolkits)
+    groups = [judge.candidates(framework) for framework in request.frameworks]
+    if not all(groups):
+        return None
+    return next(_extensions(start, groups), None)
+
+
+def _extensions(start: Selection, groups: list[list[Candidate]]) -> Iterator[Selection]:
+    if not groups:
+        final = start.with_numpy()
+        if final is not None:
+            yield final
+        return
+    hopeless: set[object] = set()  # what the rest saw of a build that led nowhere: its twin leads nowhere too
+    for candidate in groups[0]:
+        toolkits = None if candidate.toolkits is None else tuple([row.version.parts for row in candidate.toolkits])
+        seen = (candidate.pythons, candidate.build.numpy, toolkits)
+        if seen in hopeless:
+            continue
+        hopeless.add(seen)
+        extended = start.extended(candidate)
+        if extended is not None:
+            yield from _extensions(extended, groups[1:])

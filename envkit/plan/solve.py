@@ -1,0 +1,36 @@
+"""From a request to a plan, or to the reasons why there is none and the nearest changes that would do."""
+
+from __future__ import annotations
+
+from envkit.plan.alternatives import improvements, rescues
+from envkit.plan.arrange import Arranger
+from envkit.plan.candidates import Judge
+from envkit.plan.conflicts import conflicts, rejections
+from envkit.plan.knowledge import Knowledge
+from envkit.plan.model import NoPlan, Plan
+from envkit.plan.request import Request
+from envkit.plan.search import select
+from envkit.plan.tables import Tables
+from envkit.plan.verdicts import verdicts, warnings
+
+
+def resolve(request: Request, matrix: Tables) -> Plan | NoPlan:
+    """The best plan for a request, the same one each time, or why there is none.
+
+    Best is: the newest framework version that every relation allows, then the CUDA that the driver runs natively,
+    then code and libraries made for it, a supported image (for a container), and the newest CUDA. What the tables
+    leave blank refuses nothing, ranks lower, and is told in the warnings.
+    """
+    knowledge = Knowledge(matrix)
+    judge = Judge(request, knowledge)
+    selection = select(judge)
+    if selection is None:
+        return NoPlan(
+            request,
+            conflicts=conflicts(request, knowledge),
+            alternatives=rescues(request, knowledge),
+            rejected=rejections(judge),
+        )
+    choice = Arranger(selection, judge).choice()
+    judged = verdicts(choice, judge)
+    return Plan(request, choice, judged, improvements(request, choice, knowledge), warnings(choice, judge, judged))

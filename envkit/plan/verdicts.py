@@ -1,0 +1,169 @@
+"""The verdict on every relation of a choice, with its reason and source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from envkit.matrix.rows import FrameworkBuild, OperatingSystem, Toolkit
+from envkit.plan import relations
+from envkit.plan.candidates import Judge, needs_system_cuda
+from envkit.plan.model import Choice, Verdict
+from envkit.plan.request import TargetGpu
+from envkit.versions import Version
+
+
+def verdicts(choice: Choice, judge: Judge) -> tuple[Verdict, ...]:
+    """Every relation of the choice that can be judged: driver, GPUs, builds, Python, system."""
+    return (
+        *_driver_verdicts(choice, judge),
+        *(verdict for gpu in judge.request.gpus for verdict in _gpu_verdicts(gpu, choice, judge)),
+        *(verdict for build in choice.builds for verdict in _build_verdicts(build, choice, judge)),
+        *_shared_verdicts(choice, judge),
+        *_system_verdicts(choice, judge),
+    )
+
+
+def cudas_of(choice: Choice) -> list[Version]:
+    """The CUDA versions that the choice loads: those inside the wheels, and the system's toolkit."""
+    inside = [
+        build.cuda
+        for build in choice.builds
+        if build.cuda and not build.cpu_only and not (choice.toolkit and needs_system_cuda(build))
+    ]
+    toolkit = choice.toolkit
+    if toolkit is None:
+        return list(dict.fromkeys(inside))
+    return [*(cuda for cuda in dict.fromkeys(inside) if not toolkit.version.starts_with(cuda)), toolkit.version]
+
+
+def _driver_verdicts(choice: Choice, judge: Judge) -> Iterator[Verdict]:
+    tables, platform = judge.knowledge.tables, judge.request.platform
+    for cuda in cudas_of(choice):
+        if judge.driver is not None:
+            yield relations.driver_runs_cuda(
+                judge.driver, cuda, tables, data_center=judge.data_center, platform=platform
+            )
+        else:
+            yield _floor_verdict(cuda, choice, judge)
+
+
+def _floor_verdict(cuda: Version, choice: Choice, judge: Judge) -> Verdict:
+    """The driver that is needed, where none is there to be judged."""
+    floors = judge.knowledge.floors(cuda, judge.request.platform)
+    tables = judge.knowledge.tables
+    rows = judge.knowledge.toolkits(cuda)
+    source = tables.cite(rows[-1].sources) if rows else ""
+    if floors.native is None:
+        return Verdict("minimum-driver", "unknown", f"no driver floor is recorded for CUDA {cuda}", source)
+    minor = floors.minor_version
+    if minor is None or minor >= floors.native:
+        return Verdict("minimum-driver", "ok", f"CUDA {cuda} needs driver {floors.native} or newer", source)
+    detail = (
+        f"CUDA {cuda} needs driver {minor} or newer through minor-version compatibility (without run-time "
+        f"compilation of PTX), {floors.native} or newer natively"
+    )
+    if any(judge.compiles_ptx(build) for build in choice.builds if build.cuda and cuda.starts_with(build.cuda)):
+        detail = f"CUDA {cuda} needs driver {floors.native} or newer here: minor-version compatibility is not enough"
+    return Verdict("minimum-driver", "ok", detail, source)
+
+
+def _gpu_verdicts(gpu: TargetGpu, choice: Choice, judge: Judge) -> Iterator[Verdict]:
+    tables, request = judge.knowledge.tables, judge.request
+    capability, name = gpu.compute_capability, str(gpu)
+    if judge.driver is not None:
+        yield relations.gpu_on_driver(
+            capability, judge.driver, tables, name=name, last_driver_branch=gpu.last_driver_branch
+        )
+    last = judge.knowledge.last_branch(gpu)
+    for cuda in cudas_of(choice):
+        yield relations.gpu_runs_cuda(capability, cuda, tables, name=name)
+        if last is not None:
+            yield relations.last_driver_runs_cuda(last, cuda, tables, name=name, platform=request.platform)
+    for build in choice.builds:
+        if build.cuda is not None or build.cpu_only or build.sass is not None:
+            level = judge.level(build.cuda) if build.cuda else None
+            yield relations.gpu_runs_build(
+                capability, build, tables, driver_verdict=level.value if level else "", name=name
+            )
+        if build.cudnn and build.bundles_cuda:
+            yield relations.gpu_on_cudnn(capability, build.cudnn, build.cuda, tables, name=name)
+    if choice.cudnn is not None:
+        yield relations.gpu_on_cudnn(capability, choice.cudnn.version, choice.cudnn.cuda, tables, name=name)
+
+
+def _build_verdicts(build: FrameworkBuild, choice: Choice, judge: Judge) -> Iterator[Verdict]:
+    tables, request = judge.knowledge.tables, judge.request
+    if choice.python is not None:
+        yield relations.python_has_wheel(build, choice.python, tables)
+    if request.platform != "windows":
+        glibc = request.glibc or (choice.os.glibc if choice.os else None)
+        where = choice.os.os_id if choice.os and request.glibc is None else ""
+        yield relations.glibc_meets(build, glibc, tables, where=where)
+    if choice.toolkit is not None and needs_system_cuda(build):
+        yield relations.toolkit_serves_build(build, choice.toolkit, tables)
+    if build.yanked:
+        detail = f"{relations.title_of(build)} was withdrawn from its index"
+        yield Verdict("build-is-current", "warn", detail, tables.cite(build.sources))
+
+
+def _shared_verdicts(choice: Choice, judge: Judge) -> Iterator[Verdict]:
+    if len(choice.builds) > 1:
+        yield relations.numpy_agree(choice.builds, choice.python, judge.knowledge.tables)
+        cudas = {build.cuda for build in choice.builds if build.cuda and build.bundles_cuda}
+        if len(cudas) > 1:
+            held = ", ".join(
+                f"{build.framework} {build.cuda}" for build in choice.builds if build.cuda and build.bundles_cuda
+            )
+            detail = f"each wheel brings its own CUDA ({held}); they do not share one, and need not"
+            yield Verdict("cuda-in-wheels", "ok", detail)
+
+
+def _system_verdicts(choice: Choice, judge: Judge) -> Iterator[Verdict]:
+    tables, system, toolkit = judge.knowledge.tables, choice.os, choice.toolkit
+    if choice.base_image is not None:
+        yield relations.image_fits(choice.base_image, tables)
+    elif toolkit is not None and system is not None:
+        yield relations.runfile_on_os(system, toolkit, tables)
+    if toolkit is not None and system is not None:
+        yield relations.os_compiler_fits_nvcc(system, toolkit, tables)
+        yield from _runfile_verdicts(toolkit, choice, judge)
+    if system is not None and not judge.knowledge.maintained(system):
+        detail = f"the standard support of {system.os_id} ended on {system.end_of_support}"
+        yield Verdict("os-is-maintained", "warn", detail, tables.cite(system.sources))
+    if choice.python is not None and choice.builds and choice.python_source is None:
+        yield _python_verdict(choice.python, system)
+
+
+def _runfile_verdicts(toolkit: Toolkit, choice: Choice, judge: Judge) -> Iterator[Verdict]:
+    if choice.base_image is None and not choice.runfiles and judge.request.platform != "windows":
+        detail = f"no runfile of CUDA {toolkit.version} for {choice.architecture} is recorded"
+        yield Verdict("runfile-for-architecture", "unknown", detail, judge.knowledge.tables.cite(toolkit.sources))
+
+
+def _python_verdict(python: Version, system: OperatingSystem | None) -> Verdict:
+    where = f" on {system.os_id}" if system else ""
+    return Verdict("python-can-be-had", "unknown", f"no way to get Python {python}{where} is recorded")
+
+
+_QUIET_UNKNOWNS = ("runfile-on-os", "compiler-fits-nvcc")  # said in the verdicts; a warning of each would be noise
+
+
+def warnings(choice: Choice, judge: Judge, judged: tuple[Verdict, ...]) -> tuple[str, ...]:
+    """What a reader should know before installing: doubts, gaps in the tables, and ended projects."""
+    told = [
+        verdict.detail
+        for verdict in judged
+        if verdict.status in ("warn", "fail", "minor-version-compatibility", "forward-compatibility")
+        or (verdict.status == "unknown" and verdict.relation not in _QUIET_UNKNOWNS)
+    ]
+    return tuple(dict.fromkeys([*told, *_ended(choice, judge)]))
+
+
+def _ended(choice: Choice, judge: Judge) -> Iterator[str]:
+    for build in choice.builds:
+        framework = judge.knowledge.tables.framework(build.framework)
+        if framework is not None and framework.archived:
+            note = f": {framework.note}" if framework.note else ""
+            yield f"{framework.title} has ended{note}"
+        if build.note and build.package is None:
+            yield f"{relations.title_of(build)} has no package to install: {build.note}"

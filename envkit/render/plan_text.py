@@ -1,0 +1,107 @@
+"""A plan for people, in 80 columns: what is chosen, why it fits, what to watch, and what else would work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from envkit.matrix.rows import FrameworkBuild
+from envkit.plan.model import Alternative, Choice, NoPlan, Plan, Verdict
+from envkit.render.plan_json import image_name
+
+WIDTH = 80
+_MARKS = {"ok": "ok", "native": "ok", "fail": "NO", "incompatible": "NO", "unknown": "?"}
+
+
+def plan_summary(plan: Plan | NoPlan) -> str:
+    """The plan in lines of at most 80 columns, without a final newline."""
+    lines = _refusal(plan) if isinstance(plan, NoPlan) else _plan(plan)
+    return "\n".join(lines)
+
+
+def _plan(plan: Plan) -> Iterator[str]:
+    yield "Plan"
+    for name, value in _choices(plan.choice):
+        yield from _hang(f"  {name:<12}", value)
+    if plan.verdicts:
+        yield ""
+        yield "Why it fits"
+        for verdict in plan.verdicts:
+            yield from _hang(f"  {_mark(verdict):<5}", verdict.detail)
+        yield from _hang("  Sources: ", "; ".join(_titles(verdict.source for verdict in plan.verdicts)))
+    if plan.warnings:
+        yield ""
+        yield "Watch out"
+        for warning in plan.warnings:
+            yield from _hang("  - ", warning)
+    yield from _alternatives(plan.alternatives, "With a change")
+
+
+def _refusal(plan: NoPlan) -> Iterator[str]:
+    yield "No plan: these cannot be had together"
+    for conflict in plan.conflicts:
+        yield from _hang("  - ", f"{' with '.join(conflict.between)}: {conflict.detail}")
+        if conflict.source:
+            yield from _hang("    Sources: ", "; ".join(_titles([conflict.source])))
+    yield from _alternatives(plan.alternatives, "Nearest choices that work")
+    for warning in plan.warnings:
+        yield from _hang("  - ", warning)
+
+
+def _choices(choice: Choice) -> Iterator[tuple[str, str]]:
+    for build in choice.builds:
+        yield build.framework, _package(build)
+    if choice.cuda is not None:
+        where = "system toolkit" if choice.needs_toolkit else "inside the package"
+        yield "CUDA", f"{choice.cuda} ({where})"
+    if choice.cudnn_version is not None:
+        yield "cuDNN", str(choice.cudnn_version)
+    if choice.python is not None:
+        way = f" ({choice.python_source.way})" if choice.python_source else ""
+        yield "Python", f"{choice.python}{way}"
+    if choice.os is not None:
+        yield "System", f"{choice.os.os_id}, {choice.architecture}"
+    if choice.base_image is not None:
+        yield "Image", image_name(choice.base_image)
+    if choice.minimum_driver is not None:
+        yield "Driver", f"{choice.minimum_driver} or newer"
+
+
+def _package(build: FrameworkBuild) -> str:
+    package = build.package or f"{build.version} (no package)"
+    place = build.index_url or build.find_links
+    return f"{package} from {place}" if place else package
+
+
+def _mark(verdict: Verdict) -> str:
+    return _MARKS.get(verdict.status, "note")
+
+
+def _titles(sources: Iterable[str]) -> list[str]:
+    """The titles of all sources, each once; their addresses are in the JSON."""
+    named = (name.partition(" <")[0] for source in sources for name in source.split("; "))
+    return list(dict.fromkeys(name for name in named if name))
+
+
+def _alternatives(alternatives: tuple[Alternative, ...], title: str) -> Iterator[str]:
+    if not alternatives:
+        return
+    yield ""
+    yield title
+    for alternative in alternatives:
+        options = " ".join(f"--{option} {_quoted(value)}" for option, value in alternative.changes.items())
+        yield from _hang("  - ", f"{options}: {alternative.gain}")
+
+
+def _quoted(value: str) -> str:
+    return f"'{value}'" if any(mark in value for mark in " <>!*") else value
+
+
+def _hang(head: str, text: str) -> Iterator[str]:
+    """The text after its head, broken at spaces; later lines stand under the text's first word."""
+    line, indent = head, " " * len(head)
+    for word in text.split():
+        if line.strip() and len(line) + len(word) + 1 > WIDTH and line not in (head, indent):
+            yield line.rstrip()
+            line = indent
+        line += word if line in (head, indent) else f" {word}"
+    yield line.rstrip()
