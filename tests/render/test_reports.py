@@ -1,0 +1,93 @@
+"""Reports for people: verdict first, 80 columns, nothing lost, nothing that a machine says becomes markup."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from envkit.checks.findings import Evidence, Finding, Remedy, Status
+from envkit.facts import Driver, Environment, Gpu, Problem, System, found, missing
+from envkit.render.doctor_json import doctor_document
+from envkit.render.facts_text import facts_text, walk
+from envkit.render.markdown import doctor_markdown
+from envkit.render.text import doctor_text
+from envkit.versions import ComputeCapability, Version
+
+MISMATCH = Finding(
+    "driver-library-mismatch",
+    Status.FAIL,
+    "The loaded driver is 570.133.07 and its libraries are 570.172",
+    evidence=(Evidence("driver.kernel_module", "570.133.07", "/proc/driver/nvidia/version"),),
+    impact="Every program that uses the GPU fails until both have one version, whatever else is right on this machine.",
+    remedy=Remedy("Reboot.", ("sudo systemctl reboot",)),
+    references=("https://example.org/1",),
+)
+CONSEQUENCE = Finding("nvml-broken", Status.FAIL, "NVML does not answer", because_of="driver-library-mismatch")
+UNKNOWN = Finding("uvm-module-not-loaded", Status.UNKNOWN, "kernel.loaded_modules was not looked at")
+WELL = Finding("glibc-too-old", Status.OK, "glibc is new enough")
+MACHINE = Environment(
+    system=System(architecture=found("x86_64", "uname")),
+    driver=Driver(
+        kernel_module=found(Version.parse("570.133.07"), "/proc/driver/nvidia/version"),
+        user_space=missing(Problem.DENIED, "/usr/lib", "permission denied"),
+    ),
+    gpus=found((Gpu(0, "NVIDIA A100", compute_capability=ComputeCapability(8, 0), memory_bytes=85 * 10**9),), "nvml"),
+)
+
+
+def test_the_verdict_stands_first_and_the_consequence_says_so() -> None:
+    text = doctor_text(MACHINE, [MISMATCH, CONSEQUENCE, UNKNOWN, WELL])
+    assert text.startswith("What is wrong: The loaded driver is 570.133.07")
+    assert "follows  from driver-library-mismatch" in text
+    assert "$ sudo systemctl reboot" in text
+    assert "kernel.loaded_modules was not looked at: uvm-module-not-loaded" in text
+    assert "1 ok, 2 fail, 1 unknown" in text
+
+
+def test_what_is_healthy_is_listed_only_when_asked() -> None:
+    assert "glibc-too-old" not in doctor_text(MACHINE, [WELL])
+    assert "glibc-too-old" in doctor_text(MACHINE, [WELL], verbose=True)
+
+
+def test_ignorance_is_not_health() -> None:
+    assert "Too little is known to judge." in doctor_text(Environment(), [UNKNOWN])
+
+
+def test_colour_only_when_asked() -> None:
+    assert "\x1b[" not in doctor_text(MACHINE, [MISMATCH])
+    assert "\x1b[31;1mFAIL" in doctor_text(MACHINE, [MISMATCH], colour=True)
+
+
+@given(st.text(st.characters(categories=["L", "N", "P", "Zs"]), min_size=1, max_size=300))
+def test_titles_of_any_length_keep_to_80_columns(title: str) -> None:
+    words = " ".join(word[:40] for word in title.split()) or "x"
+    text = doctor_text(MACHINE, [Finding("some-check", Status.FAIL, words)])
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_why_a_fact_is_missing_is_said() -> None:
+    assert "libraries: not readable by this user (permission denied)" in doctor_text(MACHINE, [])
+
+
+def test_markdown_escapes_what_a_machine_says() -> None:
+    hostile = Finding("x", Status.FAIL, "a|b<c>*d*", evidence=(Evidence("f", "`v`\n# head", "s"),))
+    page = doctor_markdown(MACHINE, [hostile])
+    assert "a\\|b\\<c\\>\\*d\\*" in page
+    assert "\n# head" not in page
+
+
+def test_json_has_the_keys_that_are_fixed() -> None:
+    document = doctor_document(MACHINE, [MISMATCH, CONSEQUENCE])
+    assert set(document) == {"schema", "environment", "findings", "summary"}
+    findings = document["findings"]
+    assert isinstance(findings, list)
+    assert "because_of" not in findings[0]
+    assert findings[1]["because_of"] == "driver-library-mismatch"
+    assert findings[0]["severity"] == "error"
+
+
+def test_every_fact_is_listed_with_its_source_or_reason() -> None:
+    text = facts_text(MACHINE)
+    assert "driver.kernel_module = 570.133.07  (/proc/driver/nvidia/version)" in text
+    assert "driver.user_space: not readable by this user" in text
+    assert len([line for line in text.splitlines() if line.startswith("  ")]) >= len(list(walk(MACHINE)))
