@@ -115,8 +115,6 @@ class System:
     display_server: Observed[str] = field(default_factory=unseen)  # Xorg, Xwayland …, when one runs
     platform_model: Observed[str] = field(default_factory=unseen)  # /proc/device-tree/model (Jetson)
     l4t_release: Observed[Version] = field(default_factory=unseen)
-    gpu_switch: Observed[str] = field(default_factory=unseen)  # laptop: intel, on-demand, nvidia, eco
-    rdma_devices: Observed[tuple[str, ...]] = field(default_factory=unseen)  # names below /sys/class/infiniband
     lockdown: Observed[str] = field(default_factory=unseen)  # none, integrity, confidentiality
     prime_profile: Observed[str] = field(default_factory=unseen)  # /etc/prime-discrete: on, off, on-demand
     infiniband_devices: Observed[tuple[str, ...]] = field(default_factory=unseen)
@@ -257,7 +255,6 @@ class Driver:
     nvswitches: Observed[int] = field(default_factory=unseen)
     peermem_loaded: Observed[bool] = field(default_factory=unseen)
     suspended_memory_kept: Observed[bool] = field(default_factory=unseen)  # NVreg_PreserveVideoMemoryAllocations
-    unattended_upgrade: Observed[str] = field(default_factory=unseen)  # what was upgraded by itself since boot
     device_majors: Observed[Mapping[str, int]] = field(default_factory=unseen)  # nvidia lines of /proc/devices
     uninitialised_gpus: Observed[tuple[str, ...]] = field(default_factory=unseen)  # PCI addresses without UUID or BIOS
     modprobe_setuid: Observed[bool] = field(default_factory=unseen)  # nvidia-modprobe may create the nodes
@@ -316,6 +313,15 @@ class CudaToolkit:
     has_nvcc: bool = False
     complete: bool | None = None  # nvcc, headers and libcudart all there
     origin: str = ""  # runfile, package, wheel, conda, link
+    gcc_max: Version | None = None  # newest gcc major that its own headers accept (crt/host_config.h)
+
+
+@record
+class CudaLink:
+    """Where the link /usr/local/cuda points, and whether that exists."""
+
+    target: str
+    resolves: bool
 
 
 @record
@@ -508,3 +514,4 @@ class Environment:
     measurements: Observed[tuple[Measurement, ...]] = field(default_factory=unseen)
     package_changes: Observed[tuple[str, ...]] = field(default_factory=unseen)  # driver packages changed since boot
     nccl_config: Observed[Mapping[str, str]] = field(default_factory=unseen)  # nccl.conf files
+    cuda_link: Observed[CudaLink] = field(default_factory=unseen)  # /usr/local/cuda, when it is a link
