@@ -1,0 +1,265 @@
+"""The NVIDIA driver: kernel module, user-space libraries and their versions, device nodes, services."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from envkit.facts import CallResult, DeviceNode, DriverLibrary, MachineKind, Observed, Problem, found, missing
+from envkit.host.base import Host
+from envkit.probe.kernel import loaded_modules
+from envkit.probe.ld_cache import ld_cache
+from envkit.probe.machine import machine_kind
+from envkit.probe.text import Facts, colon_pairs, derived, first_known
+from envkit.versions import Version
+
+VERSION_FILE = "/proc/driver/nvidia/version"
+GPUS = "/proc/driver/nvidia/gpus"
+_SYS_VERSION = "/sys/module/nvidia/version"
+_PARAMS = "/proc/driver/nvidia/params"
+_MODULE_LINE = re.compile(r"Kernel Module\s+(?:for \S+\s+)?(\d+(?:\.\d+)+)")
+_LIBRARY_NAMES = ("libcuda.so.1", "libnvidia-ml.so.1", "libnvidia-ptxjitcompiler.so.1")
+_FOLDERS = (
+    "/usr/lib/*-linux-gnu",
+    "/usr/lib/*-linux-gnu/nvidia",
+    "/usr/lib/*-linux-gnu/nvidia/current",
+    "/usr/lib64",
+    "/usr/lib64/nvidia",
+    "/usr/lib/nvidia-[0-9]*",
+    "/usr/lib/nvidia",
+    "/usr/lib",
+    "/usr/local/lib",
+    "/usr/local/nvidia/lib64",
+    "/usr/lib/wsl/lib",
+    "/run/opengl-driver/lib",
+    "/usr/local/cuda*/compat",
+    "/usr/local/cuda*/lib64/stubs",
+    "/usr/local/cuda*/targets/*/lib/stubs",
+    "/usr/lib/*-linux-gnu/stubs",
+    "/usr/lib/*-linux-gnu/tegra",
+    "/usr/lib/*-linux-gnu/nvidia/tegra",
+)
+_UNINSTALLER = "/usr/bin/nvidia-uninstall"
+_INSTALLER_LOG = "/var/log/nvidia-installer.log"
+_FABRIC_MANAGER = "/usr/bin/nv-fabricmanager"
+_FABRIC_UNIT = "nvidia-fabricmanager"
+
+
+def probe(host: Host) -> Facts:
+    """Every fact of `driver` that needs neither NVML nor libcuda nor a program of the driver."""
+    version_text = host.read_text(VERSION_FILE)
+    parameters = derived(host.read_text(_PARAMS), colon_pairs)
+    libraries = _libraries(host)
+    loaded = loaded_modules(host)
+    owned = _owned(host)
+    return {
+        "driver.kernel_module": _module_version(host, version_text),
+        "driver.open_kernel_module": derived(version_text, lambda text: "Open Kernel Module" in text),
+        "driver.libraries": libraries,
+        "driver.user_space": _user_space(libraries),
+        "driver.params": parameters,
+        "driver.procfs_gpus": derived(owned, lambda gpus: tuple(gpus)),
+        "driver.excluded_gpus": derived(owned, lambda gpus: _where(gpus, "GPU Excluded", "Yes")),
+        "driver.uninitialised_gpus": derived(owned, lambda gpus: _where(gpus, "GPU UUID", "?")),
+        "driver.runfile_installed": _runfile(host),
+        "driver.persistence_daemon": _persistence_daemon(host),
+        "driver.peermem_loaded": derived(loaded, lambda names: bool({"nvidia_peermem", "nv_peer_mem"} & set(names))),
+        "driver.suspended_memory_kept": derived(parameters, _kept_over_suspend),
+        "driver.device_majors": derived(host.read_text("/proc/devices"), _majors),
+        "driver.modprobe_setuid": derived(
+            host.status("/usr/bin/nvidia-modprobe"), lambda status: status.mode[:1] in "4567" and status.owner == "root"
+        ),
+    }
+
+
+def nodes(host: Host) -> Facts:
+    """`driver.device_nodes`; opening them can take as long as starting a GPU, so this is a task of its own."""
+    folder = host.list_dir("/dev")
+    if folder.value is None:
+        return {"driver.device_nodes": derived(folder, lambda names: None)}
+    paths = [*host.glob("/dev/nvidia*"), *host.glob("/dev/nvidia-caps/*"), *host.glob("/dev/dxg")]
+    found_nodes = [node for path in paths if (node := _node(host, path)) is not None]
+    if not found_nodes:
+        return {"driver.device_nodes": missing(Problem.ABSENT, "/dev", "no /dev/nvidia* node")}
+    errors = host.query("nodes", 3.0).value or {}
+    opened = tuple(
+        replace(node, open_error=str(errors[node.path]), accessible=not errors[node.path])
+        if node.path in errors
+        else node
+        for node in found_nodes
+    )
+    return {"driver.device_nodes": found(opened, "/dev")}
+
+
+def services(host: Host) -> Facts:
+    """What the driver's own programs say: `driver.nvidia_smi` and the fabric manager's state and version."""
+    return {
+        "driver.nvidia_smi": _nvidia_smi(host),
+        "driver.fabric_manager": _fabric_manager(host),
+        "driver.fabric_manager_version": _fabric_version(host),
+    }
+
+
+def _module_version(host: Host, version_text: Observed[str]) -> Observed[Version]:
+    """From sysfs, or from `NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.247.01  …`."""
+    from_sysfs = derived(host.read_text(_SYS_VERSION), Version.find)
+    return first_known([from_sysfs, derived(version_text, module_version)])
+
+
+def module_version(text: str) -> Version | None:
+    """The version in the text of /proc/driver/nvidia/version."""
+    match = _MODULE_LINE.search(text)
+    return Version.parse(match.group(1)) if match else None
+
+
+def _libraries(host: Host) -> Observed[tuple[DriverLibrary, ...]]:
+    """Every driver library in the loader's folders, in LD_LIBRARY_PATH and the ld cache, in that order of the cache."""
+    cache = ld_cache(host, host.identity().get("architecture", ""))
+    searched = [folder for folder in host.variables().get("LD_LIBRARY_PATH", "").split(":") if folder.startswith("/")]
+    mounted = _mount_points(host)
+    seen: dict[str, DriverLibrary] = {}
+    for path in _candidates(host, cache, searched):
+        real = host.real_path(path).value
+        if real is not None and real not in seen:
+            seen[real] = _library(path, real, cache, mounted)
+    if seen:
+        return found(tuple(seen.values()), "library folders")
+    if not host.list_dir("/usr/lib").known and not cache:
+        return derived(host.list_dir("/usr/lib"), lambda names: None)
+    return missing(Problem.ABSENT, "library folders", "no libcuda.so.1 or libnvidia-ml.so.1")
+
+
+def _candidates(host: Host, cache: Mapping[str, str], searched: list[str]) -> Iterator[str]:
+    for name in _LIBRARY_NAMES:
+        yield from (f"{folder}/{name}" for folder in searched)
+        if name in cache:
+            yield cache[name]
+    for folder in _FOLDERS:
+        for name in _LIBRARY_NAMES:
+            stem = name.removesuffix(".1")
+            yield from host.glob(f"{folder}/{stem}.[0-9]*")
+            yield from host.glob(f"{folder}/{stem}") if folder.endswith("stubs") else ()
+
+
+def _library(path: str, real: str, cache: Mapping[str, str], mounted: frozenset[str] | None) -> DriverLibrary:
+    file = real.rsplit("/", 1)[-1]
+    stem, _, tail = file.partition(".so.")
+    number = Version.find(tail)
+    name = next((name for name in _LIBRARY_NAMES if name.startswith(stem.removesuffix(".so") + ".so")), file)
+    return DriverLibrary(
+        name,
+        real,
+        number if number is not None and len(number.parts) > 1 and "/wsl/" not in real else None,
+        "/stubs/" in real,
+        "/compat/" in real,
+        (cache.get(name) in (path, real)) if cache else None,
+        None if mounted is None else real in mounted,
+    )
+
+
+def _mount_points(host: Host) -> frozenset[str] | None:
+    """Inside a container, the paths that something was mounted on; None elsewhere."""
+    if machine_kind(host).value is not MachineKind.CONTAINER:
+        return None
+    text = host.read_text("/proc/self/mountinfo", 16_000_000).value
+    return (
+        None if text is None else frozenset(fields[4] for line in text.splitlines() if len(fields := line.split()) > 5)
+    )
+
+
+def _user_space(libraries: Observed[tuple[DriverLibrary, ...]]) -> Observed[Version]:
+    """The version of the first real libcuda, else libnvidia-ml; the loader's choice comes first."""
+    if libraries.value is None:
+        return derived(libraries, lambda value: None)
+    real = [item for item in libraries.value if item.version is not None and not item.stub and not item.compat]
+    for name in _LIBRARY_NAMES:
+        ordered = sorted((item for item in real if item.name == name), key=lambda item: item.in_ld_cache is not True)
+        if ordered:
+            version = ordered[0].version
+            return found(version, ordered[0].path) if version else missing(Problem.UNPARSABLE, ordered[0].path)
+    return missing(Problem.ABSENT, libraries.source, "no driver library with a version in its name")
+
+
+def _owned(host: Host) -> Observed[dict[str, dict[str, str]]]:
+    """The GPUs that the module owns by PCI address, with their information file."""
+    names = host.list_dir(GPUS)
+    texts = {name: host.read_text(f"{GPUS}/{name}/information").value or "" for name in names.value or ()}
+    return derived(names, lambda names: {name: colon_pairs(texts[name]) for name in names})
+
+
+def _where(gpus: dict[str, dict[str, str]], key: str, part: str) -> tuple[str, ...]:
+    return tuple(address for address, fields in gpus.items() if part in fields.get(key, ""))
+
+
+def _runfile(host: Host) -> Observed[Version]:
+    """The version that NVIDIA's own installer left behind; ABSENT when it was not used or was undone."""
+    uninstaller = host.status(_UNINSTALLER)
+    if not uninstaller.known:
+        return derived(uninstaller, lambda status: None)
+    log = host.read_text(_INSTALLER_LOG, 4_000_000)
+    match = re.search(
+        r"^\s*version:?\s+(\d+(?:\.\d+)+)|Driver \(?version:? (\d+(?:\.\d+)+)", log.value or "", re.MULTILINE
+    )
+    if match:
+        return found(Version.parse(match.group(1) or match.group(2)), _INSTALLER_LOG)
+    return missing(Problem.UNPARSABLE, _UNINSTALLER, "its version is not in the installer's log")
+
+
+def _persistence_daemon(host: Host) -> Observed[bool]:
+    folder = host.list_dir("/run")
+    running = any(host.status(f"{run}/nvidia-persistenced/socket").known for run in ("/run", "/var/run"))
+    return derived(folder, lambda names: running)
+
+
+def _kept_over_suspend(parameters: dict[str, str]) -> bool | None:
+    value = parameters.get("PreserveVideoMemoryAllocations")
+    return None if value is None else value != "0"
+
+
+def _majors(text: str) -> dict[str, int]:
+    """The driver's character devices: lines such as `195 nvidia`."""
+    pairs = (line.split() for line in text.partition("Block devices")[0].splitlines())
+    return {
+        pair[1]: int(pair[0]) for pair in pairs if len(pair) == 2 and pair[1].startswith("nvidia") and pair[0].isdigit()
+    }
+
+
+def _node(host: Host, path: str) -> DeviceNode | None:
+    status = host.status(path).value
+    if status is None or status.kind != "char":
+        return None
+    return DeviceNode(path, status.mode, status.owner, status.group, status.accessible, status.device)
+
+
+def _nvidia_smi(host: Host) -> Observed[CallResult]:
+    """Exit status and last words of the driver's own tool; the status is NVML's return code."""
+    program = host.which("nvidia-smi")
+    if program.value is None:
+        wsl = "/usr/lib/wsl/lib/nvidia-smi"
+        if not host.status(wsl).known:
+            return derived(program, lambda path: None)
+        program = found(wsl, wsl)
+    result = host.run([program.get(), "-L"], 4.0)
+    if result.value is None:
+        return derived(result, lambda value: None)
+    words = (result.value.stdout.strip() or result.value.stderr.strip()).splitlines()
+    return found(CallResult(result.value.exit_code, "", "nvidia-smi -L", words[-1] if words else ""), program.get())
+
+
+def _fabric_manager(host: Host) -> Observed[str]:
+    """`running`, `failed` or `installed`; ABSENT without the program."""
+    program = host.status(_FABRIC_MANAGER)
+    if not program.known:
+        return derived(program, lambda status: None)
+    state = host.run(["systemctl", "is-active", _FABRIC_UNIT], 2.0)
+    words = {"active": "running", "failed": "failed"}
+    word = words.get(state.value.stdout.strip(), "installed") if state.value else "installed"
+    return found(word, f"systemctl is-active {_FABRIC_UNIT}")
+
+
+def _fabric_version(host: Host) -> Observed[Version]:
+    program = host.status(_FABRIC_MANAGER)
+    if not program.known:
+        return derived(program, lambda status: None)
+    return derived(host.run([_FABRIC_MANAGER, "--version"], 2.0), lambda result: Version.find(result.stdout))

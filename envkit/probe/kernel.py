@@ -1,0 +1,219 @@
+"""The running kernel: loaded modules, nvidia module files of every kernel, DKMS, headers, blacklists, IOMMU."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from envkit.facts import DkmsEntry, ModuleFile, Observed, Problem, found, missing
+from envkit.host.base import Host
+from envkit.probe.text import Facts, derived, first_known
+from envkit.versions import Version
+
+_MODULE_FILES = tuple(
+    f"/lib/modules/*/{place}/nvidia.ko*"
+    for place in (
+        "updates/dkms",
+        "updates",
+        "extra",
+        "extra/nvidia*",
+        "weak-updates",
+        "weak-updates/nvidia*",
+        "kernel/drivers/video",
+        "kernel/drivers/video/nvidia*",
+        "kernel/nvidia-*",
+        "kernel/nvidia-*/bits",
+    )
+)
+_MODPROBE_FILES = tuple(f"{folder}/modprobe.d/*.conf" for folder in ("/etc", "/run", "/usr/lib", "/lib"))
+_DKMS = "/var/lib/dkms"
+_OF_INTEREST = re.compile(r"^(nvidia|nouveau|nova|vfio|pci[_-]stub)")
+_LOG_TAIL = 40  # lines of a make.log: the error stands at its end
+_MODINFO_FILES = 4
+_GCC = re.compile(r"\bgcc[^()]*(?:\([^)]*\)\s*)*?(\d+\.\d+(?:\.\d+)?)")
+
+
+def probe(host: Host) -> Facts:
+    """Every fact of `kernel` but its log and the bridges' ACS."""
+    kernel = host.identity().get("kernel", "")
+    cmdline = derived(host.read_text("/proc/cmdline"), str.strip)
+    configuration = _modprobe(host)
+    return {
+        "kernel.cmdline": cmdline,
+        "kernel.loaded_modules": loaded_modules(host),
+        "kernel.module_files": _module_files(host, kernel),
+        "kernel.headers": _headers(host, kernel),
+        "kernel.blacklisted": _blacklisted(configuration, cmdline),
+        "kernel.modprobe_options": derived(configuration, _options),
+        "kernel.dkms": _dkms(host),
+        "kernel.dkms_make_log": _make_log(host),
+        "kernel.iommu": _iommu(host, cmdline.value or ""),
+        "kernel.compiler": derived(host.read_text("/proc/version"), _compiler),
+    }
+
+
+def loaded_modules(host: Host) -> Observed[tuple[str, ...]]:
+    """The first word of every line of /proc/modules."""
+    return derived(
+        host.read_text("/proc/modules"), lambda text: tuple(line.split()[0] for line in text.splitlines() if line)
+    )
+
+
+def _module_files(host: Host, running: str) -> Observed[tuple[ModuleFile, ...]]:
+    """The nvidia module of every kernel; version and licence are asked for the running kernel's first."""
+    folder = host.list_dir("/lib/modules")
+    if folder.value is None:
+        return derived(folder, lambda names: None)
+    paths = sorted(
+        {path for pattern in _MODULE_FILES for path in host.glob(pattern)}, key=lambda path: _kernel_of(path) != running
+    )
+    files = [_module_file(host, path, ask=index < _MODINFO_FILES) for index, path in enumerate(paths)]
+    return found(tuple(files), "/lib/modules")
+
+
+def _kernel_of(path: str) -> str:
+    return path.split("/")[3]
+
+
+def _module_file(host: Host, path: str, ask: bool) -> ModuleFile:
+    described = host.run(["modinfo", path], 2.0) if ask else None
+    result = described.value if described else None
+    if result is None or result.exit_code:
+        return ModuleFile(_kernel_of(path), path)
+    fields = dict(re.findall(r"^(\w+):\s+(.*)$", result.stdout, re.MULTILINE))
+    licence = fields.get("license")
+    return ModuleFile(
+        _kernel_of(path),
+        path,
+        Version.find(fields.get("version", "")),
+        None if licence is None else "GPL" in licence,
+        bool(fields.get("signer") or fields.get("sig_id")),
+    )
+
+
+def _headers(host: Host, kernel: str) -> Observed[str]:
+    if not kernel:
+        return missing(Problem.NOT_LOOKED, "/lib/modules", "which kernel runs is not known")
+    return host.real_path(f"/lib/modules/{kernel}/build")
+
+
+def _modprobe(host: Host) -> Observed[tuple[tuple[str, ...], ...]]:
+    """The lines of every modprobe configuration file as words."""
+    folder = host.list_dir("/etc/modprobe.d")
+    if folder.value is None and folder.problem is not Problem.ABSENT:
+        return derived(folder, lambda names: None)
+    lines = [line for pattern in _MODPROBE_FILES for path in host.glob(pattern) for line in _lines(host, path)]
+    return found(tuple(tuple(line.split()) for line in lines if line.split()), "/etc/modprobe.d")
+
+
+def _lines(host: Host, path: str) -> Iterator[str]:
+    for line in (host.read_text(path).value or "").splitlines():
+        yield line.partition("#")[0]
+
+
+def _module_name(name: str) -> str:
+    return name.replace("-", "_")
+
+
+def _blacklisted(
+    configuration: Observed[tuple[tuple[str, ...], ...]], cmdline: Observed[str]
+) -> Observed[tuple[str, ...]]:
+    """Modules that are not loaded by themselves: `blacklist`, `install … /bin/false`, and the kernel's command line."""
+    if configuration.value is None:
+        return derived(configuration, lambda lines: None)
+    names = []
+    for words in configuration.value:
+        if _keeps_out(words):
+            names.append(_module_name(words[1]))
+    for listed in re.findall(
+        r"(?:modprobe\.blacklist|module_blacklist|rd\.driver\.blacklist)=(\S+)", cmdline.value or ""
+    ):
+        names.extend(_module_name(name) for name in listed.split(","))
+    return found(tuple(dict.fromkeys(name for name in names if _OF_INTEREST.match(name))), configuration.source)
+
+
+def _keeps_out(words: tuple[str, ...]) -> bool:
+    if words[0] == "install":
+        return len(words) > 2 and words[2].rsplit("/", 1)[-1] in ("false", "true")
+    return words[0] == "blacklist" and len(words) > 1
+
+
+def _options(configuration: tuple[tuple[str, ...], ...]) -> dict[str, str]:
+    options: dict[str, str] = {}
+    for words in configuration:
+        if words[0] == "options" and len(words) > 2 and _OF_INTEREST.match(words[1]):
+            name = _module_name(words[1])
+            options[name] = f"{options[name]} {' '.join(words[2:])}" if name in options else " ".join(words[2:])
+    return options
+
+
+def _dkms(host: Host) -> Observed[tuple[DkmsEntry, ...]]:
+    """What `dkms status` would say of nvidia modules, from DKMS's own folders."""
+    modules = host.list_dir(_DKMS)
+    if modules.value is None:
+        return derived(modules, lambda names: None)
+    entries: list[DkmsEntry] = []
+    for module in modules.value:
+        if module.startswith("nvidia"):
+            for version in host.list_dir(f"{_DKMS}/{module}").value or ():
+                entries.extend(_dkms_entries(host, module, version))
+    return found(tuple(entries), _DKMS)
+
+
+def _dkms_entries(host: Host, module: str, version: str) -> Iterator[DkmsEntry]:
+    folder = f"{_DKMS}/{module}/{version}"
+    names = host.list_dir(folder).value or ()
+    if version.startswith("kernel-") or not names:
+        return
+    if "source" in names and not host.real_path(f"{folder}/source").known:
+        yield DkmsEntry(module, version, "", "broken")
+        return
+    kernels = [name for name in names if name not in ("source", "build")]
+    if not kernels:
+        yield DkmsEntry(module, version, "", "added")
+    for kernel in kernels:
+        for architecture in host.list_dir(f"{folder}/{kernel}").value or ():
+            if not host.list_dir(f"{folder}/{kernel}/{architecture}/module").known:
+                continue
+            link = host.real_path(f"{_DKMS}/{module}/kernel-{kernel}-{architecture}")
+            state = "installed" if link.value == f"{folder}/{kernel}/{architecture}" else "built"
+            yield DkmsEntry(module, version, kernel, state)
+
+
+def _make_log(host: Host) -> Observed[str]:
+    """The end of the newest make.log that stands in a build folder: DKMS moves it away when a build succeeds."""
+    logs = host.glob(f"{_DKMS}/nvidia*/*/build/make.log")
+    if not logs:
+        folder = host.list_dir(_DKMS)
+        return missing(folder.problem or Problem.ABSENT, _DKMS, "no build log")
+    dates = {path: host.status(path) for path in logs}
+    newest = max(logs, key=lambda path: status.modified if (status := dates[path].value) else 0.0)
+    return derived(host.read_text(newest, 4_000_000), lambda text: "\n".join(text.splitlines()[-_LOG_TAIL:]))
+
+
+def _iommu(host: Host, cmdline: str) -> Observed[str]:
+    """`off` without groups, `passthrough` when every GPU's group is identity-mapped, else `translated`."""
+    groups = host.list_dir("/sys/kernel/iommu_groups")
+    if groups.value is None:
+        return derived(groups, lambda names: None)
+    if not groups.value:
+        return found("off", groups.source)
+    paths = host.glob("/sys/bus/pci/devices/*/iommu_group/type")
+    gpus = [path for path in paths if _is_nvidia(host, path)]
+    kinds = {(host.read_text(path).value or "").strip() for path in gpus or paths[:1]} - {""}
+    if kinds:
+        return found("passthrough" if kinds == {"identity"} else "translated", (gpus or paths)[0])
+    if re.search(r"\biommu=pt\b|\biommu\.passthrough=1\b", cmdline):
+        return found("passthrough", "/proc/cmdline")
+    return first_known([host.read_text(path) for path in paths[:1]] or [missing(Problem.UNPARSABLE, groups.source)])
+
+
+def _is_nvidia(host: Host, path: str) -> bool:
+    vendor = host.read_text(path.replace("iommu_group/type", "vendor"))
+    return (vendor.value or "").strip() == "0x10de"
+
+
+def _compiler(text: str) -> Version | None:
+    """The gcc in `Linux version 6.1.0 (builder@host) (gcc-12 (Debian 12.2.0-14) 12.2.0, GNU ld …) #1 SMP`."""
+    match = _GCC.search(text)
+    return Version.parse(match.group(1)) if match else None

@@ -1,0 +1,61 @@
+"""The kernel log's lines on the driver and PCI, and the machine's last resume from sleep."""
+
+from __future__ import annotations
+
+import re
+
+from envkit.facts import Observed, Problem, found, missing
+from envkit.host.base import Host
+from envkit.probe.text import Facts, derived
+
+LOG = "/dev/kmsg"
+_JOURNAL = ("journalctl", "-k", "-b", "-q", "--no-pager", "-o", "short-monotonic")
+_RELEVANT = re.compile(
+    r"NVRM|Xid|nvidia|nouveau|nova|AER:|PCIe Bus Error|BAR \d|pcieport|PM: suspend|blocked for more than|lockdown|"
+    r"Key was rejected|module verification|API mismatch|available PCIe bandwidth",
+    re.IGNORECASE,
+)
+_RECORD = re.compile(r"^\d+,\d+,(\d+),[^;]*;(.*)$")
+_RESUME = re.compile(r"PM: suspend exit")
+_KEPT = 2000  # lines: a flood of one message must not bury the report
+
+
+def probe(host: Host) -> Facts:
+    """`kernel.log` and `system.last_resume`."""
+    log = derived(_read(host), relevant)
+    return {"kernel.log": log, "system.last_resume": _resume(log)}
+
+
+def _read(host: Host) -> Observed[str]:
+    """The ring buffer, or the journal where the buffer is for root only; DENIED when both refuse."""
+    buffer = host.read_text(LOG, 16_000_000)
+    if buffer.known or buffer.problem is Problem.NOT_LOOKED:
+        return buffer
+    journal = host.run(_JOURNAL, 3.0)
+    if journal.value is not None and journal.value.exit_code == 0 and journal.value.stdout.strip():
+        return found(journal.value.stdout, "journalctl -k -b")
+    return missing(Problem.DENIED, LOG, "the kernel log is for root only")
+
+
+def relevant(text: str) -> tuple[str, ...]:
+    """The lines that matter, as `[seconds] message`, the newest ones when there are too many."""
+    lines = (readable_line(line) for line in text.splitlines() if _RELEVANT.search(line))
+    return tuple(lines)[-_KEPT:]
+
+
+def relevant_records(text: str) -> str:
+    """The same lines as they stood, for a recording."""
+    return "".join(f"{line}\n" for line in text.splitlines() if _RELEVANT.search(line))
+
+
+def readable_line(line: str) -> str:
+    """A record of /dev/kmsg (`6,339,5140900,-;text`) as dmesg prints it; any other line as it stands."""
+    match = _RECORD.match(line)
+    return f"[{int(match.group(1)) / 1e6:12.6f}] {match.group(2)}" if match else line
+
+
+def _resume(log: Observed[tuple[str, ...]]) -> Observed[str]:
+    if log.value is None:
+        return derived(log, lambda lines: None)
+    last = next((line for line in reversed(log.value) if _RESUME.search(line)), None)
+    return found(last, log.source) if last else missing(Problem.ABSENT, log.source, "the machine did not sleep")

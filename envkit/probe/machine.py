@@ -1,0 +1,196 @@
+"""Where the program runs (metal, VM, container, WSL, Jetson) and what the machine grants: memory, limits, space."""
+
+from __future__ import annotations
+
+import re
+
+from envkit.facts import MachineKind, Observed, Problem, found, missing
+from envkit.host.base import Host
+from envkit.probe.os_release import identity
+from envkit.probe.text import Facts, assignments, derived, first_known
+from envkit.versions import Version
+
+_KERNEL_RELEASE = "/proc/sys/kernel/osrelease"
+_CPU = "/proc/cpuinfo"
+_DEVICE_TREE = "/proc/device-tree/compatible"
+_CONTAINER_FILES = {"/.dockerenv": "docker", "/run/.containerenv": "podman"}
+_CGROUP = re.compile(r"docker|kubepods|containerd|libpod|lxc|garden|crio")
+_VIRTUAL_VENDORS = re.compile(
+    r"(?i)qemu|kvm|vmware|innotek|xen|bochs|parallels|bhyve|openstack|google compute|amazon ec2|alibaba|virtual"
+)
+_SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+_SPACES = ("/", "/tmp", "/var/lib/docker", "/usr/local")
+_DISPLAYS = ("Xorg", "Xwayland", "X", "gnome-shell", "kwin_wayland", "weston", "sway")
+
+
+def probe(host: Host) -> Facts:
+    """Every other fact of `system`."""
+    return {
+        "system.machine_kind": machine_kind(host),
+        "system.vendor": _vendor(host),
+        "system.user_id": derived(identity(host, "user_id"), int),
+        "system.groups": derived(identity(host, "groups"), lambda text: tuple(text.split())),
+        "system.secure_boot": _secure_boot(host),
+        "system.lockdown": derived(host.read_text("/sys/kernel/security/lockdown"), _chosen),
+        "system.selinux": _selinux(host),
+        "system.processors": derived(host.read_text(_CPU, 16_000_000), _processors),
+        "system.memory_bytes": derived(host.read_text("/proc/meminfo"), _memory),
+        "system.memlock_bytes": derived(host.read_text("/proc/self/limits"), _memlock),
+        "system.shm_bytes": host.size_bytes("/dev/shm"),
+        "system.free_bytes": _free(host),
+        "system.tmp_noexec": derived(host.read_text("/proc/self/mountinfo", 16_000_000), _tmp_noexec),
+        "system.display_server": _display_server(host),
+        "system.platform_model": derived(host.read_text("/proc/device-tree/model"), lambda text: text.strip("\0\n ")),
+        "system.l4t_release": derived(host.read_text("/etc/nv_tegra_release"), _l4t),
+        "system.prime_profile": derived(host.read_text("/etc/prime-discrete"), str.strip),
+        "system.infiniband_devices": _infiniband(host),
+        "network_interfaces": _interfaces(host),
+    }
+
+
+def machine_kind(host: Host) -> Observed[MachineKind]:
+    """Container before WSL before Jetson before VM: the innermost one decides what else can be seen."""
+    release = host.read_text(_KERNEL_RELEASE)
+    if release.problem is Problem.NOT_LOOKED:
+        return missing(Problem.NOT_LOOKED, _KERNEL_RELEASE, release.detail)
+    container = _container_mark(host)
+    if container:
+        return found(MachineKind.CONTAINER, container)
+    kernel = release.value or ""
+    if "microsoft" in kernel.lower():
+        newer = "WSL2" in kernel or host.status("/dev/dxg").known
+        return found(MachineKind.WSL2 if newer else MachineKind.WSL1, _KERNEL_RELEASE)
+    if host.status("/etc/nv_tegra_release").known:
+        return found(MachineKind.JETSON, "/etc/nv_tegra_release")
+    if "nvidia,tegra" in (host.read_text(_DEVICE_TREE).value or ""):
+        return found(MachineKind.JETSON, _DEVICE_TREE)
+    processor = host.read_text(_CPU, 65536)
+    if re.search(r"^flags\s*:.*\bhypervisor\b", processor.value or "", re.MULTILINE):
+        return found(MachineKind.VM, _CPU)
+    product = dmi(host)
+    if product.value is not None and _VIRTUAL_VENDORS.search(product.value):
+        return found(MachineKind.VM, product.source)
+    if processor.value is None:
+        return missing(processor.problem or Problem.NOT_LOOKED, _CPU, processor.detail)
+    return found(MachineKind.METAL, _CPU)
+
+
+def _container_mark(host: Host) -> str:
+    """The file that says "container", '' when none does."""
+    for path in _CONTAINER_FILES:
+        if host.status(path).known:
+            return path
+    if host.read_text("/run/systemd/container").known:
+        return "/run/systemd/container"
+    if host.variables().get("KUBERNETES_SERVICE_HOST"):
+        return "KUBERNETES_SERVICE_HOST"
+    groups = host.read_text("/proc/1/cgroup")
+    return "/proc/1/cgroup" if _CGROUP.search(groups.value or "") else ""
+
+
+def dmi(host: Host) -> Observed[str]:
+    """Vendor and product of the machine as its firmware names them."""
+    parts = [host.read_text(f"/sys/class/dmi/id/{name}") for name in ("sys_vendor", "product_name")]
+    words = " ".join((part.value or "").strip() for part in parts).strip()
+    return found(words, parts[0].source) if words else derived(parts[0], lambda text: None, "empty")
+
+
+def _vendor(host: Host) -> Observed[str]:
+    container = _container_mark(host)
+    if container:
+        return found(
+            _CONTAINER_FILES.get(container) or (host.read_text(container).value or container).strip()[:80], container
+        )
+    return dmi(host)
+
+
+def _secure_boot(host: Host) -> Observed[bool]:
+    """The fifth byte of the firmware's variable; ABSENT without one, which is a legacy boot or a guest, not "off"."""
+    return derived(host.read_bytes(_SECURE_BOOT, 16), lambda content: content[4] == 1 if len(content) > 4 else None)
+
+
+def _chosen(text: str) -> str | None:
+    match = re.search(r"\[(\w+)\]", text)
+    return match.group(1) if match else None
+
+
+def _selinux(host: Host) -> Observed[str]:
+    enforcing = host.read_text("/sys/fs/selinux/enforce")
+    if enforcing.value is not None:
+        return found("enforcing" if enforcing.value.strip() == "1" else "permissive", enforcing.source)
+    systems = host.read_text("/proc/filesystems")
+    if systems.value is not None and "selinuxfs" not in systems.value:
+        return found("disabled", systems.source)
+    return derived(enforcing, lambda text: None)
+
+
+def _processors(text: str) -> int | None:
+    return len(re.findall(r"^processor\s*:", text, re.MULTILINE)) or None
+
+
+def _memory(text: str) -> int | None:
+    match = re.search(r"^MemTotal:\s*(\d+) kB", text, re.MULTILINE)
+    return int(match.group(1)) * 1024 if match else None
+
+
+def _memlock(text: str) -> int | None:
+    match = re.search(r"^Max locked memory\s+(\S+)", text, re.MULTILINE)
+    if not match:
+        return None
+    return -1 if match.group(1) == "unlimited" else int(match.group(1))
+
+
+def _free(host: Host) -> Observed[dict[str, int]]:
+    about = host.identity()
+    paths = dict.fromkeys([*_SPACES, about.get("home", ""), about.get("prefix", "")])
+    spaces = {path: host.free_bytes(path) for path in paths if path}
+    known = {path: space.value for path, space in spaces.items() if space.value is not None}
+    return found(known, "statvfs") if known else derived(spaces["/"], lambda value: None)
+
+
+def _tmp_noexec(text: str) -> bool:
+    """Lines are `36 35 98:0 /root /mount-point options - type …`; the last mount on a point counts."""
+    points = {fields[4]: fields[5] for line in text.splitlines() if len(fields := line.split()) > 5}
+    return "noexec" in points.get("/tmp", points.get("/", "")).split(",")
+
+
+def _display_server(host: Host) -> Observed[str]:
+    """The program that holds display 0's lock, or the one behind a Wayland socket."""
+    lock = host.read_text("/tmp/.X0-lock")
+    if lock.value is not None and lock.value.strip().isdigit():
+        name = host.read_text(f"/proc/{lock.value.strip()}/comm")
+        if name.value is not None and name.value.strip() in _DISPLAYS:
+            return found(name.value.strip(), lock.source)
+    for path in host.glob("/run/user/*/wayland-0"):
+        return found("Wayland", path)
+    problem = Problem.NOT_LOOKED if lock.problem is Problem.NOT_LOOKED else Problem.ABSENT
+    return missing(problem, lock.source, "no display server")
+
+
+def _l4t(text: str) -> Version | None:
+    """From `# R35 (release), REVISION: 4.1, …`."""
+    match = re.search(r"R(\d+) \(release\), REVISION: (\d+(?:\.\d+)*)", text)
+    return Version.parse(f"{match.group(1)}.{match.group(2)}") if match else None
+
+
+def _infiniband(host: Host) -> Observed[tuple[str, ...]]:
+    return host.list_dir("/sys/class/infiniband")
+
+
+def _interfaces(host: Host) -> Observed[tuple[str, ...]]:
+    """The names of interfaces that are not down, the loopback's included."""
+    names = host.list_dir("/sys/class/net")
+    states = {name: host.read_text(f"/sys/class/net/{name}/operstate").value or "" for name in names.value or ()}
+    return derived(names, lambda names: tuple(name for name in names if states[name].strip() != "down"))
+
+
+def nccl_config(host: Host) -> Observed[dict[str, str]]:
+    """The settings of the NCCL configuration files, the user's over the machine's; ABSENT without such a file."""
+    paths = ["/etc/nccl.conf", *(f"{home}/.nccl.conf" for home in [host.identity().get("home")] if home)]
+    texts = [host.read_text(path) for path in paths]
+    settings: dict[str, str] = {}
+    for text in texts:
+        settings |= assignments(text.value or "")
+    if any(text.known for text in texts):
+        return found(settings, ", ".join(text.source for text in texts if text.known))
+    return derived(first_known(texts), lambda text: None)

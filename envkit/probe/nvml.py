@@ -1,0 +1,94 @@
+"""GPUs as NVML describes them, and what its first call answered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from envkit.errors import SourceError
+from envkit.facts import CallResult, Gpu, MachineKind, Observed, Problem, found, missing
+from envkit.facts_json import part_from_json
+from envkit.host.base import Host
+from envkit.probe.machine import machine_kind
+from envkit.probe.text import Facts, derived
+from envkit.versions import Version
+
+_NO_PERMISSION = 4
+_TIMEOUT = 10
+_NO_DRIVER = {9, 12}  # driver not loaded, library not found: there is nothing to ask
+_BUS_ID = re.compile(r"([0-9a-fA-F]{4,8}):([0-9a-fA-F]{2}):([0-9a-fA-F]{2})(?:\.([0-7]))?")
+
+
+def probe(host: Host, limit_s: float) -> Facts:
+    """`gpus`, `driver.nvml`, `driver.driver_cuda_version` (as NVML says)."""
+    answer = host.query("nvml", limit_s)
+    if answer.value is None:
+        problem: Observed[None] = derived(answer, lambda value: None)
+        return {"gpus": problem, "driver.nvml": problem, "driver.driver_cuda_version": problem}
+    try:
+        first = _call(answer.value)
+        return {
+            "driver.nvml": found(first, "nvml"),
+            "driver.driver_cuda_version": _cuda_version(answer.value, first),
+            "gpus": _gpus(host, answer.value, first),
+        }
+    except SourceError as error:
+        unread: Observed[None] = missing(Problem.UNPARSABLE, "nvml", error.message)
+        return {"gpus": unread, "driver.nvml": unread, "driver.driver_cuda_version": unread}
+
+
+def _call(answer: Mapping[str, object]) -> CallResult:
+    result: CallResult = part_from_json(CallResult, answer.get("init"), "nvml.init")
+    return result
+
+
+def cuda_version(number: object) -> Version | None:
+    """A CUDA version from the number that NVIDIA's libraries give: 12040 is 12.4."""
+    if not isinstance(number, int) or number < 1000:
+        return None
+    return Version.of(number // 1000, number % 1000 // 10)
+
+
+def _cuda_version(answer: Mapping[str, object], first: CallResult) -> Observed[Version]:
+    version = cuda_version(answer.get("driver_cuda_version"))
+    return found(version, "nvml") if version else _why(first)
+
+
+def _why(first: CallResult) -> Observed[Any]:
+    """Why NVML tells nothing more, by the code of its first call."""
+    words = first.name or f"NVML error {first.code}"
+    if first.code in _NO_DRIVER:
+        return missing(Problem.ABSENT, "nvml", words)
+    problems = {_NO_PERMISSION: Problem.DENIED, _TIMEOUT: Problem.TIMED_OUT}
+    return missing(problems.get(first.code, Problem.UNPARSABLE), "nvml", words)
+
+
+def _gpus(host: Host, answer: Mapping[str, object], first: CallResult) -> Observed[tuple[Gpu, ...]]:
+    if first.code:
+        return _why(first)
+    devices = answer.get("devices")
+    if not isinstance(devices, list) or not all(isinstance(device, dict) for device in devices):
+        return missing(Problem.UNPARSABLE, "nvml", "no list of devices")
+    visible = machine_kind(host).value not in (MachineKind.CONTAINER, MachineKind.WSL2)
+    return found(tuple(_gpu(host, device, visible) for device in devices), "nvml")
+
+
+def _gpu(host: Host, device: dict[str, Any], pids_visible: bool) -> Gpu:
+    """A device's answers; the pids that it names are the host's, so a container cannot tell which are gone."""
+    data = {key: value for key, value in device.items() if key != "failed"}
+    data["pci_address"] = normal_address(str(device.get("pci_address", "")))
+    pids = device.get("processes")
+    if pids_visible and isinstance(pids, list):
+        data["lost_processes"] = [pid for pid in pids if host.status(f"/proc/{pid}").absent]
+    gpu: Gpu = part_from_json(Gpu, data, f"nvml.devices[{device.get('index')}]")
+    return gpu
+
+
+def normal_address(text: str) -> str:
+    """A PCI address as sysfs writes it (`0000:65:00.0`); NVML writes the domain with eight digits."""
+    match = _BUS_ID.fullmatch(text.strip())
+    if not match:
+        return text
+    domain, bus, device, function = match.groups()
+    return f"{int(domain, 16):04x}:{bus.lower()}:{device.lower()}.{function or 0}"

@@ -1,0 +1,112 @@
+"""The distribution, its C and C++ libraries and the architecture, also of a root that does not run."""
+
+from __future__ import annotations
+
+import re
+
+from envkit.facts import Observed, OsRelease, Problem, found, missing
+from envkit.host.base import Host
+from envkit.probe.text import Facts, derived, first_known
+from envkit.versions import Version
+
+_FILES = ("/etc/os-release", "/usr/lib/os-release", "/etc/lsb-release", "/etc/debian_version")
+_RELEASE_FILES = "/etc/*-release"
+_FULL_VERSION = {"ubuntu", "opensuse"}  # their releases are told apart by the second number too
+_KEYS = {
+    "rocky": "rockylinux",
+    "amazon": "amzn",
+    "amzn": "amzn",
+    "oracle": "oraclelinux",
+    "ol": "oraclelinux",
+    "opensuse-leap": "opensuse",
+    "sled": "sles",
+    "azurelinux": "azl",
+}
+_MACHINES = {0x3E: "x86_64", 0xB7: "aarch64", 0x15: "ppc64le", 0x03: "i686", 0x28: "armv7l", 0xF3: "riscv64"}
+_LIBC = ("/lib/*/libc.so.6", "/lib64/libc.so.6", "/lib/libc.so.6", "/usr/lib/libc.so.6")
+_LIBSTDCXX = ("/usr/lib/*/libstdc++.so.6", "/usr/lib64/libstdc++.so.6", "/usr/lib/libstdc++.so.6")
+_GLIBC_BANNER = re.compile(rb"GNU C Library [^\n]*?version (\d+\.\d+)")
+_GLIBCXX_NAME = re.compile(rb"GLIBCXX_(\d+(?:\.\d+)+)\0")
+
+
+def probe(host: Host) -> Facts:
+    """`system.os`, `system.architecture`, `system.glibc`, `system.glibcxx`, `system.kernel`."""
+    return {
+        "system.os": distribution(host),
+        "system.architecture": _architecture(host),
+        "system.kernel": identity(host, "kernel"),
+        "system.glibc": _glibc(host),
+        "system.glibcxx": _glibcxx(host),
+    }
+
+
+def identity(host: Host, name: str) -> Observed[str]:
+    """One thing that the process knows about itself."""
+    value = host.identity().get(name)
+    return found(value, name) if value else missing(Problem.NOT_LOOKED, name)
+
+
+def distribution(host: Host) -> Observed[OsRelease]:
+    """The distribution by its release files; ABSENT where there are none."""
+    from envkit.host.distribution import describe
+
+    paths = dict.fromkeys((*_FILES, *host.glob(_RELEASE_FILES)))
+    read = {path: host.read_text(path, 65536) for path in paths}
+    texts = {path: answer.value for path, answer in read.items() if answer.value is not None}
+    if not texts:
+        return derived(first_known(read.values()), lambda text: None)
+    name, version, pretty, like = describe(texts)
+    if not name:
+        return missing(Problem.UNPARSABLE, next(iter(texts)), "the release files name no distribution")
+    return found(OsRelease(_os_id(name, version), name, version, pretty, like), next(iter(texts)))
+
+
+def _os_id(name: str, version: str) -> str:
+    """The key of the OS table: `ubuntu22.04`, `rockylinux9`, `debian12`."""
+    key = _KEYS.get(name, name)
+    release = Version.find(version)
+    if release is None:
+        return key
+    return f"{key}{'.'.join(version.split('.')[:2])}" if key in _FULL_VERSION else f"{key}{release.major}"
+
+
+def _architecture(host: Host) -> Observed[str]:
+    """The kernel's word, or the machine type in the header of a program of the root."""
+    running = identity(host, "architecture")
+    if running.known:
+        return running
+    return first_known(
+        derived(host.read_bytes(path, 64), lambda header: _elf_machine(header))
+        for path in ("/bin/sh", "/usr/bin/env", "/usr/bin/bash", "/sbin/ldconfig")
+    )
+
+
+def _elf_machine(header: bytes) -> str | None:
+    if header[:4] != b"\x7fELF" or len(header) < 20:
+        return None
+    order = "little" if header[5] == 1 else "big"
+    return _MACHINES.get(int.from_bytes(header[18:20], "little" if order == "little" else "big"))
+
+
+def _glibc(host: Host) -> Observed[Version]:
+    running = identity(host, "glibc")
+    if running.known:
+        return derived(running, Version.find)
+    for pattern in _LIBC:
+        for path in host.glob(pattern):
+            match = _GLIBC_BANNER.search(host.read_bytes(path, 8_000_000).value or b"")
+            if match:
+                return found(Version.parse(match.group(1).decode()), path)
+    return missing(Problem.NOT_LOOKED if host.identity() else Problem.ABSENT, "libc.so.6")
+
+
+def _glibcxx(host: Host) -> Observed[Version]:
+    """The highest GLIBCXX version of the system's libstdc++.so.6."""
+    for pattern in _LIBSTDCXX:
+        for path in host.glob(pattern):
+            content = host.read_bytes(path, 8_000_000)
+            if content.value is None:
+                return missing(content.problem or Problem.ABSENT, path, content.detail)
+            names = {Version.parse(name.decode()) for name in _GLIBCXX_NAME.findall(content.value)}
+            return found(max(names), path) if names else missing(Problem.UNPARSABLE, path, "no GLIBCXX names")
+    return missing(Problem.ABSENT, "libstdc++.so.6")

@@ -1,0 +1,180 @@
+"""NVIDIA devices on PCI as sysfs shows them, with no driver needed, and every link from the GPU up to the root."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from envkit.facts import Observed, PcieLink, PciGpu, Problem, found, missing
+from envkit.host.base import Host
+from envkit.probe.text import Facts, derived
+from envkit.versions import ComputeCapability
+
+Known = tuple[str, ComputeCapability | None]
+DeviceTable = Callable[[str], Known | None]  # by device id, four hex digits in upper case
+
+_DEVICES = "/sys/bus/pci/devices"
+_ADDRESS = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_UNASSIGNED = 0x20000000  # IORESOURCE_UNSET
+_MEMORY_OR_IO = 0x300
+_EXTENDED_CONFIG = 0x100
+_ACS = 0x000D
+_ACS_REDIRECT = 0x0C  # request redirect, completion redirect
+NVSWITCH_CLASS = "0680"
+
+
+def unknown_device(device_id: str) -> Known | None:
+    """A table that knows no device."""
+    return None
+
+
+def probe(host: Host, table: DeviceTable = unknown_device) -> Facts:
+    """`pci_gpus`, `driver.nvswitches`, `kernel.acs_redirect`."""
+    names = host.list_dir(_DEVICES)
+    if names.value is None:
+        problem: Observed[None] = derived(names, lambda value: None)
+        return {"pci_gpus": problem, "driver.nvswitches": problem, "kernel.acs_redirect": problem}
+    classes = {name: _nvidia_class(host, name) for name in names.value}
+    slots = _slots(host)
+    gpus = tuple(_gpu(host, name, kind, table, slots) for name, kind in classes.items() if kind.startswith("03"))
+    switches = sum(kind == NVSWITCH_CLASS for kind in classes.values())
+    return {
+        "pci_gpus": found(gpus, _DEVICES),
+        "driver.nvswitches": found(switches, _DEVICES),
+        "kernel.acs_redirect": _acs_redirect(host, gpus),
+    }
+
+
+def _nvidia_class(host: Host, name: str) -> str:
+    """The PCI class in four hex digits of an NVIDIA device, '' of any other."""
+    if _text(host, name, "vendor").lower() != "0x10de":
+        return ""
+    return _text(host, name, "class").removeprefix("0x")[:4]
+
+
+def _text(host: Host, name: str, file: str) -> str:
+    return (host.read_text(f"{_DEVICES}/{name}/{file}", 4096).value or "").strip()
+
+
+def _gpu(host: Host, name: str, kind: str, table: DeviceTable, slots: dict[str, str]) -> PciGpu:
+    path = host.real_path(f"{_DEVICES}/{name}").value or f"{_DEVICES}/{name}"
+    bridges = [part for part in path.split("/")[:-1] if _ADDRESS.fullmatch(part)]
+    device = _text(host, name, "device").removeprefix("0x").upper()
+    driver = host.real_path(f"{_DEVICES}/{name}/driver").value or ""
+    numa = _text(host, name, "numa_node")
+    model = table(device)
+    resources = _resources(host, name)
+    return PciGpu(
+        name,
+        device,
+        kind,
+        _text(host, name, "subsystem_device").removeprefix("0x").upper(),
+        driver.rsplit("/", 1)[-1],
+        _link(host, name, slots),
+        tuple(_link(host, bridge, slots) for bridge in reversed(bridges)),
+        int(numa) if numa.isdigit() else None,  # -1: the machine does not say
+        _text(host, name, "power_state"),
+        _config_readable(host, name),
+        _assigned(resources),
+        resources[1][1] - resources[1][0] + 1 if len(resources) > 1 and resources[1][1] else None,
+        _aer(host, name),
+        model[0] if model else "",
+        model[1] if model else None,
+        host.status(f"{_DEVICES}/{name}/resource1_resize").known if resources else None,
+    )
+
+
+def _link(host: Host, name: str, slots: dict[str, str]) -> PcieLink:
+    identity = f"{_text(host, name, 'vendor')}:{_text(host, name, 'device')}".replace("0x", "")
+    return PcieLink(
+        name,
+        identity if identity != ":" else "",
+        _rate(_text(host, name, "current_link_speed")),
+        _rate(_text(host, name, "max_link_speed")),
+        _width(_text(host, name, "current_link_width")),
+        _width(_text(host, name, "max_link_width")),
+        slots.get(name.rsplit(".", 1)[0], ""),
+    )
+
+
+def _rate(text: str) -> float | None:
+    """GT/s from `16.0 GT/s PCIe`, `8 GT/s`, `Unknown`."""
+    match = _NUMBER.match(text)
+    return float(match.group()) if match else None
+
+
+def _width(text: str) -> int | None:
+    """Lanes; 0 and 255 stand for a link that is down or a device that does not say."""
+    return int(text) if text.isdigit() and 0 < int(text) < 255 else None
+
+
+def _slots(host: Host) -> dict[str, str]:
+    """Slot names by the address (without function) that the firmware gives them."""
+    slots = {}
+    for path in host.glob("/sys/bus/pci/slots/*/address"):
+        address = host.read_text(path).value
+        if address:
+            slots[address.strip()] = path.split("/")[-2]
+    return slots
+
+
+def _resources(host: Host, name: str) -> list[tuple[int, int, int]]:
+    """Start, end and flags of every region."""
+    lines = (line.split() for line in _text(host, name, "resource").splitlines())
+    try:
+        return [(int(line[0], 16), int(line[1], 16), int(line[2], 16)) for line in lines if len(line) == 3]
+    except ValueError:
+        return []
+
+
+def _assigned(resources: list[tuple[int, int, int]]) -> bool | None:
+    """False when a memory or I/O region of the device (the first six lines) has no addresses."""
+    regions = [region for region in resources[:6] if region[2] & _MEMORY_OR_IO]
+    if not regions:
+        return None
+    return not any(flags & _UNASSIGNED or end == 0 for _, end, flags in regions)
+
+
+def _config_readable(host: Host, name: str) -> bool | None:
+    """False when the vendor id in config space reads ffff: the device no longer answers."""
+    config = host.read_bytes(f"{_DEVICES}/{name}/config", 64)
+    return config.value[:2] != b"\xff\xff" if config.value else None
+
+
+def _aer(host: Host, name: str) -> dict[str, int]:
+    """Error totals by kind: the `TOTAL_ERR_…` line of each counter file."""
+    totals = {}
+    for kind in ("correctable", "fatal", "nonfatal"):
+        match = re.search(r"^TOTAL_ERR_\w+ (\d+)", _text(host, name, f"aer_dev_{kind}"), re.MULTILINE)
+        if match:
+            totals[kind] = int(match.group(1))
+    return totals
+
+
+def _acs_redirect(host: Host, gpus: tuple[PciGpu, ...]) -> Observed[tuple[str, ...]]:
+    """Bridges above GPUs whose ACS control redirects requests; the extended config space is for root only."""
+    bridges = dict.fromkeys(link.pci_address for gpu in gpus for link in gpu.hops)
+    redirecting = []
+    for bridge in bridges:
+        config = host.read_bytes(f"{_DEVICES}/{bridge}/config", 4096)
+        if config.value is None or len(config.value) <= _EXTENDED_CONFIG:
+            return missing(config.problem or Problem.DENIED, f"{_DEVICES}/{bridge}/config", "for root only")
+        if _redirects(config.value):
+            redirecting.append(bridge)
+    if not bridges:
+        return missing(Problem.ABSENT, _DEVICES, "no bridge above a GPU")
+    return found(tuple(redirecting), f"{_DEVICES}/*/config")
+
+
+def _redirects(config: bytes) -> bool:
+    """Walk the list of extended capabilities to ACS and read its control register."""
+    offset = _EXTENDED_CONFIG
+    for _ in range(64):  # a list in a circle must end too
+        header = int.from_bytes(config[offset : offset + 4], "little")
+        if header & 0xFFFF == _ACS:
+            return bool(int.from_bytes(config[offset + 6 : offset + 8], "little") & _ACS_REDIRECT)
+        offset = header >> 20
+        if offset < _EXTENDED_CONFIG:
+            break
+    return False

@@ -1,0 +1,55 @@
+"""Small steps that several probes share: a fact derived from another one, first answers, key=value text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from envkit.facts import Observed, Problem, found, missing
+
+S = TypeVar("S")
+T = TypeVar("T")
+Facts = Mapping[str, Observed[Any]]  # by the dotted path of the fact in the environment
+
+
+def derived(observed: Observed[S], read: Callable[[S], T | None], unreadable: str = "") -> Observed[T]:
+    """The fact that `read` makes of another: UNPARSABLE when it answers None, the problem when there is none."""
+    if observed.value is None:
+        return missing(observed.problem or Problem.NOT_LOOKED, observed.source, observed.detail)
+    value = read(observed.value)
+    if value is None:
+        return missing(
+            Problem.UNPARSABLE, observed.source, unreadable or f"not understood: {str(observed.value)[:80]!r}"
+        )
+    return found(value, observed.source)
+
+
+def first_known(answers: Iterable[Observed[T]]) -> Observed[T]:
+    """The first answer that holds a value, else the first that says more than "not there", else the first."""
+    seen: list[Observed[T]] = []
+    for answer in answers:
+        if answer.known:
+            return answer
+        seen.append(answer)
+    telling = (answer for answer in seen if answer.problem not in (Problem.ABSENT, Problem.NOT_LOOKED))
+    return next(telling, seen[0])
+
+
+def assignments(text: str) -> dict[str, str]:
+    """`KEY=value` lines, quotes around the value taken off, comments and other lines passed over."""
+    pairs = {}
+    for line in text.splitlines():
+        key, separator, value = line.strip().partition("=")
+        if separator and key and not key.startswith("#"):
+            pairs[key.strip()] = value.strip().strip("\"'")
+    return pairs
+
+
+def colon_pairs(text: str) -> dict[str, str]:
+    """`Key: value` lines."""
+    pairs = {}
+    for line in text.splitlines():
+        key, separator, value = line.partition(":")
+        if separator:
+            pairs[key.strip()] = value.strip()
+    return pairs
