@@ -28,6 +28,8 @@ def template_root() -> Traversable:
 
 @cache
 def _environment(folder: str) -> Environment:
+    from shlex import quote
+
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     root = template_root() / folder
@@ -36,7 +38,7 @@ def _environment(folder: str) -> Environment:
         found = root / name
         return found.read_text(encoding="utf-8") if found.is_file() else None
 
-    return Environment(
+    made = Environment(
         loader=FunctionLoader(load),
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -44,6 +46,8 @@ def _environment(folder: str) -> Environment:
         keep_trailing_newline=True,
         autoescape=folder == "reports",
     )
+    made.filters["bash"] = quote  # a text as one word of a shell command
+    return made
 
 
 def template(folder: str, name: str) -> Template:

@@ -1,0 +1,133 @@
+"""The driver: which packages to try, which kernel module fits the GPUs, and what runfile stands behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from envkit.errors import EnvkitError, RequestError
+from envkit.install.commands import installer_options, option_for
+from envkit.install.lore import DriverPackageRow, ModuleRow, for_os, has_quirk, lore
+from envkit.install.model import Download, InstallDriver, Step, SwitchOffNouveau
+from envkit.install.options import ScriptOptions
+from envkit.matrix import Matrix
+from envkit.matrix.rows import DriverBranch
+from envkit.plan.model import Plan
+from envkit.plan.request import TargetGpu
+from envkit.settings import Mirrors
+from envkit.versions import Version
+
+_OPEN_BY_DEFAULT = ("default", "only")
+
+
+def driver_steps(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> Iterator[Step]:
+    """The steps of `--with-driver`. Raises RequestError when no GPU is named, EnvkitError when no driver fits."""
+    if plan.request.container:
+        raise EnvkitError("A container has no driver of its own.", "Leave --with-driver out; install it on the host.")
+    if not plan.request.gpus:
+        raise RequestError(
+            "--with-driver: open or proprietary kernel module depends on the GPU, and none was found here.",
+            "Name it: --gpu 'GeForce RTX 3090' or --gpu 8.6",
+        )
+    minimum = plan.choice.minimum_driver or (plan.choice.toolkit.minimum_driver if plan.choice.toolkit else None)
+    if minimum is None:
+        raise EnvkitError("No minimum driver for this plan is on record.", "Install a current driver by hand.")
+    yield SwitchOffNouveau()
+    yield _install_driver(plan, options, mirrors, minimum)
+
+
+def module_for(branch: DriverBranch, gpus: tuple[TargetGpu, ...]) -> str | None:
+    """`open` or `proprietary` module of this branch for all these GPUs; None where neither drives them all."""
+    rows = [_module_row(gpu) for gpu in gpus]
+    may_open = all(row.open for row in rows) and branch.open_kernel_module != "none"
+    may_close = all(row.proprietary for row in rows) and branch.open_kernel_module != "only"
+    if may_open and (branch.open_kernel_module in _OPEN_BY_DEFAULT or not may_close):
+        return "open"
+    return "proprietary" if may_close else None
+
+
+def _module_row(gpu: TargetGpu) -> ModuleRow:
+    for row in lore(ModuleRow):
+        after = row.first_capability is None or gpu.compute_capability >= row.first_capability
+        before = row.last_capability is None or gpu.compute_capability <= row.last_capability
+        if after and before:
+            return row
+    raise EnvkitError(f"No kernel module for {gpu} is on record.", "Install the driver by hand.")
+
+
+def _branches(minimum: Version, gpus: tuple[TargetGpu, ...]) -> list[DriverBranch]:
+    """The branches that are new enough and still support every GPU, newest first."""
+    last = min((gpu.last_driver_branch for gpu in gpus if gpu.last_driver_branch), default=None)
+    return [
+        branch
+        for branch in reversed(Matrix.load().driver_branches)
+        if branch.branch >= minimum.major and (last is None or branch.branch <= last)
+    ]
+
+
+def _packages(plan: Plan, branches: list[DriverBranch]) -> Iterator[str]:
+    """Package names, newest branch first; those that name no branch come last."""
+    gpus = plan.request.gpus
+    os_id = plan.choice.os.os_id if plan.choice.os else ""
+    rows = sorted(for_os(lore(DriverPackageRow), os_id), key=lambda row: row.position) if os_id else []
+    for branch in branches:
+        module = module_for(branch, gpus)
+        for row in rows:
+            if row.module == module and "{branch}" in row.package:
+                yield row.package.format(branch=branch.branch)
+    modules = {module_for(branch, gpus) for branch in branches[:1]}
+    yield from (row.package for row in rows if row.module in modules and "{branch}" not in row.package)
+
+
+def _headers(plan: Plan) -> tuple[str, ...]:
+    rows = for_os(lore(DriverPackageRow), plan.choice.os.os_id) if plan.choice.os else ()
+    return rows[0].headers if rows else ("linux-headers-$(uname -r)",)
+
+
+def _install_driver(plan: Plan, options: ScriptOptions, mirrors: Mirrors, minimum: Version) -> InstallDriver:
+    toolkit = plan.choice.toolkit if plan.choice.needs_toolkit else None
+    branches = _branches(minimum, plan.request.gpus)
+    file, path, style = None, None, "package"
+    if options.driver_runfile:
+        file, path = _chosen(options.driver_runfile, mirrors)
+        version = Version.find(options.driver_runfile.rsplit("/", 1)[-1].partition("-")[2])
+    elif toolkit is not None and _bundles(plan, minimum):
+        row = plan.choice.runfiles[0]
+        algorithm = "sha256" if row.sha256 else "md5" if row.md5 else "none"
+        file = Download(row.name, mirrors.rewrite(row.url), algorithm, row.sha256 or row.md5 or "")
+        style, version = toolkit.installer_style, toolkit.bundled_driver
+    else:
+        version = None
+    conditions = _conditions(version, branches, plan.request.gpus)
+    cuda = toolkit.version if toolkit else None
+    return InstallDriver(
+        minimum=minimum,
+        packages=tuple(dict.fromkeys(_packages(plan, branches))),
+        headers=_headers(plan),
+        file=file,
+        chosen_path=path,
+        runfile_options=installer_options(style, "driver", cuda, conditions, {"work": '"$WORK_DIR"'}),
+        no_opengl_option=option_for(style, "driver", "other-display"),
+        kernel_source_option=option_for(style, "driver", "kernel-source"),
+    )
+
+
+def _bundles(plan: Plan, minimum: Version) -> bool:
+    toolkit = plan.choice.toolkit
+    if toolkit is None or toolkit.bundled_driver is None or has_quirk("no-driver-inside", toolkit.version):
+        return False
+    return toolkit.bundled_driver >= minimum
+
+
+def _conditions(version: Version | None, branches: list[DriverBranch], gpus: tuple[TargetGpu, ...]) -> frozenset[str]:
+    """Which module the runfile is told to build: nothing is said where its branch has but one."""
+    row = next((branch for branch in branches if version and branch.branch == version.major), None)
+    if row is None or row.open_kernel_module == "none":
+        return frozenset()
+    module = module_for(row, gpus)
+    return frozenset({module} if module else set())
+
+
+def _chosen(text: str, mirrors: Mirrors) -> tuple[Download | None, str | None]:
+    if text.startswith(("http://", "https://")):
+        return Download(text.rsplit("/", 1)[-1], mirrors.rewrite(text), "none", ""), None
+    return None, text

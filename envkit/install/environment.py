@@ -1,0 +1,95 @@
+"""The Python environment and the frameworks in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from envkit.errors import EnvkitError
+from envkit.install.lore import PipRow, ProbeRow, PythonFileRow, lore
+from envkit.install.model import CreatePython, Download, InstallFramework
+from envkit.install.options import ScriptOptions
+from envkit.matrix import Matrix
+from envkit.matrix.rows import FrameworkBuild
+from envkit.plan.model import Choice
+from envkit.settings import Mirrors
+from envkit.versions import Version
+
+_REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^\]]*\])?(?:==([^\s;+]+))?.*")
+_PLAIN_PROBE = "verify/generic.py.j2"
+
+
+def python_step(choice: Choice, options: ScriptOptions, mirrors: Mirrors) -> CreatePython:
+    """How the environment gets its interpreter. Raises EnvkitError when no way is on record."""
+    if choice.python is None:
+        raise EnvkitError("This plan names no Python version.", "Say which: --python")
+    python = choice.python.release(2)
+    path = options.env_dir or "/opt/envkit/" + "-".join(f"{build.framework}-{build.version}" for build in choice.builds)
+    way = choice.python_source.way if choice.python_source else "system"
+    if way in ("system", "deadsnakes"):
+        return CreatePython(python, "system", path, None, "")
+    row = _python_file(way, python, choice.architecture)
+    file = Download(row.name, mirrors.rewrite(row.url), "sha256", row.sha256)
+    return CreatePython(python, way, path, file, mirrors.rewrite(row.channel))
+
+
+def _python_file(way: str, python: Version, architecture: str) -> PythonFileRow:
+    for row in lore(PythonFileRow):
+        if row.way == way and row.architecture == architecture and row.python in (None, python):
+            return row
+    raise EnvkitError(
+        f"No pinned {way} build of Python {python} for {architecture} is on record.", "Choose another --python."
+    )
+
+
+def framework_steps(choice: Choice, mirrors: Mirrors) -> Iterator[InstallFramework]:
+    """One step per framework. Raises EnvkitError for one that has no package to install."""
+    for build in choice.builds:
+        yield _framework_step(build, choice, mirrors)
+
+
+def _framework_step(build: FrameworkBuild, choice: Choice, mirrors: Mirrors) -> InstallFramework:
+    framework = Matrix.load().framework(build.framework)
+    title = framework.title if framework else build.framework
+    match = _REQUIREMENT.fullmatch(build.package or "")
+    if match is None:
+        raise EnvkitError(
+            f"{title} {build.version} has no package to install: it is built from source or comes as an image.",
+            "Use envkit dockerfile, or ask for another version.",
+        )
+    return InstallFramework(
+        name=build.framework,
+        title=f"{title} {build.version}",
+        import_name=framework.import_name if framework else build.framework,
+        version=build.version,
+        requirements=(*_requirements(build),),
+        source=tuple(_where(build, mirrors)),
+        distribution=match.group(1),
+        distribution_version=match.group(2) or str(build.version),
+        expects_gpu=not build.cpu_only,
+        probe=next((row.probe for row in lore(ProbeRow) if row.framework == build.framework), _PLAIN_PROBE),
+        pip_requirement=_pip_requirement(choice.python),
+    )
+
+
+def _requirements(build: FrameworkBuild) -> Iterator[str]:
+    yield build.package or ""
+    yield from build.companions
+    if build.numpy:
+        yield f"numpy{build.numpy}"
+
+
+def _where(build: FrameworkBuild, mirrors: Mirrors) -> Iterator[str]:
+    if build.index_url:
+        yield from ("--index-url", mirrors.rewrite(build.index_url))
+        if mirrors.index_url:
+            yield from ("--extra-index-url", mirrors.index_url)
+    elif mirrors.index_url:
+        yield from ("--index-url", mirrors.index_url)
+    if build.find_links:
+        yield from ("--find-links", mirrors.rewrite(build.find_links))
+
+
+def _pip_requirement(python: Version | None) -> str:
+    rows = [row.requirement for row in lore(PipRow) if python is not None and row.python == python.release(2)]
+    return rows[0] if rows else "pip"

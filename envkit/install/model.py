@@ -1,0 +1,180 @@
+"""What an installation does, step by step, as plain typed data; `envkit.render.script` writes it as bash."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from envkit.matrix.rows import OperatingSystem, Toolkit
+from envkit.records import record
+from envkit.versions import Version
+
+
+@record
+class Download:
+    """A file to fetch. `algorithm` is sha256, md5, or none: then the archive's own check has to serve."""
+
+    name: str
+    url: str
+    algorithm: str
+    checksum: str
+
+
+@record
+class Need:
+    """A package that must be there: bash `test`, and the package names of each package manager."""
+
+    purpose: str
+    why: str
+    test: str
+    packages: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@record
+class InstallPrerequisites:
+    """The distribution's packages that the other steps call."""
+
+    needs: tuple[Need, ...]
+
+
+@record
+class SwitchOffNouveau:
+    """The free driver is kept from loading; needs a reboot where it is loaded."""
+
+
+@record
+class FetchFile:
+    """One download; not needed when the step `needed_by` is done."""
+
+    download: Download
+    needed_by: str
+
+
+@record
+class InstallDriver:
+    """The NVIDIA driver: the first package on offer that is new enough, else a runfile."""
+
+    minimum: Version
+    packages: tuple[str, ...]
+    headers: tuple[str, ...]
+    file: Download | None  # runfile to use when no package will do
+    chosen_path: str | None  # driver runfile on the target's own disk
+    runfile_options: tuple[str, ...]
+    no_opengl_option: str
+    kernel_source_option: str
+
+
+@record
+class InstallToolkit:
+    """The toolkit from its runfile, the driver inside left alone."""
+
+    toolkit: Toolkit
+    path: str
+    file: Download
+    options: tuple[str, ...]
+    perl_library: bool
+    architecture: str
+
+
+@record
+class ApplyPatch:
+    """One patch runfile."""
+
+    order: int
+    file: Download
+    options: tuple[str, ...]
+
+
+@record
+class InstallCudnn:
+    """cuDNN from its archive into the toolkit's folder."""
+
+    version: Version
+    soname: int
+    file: Download
+
+
+@record
+class LinkToolkit:
+    """`/usr/local/cuda`, when it is absent or run by update-alternatives."""
+
+    priority: int
+
+
+@record
+class SetEnvironment:
+    """Shell profile and loader path."""
+
+
+@record
+class CreatePython:
+    """An environment with its own interpreter. `way`: system, standalone, conda."""
+
+    version: Version
+    way: str
+    path: str
+    file: Download | None
+    channel: str
+
+
+@record
+class InstallFramework:
+    """One framework into the environment."""
+
+    name: str
+    title: str
+    import_name: str
+    version: Version
+    requirements: tuple[str, ...]
+    source: tuple[str, ...]  # pip's own words on where to look
+    distribution: str
+    distribution_version: str
+    expects_gpu: bool
+    probe: str
+    pip_requirement: str
+
+
+@record
+class Verify:
+    """Compile, resolve, import; with a GPU also a kernel and a convolution."""
+
+    targets: tuple[str, ...]
+    gcc_min: Version | None
+    gcc_max: Version | None
+
+
+Step = (
+    InstallPrerequisites
+    | SwitchOffNouveau
+    | FetchFile
+    | InstallDriver
+    | InstallToolkit
+    | ApplyPatch
+    | InstallCudnn
+    | LinkToolkit
+    | SetEnvironment
+    | CreatePython
+    | InstallFramework
+    | Verify
+)
+
+
+@record
+class Installation:
+    """All steps in order, and what they are for."""
+
+    plan_id: str
+    architecture: str
+    os: OperatingSystem | None
+    os_name: tuple[str, str] | None  # ID and VERSION_ID of os-release
+    steps: tuple[Step, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def downloads(self) -> tuple[Download, ...]:
+        """Every file that is fetched, in the order of use."""
+        return tuple(step.download for step in self.steps if isinstance(step, FetchFile))
+
+
+def never(step: NoReturn) -> NoReturn:
+    """The end of a match over all steps: mypy finds a step without a case."""
+    raise AssertionError(step)

@@ -1,0 +1,75 @@
+"""Which packages of the distribution the steps call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from envkit.install.lore import PackageRow, has_quirk, lore
+from envkit.install.model import CreatePython, FetchFile, InstallPrerequisites, InstallToolkit, Need, Step
+from envkit.plan.model import Choice
+
+
+def prerequisites(choice: Choice, steps: tuple[Step, ...]) -> InstallPrerequisites:
+    """The needs of these steps on the plan's distribution; on every known one where it is open."""
+    conditions = frozenset(_conditions(choice, steps))
+    purposes = dict.fromkeys(row.purpose for row in lore(PackageRow))
+    values = {
+        "python": str(choice.python or ""),
+        "python_digits": str(choice.python or "").replace(".", ""),
+        "gcc": str(_older_gcc(choice) or ""),
+    }
+    needs = (_need(purpose, choice, values) for purpose in purposes if _first(purpose).when in conditions)
+    return InstallPrerequisites(tuple(need for need in needs if need is not None))
+
+
+def _conditions(choice: Choice, steps: tuple[Step, ...]) -> Iterator[str]:
+    for step in steps:
+        if isinstance(step, FetchFile):
+            yield "download"
+            if step.download.name.endswith(".xz"):
+                yield "xz"
+            if step.download.name.endswith((".tgz", ".gz")):
+                yield "gzip"
+        if isinstance(step, CreatePython):
+            yield "framework"
+            if step.way == "system":
+                yield "system-python"
+        if isinstance(step, InstallToolkit):
+            yield "toolkit"
+            yield step.toolkit.installer_style
+            if step.toolkit.installer_style == "new" and has_quirk("libxml2", step.toolkit.version):
+                yield "libxml2"
+            if _older_gcc(choice):
+                yield "old-compiler"
+
+
+def _older_gcc(choice: Choice) -> int | None:
+    """The newest gcc on offer that the toolkit accepts, where the distribution's default is too new for it."""
+    toolkit, system = choice.toolkit, choice.os
+    if toolkit is None or toolkit.gcc_max is None or system is None or system.default_gcc is None:
+        return None
+    if system.default_gcc.major <= toolkit.gcc_max.major:
+        return None
+    fitting = [
+        row.major for row in system.installable_gcc if row.major <= toolkit.gcc_max.major and len(row.parts) == 1
+    ]
+    return max(fitting, default=None)
+
+
+def _first(purpose: str) -> PackageRow:
+    return next(row for row in lore(PackageRow) if row.purpose == purpose)
+
+
+def _need(purpose: str, choice: Choice, values: dict[str, str]) -> Need | None:
+    first = _first(purpose)
+    os_id = choice.os.os_id if choice.os else ""
+    rows = [row for row in lore(PackageRow) if row.purpose == purpose and os_id.startswith(row.os_prefix)]
+    if choice.os is not None:
+        rows = [row for row in rows if row.manager == choice.os.package_manager]
+    if not rows:
+        return None
+    best = {row.manager: row for row in sorted(rows, key=lambda row: len(row.os_prefix))}
+    tests = {row.test for row in best.values() if row.test} or {first.test}
+    test = sorted(tests, key=lambda text: text == first.test)[0]
+    packages = tuple((row.manager, tuple(name.format(**values) for name in row.packages)) for row in best.values())
+    return Need(purpose, first.why, test.format(**values), packages)

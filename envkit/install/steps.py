@@ -1,0 +1,197 @@
+"""From a plan to the steps that carry it out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import sha256
+
+from envkit.errors import EnvkitError
+from envkit.install.commands import installer_options
+from envkit.install.driver import driver_steps
+from envkit.install.environment import framework_steps, python_step
+from envkit.install.lore import OsNameRow, for_os, has_quirk, lore
+from envkit.install.model import (
+    ApplyPatch,
+    Download,
+    FetchFile,
+    Installation,
+    InstallCudnn,
+    InstallToolkit,
+    LinkToolkit,
+    SetEnvironment,
+    Step,
+    SwitchOffNouveau,
+    Verify,
+)
+from envkit.install.options import ScriptOptions
+from envkit.install.packages import prerequisites
+from envkit.matrix.rows import Runfile, Toolkit
+from envkit.plan.model import Plan
+from envkit.settings import Mirrors
+from envkit.versions import ComputeCapability
+
+_ELSEWHERE = {
+    "windows": (
+        "A bash script cannot install CUDA on Windows.",
+        "Run NVIDIA's CUDA installer for Windows, or use WSL2: run envkit install inside it.",
+    ),
+    "jetson": (
+        "On a Jetson CUDA, cuDNN and the driver come with JetPack; no runfile fits.",
+        "Run: sudo apt-get install nvidia-jetpack",
+    ),
+}
+_TARGET_FOLDERS = {"x86_64": "x86_64-linux", "aarch64": "sbsa-linux"}
+
+
+def installation(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> Installation:
+    """The steps for this plan. Raises EnvkitError for a platform or a plan that no script can install."""
+    choice, request = plan.choice, plan.request
+    if request.platform in _ELSEWHERE:
+        raise EnvkitError(*_ELSEWHERE[request.platform])
+    if request.platform == "wsl" and options.with_driver:
+        raise EnvkitError(
+            "Under WSL2 the driver belongs to Windows.", "Install it there, and leave --with-driver out here."
+        )
+    body = [*_toolkit_steps(plan, options, mirrors), *_environment_steps(plan, options, mirrors)]
+    if not body and not options.with_driver:
+        raise EnvkitError("This plan installs nothing: no toolkit and no framework.", "Ask for --cuda or --framework.")
+    fetches = [step for step in body if isinstance(step, FetchFile)]
+    driver = driver_steps(plan, options, mirrors) if options.with_driver else ()
+    steps = _in_order(tuple(driver), body, fetches)
+    needs = prerequisites(choice, steps)
+    all_steps = (*((needs,) if needs.needs else ()), *steps, _verify(plan))
+    return Installation(
+        plan_id=_plan_id(plan, options, all_steps),
+        architecture=choice.architecture,
+        os=choice.os,
+        os_name=_os_name(choice.os.os_id) if choice.os else None,
+        steps=all_steps,
+        notes=tuple(_notes(plan, options)),
+    )
+
+
+def _in_order(driver: tuple[Step, ...], body: list[Step], fetches: list[FetchFile]) -> tuple[Step, ...]:
+    """Nouveau first, because it may need a reboot; the driver after the file that may hold it."""
+    first = [step for step in driver if isinstance(step, SwitchOffNouveau)]
+    toolkit_file = fetches[:1] if any(isinstance(step, InstallToolkit) for step in body) else []
+    rest = [step for step in driver if not isinstance(step, SwitchOffNouveau)]
+    if not driver:
+        return tuple(body)
+    return (*first, *toolkit_file, *rest, *(step for step in body if step not in toolkit_file))
+
+
+def _toolkit_steps(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> Iterator[Step]:
+    choice = plan.choice
+    if not choice.needs_toolkit:
+        return
+    toolkit = choice.toolkit
+    if toolkit is None or not choice.runfiles:
+        raise EnvkitError(
+            f"No runfile of CUDA {choice.cuda} for {choice.architecture} is on record.",
+            "See: envkit matrix runfiles",
+        )
+    first, *patches = choice.runfiles
+    path = options.toolkit_path or f"/usr/local/cuda-{toolkit.release}"
+    file = download(first, mirrors)
+    yield FetchFile(file, "toolkit")
+    yield _install_toolkit(toolkit, path, file, options, choice.architecture)
+    for patch in patches:
+        patch_file = download(patch, mirrors)
+        yield FetchFile(patch_file, f"patch-{patch.order}")
+        yield ApplyPatch(patch.order, patch_file, _words(toolkit, "patch", frozenset()))
+    if choice.cudnn is not None and choice.cudnn.url and choice.cudnn.archive:
+        cudnn = choice.cudnn
+        archive = _download(cudnn.archive or "", cudnn.url or "", cudnn.sha256, None, mirrors)
+        yield FetchFile(archive, "cudnn")
+        yield InstallCudnn(cudnn.version, cudnn.soname_major, archive)
+    if options.symlink:
+        yield LinkToolkit(priority=toolkit.release.major * 10 + toolkit.release.minor)
+    yield SetEnvironment()
+
+
+def _install_toolkit(
+    toolkit: Toolkit, path: str, file: Download, options: ScriptOptions, architecture: str
+) -> InstallToolkit:
+    conditions = frozenset({"samples"} if options.samples else set())
+    return InstallToolkit(
+        toolkit=toolkit,
+        path=path,
+        file=file,
+        options=_words(toolkit, "toolkit", conditions),
+        perl_library=toolkit.installer_style == "legacy" and has_quirk("perl-library", toolkit.version),
+        architecture=_TARGET_FOLDERS[architecture],
+    )
+
+
+def _words(toolkit: Toolkit, component: str, conditions: frozenset[str]) -> tuple[str, ...]:
+    values = {"path": '"$TOOLKIT_DIR"', "work": '"$WORK_DIR"'}
+    return installer_options(toolkit.installer_style, component, toolkit.version, conditions, values)
+
+
+def _environment_steps(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> Iterator[Step]:
+    if not plan.choice.builds:
+        return
+    python = python_step(plan.choice, options, mirrors)
+    if python.file is not None:
+        yield FetchFile(python.file, "python")
+    yield python
+    yield from framework_steps(plan.choice, mirrors)
+
+
+def download(row: Runfile, mirrors: Mirrors) -> Download:
+    """The file of a runfile row, from its mirror where there is one."""
+    return _download(row.name, row.url, row.sha256, row.md5, mirrors)
+
+
+def _download(name: str, url: str, sha: str | None, md5: str | None, mirrors: Mirrors) -> Download:
+    if sha:
+        return Download(name, mirrors.rewrite(url), "sha256", sha)
+    if md5:
+        return Download(name, mirrors.rewrite(url), "md5", md5)
+    return Download(name, mirrors.rewrite(url), "none", "")
+
+
+def _verify(plan: Plan) -> Verify:
+    toolkit = plan.choice.toolkit if plan.choice.needs_toolkit else None
+    if toolkit is None:
+        return Verify((), None, None)
+    wanted = sorted({gpu.compute_capability for gpu in plan.request.gpus})
+    targets = [_nvcc_target(toolkit, capability) for capability in wanted]
+    if not targets and toolkit.max_compute_capability:
+        targets = [toolkit.max_compute_capability]
+    return Verify(tuple(dict.fromkeys(target.sm for target in targets if target)), toolkit.gcc_min, toolkit.gcc_max)
+
+
+def _nvcc_target(toolkit: Toolkit, wanted: ComputeCapability) -> ComputeCapability | None:
+    """The newest target of nvcc whose code runs on `wanted`: same major number, not newer."""
+    known = toolkit.compute_capabilities or tuple(
+        capability for capability in (toolkit.max_compute_capability, toolkit.min_compute_capability) if capability
+    )
+    fitting = [row for row in known if row.major == wanted.major and row.minor <= wanted.minor and not row.specific]
+    return max(fitting, default=None)
+
+
+def _os_name(os_id: str) -> tuple[str, str]:
+    rows = for_os(lore(OsNameRow), os_id)
+    if not rows:
+        raise EnvkitError(f"--os: envkit has no install script for {os_id}.", "See: envkit matrix operating_systems")
+    row = max(rows, key=lambda row: len(row.os_prefix))
+    return row.id, os_id[len(row.os_prefix) :]
+
+
+def _plan_id(plan: Plan, options: ScriptOptions, steps: tuple[Step, ...]) -> str:
+    """A name for people, with a mark that tells scripts with different steps apart."""
+    words = [f"cuda-{plan.choice.toolkit.version}"] if plan.choice.needs_toolkit and plan.choice.toolkit else []
+    words += [f"{build.framework}-{build.version}" for build in plan.choice.builds]
+    mark = sha256(repr((steps, options)).encode()).hexdigest()[:8]
+    return "-".join([*(words or ["driver"]), mark])
+
+
+def _notes(plan: Plan, options: ScriptOptions) -> Iterator[str]:
+    toolkit = plan.choice.toolkit
+    if options.samples and toolkit and has_quirk("no-samples", toolkit.version):
+        yield "--samples: this release has none; see https://github.com/NVIDIA/cuda-samples"
+    if plan.choice.needs_toolkit and plan.choice.cudnn is not None and not plan.choice.cudnn.url:
+        yield f"cuDNN {plan.choice.cudnn.version}: no archive is on record, so it is not installed."
+    if plan.choice.os is None:
+        yield "No --os was given: the script works out the package manager where it runs."

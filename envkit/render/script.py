@@ -1,0 +1,270 @@
+"""The install script: one bash file, the same bytes for the same plan."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from envkit.install.lore import FailureRow, PlaceRow, lore, space, style_of
+from envkit.install.model import (
+    ApplyPatch,
+    CreatePython,
+    FetchFile,
+    InstallCudnn,
+    InstallDriver,
+    InstallFramework,
+    InstallPrerequisites,
+    InstallToolkit,
+    LinkToolkit,
+    SetEnvironment,
+    Step,
+    SwitchOffNouveau,
+    Verify,
+    never,
+)
+from envkit.records import record
+from envkit.render.script_header import EULA_URL, header, help_text
+
+if TYPE_CHECKING:
+    from envkit.install.model import Download, Installation
+    from envkit.install.options import ScriptOptions
+    from envkit.plan.model import Plan
+    from envkit.settings import Mirrors
+
+# Steps whose work so far is kept when they were interrupted; all others start afresh.
+_KEPT = ("prerequisites", "nouveau", "driver", "verify")
+
+
+@record
+class StepLine:
+    """One step of the script: its id, its title, the bash that tells whether it is done, and the bash that does it."""
+
+    id: str
+    title: str
+    test: str
+    action: str
+
+
+def render_script(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> str:
+    """The whole script for this plan. Raises EnvkitError where no script can do it."""
+    from envkit.install.steps import installation
+
+    return render_installation(installation(plan, options, mirrors), plan, options)
+
+
+def render_installation(work: Installation, plan: Plan, options: ScriptOptions) -> str:
+    """The script that carries out these steps."""
+    from envkit.render.templating import template
+
+    steps = [step_line(step) for step in work.steps]
+    context = _context(work, options)
+    page = template("scripts", "install.sh.j2")
+    text = page.render(
+        header=header(work, plan, options, steps),
+        help_text=help_text(work),
+        steps=steps,
+        kept_steps=[step.id for step in steps if step.id in _KEPT],
+        **context,
+    )
+    return re.sub(r"\n{3,}", "\n\n", text)
+
+
+def step_line(step: Step) -> StepLine:  # noqa: C901 - one case for each kind of step
+    """How the script names, tests and does this step."""
+    match step:
+        case InstallPrerequisites():
+            return StepLine("prerequisites", "Packages", "prerequisites_are_met", "install_prerequisites")
+        case SwitchOffNouveau():
+            return StepLine("nouveau", "Switch nouveau off", "nouveau_is_away", "blacklist_nouveau")
+        case FetchFile(download=download, needed_by=needed_by):
+            words = _file_words(download)
+            test = f"step_is_done {needed_by} || have_file {words}"
+            action = f"get_file {_file_words(download, with_url=True)}"
+            return StepLine(f"fetch-{needed_by}", f"Fetch {download.name}", test, action)
+        case InstallDriver(minimum=minimum):
+            return StepLine("driver", f"NVIDIA driver {minimum} or newer", "driver_is_good", "install_driver")
+        case InstallToolkit(toolkit=toolkit, path=path):
+            title = f"CUDA {toolkit.version} into {path}"
+            return StepLine("toolkit", title, "toolkit_is_installed", "install_toolkit")
+        case ApplyPatch(order=order):
+            test = f"patch_{order}_is_applied"
+            return StepLine(f"patch-{order}", f"CUDA patch {order}", test, f"apply_patch_{order}")
+        case InstallCudnn(version=version):
+            return StepLine("cudnn", f"cuDNN {version}", "cudnn_is_installed", "install_cudnn")
+        case LinkToolkit():
+            return StepLine("link", "/usr/local/cuda", "link_is_right", "link_toolkit")
+        case SetEnvironment():
+            return StepLine("environment", "Shell and loader", "environment_is_set", "set_environment")
+        case CreatePython(version=version, path=path):
+            return StepLine("python", f"Python {version} in {path}", "python_is_ready", "create_python")
+        case InstallFramework(name=name, title=title):
+            function = function_name(name)
+            return StepLine(framework_step(name), title, f"{function}_is_installed", f"install_{function}")
+        case Verify():
+            return StepLine("verify", "Verify", "verify_is_done", "verify_and_note")
+        case _:
+            return never(step)
+
+
+def function_name(framework: str) -> str:
+    """A framework's name as part of a bash function's name."""
+    return re.sub(r"\W", "_", framework)
+
+
+def framework_step(framework: str) -> str:
+    """The step id of a framework."""
+    return f"framework-{framework}"
+
+
+def _file_words(download: Download, with_url: bool = False) -> str:
+    words = [download.name, *([download.url] if with_url else []), download.algorithm, download.checksum]
+    return " ".join(shlex.quote(word) for word in words)
+
+
+def _context(work: Installation, options: ScriptOptions) -> dict[str, Any]:
+    """What the templates need besides the list of steps; absent parts are None or empty."""
+    found: dict[str, Any] = {
+        "plan_id": work.plan_id,
+        "architecture": work.architecture,
+        "os": {"id": work.os_name[0], "version": work.os_name[1]} if work.os_name else None,
+        "toolkit": None,
+        "cudnn": None,
+        "link": None,
+        "driver": None,
+        "python": None,
+        "patches": [],
+        "frameworks": [],
+        "needs": [],
+        "downloads": work.downloads,
+        "accept_eula": options.accept_eula,
+        "eula_url": EULA_URL,
+        "watched": lore(PlaceRow),
+        "stale_log": None,
+        "installer_logs": [],
+        "failures": [],
+    }
+    for step in work.steps:
+        _add(found, step)
+    found["uses_packages"] = bool(found["needs"]) or found["driver"] is not None
+    found["work_bytes"] = _work_bytes(found)
+    found["space"] = _space(found)
+    found["places"] = _places(found)
+    found["closing"] = _closing(found)
+    return found
+
+
+def _add(found: dict[str, Any], step: Step) -> None:  # noqa: C901 - one case for each kind of step
+    match step:
+        case InstallPrerequisites(needs=needs):
+            found["needs"] = needs
+        case InstallDriver():
+            found["driver"] = {
+                "minimum": str(step.minimum),
+                "packages": step.packages,
+                "headers": step.headers,
+                "file": step.file,
+                "chosen_path": step.chosen_path,
+                "chosen": step.chosen_path or (step.file.name if step.file and step.file.algorithm == "none" else ""),
+                "runfile_options": step.runfile_options,
+                "no_opengl": step.no_opengl_option,
+                "kernel_source_option": step.kernel_source_option,
+            }
+        case InstallToolkit():
+            _add_toolkit(found, step)
+        case ApplyPatch():
+            found["patches"].append(step)
+        case InstallCudnn(version=version, soname=soname, file=file):
+            short = str(version.release(3)) if len(version.parts) >= 3 else str(version)
+            size = space("cudnn", None)
+            found["cudnn"] = {"version": str(version), "short": short, "soname": soname, "file": file, "bytes": size}
+        case LinkToolkit():
+            found["link"] = step
+        case CreatePython():
+            found["python"] = {
+                "version": str(step.version),
+                "way": step.way,
+                "path": step.path,
+                "file": step.file,
+                "channel": step.channel,
+                "bytes": space("environment", None),
+            }
+        case InstallFramework():
+            found["frameworks"].append(_framework(step))
+        case Verify(targets=targets, gcc_min=gcc_min, gcc_max=gcc_max):
+            low, high = (gcc_min.major if gcc_min else 4), (gcc_max.major if gcc_max else 0)
+            found["sm_targets"] = targets
+            found["gcc_min"] = str(gcc_min) if gcc_min else None
+            found["gcc_max"] = gcc_max.major if gcc_max else None
+            found["gcc_words"] = f"{gcc_min or 'any'} to {gcc_max or 'any'}"
+            found["compilers"] = [f"g++-{major}" for major in range(high, low - 1, -1)]
+        case SwitchOffNouveau() | FetchFile() | SetEnvironment():
+            pass
+        case _:
+            never(step)
+
+
+def _add_toolkit(found: dict[str, Any], step: InstallToolkit) -> None:
+    toolkit = step.toolkit
+    style = style_of(toolkit.installer_style)
+    found["toolkit"] = {
+        "version": str(toolkit.version),
+        "release": str(toolkit.release),
+        "path": step.path,
+        "file": step.file,
+        "options": step.options,
+        "perl_library": step.perl_library,
+        "target_libraries": f"targets/{step.architecture}/lib",
+    }
+    found["cuda"] = toolkit.version
+    found["stale_log"] = style.stale_log
+    found["installer_logs"] = style.log
+    found["failures"] = [row for row in lore(FailureRow) if row.style in ("all", toolkit.installer_style)]
+
+
+def _framework(step: InstallFramework) -> dict[str, Any]:
+    return {
+        "name": step.name,
+        "title": step.title,
+        "function": function_name(step.name),
+        "step": framework_step(step.name),
+        "import_name": step.import_name,
+        "version": step.distribution_version.partition("+")[0],
+        "distribution": step.distribution,
+        "requirements": step.requirements,
+        "source": step.source,
+        "expected": "gpu" if step.expects_gpu else "any",
+        "probe": step.probe,
+        "pip_requirement": step.pip_requirement,
+    }
+
+
+def _work_bytes(found: dict[str, Any]) -> int:
+    return space("work", found.get("cuda")) if found["toolkit"] or found["driver"] else 0
+
+
+def _space(found: dict[str, Any]) -> list[str]:
+    """`step|folder|bytes` for the steps that take room."""
+    needs = []
+    if found["toolkit"]:
+        needs.append(f"toolkit|$STATE_DIR|{space('download', found['cuda'])}")
+        needs.append(f"toolkit|$TOOLKIT_DIR|{space('toolkit', found['cuda'])}")
+    if found["cudnn"]:
+        needs.append(f"cudnn|$TOOLKIT_DIR|{found['cudnn']['bytes']}")
+    if found["python"]:
+        needs.append(f"python|$ENV_DIR|{found['python']['bytes']}")
+    return needs
+
+
+def _places(found: dict[str, Any]) -> list[str]:
+    """Folders that must be writable, as bash variables."""
+    return [variable for part, variable in (("toolkit", "$TOOLKIT_DIR"), ("python", "$ENV_DIR")) if found[part]]
+
+
+def _closing(found: dict[str, Any]) -> list[str]:
+    lines = []
+    if found["toolkit"]:
+        lines.append(f"CUDA: {found['toolkit']['path']} (settings for a shell: . {found['toolkit']['path']}/envkit.sh)")
+    if found["python"]:
+        lines.append(f"Python: . {found['python']['path']}/bin/activate")
+    return lines

@@ -1,0 +1,142 @@
+"""The comments on top of the install script: the plan, its sources, the files, the choices and the exit codes."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from envkit.install.model import InstallToolkit
+
+if TYPE_CHECKING:
+    from envkit.install.model import Installation
+    from envkit.install.options import ScriptOptions
+    from envkit.plan.model import Plan
+    from envkit.render.script import StepLine
+
+EULA_URL = "https://docs.nvidia.com/cuda/eula/"
+WIDTH = 96
+
+EXIT_CODES = (
+    (0, "all well; a second run changes nothing"),
+    (1, "a step failed; the log tells why, and a new run goes on from there"),
+    (2, "wrong usage"),
+    (3, "this machine cannot take the plan as it is; the message says what to change"),
+    (4, "not enough space"),
+    (5, "a file could not be fetched, or is not in the offline folder"),
+    (6, "a file has the wrong checksum"),
+    (7, "another run is still going"),
+    (8, "a reboot is needed; then run again with --resume"),
+    (9, "verification found faults"),
+    (10, "not everything could be taken back"),
+    (11, "the driver cannot be installed as things are; the message says why"),
+    (130, "interrupted; nothing is lost"),
+)
+
+
+def header(work: Installation, plan: Plan, options: ScriptOptions, steps: Sequence[StepLine]) -> str:
+    """The comment block below the shebang."""
+    lines = [*_what(work), "", *_plan(plan), "", *_files(work), "", *_choices(plan, work, options), ""]
+    if work.notes or plan.warnings:
+        lines += ["Please note", *_items((*plan.warnings, *work.notes)), ""]
+    lines += ["Steps", *(f"  {number}. {step.title}" for number, step in enumerate(steps, 1)), ""]
+    lines += ["Exit codes", *(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES)]
+    return "\n".join(f"# {line}".rstrip() for line in lines)
+
+
+def help_text(work: Installation) -> str:
+    """What `--help` of the script prints."""
+    options = [
+        ("--dry-run", "say what would be done; change nothing"),
+        ("--verify-only", "check the installation; change nothing"),
+        ("--resume", "go on after an interruption or a reboot"),
+        ("--rollback", "give back the files and links from before"),
+        ("--offline DIR", "take every file from DIR, use no network"),
+        ("--no-space-check", "skip the check of free space (its figures are estimates)"),
+        *([("--any-os", "run on another distribution than the plan's")] if work.os else []),
+        ("--help", "this text"),
+    ]
+    lines = [
+        f"Installs {work.plan_id}. Run without options to install; the same again to go on after a stop.",
+        "",
+        *(f"  {name:<18} {text}" for name, text in options),
+        "",
+        "Messages go to stderr, the result as JSON to stdout. Environment: http_proxy, https_proxy, no_proxy,",
+        "TMPDIR (work folder), ENVKIT_STATE_DIR, ENVKIT_LOG_DIR, PIP_* (pip's own settings).",
+    ]
+    return "\n".join(lines)
+
+
+def _what(work: Installation) -> Iterator[str]:
+    yield f"Install script {work.plan_id}, written by envkit."
+    yield ""
+    yield from _wrap(
+        "Read it before you run it. It can be run twice (the second run changes nothing), stopped at any point "
+        "and run again, checked with --verify-only and undone with --rollback. It needs bash 4.2 and the usual "
+        "base tools, no Python. Nothing is done that is not listed under Steps."
+    )
+
+
+def _plan(plan: Plan) -> Iterator[str]:
+    choice = plan.choice
+    yield "Plan"
+    rows = [
+        ("system", f"{choice.os.os_id if choice.os else 'any'} {choice.architecture}"),
+        ("CUDA", str(choice.cuda) if choice.cuda else "none"),
+        ("cuDNN", str(choice.cudnn_version) if choice.cudnn_version else "none"),
+        ("Python", f"{choice.python or 'none'} ({choice.python_source.way if choice.python_source else 'system'})"),
+        ("driver", f"{choice.minimum_driver or 'unknown'} or newer"),
+        *((build.framework, build.package or "") for build in choice.builds),
+    ]
+    yield from (f"  {name:<12} {value}" for name, value in rows)
+    if plan.verdicts:
+        yield ""
+        yield from _verdicts(plan)
+
+
+def _verdicts(plan: Plan) -> Iterator[str]:
+    """Each judgement once, its sources by number."""
+    numbers: dict[str, int] = {}
+    yield "Why this fits"
+    for verdict in dict.fromkeys(plan.verdicts):
+        found = [source.strip() for source in verdict.source.split(";") if source.strip()]
+        marks = "".join(f"[{numbers.setdefault(source, len(numbers) + 1)}]" for source in found)
+        yield from _items((f"{verdict.relation}: {verdict.status}. {verdict.detail} {marks}".rstrip(),))
+    if numbers:
+        yield ""
+        yield "Sources"
+        yield from (f"  [{number}] {source}" for source, number in numbers.items())
+
+
+def _files(work: Installation) -> Iterator[str]:
+    yield "Files that are fetched"
+    for download in work.downloads:
+        yield f"  {download.url}"
+        yield f"    {download.algorithm} {download.checksum}" if download.checksum else "    no published checksum"
+    if not work.downloads:
+        yield "  none besides packages"
+
+
+def _choices(plan: Plan, work: Installation, options: ScriptOptions) -> Iterator[str]:
+    toolkit = next((step for step in work.steps if isinstance(step, InstallToolkit)), None)
+    yield "Choices (made when this script was written)"
+    if toolkit is not None:
+        accepted = "accepted, because envkit install was not told --no-accept-eula" if options.accept_eula else "asked"
+        yield f"  EULA         {accepted}: {EULA_URL}"
+        yield f"  toolkit in   {toolkit.path}"
+        yield f"  link         /usr/local/cuda {'is set if absent' if options.symlink else 'is left alone'}"
+        yield f"  samples      {'yes' if options.samples else 'no'}"
+    yield f"  driver       {'installed if missing or too old' if options.with_driver else 'left alone'}"
+    if plan.choice.builds:
+        yield "  framework    into a folder of its own, not into the system's Python"
+
+
+def _items(texts: Sequence[str]) -> Iterator[str]:
+    for text in texts:
+        yield from textwrap.wrap(
+            text, WIDTH, initial_indent="  - ", subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+        )
+
+
+def _wrap(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH)
