@@ -21,6 +21,7 @@ from envkit.matrix.rows import (
     PythonSource,
     Runfile,
     Source,
+    TableStatus,
     Toolkit,
 )
 from envkit.versions import Version
@@ -74,12 +75,13 @@ class Matrix:
         return held[-1] if held else None
 
     @cached_property
-    def _runfiles(self) -> tuple[Runfile, ...]:
+    def all_runfiles(self) -> tuple[Runfile, ...]:
+        """Every installer of every toolkit."""
         return self._read(tables.RUNFILES)
 
     def runfiles(self, cuda: Version, architecture: str) -> tuple[Runfile, ...]:
         """The installers of exactly this toolkit: the toolkit itself, then its patches in order."""
-        wanted = (row for row in self._runfiles if row.cuda == cuda and row.architecture == architecture)
+        wanted = (row for row in self.all_runfiles if row.cuda == cuda and row.architecture == architecture)
         return tuple(sorted(wanted, key=lambda row: row.order))
 
     @cached_property
@@ -190,6 +192,11 @@ class Matrix:
     def python_sources(self) -> tuple[PythonSource, ...]:
         """Every way to get a Python."""
         return self._read(tables.PYTHON_SOURCES)
+
+    @cached_property
+    def table_status(self) -> tuple[TableStatus, ...]:
+        """When each table was last compared with its sources."""
+        return self._read(tables.TABLE_STATUS)
 
 
 def _in_words(source: Source) -> str:

@@ -235,3 +235,13 @@ class PythonSource:
     min_glibc: Version | None
     architectures: tuple[str, ...]
     sources: tuple[str, ...]
+
+
+@record
+class TableStatus:
+    """When a table was last compared with its sources, and for how many days that is good (None: it is final)."""
+
+    table: str
+    title: str
+    checked: str  # date
+    limit_days: int | None

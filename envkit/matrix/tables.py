@@ -85,6 +85,8 @@ PYTHON_SOURCES = Table(
     (_words("way", "system", "deadsnakes", "standalone", "conda"),),
 )
 
+TABLE_STATUS = Table("tables.csv", rows.TableStatus, ("table",))
+
 
 def builds_table(framework: str) -> Table[rows.FrameworkBuild]:
     """The table of one framework's builds, each identified by its version, CUDA variant, place and platform."""

@@ -1,0 +1,201 @@
+"""`envkit matrix [TABLE]`: browse the compatibility data, each row with its source."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from envkit.cli.output import output_option, say, write_output
+
+if TYPE_CHECKING:
+    from envkit.matrix import Matrix
+    from envkit.matrix.browse import Listing
+
+_FORMATS = ["table", "csv", "json", "markdown"]
+_GUIDE_COLUMNS = ("last_cuda", "newest_pytorch", "newest_tensorflow")
+_HEADERS = {
+    "compute_capability": "CC", "memory_gb": "GB", "memory_bandwidth_gbs": "GB/s", "fp32_tflops": "TFLOPS",
+    "tdp_w": "W", "pcie_generation": "PCIe", "pcie_lanes": "lanes", "tensor_cores": "tensor",
+    "last_driver_branch": "last driver", "last_cuda": "CUDA", "newest_pytorch": "PyTorch",
+    "newest_tensorflow": "TensorFlow", "min_compute_capability": "from CC", "max_compute_capability": "to CC",
+    "minimum_driver": "driver", "minor_compatibility_driver": "minor", "minimum_windows_driver": "Windows",
+    "release_date": "released", "driver_cuda_version": "CUDA", "os_id": "os", "os_ids": "os", "min_glibc": "glibc",
+    "sass": "binary code for", "ptx": "PTX for",
+}  # fmt: skip
+
+
+def _complete_table(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    from envkit.matrix import Matrix
+    from envkit.matrix.browse import table_names
+
+    return [name for name in table_names(Matrix.load()) if name.startswith(incomplete.lower())]
+
+
+@click.command(
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+    epilog="""\b
+Every column is also a filter; a number or version takes a bound:
+  envkit matrix
+  envkit matrix pytorch --cuda 11.8 --python 3.10
+  envkit matrix gpus 4090
+  envkit matrix gpus --memory '>=24' --sort -memory-bandwidth-gbs
+  envkit matrix cuda --format csv
+  envkit matrix --status""",
+)
+@click.argument("table", required=False, shell_complete=_complete_table)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[WORD]... [--COLUMN VALUE]...")
+@click.option("--sort", metavar="COLUMN", help="Sort by COLUMN; -COLUMN sorts downwards.")
+@click.option("--columns", metavar="A,B", help="Show these columns only; 'all' shows every one.")
+@click.option("--format", "form", type=click.Choice(_FORMATS), default="table", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option("--status", is_flag=True, help="Show the age of each table, and warn where it is past its limit.")
+@click.option("--max-age", type=click.IntRange(min=0), metavar="DAYS", help="With --status: another limit.")
+@output_option
+def matrix(
+    table: str | None,
+    words: tuple[str, ...],
+    sort: str | None,
+    columns: str | None,
+    form: str,
+    as_json: bool,
+    status: bool,
+    max_age: int | None,
+    output: str | None,
+) -> None:
+    """Browse the compatibility data, each row with its source; without TABLE, list the tables."""
+    from envkit.matrix import Matrix
+
+    data = Matrix.load()
+    chosen = "json" if as_json else form
+    if status:
+        text = _status(data, chosen, max_age)
+    elif table is None:
+        text = _tables(data, chosen)
+    else:
+        text = _rows(data, table, words, sort, columns, chosen)
+    write_output(text, output)
+
+
+def _rows(data: Matrix, name: str, words: Sequence[str], sort: str | None, columns: str | None, form: str) -> str:
+    from envkit.matrix.browse import column_of, ordered, selected
+
+    table = _listing(name, data)
+    filters, wanted = _filters(words)
+    rows = selected(table, filters, wanted)
+    if sort:
+        rows = ordered(rows, column_of(table, sort.lstrip("-")), descending=sort.startswith("-"))
+    if columns == "all":
+        shown: tuple[str, ...] = table.columns
+    else:
+        shown = tuple(column_of(table, word) for word in columns.split(",")) if columns else table.default
+    return _rendered(data, table, rows, shown, form)
+
+
+def _listing(name: str, data: Matrix) -> Listing:
+    from dataclasses import replace
+
+    from envkit.matrix.browse import listing
+
+    table = listing(name, data)
+    if table.name != "gpus":
+        return table
+    from envkit.plan.guide import gpu_guide
+
+    default = (*table.default[:6], *_GUIDE_COLUMNS, *table.default[6:])
+    return replace(table, rows=gpu_guide(data), default=default)
+
+
+def _filters(words: Sequence[str]) -> tuple[list[tuple[str, str]], list[str]]:
+    """The `--column value` pairs among the words that click did not know, and the plain words."""
+    filters: list[tuple[str, str]] = []
+    plain: list[str] = []
+    waiting = iter(words)
+    for word in waiting:
+        if not word.startswith("--"):
+            plain.append(word)
+            continue
+        column, given, value = word[2:].partition("=")
+        if not given:
+            value = next(waiting, "")
+            if not value:
+                raise click.UsageError(f"--{column} needs a value.")
+        filters.append((column, value))
+    return filters, plain
+
+
+def _rendered(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tuple[str, ...], form: str) -> str:
+    from envkit.matrix.browse import cells, texts
+    from envkit.render.rows import csv_table, json_table
+
+    names = tuple(dict.fromkeys((*shown, "sources"))) if "sources" in table.columns else shown
+    if form == "json":
+        keys = dict.fromkeys(key for row in rows for key in getattr(row, "sources", ()))
+        cited = {key: {"title": data.source(key).title, "url": data.source(key).url} for key in keys}
+        return json_table(table.name, (dict(zip(names, cells(row, names), strict=True)) for row in rows), cited)
+    if form == "csv":
+        return csv_table(names, (texts(row, names) for row in rows))
+    return _for_people(data, table, rows, shown, markdown=form == "markdown")
+
+
+def _for_people(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tuple[str, ...], *, markdown: bool) -> str:
+    """The rows, the number of each row's sources in its last column, and below what the numbers stand for."""
+    from envkit.matrix.browse import cells, texts
+    from envkit.render.rows import markdown_table, text_table
+
+    numbers: dict[str, int] = {}
+    names = [name for name in shown if name != "sources"]
+    lines = []
+    for row in rows:
+        marks = ",".join(str(numbers.setdefault(key, len(numbers) + 1)) for key in getattr(row, "sources", ()))
+        facts = zip(cells(row, names), texts(row, names), strict=True)
+        lines.append([*("?" if value is None else text for value, text in facts), marks])
+    headers = [*(_HEADERS.get(name, name.replace("_", " ")) for name in names), "source"]
+    if table.name == "sources":
+        headers, lines = headers[:-1], [line[:-1] for line in lines]
+    body = markdown_table(headers, lines) if markdown else text_table(headers, lines, _width())
+    parts = [body, f"{table.title}: {len(rows)} of {len(table.rows)} rows"]
+    if numbers:
+        parts.append("\n".join(f"[{number}] {data.cite([key])}" for key, number in numbers.items()))
+    return "\n\n".join(parts)
+
+
+def _width() -> int | None:
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def _tables(data: Matrix, form: str) -> str:
+    from envkit.matrix.browse import listing, table_names
+
+    found = [listing(name, data) for name in table_names(data)]
+    return _plain_table(
+        "tables", ("table", "rows", "holds"), ([table.name, len(table.rows), table.title] for table in found), form
+    )
+
+
+def _status(data: Matrix, form: str, max_age: int | None) -> str:
+    from datetime import date
+
+    from envkit.matrix.age import ages
+
+    found = ages(data, date.today(), max_age)
+    stale = [age.table for age in found if age.stale]
+    if stale:
+        say(f"Warning: past their limit: {', '.join(stale)}. A newer envkit may know more: pip install -U envkit")
+    lines = ([age.table, str(age.checked), age.days, age.limit_days, "old" if age.stale else "fresh"] for age in found)
+    return _plain_table("status", ("table", "checked", "age_days", "limit_days", "state"), lines, form)
+
+
+def _plain_table(name: str, headers: tuple[str, ...], lines: Iterable[list[Any]], form: str) -> str:
+    from envkit.render.rows import csv_table, json_table, markdown_table, text_table
+
+    if form == "json":
+        return json_table(name, (dict(zip(headers, line, strict=True)) for line in lines), {})
+    texts = [["" if cell is None else str(cell) for cell in line] for line in lines]
+    if form == "csv":
+        return csv_table(headers, texts)
+    plain = [header.replace("_", " ") for header in headers]
+    return markdown_table(plain, texts) if form == "markdown" else text_table(plain, texts, _width())

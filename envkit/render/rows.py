@@ -1,0 +1,83 @@
+"""Rows of a table as text for people, or as CSV, JSON and Markdown for other programs."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from envkit.versions import ComputeCapability, Version
+
+_GAP = "  "
+_READABLE = 10  # a column is cut to this width before another one is left out
+_READABLE_FIRST = 26  # the first one says what the row is
+
+
+def text_table(headers: Sequence[str], lines: Sequence[Sequence[str]], width: int | None = None) -> str:
+    """An aligned table; with a `width` the widest columns are cut, and the last ones left out, until it fits."""
+    kept, widths = _fitted(headers, lines, width)
+    shown = [_line(headers, kept, widths), _line(["-" * cell for cell in widths], range(len(widths)), widths)]
+    shown += [_line(line, kept, widths) for line in lines]
+    return "\n".join(shown)
+
+
+def _fitted(
+    headers: Sequence[str], lines: Sequence[Sequence[str]], width: int | None
+) -> tuple[Sequence[int], list[int]]:
+    kept = list(range(len(headers)))
+    widths = [max([len(headers[column])] + [len(line[column]) for line in lines]) for column in kept]
+    if width is None:
+        return kept, widths
+    least = [min(size, _READABLE if column else _READABLE_FIRST) for column, size in enumerate(widths)]
+    while len(kept) > 2 and _total(least) > width:
+        for sizes in (kept, widths, least):
+            sizes.pop(-2)  # the last column names the sources and stays
+    while _total(widths) > width and widths != least:
+        widest = max(range(len(widths)), key=lambda column: widths[column] - least[column])
+        widths[widest] -= 1
+    return kept, widths
+
+
+def _total(widths: Iterable[int]) -> int:
+    sizes = list(widths)
+    return sum(sizes) + len(_GAP) * (len(sizes) - 1)
+
+
+def _line(cells: Sequence[str], kept: Iterable[int], widths: Sequence[int]) -> str:
+    parts = (_cut(cells[column], size).ljust(size) for column, size in zip(kept, widths, strict=True))
+    return _GAP.join(parts).rstrip()
+
+
+def _cut(text: str, size: int) -> str:
+    return text if len(text) <= size else text[: size - 1] + "…"
+
+
+def markdown_table(headers: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """The rows as a Markdown table."""
+    escaped = ([cell.replace("|", r"\|") for cell in line] for line in (headers, *lines))
+    written = [f"| {' | '.join(line)} |" for line in escaped]
+    return "\n".join([written[0], "|" + "---|" * len(headers), *written[1:]])
+
+
+def csv_table(headers: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """The rows as CSV with a header."""
+    import csv
+
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows((headers, *lines))
+    return stream.getvalue()
+
+
+def json_table(name: str, rows: Iterable[dict[str, Any]], sources: dict[str, dict[str, str]]) -> str:
+    """The rows as one JSON object; unknown is null, `sources` explains the keys that the rows name."""
+    document = {"schema": 1, "table": name, "rows": [_plain(row) for row in rows], "sources": sources}
+    return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a cell holds
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, (Version, ComputeCapability)) else value
