@@ -139,6 +139,15 @@ class PythonFileRow:
 
 
 @record
+class WheelTagRow:
+    """A platform tag of wheels and the oldest glibc that they run on."""
+
+    tag: str
+    glibc: Version
+    sources: tuple[str, ...]
+
+
+@record
 class ModuleRow:
     """Which kernel modules drive GPUs of these compute capabilities."""
 
@@ -175,6 +184,7 @@ TABLES: dict[type, Table[object]] = {
         ("pythons", PythonFileRow, ("way", "python", "architecture")),
         ("modules", ModuleRow, ("first_capability",)),
         ("probes", ProbeRow, ("framework",)),
+        ("wheel_tags", WheelTagRow, ("tag",)),
     )
 }
 

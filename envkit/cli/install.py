@@ -1,0 +1,127 @@
+"""`envkit install`: an install script for the plan, run here or bundled for a machine without a network."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from envkit.cli.options import mirrors_from, request_from, request_options
+from envkit.cli.output import say, write_output
+
+if TYPE_CHECKING:
+    from envkit.install.options import ScriptOptions
+    from envkit.plan.model import NoPlan, Plan
+    from envkit.plan.request import Request
+    from envkit.settings import Mirrors
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  envkit install --cuda 9.0 --framework pytorch -o install.sh
+  envkit install --framework tensorflow --run
+  envkit install --cuda 12.4 --os ubuntu22.04 --target any --bundle ./bundle
+  envkit install --cuda 12.8 --gpu "GeForce RTX 5090" --with-driver"""
+)
+@request_options
+@click.option("--with-driver", is_flag=True, help="Install the driver too, if it is missing or too old.")
+@click.option("--driver-runfile", metavar="FILE_OR_URL", help="Driver runfile to fall back to; needs --with-driver.")
+@click.option("--toolkit-path", metavar="DIR", help="Where the toolkit goes; /usr/local/cuda-X.Y by default.")
+@click.option("--toolkit/--no-toolkit", "toolkit", default=None, help="Force or leave out the CUDA toolkit.")
+@click.option("--symlink/--no-symlink", default=True, help="Set /usr/local/cuda when it is absent.")
+@click.option("--samples", is_flag=True, help="Install the code samples too, where the release has them.")
+@click.option("--env", "env_dir", metavar="DIR", help="Where the framework goes; /opt/envkit/NAME-VERSION by default.")
+@click.option("--accept-eula/--no-accept-eula", default=True, help="Accept NVIDIA's EULA in the script, or let it ask.")
+@click.option("--run", "run_here", is_flag=True, help="Run the script here, after showing the plan and asking.")
+@click.option("--yes", is_flag=True, help="With --run: do not ask.")
+@click.option("--bundle", metavar="DIR", help="Fetch everything into DIR, for the script's --offline DIR.")
+def install(run_here: bool, yes: bool, bundle: str | None, **options: Any) -> int:
+    """Print an unattended install script (bash) for the plan; --run executes it.
+
+    \b
+    stdout holds the script alone; the plan goes to stderr. The script needs
+    no Python, can be read, run twice, resumed, verified and undone.
+    Windows: use WSL2. Jetson: sudo apt-get install nvidia-jetpack
+    """
+    from envkit.matrix import Matrix
+    from envkit.plan.model import NoPlan
+    from envkit.plan.solve import resolve
+
+    _check_usage(options, run_here)
+    matrix = Matrix.load()
+    request = _completed(request_from(options, matrix), options)
+    mirrors = mirrors_from(options)
+    plan = resolve(request, matrix)
+    if options["as_json"]:
+        from envkit.cli.resolve import plan_json
+
+        write_output(plan_json(plan), options["output"])
+        return 1 if isinstance(plan, NoPlan) else 0
+    _show(plan)
+    if isinstance(plan, NoPlan):
+        return 1
+    return _deliver(plan, _script_options(options), mirrors, options["output"], run_here, yes, bundle)
+
+
+def _check_usage(options: dict[str, Any], run_here: bool) -> None:
+    from envkit.errors import RequestError
+
+    if options["driver_runfile"] and not options["with_driver"]:
+        raise RequestError("--driver-runfile: needs --with-driver.", "The driver is left alone without it.")
+    if run_here and options["target"] != "this":
+        raise RequestError("--run: installs on this machine, so --target must be this.", "Leave --target out.")
+
+
+def _completed(request: Request, options: dict[str, Any]) -> Request:
+    """The toolkit is wanted when its version was asked for, or when there is nothing else to install."""
+    from dataclasses import replace
+
+    wanted = options["toolkit"]
+    if wanted is None:
+        wanted = request.cuda is not None or not request.frameworks
+    return replace(request, needs_toolkit=wanted, with_driver=options["with_driver"])
+
+
+def _show(plan: Plan | NoPlan) -> None:
+    from envkit.render.plan_text import plan_summary
+
+    say(plan_summary(plan))
+
+
+def _script_options(options: dict[str, Any]) -> ScriptOptions:
+    from envkit.install.options import ScriptOptions
+
+    names = ("with_driver", "driver_runfile", "accept_eula", "toolkit_path", "symlink", "samples", "env_dir")
+    return ScriptOptions(**{name: options[name] for name in names})
+
+
+def _deliver(
+    plan: Plan,
+    options: ScriptOptions,
+    mirrors: Mirrors,
+    output: str | None,
+    run_here: bool,
+    yes: bool,
+    bundle: str | None,
+) -> int:
+    from envkit.install.steps import installation
+    from envkit.render.script import render_installation
+
+    work = installation(plan, options, mirrors)
+    for note in work.notes:
+        say(f"note: {note}")
+    script = render_installation(work, plan, options)
+    if bundle is not None:
+        from envkit.cli.install_bundle import make_bundle
+
+        make_bundle(work, script, bundle)
+        return 0
+    if run_here:
+        from envkit.cli.install_run import run_here as run
+
+        return run(script, work, yes)
+    write_output(script, output, executable=True)
+    if output:
+        say(f"Read it, then run: sudo bash {output}")
+    return 0

@@ -1,0 +1,66 @@
+"""`envkit install --bundle DIR`: the files, the wheels, the script and the list of it all."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from envkit.cli.output import say, write_output
+from envkit.errors import StepFailed
+
+if TYPE_CHECKING:
+    from envkit.install.bundle import FetchedFile
+    from envkit.install.model import Download, Installation
+
+
+def make_bundle(work: Installation, script: str, path: str) -> None:
+    """Fetches everything into the folder `path`. Raises StepFailed or OutputError; a second call goes on from there."""
+    from envkit.host.run_script import file_sizes, make_folder, remote_size
+    from envkit.install.bundle import bundle_document
+
+    folder = make_folder(path)
+    write_output(script, str(folder / "install.sh"), executable=True)
+    for download in work.downloads:
+        size = remote_size(download.url)
+        say(f"{_size(size):>10}  {download.url}  {download.algorithm} {download.checksum}".rstrip())
+    files = tuple(_fetch(download, folder) for download in work.downloads)
+    _fetch_wheels(work, folder)
+    document = bundle_document(work, files, file_sizes(folder / "wheels"))
+    write_output(json.dumps(document, indent=2), str(folder / "bundle.json"))
+    say(f"Bundle: {folder}. On the target: sudo bash install.sh --offline .")
+
+
+def _size(size: int | None) -> str:
+    return "size ?" if size is None else f"{size / 1e6:.1f} MB"
+
+
+def _fetch(download: Download, folder: Path) -> FetchedFile:
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    from envkit.host.run_script import fetch
+    from envkit.install.bundle import FetchedFile
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task(download.name, total=None)
+
+        def progress(held: int, total: int | None) -> None:
+            bar.update(task, completed=held, total=total)
+
+        size, sha256 = fetch(download.url, folder / download.name, download.algorithm, download.checksum, progress)
+    return FetchedFile(download, size, sha256)
+
+
+def _fetch_wheels(work: Installation, folder: Path) -> None:
+    from envkit.host.run_script import make_folder, run_pip
+    from envkit.install.bundle import wheel_commands
+
+    for arguments in wheel_commands(work, str(make_folder(str(folder / "wheels")))):
+        if run_pip(arguments, say) != 0:
+            raise StepFailed(
+                "pip could not fetch every wheel for the target (see above).",
+                "Some old packages have no wheel: fetch those on a machine like the target with pip wheel.",
+            )

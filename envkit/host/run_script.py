@@ -1,0 +1,164 @@
+"""Runs an install script here, and fetches files for one that will run elsewhere."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
+
+from envkit.errors import OutputError, StepFailed
+
+_BLOCK = 1 << 20
+# What sudo must let through so that the script reaches the network as its user does.
+_KEPT_VARIABLES = (
+    *("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "TMPDIR"),
+    *("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_CERT", "SSL_CERT_FILE"),
+    *("ENVKIT_STATE_DIR", "ENVKIT_LOG_DIR", "ENVKIT_KERNEL_SOURCE"),
+)
+
+
+@dataclass(frozen=True)
+class ScriptRun:
+    """How a script ended: its exit code and the JSON that it printed."""
+
+    exit_code: int
+    result: str
+
+
+def is_root() -> bool:
+    """True when this process may do everything."""
+    return os.geteuid() == 0
+
+
+def run_script(script: str, arguments: Sequence[str], tell: Callable[[str], None], *, sudo: bool) -> ScriptRun:
+    """Runs the script with bash, through sudo where asked; each line of its stderr goes to `tell`.
+
+    Ctrl-C reaches the script through the terminal; it stops by itself and ends with 130.
+    """
+    with tempfile.TemporaryDirectory(prefix="envkit-") as folder:
+        path = Path(folder) / "install.sh"
+        path.write_text(script, encoding="utf-8")
+        command = ["bash", str(path), *arguments]
+        if sudo:
+            command = ["sudo", f"--preserve-env={','.join(_KEPT_VARIABLES)}", *command]
+        try:
+            child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        except OSError as error:
+            raise StepFailed(f"cannot start {command[0]}: {error.strerror}.", "Run the script by hand.") from error
+        return _follow(child, tell)
+
+
+def _follow(child: subprocess.Popen[str], tell: Callable[[str], None]) -> ScriptRun:
+    assert child.stderr is not None and child.stdout is not None
+    while True:
+        try:
+            for line in child.stderr:
+                tell(line.rstrip("\n"))
+            # the result is one short object, so it fits the pipe while stderr is read first
+            result = child.stdout.read()
+            return ScriptRun(child.wait(), result)
+        except KeyboardInterrupt:
+            tell("interrupted: waiting until the script has put its notes in order")
+
+
+def fetch(
+    url: str, target: Path, algorithm: str, checksum: str, progress: Callable[[int, int | None], None]
+) -> tuple[int, str]:
+    """Fetches `url` into `target`, going on where a former try stopped; gives its size and sha256.
+
+    `progress` gets bytes here and bytes in all (None: not told). Raises StepFailed for a transfer that fails and for a
+    wrong checksum (the file is then removed), OutputError where `target` cannot be written.
+    """
+    if target.is_file() and _matches(target, algorithm, checksum):
+        return target.stat().st_size, _digest(target, "sha256")
+    part = target.with_name(target.name + ".part")
+    try:
+        _transfer(url, part, progress)
+    except (HTTPError, URLError, TimeoutError, ConnectionError) as error:
+        raise StepFailed(
+            f"cannot fetch {url}: {error}.", "Check the network and https_proxy; run it again to go on from there."
+        ) from error
+    except OSError as error:
+        raise OutputError(f"cannot write {part}: {error.strerror}.", "Choose a folder with room.") from error
+    if not _matches(part, algorithm, checksum):
+        part.unlink()
+        raise StepFailed(f"{target.name} has the wrong {algorithm} checksum and was removed.", "Fetch it again.")
+    part.replace(target)
+    return target.stat().st_size, _digest(target, "sha256")
+
+
+def _transfer(url: str, part: Path, progress: Callable[[int, int | None], None]) -> None:
+    held = part.stat().st_size if part.is_file() else 0
+    request = Request(url, headers={"Range": f"bytes={held}-"} if held else {})
+    try:
+        answer = urlopen(request, timeout=60)
+    except HTTPError as error:
+        if error.code == 416 and held:  # the whole file is here already
+            return
+        raise
+    with answer:
+        if held and answer.status != 206:
+            held = 0
+        length = answer.headers.get("Content-Length")
+        total = held + int(length) if length else None
+        with part.open("ab" if held else "wb") as stream:
+            while block := answer.read(_BLOCK):
+                stream.write(block)
+                held += len(block)
+                progress(held, total)
+    if total is not None and held != total:
+        raise ConnectionError(f"the connection broke after {held} of {total} bytes")
+
+
+def _matches(path: Path, algorithm: str, checksum: str) -> bool:
+    return algorithm == "none" or _digest(path, algorithm) == checksum
+
+
+def _digest(path: Path, algorithm: str) -> str:
+    found = hashlib.new(algorithm)
+    with path.open("rb") as stream:
+        while block := stream.read(_BLOCK):
+            found.update(block)
+    return found.hexdigest()
+
+
+def remote_size(url: str) -> int | None:
+    """The size in bytes that the server tells, None where it does not."""
+    try:
+        with urlopen(Request(url, method="HEAD"), timeout=30) as answer:
+            length = answer.headers.get("Content-Length")
+            return int(length) if length else None
+    except (OSError, ValueError):
+        return None
+
+
+def make_folder(path: str) -> Path:
+    """The folder, created where it is missing. Raises OutputError."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"--bundle: cannot create {path}: {error.strerror}.", "Choose another folder.") from error
+    return folder
+
+
+def run_pip(arguments: Sequence[str], tell: Callable[[str], None]) -> int:
+    """Runs this interpreter's pip; its lines go to `tell`. Gives its exit code."""
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as child:
+        assert child.stdout is not None
+        for line in child.stdout:
+            tell(line.rstrip("\n"))
+    return child.returncode
+
+
+def file_sizes(folder: Path) -> Mapping[str, int]:
+    """Name and size of every file in a folder; empty when there is none."""
+    return {path.name: path.stat().st_size for path in folder.iterdir() if path.is_file()} if folder.is_dir() else {}

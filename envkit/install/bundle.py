@@ -1,0 +1,56 @@
+"""What an installation without a network has to bring along."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from envkit.install.lore import WheelTagRow, lore
+from envkit.install.model import CreatePython, Download, Installation, InstallFramework
+from envkit.records import record
+
+
+@record
+class FetchedFile:
+    """A file of a bundle as it lies on disk; `sha256` is computed where none was published."""
+
+    download: Download
+    size: int
+    sha256: str
+
+
+def wheel_commands(work: Installation, folder: str) -> tuple[tuple[str, ...], ...]:
+    """The arguments of `pip` that fetch each framework's wheels for the target's Python and C library."""
+    python = next((step for step in work.steps if isinstance(step, CreatePython)), None)
+    if python is None:
+        return ()
+    glibc = work.os.glibc if work.os else None
+    tags = [row.tag for row in lore(WheelTagRow) if glibc is None or row.glibc <= glibc]
+    target = ["--only-binary=:all:", "--implementation", "cp", "--python-version", str(python.version)]
+    for tag in reversed(tags):
+        target += ["--platform", f"{tag}_{work.architecture}"]
+    return tuple(
+        ("download", "--dest", folder, *target, *step.source, step.pip_requirement, *step.requirements)
+        for step in work.steps
+        if isinstance(step, InstallFramework)
+    )
+
+
+def bundle_document(work: Installation, files: tuple[FetchedFile, ...], wheels: Mapping[str, int]) -> dict[str, object]:
+    """The list of a bundle: every file with its address, checksum and size in bytes."""
+    return {
+        "schema": 1,
+        "plan": work.plan_id,
+        "files": [
+            {
+                "name": file.download.name,
+                "url": file.download.url,
+                "published_checksum": f"{file.download.algorithm}:{file.download.checksum}"
+                if file.download.checksum
+                else None,
+                "sha256": file.sha256,
+                "size": file.size,
+            }
+            for file in files
+        ],
+        "wheels": [{"name": name, "size": size} for name, size in sorted(wheels.items())],
+    }
