@@ -60,8 +60,10 @@ class Version:
 
     def starts_with(self, prefix: Version) -> bool:
         """True when `prefix` names this version or a release line that holds it (9.0 holds 9.0.176)."""
-        padded = self.parts + (0,) * (len(prefix.parts) - len(self.parts))
-        return padded[: len(prefix.parts)] == prefix.parts
+        wanted, own = prefix.parts, self.parts
+        if len(own) < len(wanted):
+            own += (0,) * (len(wanted) - len(own))
+        return own[: len(wanted)] == wanted
 
     def _key(self) -> tuple[int, ...]:
         parts = self.parts

@@ -7,41 +7,51 @@ from dataclasses import replace
 from itertools import combinations, islice
 
 from envkit.plan.arrange import Arranger
-from envkit.plan.candidates import Judge, gpu_builds
-from envkit.plan.changes import COSTS, Change, changes_of, exactly, tried, with_spec
-from envkit.plan.knowledge import Knowledge
+from envkit.plan.candidates import Judge
+from envkit.plan.changes import COSTS, Change, changes_of, exactly, with_spec, works
+from envkit.plan.knowledge import Knowledge, gpu_builds
 from envkit.plan.model import Alternative, Choice
 from envkit.plan.parts import Part, parts_of, without
 from envkit.plan.relations import title_of
 from envkit.plan.request import FrameworkRequest, Request
-from envkit.plan.search import Selection, select
+from envkit.plan.search import Selection, feasible, select
 
 TRIES = 60  # changes tried for one part before it is given up
-OFFERS = 2  # changes offered for one part: the nearest, and one in the other direction or further on
+COMBINED = 2  # offers that change several parts at once
+WITH_BEST = ("framework", "cuda", "cudnn", "python")  # parts whose best value is offered beside the nearest
 
 
 def rescues(request: Request, knowledge: Knowledge) -> tuple[Alternative, ...]:
     """The nearest plans: single changes, cheapest first; where none is enough, the cheapest combination of more."""
     parts = parts_of(request)
-    single = [found for part in parts for found in islice(_working(part, request, knowledge), OFFERS)]
+    single = [change for part in parts for change in _single(part, request, knowledge)]
     if single:
-        ranked = sorted(single, key=lambda found: found[0].cost)
-        return tuple(_offer(change, selection) for change, selection in ranked)
+        return tuple(_offer([change], knowledge) for change in sorted(single, key=lambda change: change.cost))
     for size in range(2, len(parts) + 1):
         groups = sorted(combinations(parts, size), key=lambda group: sum(_cost(part) for part in group))
-        combined = list(islice(_combined(groups, request, knowledge), OFFERS))
+        combined = list(islice(_combined(groups, request, knowledge), COMBINED))
         if combined:
-            return tuple(combined)
+            return tuple(_offer(changes, knowledge) for changes in combined)
     return ()
 
 
-def _working(part: Part, request: Request, knowledge: Knowledge) -> Iterator[tuple[Change, Selection]]:
-    if select(Judge(without(request, [part]), knowledge)) is None:
-        return  # with this part left open there is no plan either, so no value of it helps
-    for change in islice(changes_of(part, request, knowledge), TRIES):
-        selection = tried(change, knowledge)
-        if selection is not None:
-            yield change, selection
+def _single(part: Part, request: Request, knowledge: Knowledge) -> list[Change]:
+    """The nearest change of one part that is enough, and the best one where that is another."""
+    if not feasible(Judge(without(request, [part]), knowledge)):
+        return []  # with this part left open there is no plan either, so no value of it helps
+    options = islice(changes_of(part, request, knowledge), TRIES)
+    nearest = next((change for change in options if works(change, knowledge)), None)
+    if nearest is None or part.option not in WITH_BEST:
+        return [nearest] if nearest else []
+    best = _best(part, request, knowledge)
+    return [nearest, best] if best is not None and best.value != nearest.value else [nearest]
+
+
+def _best(part: Part, request: Request, knowledge: Knowledge) -> Change | None:
+    judge = Judge(loosened(request, (part,)), knowledge)
+    selection = select(judge)
+    change = _chosen(part, Arranger(selection, judge).choice(), request) if selection else None
+    return change if change is not None and works(change, knowledge) else None
 
 
 def _cost(part: Part) -> int:
@@ -49,30 +59,27 @@ def _cost(part: Part) -> int:
     return COSTS.index(option) if option in COSTS else len(COSTS)
 
 
-def _offer(change: Change, selection: Selection) -> Alternative:
-    return Alternative({change.option: change.value}, _gain(selection, change.request))
+def _offer(changes: list[Change], knowledge: Knowledge) -> Alternative:
+    request = changes[-1].request
+    selection = select(Judge(request, knowledge)) or Selection()
+    return Alternative({change.option: change.value for change in changes}, _gain(selection, request))
 
 
 def _gain(selection: Selection, request: Request) -> str:
     if selection.builds:
         return "gives " + " and ".join(title_of(build) for build in selection.builds)
-    toolkits = selection.toolkits or ()
-    return f"gives CUDA {max(row.version for row in toolkits)}" if toolkits else f"meets {request.os_id}"
+    return f"gives CUDA {max(row.version for row in selection.toolkits or ())}"
 
 
-def _combined(groups: list[tuple[Part, ...]], request: Request, knowledge: Knowledge) -> Iterator[Alternative]:
+def _combined(groups: list[tuple[Part, ...]], request: Request, knowledge: Knowledge) -> Iterator[list[Change]]:
     for group in groups:
         judge = Judge(loosened(request, group), knowledge)
         selection = select(judge)
         if selection is None:
             continue
         changes = _pinned(group, Arranger(selection, judge).choice(), request, knowledge)
-        if len(changes) == len(group):
-            final = tried(changes[-1], knowledge)
-            if final is not None:
-                yield Alternative(
-                    {change.option: change.value for change in changes}, _gain(final, changes[-1].request)
-                )
+        if len(changes) == len(group) and works(changes[-1], knowledge):
+            yield changes
 
 
 def loosened(request: Request, group: tuple[Part, ...]) -> Request:
@@ -91,7 +98,7 @@ def _pinned(group: tuple[Part, ...], choice: Choice, request: Request, knowledge
         current = changes[-1].request if changes else request
         if part.option == "gpu":
             options = islice(changes_of(part, current, knowledge), TRIES)
-            change = next((option for option in options if tried(option, knowledge) is not None), None)
+            change = next((option for option in options if works(option, knowledge)), None)
         else:
             change = _chosen(part, choice, current)
         if change is not None:
@@ -128,7 +135,8 @@ def improvements(request: Request, choice: Choice, knowledge: Knowledge) -> tupl
     """The single changes that would bring a newer version of a framework, and which."""
     if not any(_could_be_newer(index, choice, request, knowledge) for index in range(len(choice.builds))):
         return ()
-    found = (_improvement(part, request, choice, knowledge) for part in parts_of(request) if part.option in IMPROVABLE)
+    parts = (part for part in parts_of(request) if part.option in IMPROVABLE)
+    found = (_improvement(part, request, choice, knowledge) for part in parts)
     return tuple(alternative for alternative in found if alternative is not None)
 
 
@@ -139,17 +147,12 @@ def _could_be_newer(index: int, choice: Choice, request: Request, knowledge: Kno
 
 
 def _improvement(part: Part, request: Request, choice: Choice, knowledge: Knowledge) -> Alternative | None:
-    judge = Judge(loosened(request, (part,)), knowledge)
-    selection = select(judge)
-    if selection is None:
+    """The best value of one part where it makes a framework newer and none older."""
+    change = _best(part, request, knowledge)
+    final = select(Judge(change.request, knowledge)) if change is not None else None
+    if change is None or final is None:
         return None
-    better = Arranger(selection, judge).choice()
-    pairs = list(zip(better.builds, choice.builds, strict=True))
-    if not any(new.version > old.version for new, old in pairs) or any(new.version < old.version for new, old in pairs):
-        return None
-    change = _chosen(part, better, request)
-    final = tried(change, knowledge) if change is not None else None
-    if change is None or final is None or [b.version for b in final.builds] != [b.version for b in better.builds]:
-        return None
+    pairs = list(zip(final.builds, choice.builds, strict=True))
     gains = [f"{title_of(new)} instead of {old.version}" for new, old in pairs if new.version > old.version]
-    return Alternative({change.option: change.value}, "; ".join(gains))
+    worse = any(new.version < old.version for new, old in pairs)
+    return Alternative({change.option: change.value}, "; ".join(gains)) if gains and not worse else None

@@ -9,7 +9,7 @@ from envkit.matrix.rows import FrameworkBuild, OperatingSystem, Toolkit
 from envkit.plan import relations
 from envkit.plan.knowledge import Knowledge
 from envkit.plan.model import DriverVerdict
-from envkit.plan.relations import CodeMatch, LibraryMatch, ToolkitMatch
+from envkit.plan.relations import CodeMatch, ToolkitMatch
 from envkit.plan.request import FrameworkRequest, Request
 from envkit.records import record
 from envkit.versions import Version, VersionSpec
@@ -36,7 +36,6 @@ class Candidate:
     build: FrameworkBuild
     pythons: tuple[Version, ...]
     toolkits: tuple[Toolkit, ...] | None
-    rank: tuple[object, ...]
 
 
 class Judge:
@@ -47,6 +46,8 @@ class Judge:
         self.knowledge = knowledge
         self.driver = None if request.with_driver else request.driver
         self.data_center = bool(request.gpus) and all(gpu.data_center for gpu in request.gpus)
+        self._cuda_failures: dict[tuple[int, ...], tuple[str, ...]] = {}
+        self._toolkits_for: dict[object, tuple[Toolkit, ...]] = {}
         self.branch = relations.branch_of(self.driver, knowledge.tables) if self.driver and self.data_center else None
 
     @cached_property
@@ -74,8 +75,13 @@ class Judge:
         floors = self.knowledge.floors(cuda, self.request.platform)
         return relations.driver_level(self.driver, floors, self.branch, self.data_center)
 
-    def cuda_failures(self, cuda: Version) -> Iterator[str]:
+    def cuda_failures(self, cuda: Version) -> tuple[str, ...]:
         """The relations by which driver or GPUs rule out a CUDA version."""
+        if cuda.parts not in self._cuda_failures:
+            self._cuda_failures[cuda.parts] = tuple(dict.fromkeys(self._found_cuda_failures(cuda)))
+        return self._cuda_failures[cuda.parts]
+
+    def _found_cuda_failures(self, cuda: Version) -> Iterator[str]:
         if self.level(cuda) is DriverVerdict.INCOMPATIBLE:
             yield "driver-runs-cuda"
         for gpu in self.request.gpus:
@@ -95,7 +101,7 @@ class Judge:
         return tuple(
             toolkit
             for toolkit in self.knowledge.tables.toolkits
-            if _meets(self.request.cuda, toolkit.version) and not any(self.cuda_failures(toolkit.version))
+            if _meets(self.request.cuda, toolkit.version) and not self.cuda_failures(toolkit.version)
         )
 
     def cudnn_allowed(self, toolkit: Toolkit, build: FrameworkBuild | None) -> bool:
@@ -112,11 +118,19 @@ class Judge:
 
     def toolkits_for(self, build: FrameworkBuild) -> tuple[Toolkit, ...]:
         """The allowed toolkits that serve a build which brings no CUDA."""
-        return tuple(
-            toolkit
-            for toolkit in self.toolkits
-            if relations.toolkit_serves(build, toolkit) is not LibraryMatch.NONE and self.cudnn_allowed(toolkit, build)
-        )
+        key = (build.cuda and build.cuda.parts, build.cuda_min, build.cuda_max, build.cudnn)
+        if key not in self._toolkits_for:
+            allowed = self._allowed_versions
+            self._toolkits_for[key] = tuple(
+                toolkit
+                for toolkit in self.knowledge.serving(build)
+                if toolkit.version.parts in allowed and self.cudnn_allowed(toolkit, build)
+            )
+        return self._toolkits_for[key]
+
+    @cached_property
+    def _allowed_versions(self) -> set[tuple[int, ...]]:
+        return {toolkit.version.parts for toolkit in self.toolkits}
 
     def failures(self, build: FrameworkBuild, spec: VersionSpec | None) -> Iterator[str]:
         """The relations that rule a build out, cheapest first."""
@@ -175,15 +189,11 @@ class Judge:
         return any(self.knowledge.code_match(gpu.compute_capability, build) is CodeMatch.JIT for gpu in gpus)
 
     def _toolkit_failures(self, build: FrameworkBuild) -> Iterator[str]:
-        serving = [
-            toolkit
-            for toolkit in self.knowledge.tables.toolkits
-            if relations.toolkit_serves(build, toolkit) is not LibraryMatch.NONE
-        ]
+        serving = self.knowledge.serving(build)
         wanted = [toolkit for toolkit in serving if _meets(self.request.cuda, toolkit.version)]
         if not wanted:
             yield "cuda-version"
-        reasons = [tuple(self.cuda_failures(toolkit.version)) for toolkit in wanted or serving]
+        reasons = [self.cuda_failures(toolkit.version) for toolkit in wanted or serving]
         if reasons and all(reasons):
             yield from dict.fromkeys(reason for found in reasons for reason in found)
         elif wanted:
@@ -195,55 +205,54 @@ class Judge:
         return _meets(spec, cuda) or any(_meets(spec, toolkit.version) for toolkit in self.knowledge.toolkits(cuda))
 
     def candidate(self, build: FrameworkBuild) -> Candidate:
-        """A build that passed, with its rank (lower is better)."""
-        toolkits = self.toolkits_for(build) if needs_system_cuda(build) and not build.cpu_only else None
+        """A build that passed, not ranked yet."""
+        pythons = tuple(python for python in build.pythons if python_meets(self.request.python, python))
+        return Candidate(build, pythons, self.toolkits_for(build) if needs_system_cuda(build) else None)
+
+    def rank(self, candidate: Candidate) -> tuple[object, ...]:
+        """Where a candidate stands among those of its release; the lowest is the best."""
+        build, toolkits = candidate.build, candidate.toolkits
+        level, exact = LEVEL_ORDER[self.level(build.cuda)] if build.cuda else 0, True
         if toolkits:
-            levels = [LEVEL_ORDER[self.level(toolkit.version)] for toolkit in toolkits]
-            level, exact = (
-                min(levels),
-                any(toolkit.version.starts_with(build.cuda or toolkit.version) for toolkit in toolkits),
-            )
-        else:
-            level, exact = (LEVEL_ORDER[self.level(build.cuda)] if build.cuda else 0), True
-        code = max(
-            (_CODE[self.knowledge.code_match(gpu.compute_capability, build)] for gpu in self.request.gpus), default=0
-        )
-        rank = (
-            build.cpu_only,
-            build.yanked,
-            _descending(build.version),
+            level = min(LEVEL_ORDER[self.level(toolkit.version)] for toolkit in toolkits)
+            exact = build.cuda is None or any(toolkit.version.starts_with(build.cuda) for toolkit in toolkits)
+        codes = (self.knowledge.code_match(gpu.compute_capability, build) for gpu in self.request.gpus)
+        return (
             level,
-            code + self._doubts(build),
-            self.request.container and not self._has_image(build, toolkits),
+            max((_CODE[code] for code in codes), default=0) + self._doubts(build),
+            self.request.container and not self._has_image(toolkits),
             not exact,
             _descending(build.cuda) if build.cuda else (0,),
             not build.on_pypi,
             build.package or "",
         )
-        pythons = tuple(python for python in build.pythons if python_meets(self.request.python, python))
-        return Candidate(build, pythons, toolkits, rank)
 
     def _doubts(self, build: FrameworkBuild) -> int:
         unknown_python = self.request.python is not None and not build.pythons
         unknown_glibc = self.glibc is not None and build.min_glibc is None
         return 2 * (unknown_python + unknown_glibc)
 
-    def _has_image(self, build: FrameworkBuild, toolkits: tuple[Toolkit, ...] | None) -> bool:
+    def _has_image(self, toolkits: tuple[Toolkit, ...] | None) -> bool:
         if toolkits is None:  # a wheel that brings CUDA needs none of the image's libraries
             return True
         wanted = self.request.os_id
         return any(wanted in (None, tag.os_id) for row in toolkits for tag in self.knowledge.images(row))
 
-    def candidates(self, framework: FrameworkRequest) -> list[Candidate]:
-        """The builds of a framework that pass, best first; CPU builds only where the framework has no others."""
-        builds = gpu_builds(self.knowledge.tables.builds(framework.name))
-        passing = [build for build in builds if next(self.failures(build, framework.spec), None) is None]
-        return sorted((self.candidate(build) for build in passing), key=lambda candidate: candidate.rank)
+    def passing(self, framework: FrameworkRequest) -> Iterator[Candidate]:
+        """The builds of a framework that pass, newest release first."""
+        for release in self.knowledge.releases(framework.name):
+            yield from self._passing_of(release, framework)
 
+    def _passing_of(self, release: tuple[FrameworkBuild, ...], framework: FrameworkRequest) -> Iterator[Candidate]:
+        if _meets(framework.spec, release[0].version):
+            for build in release:
+                if next(self.failures(build, framework.spec), None) is None:
+                    yield self.candidate(build)
 
-def gpu_builds(builds: tuple[FrameworkBuild, ...]) -> tuple[FrameworkBuild, ...]:
-    """The builds that use a GPU; all of them where none is known to."""
-    return tuple(build for build in builds if not build.cpu_only) or builds
+    def candidates(self, framework: FrameworkRequest) -> Iterator[Candidate]:
+        """The builds of a framework that pass, best first, each looked at when it is asked for."""
+        for release in self.knowledge.releases(framework.name):
+            yield from sorted(self._passing_of(release, framework), key=self.rank)
 
 
 def needs_system_cuda(build: FrameworkBuild) -> bool:

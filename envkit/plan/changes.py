@@ -7,11 +7,11 @@ from dataclasses import replace
 from itertools import chain
 
 from envkit.matrix.rows import OperatingSystem
-from envkit.plan.candidates import Judge, gpu_builds, needs_system_cuda
-from envkit.plan.knowledge import Knowledge
+from envkit.plan.candidates import Judge, needs_system_cuda
+from envkit.plan.knowledge import Knowledge, gpu_builds
 from envkit.plan.parts import Part, without
 from envkit.plan.request import FrameworkRequest, Request, TargetGpu
-from envkit.plan.search import Selection, select
+from envkit.plan.search import feasible
 from envkit.records import record
 from envkit.versions import ComputeCapability, Version, VersionSpec
 
@@ -44,9 +44,9 @@ def changes_of(part: Part, request: Request, knowledge: Knowledge) -> Iterator[C
     return makers[part.option](part, request, knowledge) if part.option in makers else iter(())
 
 
-def tried(change: Change, knowledge: Knowledge) -> Selection | None:
-    """The selection that the changed request gives, or None when it has no plan either."""
-    return select(Judge(change.request, knowledge))
+def works(change: Change, knowledge: Knowledge) -> bool:
+    """Whether the changed request has a plan."""
+    return feasible(Judge(change.request, knowledge))
 
 
 def exactly(version: Version) -> VersionSpec:
@@ -76,7 +76,7 @@ def nearest_first(versions: Iterable[Version], anchor: Version) -> list[Version]
 def _framework_changes(part: Part, request: Request, knowledge: Knowledge) -> Iterator[Change]:
     framework = request.frameworks[part.index]
     judge = Judge(request, knowledge)
-    passing = [candidate.build.version for candidate in judge.candidates(FrameworkRequest(framework.name))]
+    passing = [candidate.build.version for candidate in judge.passing(FrameworkRequest(framework.name))]
     anchor = _anchor(framework.spec)
     for version in nearest_first(passing, anchor):
         if framework.spec is not None and framework.spec.holds(version):
@@ -115,10 +115,7 @@ def _driver_changes(part: Part, request: Request, knowledge: Knowledge) -> Itera
     """Floors of the CUDA versions that would do, lowest first; then the last driver of a GPU that was dropped."""
     judge = Judge(without(request, [part]), knowledge)
     cudas = {
-        candidate.build.cuda
-        for item in request.frameworks
-        for candidate in judge.candidates(item)
-        if candidate.build.cuda
+        candidate.build.cuda for item in request.frameworks for candidate in judge.passing(item) if candidate.build.cuda
     } or {toolkit.version for toolkit in judge.toolkits}
     floors = [knowledge.floors(cuda, request.platform) for cuda in cudas]
     values = {floor for pair in floors for floor in (pair.minor_version, pair.native) if floor}

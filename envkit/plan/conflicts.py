@@ -7,25 +7,22 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 from envkit.matrix.rows import FrameworkBuild
-from envkit.plan.candidates import Judge, gpu_builds
+from envkit.plan.candidates import Judge
 from envkit.plan.explain import build_verdict, joint_reason, toolkit_reason
-from envkit.plan.knowledge import Knowledge
+from envkit.plan.knowledge import Knowledge, gpu_builds
 from envkit.plan.model import Conflict, Verdict
 from envkit.plan.parts import Part, only, parts_of
 from envkit.plan.request import FrameworkRequest, Request
-from envkit.plan.search import select
-
-
-def feasible(request: Request, knowledge: Knowledge) -> bool:
-    """Whether a request has a plan."""
-    return select(Judge(request, knowledge)) is not None
+from envkit.plan.search import feasible
 
 
 def conflicts(request: Request, knowledge: Knowledge) -> tuple[Conflict, ...]:
     """The minimal clashes of a request that has no plan: single parts, else pairs, else one larger set."""
     parts = parts_of(request)
     for size in (1, 2):
-        clashing = [group for group in combinations(parts, size) if not feasible(only(request, group), knowledge)]
+        clashing = [
+            group for group in combinations(parts, size) if not feasible(Judge(only(request, group), knowledge))
+        ]
         if clashing:
             return tuple(_explained(request, group, knowledge) for group in clashing)
     return (_explained(request, _shrunk(request, parts, knowledge), knowledge),)
@@ -35,7 +32,7 @@ def _shrunk(request: Request, parts: tuple[Part, ...], knowledge: Knowledge) -> 
     kept = parts
     for part in parts:
         fewer = tuple(other for other in kept if other != part)
-        if not feasible(only(request, fewer), knowledge):
+        if not feasible(Judge(only(request, fewer), knowledge)):
             kept = fewer
     return kept
 
@@ -48,7 +45,7 @@ def _explained(request: Request, group: tuple[Part, ...], knowledge: Knowledge) 
 
 def _reason(judge: Judge) -> Verdict:
     for framework in judge.request.frameworks:
-        if not judge.candidates(framework):
+        if next(judge.passing(framework), None) is None:
             return _framework_reason(framework, judge)
     if judge.request.frameworks:
         return joint_reason(judge)

@@ -120,18 +120,17 @@ def toolkit_reason(judge: Judge) -> Verdict:
         newest = tables.toolkits[-1].version
         return Verdict("cuda-version", "fail", f"no CUDA toolkit is {request.cuda}; the newest on record is {newest}")
     for row in reversed(asked):
-        name = next(judge.cuda_failures(row.version), None)
-        if name is None:
+        if not judge.cuda_failures(row.version):
             detail = f"no cuDNN {request.cudnn} is made for CUDA {row.version}"
             return Verdict("cudnn-version", "fail", detail, tables.cite(row.sources))
     oldest_first = "driver-runs-cuda" in judge.cuda_failures(asked[0].version)
     row = asked[0] if oldest_first else asked[-1]
-    return cuda_verdict(next(judge.cuda_failures(row.version)), row.version, judge)
+    return cuda_verdict(judge.cuda_failures(row.version)[0], row.version, judge)
 
 
 def joint_reason(judge: Judge) -> Verdict:
     """Why frameworks that each have a build cannot share one environment."""
-    best = [judge.candidates(framework)[0] for framework in judge.request.frameworks]
+    best = [next(judge.candidates(framework)) for framework in judge.request.frameworks]
     builds = [candidate.build for candidate in best]
     pythons = [set(build.pythons) for build in builds if build.pythons]
     cite = judge.knowledge.tables.cite([key for build in builds for key in build.sources])

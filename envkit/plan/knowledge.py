@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from functools import cached_property
 from typing import TypeVar
 
-from envkit.matrix.rows import CudnnRelease, FrameworkBuild, ImageTag, OperatingSystem, Toolkit
+from envkit.matrix.rows import CudnnRelease, FrameworkBuild, ImageTag, OperatingSystem, Runfile, Toolkit
 from envkit.plan import relations
 from envkit.plan.request import TargetGpu
 from envkit.plan.tables import Tables
@@ -39,18 +39,47 @@ class Knowledge:
 
     def cuda_match(self, gpu: ComputeCapability, cuda: Version) -> relations.ToolkitMatch:
         """How a CUDA version knows a GPU."""
-        return self._once(("gpu", gpu, cuda.parts), lambda: relations.cuda_match(gpu, cuda, self.tables))
+        return self._once(
+            ("gpu", gpu.major, gpu.minor, cuda.parts), lambda: relations.cuda_match(gpu, cuda, self.tables)
+        )
 
     def code_match(self, gpu: ComputeCapability, build: FrameworkBuild) -> relations.CodeMatch:
         """How a GPU runs a build's code."""
-        key = ("code", gpu, build.sass, build.ptx, build.min_compute_capability)
+        key = ("code", gpu.major, gpu.minor, id(build))  # the tables keep the build, and so its id
         return self._once(key, lambda: relations.code_match(gpu, build.sass, build.ptx, build.min_compute_capability))
+
+    def releases(self, framework: str) -> list[tuple[FrameworkBuild, ...]]:
+        """A framework's builds by release, newest first and withdrawn ones last; GPU builds where it has any."""
+        return self._once(("releases", framework), lambda: _releases(self.tables.builds(framework)))
 
     def cudnn_on_gpu(self, gpu: ComputeCapability, cudnn: Version, cuda: Version | None) -> str:
         """The status of a cuDNN version on a GPU: ok, fail or unknown."""
         major = cuda.major if cuda else None
-        key = ("cudnn", gpu, cudnn.parts, major)
+        key = ("cudnn", gpu.major, gpu.minor, cudnn.parts, major)
         return self._once(key, lambda: relations.gpu_on_cudnn(gpu, cudnn, cuda, self.tables).status)
+
+    def serving(self, build: FrameworkBuild) -> tuple[Toolkit, ...]:
+        """The toolkits whose libraries serve a build that brings none."""
+        key = ("serving", build.cuda and build.cuda.parts, build.cuda_min, build.cuda_max)
+        return self._once(
+            key,
+            lambda: tuple(
+                toolkit
+                for toolkit in self.tables.toolkits
+                if relations.toolkit_serves(build, toolkit) is not relations.LibraryMatch.NONE
+            ),
+        )
+
+    def runfiles(self, toolkit: Toolkit, architecture: str) -> tuple[Runfile, ...]:
+        """The installers of a toolkit for a processor."""
+        key = ("runfiles", toolkit.version.parts, architecture)
+        return self._once(key, lambda: self.tables.runfiles(toolkit.version, architecture))
+
+    @cached_property
+    def long_term_ubuntus(self) -> tuple[OperatingSystem, ...]:
+        """The long-term Ubuntu releases that have a plain image, newest first: what is chosen when nobody says."""
+        rows = (row for row in self.tables.operating_systems if row.base_image and _is_long_term_ubuntu(row.os_id))
+        return tuple(sorted(rows, key=lambda row: Version.find(row.os_id) or Version.of(0), reverse=True))
 
     def cudnns(self, toolkit: Toolkit, architecture: str) -> tuple[CudnnRelease, ...]:
         """The cuDNN builds made for a toolkit on a processor, newest first."""
@@ -72,7 +101,7 @@ class Knowledge:
     def driver_on_gpu(self, gpu: TargetGpu, driver: Version) -> str:
         """The status of a driver on a GPU: ok, fail or unknown."""
         return self._once(
-            ("driver", gpu, driver.major),
+            ("driver", _identity(gpu), driver.major),
             lambda: (
                 relations.gpu_on_driver(
                     gpu.compute_capability, driver, self.tables, last_driver_branch=gpu.last_driver_branch
@@ -85,7 +114,7 @@ class Knowledge:
         if gpu.last_driver_branch is not None:
             return gpu.last_driver_branch
         return self._once(
-            ("last", gpu.compute_capability), lambda: relations.last_branch_of(gpu.compute_capability, self.tables)
+            ("last", _identity(gpu)), lambda: relations.last_branch_of(gpu.compute_capability, self.tables)
         )
 
     @cached_property
@@ -110,3 +139,27 @@ class Knowledge:
     def maintained(self, system: OperatingSystem) -> bool:
         """True unless the distribution's standard support had ended when the tables were made."""
         return system.end_of_support is None or system.end_of_support >= self.as_of
+
+
+def gpu_builds(builds: tuple[FrameworkBuild, ...]) -> tuple[FrameworkBuild, ...]:
+    """The builds that use a GPU; all of them where none is known to."""
+    return tuple(build for build in builds if not build.cpu_only) or builds
+
+
+def _releases(builds: tuple[FrameworkBuild, ...]) -> list[tuple[FrameworkBuild, ...]]:
+    groups: dict[tuple[bool, tuple[int, ...]], list[FrameworkBuild]] = {}
+    for build in gpu_builds(builds):
+        groups.setdefault((not build.yanked, build.version.parts), []).append(build)
+    ordered = sorted(groups, key=lambda key: (key[0], Version(key[1])), reverse=True)
+    return [tuple(groups[key]) for key in ordered]
+
+
+def _identity(gpu: TargetGpu) -> tuple[int, int, int | None]:
+    return gpu.compute_capability.major, gpu.compute_capability.minor, gpu.last_driver_branch
+
+
+def _is_long_term_ubuntu(os_id: str) -> bool:
+    """True for the Ubuntu releases of April in even years, which are the long-term ones."""
+    version = Version.find(os_id)
+    april = version is not None and version.minor == 4 and version.major % 2 == 0
+    return april and os_id.startswith("ubuntu")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from functools import cached_property
 
 from envkit.matrix.rows import CudnnRelease, ImageTag, OperatingSystem, Runfile, Toolkit
 from envkit.plan import relations
@@ -23,69 +23,71 @@ class Placer:
         self.system_builds = tuple(build for build in selection.builds if needs_system_cuda(build))
 
     def best(self) -> tuple[Toolkit | None, OperatingSystem | None, ImageTag | None]:
-        """Toolkit, system and image, which are chosen together because an image holds a toolkit and a system."""
-        toolkits: Iterable[Toolkit | None] = self.selection.toolkits or (None,)
-        places = [
-            (self._toolkit_rank(toolkit, system, image), toolkit, system, image)
-            for toolkit in toolkits
-            for system, image in self._systems(toolkit)
-        ]
-        _, toolkit, system, image = min(places, key=lambda place: place[0])
-        return toolkit, system, image
+        """The toolkit (None when no system CUDA is needed), system and image that suit the selection best."""
+        if self.selection.toolkits is None:
+            return (None, *self._system(None))
+        places = [(toolkit, *self._system(toolkit)) for toolkit in self.selection.toolkits]
+        ranked = [(self._toolkit_rank(*place), place) for place in places]
+        best = min(rank for rank, _ in ranked)
+        return self._installable([place for rank, place in ranked if rank == best])
 
-    def _systems(self, toolkit: Toolkit | None) -> list[tuple[OperatingSystem | None, ImageTag | None]]:
-        """The systems to choose from with the best image of each; the best one only where the toolkit is the same."""
+    def _installable(
+        self, places: list[tuple[Toolkit, OperatingSystem | None, ImageTag | None]]
+    ) -> tuple[Toolkit, OperatingSystem | None, ImageTag | None]:
+        """Of equal places the newest release line that has an installer, and in it one with a checksum."""
+        newest_first = sorted(places, key=lambda place: place[0].version, reverse=True)
+        with_runfile = (place for place in newest_first if place[2] or self.runfiles(place[0]))
+        first = next(with_runfile, newest_first[0])
+        line = [place for place in newest_first if place[0].release == first[0].release]
+        return next((place for place in line if place[2] or self._checked(place[0])), first)
+
+    def _checked(self, toolkit: Toolkit) -> bool:
+        return any(runfile.sha256 or runfile.md5 for runfile in self.runfiles(toolkit)[:1])
+
+    def _system(self, toolkit: Toolkit | None) -> tuple[OperatingSystem | None, ImageTag | None]:
+        """The best system for a toolkit, with its best image."""
         request = self.request
         if request.platform == "windows":
-            return [(None, None)]
+            return None, None
         images = self._images(toolkit) if request.container else {}
         if request.os_id is not None:
-            return [(self.judge.system, images.get(request.os_id))]
-        systems = [system for system in self.knowledge.tables.operating_systems if self._offered(system)]
-        if not systems:
-            return [(None, None)]
-        best = min(systems, key=lambda system: self._system_rank(system, toolkit, system.os_id in images))
-        return [(best, images.get(best.os_id))]
+            return self.judge.system, images.get(request.os_id)
+        if not self._offered:
+            return None, None
+        best = min(self._offered, key=lambda system: self._system_rank(system, toolkit, system.os_id in images))
+        return best, images.get(best.os_id)
 
-    def _offered(self, system: OperatingSystem) -> bool:
-        """Long-term Ubuntu releases with a plain image, whose glibc suits every build."""
+    @cached_property
+    def _offered(self) -> tuple[OperatingSystem, ...]:
+        """The systems to choose from, newest first: those whose glibc suits every build."""
         floors = [build.min_glibc for build in self.selection.builds if build.min_glibc]
-        glibc = self.request.glibc or system.glibc
-        fits = glibc is not None and all(glibc >= floor for floor in floors)
-        return fits and system.base_image is not None and _long_term_ubuntu(system)
-
-    def _system_rank(self, system: OperatingSystem, toolkit: Toolkit | None, has_image: bool) -> tuple[object, ...]:
-        cuda_rows = [toolkit] if toolkit else self._wheel_toolkits()
-        listed = any(system.os_id in (row.os_ids or ()) for row in cuda_rows)
-        by_list = toolkit is not None or not self.request.container
-        return (
-            not has_image,
-            by_list and not listed,
-            not self.knowledge.maintained(system),
-            _newest_first(system),
+        return tuple(
+            system
+            for system in self.knowledge.long_term_ubuntus
+            if system.glibc is not None and all((self.request.glibc or system.glibc) >= floor for floor in floors)
         )
 
+    def _system_rank(self, system: OperatingSystem, toolkit: Toolkit | None, has_image: bool) -> tuple[bool, ...]:
+        cuda_rows = [toolkit] if toolkit else self._wheel_toolkits
+        listed = any(system.os_id in (row.os_ids or ()) for row in cuda_rows)
+        by_list = toolkit is not None or not self.request.container
+        return (not has_image, by_list and not listed, not self.knowledge.maintained(system))
+
+    @cached_property
     def _wheel_toolkits(self) -> list[Toolkit]:
         cudas = [build.cuda for build in self.selection.builds if build.cuda]
         return [row for cuda in cudas for row in self.knowledge.toolkits(cuda)]
 
     def _toolkit_rank(
-        self, toolkit: Toolkit | None, system: OperatingSystem | None, image: ImageTag | None
-    ) -> tuple[object, ...]:
-        if toolkit is None:
-            return ()
-        wheels = [build.cuda for build in self.selection.builds if build.cuda and build not in self.system_builds]
-        runfiles = self.runfiles(toolkit)
+        self, toolkit: Toolkit, system: OperatingSystem | None, image: ImageTag | None
+    ) -> tuple[bool | int, ...]:
+        wheels = (build.cuda for build in self.selection.builds if build.cuda and build not in self.system_builds)
         return (
             self.request.container and image is None,
             any(relations.toolkit_serves(build, toolkit) is not LibraryMatch.SAME for build in self.system_builds),
             not all(toolkit.version.starts_with(cuda) for cuda in wheels),
             LEVEL_ORDER[self.judge.level(toolkit.version)],
             self._off_list(toolkit, system),
-            not runfiles,
-            tuple(-part for part in toolkit.release.parts),
-            not any(runfile.sha256 or runfile.md5 for runfile in runfiles[:1]),
-            tuple(-part for part in toolkit.version.parts),
         )
 
     @staticmethod
@@ -98,13 +100,15 @@ class Placer:
         """The installers of a toolkit for the target's processor."""
         if self.request.platform == "windows":
             return ()
-        return self.knowledge.tables.runfiles(toolkit.version, self.request.architecture)
+        return self.knowledge.runfiles(toolkit, self.request.architecture)
 
     def _images(self, toolkit: Toolkit | None) -> dict[str, ImageTag]:
         """The best supported image of each system: with the toolkit's libraries, or a plain base for a wheel's own."""
         if toolkit is None:
             return self._base_images()
         tags = self.knowledge.images(toolkit)
+        if not tags:
+            return {}
         flavor = "runtime" if self.selection.builds and not self.request.needs_toolkit else "devel"
         major = self._cudnn_major(toolkit)
         best: dict[str, ImageTag] = {}
@@ -160,15 +164,3 @@ class Placer:
     def _cudnn_major(self, toolkit: Toolkit) -> int | None:
         row = self.cudnn(toolkit) if self.wants_cudnn() else None
         return row.soname_major if row else None
-
-
-def _long_term_ubuntu(system: OperatingSystem) -> bool:
-    """True for the Ubuntu releases of April in even years, which are the long-term ones."""
-    version = Version.find(system.os_id)
-    april = version is not None and version.minor == 4 and version.major % 2 == 0
-    return april and system.os_id.startswith("ubuntu")
-
-
-def _newest_first(system: OperatingSystem) -> tuple[int, ...]:
-    version = Version.find(system.os_id)
-    return tuple(-part for part in version.parts) if version else ()

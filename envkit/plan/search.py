@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from envkit.matrix.rows import FrameworkBuild, Toolkit
@@ -60,22 +60,37 @@ def select(judge: Judge) -> Selection | None:
 
     The framework that was asked for first gets the best build that leaves the others any.
     """
+    start = _start(judge)
+    if start is None:
+        return None
+    return _first(start, [judge.candidates(framework) for framework in judge.request.frameworks])
+
+
+def feasible(judge: Judge) -> bool:
+    """Whether a request has any plan: `select` without looking for the best."""
+    start = _start(judge)
+    if start is None:
+        return False
+    return _first(start, [judge.passing(framework) for framework in judge.request.frameworks]) is not None
+
+
+def _first(start: Selection, groups: list[Iterator[Candidate]]) -> Selection | None:
+    rest = [list(group) for group in groups[1:]]
+    return next(_extensions(start, [*groups[:1], *rest]), None) if all(rest) else None
+
+
+def _start(judge: Judge) -> Selection | None:
+    """What holds before any build is chosen; None where even that cannot be had."""
     request = judge.request
-    start = Selection()
     if judge.driver_drops_gpu and not request.frameworks:
         return None
-    if request.needs_toolkit or not request.frameworks:
-        toolkits = tuple(toolkit for toolkit in judge.toolkits if judge.cudnn_allowed(toolkit, None))
-        if not toolkits:
-            return None
-        start = replace(start, toolkits=toolkits)
-    groups = [judge.candidates(framework) for framework in request.frameworks]
-    if not all(groups):
-        return None
-    return next(_extensions(start, groups), None)
+    if request.frameworks and not request.needs_toolkit:
+        return Selection()
+    toolkits = tuple(toolkit for toolkit in judge.toolkits if judge.cudnn_allowed(toolkit, None))
+    return Selection(toolkits=toolkits) if toolkits else None
 
 
-def _extensions(start: Selection, groups: list[list[Candidate]]) -> Iterator[Selection]:
+def _extensions(start: Selection, groups: Sequence[Iterable[Candidate]]) -> Iterator[Selection]:
     if not groups:
         final = start.with_numpy()
         if final is not None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from envkit.facts import Environment, Gpu, MachineKind, PciGpu
 from envkit.matrix.rows import GpuModel
 from envkit.plan.request import Request, TargetGpu
 from envkit.plan.tables import GpuTables
 from envkit.versions import Version
 
-_PLATFORMS = {MachineKind.WSL1: "wsl", MachineKind.WSL2: "wsl", MachineKind.JETSON: "jetson"}
+if TYPE_CHECKING:  # a request for no machine in particular does without the facts
+    from envkit.facts import Environment, Gpu, PciGpu
+
+_PLATFORMS = {"wsl1": "wsl", "wsl2": "wsl", "jetson": "jetson"}  # by MachineKind's value
 
 
 def for_environment(request: Request, environment: Environment, matrix: GpuTables) -> Request:
@@ -31,7 +34,7 @@ def for_environment(request: Request, environment: Environment, matrix: GpuTable
     if not request.gpus:
         completed = replace(completed, gpus=gpus_of(environment, matrix))
     if system.machine_kind.known and not request.container:
-        completed = replace(completed, platform=_PLATFORMS.get(system.machine_kind.get(), request.platform))
+        completed = replace(completed, platform=_PLATFORMS.get(system.machine_kind.get().value, request.platform))
     return completed
 
 

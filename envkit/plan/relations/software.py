@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from enum import Enum
+from functools import cache
 
 from envkit.matrix.rows import CudnnRelease, FrameworkBuild, Toolkit
 from envkit.plan.model import Verdict
@@ -157,15 +158,21 @@ def cudnn_supports_cuda(release: CudnnRelease, cuda: Version) -> bool:
 
 
 def _span_holds(spec: str, cuda: Version) -> bool:
+    first, last = _span(spec)
+    if first is None or last is None:
+        return first is not None and cuda.starts_with(first)
+    return first <= cuda and (cuda <= last or cuda.starts_with(last))
+
+
+@cache
+def _span(spec: str) -> tuple[Version | None, Version | None]:
+    """The ends of a span such as `11.0-11.8`; a single one is a line, and what cannot be read is no span at all."""
     low, _, high = spec.strip().partition("-")
     try:
         first = Version.parse(low.removesuffix(".x"))
-        last = Version.parse(high.removesuffix(".x")) if high else None
+        return first, Version.parse(high.removesuffix(".x")) if high else None
     except ValueError:
-        return False
-    if last is None:
-        return cuda.starts_with(first)
-    return first <= cuda and (cuda <= last or cuda.starts_with(last))
+        return None, None
 
 
 def cudnn_knows_gpu(release: CudnnRelease, gpu: ComputeCapability) -> bool | None:
