@@ -61,7 +61,7 @@ _LISTINGS: dict[str, tuple[str, tuple[str, ...]]] = {
          "pcie_lanes", "tensor_cores", "last_driver_branch", "variant"),
     ),
     "cudnns": ("cuDNN builds", ("version", "cuda", "supported_cuda", "minimum_driver", "pip_package", "archive")),
-    "image_tags": ("nvidia/cuda image tags", ("tag", "cuda", "cudnn", "flavor", "os_id", "state", "date")),
+    "image_tags": ("nvidia/cuda image tags", ("tag", "state", "date", "cuda", "cudnn", "flavor", "os_id")),
     "framework_images": ("Framework images", ("repository", "tag", "version", "cuda", "cudnn", "python", "state")),
     "frameworks": ("Frameworks", ("name", "title", "packages", "archived", "note")),
     "operating_systems": (

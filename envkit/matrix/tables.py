@@ -7,7 +7,7 @@ one value or several joined by `;`; blank is unknown, and `-` is certainly none 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -21,6 +21,7 @@ Row = TypeVar("Row")
 Cell = TypeVar("Cell")
 SEPARATOR = ";"
 CERTAINLY_NONE = "-"
+_FIRST_ROW = 2  # line 1 is the header
 DATA = Path(__file__).parent.parent / "data"
 
 
@@ -103,18 +104,22 @@ def read(table: Table[Row], folder: Path = DATA, known_sources: frozenset[str] |
     Raises DataError, naming file and line, for a file that is missing, an unknown or missing column, a cell of the
     wrong type, a repeated key, and a source that is not one of `known_sources` (not checked when None).
     """
-    lines = _lines(table, folder)
-    _require_header(table, next(lines, (1, []))[1])
-    convert = _Converter(table, known_sources)
-    return tuple(convert(number, cells) for number, cells in lines)
+    header, *lines = _lines(table, folder)
+    _require_header(table, header)
+    _require_whole_lines(table, lines)
+    # column by column: each distinct cell is parsed and checked once, however many rows hold it
+    columns = list(zip(*lines, strict=True)) or [()] * len(header)
+    _require_unique_keys(table, columns)
+    values = [_values(table, position, cells, known_sources) for position, cells in enumerate(columns)]
+    return tuple(map(table.row, *values))
 
 
-def _lines(table: Table[Any], folder: Path) -> Iterator[tuple[int, list[str]]]:
+def _lines(table: Table[Any], folder: Path) -> list[list[str]]:
     try:
         text = _bytes(folder / table.file).decode("utf-8")
     except (OSError, ValueError) as error:
         raise DataError(f"{table.file}: cannot be read ({error}).", "Reinstall envkit.") from error
-    return enumerate(csv.reader(text.splitlines()), start=1)
+    return list(csv.reader(text.splitlines())) or [[]]
 
 
 def _bytes(path: Path) -> bytes:
@@ -135,63 +140,54 @@ def _require_header(table: Table[Any], header: list[str]) -> None:
         raise DataError(f"{table.file} line 1: wrong columns: {told}.")
 
 
-class _Converter(Generic[Row]):
-    """Turns the cells of one table into rows; each distinct text of a column is parsed once."""
+def _require_whole_lines(table: Table[Any], lines: list[list[str]]) -> None:
+    width = len(table.columns)
+    for number, line in enumerate(lines, start=_FIRST_ROW):
+        if len(line) != width:
+            raise _error(table, number, f"{len(line)} cells, not {width}")
 
-    def __init__(self, table: Table[Row], known_sources: frozenset[str] | None) -> None:
-        self._table = table
-        self._known_sources = known_sources
-        columns = table.columns
-        # annotations are text in `rows` (postponed), so they name a parser without being evaluated
-        self._parsers = [PARSERS[str(field.type)] for field in fields(table.row)]  # type: ignore[arg-type]
-        self._words = [(columns.index(name), allowed) for name, allowed in table.words]
-        self._key = [columns.index(name) for name in table.key]
-        self._sources = columns.index("sources") if "sources" in columns else None
-        self._seen: dict[tuple[str, ...], int] = {}
 
-    def __call__(self, number: int, cells: list[str]) -> Row:
-        if len(cells) != len(self._parsers):
-            raise self._error(number, f"{len(cells)} cells, not {len(self._parsers)}")
-        self._check_key(number, cells)
-        for position, allowed in self._words:
-            if cells[position] not in allowed:
-                raise self._error(
-                    number, f"{self._table.columns[position]} is {cells[position]!r}, not one of {sorted(allowed)}"
-                )
-        values = self._values(number, cells)
-        self._check_sources(number, values)
-        return self._table.row(*values)
+def _require_unique_keys(table: Table[Any], columns: list[tuple[str, ...]]) -> None:
+    keys = list(zip(*(columns[table.columns.index(name)] for name in table.key), strict=True))
+    if len(set(keys)) == len(keys):
+        return
+    first: dict[tuple[str, ...], int] = {}
+    for number, key in enumerate(keys, start=_FIRST_ROW):
+        if first.setdefault(key, number) != number:
+            told = f"same {', '.join(table.key)} as line {first[key]}: {', '.join(key)}"
+            raise _error(table, number, told)
 
-    def _values(self, number: int, cells: list[str]) -> list[Any]:
+
+def _values(
+    table: Table[Any], position: int, cells: tuple[str, ...], known_sources: frozenset[str] | None
+) -> list[Any]:
+    name = table.columns[position]
+    # annotations are text in `rows` (postponed), so they name a parser without being evaluated
+    parse = PARSERS[table.row.__dataclass_fields__[name].type]
+    allowed = dict(table.words).get(name)
+    parsed: dict[str, Any] = {}
+    for cell in dict.fromkeys(cells):
         try:
-            return [parse(cell) for parse, cell in zip(self._parsers, cells, strict=True)]
-        except ValueError:
-            for name, parse, cell in zip(self._table.columns, self._parsers, cells, strict=True):
-                try:
-                    parse(cell)
-                except ValueError as error:
-                    raise self._error(number, f"{name}: {error}") from error
-            raise
+            parsed[cell] = parse(cell)
+            if allowed is not None and cell not in allowed:
+                raise ValueError(f"{cell!r} is not one of {', '.join(sorted(allowed))}")
+            if name == "sources":
+                _require_sources(parsed[cell], known_sources)
+        except ValueError as error:
+            raise _error(table, cells.index(cell) + _FIRST_ROW, f"{name}: {error}") from error
+    return [parsed[cell] for cell in cells]
 
-    def _check_key(self, number: int, cells: list[str]) -> None:
-        key = tuple(cells[position] for position in self._key)
-        first = self._seen.setdefault(key, number)
-        if first != number:
-            raise self._error(number, f"same {', '.join(self._table.key)} as line {first}: {', '.join(key)}")
 
-    def _check_sources(self, number: int, values: list[Any]) -> None:
-        if self._sources is None:
-            return
-        keys: tuple[str, ...] = values[self._sources]
-        if not keys:
-            raise self._error(number, "no source")
-        if self._known_sources is not None:
-            for key in keys:
-                if key not in self._known_sources:
-                    raise self._error(number, f"source {key!r} is not in {SOURCES.file}")
+def _require_sources(keys: tuple[str, ...], known: frozenset[str] | None) -> None:
+    if not keys:
+        raise ValueError("no source")
+    for key in keys:
+        if known is not None and key not in known:
+            raise ValueError(f"{key!r} is not in {SOURCES.file}")
 
-    def _error(self, number: int, what: str) -> DataError:
-        return DataError(f"{self._table.file} line {number}: {what}.")
+
+def _error(table: Table[Any], number: int, what: str) -> DataError:
+    return DataError(f"{table.file} line {number}: {what}.")
 
 
 def _text(cell: str) -> str:
