@@ -1,0 +1,202 @@
+"""`envkit dockerfile`: a Dockerfile for the plan, or another image format; builds it, or judges somebody's own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from envkit.cli.options import mirrors_from, request_from, request_options
+from envkit.cli.output import say, write_output
+from envkit.errors import RequestError
+
+if TYPE_CHECKING:
+    from envkit.image.options import ImageOptions
+    from envkit.image.parts import Recipe
+    from envkit.matrix import Matrix
+    from envkit.plan.model import NoPlan, Plan
+
+FORMATS = ("dockerfile", "compose", "devcontainer", "apptainer", "conda", "requirements")
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  envkit dockerfile --framework tensorflow > Dockerfile
+  envkit dockerfile --framework pytorch --jupyter --build --smoke
+  envkit dockerfile --framework pytorch --format compose > compose.yaml
+  envkit dockerfile --check Dockerfile --gpu "GeForce RTX 5090\""""
+)
+@request_options
+@click.option(
+    "--from",
+    "start",
+    type=click.Choice(["build", "official"]),
+    default="build",
+    show_default=True,
+    help="Build the image, or start from the project's own.",
+)
+@click.option("--base", metavar="IMAGE", help="Your own base image.")
+@click.option("--digest", is_flag=True, help="Pin the base by digest where one is on record.")
+@click.option("--devel", is_flag=True, help="Compilers and headers of CUDA too.")
+@click.option("--slim", is_flag=True, help="Start from the plain distribution image.")
+@click.option("--no-syntax", is_flag=True, help="Leave the `# syntax` line out (no registry for it).")
+@click.option("--pip", "pip", multiple=True, metavar="PKG", help="One more Python package; repeatable.")
+@click.option("--requirements", metavar="FILE", help="A requirements file beside the Dockerfile.")
+@click.option("--apt", "apt", multiple=True, metavar="PKG", help="One more distribution package; repeatable.")
+@click.option("--jupyter", is_flag=True, help="JupyterLab, started by default.")
+@click.option("--workdir", default="/workspace", show_default=True, metavar="DIR", help="Working folder.")
+@click.option("--entrypoint", metavar="COMMAND", help="Command that the container always runs.")
+@click.option("--user", default="app", show_default=True, metavar="NAME", help="Name of the user with id 1000.")
+@click.option(
+    "--format",
+    "target_format",
+    type=click.Choice(FORMATS),
+    default="dockerfile",
+    show_default=True,
+    help="Another kind of file for the same plan.",
+)
+@click.option("--dockerignore", is_flag=True, help="Print the .dockerignore that goes with it instead.")
+@click.option("--check", "checked", metavar="FILE", help="Judge this Dockerfile instead of writing one.")
+@click.option("--build", is_flag=True, help="Build the image with BuildKit.")
+@click.option("--tag", metavar="NAME", help="Name of the built image.")
+@click.option("--smoke", is_flag=True, help="After --build, run the smoke test in the image.")
+def dockerfile(**options: Any) -> int:
+    """Print a Dockerfile for the plan, or build it.
+
+    Only base images on record as supported are used; CUDA releases without one
+    are installed on the plain distribution.
+    """
+    from envkit.matrix import Matrix
+
+    matrix = Matrix.load()
+    if options["checked"] is not None:
+        return _check(options, matrix)
+    if (options["smoke"] or options["tag"]) and not options["build"]:
+        raise RequestError("--smoke and --tag go with --build.", "Add --build.")
+    plan = _plan(options, matrix)
+    if options["as_json"]:
+        from envkit.cli.resolve import exit_code, plan_json
+
+        write_output(plan_json(plan), options["output"])
+        return exit_code(plan)
+    from envkit.plan.model import Plan
+    from envkit.render.plan_text import plan_summary
+
+    say(plan_summary(plan))
+    if not isinstance(plan, Plan):
+        return 1
+    if options["dockerignore"]:
+        from envkit.render.dockerignore import render_dockerignore
+
+        write_output(render_dockerignore(options["requirements"]), options["output"])
+        return 0
+    return _produce(plan, image_options(options), options, matrix)
+
+
+def image_options(options: dict[str, Any]) -> ImageOptions:
+    """The options that shape the image. Raises RequestError for a pair that contradicts itself."""
+    from envkit.image.options import ImageOptions
+
+    if options["base"] and (options["slim"] or options["digest"] or options["start"] == "official"):
+        raise RequestError("--base goes with none of --slim, --digest and --from official.", "Leave one out.")
+    if options["slim"] and options["start"] == "official":
+        raise RequestError("--slim and --from official contradict each other.", "Leave one out.")
+    _check_names(options)
+    return ImageOptions(
+        official=options["start"] == "official",
+        base=options["base"],
+        digest=options["digest"],
+        devel=options["devel"],
+        slim=options["slim"],
+        syntax=not options["no_syntax"],
+        pip=options["pip"],
+        requirements=options["requirements"],
+        apt=options["apt"],
+        jupyter=options["jupyter"],
+        workdir=options["workdir"],
+        entrypoint=options["entrypoint"],
+        user=options["user"],
+    )
+
+
+def _check_names(options: dict[str, Any]) -> None:
+    """Every text that lands in a shell line of the file is of a harmless form. Raises RequestError otherwise."""
+    import re
+
+    rules = {
+        "base": (r"[A-Za-z0-9][\w./:@-]*", "an image name"),
+        "workdir": (r"/[\w./-]*", "an absolute folder"),
+        "user": (r"[a-z_][a-z0-9_-]*", "a user name in lower case"),
+        "requirements": (r"[\w./-]+", "a file name without spaces"),
+        "apt": (r"[a-z0-9][a-z0-9.+=:~-]*", "a package name"),
+        "pip": (r"[A-Za-z0-9][^\s\"'`$\\;&|]*( ?[<>=!~@][^\"'`$\\;&|]*)?", "a requirement such as pandas==2.2.3"),
+    }
+    for name, (pattern, what) in rules.items():
+        values = options[name] if isinstance(options[name], tuple) else (options[name],)
+        for value in values:
+            if value is not None and not re.fullmatch(pattern, value):
+                raise RequestError(f"--{name}: {value!r} is not {what}.", f"Give {what}.")
+
+
+def _plan(options: dict[str, Any], matrix: Matrix) -> Plan | NoPlan:
+    from envkit.image.backends import with_backends
+    from envkit.plan.solve import resolve
+
+    request = request_from(options, matrix, container=True)
+    if options["devel"]:
+        from dataclasses import replace
+
+        request = replace(request, needs_toolkit=True)
+    return with_backends(resolve(request, matrix), lambda changed: resolve(changed, matrix))
+
+
+def _produce(plan: Plan, chosen: ImageOptions, options: dict[str, Any], matrix: Matrix) -> int:
+    from envkit.image.recipe import recipe
+
+    made = recipe(plan, chosen, mirrors_from(options), matrix)
+    for note in made.notes:
+        if note not in plan.warnings:
+            say(f"Note: {note}")
+    text = render(made, options["target_format"])
+    if not options["build"]:
+        write_output(text, options["output"])
+        return 0
+    if options["target_format"] != "dockerfile":
+        raise RequestError("--build builds Dockerfiles only.", "Leave --format out.")
+    if options["output"]:
+        write_output(text, options["output"])
+    return _build(made, text, options)
+
+
+def render(recipe: Recipe, target_format: str) -> str:
+    """The recipe in that format. Raises EnvkitError for what the format cannot express."""
+    from importlib import import_module
+
+    module = import_module(f"envkit.render.{target_format}")
+    text: str = getattr(module, f"render_{target_format}")(recipe)
+    return text
+
+
+def _build(recipe: Recipe, text: str, options: dict[str, Any]) -> int:
+    from envkit.host.docker_build import build, smoke
+
+    tag = options["tag"] or recipe.name
+    build(text, tag, say)
+    say(f"Built {tag}.")
+    if options["smoke"]:
+        say(smoke(tag, recipe.plan.choice.cuda is not None, recipe.needs_driver, say))
+    return 0
+
+
+def _check(options: dict[str, Any], matrix: Matrix) -> int:
+    from envkit.host.user_file import read_user_file
+    from envkit.image.check import check_dockerfile
+    from envkit.image.check_report import report_json, report_text
+
+    request = request_from(options, matrix, container=True)
+    text = read_user_file("--check", options["checked"])
+    findings = check_dockerfile(text, request, matrix)
+    rendered = report_json(findings) if options["as_json"] else report_text(findings, options["checked"])
+    write_output(rendered, options["output"])
+    return 1 if any(finding.severity == "error" for finding in findings) else 0

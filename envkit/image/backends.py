@@ -1,0 +1,33 @@
+"""Frameworks that compute with another one get it, unless the request names it itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from envkit.image import data
+from envkit.plan.model import NoPlan, Plan
+from envkit.plan.request import FrameworkRequest
+from envkit.versions import VersionSpec
+
+
+def with_backends(plan: Plan | NoPlan, resolve: Callable[..., Plan | NoPlan]) -> Plan | NoPlan:
+    """The plan with the backends of its frameworks, resolved anew; the plan itself where none is missing.
+
+    Where nothing holds both, the plan stays as it was and its warnings say which backend is missing.
+    """
+    if isinstance(plan, NoPlan):
+        return plan
+    asked = {part.name for part in plan.request.frameworks}
+    added = []
+    for build in plan.choice.builds:
+        row = data.backend(build)
+        if row is not None and not asked & {row.backend, "jax", "pytorch"}:
+            added.append(FrameworkRequest(row.backend, VersionSpec.parse(row.backend_versions)))
+    if not added:
+        return plan
+    wider = resolve(replace(plan.request, frameworks=(*plan.request.frameworks, *added)))
+    if isinstance(wider, Plan):
+        return wider
+    names = ", ".join(str(part) for part in added)
+    return replace(plan, warnings=(*plan.warnings, f"It computes with {names}, which no plan holds beside it."))

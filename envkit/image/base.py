@@ -1,0 +1,115 @@
+"""The image to start from: a tag on record as supported, or the plain distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from envkit.errors import EnvkitError
+from envkit.image import data
+from envkit.image.options import ImageOptions
+from envkit.image.parts import Base
+from envkit.matrix.rows import ImageTag, OperatingSystem
+from envkit.plan.model import Choice
+
+CUDA_REPOSITORY = "nvidia/cuda"
+
+
+def choose_base(choice: Choice, options: ImageOptions, tags: Iterable[ImageTag], compiles: bool) -> Base:
+    """The smallest base that serves the plan. Raises EnvkitError when its distribution has no image on record.
+
+    `compiles`: something is built from source in another stage; the final image still needs libraries only.
+    """
+    if options.base:
+        return Base(
+            options.base, "named with --base", has_cuda="cuda" in options.base, has_cudnn="cudnn" in options.base
+        )
+    system = require_system(choice)
+    flavour = wanted_flavour(choice, options)
+    tag = None if options.slim else _tag(choice, flavour, tags)
+    if tag:
+        return Base(
+            f"{tag.repository}:{tag.tag}",
+            _why_tag(flavour),
+            has_cuda=True,
+            has_cudnn=bool(tag.cudnn),
+            digest=tag.digest if options.digest else None,
+        )
+    return Base(plain_image(system), _why_plain(choice, options, flavour, compiles))
+
+
+def _tag(choice: Choice, flavour: str, tags: Iterable[ImageTag]) -> ImageTag | None:
+    planned = choice.base_image
+    if planned and planned.state == "supported" and planned.flavor == flavour:
+        return planned
+    return supported_tag(choice, flavour, wanted_cudnn(choice, flavour), tags)
+
+
+def require_system(choice: Choice) -> OperatingSystem:
+    """The plan's distribution. Raises EnvkitError when the plan leaves it open."""
+    if choice.os is None:
+        raise EnvkitError("The plan names no distribution for the image.", "Add --os, such as --os ubuntu22.04.")
+    return choice.os
+
+
+def plain_image(system: OperatingSystem) -> str:
+    """The distribution's own image. Raises EnvkitError where it has none."""
+    if system.base_image is None:
+        raise EnvkitError(
+            f"--os {system.os_id}: this distribution has no public base image.",
+            "Name one with --base, or choose --os ubuntu22.04.",
+        )
+    return system.base_image if ":" in system.base_image else f"{system.base_image}:latest"
+
+
+def wanted_flavour(choice: Choice, options: ImageOptions) -> str:
+    """devel when asked for, runtime when the framework needs system CUDA, base when it carries its own."""
+    if options.devel:
+        return "devel"
+    return "runtime" if choice.needs_toolkit else "base"
+
+
+def wanted_cudnn(choice: Choice, flavour: str) -> int | None:
+    """The cuDNN major that the base should bring; None when it should bring none."""
+    if flavour == "base" or not choice.needs_toolkit or choice.cudnn is None:
+        return None
+    return choice.cudnn.version.major
+
+
+def supported_tag(choice: Choice, flavour: str, cudnn: int | None, tags: Iterable[ImageTag]) -> ImageTag | None:
+    """The newest supported tag of that CUDA release, distribution and flavour, with that cuDNN if there is one."""
+    if choice.cuda is None or choice.os is None:
+        return None
+    release, os_id = choice.cuda.release(2), choice.os.os_id
+    fitting = [
+        tag
+        for tag in tags
+        if tag.repository == CUDA_REPOSITORY
+        and tag.state == "supported"
+        and tag.os_id == os_id
+        and tag.flavor == flavour
+        and tag.cuda is not None
+        and len(tag.cuda.parts) > 2
+        and tag.cuda.release(2) == release
+    ]
+    with_cudnn = [tag for tag in fitting if cudnn is not None and data.tag_cudnn(tag.cudnn) == cudnn]
+    without = [tag for tag in fitting if not tag.cudnn]
+    pool = with_cudnn or without
+    return max(pool, key=lambda tag: tag.cuda.parts if tag.cuda else ()) if pool else None
+
+
+def _why_tag(flavour: str) -> str:
+    reasons = {
+        "base": "smallest flavour: the framework's packages carry CUDA",
+        "runtime": "CUDA libraries that the framework loads from the system",
+        "devel": "compilers and headers, as asked with --devel",
+    }
+    return f"supported tag; {reasons[flavour]}"
+
+
+def _why_plain(choice: Choice, options: ImageOptions, flavour: str, compiles: bool) -> str:
+    if choice.cuda is None:
+        return "plain distribution: no CUDA in this plan"
+    if options.slim:
+        return "plain distribution, as asked with --slim"
+    where = "from its installer" if flavour != "base" or compiles else "in the framework's packages"
+    return f"plain distribution: no supported nvidia/cuda tag for CUDA {choice.cuda.release(2)}, so CUDA comes {where}"

@@ -1,0 +1,228 @@
+"""What images are made of beside the versions: package names, tools, smoke tests and source builds, as tables."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, TypeVar
+
+from envkit.matrix.rows import FrameworkBuild, OperatingSystem, Source
+from envkit.matrix.tables import Table, read
+from envkit.records import record
+from envkit.versions import Version, VersionSpec
+
+Row = TypeVar("Row")
+
+
+@record
+class PackageSet:
+    """The distribution packages that serve a purpose; `os_ids` empty: every system with that package manager."""
+
+    purpose: str
+    package_manager: str
+    os_ids: tuple[str, ...]
+    packages: tuple[str, ...]
+    sources: tuple[str, ...]
+
+
+@record
+class JupyterRelease:
+    """The newest JupyterLab that runs on a Python version, and on later ones up to the next row."""
+
+    python: Version
+    version: Version
+    sources: tuple[str, ...]
+
+
+@record
+class TagWord:
+    """The cuDNN major that a word in an image tag stands for."""
+
+    word: str
+    major: int
+    sources: tuple[str, ...]
+
+
+@record
+class Frontend:
+    """The image that reads Dockerfiles, named in their first line."""
+
+    name: str
+    image: str
+    sources: tuple[str, ...]
+
+
+@record
+class Need:
+    """What a framework's build needs beside CUDA: `packages` are purposes, `driver`: its import loads libcuda."""
+
+    framework: str
+    cuda: str | None
+    packages: tuple[str, ...]
+    pip: tuple[str, ...]
+    driver: bool
+    sources: tuple[str, ...]
+
+
+@record
+class SmokeTest:
+    """How to see that a framework works: `m` is the imported module; `gpu_code` only where a GPU is."""
+
+    framework: str
+    code: str | None
+    gpu_code: str | None
+    sources: tuple[str, ...]
+
+
+@record
+class SourceStep:
+    """One step of a source build. `kind`: packages, archive, git, run, copy, runtime, environment, smoke."""
+
+    framework: str
+    cuda: str | None
+    order: int
+    kind: str
+    value: str
+    sources: tuple[str, ...]
+
+
+@record
+class Repair:
+    """The command that makes an ended distribution's image find its packages again."""
+
+    os_id: str
+    command: str
+    sources: tuple[str, ...]
+
+
+@record
+class Repository:
+    """A package repository beside the distribution's own, with the key that signs it."""
+
+    name: str
+    key_url: str
+    archive_url: str
+    sources: tuple[str, ...]
+
+
+@record
+class OfficialName:
+    """How a project names its images; `tag` is filled in with version, cuda and cudnn."""
+
+    framework: str
+    repository: str
+    tag: str
+    sources: tuple[str, ...]
+
+
+@record
+class Backend:
+    """The framework that another one computes with, for a range of its versions."""
+
+    framework: str
+    versions: str
+    backend: str
+    backend_versions: str
+    sources: tuple[str, ...]
+
+
+@record
+class WheelTag:
+    """The interpreter and ABI part of a wheel's name."""
+
+    python: Version
+    tag: str
+    sources: tuple[str, ...]
+
+
+_TABLES: dict[str, Table[Any]] = {
+    "packages": Table("image/packages.csv", PackageSet, ("purpose", "package_manager", "os_ids")),
+    "jupyterlab": Table("image/jupyterlab.csv", JupyterRelease, ("python",)),
+    "tag_cudnn": Table("image/tag_cudnn.csv", TagWord, ("word",)),
+    "frontend": Table("image/frontend.csv", Frontend, ("name",)),
+    "repositories": Table("image/repositories.csv", Repository, ("name",)),
+    "official": Table("image/official.csv", OfficialName, ("framework",)),
+    "backends": Table("image/backends.csv", Backend, ("framework", "versions")),
+    "wheel_abi": Table("image/wheel_abi.csv", WheelTag, ("python",)),
+    "sources": Table("image/sources.csv", Source, ("key",)),
+    "needs": Table("image/needs.csv", Need, ("framework", "cuda")),
+    "smoke_tests": Table("image/smoke_tests.csv", SmokeTest, ("framework",)),
+    "source_builds": Table("image/source_builds.csv", SourceStep, ("framework", "cuda", "order")),
+    "repairs": Table("image/repairs.csv", Repair, ("os_id",)),
+}
+
+
+@cache
+def table(name: str) -> tuple[Any, ...]:
+    """Every row of one of this module's tables. Raises DataError when it cannot be trusted."""
+    return read(_TABLES[name])
+
+
+def packages(purpose: str, system: OperatingSystem, **names: str) -> tuple[str, ...]:
+    """The packages for a purpose on that distribution, `{version}` and the like filled in; () where none is needed."""
+    rows: list[PackageSet] = [
+        row for row in table("packages") if (row.purpose, row.package_manager) == (purpose, system.package_manager)
+    ]
+    exact = [row for row in rows if system.os_id in row.os_ids]
+    chosen = (exact or [row for row in rows if not row.os_ids])[:1]
+    return tuple(package.format(**names) for row in chosen for package in row.packages)
+
+
+def jupyterlab(python: Version | None) -> str | None:
+    """The JupyterLab requirement for that Python (the newest when None); None where no release runs on it."""
+    rows: list[JupyterRelease] = [row for row in table("jupyterlab") if python is None or row.python <= python]
+    return f"jupyterlab=={rows[-1].version}" if rows else None
+
+
+def tag_cudnn(word: str) -> int | None:
+    """The cuDNN major that a tag's `cudnn…` word promises; None for no word or an unknown one."""
+    return next((row.major for row in table("tag_cudnn") if row.word == word), None)
+
+
+def frontend() -> str:
+    """The image of the Dockerfile frontend."""
+    image: str = table("frontend")[0].image
+    return image
+
+
+def need(build: FrameworkBuild) -> Need | None:
+    """What that build needs beside CUDA, or None."""
+    rows: list[Need] = [row for row in table("needs") if row.framework == build.framework]
+    narrow = [row for row in rows if row.cuda and build.cuda and VersionSpec.parse(row.cuda).holds(build.cuda)]
+    return next(iter(narrow or [row for row in rows if not row.cuda]), None)
+
+
+def smoke_test(framework: str) -> SmokeTest | None:
+    """The smoke test of a framework where it differs from a plain import."""
+    return next((row for row in table("smoke_tests") if row.framework == framework), None)
+
+
+def source_steps(build: FrameworkBuild) -> tuple[SourceStep, ...]:
+    """The steps that build it from source, in order; () when there is no recipe for it."""
+    rows: list[SourceStep] = [row for row in table("source_builds") if row.framework == build.framework]
+    return tuple(
+        sorted(
+            (row for row in rows if not row.cuda or (build.cuda and VersionSpec.parse(row.cuda).holds(build.cuda))),
+            key=lambda row: row.order,
+        )
+    )
+
+
+def repair(os_id: str) -> str | None:
+    """The command that brings an ended distribution's package archive back, or None."""
+    return next((row.command for row in table("repairs") if row.os_id == os_id), None)
+
+
+def repository(name: str) -> tuple[str, str]:
+    """The address of a repository's key and of its archive. Raises LookupError for an unknown name."""
+    return next((row.key_url, row.archive_url) for row in table("repositories") if row.name == name)
+
+
+def backend(build: FrameworkBuild) -> Backend | None:
+    """The framework that this build computes with, or None for one that stands alone."""
+    rows: list[Backend] = [row for row in table("backends") if row.framework == build.framework]
+    return next((row for row in rows if VersionSpec.parse(row.versions).holds(build.version)), None)
+
+
+def wheel_tag(python: Version | None) -> str | None:
+    """The tag in the name of a wheel for that Python, or None where it is not on record."""
+    return next((row.tag for row in table("wheel_abi") if python is not None and row.python == python.release(2)), None)

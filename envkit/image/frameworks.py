@@ -1,0 +1,116 @@
+"""How the plan's frameworks get into an image: from an index, or built from their last source release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from envkit.errors import EnvkitError
+from envkit.image import data
+from envkit.image.options import ImageOptions
+from envkit.image.parts import PipInstall
+from envkit.matrix.rows import FrameworkBuild
+from envkit.plan.model import Choice
+from envkit.settings import Mirrors
+
+
+def pip_installs(
+    choice: Choice, options: ImageOptions, mirrors: Mirrors, base_has_cuda: bool
+) -> tuple[PipInstall, ...]:
+    """The pip calls in order: NumPy's bound and the default index first, then other indexes, then the user's own.
+
+    `base_has_cuda`: the base image brings CUDA's libraries, NCCL among them.
+    """
+    default: list[str] = []
+    others: list[PipInstall] = []
+    for build in choice.builds:
+        if build.numpy:
+            default.append(f"numpy{build.numpy}")
+        needed = data.need(build)
+        if needed and not base_has_cuda:  # a base with CUDA libraries brings these too
+            default += needed.pip
+        package = build.package or wheel_address(build, choice, mirrors)
+        if package is None:
+            continue
+        lines = (package, *build.companions)
+        if build.package is None:
+            others.append(PipInstall(lines, index_url=mirrors.index_url))
+        elif build.index_url or build.find_links:
+            index = mirrors.rewrite(build.index_url) if build.index_url else mirrors.index_url
+            links = mirrors.rewrite(build.find_links) if build.find_links else None
+            others.append(PipInstall(lines, index_url=index, find_links=links))
+        else:
+            default += lines
+    if choice.needs_toolkit and choice.cudnn and choice.cudnn.pip_package and _cudnn_by_pip(choice):
+        default.append(choice.cudnn.pip_package)
+    first = [PipInstall(_once(default), index_url=mirrors.index_url)] if default else []
+    return (*first, *others, *_own(options, choice, mirrors))
+
+
+def wheel_address(build: FrameworkBuild, choice: Choice, mirrors: Mirrors) -> str | None:
+    """The address of the wheel of a build that stands in a folder without an index page, or None."""
+    tag = data.wheel_tag(choice.python)
+    if build.package or tag is None or build.find_links is None or not build.find_links.endswith("/"):
+        return None
+    return f"{mirrors.rewrite(build.find_links)}{build.framework}-{build.version}-{tag}-linux_{choice.architecture}.whl"
+
+
+def installed_by_pip(build: FrameworkBuild, choice: Choice) -> bool:
+    """True when pip brings the build; False when it has to be compiled."""
+    return build.package is not None or wheel_address(build, choice, Mirrors()) is not None
+
+
+def _cudnn_by_pip(choice: Choice) -> bool:
+    """True when the plan's cuDNN has no archive with a checksum, so that its wheel is the way to get it."""
+    row = choice.cudnn
+    return row is not None and not (row.url and row.sha256)
+
+
+def _own(options: ImageOptions, choice: Choice, mirrors: Mirrors) -> tuple[PipInstall, ...]:
+    lines = list(options.pip)
+    if options.jupyter:
+        jupyter = data.jupyterlab(choice.python)
+        if jupyter is None:
+            raise EnvkitError(f"--jupyter: no JupyterLab runs on Python {choice.python}.", "Leave --jupyter out.")
+        lines.append(jupyter)
+    return (PipInstall(tuple(lines), index_url=mirrors.index_url),) if lines else ()
+
+
+def _once(lines: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(lines))
+
+
+def require_ways(choice: Choice) -> None:
+    """Raises EnvkitError for a build that neither an index nor a source recipe gives."""
+    for build in choice.builds:
+        if installed_by_pip(build, choice) or data.source_steps(build):
+            continue
+        others = sorted(
+            {row.cuda for row in data.table("source_builds") if row.framework == build.framework and row.cuda}
+        )
+        way = (
+            f"There is one for CUDA {', '.join(others)}: add --cuda."
+            if others
+            else "Try its own image: --from official."
+        )
+        raise EnvkitError(
+            f"There is no package and no recipe for {build.framework} {build.version} with CUDA {build.cuda}.", way
+        )
+
+
+def system_packages(choice: Choice) -> tuple[str, ...]:
+    """The purposes of the distribution packages that the frameworks load."""
+    found = (data.need(build) for build in choice.builds)
+    return _once(purpose for needed in found if needed for purpose in needed.packages)
+
+
+def needs_driver(choice: Choice) -> bool:
+    """True when importing one of the frameworks already loads the driver's library."""
+    return any(needed.driver for needed in (data.need(build) for build in choice.builds) if needed)
+
+
+def wheel_libraries(installs: Iterable[PipInstall], choice: Choice) -> bool:
+    """True when libraries that the frameworks take from the system come as wheels, so the loader must be told."""
+    system = {line for build in choice.builds for needed in [data.need(build)] if needed for line in needed.pip}
+    if choice.needs_toolkit and _cudnn_by_pip(choice) and choice.cudnn and choice.cudnn.pip_package:
+        system.add(choice.cudnn.pip_package)
+    return any(line in system for install in installs for line in install.requirements)

@@ -1,0 +1,24 @@
+"""What the user asks of an image beside the versions."""
+
+from __future__ import annotations
+
+from envkit.records import record
+
+
+@record
+class ImageOptions:
+    """The options of `envkit dockerfile` that shape the image; the defaults give the smallest image that serves."""
+
+    official: bool = False  # start from the framework's own image
+    base: str | None = None  # the user's base image
+    digest: bool = False  # pin the base by digest where one is on record
+    devel: bool = False  # compilers and headers too
+    slim: bool = False  # the plain distribution image
+    syntax: bool = True  # name the Dockerfile frontend in the first line
+    pip: tuple[str, ...] = ()
+    requirements: str | None = None  # a file name in the build context
+    apt: tuple[str, ...] = ()  # distribution packages, whatever the package manager
+    jupyter: bool = False
+    workdir: str = "/workspace"
+    entrypoint: str | None = None
+    user: str = "app"

@@ -1,0 +1,128 @@
+"""The typed parts of an image: stages of steps, and what its containers run with. No format's syntax in here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+
+from envkit.plan.model import Plan
+from envkit.records import record
+from envkit.versions import Version
+
+
+@record
+class Run:
+    """Shell commands that make one layer. `caches` are folders kept between builds, `secrets` maps id to a target.
+
+    `ignore` holds the linter rules that this step breaks on purpose and `why` the reason, which is printed above it.
+    """
+
+    commands: tuple[str, ...]
+    caches: tuple[str, ...] = ()
+    secrets: Mapping[str, str | None] = field(default_factory=dict)
+    ignore: tuple[str, ...] = ()
+    why: str = ""
+    bind: str | None = None  # FILE:TARGET, a file of the build context that the commands may read
+
+
+@record
+class Copy:
+    """A folder or file taken from another stage."""
+
+    stage: str
+    source: str
+    target: str
+
+
+@record
+class Environment:
+    """Variables of the image."""
+
+    values: Mapping[str, str]
+
+
+@record
+class Arguments:
+    """Build arguments, by name with their default (None: none)."""
+
+    names: Mapping[str, str | None]
+
+
+Step = Run | Copy | Environment | Arguments
+
+
+@record
+class Base:
+    """The image that a stage starts from. `why` says in words why this one; `digest` is sha256:… where known."""
+
+    image: str
+    why: str
+    has_cuda: bool = False
+    has_cudnn: bool = False
+    digest: str | None = None
+
+    @property
+    def reference(self) -> str:
+        """What a FROM line names."""
+        return f"{self.image}@{self.digest}" if self.digest else self.image
+
+
+@record
+class Stage:
+    """One build stage; `base` may be an earlier stage's name."""
+
+    name: str
+    base: Base
+    steps: tuple[Step, ...]
+
+
+@record
+class PipInstall:
+    """One `pip install`: requirements that share their index settings."""
+
+    requirements: tuple[str, ...]
+    index_url: str | None = None
+    extra_index_url: str | None = None
+    find_links: str | None = None
+
+
+@record
+class Runtime:
+    """What containers of the image run with."""
+
+    user: str
+    uid: int
+    workdir: str
+    environment: Mapping[str, str]
+    entrypoint: tuple[str, ...]
+    command: tuple[str, ...]
+    port: int | None = None
+    health: tuple[str, ...] = ()
+    shm: str | None = None  # size of /dev/shm that data loaders need
+
+
+@record
+class Recipe:
+    """A whole image: stages in order (the last one is the image), its runtime and the plan that it comes from."""
+
+    title: str
+    name: str  # image name to suggest
+    plan: Plan
+    stages: tuple[Stage, ...]
+    runtime: Runtime
+    labels: Mapping[str, str]
+    pip: tuple[PipInstall, ...]
+    python: Version | None
+    conda: bool  # Python comes from conda-forge
+    apt: tuple[str, ...]
+    smoke: tuple[str, ...]  # lines of the smoke test's shell script
+    needs_driver: bool  # the smoke test works only where the driver's library is there
+    source_built: tuple[str, ...]  # titles of the frameworks built from source
+    requirements: str | None = None  # a file of the build context
+    notes: tuple[str, ...] = ()
+    syntax: bool = True
+
+    @property
+    def final(self) -> Stage:
+        """The stage that becomes the image."""
+        return self.stages[-1]

@@ -1,0 +1,162 @@
+"""The Python of an image: the distribution's own, deadsnakes', a standalone build or conda-forge's, in one place."""
+
+from __future__ import annotations
+
+from envkit.errors import EnvkitError
+from envkit.image import data
+from envkit.image.download import fetch
+from envkit.image.parts import Arguments, Base, Copy, Environment, Run, Stage, Step
+from envkit.image.system import install
+from envkit.install.lore import PipRow, PythonFileRow, lore
+from envkit.matrix.rows import OperatingSystem
+from envkit.plan.model import Choice
+from envkit.records import record
+from envkit.settings import Mirrors
+from envkit.versions import Version
+
+VENV = "/opt/venv"
+STANDALONE = "/opt/python"
+PIP_CACHE = "/root/.cache/pip"
+SECRETS = {"ca": None, "pip": "/etc/pip.conf"}
+_DEADSNAKES_KEYRING = "/etc/apt/keyrings/deadsnakes.asc"
+
+
+@record
+class PythonSetup:
+    """How Python gets into an image: packages of the final stage, a stage of its own, and the environment's steps."""
+
+    packages: tuple[str, ...]
+    first: tuple[str, ...]  # commands before the packages are installed
+    early: tuple[str, ...]  # packages that those commands need
+    stages: tuple[Stage, ...]
+    steps: tuple[Step, ...]
+    conda: bool = False
+
+
+def python_setup(choice: Choice, system: OperatingSystem, plain: Base, mirrors: Mirrors) -> PythonSetup:
+    """The steps that give the plan's Python an environment in /opt/venv. Raises EnvkitError where there is no way."""
+    if choice.python is None:
+        return _system(system, system.default_python)
+    source = choice.python_source
+    if source is None:
+        raise EnvkitError(
+            f"There is no way on record to get Python {choice.python} on {system.os_id}.",
+            "Choose another --os or --python.",
+        )
+    version = source.python
+    if source.way == "system":
+        return _system(system, version)
+    if source.way == "deadsnakes":
+        return _deadsnakes(system, version, mirrors)
+    if source.way == "standalone":
+        return _standalone(version, choice.architecture, system, plain, mirrors)
+    return _conda(version, choice.architecture, system, plain, mirrors)
+
+
+def _system(system: OperatingSystem, version: Version | None) -> PythonSetup:
+    if version is None or (system.default_python and system.default_python.release(2) == version.release(2)):
+        packages = data.packages("python-default", system)
+        interpreter = "python3"
+    elif version.major < _venv_major():
+        return PythonSetup(
+            data.packages("python-two", system), (), (), (), _steps(f"virtualenv --python=python{version}", version)
+        )
+    else:
+        packages = data.packages("python-other", system, version=str(version), compact=str(version).replace(".", ""))
+        interpreter = f"python{version}"
+    return PythonSetup(packages, (), (), (), _steps(f"{interpreter} -m venv", version))
+
+
+def _venv_major() -> int:
+    """The first Python whose own library makes environments: the major of the oldest standalone build."""
+    return min(row.python.major for row in lore(PythonFileRow) if row.python is not None)
+
+
+def _deadsnakes(system: OperatingSystem, version: Version, mirrors: Mirrors) -> PythonSetup:
+    key, archive = data.repository("deadsnakes")
+    first = (
+        f"install -d {_DEADSNAKES_KEYRING.rpartition('/')[0]}",
+        f"curl -fsSL -o {_DEADSNAKES_KEYRING} '{mirrors.rewrite(key)}'",
+        f'. /etc/os-release && echo "deb [signed-by={_DEADSNAKES_KEYRING}] {mirrors.rewrite(archive)}'
+        ' ${VERSION_CODENAME} main" > /etc/apt/sources.list.d/deadsnakes.list',
+    )
+    packages = data.packages("python-other", system, version=str(version), compact="")
+    early = (*data.packages("certificates", system), *data.packages("fetch", system))
+    return PythonSetup(packages, first, early, (), _steps(f"python{version} -m venv", version))
+
+
+def _file(way: str, version: Version | None, architecture: str) -> PythonFileRow:
+    for row in lore(PythonFileRow):
+        if row.way == way and row.architecture == architecture and row.python in (None, version):
+            return row
+    raise EnvkitError(
+        f"No {way} build of Python {version} for {architecture} is on record.", "Choose another --python or --os."
+    )
+
+
+def _standalone(
+    version: Version, architecture: str, system: OperatingSystem, plain: Base, mirrors: Mirrors
+) -> PythonSetup:
+    row = _file("standalone", version.release(2), architecture)
+    got = fetch(mirrors.rewrite(row.url), row.name, row.sha256, None)
+    unpack = Run(
+        (*got.commands, f"mkdir {STANDALONE}", f"tar -xzf {got.path} -C {STANDALONE} --strip-components=1"),
+        caches=(got.folder,),
+        secrets={"ca": None},
+    )
+    stage = Stage("python", plain, (*download_tools(system, mirrors), unpack))
+    steps = _steps(f"{STANDALONE}/bin/python{version.release(2)} -m venv", version)
+    return PythonSetup((), (), (), (stage,), (Copy("python", STANDALONE, STANDALONE), *steps))
+
+
+def _conda(version: Version, architecture: str, system: OperatingSystem, plain: Base, mirrors: Mirrors) -> PythonSetup:
+    row = _file("conda", version.release(2), architecture)
+    got = fetch(mirrors.rewrite(row.url), f"micromamba-{row.version}", row.sha256, None)
+    channel = mirrors.rewrite(row.channel)
+    create = Run(
+        (
+            *got.commands,
+            f"install -m 755 {got.path} /usr/local/bin/micromamba",
+            "micromamba create --yes --root-prefix /opt/conda --override-channels"
+            f" --channel {channel} --prefix {VENV} 'python={version.release(2)}' pip",
+        ),
+        caches=(got.folder, "/opt/conda/pkgs"),
+        secrets={"ca": None},
+    )
+    stage = Stage("python", plain, (*download_tools(system, mirrors), create))
+    upgrade = tuple(pip_run((command,)) for command in _pip_upgrade(version))
+    return PythonSetup((), (), (), (stage,), (Copy("python", VENV, VENV), _path(), *_arguments(), *upgrade), conda=True)
+
+
+def download_tools(system: OperatingSystem, mirrors: Mirrors, extra: tuple[str, ...] = ()) -> tuple[Step, ...]:
+    """The steps that let a stage fetch and unpack files: build arguments, curl, certificates and `extra` packages."""
+    names = (
+        *(name for purpose in ("certificates", "fetch", "unpack") for name in data.packages(purpose, system)),
+        *extra,
+    )
+    step = install(system, names, mirrors)
+    return (*_arguments(), *((step,) if step else ()))
+
+
+def _arguments() -> tuple[Step, ...]:
+    # Unset unless given with --build-arg; pip and curl read them from the environment of a RUN.
+    return (Arguments({"PIP_INDEX_URL": None, "PIP_CERT": None, "SSL_CERT_FILE": None}),)
+
+
+def _path() -> Environment:
+    return Environment({"PATH": f"{VENV}/bin:$PATH", "VIRTUAL_ENV": VENV})
+
+
+def _pip_upgrade(version: Version | None) -> tuple[str, ...]:
+    """The command that gives an old Python the last pip that runs on it; newer ones come with one that serves."""
+    row = next((row for row in lore(PipRow) if version is not None and row.python == version.release(2)), None)
+    return (f'python -m pip install --upgrade "{row.requirement}"',) if row else ()
+
+
+def _steps(make: str, version: Version | None) -> tuple[Step, ...]:
+    return (*_arguments(), _path(), pip_run((f"{make} {VENV}", *_pip_upgrade(version))))
+
+
+def pip_run(commands: tuple[str, ...], bind: str | None = None, ignore: tuple[str, ...] = (), why: str = "") -> Run:
+    """A step that uses pip, with its cache and the secrets `ca` and `pip` at hand."""
+    return Run(commands, caches=(PIP_CACHE,), secrets=SECRETS, bind=bind, ignore=ignore, why=why)

@@ -1,0 +1,242 @@
+"""From a plan and the user's options to the recipe of an image."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from envkit.image import data
+from envkit.image.base import choose_base, plain_image, require_system
+from envkit.image.frameworks import (
+    installed_by_pip,
+    needs_driver,
+    pip_installs,
+    require_ways,
+    system_packages,
+    wheel_libraries,
+)
+from envkit.image.labels import labels
+from envkit.image.options import ImageOptions
+from envkit.image.parts import Base, PipInstall, Recipe, Run, Stage, Step
+from envkit.image.python import VENV, PythonSetup, pip_run, python_setup
+from envkit.image.runtime import runtime
+from envkit.image.smoke import smoke_script
+from envkit.image.source_build import SourceBuild, source_build
+from envkit.image.system import install
+from envkit.image.toolkit import SystemCuda, cudnn_setup, toolkit_setup
+from envkit.matrix.rows import FrameworkBuild, OperatingSystem
+from envkit.plan.model import Choice, Plan
+from envkit.records import record
+from envkit.settings import Mirrors
+
+if TYPE_CHECKING:
+    from envkit.matrix import Matrix
+
+
+@record
+class _Parts:
+    """What the final stage is put together from."""
+
+    python: PythonSetup
+    cuda: tuple[SystemCuda, ...]
+    sources: tuple[SourceBuild, ...]
+    pip: tuple[PipInstall, ...]
+
+
+def recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) -> Recipe:
+    """The image of a plan. Raises EnvkitError where an image cannot hold it, and says what would do."""
+    choice = plan.choice
+    if options.official or _only_official(choice):
+        from envkit.image.official import official_recipe
+
+        return official_recipe(plan, options, mirrors, matrix)
+    system = require_system(choice)
+    require_ways(choice)
+    compiles = any(not installed_by_pip(build, choice) for build in choice.builds)
+    base = choose_base(choice, options, matrix.image_tags, compiles)
+    parts = _parts(choice, options, mirrors, matrix, system, base)
+    title = image_title(plan, matrix)
+    frameworks = [matrix.framework(build.framework) for build in choice.builds]
+    final = Stage("runtime", base, _final_steps(choice, options, mirrors, system, parts))
+    return Recipe(
+        title=title,
+        name=image_name(plan),
+        plan=plan,
+        stages=(*_stages(parts), final),
+        runtime=runtime(choice, options, matrix),
+        labels=labels(plan, title, base.image),
+        pip=parts.pip,
+        python=choice.python,
+        conda=parts.python.conda,
+        apt=options.apt,
+        smoke=smoke_script(choice, frameworks, options.devel),
+        needs_driver=needs_driver(choice),
+        source_built=tuple(build.framework for build in choice.builds if not installed_by_pip(build, choice)),
+        requirements=options.requirements,
+        notes=plan.warnings,
+        syntax=options.syntax,
+    )
+
+
+def _only_official(choice: Choice) -> bool:
+    """True for frameworks that come as an image and in no other way."""
+    return bool(choice.builds) and all(
+        not installed_by_pip(build, choice) and not data.source_steps(build) and build.bundles_cuda
+        for build in choice.builds
+    )
+
+
+def image_title(plan: Plan, matrix: Matrix) -> str:
+    """What the image holds, in words."""
+    choice = plan.choice
+    named = []
+    for build in choice.builds:
+        framework = matrix.framework(build.framework)
+        named.append(f"{framework.title if framework else build.framework} {build.version}")
+    cuda = f"CUDA {choice.cuda}" if choice.cuda else "no CUDA"
+    where = f" on {choice.os.os_id}" if choice.os else ""
+    python = f", Python {choice.python}" if choice.python else ""
+    return f"{' and '.join(named)} with {cuda}{where}{python}" if named else f"{cuda}{where}{python}"
+
+
+def image_name(plan: Plan) -> str:
+    """A short name for the image."""
+    names = [build.framework for build in plan.choice.builds] or ["cuda"]
+    return "-".join(names)
+
+
+def _parts(
+    choice: Choice, options: ImageOptions, mirrors: Mirrors, matrix: Matrix, system: OperatingSystem, base: Base
+) -> _Parts:
+    plain = Base(plain_image(system), "only to fetch and unpack; nothing but the result is kept")
+    compiling = tuple(build for build in choice.builds if not installed_by_pip(build, choice))
+    cuda: list[SystemCuda] = []
+    if choice.needs_toolkit and not base.has_cuda:
+        cuda.append(toolkit_setup(choice, system, plain, mirrors, whole=options.devel))
+    if choice.needs_toolkit and choice.cudnn and not base.has_cudnn:
+        found = cudnn_setup(choice.cudnn, system, plain, mirrors, headers=options.devel)
+        cuda += [found] if found else []
+    compilers = _compilers(choice, options, matrix, plain, base)
+    sources = [source_build(build, choice, system, compilers, mirrors) for build in compiling]
+    return _Parts(
+        _python(choice, system, plain, mirrors, compiling),
+        tuple(cuda),
+        tuple(made for made in sources if made),
+        pip_installs(choice, options, mirrors, base.has_cuda),
+    )
+
+
+def _python(
+    choice: Choice, system: OperatingSystem, plain: Base, mirrors: Mirrors, compiling: tuple[FrameworkBuild, ...]
+) -> PythonSetup:
+    """The Python of the image; one that was only compiled uses the distribution's, which its packages bring."""
+    if compiling and len(compiling) == len(choice.builds):
+        return PythonSetup((), (), (), (), ())
+    return python_setup(choice, system, plain, mirrors)
+
+
+def _compilers(choice: Choice, options: ImageOptions, matrix: Matrix, plain: Base, base: Base) -> Base:
+    """Where a source build runs: with the CUDA that the image gets, and its compilers."""
+    if not choice.needs_toolkit:
+        return plain
+    if not base.has_cuda:
+        return Base("cuda", "the toolkit unpacked above")
+    return choose_base(choice, replace(options, devel=True), matrix.image_tags, compiles=True)
+
+
+def _stages(parts: _Parts) -> tuple[Stage, ...]:
+    return (
+        *(stage for cuda in parts.cuda for stage in cuda.stages),
+        *(source.stage for source in parts.sources),
+        *parts.python.stages,
+    )
+
+
+def _final_steps(
+    choice: Choice, options: ImageOptions, mirrors: Mirrors, system: OperatingSystem, parts: _Parts
+) -> tuple[Step, ...]:
+    """The steps of the image itself, those that change least first, so that a change rebuilds little."""
+    names = [
+        *data.packages("certificates", system),
+        *data.packages("users", system),
+        *parts.python.packages,
+        *(name for purpose in system_packages(choice) for name in data.packages(purpose, system)),
+        *(name for source in parts.sources for name in source.packages),
+        *options.apt,
+    ]
+    steps: list[Step | None] = []
+    if parts.python.early:
+        steps.append(install(system, parts.python.early, mirrors))
+    steps.append(install(system, tuple(names), mirrors, parts.python.first))
+    steps += [step for cuda in parts.cuda for step in cuda.steps]
+    steps += parts.python.steps
+    steps += [_pip_step(call, options) for call in parts.pip]
+    if options.requirements:
+        steps.append(_requirements_step(options.requirements, mirrors))
+    if wheel_libraries(parts.pip, choice):
+        steps.append(_WHEEL_LIBRARIES)
+    steps += [step for source in parts.sources for step in source.steps]
+    return merged(step for step in steps if step is not None)
+
+
+def merged(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """The steps with neighbouring runs of the same kind in one layer; those with a note stay apart."""
+    result: list[Step] = []
+    for step in steps:
+        last = result[-1] if result else None
+        if isinstance(step, Run) and isinstance(last, Run) and _alike(step, last):
+            result[-1] = replace(last, commands=last.commands + step.commands)
+        else:
+            result.append(step)
+    return tuple(result)
+
+
+def _alike(one: Run, other: Run) -> bool:
+    plain = not (one.ignore or other.ignore or one.why or other.why or one.bind or other.bind)
+    return plain and one.caches == other.caches and one.secrets == other.secrets
+
+
+def own_steps(
+    calls: Iterable[PipInstall], options: ImageOptions, mirrors: Mirrors, system: OperatingSystem | None
+) -> tuple[Step, ...]:
+    """The user's own packages on top of an image that already holds everything else."""
+    steps: list[Step | None] = []
+    if options.apt and system is not None:
+        steps.append(install(system, options.apt, mirrors))
+    steps += [_pip_step(call, options) for call in calls]
+    if options.requirements:
+        steps.append(_requirements_step(options.requirements, mirrors))
+    return tuple(step for step in steps if step is not None)
+
+
+# Libraries that a framework looks for in the system, though they came as wheels.
+_WHEEL_LIBRARIES = Run(
+    (
+        f"find {VENV}/lib -path '*/site-packages/nvidia/*' -name lib -type d > /etc/ld.so.conf.d/wheels.conf",
+        "ldconfig",
+    )
+)
+
+
+def pip_words(call: PipInstall) -> str:
+    """The words after `pip install`, quoted for a shell, requirements on lines of their own."""
+    options = []
+    if call.index_url:
+        options.append(f'--index-url "{call.index_url}"')
+    if call.find_links:
+        options.append(f'--find-links "{call.find_links}"')
+    return "\n".join([*options, *(f'"{line}"' for line in call.requirements)])
+
+
+def _pip_step(call: PipInstall, options: ImageOptions) -> Run:
+    own = bool(options.pip) and all(line in call.requirements for line in options.pip)
+    why = "Your own packages, in a layer of their own because they change most; pinned where you pinned them."
+    command = f"python -m pip install\n{pip_words(call)}"
+    return pip_run((command,), ignore=("DL3013", "DL3059"), why=why) if own else pip_run((command,))
+
+
+def _requirements_step(file: str, mirrors: Mirrors) -> Run:
+    target = "/tmp/requirements.txt"
+    index = f'--index-url "{mirrors.index_url}" ' if mirrors.index_url else ""
+    return pip_run((f"python -m pip install {index}--requirement {target}",), bind=f"{file}:{target}")

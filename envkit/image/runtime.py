@@ -1,0 +1,62 @@
+"""What containers of an image run with: user, folder, variables for the NVIDIA runtime, command."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from envkit.image.options import ImageOptions
+from envkit.image.parts import Runtime
+from envkit.plan.model import Choice
+from envkit.versions import Version
+
+if TYPE_CHECKING:
+    from envkit.matrix import Matrix
+
+USER_ID = 1000
+_JUPYTER_PORT = 8888
+
+
+def runtime(choice: Choice, options: ImageOptions, matrix: Matrix) -> Runtime:
+    """The runtime of the plan: GPUs only for a plan with CUDA, JupyterLab where asked for, otherwise a shell."""
+    entrypoint = tuple(shlex.split(options.entrypoint)) if options.entrypoint else ()
+    command: tuple[str, ...] = () if options.entrypoint else ("bash",)
+    port: int | None = None
+    health: tuple[str, ...] = ()
+    if options.jupyter:
+        port = _JUPYTER_PORT
+        command = ("jupyter", "lab", "--ip=0.0.0.0", f"--port={port}", "--no-browser")
+        health = ("python", "-c", f"import urllib.request as r; r.urlopen('http://127.0.0.1:{port}/api')")
+    return Runtime(
+        user=options.user,
+        uid=USER_ID,
+        workdir=options.workdir,
+        environment=gpu_variables(choice, matrix),
+        entrypoint=entrypoint,
+        command=command,
+        port=port,
+        health=health,
+    )
+
+
+def gpu_variables(choice: Choice, matrix: Matrix) -> dict[str, str]:
+    """The variables that the NVIDIA container runtime reads; {} for a plan without CUDA."""
+    if choice.cuda is None:
+        return {}
+    return {
+        "NVIDIA_VISIBLE_DEVICES": "all",
+        "NVIDIA_DRIVER_CAPABILITIES": "compute,utility",
+        "NVIDIA_REQUIRE_CUDA": f"cuda>={required_cuda(choice, matrix)}",
+    }
+
+
+def required_cuda(choice: Choice, matrix: Matrix) -> Version:
+    """The CUDA version that the host's driver must report: that of the branch of the oldest driver that will do."""
+    assert choice.cuda is not None
+    needed = choice.cuda.release(2)
+    if choice.minimum_driver is None:
+        return needed
+    branch = matrix.driver_branch(choice.minimum_driver.major)
+    if branch is None or branch.driver_cuda_version is None:
+        return needed
+    return min(branch.driver_cuda_version.release(2), needed)

@@ -1,0 +1,49 @@
+"""The smoke test of an image: a shell script that imports every framework and, where a GPU is, uses it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+
+from envkit.image import data
+from envkit.image.frameworks import installed_by_pip
+from envkit.matrix.rows import Framework
+from envkit.plan.model import Choice
+
+
+def smoke_script(
+    choice: Choice, frameworks: Iterable[Framework | None], devel: bool, official: bool = False
+) -> tuple[str, ...]:
+    """The script's lines. Without a framework it looks for the CUDA libraries, or the compiler of a devel image."""
+    lines = ["#!/bin/sh", "set -eu"]
+    tested = False
+    for build, framework in zip(choice.builds, frameworks, strict=True):
+        steps = [step for step in data.source_steps(build) if step.kind == "smoke"]
+        lines += [step.value for step in steps]
+        if framework is not None and (official or installed_by_pip(build, choice)):
+            lines += _import_lines(framework)
+        tested = tested or framework is not None
+    if not tested:
+        lines += _cuda_lines(choice, devel)
+    return (*lines, 'echo "smoke test passed"')
+
+
+def _import_lines(framework: Framework) -> list[str]:
+    test = data.smoke_test(framework.name)
+    title = f'"{framework.title}"'
+    code = f'import {framework.import_name} as m; print({title}, getattr(m, "__version__", "imported"))'
+    if test and test.code:
+        code += f"; {test.code}"
+    lines = [f"python -c {shlex.quote(code)}"]
+    if test and test.gpu_code:
+        gpu = f'import {framework.import_name} as m; {test.gpu_code}; print({title}, "uses the GPU")'
+        lines.append(f"if test -e /dev/nvidiactl || test -e /dev/dxg; then python -c {shlex.quote(gpu)}; fi")
+    return lines
+
+
+def _cuda_lines(choice: Choice, devel: bool) -> list[str]:
+    if choice.cuda is None:
+        return ["python --version"]
+    if devel:
+        return ["nvcc --version"]
+    return ["ldconfig -p > /tmp/libraries", "grep libcudart /tmp/libraries"]

@@ -1,0 +1,99 @@
+"""CUDA and cuDNN from their own checked installers, for plans that no supported base image serves."""
+
+from __future__ import annotations
+
+from envkit.errors import EnvkitError
+from envkit.image import data
+from envkit.image.download import fetch
+from envkit.image.parts import Base, Copy, Environment, Run, Stage, Step
+from envkit.image.python import download_tools
+from envkit.install.commands import installer_options
+from envkit.matrix.rows import CudnnRelease, OperatingSystem, Runfile
+from envkit.plan.model import Choice
+from envkit.records import record
+from envkit.settings import Mirrors
+
+_LINKED = "/usr/local/cuda"
+_CUDNN = "/usr/local/cudnn"
+# What a program loads at run time; compilers, headers, static libraries and tools stay in the build stage.
+_TRIMMED = "/opt/cuda"
+
+
+@record
+class SystemCuda:
+    """CUDA or cuDNN brought into an image: the stages that unpack it and the steps that put it in place."""
+
+    stages: tuple[Stage, ...]
+    steps: tuple[Step, ...]
+
+
+def toolkit_setup(choice: Choice, system: OperatingSystem, plain: Base, mirrors: Mirrors, whole: bool) -> SystemCuda:
+    """The plan's toolkit from its runfiles; `whole`: with compilers and headers. Raises EnvkitError for no runfile."""
+    toolkit = choice.toolkit
+    if toolkit is None or not choice.runfiles:
+        raise EnvkitError(
+            f"No installer of CUDA {choice.cuda} for {choice.architecture} is on record,"
+            " and no supported base image holds it.",
+            "Name an image that has it with --base, or choose another --cuda.",
+        )
+    path = f"/usr/local/cuda-{toolkit.release}"
+    runs = tuple(_runfile_step(row, toolkit.installer_style, path, mirrors) for row in choice.runfiles)
+    tools = download_tools(system, mirrors, data.packages(f"runfile-{toolkit.installer_style}", system))
+    trim = () if whole else (_trim(path),)
+    stage = Stage("cuda", plain, (*tools, *runs, *trim))
+    link = Run(
+        (
+            f"ln -s {path} {_LINKED}",
+            f"echo {_LINKED}/lib64 > /etc/ld.so.conf.d/cuda.conf",
+            "ldconfig",
+        )
+    )
+    variables = {"CUDA_HOME": _LINKED, **({"PATH": f"{_LINKED}/bin:$PATH"} if whole else {})}
+    return SystemCuda((stage,), (Copy("cuda", path if whole else _TRIMMED, path), link, Environment(variables)))
+
+
+def _runfile_step(row: Runfile, style: str, path: str, mirrors: Mirrors) -> Run:
+    got = fetch(mirrors.rewrite(row.url), row.name, row.sha256, row.md5)
+    words = installer_options(style, row.kind, row.cuda, frozenset(), {"path": path, "work": "/tmp"})
+    unchecked = "" if row.sha256 or row.md5 else "No checksum of this installer is on record."
+    return Run(
+        (*got.commands, f"sh {got.path} {' '.join(words)}"), caches=(got.folder,), secrets={"ca": None}, why=unchecked
+    )
+
+
+def _trim(path: str) -> Run:
+    folders = f"{path}/lib64/ {path}/extras/CUPTI/lib64/"
+    return Run(
+        (
+            f"mkdir -p {_TRIMMED}/lib64 {_TRIMMED}/nvvm {_TRIMMED}/bin",
+            # A trailing slash makes find look through the link that lib64 is in newer toolkits.
+            f"find {folders} -maxdepth 1 -name '*.so*' -exec cp -a {{}} {_TRIMMED}/lib64/ +",
+            f"cp -a {path}/nvvm/libdevice {_TRIMMED}/nvvm/",
+            f"cp -a {path}/bin/ptxas {_TRIMMED}/bin/",
+        ),
+        why="Only what programs load at run time: libraries, libdevice and ptxas.",
+    )
+
+
+def cudnn_setup(
+    row: CudnnRelease, system: OperatingSystem, plain: Base, mirrors: Mirrors, headers: bool
+) -> SystemCuda | None:
+    """The cuDNN release from its archive; None where no archive with a checksum is on record."""
+    if row.url is None or row.archive is None or row.sha256 is None:
+        return None
+    got = fetch(mirrors.rewrite(row.url), row.archive, row.sha256, None)
+    unpacked = "/tmp/cudnn"
+    commands = [
+        *got.commands,
+        f"mkdir -p {unpacked} {_CUDNN}/lib64",
+        f"tar -xf {got.path} -C {unpacked} --strip-components=1",
+        f"find {unpacked} -name 'libcudnn*.so*' -exec cp -a {{}} {_CUDNN}/lib64/ +",
+    ]
+    if headers:
+        commands += [
+            f"mkdir {_CUDNN}/include",
+            f"find {unpacked} -name 'cudnn*.h' -exec cp -a {{}} {_CUDNN}/include/ +",
+        ]
+    stage = Stage("cudnn", plain, (*download_tools(system, mirrors), Run(tuple(commands), (got.folder,), {"ca": None})))
+    place = Run((f"echo {_CUDNN}/lib64 > /etc/ld.so.conf.d/cudnn.conf", "ldconfig"))
+    return SystemCuda((stage,), (Copy("cudnn", _CUDNN, _CUDNN), place))

@@ -1,0 +1,64 @@
+"""A recipe as a Dockerfile."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+
+from envkit.image import data
+from envkit.image.parts import Recipe
+from envkit.render.templating import template
+
+
+def render_dockerfile(recipe: Recipe) -> str:
+    """The Dockerfile of the recipe; the same recipe always gives the same text."""
+    return template("dockerfiles", "Dockerfile.j2").render(
+        recipe=recipe,
+        header=header(recipe),
+        frontend=data.frontend(),
+        quoted=quoted,
+        shell=shell_word,
+        label=_label,
+        json=json.dumps,
+        kind=lambda part: type(part).__name__,
+    )
+
+
+def header(recipe: Recipe) -> list[str]:
+    """The comment lines on top: what the image holds, what its host needs, how to build and run it."""
+    choice = recipe.plan.choice
+    lines = [f"{recipe.title}. Written by envkit."]
+    if choice.cuda is not None:
+        driver = f"NVIDIA driver {choice.minimum_driver} or newer" if choice.minimum_driver else "an NVIDIA driver"
+        lines.append(f"The host needs {driver} and the NVIDIA container toolkit, and nothing else of CUDA.")
+    gpus = "--gpus all " if choice.cuda is not None else ""
+    port = f"-p {recipe.runtime.port}:{recipe.runtime.port} " if recipe.runtime.port else ""
+    lines += [
+        f"Build: docker build -t {recipe.name} .",
+        f"Run:   docker run --rm -it {gpus}{port}{recipe.name}",
+        f"Test:  docker run --rm {gpus}{recipe.name} smoke-test",
+        "With a CA of your own: --secret id=ca,src=CA.pem --build-arg PIP_CERT=/run/secrets/ca"
+        " --build-arg SSL_CERT_FILE=/run/secrets/ca",
+        "With an index of your own: --secret id=pip,src=pip.conf; proxies: --build-arg HTTPS_PROXY=URL",
+    ]
+    return lines
+
+
+def quoted(value: str) -> str:
+    """A value for ENV and ARG: bare where that is safe, else in double quotes; `$NAME` stays a reference."""
+    if value and all(letter.isalnum() or letter in "_-+./:,@$" for letter in value):
+        return value
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _label(value: str) -> str:
+    """A value for LABEL, which no variable may change."""
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("$", "\\$") + '"'
+
+
+def shell_word(text: str) -> str:
+    """One shell word, in double quotes where single ones are inside, so that it stays readable."""
+    if "'" not in text:
+        return shlex.quote(text)
+    return '"' + re.sub(r'([\\"$`])', r"\\\1", text) + '"'
