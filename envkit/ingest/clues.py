@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from envkit.ingest.text import Text
+from envkit.records import record
 
 
-@dataclass(frozen=True)
+@record
 class Fact:
     """The fact at `path` of an Environment is `value`; the first one told of a path counts."""
 
@@ -18,7 +19,7 @@ class Fact:
     offset: int
 
 
-@dataclass(frozen=True)
+@record
 class Absent:
     """The text says that somebody looked for `path` and it is not there."""
 
@@ -27,7 +28,7 @@ class Absent:
     offset: int
 
 
-@dataclass(frozen=True)
+@record
 class Item:
     """One entry of the tuple at `path`; entries with an equal `key` are one."""
 
@@ -44,7 +45,7 @@ class Listing(Enum):
     FRAMEWORK = "framework"
 
 
-@dataclass(frozen=True)
+@record
 class GpuClue:
     """What the text tells of one GPU. `values` are fields of facts.Gpu; `index` None: find it by address or name."""
 
@@ -54,14 +55,14 @@ class GpuClue:
     offset: int
 
 
-@dataclass(frozen=True)
+@record
 class GpusIncomplete:
     """A listing of GPUs was cut off, or shows some only: how many there are is not known from it."""
 
     offset: int
 
 
-@dataclass(frozen=True)
+@record
 class Package:
     """One Python distribution. `build` is conda's build string, `installer` pip or conda where the text tells."""
 
@@ -73,7 +74,7 @@ class Package:
     path: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class PythonFact:
     """A field of facts.PythonEnvironment (`version`, `prefix`, `executable`, `pip_python`, …)."""
 
@@ -82,7 +83,7 @@ class PythonFact:
     offset: int
 
 
-@dataclass(frozen=True)
+@record
 class Framework:
     """What the text tells of a framework: fields of facts.FrameworkInstall by our framework name."""
 
@@ -91,7 +92,7 @@ class Framework:
     offset: int
 
 
-@dataclass(frozen=True)
+@record
 class Variable:
     """An environment variable and its value ('' is set and empty)."""
 
@@ -104,7 +105,7 @@ Clue = Fact | Absent | Item | GpuClue | GpusIncomplete | Package | PythonFact | 
 Read = Callable[[Text], Iterator[Clue]]
 
 
-@dataclass(frozen=True)
+@record
 class Reader:
     """Reads one format out of a text that may hold anything else too."""
 

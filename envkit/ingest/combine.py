@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import MISSING, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 from envkit.facts import Environment, Gpu, Message, Observed, Problem, found, missing
-from envkit.ingest.clues import Absent, Clue, Fact, GpuClue, GpusIncomplete, Item, Listing, Variable
-from envkit.ingest.python import python_environment
+from envkit.ingest.clues import Absent, Clue, Fact, GpuClue, GpusIncomplete, Item, Listing, Package, Variable
+from envkit.ingest.python import cudnn_of, python_environment
 from envkit.ingest.text import Text
+from envkit.records import record
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@record
 class Told:
     """A clue with the words that name its place: `text line 12 (nvidia-smi)`."""
 
@@ -22,9 +23,9 @@ class Told:
     source: str
 
 
-def combine(text: Text, clues: Iterable[tuple[str, Clue]], messages: Sequence[Message]) -> Environment:
+def combine(text: Text, clues: Sequence[tuple[str, Clue]], messages: Sequence[Message]) -> Environment:
     """The environment that `clues` (reader name, clue) describe, in the order in which they stand in the text."""
-    ordered = sorted(clues, key=lambda named: named[1].offset)
+    ordered = sorted((*clues, *_cudnns(clues)), key=lambda named: named[1].offset)
     told = [Told(clue, f"text line {text.number(clue.offset)} ({name})") for name, clue in ordered]
     facts = _scalars(told) | _lists(told)
     _add(facts, "gpus", _gpus(told))
@@ -33,6 +34,13 @@ def combine(text: Text, clues: Iterable[tuple[str, Clue]], messages: Sequence[Me
     _drop_contradictions(facts, told)
     facts["messages"] = found(tuple(messages), "text")
     return _environment(facts)
+
+
+def _cudnns(clues: Sequence[tuple[str, Clue]]) -> Iterator[tuple[str, Clue]]:
+    for name, clue in clues:
+        cudnn = cudnn_of(clue) if isinstance(clue, Package) else None
+        if cudnn is not None:
+            yield name, Item("cudnns", f"{cudnn.origin} {cudnn.cuda} {cudnn.version}", cudnn, clue.offset)
 
 
 def _add(facts: dict[str, Observed[Any]], path: str, value: Observed[Any] | None) -> None:

@@ -9,6 +9,13 @@ from envkit.host.base import Host
 from envkit.probe.text import Facts, derived, first_known
 from envkit.versions import Version
 
+PATHS = (
+    "system.os",
+    "system.architecture",
+    "system.kernel",
+    "system.glibc",
+    "system.glibcxx",
+)
 _FILES = ("/etc/os-release", "/usr/lib/os-release", "/etc/lsb-release", "/etc/debian_version")
 _RELEASE_FILES = "/etc/*-release"
 _FULL_VERSION = {"ubuntu", "opensuse"}  # their releases are told apart by the second number too
@@ -58,10 +65,10 @@ def distribution(host: Host) -> Observed[OsRelease]:
     name, version, pretty, like = describe(texts)
     if not name:
         return missing(Problem.UNPARSABLE, next(iter(texts)), "the release files name no distribution")
-    return found(OsRelease(_os_id(name, version), name, version, pretty, like), next(iter(texts)))
+    return found(OsRelease(os_id(name, version), name, version, pretty, like), next(iter(texts)))
 
 
-def _os_id(name: str, version: str) -> str:
+def os_id(name: str, version: str) -> str:
     """The key of the OS table: `ubuntu22.04`, `rockylinux9`, `debian12`."""
     key = _KEYS.get(name, name)
     release = Version.find(version)

@@ -42,7 +42,7 @@ _NUMBER_ROW = re.compile(
 _MIG_ROW = re.compile(r"^\|\s{10,60}\|\s{10,40}\|\s{0,24}(?P<mig>Enabled\*?|Disabled\*?|N/A)\s{0,4}\|")
 _MIG_DEVICE = re.compile(r"^\|\s{1,4}(?P<gpu>\d{1,3})\s{1,6}(?P<gi>\d{1,3})\s{1,6}(?P<ci>\d{1,3})\s{1,6}(?P<dev>\d{1,3})\s{1,4}\|\s{1,20}\d+MiB")
 _PROCESS = re.compile(
-    r"^\|\s{1,6}(?P<gpu>\d{1,3})\s{1,6}(?:(?:N/A|\d{1,3})\s{1,6}(?:N/A|\d{1,3})\s{1,6})?(?P<pid>\d{1,9})\s{1,6}(?:(?P<type>C\+G|[CGM](?:\+[CGM])?)\s{1,6})?(?P<name>\S[^|\n]{0,80}?)\s{1,40}(?:\d+MiB|N/A)\s{0,4}\|"
+    r"^\|\s{1,6}(?P<gpu>\d{1,3})\s{1,24}(?:(?:N/A|\d{1,3})\s{1,8}(?:N/A|\d{1,3})\s{1,24})?(?P<pid>\d{1,9})\s{1,6}(?:(?P<type>C\+G|[CGM](?:\+[CGM])?)\s{1,6})?(?P<name>\S[^|\n]{0,80}?)\s{1,40}(?:\d+MiB|N/A)\s{0,4}\|"
 )
 _MODES = {"Default": "default", "E.Process": "exclusive-process", "E.Thread": "exclusive-thread", "Prohibited": "prohibited"}
 _DISPLAY_SERVERS = ("Xorg", "Xwayland", "gnome-shell", "kwin_wayland", "kwin_x11", "mutter", "sway", "Hyprland")

@@ -1,0 +1,53 @@
+"""`conda list` and `mamba list`: name, version, build string and channel.
+
+    # packages in environment at /opt/conda/envs/train:
+    # Name                    Version                   Build  Channel
+    pytorch                   2.1.2           py3.10_cuda11.8_cudnn8.7.0_0    pytorch
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from envkit.ingest.clues import Clue, Fact, Package, PythonFact, reader
+from envkit.ingest.text import Text
+from envkit.versions import Version
+
+_HEAD = re.compile(r"^# (?:packages in environment at (?P<prefix>\S[^\n]{0,200}?):|Name {2,60}Version {2,60}Build)", re.MULTILINE)
+_ROW = re.compile(
+    r"^ {0,4}(?P<name>[a-z0-9_][\w.-]{0,80}) {1,60}(?P<version>\d[\w.!+]{0,50}) {1,40}(?P<build>[A-Za-z0-9][\w.+]{0,100})(?: {1,40}(?P<channel>[\w./:-]{1,60}))?$"
+)
+_VIRTUAL = re.compile(r"virtual packages : |^ {10,40}__cuda=(?P<cuda>\d+\.\d+)=\w+$|virtual packages : __cuda=(?P<first>\d+\.\d+)=", re.MULTILINE)
+
+
+@reader("conda")
+def read(text: Text) -> Iterator[Clue]:
+    """Every package below a header of conda's; the driver's CUDA from `conda info`."""
+    position, inside = 0, False
+    for line in text.lines:
+        head = _HEAD.match(line) if line.startswith("#") else None
+        if head:
+            inside = True
+            if head["prefix"]:
+                yield PythonFact("prefix", head["prefix"], position)
+                yield PythonFact("kind", "conda", position)
+        elif inside and line and not line.startswith("#"):
+            match = _ROW.match(line)
+            inside = match is not None
+            if match:
+                yield from _row(match, position)
+        position += len(line) + 1
+    for match in text.matches(_VIRTUAL, "__cuda="):
+        version = match["cuda"] or match["first"]
+        if version:
+            yield Fact("driver.driver_cuda_version", Version.parse(version), match.start())
+
+
+def _row(match: re.Match[str], offset: int) -> Iterator[Clue]:
+    by_pip = match["channel"] == "pypi"
+    yield Package(match["name"], match["version"], offset, "pip" if by_pip else "conda", match["build"])
+    if match["name"] == "python" and not by_pip:
+        version = Version.find(match["version"])
+        if version is not None:
+            yield PythonFact("version", version, offset)

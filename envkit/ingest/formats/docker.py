@@ -1,0 +1,59 @@
+"""`docker info`, `docker version`, `nvidia-ctk --version`, daemon.json and CDI's list: the container engine.
+
+     Server Version: 27.3.1
+     Cgroup Driver: systemd
+     Runtimes: io.containerd.runc.v2 nvidia runc
+     Default Runtime: runc
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from envkit.facts import DockerEngine
+from envkit.ingest.clues import Clue, Fact, reader
+from envkit.ingest.text import Text
+from envkit.versions import Version
+
+_INFO = re.compile(
+    r"^ {0,8}(?P<key>Server Version|Runtimes|Default Runtime|Operating System|Cgroup Driver|Docker Root Dir|CDI spec directories|rootless|Context): ?(?P<value>[^\n]{0,200})$|^ {1,8}(?P<flag>rootless)$",
+    re.MULTILINE,
+)
+_CLIENT = re.compile(r"^Docker version (?P<version>\d+\.\d+(?:\.\d+)?)", re.MULTILINE)
+_TOOLKIT = re.compile(r"(?:NVIDIA Container Toolkit CLI version|NVIDIA Container Runtime Hook version|nvidia-container-toolkit version) (?P<version>\d+\.\d+\.\d+)")
+_PODMAN = re.compile(r"^podman version (?P<version>\d+\.\d+(?:\.\d+)?)", re.MULTILINE)
+
+
+@reader("docker info")
+def read(text: Text) -> Iterator[Clue]:
+    """The engine as `docker info` describes it, and tools' versions."""
+    if "Server Version:" in text.whole and "Runtimes:" in text.whole:
+        yield from _engine(text)
+    for pattern, needle, path in (
+        (_CLIENT, "Docker version", "containers.docker_client"),
+        (_TOOLKIT, "version", "containers.container_toolkit"),
+        (_PODMAN, "podman version", "containers.podman"),
+    ):
+        for match in text.matches(pattern, needle):
+            yield Fact(path, Version.parse(match["version"]), match.start())
+
+
+def _engine(text: Text) -> Iterator[Clue]:
+    told: dict[str, str] = {}
+    offset = -1
+    for match in _INFO.finditer(text.whole):
+        offset = match.start() if offset < 0 else offset
+        told.setdefault(match["key"] or match["flag"], (match["value"] or "").strip())
+    root = told.get("Docker Root Dir", "")
+    engine = DockerEngine(
+        Version.find(told.get("Server Version", "")),
+        runtimes=tuple(told.get("Runtimes", "").split()),
+        default_runtime=told.get("Default Runtime", ""),
+        rootless=True if "rootless" in told else None,
+        operating_system=told.get("Operating System", ""),
+        cgroup_driver=told.get("Cgroup Driver", ""),
+        root_dir=root,
+        snap="/snap/" in root if root else None,
+    )
+    yield Fact("containers.docker", engine, offset)

@@ -1,0 +1,31 @@
+"""`nvcc --version`: the compiler's CUDA release, and the paths that `which nvcc` and `type nvcc` print.
+
+    Cuda compilation tools, release 12.2, V12.2.140
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from envkit.facts import Nvcc
+from envkit.ingest.clues import Absent, Clue, Fact, reader
+from envkit.ingest.text import Text
+from envkit.versions import Version
+
+_RELEASE = re.compile(r"Cuda compilation tools, release (?P<release>\d+\.\d+)(?:, V(?P<full>\d+\.\d+\.\d+))?")
+_PATH = re.compile(r"(?:^[^\n]{0,80}[$#] )?which (?:-a )?nvcc\n(?P<path>/\S{1,160}/nvcc)$|^nvcc is (?P<type>/\S{1,160}/nvcc)$", re.MULTILINE)
+_MISSING = re.compile(r"(?:\bnvcc: (?:command )?not found|command not found: nvcc|Command 'nvcc' not found|'nvcc' is not recognized)")
+
+
+@reader("nvcc")
+def read(text: Text) -> Iterator[Clue]:
+    """The first nvcc told of, with its path where `which` shows it."""
+    path = next((match["path"] or match["type"] for match in text.matches(_PATH, "nvcc")), "")
+    for match in text.matches(_RELEASE, "Cuda compilation tools"):
+        version = Version.parse(match["full"] or match["release"])
+        yield Fact("nvcc", Nvcc(path or "nvcc", path, version), match.start())
+        return
+    for match in text.matches(_MISSING, "nvcc"):
+        yield Absent("nvcc", "not on PATH", match.start())
+        return

@@ -1,0 +1,30 @@
+"""`mokutil --sb-state`, SELinux's mode, the kernel's lockdown and a laptop's graphics switch: one word each.
+
+    SecureBoot enabled
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from envkit.ingest.clues import Clue, Fact, reader
+from envkit.ingest.text import Text
+
+_STATE = re.compile(r"^(?:SecureBoot|Secure Boot:?) (?P<state>enabled|disabled)\b", re.MULTILINE)
+_SELINUX = re.compile(r"^(?:[^\n]{0,80}[$#] ?getenforce\n(?P<mode>Enforcing|Permissive|Disabled)$|Current mode: {2,40}(?P<current>enforcing|permissive))", re.MULTILINE)
+_LOCKDOWN = re.compile(r"^none \[(?P<mode>integrity|confidentiality)\]|^\[(?P<none>none)\] integrity confidentiality$", re.MULTILINE)
+_SWITCH = re.compile(r"prime-select query\n(?P<profile>intel|nvidia|on-demand|amd)$", re.MULTILINE)
+
+
+@reader("security state")
+def read(text: Text) -> Iterator[Clue]:
+    """Secure Boot, SELinux, lockdown, prime-select."""
+    for match in text.matches(_STATE, "ecure"):
+        yield Fact("system.secure_boot", match["state"] == "enabled", match.start())
+    for match in text.matches(_SELINUX, "orcing"):
+        yield Fact("system.selinux", (match["mode"] or match["current"]).lower(), match.start())
+    for match in text.matches(_LOCKDOWN, "integrity"):
+        yield Fact("system.lockdown", match["mode"] or "none", match.start())
+    for match in text.matches(_SWITCH, "prime-select query"):
+        yield Fact("system.gpu_switch", match["profile"], match.start())

@@ -1,0 +1,41 @@
+"""`uname -a`, `uname -r`, `/proc/version` and hostnamectl: the running kernel, the architecture, and WSL.
+
+    Linux box 6.8.0-45-generic #45-Ubuntu SMP PREEMPT_DYNAMIC Fri Aug 30 12:02:04 UTC 2024 x86_64 x86_64 GNU/Linux
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from envkit.facts import MachineKind
+from envkit.ingest.clues import Clue, Fact, reader
+from envkit.ingest.text import Text
+
+_ALL = re.compile(r"^Linux \S{1,80} (?P<kernel>\d+\.\d[\w.+~-]{0,80}) #[^\n]{5,200}?\b(?P<arch>x86_64|aarch64|ppc64le)\b(?: \S{1,20}){0,3}$", re.MULTILINE)
+_RELEASE = re.compile(r"[$#>] ?uname -r\n(?P<kernel>\d+\.\d[\w.+~-]{1,80})$", re.MULTILINE)
+_MACHINE = re.compile(r"[$#>] ?uname -m\n(?P<arch>x86_64|aarch64|ppc64le)$", re.MULTILINE)
+_VERSION = re.compile(r"(?:^|\] )Linux version (?P<kernel>\d+\.\d[\w.+~-]{1,80}) \(", re.MULTILINE)
+_HOST = re.compile(r"^ {0,12}Kernel: Linux (?P<kernel>\d+\.\d[\w.+~-]{1,80})$", re.MULTILINE)
+
+
+@reader("uname")
+def read(text: Text) -> Iterator[Clue]:
+    """Kernel release, architecture, and the kind of machine that the release's name gives away."""
+    for pattern, needle in ((_ALL, "Linux "), (_RELEASE, "uname -r"), (_MACHINE, "uname -m"), (_VERSION, "Linux version"), (_HOST, "Kernel: Linux")):
+        for match in text.matches(pattern, needle):
+            groups = match.groupdict()
+            if groups.get("arch"):
+                yield Fact("system.architecture", groups["arch"], match.start())
+            if groups.get("kernel"):
+                yield Fact("system.kernel", groups["kernel"], match.start())
+                yield from _kind(groups["kernel"], match.start())
+
+
+def _kind(kernel: str, offset: int) -> Iterator[Clue]:
+    if "WSL2" in kernel or "microsoft-standard" in kernel:
+        yield Fact("system.machine_kind", MachineKind.WSL2, offset)
+    elif kernel.endswith("-Microsoft"):
+        yield Fact("system.machine_kind", MachineKind.WSL1, offset)
+    elif "tegra" in kernel:
+        yield Fact("system.machine_kind", MachineKind.JETSON, offset)

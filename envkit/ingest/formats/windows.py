@@ -1,0 +1,32 @@
+"""Signs of Windows and WSL: paths of tracebacks, `wsl -l -v`, WSL's own library folder.
+
+      NAME            STATE           VERSION
+    * Ubuntu-22.04    Running         1
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from envkit.facts import MachineKind, OsRelease
+from envkit.ingest.clues import Clue, Fact, reader
+from envkit.ingest.text import Text
+
+_TRACE = re.compile(r"^ {0,8}File \"[A-Za-z]:\\[^\"\n]{3,300}\", line \d{1,6}|^(?:\([\w.-]{1,40}\) )?(?:PS )?[A-Z]:\\(?:[\w. -]{1,60}\\?){0,12}> ?\S", re.MULTILINE)
+_LISTED = re.compile(r"^\* (?P<name>[\w.-]{2,40}) {2,30}(?:Running|Stopped) {2,20}(?P<version>[12])$", re.MULTILINE)
+_WSL = re.compile(r"(?:/usr/lib/wsl/(?:lib|drivers)/|microsoft-standard-WSL2|^WSL version: 2\.|(?:\A|\n)[^\n]{0,40}:/mnt/c/(?:Users|Windows))", re.MULTILINE)
+
+
+@reader("Windows and WSL")
+def read(text: Text) -> Iterator[Clue]:
+    """Windows where paths or prompts of it stand; WSL where its folders do."""
+    for match in text.matches(_LISTED, "VERSION"):
+        kind = MachineKind.WSL1 if match["version"] == "1" else MachineKind.WSL2
+        yield Fact("system.machine_kind", kind, match.start())
+    wsl = _WSL.search(text.whole)
+    if wsl:
+        yield Fact("system.machine_kind", MachineKind.WSL2, wsl.start())
+        return
+    for match in text.matches(_TRACE, ":\\"):
+        yield Fact("system.os", OsRelease("windows", "windows", ""), match.start())

@@ -1,0 +1,44 @@
+"""Distribution releases as tools write them, in words or in release files."""
+
+from __future__ import annotations
+
+import re
+
+from envkit.facts import OsRelease
+from envkit.probe.os_release import os_id
+from envkit.versions import Version
+
+_NAMES = (
+    ("Ubuntu", "ubuntu"),
+    ("Debian", "debian"),
+    ("CentOS", "centos"),
+    ("Rocky Linux", "rocky"),
+    ("AlmaLinux", "almalinux"),
+    ("Red Hat Enterprise Linux", "rhel"),
+    ("Fedora", "fedora"),
+    ("Amazon Linux", "amzn"),
+    ("openSUSE Leap", "opensuse-leap"),
+    ("SUSE Linux Enterprise", "sles"),
+    ("Linux Mint", "linuxmint"),
+    ("Pop!_OS", "pop"),
+    ("Arch Linux", "arch"),
+    ("Manjaro", "manjaro"),
+    ("Microsoft Windows", "windows"),
+    ("Windows", "windows"),
+)
+
+
+def described(words: str) -> OsRelease | None:
+    """The release that words such as `Ubuntu 22.04.4 LTS (x86_64)` name, None when they name none that we know."""
+    for name, key in _NAMES:
+        if words.startswith(name):
+            version = Version.find(words[len(name) :])
+            return release(key, str(version) if version else "", re.sub(r" \([\w-]+\)$", "", words))
+    return None
+
+
+def release(name: str, version: str, pretty: str = "", like: tuple[str, ...] = ()) -> OsRelease:
+    """The release with the key of our table."""
+    if name == "windows":
+        return OsRelease("windows", "windows", version, pretty)
+    return OsRelease(os_id(name, version), name, version, pretty, like)
