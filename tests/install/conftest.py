@@ -1,0 +1,95 @@
+"""Fixtures of the install tests: the engine, the target image, and stand-in files for each installer style."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from envkit.install.options import ScriptOptions
+from envkit.plan.model import Plan
+from envkit.render.script import render_script
+from tests.engine.engine import Engine
+from tests.engine.fixtures import engine
+from tests.install.machine import image
+from tests.install.plans import mirrors_to, plan, with_stand_ins
+from tests.install.server import Behaviour, serving
+from tests.install.standins import StandIn, cudnn_archive, patch_runfile, toolkit_runfile
+
+__all__ = ["engine"]
+
+# One release for each installer style and quirk: legacy with a Perl quirk, legacy with patches, new with its
+# --librarypath, new with patches, and new with cuDNN in a modern archive.
+RELEASES = ("8.0.61", "9.0.176", "10.1.105", "10.2.89", "12.4.1")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A release whose files are stand-ins on a loopback server."""
+
+    plan: Plan
+    base: str
+    behaviour: Behaviour
+
+    def script(self, options: ScriptOptions | None = None) -> str:
+        """The script that installs it."""
+        return render_script(self.plan, options or ScriptOptions(), mirrors_to(self.base))
+
+
+@pytest.fixture(scope="session")
+def target_image(engine: Engine) -> str:
+    """The image that plays the target."""
+    return image(engine)
+
+
+@pytest.fixture(scope="session")
+def stand_ins(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, dict[str, StandIn]]]:
+    """The folder of the stand-in files, and for each release its files by name."""
+    folder = tmp_path_factory.mktemp("stand-ins")
+    return folder, {release: _files(folder, plan(release)) for release in RELEASES}
+
+
+def _files(folder: Path, original: Plan) -> dict[str, StandIn]:
+    toolkit = original.choice.toolkit
+    assert toolkit is not None
+    found = {}
+    targets = " ".join(capability.sm for capability in toolkit.compute_capabilities or ())
+    for row in original.choice.runfiles:
+        if row.kind == "toolkit":
+            made = toolkit_runfile(folder, row.name, toolkit.installer_style, str(toolkit.version), targets)
+        elif toolkit.installer_style == "legacy":
+            made = patch_runfile(folder, row.name, row.order)
+        else:
+            made = toolkit_runfile(folder, row.name, "new", str(toolkit.version), targets)
+        found[row.name] = made
+    cudnn = original.choice.cudnn
+    if cudnn is not None and cudnn.archive and cudnn.url:
+        found[cudnn.archive] = cudnn_archive(folder, cudnn.archive, str(cudnn.version))
+    return found
+
+
+@pytest.fixture(scope="session")
+def server(stand_ins: tuple[Path, dict[str, dict[str, StandIn]]]) -> Iterator[tuple[str, Behaviour]]:
+    """The loopback server for all stand-ins."""
+    with serving(stand_ins[0]) as found:
+        yield found
+
+
+@pytest.fixture(params=RELEASES)
+def job(
+    request: pytest.FixtureRequest,
+    stand_ins: tuple[Path, dict[str, dict[str, StandIn]]],
+    server: tuple[str, Behaviour],
+) -> Job:
+    """One release of each style; the server behaves well at first."""
+    return job_for(str(request.param), stand_ins, server)
+
+
+def job_for(release: str, stand_ins: tuple[Path, dict[str, dict[str, StandIn]]], server: tuple[str, Behaviour]) -> Job:
+    """The job of one release."""
+    base, behaviour = server
+    behaviour.cut_after, behaviour.delay_s, behaviour.damaged = None, 0.0, False
+    behaviour.requests.clear()
+    return Job(with_stand_ins(plan(release), stand_ins[1][release]), base, behaviour)

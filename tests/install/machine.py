@@ -1,0 +1,149 @@
+"""A container that plays the target machine, and what can be asked of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.engine.engine import Engine, host_mounts
+
+IMAGE = "envkit-test/install-debian12"
+_PACKAGES = "gcc g++ make perl libxml2 curl ca-certificates xz-utils python3-venv procps"
+# What changes by itself or is the script's own record, not part of the machine's state.
+_NOT_STATE = "/proc /sys /dev /run /tmp /var/log/envkit /var/cache/ldconfig /slow /installer-fails /installer-lies /job"
+
+
+def image(engine: Engine, base: str = "debian:12", name: str = IMAGE, packages: str = _PACKAGES) -> str:
+    """The image of a developer's machine: the stand-in base with compilers, made once."""
+    if not engine.has_image(name):
+        engine.stand_in(base)
+        build = f"apt-get update && apt-get install -y --no-install-recommends {packages} && ldconfig"
+        started = engine.run("run", "-d", "--network=host", *host_mounts(), base, "sleep", "900")
+        container = started.stdout.strip()
+        try:
+            engine.run("exec", container, "sh", "-ec", build)
+            engine.run("commit", container, name)
+        finally:
+            engine.run("rm", "-f", container)
+    return name
+
+
+@dataclass(frozen=True)
+class Done:
+    """A finished run of the script."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """The JSON that the script printed."""
+        found: dict[str, Any] = json.loads(self.stdout)
+        return found
+
+    @property
+    def states(self) -> dict[str, str]:
+        """Each step's state."""
+        return {step["id"]: step["state"] for step in self.result["steps"]}
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """Each verification's status."""
+        return {item["name"]: item["status"] for item in self.result["verify"]}
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A running container with the script in /job/install.sh."""
+
+    engine: Engine
+    container: str
+    folder: Path
+
+    def sh(self, command: str, check: bool = True) -> str:
+        """What a shell command prints there."""
+        return self.engine.run("exec", self.container, "bash", "-ec", command, check=check).stdout
+
+    def put(self, script: str, name: str = "install.sh") -> None:
+        """Lays the script into /job."""
+        (self.folder / name).write_text(script)
+
+    def install(self, *options: str, environment: dict[str, str] | None = None, name: str = "install.sh") -> Done:
+        """Runs the script to its end."""
+        words = [word for key, value in (environment or {}).items() for word in ("--env", f"{key}={value}")]
+        done = self.engine.run("exec", *words, self.container, "bash", f"/job/{name}", *options, check=False)
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    def stop_at(self, marker: str, how: signal.Signals, delay_s: float = 0.15) -> Done:
+        """Runs the script and sends it a signal shortly after it has printed `marker`."""
+        command = [
+            self.engine.docker,
+            "exec",
+            self.container,
+            "bash",
+            "-c",
+            "echo $$ >/job/pid; exec bash /job/install.sh",
+        ]
+        child = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ)
+        )
+        assert child.stderr is not None
+        heard = []
+        for line in child.stderr:
+            heard.append(line)
+            if marker in line:
+                time.sleep(delay_s)
+                self.sh(f"kill -{how.value} $(cat /job/pid)", check=False)
+                break
+        out, rest = child.communicate(timeout=120)
+        return Done(child.returncode, out, "".join(heard) + rest)
+
+    def wait_until_idle(self) -> None:
+        """Waits until nothing that a killed script has left behind still runs."""
+        for _ in range(100):
+            if self.sh("pgrep -f 'cuda|install[.]sh|apt-get' || true").strip() == "":
+                return
+            time.sleep(0.1)
+
+    def tree(self) -> dict[str, str]:
+        """Every path of the machine with its type, mode, owner and content or target."""
+        prune = " -o ".join(f"-path {path}" for path in _NOT_STATE.split())
+        listing = self.sh(
+            rf"find / -xdev \( {prune} \) -prune -o -printf '%p\t%y %m %u:%g %l\n' | sort;"
+            rf"find / -xdev \( {prune} \) -prune -o -type f -newer /job/start -exec md5sum {{}} +"
+        )
+        found: dict[str, str] = {}
+        for line in listing.splitlines():
+            if "\t" in line:
+                path, what = line.split("\t", 1)
+                found[path] = what
+            else:
+                digest, path = line.split(None, 1)
+                found[path] = f"{found.get(path, '')} {digest}"
+        return found
+
+    def sums(self) -> str:
+        """Checksums of what the installer is known to touch outside its folder."""
+        return self.sh("md5sum /etc/ld.so.cache /etc/ld.so.conf.d/* /etc/profile.d/* 2>/dev/null || true")
+
+
+@contextmanager
+def machine(engine: Engine, name: str, folder: Path, *options: str) -> Iterator[Machine]:
+    """A fresh container of image `name`; `folder` appears in it as /job."""
+    folder.mkdir(parents=True, exist_ok=True)
+    words = ("run", "-d", "--rm", "--network=host", *host_mounts(), "--volume", f"{folder}:/job", *options, name)
+    container = engine.run(*words, "sleep", "3600").stdout.strip()
+    try:
+        engine.run("exec", container, "sh", "-c", "mkdir -p /run/lock; touch /job/start")
+        yield Machine(engine, container, folder)
+    finally:
+        engine.run("rm", "-f", container, check=False)

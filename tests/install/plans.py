@@ -1,0 +1,85 @@
+"""Plans for tests: made by the resolver, their files replaced by stand-ins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+
+from envkit.matrix import Matrix
+from envkit.matrix.rows import Runfile
+from envkit.plan.model import NoPlan, Plan
+from envkit.plan.request import FrameworkRequest, Request, TargetGpu
+from envkit.plan.solve import resolve
+from envkit.settings import Mirrors
+from envkit.versions import ComputeCapability, VersionSpec
+from tests.install.standins import StandIn
+
+
+@cache
+def matrix() -> Matrix:
+    """The packaged tables, read once."""
+    return Matrix.load()
+
+
+def outcome(
+    cuda: str | None = None,
+    framework: str | None = None,
+    os_id: str | None = "debian12",
+    architecture: str = "x86_64",
+    gpus: tuple[str, ...] = (),
+    with_driver: bool = False,
+    platform: str = "linux",
+) -> Plan | NoPlan:
+    """What the resolver answers to such a request, as `envkit install` makes it."""
+    request = Request(
+        cuda=VersionSpec.parse(cuda) if cuda else None,
+        frameworks=(FrameworkRequest(framework),) if framework else (),
+        os_id=os_id,
+        architecture=architecture,
+        gpus=tuple(TargetGpu(ComputeCapability.parse(gpu)) for gpu in gpus),
+        with_driver=with_driver,
+        platform=platform,
+        needs_toolkit=bool(cuda) or not framework,
+        asked=frozenset({"cuda", "frameworks", "os_id"}),
+    )
+    return resolve(request, matrix())
+
+
+def plan(
+    cuda: str | None = None,
+    framework: str | None = None,
+    os_id: str | None = "debian12",
+    architecture: str = "x86_64",
+    gpus: tuple[str, ...] = (),
+    with_driver: bool = False,
+    platform: str = "linux",
+) -> Plan:
+    """The plan for such a request; the test fails when there is none."""
+    found = outcome(cuda, framework, os_id, architecture, gpus, with_driver, platform)
+    assert isinstance(found, Plan), found
+    return found
+
+
+def with_stand_ins(original: Plan, files: Mapping[str, StandIn]) -> Plan:
+    """The plan with each file's checksum replaced by that of the stand-in of its name."""
+    choice = original.choice
+    runfiles = tuple(_stand_in(row, files) for row in choice.runfiles if row.name in files)
+    cudnn = choice.cudnn
+    if cudnn is not None and cudnn.archive is not None:
+        found = files.get(cudnn.archive)
+        cudnn = replace(cudnn, sha256=found.sha256 if found else None) if found else None
+    return replace(original, choice=replace(choice, runfiles=runfiles, cudnn=cudnn))
+
+
+def _stand_in(row: Runfile, files: Mapping[str, StandIn]) -> Runfile:
+    # patches have no published checksum on record: they keep that, so that their own integrity check is used
+    if row.sha256 is None and row.md5 is None:
+        return row
+    return replace(row, sha256=files[row.name].sha256)
+
+
+def mirrors_to(base: str) -> Mirrors:
+    """Mirrors that send every vendor host to the loopback server."""
+    hosts = ("developer.nvidia.com", "developer.download.nvidia.com", "github.com")
+    return Mirrors(hosts={host: base for host in hosts})
