@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,9 +11,12 @@ from typing import TYPE_CHECKING
 from envkit.errors import DataError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from importlib.abc import Traversable
 
     from jinja2 import Environment, Template
+
+    from envkit.render.ahead import AheadEnvironment, CompiledTemplate
 
 
 def template_root() -> Traversable:
@@ -27,7 +31,8 @@ def template_root() -> Traversable:
 
 
 @cache
-def _environment(folder: str) -> Environment:
+def jinja_environment(folder: str) -> Environment:
+    """jinja2 over the templates of a folder, for a checkout and for compiling them ahead."""
     from shlex import quote
 
     from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -50,6 +55,16 @@ def _environment(folder: str) -> Environment:
     return made
 
 
-def template(folder: str, name: str) -> Template:
+@cache
+def _ahead() -> Mapping[str, AheadEnvironment]:
+    """The folders of templates that were compiled when the wheel was built; none in a checkout."""
+    try:
+        folders: Mapping[str, AheadEnvironment] = import_module("envkit.compiled_templates").FOLDERS
+    except ImportError:
+        return {}
+    return folders
+
+
+def template(folder: str, name: str) -> Template | CompiledTemplate:
     """The compiled template `name` of `scripts`, `dockerfiles` or `reports`."""
-    return _environment(folder).get_template(name)
+    return (_ahead().get(folder) or jinja_environment(folder)).get_template(name)
