@@ -42,7 +42,7 @@ def _assume(environment: Environment, hints: Mapping[str, Any], path: str, value
         return with_facts(environment, {path: assumed})
     mapping, _, key = path.partition(".") if path.startswith("variables.") else path.rpartition(".")
     if mapping in hints and typing.get_args(hints[mapping])[1:] == (str,) and key:
-        entries = dict(_observed(environment, mapping).value or {})
+        entries = dict(observed_at(environment, mapping).value or {})
         return with_facts(environment, {mapping: found(entries | {key: value}, SOURCE)})
     raise RequestError.unknown_value("--assume", path, hints)
 
@@ -59,7 +59,8 @@ def with_facts(environment: Environment, facts: Mapping[str, Observed[Any]]) -> 
     return replace(environment, **top)
 
 
-def _observed(environment: Environment, path: str) -> Observed[Any]:
+def observed_at(environment: Environment, path: str) -> Observed[Any]:
+    """The fact at a dotted path."""
     node: Any = environment
     for name in path.split("."):
         node = getattr(node, name)

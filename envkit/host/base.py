@@ -57,6 +57,9 @@ class Host(Protocol):
     def real_path(self, path: str) -> Observed[str]:
         """The path with every link resolved, inside this host's root."""
 
+    def read_link(self, path: str) -> Observed[str]:
+        """What the link at `path` says, unresolved; ABSENT when there is no link."""
+
     def status(self, path: str, follow: bool = True) -> Observed[FileStatus]:
         """Type and rights of a path."""
 

@@ -28,9 +28,25 @@ from envkit.facts import Observed, Problem, found, missing
 from envkit.facts_json import SCHEMA, Json, part_from_json
 from envkit.host.base import CommandResult
 from envkit.host.recorded import Answers, Entry, RecordedHost, problem_of
+from envkit.host.recording import record
+
+__all__ = ["CaptureHost", "record"]
 
 QUERIES = ("nvml", "cuda", "docker", "nodes", "facts")
-_PATH_KEYS = {"kind", "link", "mode", "owner", "group", "size", "accessible", "modified", "device", "problem", "text"}
+_PATH_KEYS = {
+    "kind",
+    "link",
+    "mode",
+    "owner",
+    "group",
+    "size",
+    "accessible",
+    "modified",
+    "device",
+    "problem",
+    "detail",
+    "text",
+}
 _MAX_FILE = 256_000_000
 
 
@@ -121,6 +137,7 @@ def _described(known: Entry | None, data: Json, where: str) -> Entry:
         part_from_json(float, data.get("modified", 0.0), where),
         str(data.get("device", "")),
         _problem(data, where),
+        str(data.get("detail", "")),
     )
 
 

@@ -46,6 +46,17 @@ def run_child(
     return found(CommandResult(process.returncode, stdout, stderr), source)
 
 
+def ending(result: CommandResult) -> str:
+    """How a child ended, in words: the signal that killed it, else its last words, else its status."""
+    if result.exit_code < 0:
+        try:
+            return f"the child died of {signal.Signals(-result.exit_code).name}"
+        except ValueError:
+            return f"the child died of signal {-result.exit_code}"
+    words = result.stderr.strip().splitlines()
+    return words[-1][:300] if words else f"the child ended with status {result.exit_code}"
+
+
 def _read(process: subprocess.Popen[bytes], deadline: float) -> tuple[bytes, bytes] | None:
     """What the child wrote on both streams until it ended, None when it is late."""
     outputs = {process.stdout: bytearray(), process.stderr: bytearray()}

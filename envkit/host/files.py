@@ -36,6 +36,10 @@ class Files:
         """The first `limit` bytes of a regular file."""
         return self._answer(path, lambda real: _read(real, limit))
 
+    def read_range(self, path: str, offset: int, size: int) -> Observed[bytes]:
+        """At most `size` bytes of a regular file from `offset` on."""
+        return self._answer(path, lambda real: _read(real, size, offset))
+
     def list_dir(self, path: str) -> Observed[tuple[str, ...]]:
         """The names in a folder, sorted."""
         return self._answer(path, lambda real: tuple(sorted(os.listdir(real))))
@@ -43,6 +47,13 @@ class Files:
     def real_path(self, path: str) -> Observed[str]:
         """The path without links, seen from the root."""
         return self._answer(path, self._existing)
+
+    def read_link(self, path: str) -> Observed[str]:
+        """What a link says."""
+        answer = self._answer(path, os.readlink, follow=False)
+        if answer.problem is Problem.UNPARSABLE:  # EINVAL: there, and not a link
+            return missing(Problem.ABSENT, path, "not a link")
+        return answer
 
     def status(self, path: str, follow: bool) -> Observed[FileStatus]:
         """Type and rights of a path."""
@@ -116,12 +127,14 @@ def _problem(error: OSError) -> Problem:
     return Problem.DENIED if error.errno in _DENIED else Problem.UNPARSABLE
 
 
-def _read(real: str, limit: int) -> bytes:
+def _read(real: str, limit: int, offset: int = 0) -> bytes:
     # O_NONBLOCK: opening a named pipe without a writer would wait for ever
     descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb", buffering=0) as stream:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "not a regular file")
+        if offset:
+            stream.seek(offset)
         blocks = []
         while limit > 0 and (block := stream.read(min(limit, 1 << 20))):
             blocks.append(block)

@@ -47,6 +47,10 @@ class LocalHost:
             return found(result.value.stdout.encode()[:limit], path)
         return self._files.read_bytes(path, limit)
 
+    def read_range(self, path: str, offset: int, size: int) -> Observed[bytes]:
+        """At most `size` bytes of the file from `offset` on."""
+        return self._files.read_range(path, offset, size)
+
     def list_dir(self, path: str) -> Observed[tuple[str, ...]]:
         """The names in a folder, sorted."""
         return self._files.list_dir(path)
@@ -58,6 +62,10 @@ class LocalHost:
     def real_path(self, path: str) -> Observed[str]:
         """The path with every link resolved."""
         return self._files.real_path(path)
+
+    def read_link(self, path: str) -> Observed[str]:
+        """What the link at `path` says."""
+        return self._files.read_link(path)
 
     def status(self, path: str, follow: bool = True) -> Observed[FileStatus]:
         """Type and rights of a path."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 from collections.abc import Mapping
 
 from envkit.facts import Observed, Problem, found, missing
 from envkit.host.base import CommandResult
-from envkit.host.children import run_child
+from envkit.host.children import ending, run_child
 
 _START = "import json,sys; sys.path[:]=json.loads(sys.argv[1]); from envkit.host.{0} import main; main()"
 
@@ -25,7 +24,9 @@ def ask(subject: str, variables: Mapping[str, str], limit_s: float) -> Observed[
         socket = nearest_socket(variables)
         return _child("docker_child", variables, limit_s, socket.get()) if socket.known else missing_like(socket)
     if subject == "deep":
-        return _deep(variables, limit_s)
+        from envkit.host.deep import deep
+
+        return deep(variables, limit_s)
     if subject in ("nvml", "nodes"):
         return _child(f"{subject}_child", variables, limit_s)
     return missing(Problem.NOT_LOOKED, subject)
@@ -44,17 +45,6 @@ def _cuda(variables: Mapping[str, str], limit_s: float) -> Observed[Mapping[str,
         return answer
     visible = _child("cuda_child", variables, limit_s)
     return found({**answer.value, "visible": visible.value}, answer.source)
-
-
-def _deep(variables: Mapping[str, str], limit_s: float) -> Observed[Mapping[str, object]]:
-    """The deep tests run in the user's own interpreter, so their code is handed over as text."""
-    import shutil
-    from importlib.resources import files
-
-    prefix = variables.get("VIRTUAL_ENV") or variables.get("CONDA_PREFIX")
-    python = f"{prefix}/bin/python" if prefix else shutil.which("python3", path=variables.get("PATH", os.defpath))
-    code = files("envkit.host").joinpath("deep_child.py").read_text(encoding="utf-8")
-    return _answer("deep", run_child([python or sys.executable, "-c", code], variables, limit_s))
 
 
 def _child(
@@ -84,22 +74,13 @@ def _answer(subject: str, result: Observed[CommandResult]) -> Observed[Mapping[s
     """The JSON object on the last line that the child wrote."""
     if result.value is None:
         return missing(result.problem or Problem.UNPARSABLE, subject, result.detail)
-    status = result.value.exit_code
-    if status < 0:
-        return missing(Problem.UNPARSABLE, subject, f"the child died of {_signal(-status)}")
+    if result.value.exit_code < 0:
+        return missing(Problem.UNPARSABLE, subject, ending(result.value))
     lines = result.value.stdout.strip().splitlines()
     try:
         data = json.loads(lines[-1]) if lines else None
     except (ValueError, RecursionError):
         data = None
     if not isinstance(data, dict):
-        words = result.value.stderr.strip().splitlines()
-        return missing(Problem.UNPARSABLE, subject, words[-1] if words else f"the child ended with status {status}")
+        return missing(Problem.UNPARSABLE, subject, ending(result.value))
     return found(data, subject)
-
-
-def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

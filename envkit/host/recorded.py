@@ -34,6 +34,7 @@ class Entry:
     modified: float = 0.0
     device: str = ""
     problem: Problem | None = None
+    detail: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Answers:
     globs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     lists: Mapping[str, Observed[tuple[str, ...]]] = field(default_factory=dict)
     real_paths: Mapping[str, Observed[str]] = field(default_factory=dict)
+    links: Mapping[str, Observed[str]] = field(default_factory=dict)
     statuses: Mapping[str, Observed[FileStatus]] = field(default_factory=dict)
     link_statuses: Mapping[str, Observed[FileStatus]] = field(default_factory=dict)
     free: Mapping[str, Observed[int]] = field(default_factory=dict)
@@ -96,17 +98,24 @@ class RecordedHost:
         if entry is None:
             return missing(self._nothing(path), path)
         if entry.problem is not None:
-            return missing(entry.problem, path)
+            return missing(entry.problem, path, entry.detail)
         if entry.kind == "dir":
             return missing(Problem.UNPARSABLE, path, "a folder, not a file")
         if entry.content is None:
             return missing(Problem.NOT_LOOKED, path, "its content was not recorded")
         return found(entry.content[:limit], path)
 
+    def read_range(self, path: str, offset: int, size: int) -> Observed[bytes]:
+        """At most `size` bytes from `offset` on."""
+        read = self.read_bytes(path, offset + size)
+        return read if read.value is None else found(read.value[offset:], path)
+
     def list_dir(self, path: str) -> Observed[tuple[str, ...]]:
         """The names in a folder, sorted."""
         if path in self.answers.lists:
             return self.answers.lists[path]
+        if not self.complete:
+            return missing(Problem.NOT_LOOKED, path)
         resolved = self._resolve(path)
         if resolved is None:
             return missing(self._nothing(path), path)
@@ -123,6 +132,8 @@ class RecordedHost:
         """The paths that match, sorted; links to folders are followed."""
         if pattern in self.answers.globs:
             return self.answers.globs[pattern]
+        if not self.complete:
+            return ()
         matches = [""]
         for part in pattern.strip("/").split("/"):
             matches = [f"{base}/{name}" for base in matches for name in self._matching(base or "/", part)]
@@ -144,6 +155,16 @@ class RecordedHost:
         if resolved is None or not self._exists(resolved):
             return missing(self._nothing(path), path)
         return found(resolved, path)
+
+    def read_link(self, path: str) -> Observed[str]:
+        """What the link says."""
+        if path in self.answers.links:
+            return self.answers.links[path]
+        resolved = self._resolve(path, follow_last=False)
+        entry = self.entries.get(resolved) if resolved is not None else None
+        if entry is None or entry.kind != "link":
+            return missing(Problem.ABSENT if entry else self._nothing(path), path, "not a link")
+        return found(entry.target, path)
 
     def status(self, path: str, follow: bool = True) -> Observed[FileStatus]:
         """Type and rights of a path."""
@@ -176,6 +197,8 @@ class RecordedHost:
         """The recorded answer, else the first file of that name in the recorded PATH."""
         if program in self.answers.programs:
             return self.answers.programs[program]
+        if not self.complete:
+            return missing(Problem.NOT_LOOKED, "PATH")
         folders = self.environment.get("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
         for folder in folders.split(":"):
             path = posixpath.join(folder, program)
@@ -183,7 +206,7 @@ class RecordedHost:
             entry = self.entries.get(resolved) if resolved is not None else None
             if entry is not None and entry.kind == "file" and entry.problem is None:
                 return found(path, "PATH")
-        return missing(Problem.ABSENT if self.complete else Problem.NOT_LOOKED, "PATH", f"no {program} on PATH")
+        return missing(Problem.ABSENT, "PATH", f"no {program} on PATH")
 
     def run(self, command: Sequence[str], limit_s: float = 5.0) -> Observed[CommandResult]:
         """The recorded result of exactly this command."""

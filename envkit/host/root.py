@@ -38,6 +38,10 @@ class RootHost:
         """The file's first `limit` bytes; /proc, /sys and /dev of a mounted root are not the machine's."""
         return self._live(path) or self._files.read_bytes(path, limit)
 
+    def read_range(self, path: str, offset: int, size: int) -> Observed[bytes]:
+        """At most `size` bytes of the file from `offset` on."""
+        return self._live(path) or self._files.read_range(path, offset, size)
+
     def list_dir(self, path: str) -> Observed[tuple[str, ...]]:
         """The names in a folder."""
         return self._live(path) or self._files.list_dir(path)
@@ -49,6 +53,10 @@ class RootHost:
     def real_path(self, path: str) -> Observed[str]:
         """The path without links, inside the root."""
         return self._live(path) or self._files.real_path(path)
+
+    def read_link(self, path: str) -> Observed[str]:
+        """What the link at `path` says."""
+        return self._live(path) or self._files.read_link(path)
 
     def status(self, path: str, follow: bool = True) -> Observed[FileStatus]:
         """Type and rights of a path."""

@@ -7,14 +7,15 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from envkit.facts import CudaToolkit, Nvcc, Observed, Problem, found, missing
+from envkit.facts import CudaLink, CudaToolkit, Nvcc, Observed, Problem, found, missing
 from envkit.host.base import Host
 from envkit.probe.text import Facts, derived
 from envkit.versions import Version
 
+_LINK = "/usr/local/cuda"
 _VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR")
 _PATTERNS = (
-    ("/usr/local/cuda", ""),
+    (_LINK, ""),
     ("/usr/local/cuda-*", ""),
     ("/opt/cuda", "package"),
     ("/opt/cuda-*", ""),
@@ -28,13 +29,22 @@ _TOOLS = ("bin2c", "fatbinary", "nvcc")  # the smallest file that carries the co
 _HEADER_NUMBER = re.compile(r"#define\s+(?:CUDA_VERSION|CUDART_VERSION)\s+(\d+)")
 _DIST_INFO = re.compile(r"nvidia_cuda_nvcc(?:_cu\d+)?-(\d+(?:\.\d+)+)\.dist-info")
 _STARTS = re.compile(r"^[^#\n]*?(/[^\s\"']*/nvcc)\b", re.MULTILINE)
+_GCC_GUARD = re.compile(
+    r"#\s*if\s+__GNUC__\s*>\s*(\d+)(?:\s*\|\|\s*\(\s*__GNUC__\s*==\s*\1\s*&&\s*__GNUC_MINOR__\s*>\s*(\d+)\s*\))?"
+)
 _SCRIPT_LIMIT = 65536
 
 
 def probe(host: Host) -> Facts:
-    """`cuda_toolkits` and `nvcc`."""
+    """`cuda_toolkits`, `nvcc`, `cuda_link`."""
     compiler = nvcc(host)
-    return {"nvcc": compiler, "cuda_toolkits": toolkits(host, compiler.value)}
+    return {"nvcc": compiler, "cuda_toolkits": toolkits(host, compiler.value), "cuda_link": _link(host)}
+
+
+def _link(host: Host) -> Observed[CudaLink]:
+    target = host.read_link(_LINK)
+    resolves = host.real_path(_LINK).known
+    return derived(target, lambda target: CudaLink(target, resolves))
 
 
 def toolkits(host: Host, compiler: Nvcc | None = None) -> Observed[tuple[CudaToolkit, ...]]:
@@ -96,7 +106,18 @@ def _toolkit(host: Host, path: str, real: str, origin: str) -> CudaToolkit | Non
         return None
     if not origin:
         origin = "package" if _packaged(host, real) else "runfile" if real.startswith(("/usr/local/", "/opt/")) else ""
-    return CudaToolkit(version, path, real, source, compiler, compiler and headers and runtime, origin)
+    return CudaToolkit(
+        version, path, real, source, compiler, compiler and headers and runtime, origin, _gcc_max(host, real)
+    )
+
+
+def _gcc_max(host: Host, root: str) -> Version | None:
+    """The newest gcc that the toolkit's own header lets pass: `#if __GNUC__ > 15`, with or without a minor number."""
+    for place in ("include/crt/host_config.h", "include/host_config.h"):
+        match = _GCC_GUARD.search(host.read_text(f"{root}/{place}").value or "")
+        if match:
+            return Version.parse(match.group(1) if match.group(2) is None else f"{match.group(1)}.{match.group(2)}")
+    return None
 
 
 def _packaged(host: Host, path: str) -> bool:

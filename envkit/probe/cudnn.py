@@ -1,4 +1,4 @@
-"""Every cuDNN on disk: headers, system libraries, toolkit folders, conda and wheels, with each sub-library's version."""
+"""Every cuDNN on disk: headers, system libraries, toolkits, conda and wheels, with each sub-library's version."""
 
 from __future__ import annotations
 

@@ -14,6 +14,27 @@ from envkit.probe.machine import machine_kind
 from envkit.probe.text import Facts, colon_pairs, derived, first_known
 from envkit.versions import Version
 
+PATHS = (
+    "driver.kernel_module",
+    "driver.open_kernel_module",
+    "driver.libraries",
+    "driver.user_space",
+    "driver.params",
+    "driver.procfs_gpus",
+    "driver.excluded_gpus",
+    "driver.uninitialised_gpus",
+    "driver.runfile_installed",
+    "driver.persistence_daemon",
+    "driver.peermem_loaded",
+    "driver.suspended_memory_kept",
+    "driver.device_majors",
+    "driver.modprobe_setuid",
+)
+SERVICE_PATHS = (
+    "driver.nvidia_smi",
+    "driver.fabric_manager",
+    "driver.fabric_manager_version",
+)
 VERSION_FILE = "/proc/driver/nvidia/version"
 GPUS = "/proc/driver/nvidia/gpus"
 _SYS_VERSION = "/sys/module/nvidia/version"

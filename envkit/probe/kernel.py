@@ -10,6 +10,18 @@ from envkit.host.base import Host
 from envkit.probe.text import Facts, derived, first_known
 from envkit.versions import Version
 
+PATHS = (
+    "kernel.cmdline",
+    "kernel.loaded_modules",
+    "kernel.module_files",
+    "kernel.headers",
+    "kernel.blacklisted",
+    "kernel.modprobe_options",
+    "kernel.dkms",
+    "kernel.dkms_make_log",
+    "kernel.iommu",
+    "kernel.compiler",
+)
 _MODULE_FILES = tuple(
     f"/lib/modules/*/{place}/nvidia.ko*"
     for place in (

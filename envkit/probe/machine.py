@@ -10,6 +10,28 @@ from envkit.probe.os_release import identity
 from envkit.probe.text import Facts, assignments, derived, first_known
 from envkit.versions import Version
 
+PATHS = (
+    "system.machine_kind",
+    "system.vendor",
+    "system.user_id",
+    "system.groups",
+    "system.secure_boot",
+    "system.lockdown",
+    "system.selinux",
+    "system.processors",
+    "system.memory_bytes",
+    "system.memlock_bytes",
+    "system.shm_bytes",
+    "system.free_bytes",
+    "system.tmp_noexec",
+    "system.display_server",
+    "system.platform_model",
+    "system.l4t_release",
+    "system.prime_profile",
+    "system.infiniband_devices",
+    "network_interfaces",
+    "nccl_config",
+)
 _KERNEL_RELEASE = "/proc/sys/kernel/osrelease"
 _CPU = "/proc/cpuinfo"
 _DEVICE_TREE = "/proc/device-tree/compatible"
@@ -45,6 +67,7 @@ def probe(host: Host) -> Facts:
         "system.prime_profile": derived(host.read_text("/etc/prime-discrete"), str.strip),
         "system.infiniband_devices": _infiniband(host),
         "network_interfaces": _interfaces(host),
+        "nccl_config": _nccl_config(host),
     }
 
 
@@ -76,7 +99,13 @@ def machine_kind(host: Host) -> Observed[MachineKind]:
 
 
 def _container_mark(host: Host) -> str:
-    """The file that says "container", '' when none does."""
+    """The file that says "container", '' when none does.
+
+    A virtual machine may boot a file system that was made from an image and keeps its marks; there the kernel's own
+    threads can be seen.
+    """
+    if (host.read_text("/proc/2/comm").value or "").strip() == "kthreadd" and not _overlaid(host):
+        return ""
     for path in _CONTAINER_FILES:
         if host.status(path).known:
             return path
@@ -86,6 +115,12 @@ def _container_mark(host: Host) -> str:
         return "KUBERNETES_SERVICE_HOST"
     groups = host.read_text("/proc/1/cgroup")
     return "/proc/1/cgroup" if _CGROUP.search(groups.value or "") else ""
+
+
+def _overlaid(host: Host) -> bool:
+    """True when the root is an overlay, as container engines mount it."""
+    mounts = host.read_text("/proc/self/mountinfo", 16_000_000).value or ""
+    return bool(re.search(r"^(?:\S+ ){4}/ .*? - overlay ", mounts, re.MULTILINE))
 
 
 def dmi(host: Host) -> Observed[str]:
@@ -184,7 +219,7 @@ def _interfaces(host: Host) -> Observed[tuple[str, ...]]:
     return derived(names, lambda names: tuple(name for name in names if states[name].strip() != "down"))
 
 
-def nccl_config(host: Host) -> Observed[dict[str, str]]:
+def _nccl_config(host: Host) -> Observed[dict[str, str]]:
     """The settings of the NCCL configuration files, the user's over the machine's; ABSENT without such a file."""
     paths = ["/etc/nccl.conf", *(f"{home}/.nccl.conf" for home in [host.identity().get("home")] if home)]
     texts = [host.read_text(path) for path in paths]

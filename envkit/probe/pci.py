@@ -13,6 +13,11 @@ from envkit.versions import ComputeCapability
 Known = tuple[str, ComputeCapability | None]
 DeviceTable = Callable[[str], Known | None]  # by device id, four hex digits in upper case
 
+PATHS = (
+    "pci_gpus",
+    "driver.nvswitches",
+    "kernel.acs_redirect",
+)
 _DEVICES = "/sys/bus/pci/devices"
 _ADDRESS = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")

@@ -1,0 +1,181 @@
+"""Asks everything at once: probes side by side, each with its own limit, and a total limit that always gives facts."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from envkit.assume import fact_paths, observed_at, with_facts
+from envkit.facts import Environment, Observed, Problem, missing
+from envkit.facts_json import environment_from_json
+from envkit.host.base import Host
+from envkit.probe.pci import DeviceTable, Known
+from envkit.probe.text import Facts
+
+Progress = Callable[[str], None]
+_KEPT_AS_FACTS = ("pythons",)  # their evidence is too big to record
+_DEEP_LIMIT_S = 300.0
+_VERSION_BY_NVML, _VERSION_BY_CUDA = "driver.driver_cuda_version", "cuda"
+
+
+@dataclass(frozen=True)
+class Task:
+    """One probe: what it is called in words, the facts it owns, and how it is run."""
+
+    name: str
+    paths: tuple[str, ...]
+    run: Callable[[Host], Facts]
+
+
+def collect(
+    host: Host,
+    total_limit_s: float = 5.0,
+    progress: Progress | None = None,
+    deep: bool = False,
+    device_table: DeviceTable | None = None,
+    skip: Collection[str] = (),
+) -> Environment:
+    """Everything that can be observed on `host` within `total_limit_s` seconds; late facts are TIMED_OUT.
+
+    `progress` is told the name of each probe that ends. `deep` also imports frameworks and runs kernels in a child,
+    with a limit of its own. Probes that own a fact in `skip` are left out.
+    """
+    recorded = _recorded(host)
+    left_out = {*skip, *(_KEPT_AS_FACTS if recorded else ())}
+    tasks = _tasks(total_limit_s, device_table or known_device)
+    wanted = tuple(task for task in tasks if left_out.isdisjoint(task.paths))
+    facts = _run_all(wanted, host, total_limit_s, progress)
+    environment = with_facts(_empty(host), _merged(facts))
+    if deep:
+        from envkit.probe.deep import measurements
+
+        environment = with_facts(environment, {"measurements": measurements(host, _DEEP_LIMIT_S)})
+    return _with_recorded(environment, recorded)
+
+
+def known_device(device_id: str) -> Known | None:
+    """Name and compute capability of a PCI device id, as the GPU table has them."""
+    from envkit.matrix import Matrix
+
+    models = Matrix.load().gpus_by_device_id(device_id)
+    capabilities = {model.compute_capability for model in models}
+    if not models:
+        return None
+    return models[0].name, capabilities.pop() if len(capabilities) == 1 else None
+
+
+def _empty(host: Host) -> Environment:
+    from datetime import datetime, timezone
+
+    now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return Environment(host.origin, host.identity().get("recorded_at", now))
+
+
+def _tasks(limit_s: float, table: DeviceTable) -> tuple[Task, ...]:
+    from envkit.probe import (
+        compilers,
+        containers,
+        cuda,
+        cuda_driver,
+        cudnn,
+        driver,
+        kernel,
+        kernel_log,
+        machine,
+        nvml,
+        os_release,
+        packages,
+        pci,
+        python_env,
+        variables,
+    )
+
+    within = max(0.5, limit_s - 0.5)  # a child must be given up before the total limit ends
+    groups: tuple[tuple[str, Callable[[Host], Facts], tuple[str, ...]], ...] = (
+        ("NVML", lambda host: nvml.probe(host, within), ("gpus", "driver.nvml", _VERSION_BY_NVML)),
+        ("CUDA driver", lambda host: cuda_driver.probe(host, within), (*cuda_driver.PATHS, _VERSION_BY_CUDA)),
+        ("Docker", lambda host: containers.engine(host, within), ("containers.docker",)),
+        ("Python", lambda host: {"pythons": python_env.pythons(host)}, ("pythons",)),
+        ("driver programs", driver.services, driver.SERVICE_PATHS),
+        ("device nodes", driver.nodes, ("driver.device_nodes",)),
+        ("driver files", driver.probe, driver.PATHS),
+        ("kernel log", kernel_log.probe, ("kernel.log", "system.last_resume")),
+        ("containers", containers.probe, containers.PATHS),
+        ("operating system", os_release.probe, os_release.PATHS),
+        ("kernel", kernel.probe, kernel.PATHS),
+        ("PCI", lambda host: pci.probe(host, table), pci.PATHS),
+        ("CUDA toolkits", cuda.probe, ("cuda_toolkits", "nvcc", "cuda_link")),
+        ("cuDNN", lambda host: {"cudnns": cudnn.cudnns(host)}, ("cudnns",)),
+        ("compilers", lambda host: {"host_compilers": compilers.host_compilers(host)}, ("host_compilers",)),
+        ("packages", packages.probe, packages.PATHS),
+        ("machine", machine.probe, machine.PATHS),
+        ("variables", lambda host: {"variables": variables.variables(host)}, ("variables",)),
+    )
+    return tuple(Task(name, paths, run) for name, run, paths in groups)
+
+
+def _run_all(
+    tasks: tuple[Task, ...], host: Host, limit_s: float, progress: Progress | None
+) -> dict[str, Observed[Any]]:
+    """The facts of every task that ended in time. The threads are daemons: one that never ends keeps nobody."""
+    done: dict[str, Facts] = {}
+    broken: list[BaseException] = []
+    changed = threading.Condition()
+
+    def work(task: Task) -> None:
+        try:
+            facts = task.run(host)
+        except BaseException as error:  # noqa: BLE001 - handed to the caller's thread and raised there
+            with changed:
+                broken.append(error)
+                changed.notify()
+            return
+        with changed:
+            done[task.name] = facts
+            changed.notify()
+        if progress:
+            progress(task.name)
+
+    deadline = time.monotonic() + limit_s
+    for task in tasks:
+        threading.Thread(target=work, args=(task,), name=f"envkit {task.name}", daemon=True).start()
+    with changed:
+        changed.wait_for(lambda: bool(broken) or len(done) == len(tasks), deadline - time.monotonic())
+        if broken:
+            raise broken[0]
+        ended = dict(done)
+    late: Observed[Any] = missing(Problem.TIMED_OUT, "", f"no answer within {limit_s:g} s")
+    facts: dict[str, Observed[Any]] = {}
+    for task in tasks:
+        facts |= ended.get(task.name) or dict.fromkeys(task.paths, late)
+    return facts
+
+
+def _merged(facts: Mapping[str, Observed[Any]]) -> dict[str, Observed[Any]]:
+    """The facts with one CUDA version of the driver: NVML's word, else libcuda's."""
+    merged = dict(facts)
+    by_cuda = merged.pop(_VERSION_BY_CUDA)
+    if by_cuda.known and not merged[_VERSION_BY_NVML].known:
+        merged[_VERSION_BY_NVML] = by_cuda
+    return merged
+
+
+def _recorded(host: Host) -> Environment | None:
+    """The facts that a recording kept beside its evidence."""
+    kept = host.query("facts")
+    return None if kept.value is None else environment_from_json(kept.value)
+
+
+def _with_recorded(environment: Environment, recorded: Environment | None) -> Environment:
+    """The environment with the recorded facts where the replay has none."""
+    if recorded is None:
+        return environment
+    fill: dict[str, Observed[Any]] = {}
+    for path in fact_paths():
+        then = observed_at(recorded, path)
+        if observed_at(environment, path).problem is Problem.NOT_LOOKED and then.problem is not Problem.NOT_LOOKED:
+            fill[path] = then
+    return with_facts(environment, fill)

@@ -1,0 +1,124 @@
+"""System packages that have to do with GPUs, the repositories they come from, and what changed since boot."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from envkit.facts import Observed, Problem, SystemPackage, found, missing
+from envkit.host.base import Host
+from envkit.probe.text import Facts, derived
+
+PATHS = (
+    "packages",
+    "repositories",
+    "package_changes",
+)
+DPKG_STATUS = "/var/lib/dpkg/status"
+_LIMIT = 64_000_000
+_RELEVANT = re.compile(
+    r"nvidia|cuda|cudnn|nccl|tensorrt|libnvinfer|cublas|cufft|curand|cusolver|cusparse|nvjitlink|nvlsm|nvswitch|dkms|"
+    r"docker|containerd|podman|runc|linux-(?:headers|image|modules)|kernel(?:-core|-devel|-default)?$|"
+    r"gcc$|gcc-\d|g\+\+|clang-\d|nouveau|libc6$|glibc$|unattended-upgrades"
+)
+_STANZA_NAME = re.compile(r"^Package: (\S+)$", re.MULTILINE)
+_FIELDS = re.compile(r"^(Package|Status|Version|Maintainer|Architecture): (.*)$", re.MULTILINE)
+_DOMAIN = re.compile(r"@([\w.-]+)>")
+_RPM_DATABASES = ("/var/lib/rpm", "/usr/lib/sysimage/rpm")
+_RPM_QUERY = ("rpm", "-qa", "--qf", "%{NAME}\\t%{VERSION}-%{RELEASE}\\t%{VENDOR}\\n")
+_APT_FILES = ("/etc/apt/sources.list", "/etc/apt/sources.list.d/*.list", "/etc/apt/sources.list.d/*.sources")
+_YUM_FILES = ("/etc/yum.repos.d/*.repo", "/etc/zypp/repos.d/*.repo")
+_REPOSITORY = re.compile(r"^(?!\s*#).*?(https?://\S+|file:/\S+)", re.MULTILINE)
+_GPU_REPOSITORY = re.compile(r"nvidia|cuda|graphics-drivers|negativo17|rpmfusion", re.IGNORECASE)
+_HISTORY = "/var/log/apt/history.log"
+_DRIVER_PACKAGE = re.compile(
+    r"\b((?:lib)?nvidia-[\w.+-]+|linux-image-[\w.+-]+|linux-modules-nvidia-[\w.+-]+)(?::\w+)? \(([^)]*)\)"
+)
+
+
+def probe(host: Host) -> Facts:
+    """`packages`, `repositories`, `package_changes`."""
+    return {
+        "packages": packages(host),
+        "repositories": _repositories(host),
+        "package_changes": _changes(host),
+    }
+
+
+def packages(host: Host) -> Observed[tuple[SystemPackage, ...]]:
+    """From dpkg's status file, else from rpm; ABSENT on a system with neither."""
+    status = host.read_text(DPKG_STATUS, _LIMIT)
+    if status.known:
+        return derived(status, lambda text: tuple(_dpkg(text)))
+    if any(host.status(path).known for path in _RPM_DATABASES):
+        return derived(host.run(_RPM_QUERY, 4.0), lambda result: tuple(_rpm(result.stdout)))
+    return derived(status, lambda text: None)
+
+
+def relevant_stanzas(text: str) -> str:
+    """The stanzas of dpkg's status file on packages that matter here, for a recording."""
+    return "\n\n".join(_stanzas(text)) + "\n"
+
+
+def _stanzas(text: str) -> Iterator[str]:
+    for stanza in text.split("\n\n"):
+        name = _STANZA_NAME.search(stanza)
+        if name and _RELEVANT.search(name.group(1)):
+            yield stanza
+
+
+def _dpkg(text: str) -> Iterator[SystemPackage]:
+    """`origin` is the mail domain of the maintainer (nvidia.com, ubuntu.com): the status file names no repository."""
+    for stanza in _stanzas(text):
+        fields = dict(_FIELDS.findall(stanza))
+        wanted, _, state = fields.get("Status", "").partition(" ok ")
+        if state in ("", "not-installed", "config-files"):
+            continue
+        domain = _DOMAIN.search(fields.get("Maintainer", ""))
+        state = "hold" if wanted == "hold" and state == "installed" else state
+        yield SystemPackage(
+            fields["Package"], fields.get("Version", ""), "dpkg", state, domain.group(1) if domain else ""
+        )
+
+
+def _rpm(text: str) -> Iterator[SystemPackage]:
+    for line in text.splitlines():
+        name, _, rest = line.partition("\t")
+        version, _, vendor = rest.partition("\t")
+        if version and _RELEVANT.search(name):
+            yield SystemPackage(name, version, "rpm", origin="" if vendor == "(none)" else vendor)
+
+
+def _repositories(host: Host) -> Observed[tuple[str, ...]]:
+    """The URLs of package sources that carry NVIDIA's software; empty when there are sources and none does."""
+    paths = [path for pattern in (*_APT_FILES, *_YUM_FILES) for path in host.glob(pattern)]
+    if not paths:
+        folder = host.list_dir("/etc")
+        return missing(folder.problem or Problem.ABSENT, "/etc/apt, /etc/yum.repos.d", "no package sources")
+    urls = [url for path in paths for url in _REPOSITORY.findall(host.read_text(path).value or "")]
+    return found(tuple(dict.fromkeys(url for url in urls if _GPU_REPOSITORY.search(url))), "package sources")
+
+
+def _changes(host: Host) -> Observed[tuple[str, ...]]:
+    """Driver and kernel packages that apt upgraded since boot, `DATE COMMAND: PACKAGE (OLD, NEW)`."""
+    history = host.read_text(_HISTORY, _LIMIT)
+    boot = re.search(r"^btime (\d+)", host.read_text("/proc/stat").value or "", re.MULTILINE)
+    if history.value is not None and boot is None:
+        return missing(Problem.NOT_LOOKED, "/proc/stat", "when the machine was started is not known")
+    since = int(boot.group(1)) if boot else 0
+    return derived(history, lambda text: tuple(_changed(text, since)))
+
+
+def _changed(text: str, since: int) -> Iterator[str]:
+    from datetime import datetime
+
+    for entry in text.split("\n\n"):
+        fields = dict(re.findall(r"^([A-Z][\w-]+): (.*)$", entry, re.MULTILINE))
+        try:
+            started = datetime.strptime(fields.get("Start-Date", ""), "%Y-%m-%d  %H:%M:%S")
+        except ValueError:
+            continue
+        if started.timestamp() < since:
+            continue
+        for name, versions in _DRIVER_PACKAGE.findall(fields.get("Upgrade", "")):
+            yield f"{started:%Y-%m-%d %H:%M} {fields.get('Commandline', '')}: {name} ({versions})"
