@@ -44,7 +44,7 @@ def compiled_source(root: Path) -> str:
     return "\n".join(parts)
 
 
-class CompileTemplates(BuildHookInterface):  # type: ignore[type-arg]  # hatchling's own parameter is not public
+class CompileTemplates(BuildHookInterface):
     """Adds `envkit/compiled_templates.py` to a wheel."""
 
     PLUGIN_NAME = "custom"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -33,6 +32,8 @@ def write_output(text: str, path: str | None, executable: bool = False) -> None:
     if path is None:
         click.echo(text, nl=False)
         return
+    import tempfile
+
     target = Path(path)
     temporary: str | None = None
     try:

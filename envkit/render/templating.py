@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envkit.errors import DataError
@@ -21,6 +19,9 @@ if TYPE_CHECKING:
 
 def template_root() -> Traversable:
     """What holds `dockerfiles/` and `scripts/`: the packaged folder, else the checkout's. Raises DataError."""
+    from importlib.resources import files
+    from pathlib import Path
+
     packaged = files("envkit") / "templates"
     if packaged.is_dir():
         return packaged
