@@ -65,8 +65,17 @@ def driver_level(
         return DriverVerdict.INCOMPATIBLE
     if floors.minor_version is None or branch is None or not branch.kind:
         return DriverVerdict.UNKNOWN
-    supported = branch.kind.lower().startswith(SUPPORTED_KINDS)
-    return DriverVerdict.FORWARD if supported else DriverVerdict.INCOMPATIBLE
+    return DriverVerdict.FORWARD if _compat_is_made_for(branch, floors.cuda) else DriverVerdict.INCOMPATIBLE
+
+
+def _compat_is_made_for(branch: DriverBranch, cuda: Version) -> bool:
+    """Whether NVIDIA makes cuda-compat of this CUDA for the branch: a supported kind, at most one CUDA major older.
+
+    Source: NVIDIA CUDA Compatibility, table of forward compatibility by driver branch.
+    """
+    reported = branch.driver_cuda_version
+    near = reported is not None and cuda.major - reported.major <= 1
+    return near and branch.kind.lower().startswith(SUPPORTED_KINDS)
 
 
 def branch_of(driver: Version, tables: Tables) -> DriverBranch | None:

@@ -1,0 +1,320 @@
+"""Brute force over the tables' rows, written without the resolver: what may be chosen, and whether anything may.
+
+It shares the row types and version values with the program and nothing else. Every rule is spelled out again here,
+from NVIDIA's and the packagers' documents, in the plainest way and without regard to speed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+from envkit.matrix import Matrix
+from envkit.matrix.rows import CudnnRelease, DriverBranch, FrameworkBuild, Toolkit
+from envkit.plan.model import Choice
+from envkit.plan.request import TargetGpu
+from envkit.versions import ComputeCapability, Version, VersionSpec
+
+FORWARD_KINDS = ("lts", "production")
+
+
+@dataclass(frozen=True)
+class Question:
+    """One machine and one wish. `versions` and `cuda` bound the framework's release and CUDA."""
+
+    framework: str
+    gpus: tuple[TargetGpu, ...]
+    driver: Version | None
+    os_id: str | None
+    versions: VersionSpec | None = None
+    cuda: VersionSpec | None = None
+    python: VersionSpec | None = None
+
+
+class Oracle:
+    """The tables, asked row by row."""
+
+    def __init__(self, matrix: Matrix) -> None:
+        self.matrix = matrix
+        self._builds: dict[str, list[FrameworkBuild]] = {}
+
+    # ---- the question as a whole
+
+    def answers(self, question: Question) -> Iterator[tuple[FrameworkBuild, Toolkit | None]]:
+        """Every build, with every system toolkit where it needs one, that breaks no rule."""
+        for build in self.builds(question.framework):
+            for toolkit in self.servers(build):
+                if not list(self.broken(question, build, toolkit)):
+                    yield build, toolkit
+
+    def newest(self, question: Question) -> Version | None:
+        """The newest framework release that breaks no rule; None when there is none."""
+        versions = [build.version for build, _ in self.answers(question) if not build.yanked]
+        withdrawn = [build.version for build, _ in self.answers(question)]
+        return max(versions or withdrawn, default=None)
+
+    def exists(self, question: Question) -> bool:
+        """Whether anything breaks no rule."""
+        return next(self.answers(question), None) is not None
+
+    def broken(self, question: Question, build: FrameworkBuild, toolkit: Toolkit | None) -> Iterator[str]:
+        """Each rule that this build, with this toolkit, breaks on this machine."""
+        if question.versions is not None and not question.versions.holds(build.version):
+            yield "version"
+        if "linux" not in build.platforms or "x86_64" not in build.architectures:
+            yield "platform"
+        if question.python is not None and build.pythons and not any(map(question.python.holds, build.pythons)):
+            yield "python"
+        if not self.glibc_ok(build, question.os_id):
+            yield "glibc"
+        if not build.cpu_only:
+            yield from self.gpu_rules(question, build, toolkit)
+
+    def gpu_rules(self, question: Question, build: FrameworkBuild, toolkit: Toolkit | None) -> Iterator[str]:
+        """The rules that a GPU brings with it."""
+        cuda = toolkit.version if toolkit else build.cuda
+        driver = question.driver
+        if cuda is not None and question.cuda is not None and not self.cuda_wanted(cuda, question.cuda):
+            yield "cuda"
+        if cuda is not None and driver is not None and not self.driver_ok(driver, cuda, question.gpus):
+            yield "driver"
+        for gpu in question.gpus:
+            if driver is not None and not self.driver_knows(driver, gpu):
+                yield "driver-gpu"
+            if cuda is not None and not self.cuda_knows(cuda, gpu.compute_capability):
+                yield "cuda-gpu"
+            if cuda is not None and not self.reachable(cuda, gpu):
+                yield "last-driver"
+            if not self.code_ok(question, build, gpu.compute_capability):
+                yield "code"
+            if build.cudnn is not None and build.bundles_cuda and not self.cudnn_knows(build, gpu.compute_capability):
+                yield "cudnn"
+
+    # ---- single rules
+
+    def builds(self, framework: str) -> list[FrameworkBuild]:
+        """GPU builds; CPU builds of a framework without any."""
+        if framework not in self._builds:
+            rows = list(self.matrix.builds(framework))
+            self._builds[framework] = [row for row in rows if not row.cpu_only] or rows
+        return self._builds[framework]
+
+    def servers(self, build: FrameworkBuild) -> list[Toolkit | None]:
+        """The toolkits that a build without CUDA of its own loads; a single None for the others."""
+        if build.cuda is None or build.bundles_cuda or build.cpu_only:
+            return [None]
+        return [row for row in self.matrix.toolkits if serves(row, build)]
+
+    def line(self, cuda: Version) -> list[Toolkit]:
+        """The toolkits whose number begins with this one."""
+        return [row for row in self.matrix.toolkits if begins(row.version, cuda)]
+
+    def cuda_wanted(self, cuda: Version, wanted: VersionSpec) -> bool:
+        return wanted.holds(cuda) or any(wanted.holds(row.version) for row in self.line(cuda))
+
+    def glibc_ok(self, build: FrameworkBuild, os_id: str | None) -> bool:
+        if os_id is None or build.min_glibc is None:
+            return True
+        row = next(row for row in self.matrix.operating_systems if row.os_id == os_id)
+        return row.glibc is None or build.min_glibc.parts <= row.glibc.parts
+
+    @cache  # noqa: B019 - one oracle lives as long as the test run
+    def floors(self, cuda: Version) -> tuple[Version | None, Version | None]:
+        """The native floor and that of minor-version compatibility."""
+        rows = self.line(cuda)
+        native = sorted(row.minimum_driver for row in rows if row.minimum_driver is not None)
+        minor = sorted(row.minor_compatibility_driver for row in rows if row.minor_compatibility_driver is not None)
+        if not native:
+            for branch in self.matrix.driver_branches:
+                reports = branch.driver_cuda_version
+                if reports is not None and reports.parts[:2] >= two(cuda):
+                    native = [Version.of(branch.branch)]
+                    break
+        return (native[0] if native else None, minor[0] if minor else None)
+
+    def driver_ok(self, driver: Version, cuda: Version, gpus: tuple[TargetGpu, ...]) -> bool:
+        """Native, minor-version compatibility, or cuda-compat on data-centre GPUs; unknown counts as allowed."""
+        native, minor = self.floors(cuda)
+        if native is None or driver >= native or (minor is not None and driver >= minor):
+            return True
+        if not gpus or not all(gpu.data_center for gpu in gpus):
+            return False
+        branch = self.branch(driver)
+        if minor is None or branch is None or branch.kind == "":
+            return True
+        reports = branch.driver_cuda_version
+        return reports is not None and cuda.parts[0] <= reports.parts[0] + 1 and branch.kind in FORWARD_KINDS
+
+    def minor_only(self, driver: Version | None, cuda: Version) -> bool:
+        """True when the driver runs this CUDA through minor-version compatibility alone."""
+        native, minor = self.floors(cuda)
+        if driver is None or native is None or minor is None:
+            return False
+        return minor <= driver < native
+
+    def branch(self, driver: Version) -> DriverBranch | None:
+        return {row.branch: row for row in self.matrix.driver_branches}.get(driver.parts[0])
+
+    @cached_property
+    def families(self) -> dict[tuple[int, int], str]:
+        found: dict[tuple[int, int], str] = {}
+        for row in self.matrix.gpus:
+            found.setdefault((row.compute_capability.major, row.compute_capability.minor), row.family)
+        return found
+
+    def driver_knows(self, driver: Version, gpu: TargetGpu) -> bool:
+        if gpu.last_driver_branch is not None and driver.parts[0] > gpu.last_driver_branch:
+            return False
+        branch, family = self.branch(driver), self.families.get(pair(gpu.compute_capability))
+        if branch is None or branch.families is None or family is None:
+            return True
+        return family in branch.families
+
+    def last_branch(self, gpu: TargetGpu) -> int | None:
+        if gpu.last_driver_branch is not None:
+            return gpu.last_driver_branch
+        told = [row for row in self.matrix.driver_branches if row.families is not None]
+        family = self.families.get(pair(gpu.compute_capability))
+        with_it = [row.branch for row in told if family in (row.families or ())]
+        return with_it[-1] if with_it and with_it[-1] != told[-1].branch else None
+
+    def reachable(self, cuda: Version, gpu: TargetGpu) -> bool:
+        """Whether the last driver for the GPU is new enough for the CUDA."""
+        last = self.last_branch(gpu)
+        known = [floor for floor in self.floors(cuda) if floor is not None]
+        return last is None or not known or min(known).parts[0] <= last
+
+    @cache  # noqa: B019 - as above
+    def cuda_knows(self, cuda: Version, gpu: ComputeCapability) -> bool:
+        """Some toolkit of the line compiles for the GPU, or for an earlier minor of its major."""
+        rows = self.line(cuda)
+        return not rows or any(toolkit_knows(row, gpu) for row in rows)
+
+    def code_ok(self, question: Question, build: FrameworkBuild, gpu: ComputeCapability) -> bool:
+        if any(runs_binary(gpu, target) for target in build.sass or ()):
+            return True
+        if any(compiles(gpu, target) for target in build.ptx or ()):
+            return self.can_compile(question, build)
+        if build.min_compute_capability is not None and pair(gpu) < pair(build.min_compute_capability):
+            return False
+        return build.sass is None or build.ptx is None
+
+    def can_compile(self, question: Question, build: FrameworkBuild) -> bool:
+        """PTX needs a driver that runs the build's CUDA natively, now or at the GPU's last branch."""
+        if build.cuda is None:
+            return True
+        native, _ = self.floors(build.cuda)
+        if self.minor_only(question.driver, build.cuda):
+            return False
+        lasts = [last for last in map(self.last_branch, question.gpus) if last is not None]
+        return native is None or all(native.parts[0] <= last for last in lasts)
+
+    def cudnn_knows(self, build: FrameworkBuild, gpu: ComputeCapability) -> bool:
+        assert build.cudnn is not None
+        rows = [
+            row
+            for row in self.matrix.cudnns
+            if begins(row.version, build.cudnn) and (build.cuda is None or row.cuda.parts[0] == build.cuda.parts[0])
+        ]
+        return not rows or any(cudnn_has(row, gpu) for row in rows)
+
+    # ---- what was chosen
+
+    def faults(self, question: Question, choice: Choice) -> Iterator[str]:
+        """Each thing that is wrong with a choice."""
+        (build,) = choice.builds
+        yield from self.broken(question, build, choice.toolkit)
+        if self.servers(build) != [None] and choice.toolkit not in self.servers(build):
+            yield "toolkit does not serve the build"
+        if choice.python is None or (build.pythons and choice.python not in build.pythons):
+            yield f"python {choice.python}"
+        if question.python is not None and choice.python is not None and not question.python.holds(choice.python):
+            yield f"python {choice.python} was not asked for"
+        if question.os_id is not None and (choice.os is None or choice.os.os_id != question.os_id):
+            yield "another system"
+        if choice.cudnn is not None:
+            yield from self.cudnn_faults(question, choice)
+        if choice.minimum_driver is not None and question.driver is not None:
+            cudas = [choice.toolkit.version] if choice.toolkit else [build.cuda] if build.cuda else []
+            runs = [floor for cuda in cudas for floor in self.floors(cuda) if floor]
+            if runs and question.driver >= max(runs) and question.driver < choice.minimum_driver:
+                yield f"minimum driver {choice.minimum_driver} is above one that runs it natively"
+
+    def cudnn_faults(self, question: Question, choice: Choice) -> Iterator[str]:
+        row = choice.cudnn
+        assert row is not None
+        if choice.toolkit is None or not made_for(row, choice.toolkit.version):
+            yield f"cuDNN {row.version} is not made for the toolkit"
+        for build in choice.builds:
+            needs = build.cudnn if not build.bundles_cuda else None
+            if needs is not None and (row.version.parts[0] != needs.parts[0] or two(row.version) < two(needs)):
+                yield f"cuDNN {row.version} does not serve {build.package}"
+        if not all(cudnn_has(row, gpu.compute_capability) for gpu in question.gpus):
+            yield f"cuDNN {row.version} does not know the GPU"
+
+
+# ---- rules on single values
+
+
+def two(version: Version) -> tuple[int, ...]:
+    return (version.parts + (0,))[:2]
+
+
+def pair(capability: ComputeCapability) -> tuple[int, int]:
+    return capability.major, capability.minor
+
+
+def begins(version: Version, line: Version) -> bool:
+    filled = version.parts + (0,) * 4
+    return filled[: len(line.parts)] == line.parts
+
+
+def serves(row: Toolkit, build: FrameworkBuild) -> bool:
+    """The same line, inside the bounds of a build for a whole major; or a newer minor from CUDA 11 on."""
+    assert build.cuda is not None
+    if begins(row.version, build.cuda):
+        below = build.cuda_min is not None and row.version < build.cuda_min
+        above = build.cuda_max is not None and two(row.version) > two(build.cuda_max)
+        return not below and not above
+    same_major = row.version.parts[0] == build.cuda.parts[0]
+    return same_major and row.version > build.cuda and row.minor_compatibility_driver is not None
+
+
+def toolkit_knows(row: Toolkit, gpu: ComputeCapability) -> bool:
+    if row.min_compute_capability is not None and pair(gpu) < pair(row.min_compute_capability):
+        return False
+    if row.compute_capabilities is not None:
+        return any(target.major == gpu.major and target.minor <= gpu.minor for target in row.compute_capabilities)
+    if row.min_compute_capability is None or row.max_compute_capability is None:
+        return True
+    return pair(gpu) <= pair(row.max_compute_capability) or gpu.major == row.max_compute_capability.major
+
+
+def runs_binary(gpu: ComputeCapability, target: ComputeCapability) -> bool:
+    if target.specific == "a":
+        return pair(gpu) == pair(target)
+    return gpu.major == target.major and gpu.minor >= target.minor
+
+
+def compiles(gpu: ComputeCapability, target: ComputeCapability) -> bool:
+    if target.specific == "a":
+        return pair(gpu) == pair(target)
+    if target.specific == "f":
+        return gpu.major == target.major and gpu.minor >= target.minor
+    return pair(target) <= pair(gpu)
+
+
+def cudnn_has(row: CudnnRelease, gpu: ComputeCapability) -> bool:
+    low, high = row.min_compute_capability, row.max_compute_capability
+    return not (low is not None and pair(gpu) < pair(low)) and not (high is not None and gpu.major > high.major)
+
+
+def made_for(row: CudnnRelease, cuda: Version) -> bool:
+    for text in row.supported_cuda or (str(row.cuda),):
+        first, _, last = text.replace(".x", "").partition("-")
+        low = tuple(map(int, first.split(".")))
+        high = tuple(map(int, last.split("."))) if last else low
+        if low <= cuda.parts[: len(low)] and cuda.parts[: len(high)] <= high:
+            return True
+    return False
