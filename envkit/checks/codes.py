@@ -6,6 +6,7 @@ from functools import cache
 
 from envkit.matrix.tables import Table, read
 from envkit.records import record
+from envkit.versions import Version
 
 
 @record
@@ -53,6 +54,15 @@ class ModuleFlavour:
     sources: tuple[str, ...]
 
 
+@record
+class Limit:
+    """One version from which something holds."""
+
+    name: str
+    version: Version
+    sources: tuple[str, ...]
+
+
 @cache
 def pcie_generations() -> tuple[PcieGeneration, ...]:
     """Every PCIe generation, oldest first."""
@@ -86,3 +96,13 @@ def gigabytes_per_second(generation: int, lanes: int) -> float | None:
     """What a link carries one way in GB/s (wire figure); None for an unknown generation."""
     row = next((row for row in pcie_generations() if row.generation == generation), None)
     return row.megabytes_per_lane * lanes / 1000 if row else None
+
+
+def limit(name: str) -> Version:
+    """The version from which the thing called `name` holds."""
+    return _limits()[name]
+
+
+@cache
+def _limits() -> dict[str, Version]:
+    return {row.name: row.version for row in read(Table("limits.csv", Limit, ("name",)))}

@@ -69,7 +69,7 @@ def answered(environment: Environment, api: str, *names: str) -> tuple[Evidence,
         evidence += [
             Evidence(f"gpus[{gpu.index}].error", gpu.error, environment.gpus.source)
             for gpu in environment.gpus.get()
-            if any(name in gpu.error.upper() for name in names)
+            if gpu.error.upper().removeprefix("NVML_ERROR_") in names
         ]
     return tuple(evidence)
 

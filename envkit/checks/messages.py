@@ -6,6 +6,7 @@ A message's signature is the id of the check that it points to, or `<id>/<varian
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail
 from envkit.facts import Environment, Message
@@ -15,24 +16,48 @@ _LONGEST = 240  # characters of one quoted line
 
 
 def seen(environment: Environment, id: str, *variants: str) -> tuple[Message, ...]:  # noqa: A002 - the catalogue's word
-    """The messages whose signature is `id` or `id/<variant>`; with `variants`, only these. Empty when none was seen."""
-    if not environment.messages.known:
-        return ()
+    """The messages whose signature is `id` or `id/<variant>`; with `variants`, only these. Empty when none was seen.
+
+    They come from the pasted text and from the kernel log.
+    """
     wanted = {f"{id}/{variant}" for variant in variants}
-    messages = environment.messages.get()
-    if wanted:
-        return tuple(message for message in messages if message.signature in wanted)
-    return tuple(message for message in messages if message.signature.split("/", 1)[0] == id)
+    return tuple(
+        message
+        for message in _messages(environment)
+        if (message.signature in wanted if wanted else message.signature.split("/", 1)[0] == id)
+    )
+
+
+def _messages(environment: Environment) -> tuple[Message, ...]:
+    told = environment.messages.get() if environment.messages.known else ()
+    if not environment.kernel.log.known or not environment.kernel.log.get():
+        return told
+    same = {(message.signature, tuple(sorted(message.values.items()))) for message in told}
+    logged = _in_log(environment.kernel.log.get())
+    return (*told, *(new for new in logged if (new.signature, tuple(sorted(new.values.items()))) not in same))
+
+
+@lru_cache(maxsize=2)
+def _in_log(lines: tuple[str, ...]) -> tuple[Message, ...]:
+    from envkit.ingest.signatures import messages_in
+    from envkit.ingest.text import clean
+
+    return messages_in(clean("\n".join(lines)))
 
 
 def message_evidence(environment: Environment, messages: Iterable[Message]) -> tuple[Evidence, ...]:
     """The first few of `messages` as evidence, each with its line number where it has one."""
-    source = environment.messages.source
-    return tuple(_evidence(message, source) for message in tuple(messages)[:_SHOWN])
+    told = environment.messages.get() if environment.messages.known else ()
+    return tuple(
+        _evidence(message, "messages", environment.messages.source)
+        if message in told
+        else _evidence(message, "kernel.log", environment.kernel.log.source)
+        for message in tuple(messages)[:_SHOWN]
+    )
 
 
 def named(messages: Iterable[Message], key: str) -> str | None:
-    """What the first message that names `key` (`version`, `kernel`, `pci_address` …) says it is, or None."""
+    """What the first message that names `key` (`version`, `kernel`, `address` …) says it is, or None."""
     return next((message.values[key] for message in messages if message.values.get(key)), None)
 
 
@@ -49,7 +74,7 @@ def told(
     messages = seen(environment, id)
     if not messages:
         return ()
-    address = named(messages, "pci_address")
+    address = named(messages, "address")
     return (
         judge(
             title,
@@ -61,8 +86,8 @@ def told(
     )
 
 
-def _evidence(message: Message, source: str) -> Evidence:
+def _evidence(message: Message, fact: str, source: str) -> Evidence:
     text = message.text.strip()
     short = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-    place = f"{source}, line {message.line}" if message.line else source
-    return Evidence("messages", short, place.removeprefix(", "))
+    place = f"{source}, line {message.line}" if message.line and fact == "messages" else source
+    return Evidence(fact, short, place.removeprefix(", "))

@@ -23,6 +23,7 @@ _DRIVER_PACKAGE = re.compile(
     r"|xorg-x11-drv-nvidia|kmod-nvidia|akmod-nvidia"
 )
 _HALF_DONE = re.compile(r"half|unpacked|trigger|^i[fuhtw]", re.IGNORECASE)
+_UNATTENDED = "unattended-upgrade"
 _PLACE = "the driver of this place lives on its host"
 
 
@@ -37,7 +38,7 @@ def driver_packages(environment: Environment) -> tuple[SystemPackage, ...]:
     title="Automatic upgrades replaced the driver under a running system",
     layer=Layer.KERNEL_MODULE,
     rank=70,
-    any_of=("driver.unattended_upgrade", "messages"),
+    any_of=("package_changes", "messages"),
     mend="Hold the driver's packages or take them out of automatic upgrades; upgrade on purpose.",
     references=threads(
         "pando85/homelab#4110",
@@ -51,13 +52,14 @@ def unattended_upgrade_of_driver(environment: Environment, matrix: Matrix) -> It
     The old module keeps running with new libraries: the GPU stops answering some morning.
     """
     mend = remedy(environment, "Restart, then hold the packages so that you choose the day.", "reboot", "hold")
-    observed = environment.driver.unattended_upgrade
+    observed = environment.package_changes
+    automatic = [line for line in observed.get() if _UNATTENDED in line] if observed.known else []
     if driver_lives_elsewhere(environment):
         yield skip(_PLACE)
-    elif observed.known:
+    elif automatic:
         yield warn(
-            "Automatic upgrades replaced driver packages since the last start",
-            evidence=[known(environment, "driver.unattended_upgrade")],
+            "Automatic upgrades replaced driver or kernel packages since the last start",
+            evidence=[known(environment, "package_changes", line) for line in automatic[:4]],
             impact="Library and loaded module can differ from now on; programs that start now may fail.",
             remedy=mend,
         )
@@ -69,10 +71,8 @@ def unattended_upgrade_of_driver(environment: Environment, matrix: Matrix) -> It
         judge=warn,
     ):
         yield from outcomes
-    elif observed.absent:
-        yield ok(
-            "no automatic upgrade since the last start", evidence=[known(environment, "driver.unattended_upgrade")]
-        )
+    elif observed.known or observed.absent:
+        yield ok("no automatic upgrade since the last start", evidence=[known(environment, "package_changes")])
     else:
         yield unknown("the log of automatic upgrades was not looked at")
 

@@ -79,7 +79,7 @@ def _no_gpu(environment: Environment, evidence: list[Evidence] | tuple[Evidence,
     title="The laptop's NVIDIA GPU is switched off",
     layer=Layer.PCI,
     rank=5,
-    any_of=("system.gpu_switch", "pci_gpus", "messages"),
+    any_of=("system.prime_profile", "pci_gpus", "messages"),
     mend="Choose the NVIDIA or on-demand profile and restart.",
     references=threads("canonical/nvidia-prime#13", "swuecho/chat#412"),
 )
@@ -88,15 +88,15 @@ def optimus_gpu_off(environment: Environment, matrix: Matrix) -> Iterator[Outcom
 
     A GPU that sleeps between two uses (D3cold with a driver bound) is healthy: it wakes by itself.
     """
-    switch = environment.system.gpu_switch
+    switch = environment.system.prime_profile
     if switch.known and switch.get().lower() in _OFF_SWITCHES:
-        yield _switched_off(environment, [known(environment, "system.gpu_switch")])
+        yield _switched_off(environment, [known(environment, "system.prime_profile")])
     elif messages := seen(environment, "optimus-gpu-off"):
         yield _switched_off(environment, message_evidence(environment, messages))
     elif asleep := _asleep_without_driver(environment):
         yield _switched_off(environment, [_power(environment, gpu) for gpu in asleep])
     elif environment.pci_gpus.known or switch.known:
-        yield ok("no GPU is switched off", evidence=[known(environment, "system.gpu_switch")])
+        yield ok("no GPU is switched off", evidence=[known(environment, "system.prime_profile")])
     else:
         yield unknown("nothing here tells whether a GPU is switched off")
 

@@ -1,0 +1,166 @@
+"""How many GPUs each layer shows: PCI, kernel module, device files, NVML, CUDA. The first step down names the layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.checks.device_nodes import gpu_nodes
+from envkit.checks.driver_state import answered
+from envkit.checks.evidence import driver_lives_elsewhere, no_pci_expected
+from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, unknown
+from envkit.checks.gpus import plain_address, reserved_for_vms
+from envkit.checks.messages import told
+from envkit.checks.references import threads
+from envkit.checks.registry import Layer, check
+from envkit.checks.remedies import remedy
+from envkit.facts import Environment, Observed
+from envkit.records import record
+
+if TYPE_CHECKING:
+    from envkit.matrix import Matrix
+
+_BELOW = (
+    "no-gpu-on-pci",
+    "gpu-fallen-off-bus",
+    "external-power-missing",
+    "bar-not-assigned",
+    "gpu-bound-to-vfio",
+    "nouveau-loaded",
+    "nova-core-bound",
+    "driver-not-installed",
+    "driver-dropped-gpu",
+    "open-module-on-pre-turing",
+    "proprietary-module-on-blackwell",
+    "vm-gpu-unsupported-by-release",
+    "rm-init-adapter-failed",
+    "driver-module-not-loaded",
+    "device-nodes-missing",
+    "device-node-permission",
+    "uvm-module-not-loaded",
+    "driver-library-mismatch",
+    "nvml-library-missing",
+    "nvidia-smi-hangs",
+    "fabric-manager-not-running",
+    "error-802-other-causes",
+    "mig-enabled-no-instance",
+    "cuda-broken-after-suspend",
+    "container-loses-gpu",
+    "container-no-gpu-injected",
+)
+
+
+@record
+class Count:
+    """How many GPUs one layer shows, and where that was counted."""
+
+    layer: str
+    fact: str
+    number: int
+    source: str
+    addresses: frozenset[str] = frozenset()
+
+
+@check(
+    "gpu-count-mismatch",
+    title="A GPU goes missing between two layers",
+    layer=Layer.CUDA_DEVICES,
+    rank=10,
+    tier="N",
+    any_of=("pci_gpus", "driver.procfs_gpus", "gpus", "messages"),
+    explained_by=_BELOW,
+    mend="By layer: hardware, the driver's log, permissions, or the environment.",
+    references=threads("NVIDIA/NVSentinel#155", "NVIDIA/NVSentinel#195", "leptonai/gpud#604"),
+)
+def gpu_count_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """PCI, kernel module, device files, NVML and CUDA show the same number of GPUs.
+
+    No layer can show more than the one below it; the first step where the number falls names the layer that loses a
+    GPU. GPUs that are reserved for virtual machines do not count.
+    """
+    counts = gpu_counts(environment)
+    evidence = [Evidence(count.fact, f"{count.layer}: {count.number}", count.source) for count in counts]
+    step = next(((a, b) for a, b in zip(counts, counts[1:], strict=False) if b.number < a.number), None)
+    if step is not None:
+        yield _step_down(environment, *step, evidence)
+        return
+    codes = answered(environment, "nvml", "GPU_NOT_FOUND")
+    outcomes = told(
+        environment, "gpu-count-mismatch", "A GPU is missing in the driver's list", remedy=_by_layer(environment, "")
+    )
+    if codes:
+        yield fail(
+            "NVML finds no supported GPU",
+            evidence=[*codes, *evidence],
+            impact="CUDA and nvidia-smi list no GPU.",
+            remedy=_by_layer(environment, "NVML"),
+        )
+    elif outcomes and not counts:
+        yield from outcomes
+    elif len(counts) > 1:
+        words = f"{counts[0].number} on every layer that was counted" if counts[0].number else "no GPU on any layer"
+        yield ok(words, evidence=evidence)
+    else:
+        yield unknown("fewer than two layers were counted", evidence=evidence)
+
+
+def gpu_counts(environment: Environment) -> tuple[Count, ...]:
+    """The layers that could be counted, from PCI up. In a container only what was given to it counts."""
+    driver = environment.driver
+    reserved = {gpu.pci_address for gpu in reserved_for_vms(environment)}
+    counts: list[Count] = []
+    if environment.pci_gpus.known and not no_pci_expected(environment):
+        own = [gpu.pci_address for gpu in environment.pci_gpus.get() if gpu.pci_address not in reserved]
+        counts.append(Count("PCI", "pci_gpus", len(own), environment.pci_gpus.source, frozenset(own)))
+    if driver.procfs_gpus.known:
+        owned = frozenset(plain_address(address) for address in driver.procfs_gpus.get())
+        counts.append(Count("kernel module", "driver.procfs_gpus", len(owned), driver.procfs_gpus.source, owned))
+    nodes = gpu_nodes(environment)
+    if nodes is not None and (driver.kernel_module.known or driver_lives_elsewhere(environment)):
+        counts.append(Count("device files", "driver.device_nodes", len(nodes), driver.device_nodes.source))
+    if environment.gpus.known and driver.nvml.known:
+        working = [gpu for gpu in environment.gpus.get() if not gpu.error]
+        addresses = frozenset(plain_address(gpu.pci_address) for gpu in working if gpu.pci_address)
+        counts.append(Count("NVML", "gpus", len(working), environment.gpus.source, addresses))
+    if driver.cuda_device_count.known and not _partitioned(environment):
+        counts.append(_cuda(driver.cuda_device_count))
+    return tuple(counts)
+
+
+def _cuda(observed: Observed[int]) -> Count:
+    return Count("CUDA", "driver.cuda_device_count", observed.get(), observed.source)
+
+
+def _partitioned(environment: Environment) -> bool:
+    """True with MIG: CUDA then counts instances, one per process, and not GPUs."""
+    return environment.gpus.known and any(gpu.mig_mode for gpu in environment.gpus.get())
+
+
+def _step_down(environment: Environment, above: Count, below: Count, evidence: list[Evidence]) -> Outcome:
+    lost = sorted(above.addresses - below.addresses) if below.addresses or not below.number else []
+    excluded = environment.driver.excluded_gpus
+    on_purpose = sorted(set(lost) & set(excluded.get())) if excluded.known else []
+    which = f": {', '.join(lost)}" if lost else ""
+    missing = above.number - below.number
+    return fail(
+        f"{above.layer} shows {above.number} GPUs, {below.layer} {below.number}"
+        + (" (excluded by a driver option)" if on_purpose else which),
+        subject=f"GPU {lost[0]}" if len(lost) == 1 else "",
+        evidence=evidence,
+        impact=f"{missing} GPU{'s are' if missing > 1 else ' is'} missing from {below.layer} on; programs cannot use "
+        f"{'them' if missing > 1 else 'it'}.",
+        remedy=_by_layer(environment, below.layer),
+    )
+
+
+_MENDS = {
+    "kernel module": ("The driver did not take the GPU: read its lines in the kernel log.", "module-log"),
+    "device files": ("Create the missing device files.", "device-nodes"),
+    "NVML": ("The driver could not start the GPU: read its lines in the kernel log.", "module-log"),
+    "CUDA": ("CUDA leaves a GPU out: look at compute mode, MIG and the kernel log.", "mig-list"),
+}
+
+
+def _by_layer(environment: Environment, layer: str) -> Remedy:
+    summary, action = _MENDS.get(layer, ("Compare lspci with nvidia-smi -L, then read the kernel log.", "module-log"))
+    return remedy(environment, summary, action)
