@@ -49,8 +49,12 @@ class RequestError(EnvkitError):
 
 
 def nearest_first(value: str, valid: Iterable[str]) -> list[str]:
-    """The valid words, those most like `value` first, the rest in their given order."""
+    """The valid words: first those that hold the value, then those most like it, the rest in their given order."""
     from difflib import SequenceMatcher
 
     wanted = value.lower()
-    return sorted(valid, key=lambda word: -round(SequenceMatcher(None, wanted, word.lower()).ratio(), 1))
+
+    def distance(word: str) -> tuple[bool, float]:
+        return wanted not in word.lower(), -round(SequenceMatcher(None, wanted, word.lower()).ratio(), 1)
+
+    return sorted(valid, key=distance)

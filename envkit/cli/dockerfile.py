@@ -182,7 +182,7 @@ def _build(recipe: Recipe, text: str, options: dict[str, Any]) -> int:
     from envkit.host.docker_build import build, smoke
 
     tag = options["tag"] or recipe.name
-    build(text, tag, say)
+    build(text, tag, say, recipe.requirements)
     say(f"Built {tag}.")
     if options["smoke"]:
         say(smoke(tag, recipe.plan.choice.cuda is not None, recipe.needs_driver, say))

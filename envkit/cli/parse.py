@@ -12,6 +12,7 @@ from envkit.versions import ComputeCapability, Version, VersionSpec
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
+    from envkit.matrix.rows import GpuModel
 
 _FRAMEWORK = re.compile(r"\s*([A-Za-z][\w.-]*?)\s*((?:[=<>!~]=?|==)\s*[\d.*].*)?\s*")
 
@@ -79,10 +80,18 @@ def parse_gpu(text: str, matrix: Matrix) -> TargetGpu:
         return TargetGpu(ComputeCapability.parse(text))
     except ValueError:
         pass
-    model = matrix.gpu_by_name(text)
+    model = matrix.gpu_by_name(text) or _same_gpu(text, matrix)
     if model is None:
         raise RequestError.unknown_value("--gpu", text, dict.fromkeys(row.name for row in matrix.gpus))
     return TargetGpu(model.compute_capability, model.name, model.last_driver_branch, model.data_center, model.memory_gb)
+
+
+def _same_gpu(text: str, matrix: Matrix) -> GpuModel | None:
+    """The model meant by a part of its name (`H100`), where all models that hold it are alike to the resolver."""
+    words = set(text.lower().split())
+    models = [row for row in matrix.gpus if words and words <= set(row.name.lower().split())]
+    alike = {(row.compute_capability, row.last_driver_branch, row.data_center) for row in models}
+    return models[0] if len(alike) == 1 else None
 
 
 def parse_driver(text: str) -> Version:

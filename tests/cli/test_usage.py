@@ -72,6 +72,13 @@ def test_unreadable_and_unwritable_places_give_one_line_and_1(words: list[str]) 
     assert "/nonexistent" in done.stderr
 
 
+def test_a_part_of_a_gpu_name_is_enough_where_it_is_clear() -> None:
+    done = envkit("resolve", "--framework", "pytorch", "--gpu", "H100", "--target", "any")
+    assert done.returncode == 0, done.stderr
+    assert "sm_90" in done.stdout
+    assert envkit("resolve", "--gpu", "GeForce", "--target", "any").returncode == 2
+
+
 def test_an_output_file_is_written_whole_and_with_usual_rights(tmp_path: Path) -> None:
     target = tmp_path / "plan.json"
     done = envkit("resolve", "--framework", "pytorch", "--target", "any", "--json", "-o", str(target))
