@@ -5,10 +5,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from envkit.facts import Distribution
 from envkit.host.base import Host
+from envkit.records import record
 
 _RELEVANT = re.compile(
     r"(torch|tensorflow|tf-|nvidia-|jax|mxnet|paddle|cupy|onnxruntime|triton|flash-attn|xformers|bitsandbytes|numpy"
@@ -45,7 +45,7 @@ def requirement_name(requirement: str) -> str:
     return normalised(match.group(1)) if match else ""
 
 
-@dataclass(frozen=True)
+@record
 class Owner:
     """A distribution's claim on one file: the release of the distribution and the size it recorded, in bytes."""
 

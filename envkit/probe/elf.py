@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from envkit.facts import Observed, Problem, found, missing
 from envkit.host.base import Host
+from envkit.records import record
 from envkit.versions import Version
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _BLOCK = 16384
 _TAGS = {"DT_NEEDED": "needed", "DT_SONAME": "soname", "DT_RPATH": "rpath", "DT_RUNPATH": "runpath"}
 
 
-@dataclass(frozen=True)
+@record
 class ElfFile:
     """The loader's view of one ELF file. `sections` maps names of program data to (offset, size) in bytes."""
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 import struct
 import time
 from collections import Counter
-from dataclasses import dataclass
 
 from envkit.facts import Observed, Problem, found, missing
 from envkit.host.base import Host
 from envkit.probe.elf import ElfFile
+from envkit.records import record
 from envkit.versions import ComputeCapability
 
 _SECTIONS = (".nv_fatbin", "__nv_relfatbin")
@@ -29,7 +29,7 @@ _READ = 4096  # one page: often holds the next header too
 _SEARCH = 64  # bytes of padding that linkers leave between fat binaries
 
 
-@dataclass(frozen=True)
+@record
 class GpuCode:
     """The targets that the binary as a whole was built for. `complete` is False when the walk ended early.
 

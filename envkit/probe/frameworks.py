@@ -5,13 +5,14 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from envkit.facts import Distribution, FrameworkInstall
 from envkit.host.base import Host
 from envkit.probe.distributions import requirement_name
 from envkit.probe.elf import ElfReader
 from envkit.probe.fatbin import gpu_code
+from envkit.records import record
 from envkit.versions import Version
 
 _QUOTED = r"""["']([^"']*)["']"""
@@ -27,11 +28,11 @@ _GPU_BINARIES = {
     "mxnet": ("mxnet/libmxnet.so",),
     "paddlepaddle": ("paddle/base/libpaddle.so", "paddle/fluid/libpaddle.so", "paddle/fluid/core_avx.so"),
     "cupy": ("cupy/_core/_routines_*.so",),
-    "onnxruntime-gpu": ("onnxruntime/capi/libonnxruntime_providers_cuda.so",),
+    "onnxruntime": ("onnxruntime/capi/libonnxruntime_providers_cuda.so",),
 }
 
 
-@dataclass(frozen=True)
+@record
 class _Build:
     """What a package's own files say of its build."""
 
@@ -183,7 +184,7 @@ _PACKAGES: tuple[tuple[str, str, _Reader], ...] = (
     (r"mxnet(-.+)?", "mxnet", _by_name),
     (r"paddlepaddle(-gpu)?", "paddlepaddle", _paddle),
     (r"cupy(-cuda\d+x?)?", "cupy", _by_name),
-    (r"onnxruntime(-gpu)?", "onnxruntime-gpu", _onnxruntime),
+    (r"onnxruntime(-gpu)?", "onnxruntime", _onnxruntime),
 )  # fmt: skip
 
 

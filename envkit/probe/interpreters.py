@@ -5,16 +5,16 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from envkit.host.base import Host
+from envkit.records import record
 from envkit.versions import Version
 
 _VERSION_FOLDER = re.compile(r"python(\d+\.\d+)")
 _USUAL_PLACES = ("/opt/venv", "/venv", "/opt/conda", "/usr/local/bin/python3", "/usr/bin/python3")
 
 
-@dataclass(frozen=True)
+@record
 class Interpreter:
     """One interpreter: its prefix, exact or minor version, and its import folders in search order."""
 

@@ -39,7 +39,7 @@ _CONSUMERS = {  # in the order in which importing the framework loads them
     "jax": ("jax_plugins/xla_cuda*/xla_cuda_plugin.so", "jaxlib/xla_extension.so"),
     "mxnet": ("mxnet/libmxnet.so",),
     "paddlepaddle": ("paddle/base/libpaddle.so", "paddle/fluid/libpaddle.so"),
-    "onnxruntime-gpu": ("onnxruntime/capi/libonnxruntime_providers_cuda.so",),
+    "onnxruntime": ("onnxruntime/capi/libonnxruntime_providers_cuda.so",),
 }
 _OPENED_BY_NAME = {  # libraries that the framework opens by name instead of linking to them
     "tensorflow": ("cudart", "cublas", "cublasLt", "cufft", "cusolver", "cusparse"),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 
+from envkit.records import record
 from envkit.versions import Version
 
 _CUDA_LIBRARY = re.compile(
@@ -14,7 +14,7 @@ _CUDA_LIBRARY = re.compile(
 )
 
 
-@dataclass(frozen=True)
+@record
 class CudaLibrary:
     """One library of a range of CUDA releases; `package` is '' where no wheel brings it."""
 
@@ -23,6 +23,7 @@ class CudaLibrary:
     library: str
     soname: str  # may hold {release}
     package: str
+    sources: tuple[str, ...]
 
 
 def is_cuda_library(soname: str) -> bool:
@@ -52,15 +53,6 @@ def package_of(soname: str) -> str:
 
 @cache
 def _table() -> tuple[CudaLibrary, ...]:
-    from envkit.matrix.tables import read_rows
+    from envkit.matrix.tables import Table, read
 
-    return tuple(
-        CudaLibrary(
-            Version.parse(row["cuda_first"]),
-            Version.parse(row["cuda_last"]),
-            row["library"],
-            row["soname"],
-            row["package"],
-        )
-        for row in read_rows("cuda_sonames.csv")
-    )
+    return read(Table("cuda_sonames.csv", CudaLibrary, ("cuda_first", "library")))

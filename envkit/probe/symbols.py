@@ -7,10 +7,10 @@ costs a few small reads per name.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 
 from envkit.host.base import Host
 from envkit.probe.elf import damaged, open_elf, section_headers
+from envkit.records import record
 
 _TORCH_LIBRARIES = (
     "libc10.so",
@@ -26,7 +26,7 @@ _SYMBOL = struct.Struct("<IBBHQQ")  # Elf64_Sym: name, info, other, section, val
 _SYMBOLS_READ = 64_000_000
 
 
-@dataclass(frozen=True)
+@record
 class _HashTable:
     path: str
     offset: int

@@ -1,0 +1,175 @@
+"""Does the installed build of a framework hold code that these GPUs run?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.checks.evidence import kind, known
+from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, unknown
+from envkit.checks.gpus import SeenGpu
+from envkit.checks.installs import (
+    Installed,
+    better_build,
+    build_of,
+    capable_gpus,
+    install_build,
+    installs,
+    nothing_to_judge,
+)
+from envkit.checks.messages import message_evidence, named, seen
+from envkit.checks.references import threads
+from envkit.checks.registry import Layer, check
+from envkit.facts import Environment, MachineKind
+from envkit.plan.relations import CodeMatch, code_match
+from envkit.versions import ComputeCapability
+
+if TYPE_CHECKING:
+    from envkit.matrix import Matrix
+
+_Codes = tuple[ComputeCapability, ...]
+
+_NEWER, _DROPPED = "arch-newer-than-build", "arch-dropped-by-framework"
+
+
+@check(
+    _NEWER,
+    title="The framework's build is older than the GPU",
+    layer=Layer.FRAMEWORK_BUILD,
+    tier="X",
+    rank=10,
+    any_of=("pythons", "messages"),
+    mend="Install a build that holds code for the GPU; failing that, build from source for its capability.",
+    references=threads("pytorch/pytorch#150733", "lllyasviel/FramePack#550", "replicate/cog#3104"),
+)
+def arch_newer_than_build(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """Each framework's build holds code that each GPU runs: binaries of its major release, or PTX that can be compiled.
+
+    A build runs on a GPU of the same major and an equal or higher minor capability: sm_80 serves 8.6 and 8.9. Asking
+    for the GPU's exact number in the list is wrong. Targets such as sm_90a do not carry over.
+    """
+    yield from _architectures(environment, matrix, _NEWER)
+
+
+@check(
+    _DROPPED,
+    title="The framework's build dropped the GPU",
+    layer=Layer.FRAMEWORK_BUILD,
+    tier="X",
+    rank=11,
+    any_of=("pythons", "messages"),
+    mend="Install an older release, or the build for an older CUDA, that still holds code for the GPU; pin it.",
+    references=threads("pytorch/pytorch#172352", "pytorch/pytorch#190385", "Comfy-Org/ComfyUI#16438"),
+)
+def arch_dropped_by_framework(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """No GPU is older than the oldest that the framework's build holds code for.
+
+    Wheels lose old GPUs with newer CUDA releases; a build for an older CUDA of the same release often still has them.
+    """
+    yield from _architectures(environment, matrix, _DROPPED)
+
+
+def _architectures(environment: Environment, matrix: Matrix, id: str) -> Iterator[Outcome]:  # noqa: A002
+    gpus = capable_gpus(environment, matrix)
+    found = [item for item in installs(environment) if item.framework.cuda is not None]
+    outcomes = [
+        outcome
+        for item in found
+        for gpu, own in gpus
+        if kind(environment) is not MachineKind.JETSON
+        for outcome in [_architecture(environment, matrix, item, gpu, own, id)]
+    ]
+    failed = any(outcome.status.value == "fail" for outcome in outcomes)
+    yield from outcomes
+    if not failed and (messages := seen(environment, id)):
+        yield _told_architecture(
+            environment,
+            matrix,
+            id,
+            list(message_evidence(environment, messages)),
+            named(messages, "sm") or named(messages, "capability"),
+        )
+    elif not outcomes and not found:
+        yield nothing_to_judge(environment, "a framework with CUDA")
+    elif not outcomes:
+        yield unknown("the GPU's compute capability is not known", evidence=[known(environment, "gpus")])
+
+
+def _architecture(
+    environment: Environment,
+    matrix: Matrix,
+    item: Installed,
+    gpu: SeenGpu,
+    own: ComputeCapability,
+    id: str,  # noqa: A002
+) -> Outcome:
+    sass, ptx, minimum, source = _codes(item, matrix)
+    match = code_match(own, sass, ptx, minimum)
+    evidence = [
+        Evidence("gpus.compute_capability", str(own), gpu.title),
+        Evidence(f"pythons.frameworks[{item.framework.name}].sm_arch_list", _words(sass), source),
+        Evidence(f"pythons.frameworks[{item.framework.name}].ptx_arch_list", _words(ptx), source),
+    ]
+    subject = f"{item.framework.package} on {gpu.title}"
+    if match is CodeMatch.UNKNOWN:
+        return unknown(
+            f"which GPUs {item.framework.package} holds code for is not known", subject=subject, evidence=evidence
+        )
+    fault = None if match is not CodeMatch.NONE else _DROPPED if _older_than_all(own, sass, ptx, minimum) else _NEWER
+    if fault != id:
+        return ok(
+            f"{item.framework.package} holds code for {own}"
+            if fault is None
+            else f"another check speaks of {gpu.title}",
+            subject=subject,
+            evidence=evidence,
+        )
+    build = better_build(environment, matrix, item, tuple(value for _, value in capable_gpus(environment, matrix)))
+    words = "is too old for" if fault == _NEWER else "no longer supports"
+    return fail(
+        f"{item.framework.package} {words} {gpu.title} (compute capability {own})",
+        subject=subject,
+        evidence=evidence,
+        impact='Every kernel fails with "no kernel image is available for execution on the device".',
+        remedy=install_build(item, build, "Install a build with code for this GPU."),
+    )
+
+
+def _codes(item: Installed, matrix: Matrix) -> tuple[_Codes | None, _Codes | None, ComputeCapability | None, str]:
+    """Binary and PTX targets of the installation: from its own files, else from the table's row of its build."""
+    framework = item.framework
+    if framework.sm_arch_list is not None:
+        return framework.sm_arch_list, framework.ptx_arch_list, None, f"{framework.path} (fat-binary headers)".strip()
+    row = build_of(framework, matrix)
+    if row is None:
+        return None, None, None, ""
+    return row.sass, row.ptx, row.min_compute_capability, matrix.cite(row.sources)
+
+
+def _older_than_all(
+    own: ComputeCapability, sass: _Codes | None, ptx: _Codes | None, minimum: ComputeCapability | None
+) -> bool:
+    every = [*(sass or ()), *(ptx or ())]
+    lowest = min(((target.major, target.minor) for target in every), default=None)
+    if minimum is not None and (lowest is None or (minimum.major, minimum.minor) < lowest):
+        lowest = (minimum.major, minimum.minor)
+    return lowest is not None and (own.major, own.minor) < lowest
+
+
+def _told_architecture(
+    environment: Environment, matrix: Matrix, id: str, evidence: list[Evidence], target: str | None
+) -> Outcome:  # noqa: A002
+    words = "holds no code for this GPU" if id == _NEWER else "no longer supports this GPU"
+    gpu = f" ({target})" if target else ""
+    return fail(
+        f"The framework's build {words}{gpu}",
+        evidence=evidence,
+        impact='Every kernel fails with "no kernel image is available for execution on the device".',
+        remedy=Remedy(
+            "Install a build with code for this GPU; envkit names one.", ("envkit resolve --framework pytorch",)
+        ),
+    )
+
+
+def _words(codes: _Codes | None) -> str:
+    return "not known" if codes is None else " ".join(str(code) for code in codes) or "none"

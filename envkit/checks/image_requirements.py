@@ -1,0 +1,123 @@
+"""What an image asks of the host's driver: the expression in NVIDIA_REQUIRE_CUDA."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from envkit.checks.driver_state import installed
+from envkit.checks.evidence import known
+from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown
+from envkit.checks.gpus import seen_gpus
+from envkit.checks.installs import capable_gpus
+from envkit.checks.messages import message_evidence, named, seen
+from envkit.checks.references import threads
+from envkit.checks.registry import Layer, check
+from envkit.checks.variables import variables
+from envkit.facts import Environment
+from envkit.versions import Version
+
+if TYPE_CHECKING:
+    from envkit.matrix import Matrix
+
+_CLAUSE = re.compile(r"(cuda|driver|arch|brand)\s*(!=|<=|>=|<|>|=)\s*([^,\s]+)")
+
+
+@check(
+    "image-needs-newer-driver",
+    title="The image asks for a newer driver than the host has",
+    layer=Layer.PLACE,
+    tier="C",
+    rank=16,
+    any_of=("variables", "messages"),
+    mend="A newer driver on the host, or an older tag of the image.",
+    references=threads("NVIDIA/nvidia-container-toolkit#152", "ggml-org/llama.cpp#9665"),
+)
+def image_needs_newer_driver(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The host's driver meets NVIDIA_REQUIRE_CUDA of the image: one alternative of the expression holds in full."""
+    requirement = variables(environment).get("NVIDIA_REQUIRE_CUDA", "")
+    mend = Remedy("Install a newer driver on the host, or take an older tag of the image.", ("envkit matrix images",))
+    impact = "The container does not start."
+    if messages := seen(environment, "image-needs-newer-driver"):
+        cuda = named(messages, "cuda") or named(messages, "version")
+        yield fail(
+            f"The image needs a driver for CUDA {cuda}" if cuda else "The image needs a newer driver",
+            evidence=[*message_evidence(environment, messages), known(environment, "driver.driver_cuda_version")],
+            impact=impact,
+            remedy=mend,
+        )
+    elif not requirement:
+        yield (
+            skip("no image here states what driver it needs")
+            if environment.variables.known
+            else unknown("the variables are not known")
+        )
+    elif variables(environment).get("NVIDIA_DISABLE_REQUIRE", "").lower() in ("1", "true"):
+        yield skip("NVIDIA_DISABLE_REQUIRE switches the image's demand off")
+    else:
+        yield _requirement(environment, matrix, requirement, impact, mend)
+
+
+def _requirement(environment: Environment, matrix: Matrix, requirement: str, impact: str, mend: Remedy) -> Outcome:
+    cuda, driver = environment.driver.driver_cuda_version, installed(environment)
+    facts: dict[str, Version] = {}
+    if cuda.known:
+        facts["cuda"] = cuda.get()
+    if driver is not None:
+        facts["driver"] = driver
+    capabilities = [value for _, value in capable_gpus(environment, matrix)]
+    if capabilities:
+        lowest = min(capabilities)
+        facts["arch"] = Version.of(lowest.major, lowest.minor)
+    brands = {_brand(gpu.name) for gpu in seen_gpus(environment, matrix)} - {""}
+    verdicts = [_alternative(text, facts, brands) for text in requirement.split()]
+    evidence = [
+        Evidence("variables[NVIDIA_REQUIRE_CUDA]", requirement, environment.variables.source),
+        known(environment, "driver.driver_cuda_version"),
+        known(environment, "driver.kernel_module"),
+    ]
+    if True in verdicts:
+        return ok("the driver meets what the image asks for", evidence=evidence)
+    if None in verdicts:
+        return unknown("whether the driver meets what the image asks for is not known", evidence=evidence)
+    return fail(
+        f"The driver does not meet what the image asks for ({requirement.split()[0]})",
+        evidence=evidence,
+        impact=impact,
+        remedy=mend,
+    )
+
+
+def _brand(name: str) -> str:
+    lowered = name.lower()
+    words = {"geforce": "geforce", "titan": "titan", "quadro": "quadro", "rtx a": "quadrortx", "tesla": "tesla"}
+    return next(
+        (brand for word, brand in words.items() if word in lowered), "tesla" if name and "rtx" not in lowered else ""
+    )
+
+
+def _alternative(text: str, facts: Mapping[str, Version], brands: set[str]) -> bool | None:
+    """Whether every clause of one alternative holds; None when one cannot be judged and none fails."""
+    verdict: bool | None = True
+    for name, operator, wanted in _CLAUSE.findall(text):
+        if name == "brand":
+            holds = (wanted in brands) == (operator == "=") if brands else None
+        else:
+            version = Version.find(wanted)
+            holds = _compare(facts[name], operator, version) if name in facts and version is not None else None
+        if holds is False:
+            return False
+        verdict = None if holds is None else verdict
+    return verdict
+
+
+def _compare(own: Version, operator: str, wanted: Version) -> bool:
+    return {
+        "=": own == wanted,
+        "!=": own != wanted,
+        "<": own < wanted,
+        "<=": own <= wanted,
+        ">": own > wanted,
+        ">=": own >= wanted,
+    }[operator]

@@ -1,0 +1,199 @@
+"""nvcc: the host compiler that it accepts, and the GPUs that it compiles for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.checks.evidence import known
+from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
+from envkit.checks.installs import capable_gpus
+from envkit.checks.messages import message_evidence, named, seen
+from envkit.checks.references import threads
+from envkit.checks.registry import Layer, check
+from envkit.checks.remedies import install_command
+from envkit.checks.toolkit import build_nvcc, toolkit_row, toolkits
+from envkit.facts import Environment, HostCompiler
+from envkit.versions import Version
+
+if TYPE_CHECKING:
+    from envkit.matrix import Matrix
+
+_CHOOSES_COMPILER = ("NVCC_CCBIN", "CUDAHOSTCXX", "NVCC_PREPEND_FLAGS")
+
+
+@check(
+    "gcc-too-new-for-nvcc",
+    title="The host compiler is newer than nvcc accepts",
+    layer=Layer.TOOLKIT,
+    rank=35,
+    any_of=("nvcc", "cuda_toolkits", "messages"),
+    mend="Install a GCC that this toolkit accepts and name it in NVCC_CCBIN.",
+    references=threads("NVlabs/instant-ngp#1562", "facebookarchive/caffe2#442"),
+)
+def gcc_too_new_for_nvcc(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The compiler that nvcc would call is one that it accepts.
+
+    Every toolkit has a newest GCC; with a newer one every compilation stops. The limit is read from the toolkit's own
+    headers where they are there, and from the tables otherwise.
+    """
+    place = build_nvcc(environment)
+    limit = _gcc_limit(environment, matrix, place[0]) if place else None
+    messages = seen(environment, "gcc-too-new-for-nvcc")
+    if messages:
+        limit = limit or Version.find(named(messages, "gcc_max") or named(messages, "limit") or "")
+        yield _too_new(
+            environment,
+            "nvcc refuses the host compiler as too new",
+            limit,
+            list(message_evidence(environment, messages)),
+            certain=True,
+        )
+    elif place is None:
+        yield skip("there is no nvcc that would call a compiler", evidence=[known(environment, "nvcc")])
+    elif limit is None:
+        yield unknown(f"the newest compiler for CUDA {place[0]} is not recorded")
+    elif not environment.host_compilers.known:
+        yield unknown("the host compilers are not known", evidence=[known(environment, "host_compilers")])
+    else:
+        yield _judge_compiler(environment, place[0], limit)
+
+
+def _judge_compiler(environment: Environment, nvcc: Version, limit: Version) -> Outcome:
+    compilers = [item for item in environment.host_compilers.get() if item.name == "gcc"]
+    default = next((item for item in compilers if item.default), None)
+    if default is None:
+        return skip("there is no default gcc", evidence=[known(environment, "host_compilers", "no gcc")])
+    evidence = [_compiler(default), Evidence("cuda_toolkits.gcc_max", str(limit), f"CUDA {nvcc}")]
+    if default.version.major <= limit.major:
+        return ok(f"gcc {default.version} fits nvcc of CUDA {nvcc.release(2)} (up to {limit.major})", evidence=evidence)
+    variables = environment.variables.get() if environment.variables.known else {}
+    chosen = next((name for name in _CHOOSES_COMPILER if variables.get(name)), None)
+    if chosen:
+        return ok(f"{chosen} names the compiler for nvcc: {variables[chosen]}", evidence=evidence)
+    fitting = [item for item in compilers if item.version.major <= limit.major]
+    title = f"gcc {default.version.major} is too new for nvcc of CUDA {nvcc.release(2)} (up to {limit.major})"
+    if fitting:
+        best = max(fitting, key=lambda item: item.version)
+        return warn(
+            title,
+            evidence=[*evidence, _compiler(best)],
+            impact="Compiling CUDA code stops unless the older compiler is named.",
+            remedy=Remedy("A fitting compiler is installed: name it.", (f"export NVCC_CCBIN={best.path}",)),
+        )
+    return _too_new(environment, title, limit, evidence, certain=False)
+
+
+def _too_new(
+    environment: Environment, title: str, limit: Version | None, evidence: list[Evidence], *, certain: bool
+) -> Outcome:
+    number = str(limit.major) if limit else "N"
+    packages = install_command(environment, f"gcc-{number}", f"g++-{number}") if limit else ()
+    judge = fail if certain or limit is not None else warn
+    return judge(
+        title,
+        evidence=evidence,
+        impact="Every compilation with nvcc stops; programs that are compiled already run.",
+        remedy=Remedy(
+            f"Install GCC {number} beside the present one and name it to nvcc.",
+            (*packages, f"export NVCC_CCBIN=g++-{number}"),
+        ),
+    )
+
+
+def _gcc_limit(environment: Environment, matrix: Matrix, nvcc: Version) -> Version | None:
+    for toolkit in toolkits(environment):
+        if toolkit.version == nvcc and toolkit.gcc_max is not None:
+            return toolkit.gcc_max
+    row = toolkit_row(nvcc, matrix)
+    return row.gcc_max if row else None
+
+
+def _compiler(compiler: HostCompiler) -> Evidence:
+    return Evidence("host_compilers", f"{compiler.name} {compiler.version}", compiler.path)
+
+
+@check(
+    "nvcc-too-old-for-gpu",
+    title="nvcc is older than the GPU",
+    layer=Layer.TOOLKIT,
+    rank=32,
+    any_of=("nvcc", "cuda_toolkits", "messages"),
+    mend="Install a newer toolkit beside the present one.",
+    references=threads("NVIDIA/nvbandwidth#25", "torch/distro#130"),
+)
+def nvcc_too_old_for_gpu(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """nvcc can make binary code for every GPU: its own target, or a lower one of the same major.
+
+    An older nvcc can still make PTX, which the driver compiles at the first start; asked for the GPU's own target it
+    stops with "Unsupported gpu architecture".
+    """
+    yield from _targets(environment, matrix, "nvcc-too-old-for-gpu", "too-new")
+
+
+@check(
+    "toolkit-dropped-arch",
+    title="nvcc no longer compiles for the GPU",
+    layer=Layer.TOOLKIT,
+    rank=31,
+    any_of=("nvcc", "cuda_toolkits", "messages"),
+    mend="Install an older toolkit beside the present one.",
+    references=threads("pytorch/pytorch#190385"),
+)
+def toolkit_dropped_arch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """nvcc still compiles for every GPU of the machine.
+
+    CUDA 12 dropped Kepler, CUDA 13 Maxwell, Pascal and Volta: nothing that such a toolkit makes runs on them.
+    """
+    yield from _targets(environment, matrix, "toolkit-dropped-arch", "dropped")
+
+
+def _targets(environment: Environment, matrix: Matrix, id: str, fault: str) -> Iterator[Outcome]:  # noqa: A002
+    from envkit.plan.relations import cuda_span, toolkit_match
+
+    messages = seen(environment, id)
+    place = build_nvcc(environment)
+    row = toolkit_row(place[0], matrix) if place else None
+    gpus = capable_gpus(environment, matrix)
+    if messages:
+        target = named(messages, "arch") or named(messages, "sm") or "the GPU"
+        yield fail(
+            f"nvcc does not know the target {target}",
+            evidence=message_evidence(environment, messages),
+            impact="Nothing is compiled.",
+            remedy=Remedy("Build with a toolkit that knows this GPU; several can live side by side."),
+        )
+    elif place is None:
+        yield skip("there is no nvcc whose targets matter", evidence=[known(environment, "nvcc")])
+    elif row is None or not gpus:
+        yield unknown("the toolkit's targets or the GPU's compute capability are not known")
+    else:
+        for gpu, own in gpus:
+            match = toolkit_match(own, row)
+            first, last = cuda_span(own, matrix)
+            evidence = [
+                Evidence("nvcc", str(place[0]), place[1]),
+                Evidence("gpus.compute_capability", str(own), gpu.title),
+            ]
+            if match.value != fault:
+                yield ok(f"nvcc {place[0].release(2)}: {gpu.title} ({own})", subject=gpu.subject, evidence=evidence)
+            elif fault == "dropped":
+                yield fail(
+                    f"CUDA {place[0].release(2)} no longer compiles for {gpu.title}",
+                    subject=gpu.subject,
+                    evidence=evidence,
+                    impact="Nothing that this toolkit compiles runs on that GPU.",
+                    remedy=Remedy(
+                        f"CUDA {last} is the last for it.", (f"envkit install --cuda {last}",) if last else ()
+                    ),
+                )
+            else:
+                yield warn(
+                    f"nvcc of CUDA {place[0].release(2)} is older than {gpu.title}",
+                    subject=gpu.subject,
+                    evidence=evidence,
+                    impact="Builds for this GPU's own target stop; PTX of an older target still runs.",
+                    remedy=Remedy(
+                        f"CUDA {first} is the first for it.", (f"envkit install --cuda {first}",) if first else ()
+                    ),
+                )
