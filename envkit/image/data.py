@@ -134,6 +134,16 @@ class WheelTag:
     sources: tuple[str, ...]
 
 
+@record
+class BuildError:
+    """A message of docker or of a tool inside a build: what it means and what to do; earlier rows win."""
+
+    pattern: str
+    message: str
+    hint: str
+    sources: tuple[str, ...]
+
+
 _TABLES: dict[str, Table[Any]] = {
     "packages": Table("image/packages.csv", PackageSet, ("purpose", "package_manager", "os_ids")),
     "jupyterlab": Table("image/jupyterlab.csv", JupyterRelease, ("python",)),
@@ -143,6 +153,7 @@ _TABLES: dict[str, Table[Any]] = {
     "official": Table("image/official.csv", OfficialName, ("framework",)),
     "backends": Table("image/backends.csv", Backend, ("framework", "versions")),
     "wheel_abi": Table("image/wheel_abi.csv", WheelTag, ("python",)),
+    "build_errors": Table("image/build_errors.csv", BuildError, ("pattern",)),
     "sources": Table("image/sources.csv", Source, ("key",)),
     "needs": Table("image/needs.csv", Need, ("framework", "cuda")),
     "smoke_tests": Table("image/smoke_tests.csv", SmokeTest, ("framework",)),

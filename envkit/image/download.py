@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from envkit.image import data
+from envkit.image.parts import Arguments, Base, Stage, Step
+from envkit.image.system import install
+from envkit.matrix.rows import OperatingSystem
 from envkit.records import record
+from envkit.settings import Mirrors
 
 CACHE = "/var/cache/downloads"
 
@@ -18,12 +25,39 @@ class Fetched:
 
 def fetch(url: str, name: str, sha256: str | None, md5: str | None) -> Fetched:
     """The commands that fetch `url` unless the cache holds it, and check it against the better checksum on record."""
-    path = f"{CACHE}/{name}"
     # A broken download must not stay in the cache under its final name.
     commands = [
-        f"{{ test -f '{path}' || {{ curl -fsSL --retry 3 -o '{path}.part' '{url}' && mv '{path}.part' '{path}'; }}; }}"
+        f"file='{CACHE}/{name}'",
+        f'{{ test -f "$file" || {{ curl -fsSL --retry 3 -o "$file.part" \'{url}\' && mv "$file.part" "$file"; }}; }}',
     ]
     checksum, program = (sha256, "sha256sum") if sha256 else (md5, "md5sum")
     if checksum:
-        commands += [f"echo '{checksum}  {path}' > /tmp/checksum", f"{program} -c /tmp/checksum"]
-    return Fetched(tuple(commands), f"'{path}'")
+        commands += [
+            f'echo "{checksum}  $file" > /tmp/checksum',
+            f'{{ {program} -c /tmp/checksum || {{ rm "$file" && false; }}; }}',
+        ]
+    return Fetched(tuple(commands), '"$file"')
+
+
+def download_stage(
+    system: OperatingSystem, plain: str, mirrors: Mirrors, purposes: Iterable[str] = (), extra: Iterable[str] = ()
+) -> Stage:
+    """The stage that others fetch and unpack in: curl, certificates, the packages of `purposes` and `extra` ones."""
+    base = Base(plain, "where files are fetched and unpacked; nothing but their content is kept")
+    return Stage(DOWNLOAD, base, download_steps(system, mirrors, purposes, extra))
+
+
+def download_steps(
+    system: OperatingSystem, mirrors: Mirrors, purposes: Iterable[str] = (), extra: Iterable[str] = ()
+) -> tuple[Step, ...]:
+    """The steps that let a stage fetch and unpack files."""
+    names = [name for purpose in (*_PURPOSES, *purposes) for name in data.packages(purpose, system)]
+    step = install(system, (*names, *extra), mirrors)
+    return (BUILD_ARGUMENTS, *((step,) if step else ()))
+
+
+# Unset unless given with --build-arg; pip and curl read them from the environment of a RUN.
+BUILD_ARGUMENTS = Arguments({"PIP_INDEX_URL": None, "PIP_CERT": None, "SSL_CERT_FILE": None})
+DOWNLOAD = "download"
+FROM_DOWNLOAD = Base(DOWNLOAD, "")
+_PURPOSES = ("certificates", "fetch", "unpack")

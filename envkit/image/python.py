@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from envkit.errors import EnvkitError
 from envkit.image import data
-from envkit.image.download import fetch
-from envkit.image.parts import Arguments, Base, Copy, Environment, Run, Stage, Step
-from envkit.image.system import install
+from envkit.image.download import BUILD_ARGUMENTS, FROM_DOWNLOAD, fetch
+from envkit.image.parts import Copy, Environment, Run, Stage, Step
 from envkit.install.lore import PipRow, PythonFileRow, lore
 from envkit.matrix.rows import OperatingSystem
 from envkit.plan.model import Choice
@@ -33,7 +32,7 @@ class PythonSetup:
     conda: bool = False
 
 
-def python_setup(choice: Choice, system: OperatingSystem, plain: Base, mirrors: Mirrors) -> PythonSetup:
+def python_setup(choice: Choice, system: OperatingSystem, mirrors: Mirrors) -> PythonSetup:
     """The steps that give the plan's Python an environment in /opt/venv. Raises EnvkitError where there is no way."""
     if choice.python is None:
         return _system(system, system.default_python)
@@ -49,8 +48,8 @@ def python_setup(choice: Choice, system: OperatingSystem, plain: Base, mirrors: 
     if source.way == "deadsnakes":
         return _deadsnakes(system, version, mirrors)
     if source.way == "standalone":
-        return _standalone(version, choice.architecture, system, plain, mirrors)
-    return _conda(version, choice.architecture, system, plain, mirrors)
+        return _standalone(version, choice.architecture, mirrors)
+    return _conda(version, choice.architecture, mirrors)
 
 
 def _system(system: OperatingSystem, version: Version | None) -> PythonSetup:
@@ -94,9 +93,7 @@ def _file(way: str, version: Version | None, architecture: str) -> PythonFileRow
     )
 
 
-def _standalone(
-    version: Version, architecture: str, system: OperatingSystem, plain: Base, mirrors: Mirrors
-) -> PythonSetup:
+def _standalone(version: Version, architecture: str, mirrors: Mirrors) -> PythonSetup:
     row = _file("standalone", version.release(2), architecture)
     got = fetch(mirrors.rewrite(row.url), row.name, row.sha256, None)
     unpack = Run(
@@ -104,12 +101,12 @@ def _standalone(
         caches=(got.folder,),
         secrets={"ca": None},
     )
-    stage = Stage("python", plain, (*download_tools(system, mirrors), unpack))
+    stage = Stage("python", FROM_DOWNLOAD, (unpack,))
     steps = _steps(f"{STANDALONE}/bin/python{version.release(2)} -m venv", version)
     return PythonSetup((), (), (), (stage,), (Copy("python", STANDALONE, STANDALONE), *steps))
 
 
-def _conda(version: Version, architecture: str, system: OperatingSystem, plain: Base, mirrors: Mirrors) -> PythonSetup:
+def _conda(version: Version, architecture: str, mirrors: Mirrors) -> PythonSetup:
     row = _file("conda", version.release(2), architecture)
     got = fetch(mirrors.rewrite(row.url), f"micromamba-{row.version}", row.sha256, None)
     channel = mirrors.rewrite(row.channel)
@@ -123,24 +120,11 @@ def _conda(version: Version, architecture: str, system: OperatingSystem, plain: 
         caches=(got.folder, "/opt/conda/pkgs"),
         secrets={"ca": None},
     )
-    stage = Stage("python", plain, (*download_tools(system, mirrors), create))
+    stage = Stage("python", FROM_DOWNLOAD, (create,))
     upgrade = tuple(pip_run((command,)) for command in _pip_upgrade(version))
-    return PythonSetup((), (), (), (stage,), (Copy("python", VENV, VENV), _path(), *_arguments(), *upgrade), conda=True)
-
-
-def download_tools(system: OperatingSystem, mirrors: Mirrors, extra: tuple[str, ...] = ()) -> tuple[Step, ...]:
-    """The steps that let a stage fetch and unpack files: build arguments, curl, certificates and `extra` packages."""
-    names = (
-        *(name for purpose in ("certificates", "fetch", "unpack") for name in data.packages(purpose, system)),
-        *extra,
+    return PythonSetup(
+        (), (), (), (stage,), (Copy("python", VENV, VENV), _path(), BUILD_ARGUMENTS, *upgrade), conda=True
     )
-    step = install(system, names, mirrors)
-    return (*_arguments(), *((step,) if step else ()))
-
-
-def _arguments() -> tuple[Step, ...]:
-    # Unset unless given with --build-arg; pip and curl read them from the environment of a RUN.
-    return (Arguments({"PIP_INDEX_URL": None, "PIP_CERT": None, "SSL_CERT_FILE": None}),)
 
 
 def _path() -> Environment:
@@ -154,7 +138,7 @@ def _pip_upgrade(version: Version | None) -> tuple[str, ...]:
 
 
 def _steps(make: str, version: Version | None) -> tuple[Step, ...]:
-    return (*_arguments(), _path(), pip_run((f"{make} {VENV}", *_pip_upgrade(version))))
+    return (BUILD_ARGUMENTS, _path(), pip_run((f"{make} {VENV}", *_pip_upgrade(version))))
 
 
 def pip_run(commands: tuple[str, ...], bind: str | None = None, ignore: tuple[str, ...] = (), why: str = "") -> Run:

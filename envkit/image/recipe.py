@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from envkit.image import data
 from envkit.image.base import choose_base, plain_image, require_system
+from envkit.image.download import DOWNLOAD, download_stage
 from envkit.image.frameworks import (
     installed_by_pip,
     needs_driver,
@@ -63,7 +64,7 @@ def recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) 
         title=title,
         name=image_name(plan),
         plan=plan,
-        stages=(*_stages(parts), final),
+        stages=(*_stages(parts, choice, system, mirrors), final),
         runtime=runtime(choice, options, matrix),
         labels=labels(plan, title, base.image),
         pip=parts.pip,
@@ -109,18 +110,18 @@ def image_name(plan: Plan) -> str:
 def _parts(
     choice: Choice, options: ImageOptions, mirrors: Mirrors, matrix: Matrix, system: OperatingSystem, base: Base
 ) -> _Parts:
-    plain = Base(plain_image(system), "only to fetch and unpack; nothing but the result is kept")
+    plain = Base(plain_image(system), "where sources are compiled")
     compiling = tuple(build for build in choice.builds if not installed_by_pip(build, choice))
     cuda: list[SystemCuda] = []
     if choice.needs_toolkit and not base.has_cuda:
-        cuda.append(toolkit_setup(choice, system, plain, mirrors, whole=options.devel))
+        cuda.append(toolkit_setup(choice, mirrors, whole=options.devel))
     if choice.needs_toolkit and choice.cudnn and not base.has_cudnn:
-        found = cudnn_setup(choice.cudnn, system, plain, mirrors, headers=options.devel)
+        found = cudnn_setup(choice.cudnn, mirrors, headers=options.devel)
         cuda += [found] if found else []
     compilers = _compilers(choice, options, matrix, plain, base)
     sources = [source_build(build, choice, system, compilers, mirrors) for build in compiling]
     return _Parts(
-        _python(choice, system, plain, mirrors, compiling),
+        _python(choice, system, mirrors, compiling),
         tuple(cuda),
         tuple(made for made in sources if made),
         pip_installs(choice, options, mirrors, base.has_cuda),
@@ -128,12 +129,12 @@ def _parts(
 
 
 def _python(
-    choice: Choice, system: OperatingSystem, plain: Base, mirrors: Mirrors, compiling: tuple[FrameworkBuild, ...]
+    choice: Choice, system: OperatingSystem, mirrors: Mirrors, compiling: tuple[FrameworkBuild, ...]
 ) -> PythonSetup:
     """The Python of the image; one that was only compiled uses the distribution's, which its packages bring."""
     if compiling and len(compiling) == len(choice.builds):
         return PythonSetup((), (), (), (), ())
-    return python_setup(choice, system, plain, mirrors)
+    return python_setup(choice, system, mirrors)
 
 
 def _compilers(choice: Choice, options: ImageOptions, matrix: Matrix, plain: Base, base: Base) -> Base:
@@ -145,12 +146,16 @@ def _compilers(choice: Choice, options: ImageOptions, matrix: Matrix, plain: Bas
     return choose_base(choice, replace(options, devel=True), matrix.image_tags, compiles=True)
 
 
-def _stages(parts: _Parts) -> tuple[Stage, ...]:
-    return (
+def _stages(parts: _Parts, choice: Choice, system: OperatingSystem, mirrors: Mirrors) -> tuple[Stage, ...]:
+    stages = (
         *(stage for cuda in parts.cuda for stage in cuda.stages),
         *(source.stage for source in parts.sources),
         *parts.python.stages,
     )
+    if not any(stage.base.image == DOWNLOAD for stage in stages):
+        return stages
+    purposes = [f"runfile-{choice.toolkit.installer_style}"] if choice.toolkit and parts.cuda else []
+    return (download_stage(system, plain_image(system), mirrors, purposes), *stages)
 
 
 def _final_steps(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from envkit.image import data
-from envkit.image.download import fetch
+from envkit.image.download import download_steps, fetch
 from envkit.image.parts import Base, Copy, Environment, Run, Stage, Step
-from envkit.image.python import download_tools
 from envkit.matrix.rows import FrameworkBuild, OperatingSystem
 from envkit.plan.model import Choice
 from envkit.records import record
@@ -48,7 +47,7 @@ def source_build(
     values = {"cuda_flags": _cuda_flags(choice)}
     commands += [f"cd {folder}", *(text.format(**values) for text in by_kind.get("run", ()))]
     packages = tuple(name for text in by_kind.get("packages", ()) for name in text.split(";"))
-    tools = download_tools(system, mirrors, packages)
+    tools = download_steps(system, mirrors, extra=packages)
     compiled = Run(
         tuple(commands),
         caches=caches,

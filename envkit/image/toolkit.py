@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from envkit.errors import EnvkitError
-from envkit.image import data
-from envkit.image.download import fetch
-from envkit.image.parts import Base, Copy, Environment, Run, Stage, Step
-from envkit.image.python import download_tools
+from envkit.image.download import FROM_DOWNLOAD, fetch
+from envkit.image.parts import Copy, Environment, Run, Stage, Step
 from envkit.install.commands import installer_options
-from envkit.matrix.rows import CudnnRelease, OperatingSystem, Runfile
+from envkit.matrix.rows import CudnnRelease, Runfile
 from envkit.plan.model import Choice
 from envkit.records import record
 from envkit.settings import Mirrors
@@ -27,7 +25,7 @@ class SystemCuda:
     steps: tuple[Step, ...]
 
 
-def toolkit_setup(choice: Choice, system: OperatingSystem, plain: Base, mirrors: Mirrors, whole: bool) -> SystemCuda:
+def toolkit_setup(choice: Choice, mirrors: Mirrors, whole: bool) -> SystemCuda:
     """The plan's toolkit from its runfiles; `whole`: with compilers and headers. Raises EnvkitError for no runfile."""
     toolkit = choice.toolkit
     if toolkit is None or not choice.runfiles:
@@ -38,9 +36,8 @@ def toolkit_setup(choice: Choice, system: OperatingSystem, plain: Base, mirrors:
         )
     path = f"/usr/local/cuda-{toolkit.release}"
     runs = tuple(_runfile_step(row, toolkit.installer_style, path, mirrors) for row in choice.runfiles)
-    tools = download_tools(system, mirrors, data.packages(f"runfile-{toolkit.installer_style}", system))
     trim = () if whole else (_trim(path),)
-    stage = Stage("cuda", plain, (*tools, *runs, *trim))
+    stage = Stage("cuda", FROM_DOWNLOAD, (*runs, *trim))
     link = Run(
         (
             f"ln -s {path} {_LINKED}",
@@ -75,9 +72,7 @@ def _trim(path: str) -> Run:
     )
 
 
-def cudnn_setup(
-    row: CudnnRelease, system: OperatingSystem, plain: Base, mirrors: Mirrors, headers: bool
-) -> SystemCuda | None:
+def cudnn_setup(row: CudnnRelease, mirrors: Mirrors, headers: bool) -> SystemCuda | None:
     """The cuDNN release from its archive; None where no archive with a checksum is on record."""
     if row.url is None or row.archive is None or row.sha256 is None:
         return None
@@ -94,6 +89,6 @@ def cudnn_setup(
             f"mkdir {_CUDNN}/include",
             f"find {unpacked} -name 'cudnn*.h' -exec cp -a {{}} {_CUDNN}/include/ +",
         ]
-    stage = Stage("cudnn", plain, (*download_tools(system, mirrors), Run(tuple(commands), (got.folder,), {"ca": None})))
+    stage = Stage("cudnn", FROM_DOWNLOAD, (Run(tuple(commands), (got.folder,), {"ca": None}),))
     place = Run((f"echo {_CUDNN}/lib64 > /etc/ld.so.conf.d/cudnn.conf", "ldconfig"))
     return SystemCuda((stage,), (Copy("cudnn", _CUDNN, _CUDNN), place))
