@@ -55,6 +55,6 @@ def nearest_first(value: str, valid: Iterable[str]) -> list[str]:
     wanted = value.lower()
 
     def distance(word: str) -> tuple[bool, float]:
-        return wanted not in word.lower(), -round(SequenceMatcher(None, wanted, word.lower()).ratio(), 1)
+        return wanted not in word.lower(), -round(SequenceMatcher(None, wanted, word.lower()).ratio(), 2)
 
     return sorted(valid, key=distance)

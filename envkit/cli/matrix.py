@@ -38,7 +38,7 @@ def _complete_table(ctx: click.Context, param: click.Parameter, incomplete: str)
 @click.command(
     context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
     epilog="""\b
-Every column is also a filter; a number or version takes a bound:
+Examples (every column is also a filter; a number or version takes a bound):
   envkit matrix
   envkit matrix pytorch --cuda 11.8 --python 3.10
   envkit matrix gpus 4090

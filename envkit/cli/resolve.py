@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from envkit.cli.options import request_from, request_options
+from envkit.cli.options import mirrors_from, request_from, request_options
 from envkit.cli.output import write_output
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def resolve(container: bool, **options: Any) -> int:
     from envkit.matrix import Matrix
     from envkit.plan.solve import resolve as solve
 
+    mirrors_from(options)  # a wrong one is refused here as it is by the commands that use it
     matrix = Matrix.load()
     plan = solve(request_from(options, matrix, container=container), matrix)
     if options["as_json"]:
