@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.findings import Outcome, fail, ok, unknown, warn
+from envkit.checks.evidence import not_looked
+from envkit.checks.findings import Outcome, fail, ok, warn
 from envkit.checks.gpus import SeenGpu, seen_gpus
 from envkit.checks.health import field_evidence, gpus_of, name_of
 from envkit.checks.messages import told
@@ -102,7 +103,7 @@ def hw_power_brake(environment: Environment, matrix: Matrix) -> Iterator[Outcome
 
 def _no_brake(environment: Environment, reasons: list[tuple[Gpu, int]], title: str) -> Outcome:
     if not reasons:
-        return unknown("why the clocks are what they are was not asked")
+        return not_looked(environment, "why the clocks are what they are was not asked", "gpus")
     evidence = [field_evidence(environment, gpu, "throttle_reasons", f"{bits:#x}") for gpu, bits in reasons[:4]]
     return ok(title, evidence=evidence)
 
@@ -149,7 +150,7 @@ def power_limit_lowered(environment: Environment, matrix: Matrix) -> Iterator[Ou
     elif measured:
         yield ok("power limits are the default", evidence=[field_evidence(environment, measured[0], "power_limit_w")])
     else:
-        yield unknown("the power limits were not asked")
+        yield not_looked(environment, "the power limits were not asked", "gpus")
 
 
 def _below_default(gpu: SeenGpu) -> bool:

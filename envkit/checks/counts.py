@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.device_nodes import gpu_nodes
 from envkit.checks.driver_state import answered
-from envkit.checks.evidence import driver_lives_elsewhere, no_pci_expected
-from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, unknown
+from envkit.checks.evidence import driver_lives_elsewhere, no_pci_expected, not_looked
+from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok
 from envkit.checks.gpus import plain_address, reserved_for_vms
 from envkit.checks.messages import told
 from envkit.checks.references import threads
@@ -101,7 +101,7 @@ def gpu_count_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Out
         words = f"{counts[0].number} on every layer that was counted" if counts[0].number else "no GPU on any layer"
         yield ok(words, evidence=evidence)
     else:
-        yield unknown("fewer than two layers were counted", evidence=evidence)
+        yield not_looked(environment, "fewer than two layers were counted")
 
 
 def gpu_counts(environment: Environment) -> tuple[Count, ...]:

@@ -8,6 +8,7 @@ from envkit.checks.findings import Evidence
 from envkit.facts import CallResult, Environment, Observed
 from envkit.versions import Version
 
+_NOBODY_THERE = ("LIBRARY_NOT_FOUND", "DRIVER_NOT_LOADED")
 NVML = "libnvidia-ml"
 CUDA = "libcuda"
 
@@ -78,6 +79,13 @@ def cuda_works(environment: Environment) -> bool | None:
     """True when CUDA could be initialised, None when nobody tried."""
     result = _result(environment.driver.cuda_init)
     return None if result is None else result.code == 0
+
+
+def nvml_asked(environment: Environment) -> bool:
+    """True when a driver was there that answered NVML's first call, whatever it said."""
+    result = _result(environment.driver.nvml)
+    absent = {code for (api, code), row in error_codes().items() if api == "nvml" and row.name in _NOBODY_THERE}
+    return result is not None and result.code not in absent
 
 
 def _result(observed: Observed[CallResult]) -> CallResult | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from envkit.checks.findings import Evidence, Outcome, ok, unknown
+from enum import Enum
+
+from envkit.checks.findings import Evidence, Outcome, skip, unknown
 from envkit.checks.runner import fact
 from envkit.facts import Environment, MachineKind
 
@@ -18,14 +20,18 @@ def known(environment: Environment, path: str, value: str | None = None) -> Evid
     return Evidence(path, value, observed.source)
 
 
-def no_fault(environment: Environment, title: str, *paths: str, subject: str = "") -> Outcome:
-    """Healthy as far as `paths` tell; unknown, naming the first of them that nobody could look at."""
-    for path in paths:
-        observed = fact(environment, path)
-        if not observed.known and not observed.absent:
-            words = f"not checked: {path} {observed.problem.value if observed.problem else ''}".rstrip()
-            return unknown(words, subject=subject, evidence=[known(environment, path)])
-    return ok(title, subject=subject, evidence=[known(environment, path) for path in paths[:3]])
+def without_gpu(environment: Environment) -> bool:
+    """True when PCI was looked at, GPUs would show there, and there is none: what asks about GPUs does not apply."""
+    if not environment.pci_gpus.known or environment.pci_gpus.get() or no_pci_expected(environment):
+        return False
+    return not (environment.gpus.known and environment.gpus.get())
+
+
+def not_looked(environment: Environment, title: str, *paths: str) -> Outcome:
+    """Does not apply on a machine without a GPU; otherwise unknown, with what the facts at `paths` lack."""
+    if without_gpu(environment):
+        return skip("there is no GPU", evidence=[known(environment, "pci_gpus", "none")])
+    return unknown(title, evidence=[known(environment, path, "") for path in paths])
 
 
 def kind(environment: Environment) -> MachineKind | None:
@@ -51,6 +57,8 @@ def is_virtual(environment: Environment) -> bool:
 def _words(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, Enum):
+        return str(value.value)
     if isinstance(value, (tuple, list)):
         return ", ".join(_words(item) for item in value) or "none"
     return str(value)

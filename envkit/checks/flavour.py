@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.codes import ModuleFlavour, module_flavours
 from envkit.checks.driver_state import installed
-from envkit.checks.evidence import driver_lives_elsewhere, is_virtual, known
+from envkit.checks.evidence import driver_lives_elsewhere, is_virtual, known, not_looked
 from envkit.checks.findings import Evidence, Outcome, fail, ok, skip, unknown
 from envkit.checks.gpus import SeenGpu, seen_gpus
 from envkit.checks.messages import told
@@ -48,7 +48,7 @@ def driver_dropped_gpu(environment: Environment, matrix: Matrix) -> Iterator[Out
             impact="The driver ignores the GPU.",
             remedy=remedy(environment, "Install the legacy branch that the message names, and hold it there."),
         )
-        yield from outcomes or (unknown("the driver's version or the GPU is not known"),)
+        yield from outcomes or (not_looked(environment, "the driver's version or the GPU is not known"),)
         return
     for gpu in gpus:
         yield _supported(environment, matrix, gpu, version.major)
@@ -168,7 +168,7 @@ def _flavour(
             impact="The driver cannot start the GPU.",
             remedy=remedy(environment, say, mend, branch=branch),
         )
-        yield from outcomes or (unknown("the flavour of the kernel module or the GPU is not known"),)
+        yield from outcomes or (not_looked(environment, "the flavour of the kernel module or the GPU is not known"),)
     elif is_open is not wrong_is_open:
         yield ok(f"the kernel module is {'open' if is_open else 'proprietary'}", evidence=evidence)
     else:

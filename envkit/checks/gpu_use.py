@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.driver_state import answered
-from envkit.checks.evidence import driver_lives_elsewhere, known
+from envkit.checks.evidence import driver_lives_elsewhere, known, not_looked
 from envkit.checks.findings import Evidence, Outcome, fail, ok, skip, unknown, warn
 from envkit.checks.gpus import seen_gpus
 from envkit.checks.health import field_evidence, gpus_of, name_of
@@ -66,7 +66,7 @@ def compute_mode_exclusive(environment: Environment, matrix: Matrix) -> Iterator
     elif modes:
         yield ok("every GPU lets all programs in", evidence=[field_evidence(environment, modes[0], "compute_mode")])
     else:
-        yield unknown("the compute mode was not asked")
+        yield not_looked(environment, "the compute mode was not asked", "gpus")
 
 
 _LOOK = "See nvidia-smi for the compute mode and the processes; set the mode back to default."
@@ -109,7 +109,7 @@ def vgpu_unlicensed(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     elif gpus_of(environment):
         yield skip("no virtual GPU that would need a licence")
     else:
-        yield unknown("licences were not asked")
+        yield not_looked(environment, "licences were not asked", "gpus")
 
 
 @check(
@@ -162,7 +162,7 @@ def gpu_memory_held_by_lost_process(environment: Environment, matrix: Matrix) ->
             "used memory belongs to living processes", evidence=[field_evidence(environment, listed[0], "processes")]
         )
     else:
-        yield unknown("the processes on the GPUs were not asked")
+        yield not_looked(environment, "the processes on the GPUs were not asked", "gpus")
 
 
 def _held_by_nobody(gpu: Gpu) -> bool:
@@ -213,7 +213,7 @@ def display_server_on_compute_gpu(environment: Environment, matrix: Matrix) -> I
     elif shown:
         yield ok("no desktop on a server GPU", evidence=[known(environment, "system.display_server")])
     else:
-        yield unknown("whether a display is active was not asked")
+        yield not_looked(environment, "whether a display is active was not asked", "gpus")
 
 
 @check(

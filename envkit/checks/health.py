@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.driver_state import answered
-from envkit.checks.evidence import known
-from envkit.checks.findings import Evidence, Outcome, fail, ok, skip, unknown, warn
+from envkit.checks.driver_state import answered, nvml_asked
+from envkit.checks.evidence import known, not_looked
+from envkit.checks.findings import Evidence, Outcome, fail, ok, skip, warn
 from envkit.checks.messages import message_evidence, seen, told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
 from envkit.checks.remedies import remedy
-from envkit.checks.xid import log_unread, xid_messages
+from envkit.checks.xid import xid_messages
 from envkit.facts import Environment, Gpu
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _no_memory_fault(environment: Environment, name: str, title: str) -> Outcome
         return ok(title, evidence=[field_evidence(environment, gpu, name) for gpu in counted[:4]])
     if gpus_of(environment) and environment.kernel.log.known:
         return ok(f"{title} in the kernel log; these GPUs do not count them", evidence=[known(environment, "gpus", "")])
-    return unknown("not checked: neither NVML nor the kernel log tells", evidence=[known(environment, "gpus", "")])
+    return not_looked(environment, "not checked: neither NVML nor the kernel log tells", "gpus", "kernel.log")
 
 
 @check(
@@ -193,12 +193,12 @@ def external_power_missing(environment: Environment, matrix: Matrix) -> Iterator
             impact="The driver does not start this GPU.",
             remedy=mend,
         )
-    elif environment.driver.nvml.known:
+    elif nvml_asked(environment):
         yield ok("the driver does not complain about power", evidence=[known(environment, "driver.nvml")])
-    elif environment.driver.nvml.absent:
+    elif environment.driver.nvml.known or environment.driver.nvml.absent:
         yield skip("there is no driver that could tell")
     else:
-        yield unknown("neither NVML nor the kernel log was asked about power")
+        yield not_looked(environment, "neither NVML nor the kernel log was asked about power")
 
 
 @check(
@@ -226,9 +226,9 @@ def inforom_corrupted(environment: Environment, matrix: Matrix) -> Iterator[Outc
             impact="Counters of memory errors and their repair are not reliable; computing works.",
             remedy=remedy(environment, "Hand the card in if it is one for data centres; on a desktop it is tolerable."),
         )
-    elif environment.driver.nvml.known:
+    elif nvml_asked(environment):
         yield ok("the driver reports no damaged InfoROM", evidence=[known(environment, "driver.nvml")])
-    elif environment.driver.nvml.absent:
+    elif environment.driver.nvml.known or environment.driver.nvml.absent:
         yield skip("there is no driver that could tell")
     else:
-        yield log_unread(environment)
+        yield not_looked(environment, "the driver was not asked")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks.evidence import not_looked
 from envkit.checks.findings import Evidence, Outcome, fail, ok, skip, unknown, warn
 from envkit.checks.health import field_evidence, gpus_of, name_of
 from envkit.checks.messages import told
@@ -25,7 +26,7 @@ def _divided(environment: Environment) -> list[Gpu]:
 
 def _without_mig(environment: Environment) -> Outcome:
     if not environment.gpus.known:
-        return unknown("whether MIG is on was not asked")
+        return not_looked(environment, "whether MIG is on was not asked", "gpus")
     return skip("MIG is off")
 
 

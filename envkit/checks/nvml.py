@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.driver_state import NVML, answered, has_library, loaded, module_versions
-from envkit.checks.evidence import driver_lives_elsewhere, kind, known, no_pci_expected
+from envkit.checks.driver_state import NVML, answered, has_library, loaded, module_versions, nvml_asked
+from envkit.checks.evidence import driver_lives_elsewhere, kind, known, no_pci_expected, not_looked
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
 from envkit.checks.gpus import SeenGpu, seen_gpus
 from envkit.checks.messages import message_evidence, seen, told
@@ -173,12 +173,12 @@ def nvidia_smi_hangs(environment: Environment, matrix: Matrix) -> Iterator[Outco
         )
     elif outcomes := told(environment, "nvidia-smi-hangs", "nvidia-smi hangs", remedy=mend):
         yield from outcomes
-    elif any(fact.known for fact in facts):
+    elif nvml_asked(environment) or environment.driver.nvidia_smi.known:
         yield ok("the driver answers", evidence=[known(environment, path) for path in paths])
-    elif all(fact.absent for fact in facts):
+    elif environment.driver.nvml.known or all(fact.absent for fact in facts):
         yield skip("there is no driver that could answer")
     else:
-        yield unknown("nobody asked the driver", evidence=[known(environment, path) for path in paths])
+        yield not_looked(environment, "nobody asked the driver", *paths)
 
 
 @check(
@@ -208,7 +208,7 @@ def persistence_off(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     elif driver_lives_elsewhere(environment):
         yield skip("the host of this place decides")
     elif not gpus:
-        yield unknown("persistence mode was not looked at")
+        yield not_looked(environment, "persistence mode was not looked at", "gpus")
     elif off and not (daemon.known and daemon.get()):
         yield warn(
             f"Persistence mode is off on {len(off)} server GPUs",

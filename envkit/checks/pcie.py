@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.codes import generation_of, gigabytes_per_second
-from envkit.checks.evidence import is_virtual, no_pci_expected
+from envkit.checks.evidence import is_virtual, no_pci_expected, not_looked
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
 from envkit.checks.gpus import SeenGpu, seen_gpus
 from envkit.checks.links import Link, card_lanes, links_above, narrow, sharers
@@ -45,7 +45,7 @@ def pcie_width_degraded(environment: Environment, matrix: Matrix) -> Iterator[Ou
         yield skip("the PCIe links belong to the host of this place")
         return
     outcomes = [outcome for gpu in gpus for outcome in [_width(environment, gpu, gpus)] if outcome is not None]
-    yield from outcomes or [unknown("no PCIe link of a GPU was looked at")]
+    yield from outcomes or [not_looked(environment, "no PCIe link of a GPU was looked at")]
 
 
 def _width(environment: Environment, gpu: SeenGpu, gpus: tuple[SeenGpu, ...]) -> Outcome | None:
@@ -180,14 +180,17 @@ def pcie_gen_degraded(environment: Environment, matrix: Matrix) -> Iterator[Outc
     load only. Signal trouble, a riser or an old setting in the firmware can hold it at half or a quarter.
     """
     gpus = seen_gpus(environment, matrix)
-    if is_virtual(environment) and not seen(environment, "pcie-gen-degraded"):
+    if gpus and is_virtual(environment) and not seen(environment, "pcie-gen-degraded"):
         yield unknown("the PCIe ports of a virtual machine are not real ones")
         return
     outcomes = [outcome for gpu in gpus for outcome in [_rate(environment, gpu)] if outcome is not None]
     outcomes += told(environment, "pcie-gen-degraded", "A PCIe link is slower than it could be", judge=warn)
-    if not outcomes and no_pci_expected(environment):
+    if outcomes:
+        yield from outcomes
+    elif no_pci_expected(environment):
         yield skip("the PCIe links belong to the host of this place")
-    yield from outcomes or ([] if no_pci_expected(environment) else [unknown("no PCIe link of a GPU was looked at")])
+    else:
+        yield not_looked(environment, "no PCIe link of a GPU was looked at")
 
 
 def _rate(environment: Environment, gpu: SeenGpu) -> Outcome | None:

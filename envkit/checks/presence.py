@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.evidence import kind, known, no_pci_expected
+from envkit.checks.evidence import kind, known, no_pci_expected, without_gpu
 from envkit.checks.findings import Evidence, Outcome, fail, ok, skip, unknown
 from envkit.checks.messages import message_evidence, seen
 from envkit.checks.references import threads
@@ -95,6 +95,8 @@ def optimus_gpu_off(environment: Environment, matrix: Matrix) -> Iterator[Outcom
         yield _switched_off(environment, message_evidence(environment, messages))
     elif asleep := _asleep_without_driver(environment):
         yield _switched_off(environment, [_power(environment, gpu) for gpu in asleep])
+    elif not switch.known and without_gpu(environment):
+        yield skip("there is no GPU and no switch for one")
     elif environment.pci_gpus.known or switch.known:
         yield ok("no GPU is switched off", evidence=[known(environment, "system.prime_profile")])
     else:
