@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 from envkit.facts import Environment
@@ -19,7 +19,7 @@ def machine_names() -> tuple[str, ...]:
     return tuple(sorted(path.parent.name for path in MACHINES.glob("*/machine.json")))
 
 
-@lru_cache(maxsize=None)
+@cache
 def load_machine(name: str) -> Environment:
     """What the probes find on the machine, or its facts where it holds nothing else."""
     folder = MACHINES / name

@@ -1,0 +1,174 @@
+"""The real pynvml in its child process, against a compiled stand-in for libnvidia-ml.so.1."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pynvml
+import pytest
+
+from envkit.facts import Problem
+from envkit.probe import nvml
+from envkit.versions import ComputeCapability, Version
+from tests.fakes.nvml import A100, BOX, build, eight, host_with
+
+ERROR_CODES = sorted(
+    code
+    for name in dir(pynvml)
+    if re.fullmatch(r"NVML_ERROR_[A-Z_]+", name) and isinstance(code := getattr(pynvml, name), int) and code > 0
+)
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("fake-nvml"))
+
+
+def test_a_healthy_box_with_eight_gpus(library: Path, tmp_path: Path) -> None:
+    facts = nvml.probe(host_with(library, tmp_path, eight()), 5.0)
+    assert facts["driver.nvml"].get().code == 0
+    assert facts["driver.driver_cuda_version"].get() == Version.parse("12.2")
+    gpus = facts["gpus"].get()
+    assert [gpu.index for gpu in gpus] == list(range(8))
+    assert {gpu.name for gpu in gpus} == {"NVIDIA A100-SXM4-80GB"}
+    assert gpus[3].pci_address == "0000:3a:00.0"
+    first = gpus[0]
+    assert first.compute_capability == ComputeCapability(8, 0)
+    assert (first.memory_bytes, first.memory_used_bytes) == (85899345920, 0)
+    assert (first.link_generation_current, first.link_width_current, first.link_width_max) == (4, 16, 16)
+    assert (first.power_limit_w, first.power_limit_default_w) == (400.0, 400.0)
+    assert (first.persistence_mode, first.compute_mode, first.ecc_mode) == (True, "default", True)
+    assert (first.nvlinks_active, first.nvlinks_total, first.throttle_reasons) == (12, 12, 1)
+    assert (first.mig_mode, first.mig_instances, first.fabric_state) == (False, None, "not-supported")
+    assert (first.processes, first.lost_processes) == ((), ())
+    assert (first.virtualization_mode, first.licensed, first.display_active) == ("none", None, False)
+    assert first.gpu_uuid == "GPU-00000000-0000-0000-0000-000000000000"
+
+
+def test_every_gpu_of_a_mixed_box_keeps_its_own_answers(library: Path, tmp_path: Path) -> None:
+    settings = {
+        **BOX,
+        "count": 2,
+        "0.name": "NVIDIA GeForce GTX 1080 Ti",
+        "0.compute_capability": "6.1",
+        "0.pci_address": "00000000:01:00.0",
+        "1.name": "NVIDIA GeForce RTX 5090",
+        "1.compute_capability": "12.0",
+        "1.pci_address": "00010000:81:00.0",
+        "1.memory_bytes": 34190917632,
+    }
+    old, new = nvml.probe(host_with(library, tmp_path, settings), 5.0)["gpus"].get()
+    assert (old.name, old.compute_capability, old.memory_bytes) == (
+        "NVIDIA GeForce GTX 1080 Ti",
+        ComputeCapability(6, 1),
+        None,
+    )
+    assert (new.name, new.compute_capability, new.pci_address) == (
+        "NVIDIA GeForce RTX 5090",
+        ComputeCapability(12, 0),
+        "10000:81:00.0",
+    )
+    assert old.persistence_mode is None, "not supported is not False"
+
+
+@pytest.mark.parametrize("code", ERROR_CODES)
+def test_each_error_of_the_first_call_is_named(library: Path, tmp_path: Path, code: int) -> None:
+    facts = nvml.probe(host_with(library, tmp_path, {"error.nvmlInitWithFlags": code}), 5.0)
+    call = facts["driver.nvml"].get()
+    assert call.code == code
+    assert getattr(pynvml, call.name) == code
+    assert call.text
+    expected = {4: Problem.DENIED, 9: Problem.ABSENT, 10: Problem.TIMED_OUT, 12: Problem.ABSENT}
+    assert facts["gpus"].problem is expected.get(code, Problem.UNPARSABLE)
+
+
+def test_there_are_more_than_twenty_error_codes() -> None:
+    assert len(ERROR_CODES) > 20
+
+
+def test_one_lost_gpu_does_not_hide_the_others(library: Path, tmp_path: Path) -> None:
+    lost = {"error.3.nvmlDeviceGetHandleByIndex_v2": 15}
+    gpus = nvml.probe(host_with(library, tmp_path, eight() | lost), 5.0)["gpus"].get()
+    assert [gpu.error for gpu in gpus] == ["", "", "", "NVML_ERROR_GPU_IS_LOST", "", "", "", ""]
+    assert gpus[3].memory_bytes is None and gpus[4].memory_bytes == A100["memory_bytes"]
+
+
+def test_no_device_is_an_answer(library: Path, tmp_path: Path) -> None:
+    facts = nvml.probe(host_with(library, tmp_path, {**BOX, "count": 0}), 5.0)
+    assert facts["gpus"].get() == ()
+
+
+def test_mig_instances_are_listed(library: Path, tmp_path: Path) -> None:
+    gpus = nvml.probe(host_with(library, tmp_path, eight(mig_mode=1, d0_mig_instances=2)), 5.0)["gpus"].get()
+    assert gpus[0].mig_mode is True
+    assert gpus[0].mig_instances == (
+        "MIG-00000000-0000-0000-0000-000000000001",
+        "MIG-00000000-0000-0000-0000-000000000002",
+    )
+    assert gpus[1].mig_instances == (), "enabled without an instance"
+
+
+def test_a_degraded_link_is_told_apart_from_an_idle_one(library: Path, tmp_path: Path) -> None:
+    gpus = nvml.probe(host_with(library, tmp_path, eight(d5_link_width_current=8, d6_link_generation_current=1)), 5.0)[
+        "gpus"
+    ].get()
+    assert (gpus[5].link_width_current, gpus[5].link_width_max) == (8, 16)
+    assert (gpus[6].link_generation_current, gpus[6].link_generation_max) == (1, 4)
+
+
+def test_health_counters(library: Path, tmp_path: Path) -> None:
+    settings = eight(
+        d0_ecc_uncorrectable=3,
+        d0_remapped_rows_pending=1,
+        d0_remapped_rows_failed=1,
+        d1_throttle_reasons="0x48",
+        d1_retired_pages_pending=1,
+        d2_compute_mode=3,
+        d2_fabric_state=2,
+        d3_licensed=0,
+        d4_licensed=1,
+        d5_processes="1 999999999",
+    )
+    gpus = nvml.probe(host_with(library, tmp_path, settings), 5.0)["gpus"].get()
+    assert (gpus[0].ecc_uncorrectable, gpus[0].remapped_rows_pending, gpus[0].remapped_rows_failed) == (3, True, True)
+    assert (gpus[1].throttle_reasons, gpus[1].retired_pages_pending) == (0x48, True)
+    assert (gpus[2].compute_mode, gpus[2].fabric_state) == ("exclusive-process", "in-progress")
+    assert (gpus[3].licensed, gpus[4].licensed, gpus[5].licensed) == (False, True, None)
+    assert gpus[5].processes == (1, 999999999)
+
+
+@pytest.mark.parametrize("function", ["nvmlInitWithFlags", "nvmlDeviceGetCount_v2", "nvmlDeviceGetPciInfo_v3"])
+def test_a_call_that_never_returns_is_given_up(library: Path, tmp_path: Path, function: str) -> None:
+    host = host_with(library, tmp_path, eight(hang=function))
+    began = time.monotonic()
+    facts = nvml.probe(host, 1.0)
+    assert time.monotonic() - began < 2.0
+    assert facts["gpus"].problem is Problem.TIMED_OUT
+    assert facts["driver.nvml"].problem is Problem.TIMED_OUT
+
+
+def test_a_crash_in_the_library_costs_the_child_alone(library: Path, tmp_path: Path) -> None:
+    facts = nvml.probe(host_with(library, tmp_path, eight(crash="nvmlDeviceGetName")), 5.0)
+    assert facts["gpus"].problem is Problem.UNPARSABLE
+    assert "SIGSEGV" in facts["gpus"].detail
+
+
+def test_what_a_library_prints_does_not_spoil_the_answer(library: Path, tmp_path: Path) -> None:
+    settings = {"print": "WARNING: You should always run with libnvidia-ml.so", "error.nvmlInitWithFlags": 9}
+    facts = nvml.probe(host_with(library, tmp_path, settings), 5.0)
+    assert (facts["driver.nvml"].get().code, facts["driver.nvml"].get().name) == (9, "NVML_ERROR_DRIVER_NOT_LOADED")
+
+
+def test_the_child_tells_which_file_it_loaded(library: Path, tmp_path: Path) -> None:
+    answer = host_with(library, tmp_path, eight()).query("nvml").get()
+    assert answer["library"] == str(library / "libnvidia-ml.so.1")
+
+
+def test_single_calls_that_fail_are_kept_with_their_names(library: Path, tmp_path: Path) -> None:
+    settings = eight() | {"error.2.nvmlDeviceGetTemperature": 999}
+    devices = host_with(library, tmp_path, settings).query("nvml").get()["devices"]
+    assert isinstance(devices, list)
+    assert devices[2]["failed"] == {"temperature_c": "NVML_ERROR_UNKNOWN"}
+    assert "failed" not in devices[1]
