@@ -7,6 +7,7 @@ import os
 import posixpath
 import stat
 from collections.abc import Callable
+from functools import cache
 from typing import TypeVar
 
 from envkit.facts import Observed, Problem, found, missing
@@ -46,7 +47,7 @@ class Files:
 
     def real_path(self, path: str) -> Observed[str]:
         """The path without links, seen from the root."""
-        return self._answer(path, self._existing)
+        return self._answer(path, self._existing if self._root else _resolved)
 
     def read_link(self, path: str) -> Observed[str]:
         """What a link says."""
@@ -57,7 +58,8 @@ class Files:
 
     def status(self, path: str, follow: bool) -> Observed[FileStatus]:
         """Type and rights of a path."""
-        return self._answer(path, _status, follow)
+        look = os.lstat if self._root or not follow else os.stat  # below a root the path has no links any more
+        return self._answer(path, lambda real: _status(real, look(real)), follow)
 
     def space(self, path: str, total: bool) -> Observed[int]:
         """Total or free bytes of the file system that holds `path`."""
@@ -77,12 +79,13 @@ class Files:
 
     def _matching(self, folder: str, part: str) -> tuple[str, ...]:
         if not any(character in part for character in "*?["):
-            return (part,) if self.real_path(posixpath.join(folder, part)).known else ()
+            return (part,) if self._exists(posixpath.join(folder, part)) else ()
         names = self.list_dir(folder).value or ()
         wanted = name_pattern(part)
-        return tuple(
-            name for name in names if wanted.fullmatch(name) and self.real_path(posixpath.join(folder, name)).known
-        )
+        return tuple(name for name in names if wanted.fullmatch(name) and self._exists(posixpath.join(folder, name)))
+
+    def _exists(self, path: str) -> bool:
+        return self._answer(path, os.stat).known
 
     def _answer(self, path: str, ask: Callable[[str], T], follow: bool = True) -> Observed[T]:
         try:
@@ -93,9 +96,12 @@ class Files:
             return missing(Problem.ABSENT, path, str(error))
 
     def _inside(self, path: str, follow: bool) -> str:
-        """The real path of `path` on this machine. Links are resolved against the root, so none leads out of it."""
+        """The real path of `path` on this machine. Links are resolved against the root, so none leads out of it.
+
+        Without a root the kernel follows the links; resolving them here would cost more than all the rest.
+        """
         if not self._root:
-            return os.path.realpath(path, strict=True) if follow else path
+            return path
         waiting = [part for part in path.split("/") if part]
         done = ""
         links = 0
@@ -142,8 +148,11 @@ def _read(real: str, limit: int, offset: int = 0) -> bytes:
         return b"".join(blocks)
 
 
-def _status(real: str) -> FileStatus:
-    answer = os.lstat(real)
+def _resolved(path: str) -> str:
+    return os.path.realpath(path, strict=True)
+
+
+def _status(real: str, answer: os.stat_result) -> FileStatus:
     kind = next((name for test, name in _KINDS if test(answer.st_mode)), "other")
     device = f"{os.major(answer.st_rdev)}:{os.minor(answer.st_rdev)}" if kind in ("char", "block") else ""
     return FileStatus(
@@ -158,6 +167,7 @@ def _status(real: str) -> FileStatus:
     )
 
 
+@cache
 def _owner(number: int) -> str:
     import pwd
 
@@ -167,6 +177,7 @@ def _owner(number: int) -> str:
         return str(number)
 
 
+@cache
 def _group(number: int) -> str:
     import grp
 

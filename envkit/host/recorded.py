@@ -11,6 +11,7 @@ import posixpath
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from envkit.facts import Observed, Problem, found, missing
@@ -273,6 +274,7 @@ class RecordedHost:
         return done or "/"
 
 
+@cache
 def name_pattern(part: str) -> re.Pattern[str]:
     """One part of a glob pattern as a regular expression; a leading dot must be written out."""
     import fnmatch
