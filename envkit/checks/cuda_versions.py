@@ -155,6 +155,9 @@ def ptx_newer_than_driver(environment: Environment, matrix: Matrix) -> Iterator[
         yield from messages
         return
     limit = environment.driver.driver_cuda_version
+    if loaded(environment) is False and not limit.known:
+        yield skip("no driver is loaded that would compile PTX", evidence=[known(environment, "driver.kernel_module")])
+        return
     if not limit.known:
         yield unknown(
             "the highest CUDA of the driver is not known", evidence=[known(environment, "driver.driver_cuda_version")]

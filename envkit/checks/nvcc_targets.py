@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.evidence import known
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
-from envkit.checks.installs import capable_gpus
+from envkit.checks.installs import capable_gpus, gpu_present
 from envkit.checks.messages import message_evidence, named, seen
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
@@ -165,6 +165,8 @@ def _targets(environment: Environment, matrix: Matrix, id: str, fault: str) -> I
         )
     elif place is None:
         yield skip("there is no nvcc whose targets matter", evidence=[known(environment, "nvcc")])
+    elif gpu_present(environment) is False:
+        yield skip("there is no GPU to compile for")
     elif row is None or not gpus:
         yield unknown("the toolkit's targets or the GPU's compute capability are not known")
     else:

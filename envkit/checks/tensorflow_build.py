@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     title="TensorFlow says that it found no CUDA drivers",
     layer=Layer.FRAMEWORK_BUILD,
     rank=90,
-    any_of=("messages",),
     explained_by=("cpu-only-wheel", "tf-cannot-dlopen", *NO_DRIVER),
     mend="A symptom: look at the driver, the container, or whether the wheel is a CPU build.",
     references=threads("tensorflow/tensorflow#66750", "tensorflow/tensorflow#62328"),

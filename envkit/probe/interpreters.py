@@ -11,6 +11,7 @@ from envkit.records import record
 from envkit.versions import Version
 
 _VERSION_FOLDER = re.compile(r"python(\d+\.\d+)")
+_ACTIVATED = ("VIRTUAL_ENV", "CONDA_PREFIX")
 _USUAL_PLACES = ("/opt/venv", "/venv", "/opt/conda", "/usr/local/bin/python3", "/usr/bin/python3")
 
 
@@ -29,10 +30,15 @@ class Interpreter:
 
 
 def interpreters(host: Host) -> tuple[Interpreter, ...]:
-    """The interpreters that matter, each once, the active one first."""
+    """The interpreters that matter, each once.
+
+    Active are the environment that the shell has activated, or without one the Python of PATH and the one that runs
+    envkit; the first of them stands first.
+    """
     chosen: dict[str, Interpreter] = {}
+    own = "" if any(host.variables().get(name) for name in _ACTIVATED) else host.identity().get("python", "")
     for executable in _candidates(host):
-        interpreter = interpreter_of(host, executable, active=not chosen)
+        interpreter = interpreter_of(host, executable, active=not chosen or executable == own)
         if interpreter is not None:
             chosen.setdefault(interpreter.prefix, interpreter)
     return tuple(chosen.values())
@@ -63,7 +69,7 @@ def interpreter_of(host: Host, executable: str, *, active: bool = False) -> Inte
 
 def _candidates(host: Host) -> Iterator[str]:
     variables = host.variables()
-    for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+    for name in _ACTIVATED:
         if variables.get(name):
             yield posixpath.join(variables[name], "bin/python")
     for program in ("python3", "python"):

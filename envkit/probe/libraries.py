@@ -11,6 +11,8 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cached_property
 
 from envkit.facts import FrameworkInstall, LibraryUse
 from envkit.host.base import Host
@@ -203,13 +205,20 @@ class _Search:
         return None, "missing"
 
     def _in_wheels(self, soname: str) -> str | None:
-        for folder in self.site_folders:
-            for path in (
-                *self.host.glob(f"{folder}/nvidia/*/lib/{soname}"),
-                *self.host.glob(f"{folder}/*/lib/{soname}"),
-            ):
-                return path
-        return None
+        """The file of that name, or of the first that a pattern fits, in the wheels' own library folders."""
+        if "*" not in soname:
+            return self.wheel_files.get(soname)
+        return next((path for name, path in self.wheel_files.items() if fnmatchcase(name, soname)), None)
+
+    @cached_property
+    def wheel_files(self) -> Mapping[str, str]:
+        """Every file in site-packages/nvidia/*/lib and site-packages/*/lib by its name."""
+        files: dict[str, str] = {}
+        for site in self.site_folders:
+            for folder in (*self.host.glob(f"{site}/nvidia/*/lib"), *self.host.glob(f"{site}/*/lib")):
+                for name in self.host.list_dir(folder).value or ():
+                    files.setdefault(name, f"{folder}/{name}")
+        return files
 
     def _version(self, path: str) -> str:
         """The release of the file: of the distribution that owns it, or in the name of the file behind the link."""
