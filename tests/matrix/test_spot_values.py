@@ -1,0 +1,402 @@
+"""Values copied by hand from vendors' pages, not from our tables; the page stands above each group."""
+
+from __future__ import annotations
+
+import pytest
+
+from envkit.matrix import Matrix
+from envkit.matrix.rows import FrameworkBuild, Toolkit
+from envkit.versions import ComputeCapability, Version, VersionSpec
+
+
+def v(text: str) -> Version:
+    return Version.parse(text)
+
+
+def toolkit(matrix: Matrix, version: str) -> Toolkit:
+    found = [row for row in matrix.toolkits if row.version == v(version)]
+    assert len(found) == 1, version
+    return found[0]
+
+
+def builds(matrix: Matrix, framework: str, version: str, cuda: str) -> list[FrameworkBuild]:
+    return [row for row in matrix.builds(framework) if row.version == v(version) and row.cuda == v(cuda)]
+
+
+# https://docs.nvidia.com/cuda/archive/11.6.0/cuda-toolkit-release-notes/index.html and the notes of 12.8 and 13.0,
+# table "CUDA Toolkit and Corresponding Driver Versions": toolkit, Linux, Windows
+DRIVERS = [
+    ("7.5.18", "352.31", "353.66"),
+    ("8.0.44", "367.48", "369.30"),
+    ("8.0.61", "375.26", "376.51"),
+    ("9.0.176", "384.81", "385.54"),
+    ("9.1.85", "390.46", "391.29"),
+    ("9.2.88", "396.26", "397.44"),
+    ("9.2.148", "396.37", "398.26"),
+    ("10.0.130", "410.48", "411.31"),
+    ("10.1.243", "418.39", "418.96"),
+    ("10.2.89", "440.33", "441.22"),
+    ("11.0.3", "450.51.06", "451.82"),
+    ("11.1.1", "455.32", "456.81"),
+    ("11.2.0", "460.27.03", "460.82"),
+    ("11.2.2", "460.32.03", "461.33"),
+    ("11.3.1", "465.19.01", "465.89"),
+    ("11.4.0", "470.42.01", "471.11"),
+    ("11.4.4", "470.82.01", "472.50"),
+    ("11.5.0", "495.29.05", "496.04"),
+    ("11.6.0", "510.39.01", "511.23"),
+    ("11.7.0", "515.43.04", "516.01"),
+    ("11.8.0", "520.61.05", "520.06"),
+    ("12.0.0", "525.60.13", "527.41"),
+    ("12.1.1", "530.30.02", "531.14"),
+    ("12.2.2", "535.104.05", "537.13"),
+    ("12.4.1", "550.54.15", "551.78"),
+    ("12.6.3", "560.35.05", "561.17"),
+    ("12.8.0", "570.26", "570.65"),
+]
+
+
+@pytest.mark.parametrize(("version", "linux", "windows"), DRIVERS)
+def test_minimum_drivers(matrix: Matrix, version: str, linux: str, windows: str) -> None:
+    row = toolkit(matrix, version)
+    assert (row.minimum_driver, row.minimum_windows_driver) == (v(linux), v(windows))
+
+
+# https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html
+@pytest.mark.parametrize(
+    ("version", "floor"), [("11.1.0", "450.80.02"), ("11.8.0", "450.80.02"), ("12.4.1", "525.60.13"), ("13.0.0", "580")]
+)
+def test_floors_of_minor_version_compatibility(matrix: Matrix, version: str, floor: str) -> None:
+    assert toolkit(matrix, version).minor_compatibility_driver == v(floor)
+
+
+# https://docs.nvidia.com/cuda/archive/<version>/cuda-installation-guide-linux/, host compiler support
+@pytest.mark.parametrize(
+    ("version", "gcc"),
+    [("9.0.176", 6), ("10.0.130", 7), ("10.2.89", 8), ("11.0.3", 9), ("11.8.0", 11), ("12.0.0", 12), ("12.3.2", 12),
+     ("12.4.1", 13), ("12.8.1", 14), ("13.0.0", 15)],
+)  # fmt: skip
+def test_newest_host_compilers(matrix: Matrix, version: str, gcc: int) -> None:
+    limit = toolkit(matrix, version).gcc_max
+    assert limit is not None
+    assert limit.major == gcc
+
+
+# release notes of 9.0 (Fermi removed), 11.0 (3.0 removed), 12.0 (Kepler removed), 13.0 (Maxwell to Volta removed)
+# and 9.0, 10.0, 11.0, 11.1, 11.8, 12.8 (Volta, Turing, A100, GeForce 30, Ada and Hopper, Blackwell added)
+@pytest.mark.parametrize(
+    ("version", "lowest", "highest"),
+    [("8.0.61", "2.0", "6.2"), ("10.0.130", "3.0", "7.5"), ("11.0.3", "3.5", "8.0"), ("11.1.1", "3.5", "8.6"),
+     ("11.8.0", "3.5", "9.0"), ("12.0.0", "5.0", "9.0"), ("13.0.0", "7.5", "12.1")],
+)  # fmt: skip
+def test_targets_of_nvcc(matrix: Matrix, version: str, lowest: str, highest: str) -> None:
+    row = toolkit(matrix, version)
+    assert row.min_compute_capability == ComputeCapability.parse(lowest)
+    assert row.max_compute_capability == ComputeCapability.parse(highest)
+
+
+# https://developer.nvidia.com/cuda-toolkit-archive, the installer names on the download pages
+@pytest.mark.parametrize(
+    ("version", "name", "patches"),
+    [
+        ("8.0.61", "cuda_8.0.61_375.26_linux-run", 1),
+        ("9.0.176", "cuda_9.0.176_384.81_linux-run", 4),
+        ("10.0.130", "cuda_10.0.130_410.48_linux", 0),
+        ("10.2.89", "cuda_10.2.89_440.33.01_linux.run", 2),
+        ("11.8.0", "cuda_11.8.0_520.61.05_linux.run", 0),
+        ("12.1.1", "cuda_12.1.1_530.30.02_linux.run", 0),
+        ("12.4.1", "cuda_12.4.1_550.54.15_linux.run", 0),
+        ("12.8.0", "cuda_12.8.0_570.86.10_linux.run", 0),
+    ],
+)
+def test_installers(matrix: Matrix, version: str, name: str, patches: int) -> None:
+    files = matrix.runfiles(v(version), "x86_64")
+    assert files[0].name == name
+    assert len(files) - 1 == patches
+
+
+# https://docs.nvidia.com/datacenter/tesla/drivers/, CUDA version of each branch; legacy GPUs:
+# https://nvidia.custhelp.com/app/answers/detail/a_id/3142
+@pytest.mark.parametrize(
+    ("branch", "cuda", "knows", "dropped"),
+    [
+        (384, "9.0", "Fermi", "Turing"),
+        (390, "9.1", "Fermi", "Turing"),
+        (418, "10.1", "Kepler", "Fermi"),
+        (450, "11.0", "Ampere", "Fermi"),
+        (470, "11.4", "Kepler", "Fermi"),
+        (525, "12.0", "Hopper", "Kepler"),
+        (535, "12.2", "Maxwell", "Kepler"),
+        (550, "12.4", "Pascal", "Kepler"),
+        (570, "12.8", "Blackwell", "Kepler"),
+        (580, "13.0", "Volta", "Kepler"),
+    ],
+)
+def test_driver_branches(matrix: Matrix, branch: int, cuda: str, knows: str, dropped: str) -> None:
+    row = matrix.driver_branch(branch)
+    assert row is not None
+    assert row.driver_cuda_version == v(cuda)
+    assert knows in (row.families or ())
+    assert dropped not in (row.families or ())
+
+
+# https://github.com/NVIDIA/open-gpu-kernel-modules, README: open modules from 515
+def test_the_first_branch_with_open_modules(matrix: Matrix) -> None:
+    first = next(row for row in matrix.driver_branches if row.open_kernel_module != "none")
+    assert first.branch == 515
+
+
+# https://developer.nvidia.com/cuda-gpus; data sheets on nvidia.com for memory, bandwidth and power
+GPUS = [
+    ("Tesla K80", "3.7", 12, 240, 300, 470),
+    ("GeForce GTX 780 Ti", "3.5", 3, 336, 250, 470),
+    ("GeForce GTX 980 Ti", "5.2", 6, 336.5, 250, 580),
+    ("Tesla P100-SXM2-16GB", "6.0", 16, 732, 300, 580),
+    ("GeForce GTX 1080 Ti", "6.1", 11, 484, 250, 580),
+    ("Tesla V100-SXM2-32GB", "7.0", 32, 900, 300, 580),
+    ("GeForce RTX 2080 Ti", "7.5", 11, 616, 250, None),
+    ("Tesla T4", "7.5", 16, 320, 70, None),
+    ("NVIDIA A100-SXM4-80GB", "8.0", 80, 2039, 400, None),
+    ("NVIDIA A10", "8.6", 24, 600, 150, None),
+    ("GeForce RTX 3090", "8.6", 24, 936, 350, None),
+    ("NVIDIA L4", "8.9", 24, 300, 72, None),
+    ("NVIDIA L40S", "8.9", 48, 864, 350, None),
+    ("GeForce RTX 4090", "8.9", 24, 1008, 450, None),
+    ("NVIDIA H100 80GB HBM3", "9.0", 80, 3350, 700, None),
+    ("NVIDIA H200", "9.0", 141, 4800, 700, None),
+    ("GeForce RTX 5090", "12.0", 32, 1792, 575, None),
+]
+
+
+@pytest.mark.parametrize(("name", "capability", "memory", "bandwidth", "power", "last"), GPUS)
+def test_gpus(
+    matrix: Matrix, name: str, capability: str, memory: int, bandwidth: float, power: int, last: int | None
+) -> None:
+    gpu = matrix.gpu_by_name(name)
+    assert gpu is not None
+    assert gpu.compute_capability == ComputeCapability.parse(capability)
+    assert gpu.memory_gb == memory
+    assert gpu.memory_bandwidth_gbs == pytest.approx(bandwidth, rel=0.01)
+    assert gpu.tdp_w == power
+    assert gpu.last_driver_branch == last
+
+
+@pytest.mark.parametrize("name", ["Tesla T4", "NVIDIA A100-SXM4-80GB", "NVIDIA L40S", "NVIDIA H200", "NVIDIA B200"])
+def test_data_centre_gpus(matrix: Matrix, name: str) -> None:
+    gpu = matrix.gpu_by_name(name)
+    assert gpu is not None
+    assert gpu.data_center
+
+
+@pytest.mark.parametrize("name", ["GeForce RTX 4090", "NVIDIA RTX A6000", "NVIDIA TITAN V", "Quadro GV100"])
+def test_gpus_of_desks(matrix: Matrix, name: str) -> None:
+    gpu = matrix.gpu_by_name(name)
+    assert gpu is not None
+    assert not gpu.data_center
+
+
+# https://pci-ids.ucw.cz/read/PC/10de
+@pytest.mark.parametrize(
+    ("device", "name"),
+    [("1B06", "GTX 1080 Ti"), ("2684", "RTX 4090"), ("1EB8", "T4"), ("20B2", "A100-SXM4-80GB"), ("102D", "K80"),
+     ("2204", "RTX 3090"), ("2B85", "RTX 5090")],
+)  # fmt: skip
+def test_device_ids(matrix: Matrix, device: str, name: str) -> None:
+    assert any(gpu.name.endswith(name) for gpu in matrix.gpus_by_device_id(device))
+
+
+# https://www.tensorflow.org/install/source, tested build configurations, Linux GPU: version, Pythons, cuDNN, CUDA
+TENSORFLOW = [
+    ("1.4.0", "2.7", "3.6", "6", "8.0"),
+    ("1.12.0", "2.7", "3.6", "7", "9.0"),
+    ("1.13.1", "2.7", "3.7", "7.4", "10.0"),
+    ("1.15.0", "2.7", "3.7", "7.4", "10.0"),
+    ("2.1.0", "2.7", "3.7", "7.6", "10.1"),
+    ("2.4.0", "3.6", "3.8", "8.0", "11.0"),
+    ("2.5.0", "3.6", "3.9", "8.1", "11.2"),
+    ("2.10.0", "3.7", "3.10", "8.1", "11.2"),
+    ("2.12.0", "3.8", "3.11", "8.6", "11.8"),
+    ("2.15.0", "3.9", "3.11", "8.9", "12.2"),
+    ("2.16.1", "3.9", "3.12", "8.9", "12.3"),
+    ("2.18.0", "3.9", "3.12", "9.3", "12.5"),
+]
+
+
+@pytest.mark.parametrize(("version", "first", "last", "cudnn", "cuda"), TENSORFLOW)
+def test_tensorflow(matrix: Matrix, version: str, first: str, last: str, cudnn: str, cuda: str) -> None:
+    rows = builds(matrix, "tensorflow", version, cuda)
+    assert rows
+    for row in rows:
+        assert (row.pythons[0], row.pythons[-1]) == (v(first), v(last))
+        assert row.cudnn is not None
+        assert row.cudnn.starts_with(v(cudnn))
+
+
+# https://www.tensorflow.org/install/pip: 2.10 was the last with a GPU on native Windows
+def test_the_last_tensorflow_with_a_gpu_on_windows(matrix: Matrix) -> None:
+    last = [row.version for row in matrix.builds("tensorflow") if "windows" in row.platforms][-1]
+    assert last.release(2) == v("2.10")
+
+
+# https://pytorch.org/get-started/previous-versions/: version, CUDA, requirement, torchvision, place
+PYTORCH = [
+    ("1.5.1", "10.1", "torch==1.5.1+cu101", "torchvision==0.6.1+cu101", "https://download.pytorch.org/whl/torch_stable.html"),
+    ("1.6.0", "9.2", "torch==1.6.0+cu92", "torchvision==0.7.0+cu92", "https://download.pytorch.org/whl/torch_stable.html"),
+    ("1.7.1", "11.0", "torch==1.7.1+cu110", "torchvision==0.8.2+cu110", "https://download.pytorch.org/whl/torch_stable.html"),
+    ("1.10.1", "11.3", "torch==1.10.1+cu113", "torchvision==0.11.2+cu113", "https://download.pytorch.org/whl/cu113/torch_stable.html"),
+    ("1.13.1", "11.6", "torch==1.13.1+cu116", "torchvision==0.14.1+cu116", "https://download.pytorch.org/whl/cu116"),
+    ("2.0.1", "11.8", "torch==2.0.1", "torchvision==0.15.2", "https://download.pytorch.org/whl/cu118"),
+    ("2.4.1", "12.4", "torch==2.4.1", "torchvision==0.19.1", "https://download.pytorch.org/whl/cu124"),
+    ("2.5.1", "12.1", "torch==2.5.1", "torchvision==0.20.1", "https://download.pytorch.org/whl/cu121"),
+    ("2.6.0", "12.6", "torch==2.6.0", "torchvision==0.21.0", "https://download.pytorch.org/whl/cu126"),
+    ("2.7.0", "12.8", "torch==2.7.0", "torchvision==0.22.0", "https://download.pytorch.org/whl/cu128"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "cuda", "package", "companion", "place"), PYTORCH)
+def test_pytorch_commands(matrix: Matrix, version: str, cuda: str, package: str, companion: str, place: str) -> None:
+    assert any(
+        (row.package, row.index_url or row.find_links) == (package, place) and companion in row.companions
+        for row in builds(matrix, "pytorch", version, cuda)
+    )
+
+
+# https://github.com/pytorch/pytorch/blob/main/RELEASE.md, release compatibility matrix: the stable CUDA is PyPI's
+@pytest.mark.parametrize(
+    ("version", "cuda", "first", "last"),
+    [("1.1.0", "9.0", "2.7", "3.7"), ("1.13.1", "11.7", "3.7", "3.11"), ("2.0.1", "11.7", "3.8", "3.11"),
+     ("2.1.0", "12.1", "3.8", "3.11"), ("2.5.1", "12.4", "3.9", "3.12"), ("2.6.0", "12.4", "3.9", "3.13")],
+)  # fmt: skip
+def test_the_pytorch_of_the_package_index(matrix: Matrix, version: str, cuda: str, first: str, last: str) -> None:
+    rows = [row for row in builds(matrix, "pytorch", version, cuda) if row.on_pypi]
+    assert rows
+    assert rows[0].package == f"torch=={version}"
+    assert rows[0].pythons[0] == v(first)
+    assert rows[0].pythons[-1] >= v(last)
+
+
+# torch.cuda.get_arch_list() in users' reports: https://github.com/pytorch/pytorch/issues/146977 (2.6 and RTX 5090),
+# https://discuss.pytorch.org/t/98441 (1.7.1+cu110), https://github.com/pytorch/pytorch/issues/87595 (1.12)
+@pytest.mark.parametrize(
+    ("version", "cuda", "held", "lacking"),
+    [("2.6.0", "12.4", "9.0", "12.0"), ("2.7.0", "12.8", "12.0", "6.1"), ("1.7.1", "11.0", "8.0", "8.6"),
+     ("1.12.1", "10.2", "7.0", "8.0"), ("2.5.1", "12.4", "5.0", "10.0")],
+)  # fmt: skip
+def test_code_in_pytorch(matrix: Matrix, version: str, cuda: str, held: str, lacking: str) -> None:
+    rows = [row for row in builds(matrix, "pytorch", version, cuda) if row.sass]
+    assert rows
+    for row in rows:
+        assert ComputeCapability.parse(held) in (row.sass or ())
+        assert ComputeCapability.parse(lacking) not in (row.sass or ())
+
+
+# https://docs.nvidia.com/deeplearning/cudnn/archives/cudnn_760, cudnn-803, cudnn-822, cudnn-896, support matrices
+@pytest.mark.parametrize(
+    ("version", "cuda", "driver"),
+    [("7.6.0", "10.1", "418.39"), ("7.6.5", "10.2", "440"), ("7.6.5", "9.0", "384.111"), ("8.0.3", "11.0", "450"),
+     ("8.9.6", "12", "525.60.13"), ("8.9.6", "11", "450.80.02")],
+)  # fmt: skip
+def test_drivers_of_cudnn(matrix: Matrix, version: str, cuda: str, driver: str) -> None:
+    rows = [row for row in matrix.cudnns if row.version.starts_with(v(version)) and row.cuda.starts_with(v(cuda))]
+    assert rows
+    assert {row.minimum_driver for row in rows} == {v(driver)}
+
+
+# the same pages: cuDNN 8.9 for CUDA 11 runs on 11.0 to 11.8, 7.6 has a build for each CUDA
+@pytest.mark.parametrize(
+    ("version", "cudas"),
+    [("7.6.5", {"9.0", "9.2", "10.0", "10.1", "10.2"}), ("8.0.5", {"10.1", "10.2", "11.0", "11.1"})],
+)
+def test_builds_of_cudnn(matrix: Matrix, version: str, cudas: set[str]) -> None:
+    assert {str(row.cuda) for row in matrix.cudnns if row.version.starts_with(v(version))} == cudas
+
+
+# https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html
+@pytest.mark.parametrize(
+    ("version", "cuda", "cudnn"), [("1.11.0", "11.4", "8.2"), ("1.17.0", "11.8", "8"), ("1.20.0", "12", "9")]
+)
+def test_onnx_runtime(matrix: Matrix, version: str, cuda: str, cudnn: str) -> None:
+    (row,) = builds(matrix, "onnxruntime", version, cuda)
+    assert row.cudnn is not None
+    assert row.cudnn.starts_with(v(cudnn))
+
+
+# https://mxnet.apache.org/versions/1.9.1/get_started and https://github.com/apache/mxnet/issues/21165 (NumPy 1.24)
+def test_the_last_mxnet(matrix: Matrix) -> None:
+    last = matrix.builds("mxnet")[-1]
+    assert (str(last.version), str(last.cuda), last.package) == ("1.9.1", "11.2", "mxnet-cu112==1.9.1")
+    assert last.archived
+    assert last.numpy is not None
+    assert "<1.24" in last.numpy
+    assert v("3.12") not in last.pythons
+
+
+# https://docs.jax.dev/en/latest/installation.html: CUDA 12 wheels on the package index, driver 525 or newer
+def test_jax(matrix: Matrix) -> None:
+    rows = [row for row in matrix.builds("jax") if row.package == "jax[cuda12]==0.4.35"]
+    assert rows
+    assert all(row.cuda is not None and row.cuda.major == 12 and row.on_pypi and row.bundles_cuda for row in rows)
+
+
+# https://docs.cupy.dev/en/stable/install.html
+@pytest.mark.parametrize(("package", "spec"), [("cupy-cuda11x", "11.2"), ("cupy-cuda12x", "12.0")])
+def test_cupy(matrix: Matrix, package: str, spec: str) -> None:
+    rows = [row for row in matrix.builds("cupy") if (row.package or "").startswith(f"{package}==")]
+    assert rows
+    assert all(row.cuda is not None and VersionSpec.parse(str(row.cuda)).holds(v(spec)) for row in rows)
+
+
+# https://gitlab.com/nvidia/container-images/cuda/-/blob/master/doc/supported-tags.md and unsupported-tags.md
+@pytest.mark.parametrize(
+    ("tag", "states"),
+    [
+        ("9.0-cudnn7-devel-ubuntu16.04", {"deleted"}),
+        ("10.2-cudnn8-devel-ubuntu18.04", {"deleted"}),
+        ("11.8.0-cudnn8-devel-ubuntu22.04", {"supported"}),
+        ("12.4.1-cudnn-devel-ubuntu22.04", {"supported", "unsupported"}),
+        ("12.6.3-cudnn-runtime-ubuntu24.04", {"supported"}),
+        ("13.0.0-cudnn-devel-ubuntu24.04", {"supported"}),
+        ("13.0.0-devel-ubuntu20.04", {"never"}),
+        ("latest", {"deleted"}),
+    ],
+)
+def test_images(matrix: Matrix, tag: str, states: set[str]) -> None:
+    (row,) = [row for row in matrix.image_tags if row.tag == tag]
+    assert row.state in states
+
+
+# packages.ubuntu.com, packages.debian.org and docs.redhat.com: glibc, default Python, default GCC
+@pytest.mark.parametrize(
+    ("os_id", "glibc", "python", "gcc"),
+    [
+        ("ubuntu14.04", "2.19", "3.4", "4"), ("ubuntu16.04", "2.23", "3.5", "5"), ("ubuntu18.04", "2.27", "3.6", "7"),
+        ("ubuntu20.04", "2.31", "3.8", "9"),
+        ("ubuntu22.04", "2.35", "3.10", "11"), ("ubuntu24.04", "2.39", "3.12", "13"),
+        ("debian11", "2.31", "3.9", "10"), ("debian12", "2.36", "3.11", "12"), ("debian13", "2.41", "3.13", "14"),
+        ("centos7", "2.17", "2.7", "4"), ("rockylinux8", "2.28", "3.6", "8"), ("rockylinux9", "2.34", "3.9", "11"),
+        ("amzn2023", "2.34", "3.9", "11"),
+    ],
+)  # fmt: skip
+def test_distributions(matrix: Matrix, os_id: str, glibc: str, python: str, gcc: str) -> None:
+    row = matrix.operating_system(os_id)
+    assert row is not None
+    assert (row.glibc, row.default_python) == (v(glibc), v(python))
+    assert row.default_gcc is not None
+    assert row.default_gcc.major == int(gcc)
+
+
+# README of each archived project
+@pytest.mark.parametrize(
+    "name", ["mxnet", "cntk", "theano", "chainer", "caffe", "caffe2", "torch7", "ngraph", "clipper"]
+)
+def test_archived_projects(matrix: Matrix, name: str) -> None:
+    framework = matrix.framework(name)
+    assert framework is not None
+    assert framework.archived
+
+
+@pytest.mark.parametrize("name", ["tensorflow", "pytorch", "jax", "onnxruntime", "cupy", "keras"])
+def test_living_projects(matrix: Matrix, name: str) -> None:
+    framework = matrix.framework(name)
+    assert framework is not None
+    assert not framework.archived
