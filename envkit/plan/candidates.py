@@ -9,7 +9,7 @@ from envkit.matrix.rows import FrameworkBuild, OperatingSystem, Toolkit
 from envkit.plan import relations
 from envkit.plan.knowledge import Knowledge
 from envkit.plan.model import DriverVerdict
-from envkit.plan.relations import CodeMatch, ToolkitMatch
+from envkit.plan.relations import CodeMatch
 from envkit.plan.request import FrameworkRequest, Request
 from envkit.records import record
 from envkit.versions import Version, VersionSpec
@@ -48,7 +48,6 @@ class Judge:
         self.data_center = bool(request.gpus) and all(gpu.data_center for gpu in request.gpus)
         self._cuda_failures: dict[tuple[int, ...], tuple[str, ...]] = {}
         self._toolkits_for: dict[object, tuple[Toolkit, ...]] = {}
-        self.branch = relations.branch_of(self.driver, knowledge.tables) if self.driver and self.data_center else None
 
     @cached_property
     def system(self) -> OperatingSystem | None:
@@ -72,8 +71,7 @@ class Judge:
         """How the driver runs a CUDA version; None when no driver is in sight."""
         if self.driver is None:
             return None
-        floors = self.knowledge.floors(cuda, self.request.platform)
-        return relations.driver_level(self.driver, floors, self.branch, self.data_center)
+        return self.knowledge.level(self.driver, cuda, self.request.platform, self.data_center)
 
     def cuda_failures(self, cuda: Version) -> tuple[str, ...]:
         """The relations by which driver or GPUs rule out a CUDA version."""
@@ -85,15 +83,7 @@ class Judge:
         if self.level(cuda) is DriverVerdict.INCOMPATIBLE:
             yield "driver-runs-cuda"
         for gpu in self.request.gpus:
-            if self.knowledge.cuda_match(gpu.compute_capability, cuda) in (ToolkitMatch.TOO_NEW, ToolkitMatch.DROPPED):
-                yield "gpu-runs-cuda"
-            if self._beyond_last_driver(gpu.last_driver_branch or self.knowledge.last_branch(gpu), cuda):
-                yield "gpu-last-driver"
-
-    def _beyond_last_driver(self, last: int | None, cuda: Version) -> bool:
-        floors = self.knowledge.floors(cuda, self.request.platform)
-        known = [floor for floor in (floors.native, floors.minor_version) if floor]
-        return last is not None and bool(known) and min(known).major > last
+            yield from self.knowledge.gpu_failures(gpu, cuda, self.request.platform)
 
     @cached_property
     def toolkits(self) -> tuple[Toolkit, ...]:
@@ -267,7 +257,8 @@ def _meets(spec: VersionSpec | None, version: Version) -> bool:
 def python_meets(spec: VersionSpec | None, python: Version) -> bool:
     """Whether a Python line such as 3.10 meets the requested one; `3.10.4` asks for the line 3.10."""
     if spec is not None and spec.exact is not None:
-        return python == spec.exact.release(2) if len(spec.exact.parts) > 1 else python.starts_with(spec.exact)
+        wanted = spec.exact.parts[:2]
+        return python.parts[: len(wanted)] == wanted
     return _meets(spec, python)
 
 

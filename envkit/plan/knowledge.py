@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from functools import cached_property
 from typing import TypeVar
 
 from envkit.matrix.rows import CudnnRelease, FrameworkBuild, ImageTag, OperatingSystem, Runfile, Toolkit
 from envkit.plan import relations
+from envkit.plan.model import DriverVerdict
+from envkit.plan.relations import ToolkitMatch
 from envkit.plan.request import TargetGpu
 from envkit.plan.tables import Tables
 from envkit.versions import ComputeCapability, Version
@@ -29,19 +31,48 @@ class Knowledge:
 
     def toolkits(self, cuda: Version) -> tuple[Toolkit, ...]:
         """The toolkits of a CUDA version or release line."""
-        return self._once(("toolkits", cuda.parts), lambda: relations.toolkits_of(cuda, self.tables))
+        return self._toolkits_by_prefix.get(cuda.parts, ())
+
+    @cached_property
+    def _toolkits_by_prefix(self) -> dict[tuple[int, ...], tuple[Toolkit, ...]]:
+        groups: dict[tuple[int, ...], list[Toolkit]] = {}
+        for toolkit in self.tables.toolkits:
+            parts = toolkit.version.parts
+            for length in range(1, len(parts) + 1):
+                groups.setdefault(parts[:length], []).append(toolkit)
+        return {prefix: tuple(rows) for prefix, rows in groups.items()}
 
     def floors(self, cuda: Version, platform: str) -> relations.DriverFloors:
         """The driver floors of a CUDA version or release line."""
-        return self._once(
-            ("floors", cuda.parts, platform), lambda: relations.driver_floors(cuda, self.tables, platform)
-        )
+        key = ("floors", cuda.parts, platform)
+        return self._once(key, lambda: relations.floors_of(cuda, self.toolkits(cuda), self.tables, platform))
+
+    def level(self, driver: Version, cuda: Version, platform: str, data_center: bool) -> DriverVerdict:
+        """How a driver runs a CUDA version."""
+
+        def work() -> DriverVerdict:
+            branch = relations.branch_of(driver, self.tables) if data_center else None
+            return relations.driver_level(driver, self.floors(cuda, platform), branch, data_center)
+
+        return self._once(("level", driver.parts, cuda.parts, platform, data_center), work)
 
     def cuda_match(self, gpu: ComputeCapability, cuda: Version) -> relations.ToolkitMatch:
         """How a CUDA version knows a GPU."""
-        return self._once(
-            ("gpu", gpu.major, gpu.minor, cuda.parts), lambda: relations.cuda_match(gpu, cuda, self.tables)
-        )
+        key = ("gpu", gpu.major, gpu.minor, cuda.parts)
+        return self._once(key, lambda: relations.best_match(gpu, self.toolkits(cuda)))
+
+    def gpu_failures(self, gpu: TargetGpu, cuda: Version, platform: str) -> tuple[str, ...]:
+        """The relations by which a GPU rules out a CUDA version."""
+        key = ("gpu-cuda", _identity(gpu), cuda.parts, platform)
+        return self._once(key, lambda: tuple(self._gpu_failures(gpu, cuda, platform)))
+
+    def _gpu_failures(self, gpu: TargetGpu, cuda: Version, platform: str) -> Iterator[str]:
+        if self.cuda_match(gpu.compute_capability, cuda) in (ToolkitMatch.TOO_NEW, ToolkitMatch.DROPPED):
+            yield "gpu-runs-cuda"
+        floors, last = self.floors(cuda, platform), self.last_branch(gpu)
+        known = [floor for floor in (floors.native, floors.minor_version) if floor]
+        if last is not None and known and min(known).major > last:
+            yield "gpu-last-driver"
 
     def code_match(self, gpu: ComputeCapability, build: FrameworkBuild) -> relations.CodeMatch:
         """How a GPU runs a build's code."""
@@ -86,15 +117,9 @@ class Knowledge:
         return self._once(
             ("cudnns", toolkit.version.parts, architecture),
             lambda: tuple(
-                sorted(
-                    (
-                        row
-                        for row in self.tables.cudnns
-                        if row.architecture == architecture and relations.cudnn_supports_cuda(row, toolkit.version)
-                    ),
-                    key=lambda row: row.version,
-                    reverse=True,
-                )
+                row
+                for row in reversed(self.tables.cudnns)
+                if row.architecture == architecture and relations.cudnn_supports_cuda(row, toolkit.version)
             ),
         )
 

@@ -74,9 +74,25 @@ def feasible(judge: Judge) -> bool:
     return _first(start, [judge.passing(framework) for framework in judge.request.frameworks]) is not None
 
 
+class _Replay:
+    """An iterator that can be gone through again; what nobody asks for is not worked out."""
+
+    def __init__(self, source: Iterator[Candidate]) -> None:
+        self._source = source
+        self._seen: list[Candidate] = []
+
+    def __iter__(self) -> Iterator[Candidate]:
+        yield from self._seen
+        for candidate in self._source:
+            self._seen.append(candidate)
+            yield candidate
+
+
 def _first(start: Selection, groups: list[Iterator[Candidate]]) -> Selection | None:
-    rest = [list(group) for group in groups[1:]]
-    return next(_extensions(start, [*groups[:1], *rest]), None) if all(rest) else None
+    again = [_Replay(group) for group in groups]
+    if any(next(iter(group), None) is None for group in again):
+        return None
+    return next(_extensions(start, again), None)
 
 
 def _start(judge: Judge) -> Selection | None:

@@ -28,11 +28,11 @@ class Tables(Protocol):
 
     @property
     def toolkits(self) -> tuple[Toolkit, ...]:
-        """Every CUDA toolkit, ascending."""
+        """Every CUDA toolkit, oldest first."""
 
     @property
     def driver_branches(self) -> tuple[DriverBranch, ...]:
-        """Every driver branch, ascending."""
+        """Every driver branch, oldest first."""
 
     @property
     def gpus(self) -> tuple[GpuModel, ...]:
@@ -40,7 +40,7 @@ class Tables(Protocol):
 
     @property
     def cudnns(self) -> tuple[CudnnRelease, ...]:
-        """Every cuDNN build."""
+        """Every cuDNN build, oldest first."""
 
     @property
     def image_tags(self) -> tuple[ImageTag, ...]:

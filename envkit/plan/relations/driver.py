@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from envkit.matrix.rows import DriverBranch
+from envkit.matrix.rows import DriverBranch, Toolkit
 from envkit.plan.model import DriverVerdict, Verdict
 from envkit.plan.relations.cuda_line import cited, toolkits_of
 from envkit.plan.tables import Tables
@@ -27,7 +27,11 @@ def driver_floors(cuda: Version, tables: Tables, platform: str = "linux") -> Dri
 
     Where the release notes' floor is not recorded, the first branch that reports this CUDA stands in for it.
     """
-    rows = toolkits_of(cuda, tables)
+    return floors_of(cuda, toolkits_of(cuda, tables), tables, platform)
+
+
+def floors_of(cuda: Version, rows: tuple[Toolkit, ...], tables: Tables, platform: str) -> DriverFloors:
+    """`driver_floors` for a CUDA whose toolkits are at hand."""
     windows = platform in WINDOWS_DRIVERS
     natives = [row.minimum_windows_driver if windows else row.minimum_driver for row in rows]
     minors = [row.minor_compatibility_driver for row in rows]

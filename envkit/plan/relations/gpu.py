@@ -145,7 +145,12 @@ _TOOLKIT_ORDER = list(ToolkitMatch)
 
 def cuda_match(gpu: ComputeCapability, cuda: Version, tables: Tables) -> ToolkitMatch:
     """How a CUDA version or release line knows a GPU: the best of its toolkits, UNKNOWN for an unlisted CUDA."""
-    matches = (toolkit_match(gpu, toolkit) for toolkit in toolkits_of(cuda, tables))
+    return best_match(gpu, toolkits_of(cuda, tables))
+
+
+def best_match(gpu: ComputeCapability, rows: Iterable[Toolkit]) -> ToolkitMatch:
+    """`cuda_match` for a CUDA whose toolkits are at hand."""
+    matches = (toolkit_match(gpu, toolkit) for toolkit in rows)
     return min(matches, key=_TOOLKIT_ORDER.index, default=ToolkitMatch.UNKNOWN)
 
 
