@@ -66,8 +66,9 @@ def image_fits(tag: ImageTag, tables: Tables) -> Verdict:
     source = tables.cite(tag.sources)
     if tag.state == "supported":
         return Verdict("image-on-os", "ok", f"{name} exists and is supported", source)
-    if tag.state == "deleted":
-        return Verdict("image-on-os", "fail", f"{name} was deleted", source)
+    if tag.state in ("deleted", "never"):
+        told = "was deleted" if tag.state == "deleted" else "never existed"
+        return Verdict("image-on-os", "fail", f"{name} {told}", source)
     if tag.state == "unsupported":
         return Verdict("image-on-os", "warn", f"{name} is past its end of support and will be deleted", source)
     return Verdict("image-on-os", "unknown", f"{name} was seen, its state is not recorded", source)
