@@ -42,7 +42,7 @@ _DKMS = "/var/lib/dkms"
 _OF_INTEREST = re.compile(r"^(nvidia|nouveau|nova|vfio|pci[_-]stub)")
 _LOG_TAIL = 40  # lines of a make.log: the error stands at its end
 _MODINFO_FILES = 4
-_GCC = re.compile(r"\bgcc[^()]*(?:\([^)]*\)\s*)*?(\d+\.\d+(?:\.\d+)?)")
+_GCC = re.compile(r"gcc\S*\s+(?:version\s+|\([^()]*(?:\([^()]*\))?[^()]*\)\s+)(\d+\.\d+(?:\.\d+)?)")
 
 
 def probe(host: Host) -> Facts:
