@@ -157,8 +157,9 @@ def _cut(name: str) -> bool:
 def _enrich(gpus: list[dict[str, Any]], clues: Sequence[Any]) -> list[dict[str, Any]]:
     for clue in clues:
         address, name = clue.values.get("pci_address"), clue.values.get("name", "")
+        only = len(gpus) == 1 and not address and not name
         for gpu in gpus:
-            if (address and gpu.get("pci_address") == address) or (name and _bare(gpu["name"]) == _bare(name)):
+            if only or (address and gpu.get("pci_address") == address) or (name and _bare(gpu["name"]) == _bare(name)):
                 _fill(gpu, {"compute_capability": clue.values.get("compute_capability")})
     return gpus
 

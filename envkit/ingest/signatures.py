@@ -25,11 +25,15 @@ _FOLDED = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 
 @dataclass(frozen=True)
 class Signature:
-    """One known message: its id is a check's id, or `<check id>/<variant>`."""
+    """One known message: its id is a check's id, or `<check id>/<variant>`.
+
+    It does not count in a text that holds one of `unless`: another message there names the cause more exactly.
+    """
 
     id: str
     anchor: str
     source: str = field(repr=False)
+    unless: tuple[str, ...]
     example: str
     reference: str
 
@@ -51,7 +55,15 @@ def signatures() -> tuple[Signature, ...]:
     with files("envkit").joinpath("data/signatures.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     return tuple(
-        Signature(row["signature"], row["anchor"], row["pattern"], row["example"], row["reference"]) for row in rows
+        Signature(
+            row["signature"],
+            row["anchor"],
+            row["pattern"],
+            tuple(filter(None, row["unless"].split("|"))),
+            row["example"],
+            row["reference"],
+        )
+        for row in rows
     )
 
 
@@ -75,6 +87,8 @@ def _found(text: Text) -> Iterator[Message]:
     flat = folded.replace("\n", " ")
     for signature in signatures():
         position = flat.find(signature.anchor)
+        if position >= 0 and any(words in flat for words in signature.unless):
+            continue
         attempts = 0
         while position >= 0 and attempts < _ATTEMPTS:
             attempts += 1

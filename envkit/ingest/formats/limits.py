@@ -31,8 +31,21 @@ def read(text: Text) -> Iterator[Clue]:
         yield Fact("system.memlock_bytes", _limit(match["soft"], 1), match.start())
     for match in text.matches(_ULIMIT, " -l"):
         yield Fact("system.memlock_bytes", _limit(match["soft"], 1024), match.start())
-    for match in text.matches(_NODE, "/dev/nvidia"):
-        node = DeviceNode(match["path"], _octal(match["mode"]), match["owner"], match["group"], None, f"{match['major']}:{match['minor']}")
+    yield from _nodes(text)
+
+
+def _nodes(text: Text) -> Iterator[Clue]:
+    """The device files, where the listing is whole: from /dev/nvidiactl on, in one piece, with more text below it."""
+    found = list(text.matches(_NODE, "/dev/nvidia"))
+    if not any(match["path"] == "/dev/nvidiactl" for match in found):
+        return
+    first, last = text.index(found[0].start()), text.index(found[-1].start())
+    unread = [line for line in text.lines[first : last + 1] if "/dev/nvidia" not in line and "nvidia-caps" not in line]
+    if len(unread) > 4 or not any(line.strip() for line in text.lines[last + 1 :]):
+        return
+    for match in found:
+        device = f"{match['major']}:{match['minor']}"
+        node = DeviceNode(match["path"], _octal(match["mode"]), match["owner"], match["group"], None, device)
         yield Item("driver.device_nodes", match["path"], node, match.start())
 
 

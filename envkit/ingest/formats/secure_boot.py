@@ -27,4 +27,4 @@ def read(text: Text) -> Iterator[Clue]:
     for match in text.matches(_LOCKDOWN, "integrity"):
         yield Fact("system.lockdown", match["mode"] or "none", match.start())
     for match in text.matches(_SWITCH, "prime-select query"):
-        yield Fact("system.gpu_switch", match["profile"], match.start())
+        yield Fact("system.prime_profile", match["profile"], match.start())
