@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import product
 
 from envkit.matrix.rows import FrameworkBuild
 from envkit.plan import relations
-from envkit.plan.candidates import Judge, needs_system_cuda
+from envkit.plan.candidates import Candidate, Judge, needs_system_cuda
 from envkit.plan.model import Verdict
 from envkit.plan.relations import CodeMatch, ToolkitMatch
 from envkit.plan.request import TargetGpu
@@ -129,20 +130,51 @@ def toolkit_reason(judge: Judge) -> Verdict:
 
 
 def joint_reason(judge: Judge) -> Verdict:
-    """Why frameworks that each have a build cannot share one environment."""
-    best = [next(judge.candidates(framework)) for framework in judge.request.frameworks]
-    builds = [candidate.build for candidate in best]
-    pythons = [set(build.pythons) for build in builds if build.pythons]
-    cite = judge.knowledge.tables.cite([key for build in builds for key in build.sources])
-    if pythons and not set.intersection(*pythons):
+    """Why frameworks that each have a build cannot share one environment: the clash of the builds that come nearest."""
+    groups = [_distinct(judge.candidates(framework)) for framework in judge.request.frameworks]
+    builds, shared = _nearest(groups)
+    tables = judge.knowledge.tables
+    cite = tables.cite(dict.fromkeys(key for build in builds for key in build.sources))
+    if shared is not None and not shared:
         wants = "; ".join(
             f"{relations.title_of(build)} has packages for Python {', '.join(map(str, build.pythons))}"
             for build in builds
         )
-        return Verdict("python-has-wheel", "fail", f"no Python serves both: {wants}", cite)
-    numpy = relations.numpy_agree(builds, None, judge.knowledge.tables)
+        return Verdict("python-has-wheel", "fail", f"they share no Python: {wants}", cite)
+    numpy = relations.numpy_agree(builds, max(shared) if shared else None, tables)
     if numpy.status == "fail":
         return numpy
-    titles = " and ".join(relations.title_of(build) for build in builds)
-    detail = f"{titles}, the best of each, and every other pair of builds share no Python, NumPy or system CUDA"
-    return Verdict("frameworks-share", "fail", detail, cite)
+    wants = "; ".join(f"{relations.title_of(build)}" for build in builds if needs_system_cuda(build))
+    return Verdict("toolkit-serves-build", "fail", f"no one system CUDA toolkit serves them: {wants}", cite)
+
+
+def _distinct(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """The best candidate of each kind: those with the same needs clash alike."""
+    kinds: dict[object, Candidate] = {}
+    for candidate in candidates:
+        toolkits = tuple(row.version.parts for row in candidate.toolkits or ())
+        kinds.setdefault((candidate.pythons, candidate.build.numpy, toolkits), candidate)
+    return list(kinds.values())
+
+
+def _nearest(groups: list[list[Candidate]]) -> tuple[list[FrameworkBuild], frozenset[Version] | None]:
+    """The builds, one of each group, that get furthest before they clash, and the Pythons they share (None: any)."""
+    best = [group[0] for group in groups]
+    for combination in product(*groups):
+        if _shared(combination) != frozenset():
+            best = list(combination)
+            if _toolkits_shared(combination):
+                break
+    return [candidate.build for candidate in best], _shared(best)
+
+
+def _shared(combination: Iterable[Candidate]) -> frozenset[Version] | None:
+    known = [frozenset(candidate.pythons) for candidate in combination if candidate.pythons]
+    return frozenset.intersection(*known) if known else None
+
+
+def _toolkits_shared(combination: Iterable[Candidate]) -> bool:
+    needed = [
+        {row.version.parts for row in candidate.toolkits} for candidate in combination if candidate.toolkits is not None
+    ]
+    return not needed or bool(set.intersection(*needed))

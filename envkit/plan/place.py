@@ -152,14 +152,18 @@ class Placer:
         return bool(self.system_builds) or not bundled or self.request.cudnn is not None
 
     def cudnn(self, toolkit: Toolkit) -> CudnnRelease | None:
-        """The newest cuDNN for the toolkit that the request, the builds and the GPUs allow."""
-        return next((row for row in self.knowledge.cudnns(toolkit, self.request.architecture) if self._fits(row)), None)
+        """The newest cuDNN for the toolkit, request and builds that knows the GPUs, or else may know them."""
+        fitting = [row for row in self.knowledge.cudnns(toolkit, self.request.architecture) if self._fits(row)]
+        known = (row for row in fitting if all(answer is True for answer in self._known_gpus(row)))
+        return next(known, next(iter(fitting), None))
 
     def _fits(self, row: CudnnRelease) -> bool:
         asked = self.request.cudnn is None or self.request.cudnn.holds(row.version)
         builds = all(self.judge.cudnn_fits(row.version, build) for build in self.system_builds)
-        known = (relations.cudnn_knows_gpu(row, gpu.compute_capability) for gpu in self.request.gpus)
-        return asked and builds and all(answer is not False for answer in known)
+        return asked and builds and False not in self._known_gpus(row)
+
+    def _known_gpus(self, row: CudnnRelease) -> list[bool | None]:
+        return [relations.cudnn_knows_gpu(row, gpu.compute_capability) for gpu in self.request.gpus]
 
     def _cudnn_major(self, toolkit: Toolkit) -> int | None:
         row = self.cudnn(toolkit) if self.wants_cudnn() else None

@@ -100,7 +100,7 @@ def numpy_agree(builds: Iterable[FrameworkBuild], python: Version | None, tables
         return Verdict("numpy-agrees", "ok", "no build bounds NumPy", source)
     if some_version_meets(spec for build in bounded for spec in numpy_specs(build.numpy, python)):
         return Verdict("numpy-agrees", "ok", wants, source)
-    return Verdict("numpy-agrees", "fail", f"no NumPy release meets both: {wants}", source)
+    return Verdict("numpy-agrees", "fail", f"no NumPy release meets them all: {wants}", source)
 
 
 class LibraryMatch(str, Enum):

@@ -1,0 +1,219 @@
+"""How the resolver chooses: ranking, frameworks together, images, toolkits, Pythons, and what it offers."""
+
+from __future__ import annotations
+
+import pytest
+
+from envkit.plan.model import NoPlan
+from envkit.plan.request import Request
+from envkit.plan.solve import resolve
+from envkit.versions import Version
+from tests.plan.asking import ask, matrix, offers, plan_of, refusal_of, status_of
+
+
+def v(text: str) -> Version:
+    return Version.parse(text)
+
+
+def test_the_newest_release_comes_first_and_withdrawn_ones_last() -> None:
+    newest = max(build.version for build in matrix().builds("pytorch") if not build.yanked)
+    assert plan_of(ask("pytorch")).choice.builds[0].version == newest
+
+
+@pytest.mark.parametrize(
+    ("driver", "cuda", "level"),
+    [
+        ("595.45.04", "13.2", "native"),
+        ("580.65.06", "13.0", "native"),  # the same release has a 13.2 build that this driver runs less well
+        ("525.60.13", "12.6", "minor-version-compatibility"),  # 2.15 has no CUDA 12 build, 2.14 has
+    ],
+)
+def test_the_driver_picks_the_cuda(driver: str, cuda: str, level: str) -> None:
+    plan = plan_of(ask("pytorch", driver=driver))
+    assert str(plan.choice.builds[0].cuda) == cuda
+    assert status_of(plan, "driver-runs-cuda") == {level}
+
+
+def test_a_driver_on_a_data_centre_gpu_may_be_carried_by_cuda_compat() -> None:
+    plan = plan_of(ask("pytorch==2.6", cuda="12.4", gpus=("A100-SXM4-40GB",), driver="470.256.02"))
+    assert status_of(plan, "driver-runs-cuda") == {"forward-compatibility"}
+    assert any("cuda-compat-12-4" in warning for warning in plan.warnings)
+
+
+def test_minor_version_compatibility_is_told_in_the_warnings() -> None:
+    plan = plan_of(ask("pytorch", driver="525.60.13"))
+    assert any("PTX is not covered" in warning for warning in plan.warnings)
+
+
+def test_code_that_must_be_compiled_asks_for_a_native_driver() -> None:
+    plan = plan_of(ask("tensorflow==2.15.1", gpus=("H100 PCIe",)))
+    assert status_of(plan, "gpu-runs-build") == {"warn"}  # PTX of 8.0
+    assert plan.choice.minimum_driver == v("535.54.03")
+    refused = refusal_of(ask("tensorflow==2.15.1", gpus=("H100 PCIe",), driver="525.60.13"))
+    assert "cannot compile it" in refused.conflicts[0].detail
+    assert offers(refused, "driver") == ["535.54.03"]
+
+
+def test_a_driver_to_be_installed_is_no_limit() -> None:
+    old = ask("pytorch", driver="384.81", with_driver=True)
+    assert plan_of(old).choice.builds[0].version == plan_of(ask("pytorch")).choice.builds[0].version
+
+
+def test_frameworks_share_one_python_and_say_that_their_cuda_differs() -> None:
+    plan = plan_of(ask("pytorch", "tensorflow"))
+    torch, tensorflow = plan.choice.builds
+    assert plan.choice.python in torch.pythons and plan.choice.python in tensorflow.pythons
+    assert torch.cuda != tensorflow.cuda and torch.bundles_cuda and tensorflow.bundles_cuda
+    assert any("each wheel brings its own CUDA" in verdict.detail for verdict in plan.verdicts)
+
+
+def test_frameworks_that_load_cuda_share_one_toolkit() -> None:
+    plan = plan_of(ask("mxnet==1.5.1", "tensorflow==1.15.5"))
+    assert {str(build.cuda) for build in plan.choice.builds} == {"10.0"}
+    assert plan.choice.toolkit is not None and str(plan.choice.toolkit.release) == "10.0"
+    refused = refusal_of(ask("mxnet==1.9.1", "tensorflow==1.12"))
+    assert refused.conflicts[0].between == ("mxnet==1.9.1", "tensorflow==1.12")
+
+
+def test_numpy_bounds_that_exclude_each_other_are_a_conflict() -> None:
+    refused = refusal_of(ask("mxnet==1.9.1", "jax>=0.7.2"))
+    (conflict,) = refused.conflicts
+    assert set(conflict.between) == {"mxnet==1.9.1", "jax>=0.7.2"}
+    assert "numpy" in conflict.detail.lower()
+
+
+def test_frameworks_without_a_common_python_are_a_conflict() -> None:
+    refused = refusal_of(ask("pytorch==1.1", "tensorflow>=2.16"))
+    assert "they share no Python" in refused.conflicts[0].detail
+
+
+def test_a_toolkit_alone_is_the_newest_that_can_be_installed() -> None:
+    choice = plan_of(ask(os_id="ubuntu24.04")).choice
+    assert choice.toolkit is not None and choice.needs_toolkit and choice.builds == ()
+    assert choice.runfiles and (choice.runfiles[0].sha256 or choice.runfiles[0].md5)
+    assert choice.cudnn is not None and choice.cudnn_version == choice.cudnn.version
+
+
+def test_a_toolkit_for_an_old_driver() -> None:
+    choice = plan_of(ask(driver="450.80.02")).choice
+    assert choice.cuda is not None and choice.cuda.release(2) == v("11.0")  # the newest that it runs natively
+
+
+def test_cudnn_can_be_asked_for() -> None:
+    choice = plan_of(ask(cuda="11.8", cudnn="8.7")).choice
+    assert str(choice.cudnn_version) == "8.7.0.84"
+    refused = refusal_of(ask(cuda="9.0", cudnn="9.1"))
+    assert "no cuDNN 9.1 is made for CUDA 9.0" in refused.conflicts[0].detail
+    assert {"cuda", "cudnn"} <= {option for change in refused.alternatives for option in change.changes}
+    older = refusal_of(ask("pytorch==2.6", cudnn="7.6"))
+    assert "goes with cuDNN" in older.conflicts[0].detail
+
+
+def test_cudnn_is_one_that_knows_the_gpu() -> None:
+    pascal = plan_of(ask(cuda="12.9", gpus=("GeForce GTX 1080 Ti",))).choice
+    anything = plan_of(ask(cuda="12.9")).choice
+    assert pascal.cudnn is not None and anything.cudnn is not None
+    assert pascal.cudnn.version < v("9.11") <= anything.cudnn.version  # 9.11 dropped Pascal
+
+
+def test_a_build_for_cuda_11_2_uses_the_image_of_11_8() -> None:
+    plan = plan_of(ask("mxnet", container=True))
+    assert str(plan.choice.builds[0].cuda) == "11.2"
+    assert plan.choice.base_image is not None and plan.choice.base_image.tag.startswith("11.8.0-cudnn8-runtime")
+    assert status_of(plan, "toolkit-serves-build") == {"warn"}
+    installed = plan_of(ask("mxnet")).choice
+    assert installed.toolkit is not None and str(installed.toolkit.release) == "11.2"  # no image: its own CUDA
+
+
+def test_an_image_never_holds_a_newer_cuda_than_the_wheel() -> None:
+    for version in ("2.1", "2.6", "2.9", "2.12", "2.15"):
+        choice = plan_of(ask(f"pytorch=={version}", container=True)).choice
+        wheel = choice.builds[0].cuda
+        image = choice.base_image
+        assert wheel is not None and (image is None or image.cuda is None or image.cuda.release(2) <= wheel)
+
+
+def test_an_image_for_a_cuda_without_supported_tags_is_the_plain_system() -> None:
+    plan = plan_of(ask("tensorflow==1.12", container=True))
+    assert plan.choice.base_image is None and plan.choice.os is not None and plan.choice.os.base_image is not None
+    assert plan.choice.runfiles
+
+
+def test_an_image_with_only_a_toolkit_can_compile() -> None:
+    image = plan_of(ask(container=True, cuda="12.4")).choice.base_image
+    assert image is not None and image.flavor == "devel" and image.cudnn
+
+
+def test_an_image_of_a_named_system() -> None:
+    choice = plan_of(ask("pytorch", container=True, os_id="rockylinux9")).choice
+    assert choice.base_image is not None and choice.base_image.os_id == "rockylinux9"
+
+
+def test_pythons_of_a_maintained_system_come_first_else_the_newest() -> None:
+    own = plan_of(ask("pytorch", os_id="ubuntu24.04")).choice
+    assert str(own.python) == "3.12" and own.python_source is not None and own.python_source.way == "system"
+    ended = plan_of(ask("pytorch==2.4.1", os_id="ubuntu20.04")).choice
+    assert str(ended.python) == "3.12"  # the system's 3.8 has ended with it
+
+
+def test_a_python_patch_asks_for_its_line() -> None:
+    assert str(plan_of(ask("pytorch", python="3.11.9")).choice.python) == "3.11"
+
+
+def test_old_glibc_limits_the_wheels() -> None:
+    plan = plan_of(ask("pytorch", os_id="centos7"))
+    assert plan.choice.builds[0].min_glibc == v("2.17")
+    assert plan.choice.builds[0].version < v("2.7.0")  # 2.7 and later want glibc 2.28
+    refused = refusal_of(ask("pytorch==2.15", os_id="centos7"))
+    assert "glibc 2.28 or newer" in refused.conflicts[0].detail
+    assert offers(refused, "os")
+
+
+def test_other_processors() -> None:
+    plan = plan_of(ask(cuda="12.4", architecture="aarch64"))
+    assert plan.choice.runfiles and plan.choice.runfiles[0].architecture == "aarch64"
+    missing = plan_of(ask(cuda="9.0", architecture="aarch64"))
+    assert status_of(missing, "runfile-for-architecture") == {"unknown"}
+
+
+def test_parts_that_can_never_be_met_stand_alone() -> None:
+    refused = refusal_of(ask("pytorch", driver="100.1"))
+    assert refused.conflicts[0].between == ("driver 100.1",)
+    assert offers(refused, "driver")
+
+
+def test_two_changes_are_offered_only_where_one_is_not_enough() -> None:
+    refused = refusal_of(ask("pytorch==2.6", gpus=("GeForce RTX 5090",), driver="525.60.13", cuda="12.4"))
+    assert refused.alternatives
+    single = [change for change in refused.alternatives if len(change.changes) == 1]
+    assert not single or all(len(change.changes) == 1 for change in refused.alternatives)
+
+
+def test_offers_are_ranked_by_what_they_cost() -> None:
+    refused = refusal_of(ask("pytorch", gpus=("H100 PCIe",), cuda="9.0", driver="384.81", python="3.7"))
+    costs = ["framework", "cuda", "cudnn", "python", "driver", "os", "gpu"]
+    told = [costs.index(next(iter(change.changes))) for change in refused.alternatives if len(change.changes) == 1]
+    assert told == sorted(told)
+
+
+def test_a_successful_plan_says_what_a_change_would_bring() -> None:
+    plan = plan_of(ask("pytorch", cuda="9.0"))
+    (change,) = plan.alternatives
+    assert set(change.changes) == {"cuda"} and "instead of 1.1.0" in change.gain
+    assert plan_of(ask("pytorch")).alternatives == ()  # nothing could be newer
+
+
+def test_archived_frameworks_say_so() -> None:
+    assert any("has ended" in warning for warning in plan_of(ask("chainer")).warnings)
+
+
+@pytest.mark.parametrize("name", [row.name for row in matrix().frameworks])
+def test_every_framework_has_a_plan(name: str) -> None:
+    plan = plan_of(ask(name))
+    assert [build.framework for build in plan.choice.builds] == [name]
+    assert plan.verdicts
+
+
+def test_an_empty_request_is_a_toolkit() -> None:
+    plan = resolve(Request(), matrix())
+    assert not isinstance(plan, NoPlan) and plan.choice.needs_toolkit
