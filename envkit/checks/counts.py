@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.device_nodes import gpu_nodes
-from envkit.checks.driver_state import answered
+from envkit.checks.driver_state import answered, loaded
 from envkit.checks.evidence import driver_lives_elsewhere, no_pci_expected, not_looked
-from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok
+from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, skip
 from envkit.checks.gpus import plain_address, reserved_for_vms
 from envkit.checks.messages import told
 from envkit.checks.references import threads
@@ -78,6 +78,9 @@ def gpu_count_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Out
     No layer can show more than the one below it; the first step where the number falls names the layer that loses a
     GPU. GPUs that are reserved for virtual machines do not count.
     """
+    if loaded(environment) is False and not driver_lives_elsewhere(environment):
+        yield skip("no driver is loaded that could show a GPU")
+        return
     counts = gpu_counts(environment)
     evidence = [Evidence(count.fact, f"{count.layer}: {count.number}", count.source) for count in counts]
     step = next(((a, b) for a, b in zip(counts, counts[1:], strict=False) if b.number < a.number), None)

@@ -64,7 +64,6 @@ def _running(environment: Environment) -> bool | None:
     layer=Layer.CUDA_DEVICES,
     rank=25,
     tier="N",
-    any_of=("driver.fabric_manager", "driver.nvswitches", "driver.cuda_init", "messages"),
     explained_by=("fabric-manager-version-mismatch", "fabric-manager-nothing-to-do", "driver-module-not-loaded"),
     mend="Install it in the driver's exact version and start it.",
     references=threads(
@@ -117,7 +116,6 @@ def _install(environment: Environment) -> Remedy:
     layer=Layer.CUDA_DEVICES,
     rank=24,
     tier="L",
-    any_of=("driver.fabric_manager_version", "messages"),
     explained_by=("driver-library-mismatch",),
     mend="Install the equal version and hold both.",
     references=threads("NVIDIA/gpu-operator#544", "siderolabs/pkgs#720", "Azure/azhpc-images#86"),
@@ -159,7 +157,6 @@ def fabric_manager_version_mismatch(environment: Environment, matrix: Matrix) ->
     title="Blackwell boards lack the NVLink subnet manager",
     layer=Layer.CUDA_DEVICES,
     rank=23,
-    any_of=("driver.fabric_manager", "messages"),
     mend="Without NVSwitch: disable the service, no fault. HGX B100/B200/B300: install nvlsm.",
     references=threads("NVIDIA/gpu-operator#610", "siderolabs/extensions#717", "leptonai/gpud#1147"),
 )
@@ -217,7 +214,6 @@ def _has_nvlsm(environment: Environment) -> bool:
     layer=Layer.CUDA_DEVICES,
     rank=30,
     tier="N",
-    any_of=("driver.cuda_init", "messages"),
     explained_by=(
         "fabric-manager-not-running",
         "fabric-manager-version-mismatch",

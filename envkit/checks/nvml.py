@@ -26,7 +26,6 @@ _HARDWARE = ("gpu-fallen-off-bus", "gsp-timeout", "ecc-uncorrectable", "row-rema
     title="The loaded kernel module and the driver's libraries have different versions",
     layer=Layer.USER_SPACE_DRIVER,
     rank=10,
-    any_of=("driver.kernel_module", "driver.nvml", "driver.nvidia_smi", "messages"),
     explained_by=("runfile-over-packages", "driver-repos-mixed", "driver-baked-into-image", "wsl-driver-inside"),
     mend="Restart, or unload and load the modules while nothing uses the GPU; then hold the packages.",
     references=threads(
@@ -108,7 +107,6 @@ def _reinstall(environment: Environment) -> Remedy:
     title="The management library libnvidia-ml is missing",
     layer=Layer.USER_SPACE_DRIVER,
     rank=20,
-    any_of=("driver.libraries", "driver.nvml", "driver.nvidia_smi", "messages"),
     explained_by=("driver-capabilities-missing", "container-no-gpu-injected", "driver-not-installed", "no-gpu-on-pci"),
     mend="Install the driver's compute or utils package in the module's version.",
     references=threads("NVIDIA/libnvidia-container#231"),
@@ -148,7 +146,6 @@ def nvml_library_missing(environment: Environment, matrix: Matrix) -> Iterator[O
     title="The driver does not answer",
     layer=Layer.USER_SPACE_DRIVER,
     rank=30,
-    any_of=("driver.nvml", "driver.nvidia_smi", "messages"),
     explained_by=_HARDWARE,
     mend="Collect a bug report, then restart the machine.",
     references=threads("leptonai/gpud#117", "NVIDIA/gpu-monitoring-tools#46", "NVIDIA/NVSentinel#1574"),

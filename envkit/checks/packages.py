@@ -38,7 +38,6 @@ def driver_packages(environment: Environment) -> tuple[SystemPackage, ...]:
     title="Automatic upgrades replaced the driver under a running system",
     layer=Layer.KERNEL_MODULE,
     rank=70,
-    any_of=("package_changes", "messages"),
     mend="Hold the driver's packages or take them out of automatic upgrades; upgrade on purpose.",
     references=threads(
         "pando85/homelab#4110",
@@ -82,7 +81,6 @@ def unattended_upgrade_of_driver(environment: Environment, matrix: Matrix) -> It
     title="Two driver installations lie over each other",
     layer=Layer.KERNEL_MODULE,
     rank=22,
-    any_of=("driver.runfile_installed", "driver.libraries", "messages"),
     mend="Remove one of them completely, then reinstall the other. From a CUDA runfile take --toolkit only.",
     references=threads("NVIDIA/DIGITS#558", "openSUSE/nvidia-driver-G06#90", "Azure/azhpc-images#86"),
 )
