@@ -34,18 +34,18 @@ lint: $(VENV)/test.stamp
 	$(BIN)/mypy
 
 bench: $(VENV)/test.stamp
-	$(BIN)/python tools/bench/run.py
+	$(BIN)/python -m tools.bench.run
 
 # The generated reference in docs/, and the man page.
 docs: $(VENV)/test.stamp
-	$(BIN)/python tools/docs/generate.py
+	$(BIN)/python -m tools.docs.generate
 
 # Builds wheel and sdist and uses them from an empty environment in /.
 wheel-smoke: $(VENV)/test.stamp
-	$(BIN)/python tools/package/smoke.py
+	$(BIN)/python -m tools.package.smoke
 
 zipapp: $(VENV)/test.stamp
-	$(BIN)/python tools/package/zipapp.py
+	$(BIN)/python -m tools.package.build_zipapp
 
 refresh-data: $(VENV)/test.stamp
 	$(BIN)/python -m tools.data.refresh

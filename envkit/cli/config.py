@@ -54,6 +54,7 @@ def _parse(text: str, path: Path) -> Mapping[str, Any]:
     else:
         import tomli as tomllib
     try:
-        return tomllib.loads(text)
+        table: Mapping[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SourceError(f"config file {path}: {error}.", "Mend that line.") from error
+    return table

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 from envkit.facts import Environment, FrameworkInstall, Gpu, Observed, PciGpu, Problem, PythonEnvironment
 
@@ -16,7 +17,10 @@ _REASONS = {
 
 
 def machine_lines(environment: Environment) -> list[tuple[str, str]]:
-    """Label and text, one pair a line; several lines may share a label, then it is given once."""
+    """Label and text, one pair a line; several lines may share a label, then it is given once.
+
+    What nobody looked for has no line; what was looked for and not found says why.
+    """
     groups = [
         ("System", _system(environment)),
         ("Driver", _driver(environment)),
@@ -31,28 +35,32 @@ def machine_lines(environment: Environment) -> list[tuple[str, str]]:
     for label, texts in groups:
         for number, text in enumerate(texts):
             lines.append((label if number == 0 else "", text))
-    return lines
+    return lines or [("", "nothing is told about the machine itself")]
 
 
-def reason(observed: Observed[object]) -> str:
+def _told(*observed: Observed[Any]) -> bool:
+    """True when somebody looked: a pasted text tells a few facts, and the rest is not worth a line."""
+    return any(item.problem is not Problem.NOT_LOOKED for item in observed)
+
+
+def reason(observed: Observed[Any]) -> str:
     """Why a fact has no value, in words."""
     words = _REASONS[observed.problem or Problem.NOT_LOOKED]
     return f"{words} ({observed.detail})" if observed.detail and not observed.absent else words
 
 
-def shown(observed: Observed[object]) -> str:
-    """The value of a fact, or the reason there is none."""
-    return str(observed.value) if observed.known else reason(observed)
-
-
 def _system(environment: Environment) -> Iterator[str]:
     system = environment.system
-    os_name = system.os.get().pretty_name or system.os.get().os_id if system.os.known else "system " + reason(system.os)
-    parts = [os_name]
+    parts = []
+    if system.os.known:
+        parts.append(system.os.get().pretty_name or system.os.get().os_id)
+    elif _told(system.os):
+        parts.append("system " + reason(system.os))
     parts += [f"kernel {system.kernel.get()}"] if system.kernel.known else []
     parts += [f"glibc {system.glibc.get()}"] if system.glibc.known else []
     parts += [system.architecture.get()] if system.architecture.known else []
-    yield " · ".join(parts)
+    if parts:
+        yield " · ".join(parts)
     if system.machine_kind.known:
         kind = system.machine_kind.get().value
         yield f"{kind} ({system.vendor.get()})" if system.vendor.known else kind
@@ -65,12 +73,12 @@ def _driver(environment: Environment) -> Iterator[str]:
         if driver.open_kernel_module.known:
             flavour = ", open kernel module" if driver.open_kernel_module.get() else ", proprietary kernel module"
         yield f"{driver.kernel_module.get()} loaded{flavour}"
-    else:
+    elif _told(driver.kernel_module):
         yield f"kernel module: {reason(driver.kernel_module)}"
     cuda = f", runs CUDA up to {driver.driver_cuda_version.get()}" if driver.driver_cuda_version.known else ""
     if driver.user_space.known:
         yield f"libraries {driver.user_space.get()}{cuda}"
-    elif not driver.user_space.absent or driver.kernel_module.known:
+    elif _told(driver.user_space) and (not driver.user_space.absent or driver.kernel_module.known):
         yield f"libraries: {reason(driver.user_space)}{cuda}"
 
 
@@ -79,7 +87,7 @@ def _gpus(environment: Environment) -> Iterator[str]:
         yield from (_gpu(gpu) for gpu in environment.gpus.get())
     elif environment.pci_gpus.known and environment.pci_gpus.get():
         yield from (_pci_gpu(gpu) for gpu in environment.pci_gpus.get())
-    else:
+    elif _told(environment.gpus, environment.pci_gpus):
         known = environment.gpus if environment.pci_gpus.problem is Problem.NOT_LOOKED else environment.pci_gpus
         yield "none on the PCI bus" if known.known or known.absent else reason(known)
 
@@ -104,7 +112,8 @@ def _pci_gpu(gpu: PciGpu) -> str:
 def _toolkits(environment: Environment) -> Iterator[str]:
     toolkits = environment.cuda_toolkits
     if not toolkits.known:
-        yield f"toolkit: {reason(toolkits)}"
+        if _told(toolkits):
+            yield f"toolkit: {reason(toolkits)}"
         return
     for toolkit in toolkits.get():
         yield f"{toolkit.version}  {toolkit.path}" + (f"  ({toolkit.source})" if toolkit.source else "")
@@ -114,10 +123,11 @@ def _toolkits(environment: Environment) -> Iterator[str]:
 
 def _cudnns(environment: Environment) -> Iterator[str]:
     if not environment.cudnns.known:
-        yield reason(environment.cudnns)
+        if _told(environment.cudnns):
+            yield reason(environment.cudnns)
         return
     for cudnn in environment.cudnns.get():
-        yield f"{cudnn.version}  {cudnn.path}  ({cudnn.origin})"
+        yield "  ".join(filter(None, (str(cudnn.version), cudnn.path, f"({cudnn.origin})")))
     if not environment.cudnns.get():
         yield "none"
 
@@ -129,10 +139,12 @@ def _compilers(environment: Environment) -> Iterator[str]:
 
 def _pythons(environment: Environment) -> Iterator[str]:
     if not environment.pythons.known:
-        yield reason(environment.pythons)
+        if _told(environment.pythons):
+            yield reason(environment.pythons)
         return
     for python in environment.pythons.get():
-        yield f"{python.version or 'version not known'}  {python.prefix}{'  (active)' if python.active else ''}"
+        version = str(python.version or "version not known")
+        yield "  ".join(filter(None, (version, python.prefix, "(active)" if python.active and python.prefix else "")))
         yield from _frameworks(python)
 
 
@@ -159,12 +171,7 @@ def _containers(environment: Environment) -> Iterator[str]:
         yield f"Docker {engine.version}, {runtime}{cdi}"
     elif containers.docker_client.known:
         yield f"Docker client {containers.docker_client.get()}, engine: {reason(containers.docker)}"
-    else:
+    elif _told(containers.docker):
         yield f"Docker: {reason(containers.docker)}"
     if containers.container_toolkit.known:
         yield f"NVIDIA container toolkit {containers.container_toolkit.get()}"
-
-
-def joined(parts: Iterable[str]) -> str:
-    """The parts that are not empty, with middle dots."""
-    return " · ".join(part for part in parts if part)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -11,6 +12,9 @@ from envkit.facts import Environment
 from envkit.render.machine import machine_lines
 
 WIDTH = 80
+FEW = 8  # reasons that are listed one by one
+THIS_MACHINE = Environment().origin
+_ADDRESS = re.compile(r" <https?://[^>]+>")
 _COLOURS = {
     Status.FAIL: "31;1",
     Status.ERROR: "31",
@@ -39,7 +43,7 @@ def doctor_text(
         if finding.status in (Status.FAIL, Status.WARN, Status.ERROR):
             lines += [*_finding(finding, paint), ""]
     lines += [*_machine(environment, paint), ""]
-    lines += _unknowns(findings, paint)
+    lines += _unknowns(environment, findings, paint, verbose)
     if verbose:
         lines += _short("Healthy", findings, Status.OK, paint) + _short("Does not apply", findings, Status.SKIP, paint)
     lines += _counts(findings)
@@ -83,7 +87,8 @@ def _finding(finding: Finding, paint: _Paint) -> Iterator[str]:
     if finding.because_of:
         yield from _labelled("follows", f"from {finding.because_of}")
     for item in finding.evidence:
-        source = f"  ({item.source})" if item.source else ""
+        # Long citations stand in the JSON; here their titles do.
+        source = f"  ({_ADDRESS.sub('', item.source)})" if item.source else ""
         yield from _labelled("seen", f"{item.fact} = {item.value}{source}")
     if finding.impact:
         yield from _labelled("impact", finding.impact)
@@ -96,7 +101,7 @@ def _finding(finding: Finding, paint: _Paint) -> Iterator[str]:
 
 
 def _machine(environment: Environment, paint: _Paint) -> Iterator[str]:
-    yield paint.head("Machine" if environment.origin == "this machine" else f"Machine ({environment.origin})")
+    yield paint.head("Machine" if environment.origin == THIS_MACHINE else f"Machine ({environment.origin})")
     for label, text in machine_lines(environment):
         yield from textwrap.wrap(
             f"  {label:<11}{text}",
@@ -108,8 +113,11 @@ def _machine(environment: Environment, paint: _Paint) -> Iterator[str]:
         )
 
 
-def _unknowns(findings: Iterable[Finding], paint: _Paint) -> list[str]:
-    """What could not be looked at: one line for each reason, with the checks that it stopped."""
+def _unknowns(environment: Environment, findings: Iterable[Finding], paint: _Paint, verbose: bool) -> list[str]:
+    """What could not be looked at: one line for each reason, with the checks that it stopped.
+
+    A text or a capture tells a part of a machine; that most checks lack their facts there is said in one line.
+    """
     stopped: dict[str, list[str]] = {}
     for finding in findings:
         if finding.status is Status.UNKNOWN:
@@ -117,6 +125,10 @@ def _unknowns(findings: Iterable[Finding], paint: _Paint) -> list[str]:
     if not stopped:
         return []
     lines = [paint.head("Could not look")]
+    if not verbose and environment.origin != THIS_MACHINE and len(stopped) > FEW:
+        count = sum(map(len, stopped.values()))
+        lines += _wrap(f"{count} checks lack facts that {environment.origin} does not tell; -v lists them.", "  ")
+        return [*lines, ""]
     for title, ids in stopped.items():
         shown = ", ".join(ids[:3]) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
         lines += textwrap.wrap(f"  {title}: {shown}", WIDTH, subsequent_indent="    ", break_on_hyphens=False)

@@ -11,10 +11,11 @@ from tests.docs.blocks import ROOT, blocks
 
 def test_generated_pages_are_up_to_date() -> None:
     done = subprocess.run(
-        [sys.executable, str(ROOT / "tools" / "docs" / "generate.py"), "--check"],
+        [sys.executable, "-m", "tools.docs.generate", "--check"],
         capture_output=True,
         text=True,
         check=False,
+        cwd=ROOT,
     )
     assert done.returncode == 0, f"run `make docs`:\n{done.stdout}{done.stderr}"
 

@@ -1,0 +1,1 @@
+"""The maintainers' own programs; none of them is part of what users install."""

@@ -1,0 +1,1 @@
+"""Building and trying the distributions."""
