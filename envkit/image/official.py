@@ -54,6 +54,7 @@ def official_recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix:
         needs_driver=False,
         source_built=(),
         requirements=options.requirements,
+        official=True,
         notes=notes,
         syntax=options.syntax,
     )

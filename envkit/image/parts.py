@@ -119,6 +119,7 @@ class Recipe:
     needs_driver: bool  # the smoke test works only where the driver's library is there
     source_built: tuple[str, ...]  # titles of the frameworks built from source
     requirements: str | None = None  # a file of the build context
+    official: bool = False  # starts from the project's own image
     notes: tuple[str, ...] = ()
     syntax: bool = True
 

@@ -1,0 +1,218 @@
+"""Reads Dockerfiles: continuation lines, comments, heredocs, the escape directive, ARG values and several stages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from envkit.errors import SourceError
+from envkit.records import record
+
+_DIRECTIVE = re.compile(r"#\s*(\w+)\s*=\s*(\S+)\s*$")
+_WORD = re.compile(r"\s*([A-Za-z]+)(?:\s+|$)")
+_FLAG = re.compile(r"--([a-z-]+)(?:=(\"[^\"]*\"|\S+))?\s*")
+_HEREDOC = re.compile(r"<<(-?)([\"']?)(\w+)\2")
+_TAKES_HEREDOC = frozenset({"RUN", "COPY", "ADD"})
+_KEYWORD = re.compile(
+    r"FROM|RUN|CMD|LABEL|MAINTAINER|EXPOSE|ENV|ADD|COPY|ENTRYPOINT|VOLUME|USER|WORKDIR|ARG|ONBUILD|STOPSIGNAL"
+    r"|HEALTHCHECK|SHELL"
+)
+_VARIABLE = re.compile(r"\\\$|\$(?:\{(\w+)(?:(:?[-+])([^}]*))?\}|(\w+))")
+_PAIR = re.compile(r"(\w[\w.-]*)=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|\S*)")
+
+
+@record
+class Instruction:
+    """One instruction: its keyword in capitals, its text on one line, its flags, and the bodies of its heredocs."""
+
+    line: int
+    keyword: str
+    text: str
+    flags: Mapping[str, str]
+    heredocs: tuple[str, ...] = ()
+
+    @property
+    def script(self) -> str:
+        """What a RUN executes: its text, or its heredocs where the text only opens them."""
+        return "\n".join((self.text, *self.heredocs))
+
+
+@record
+class BuildStage:
+    """One stage, with every ARG and ENV that is known put in: what it starts from and its instructions.
+
+    `parent` is the index of the stage that it starts from, None where it starts from an image.
+    """
+
+    line: int
+    name: str
+    image: str
+    parent: int | None
+    instructions: tuple[Instruction, ...]
+    unresolved: bool  # the image's name holds a variable without a value
+
+
+def read_instructions(text: str) -> tuple[Instruction, ...]:
+    """The instructions of a Dockerfile in order. Raises SourceError, naming the line, for what is none."""
+    lines = text.splitlines()
+    escape = _escape(lines)
+    instructions = []
+    position = 0
+    while position < len(lines):
+        start = position
+        joined, position = _joined(lines, position, escape)
+        if joined is None:
+            continue
+        instruction = _instruction(joined, start + 1)
+        if instruction.keyword in _TAKES_HEREDOC:
+            bodies, position = _heredocs(instruction.text, lines, position, start + 1)
+            instruction = replace(instruction, heredocs=bodies)
+        instructions.append(instruction)
+    return tuple(instructions)
+
+
+def _escape(lines: list[str]) -> str:
+    for line in lines:
+        found = _DIRECTIVE.match(line.strip())
+        if not found:
+            break
+        if found.group(1).lower() == "escape":
+            return found.group(2)
+    return "\\"
+
+
+def _joined(lines: list[str], position: int, escape: str) -> tuple[str | None, int]:
+    """The instruction that starts at `position` as one line, and where the next one starts; None for none."""
+    if not lines[position].strip() or lines[position].lstrip().startswith("#"):
+        return None, position + 1
+    parts: list[str] = []
+    while position < len(lines):
+        line = lines[position]
+        position += 1
+        # Comments and empty lines inside an instruction are left out, as the builder does.
+        if parts and (not line.strip() or line.lstrip().startswith("#")):
+            continue
+        stripped = line.rstrip()
+        if not stripped.endswith(escape):
+            parts.append(stripped)
+            break
+        parts.append(stripped[: -len(escape)])
+    return " ".join(part.strip() for part in parts), position
+
+
+def _instruction(text: str, line: int) -> Instruction:
+    word = _WORD.match(text)
+    keyword = word.group(1).upper() if word else ""
+    if word is None or not _KEYWORD.fullmatch(keyword):
+        raise SourceError(
+            f"line {line}: {text.split(' ')[0]!r} is not a Dockerfile instruction.", "Name a Dockerfile with --check."
+        )
+    rest = text[word.end() :]
+    flags: dict[str, str] = {}
+    while flag := _FLAG.match(rest):
+        flags[flag.group(1)] = (flag.group(2) or "").strip('"')
+        rest = rest[flag.end() :]
+    return Instruction(line, keyword, rest.strip(), flags)
+
+
+def _heredocs(text: str, lines: list[str], position: int, line: int) -> tuple[tuple[str, ...], int]:
+    bodies = []
+    for dash, _, word in _HEREDOC.findall(text):
+        body: list[str] = []
+        while True:
+            if position >= len(lines):
+                raise SourceError(f"line {line}: the heredoc {word} is never closed.", f"Add a line with {word} alone.")
+            content = lines[position].lstrip("\t") if dash else lines[position]
+            position += 1
+            if content == word:
+                break
+            body.append(content)
+        bodies.append("\n".join(body))
+    return tuple(bodies), position
+
+
+def read_stages(text: str) -> tuple[BuildStage, ...]:
+    """The build stages of a Dockerfile, their variables put in. Raises SourceError for a file without FROM."""
+    instructions = read_instructions(text)
+    outer: dict[str, str] = {}
+    stages: list[BuildStage] = []
+    for group in _groups(instructions):
+        if group[0].keyword != "FROM":
+            for instruction in group:
+                if instruction.keyword == "ARG":
+                    outer.update(_pairs(instruction, outer))
+            continue
+        stages.append(_stage(group, outer, stages))
+    if not stages:
+        raise SourceError("There is no FROM instruction in it.", "Name a Dockerfile with --check.")
+    return tuple(stages)
+
+
+def _groups(instructions: tuple[Instruction, ...]) -> Iterator[tuple[Instruction, ...]]:
+    group: list[Instruction] = []
+    for instruction in instructions:
+        if instruction.keyword == "FROM" and group:
+            yield tuple(group)
+            group = []
+        group.append(instruction)
+    if group:
+        yield tuple(group)
+
+
+def _stage(group: tuple[Instruction, ...], outer: Mapping[str, str], earlier: list[BuildStage]) -> BuildStage:
+    start = group[0]
+    words = substitute(start.text, outer).split()
+    image = words[0] if words else ""
+    name = words[2] if len(words) > 2 and words[1].upper() == "AS" else ""
+    parent = next((index for index, stage in enumerate(earlier) if image and stage.name == image), None)
+    values: dict[str, str] = {}
+    body = []
+    for instruction in group[1:]:
+        if instruction.keyword in ("ARG", "ENV"):
+            values.update(_pairs(instruction, {**outer, **values}, outer if instruction.keyword == "ARG" else None))
+        body.append(replace(instruction, text=substitute(instruction.text, values)))
+    return BuildStage(start.line, name, image, parent, tuple(body), "$" in image or not image)
+
+
+def _pairs(
+    instruction: Instruction, values: Mapping[str, str], inherited: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """The variables that an ARG or ENV sets; an ARG without a default takes the one from before the first FROM."""
+    text = instruction.text
+    if "=" not in text:
+        name, _, value = text.partition(" ")
+        if instruction.keyword == "ENV":
+            return {name: substitute(value.strip(), values)}
+        return {word: inherited[word] for word in text.split() if inherited and word in inherited}
+    return {name: substitute(_unquoted(value), values) for name, value in _PAIR.findall(text)}
+
+
+def _unquoted(value: str) -> str:
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'" else value
+
+
+def substitute(text: str, values: Mapping[str, str]) -> str:
+    """The text with known variables put in, `${NAME:-default}` and `${NAME:+word}` too; unknown ones stay."""
+
+    def put(found: re.Match[str]) -> str:
+        name = found.group(1) or found.group(4)
+        if name is None:
+            return found.group()
+        operator, word = found.group(2) or "", found.group(3) or ""
+        value = values.get(name)
+        if operator.endswith("+"):
+            return word if value else ""
+        if operator.endswith("-"):
+            return value if value else word
+        return found.group() if value is None else value
+
+    return _VARIABLE.sub(put, text)
+
+
+def final_chain(stages: tuple[BuildStage, ...]) -> tuple[BuildStage, ...]:
+    """The stages that the image is made of, the one on the base image first."""
+    chain = [stages[-1]]
+    while chain[0].parent is not None:
+        chain.insert(0, stages[chain[0].parent])
+    return tuple(chain)

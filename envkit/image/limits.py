@@ -1,0 +1,61 @@
+"""What other formats cannot express: an error that names it, never a silent loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from envkit.errors import EnvkitError
+from envkit.image.options import ImageOptions
+from envkit.image.parts import PipInstall, Recipe
+
+_DEFAULTS = ImageOptions()
+
+
+def refuse(target: str, reasons: Iterable[str]) -> None:
+    """Raises EnvkitError with the first of the reasons why `target` cannot hold the plan; nothing for none."""
+    for reason in reasons:
+        raise EnvkitError(f"--format {target}: {reason}.", "Use --format dockerfile, or change that part.")
+
+
+def outside_python(recipe: Recipe) -> list[str]:
+    """Why a list of Python packages alone cannot hold the recipe."""
+    choice = recipe.plan.choice
+    reasons = []
+    if choice.needs_toolkit:
+        reasons.append(f"the plan needs the libraries of CUDA {choice.cuda} from the system")
+    if recipe.source_built:
+        reasons.append(f"{', '.join(recipe.source_built)} is built from source")
+    if recipe.apt:
+        reasons.append("--apt packages belong to a distribution")
+    if recipe.official:
+        reasons.append("--from official names an image")
+    return reasons + container_settings(recipe)
+
+
+def container_settings(recipe: Recipe) -> list[str]:
+    """The settings of containers that were asked for and have no place outside an image."""
+    runtime = recipe.runtime
+    reasons = []
+    if runtime.workdir != _DEFAULTS.workdir:
+        reasons.append("--workdir belongs to a container")
+    if runtime.entrypoint:
+        reasons.append("--entrypoint belongs to a container")
+    if runtime.user != _DEFAULTS.user:
+        reasons.append("--user belongs to a container")
+    return reasons
+
+
+def pip_lines(target: str, recipe: Recipe) -> list[str]:
+    """All pip calls as lines of one requirements file. Raises EnvkitError where they use different indexes."""
+    settings = {_settings(call) for call in recipe.pip}
+    # Extra packages found on the default index are on an index of wheels, too, only where that index mirrors it.
+    if len(settings) > 1:
+        refuse(target, ["its packages come from different indexes, which one file cannot keep apart"])
+    lines = [line for call in recipe.pip[:1] for line in _settings(call)]
+    return [*lines, *(line for call in recipe.pip for line in call.requirements)]
+
+
+def _settings(call: PipInstall) -> tuple[str, ...]:
+    index = (f"--index-url {call.index_url}",) if call.index_url else ()
+    links = (f"--find-links {call.find_links}",) if call.find_links else ()
+    return index + links

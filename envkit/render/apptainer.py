@@ -1,0 +1,70 @@
+"""A recipe as an Apptainer definition file."""
+
+from __future__ import annotations
+
+from envkit.image.limits import refuse
+from envkit.image.options import ImageOptions
+from envkit.image.parts import Copy, Environment, Recipe, Run, Stage
+from envkit.records import record
+from envkit.render.templating import template
+
+
+@record
+class Section:
+    """One stage of a definition file: where it starts, what it takes from others, what it runs."""
+
+    name: str
+    image: str
+    files: tuple[tuple[str, str, str], ...]  # stage, source, target
+    context: tuple[tuple[str, str], ...]
+    commands: tuple[str, ...]
+
+
+def render_apptainer(recipe: Recipe) -> str:
+    """The definition file of the recipe. Raises EnvkitError for what Apptainer cannot express."""
+    reasons = []
+    if recipe.runtime.health:
+        reasons.append("Apptainer has no health checks and no published ports, which --jupyter brings")
+    if recipe.runtime.user != ImageOptions().user:
+        reasons.append("containers of Apptainer run as whoever starts them, not as --user")
+    refuse("apptainer", reasons)
+    sections = _sections(recipe)
+    variables: dict[str, str] = {}
+    for step in recipe.final.steps:
+        if isinstance(step, Environment):
+            variables |= step.values
+    variables |= recipe.runtime.environment
+    return template("dockerfiles", "apptainer.def.j2").render(
+        recipe=recipe,
+        sections=sections,
+        variables={name: value.replace('"', '\\"') for name, value in variables.items()},
+        indent=lambda text: text.replace("\n", " \\\n        "),
+    )
+
+
+def _sections(recipe: Recipe) -> tuple[Section, ...]:
+    """The stages, each from an image: one that starts from another stage repeats that stage's commands.
+
+    A stage that only others start from is left out. Files are copied before any command runs, which Apptainer
+    does in every stage; the copied folders are those of no package, so the order does not matter.
+    """
+    by_name = {stage.name: stage for stage in recipe.stages}
+    used = {step.stage for stage in recipe.stages for step in stage.steps if isinstance(step, Copy)}
+    return tuple(_section(stage, by_name) for stage in recipe.stages if stage.name in used or stage is recipe.final)
+
+
+def _section(stage: Stage, by_name: dict[str, Stage]) -> Section:
+    chain = [stage]
+    while chain[0].base.image in by_name:
+        chain.insert(0, by_name[chain[0].base.image])
+    steps = [step for part in chain for step in part.steps]
+    copies = tuple((step.stage, step.source, step.target) for step in steps if isinstance(step, Copy))
+    runs = [step for step in steps if isinstance(step, Run)]
+    context = tuple((part[0], part[2]) for part in (run.bind.partition(":") for run in runs if run.bind))
+    commands: list[str] = []
+    for step in steps:
+        if isinstance(step, Environment):
+            commands += [f'export {name}="{value}"' for name, value in step.values.items()]
+        elif isinstance(step, Run):
+            commands += [*(f"mkdir -p {folder}" for folder in step.caches), *step.commands]
+    return Section(stage.name, chain[0].base.reference, copies, context, tuple(commands))

@@ -1,0 +1,34 @@
+"""A recipe as a devcontainer.json beside its Dockerfile."""
+
+from __future__ import annotations
+
+import json
+
+from envkit.image.limits import refuse
+from envkit.image.parts import Recipe
+from envkit.image.python import VENV
+
+
+def render_devcontainer(recipe: Recipe) -> str:
+    """The devcontainer.json of the recipe; it names the file `Dockerfile` beside it.
+
+    Raises EnvkitError for an entrypoint, which editors replace with their own.
+    """
+    refuse(
+        "devcontainer",
+        ["editors replace the --entrypoint of a development container"] if recipe.runtime.entrypoint else [],
+    )
+    uses_gpu = bool(recipe.runtime.environment)
+    document: dict[str, object] = {
+        "name": recipe.title,
+        "build": {"dockerfile": "Dockerfile"},
+        "overrideCommand": True,
+    }
+    if uses_gpu:
+        document |= {"runArgs": ["--gpus", "all"], "hostRequirements": {"gpu": True}}
+    if recipe.runtime.port:
+        document["forwardPorts"] = [recipe.runtime.port]
+    if not recipe.official and not recipe.source_built:
+        settings = {"python.defaultInterpreterPath": f"{VENV}/bin/python"}
+        document["customizations"] = {"vscode": {"extensions": ["ms-python.python"], "settings": settings}}
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,21 @@
+"""A recipe as a requirements file."""
+
+from __future__ import annotations
+
+from envkit.image.limits import outside_python, pip_lines, refuse
+from envkit.image.parts import Recipe
+
+
+def render_requirements(recipe: Recipe) -> str:
+    """The requirements file of the recipe. Raises EnvkitError for what Python packages alone cannot hold."""
+    reasons = outside_python(recipe)
+    if recipe.requirements:
+        reasons.append("--requirements is such a file already")
+    refuse("requirements", reasons)
+    choice = recipe.plan.choice
+    lines = [f"# {recipe.title}. Written by envkit."]
+    if recipe.python is not None:
+        lines.append(f"# For Python {recipe.python.release(2)}.")
+    if choice.minimum_driver is not None:
+        lines.append(f"# The machine needs NVIDIA driver {choice.minimum_driver} or newer.")
+    return "\n".join([*lines, *pip_lines("requirements", recipe)]) + "\n"

@@ -1,0 +1,89 @@
+"""Plans and Dockerfiles for the tests, from requests written as on the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import dockerfile
+
+from envkit.image.backends import with_backends
+from envkit.image.options import ImageOptions
+from envkit.image.parts import Recipe
+from envkit.image.recipe import recipe
+from envkit.matrix import Matrix
+from envkit.plan.model import NoPlan, Plan
+from envkit.plan.request import FrameworkRequest, Request
+from envkit.plan.solve import resolve
+from envkit.render.dockerfile import render_dockerfile
+from envkit.settings import Mirrors
+from envkit.versions import VersionSpec
+
+HADOLINT = Path(sys.executable).with_name("hadolint")
+
+
+def request(*frameworks: str, **limits: str) -> Request:
+    """The request for an image: frameworks as NAME or NAME==SPEC; limits name its other fields."""
+    parts = []
+    for text in frameworks:
+        name, _, spec = text.partition("==")
+        parts.append(FrameworkRequest(name, VersionSpec.parse(spec) if spec else None))
+    values: dict[str, Any] = {
+        key: VersionSpec.parse(value) if key in ("cuda", "cudnn", "python") else value for key, value in limits.items()
+    }
+    return Request(frameworks=tuple(parts), container=True, asked=frozenset(limits), **values)
+
+
+def planned(asked: Request, matrix: Matrix) -> Plan | NoPlan:
+    """What the command line would plan: with the backends of the frameworks."""
+    return with_backends(resolve(asked, matrix), lambda changed: resolve(changed, matrix))
+
+
+def plan(matrix: Matrix, *frameworks: str, **limits: str) -> Plan:
+    """The plan of a request that has one."""
+    found = planned(request(*frameworks, **limits), matrix)
+    assert isinstance(found, Plan), found.conflicts
+    return found
+
+
+def made(matrix: Matrix, *frameworks: str, options: ImageOptions | None = None, **limits: str) -> Recipe:
+    """The recipe of a request that has a plan."""
+    return recipe(plan(matrix, *frameworks, **limits), options or ImageOptions(), Mirrors(), matrix)
+
+
+def text(matrix: Matrix, *frameworks: str, options: ImageOptions | None = None, **limits: str) -> str:
+    """The Dockerfile of a request that has a plan."""
+    return render_dockerfile(made(matrix, *frameworks, options=options, **limits))
+
+
+def parsed(dockerfile_text: str) -> tuple[Any, ...]:
+    """The instructions as BuildKit's own parser reads them."""
+    commands: tuple[Any, ...] = dockerfile.parse_string(dockerfile_text)
+    return commands
+
+
+def froms(dockerfile_text: str) -> list[str]:
+    """The images that FROM lines name, earlier stages left out."""
+    commands = [command for command in parsed(dockerfile_text) if command.cmd.lower() == "from"]
+    stages = {command.value[2] for command in commands if len(command.value) > 2}
+    return [command.value[0] for command in commands if command.value[0] not in stages]
+
+
+def hadolint(files: Sequence[Path]) -> list[dict[str, Any]]:
+    """Every finding of hadolint, at its default level, in these files (many per process)."""
+    batches = [files[start::2] for start in range(2) if files[start::2]]
+    with ThreadPoolExecutor() as pool:
+        return [finding for found in pool.map(_hadolint, batches) for finding in found]
+
+
+def _hadolint(files: Sequence[Path]) -> list[dict[str, Any]]:
+    command = [HADOLINT, "--format", "json", *map(str, files)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout, done.stderr
+    findings: list[dict[str, Any]] = json.loads(done.stdout)
+    return findings
