@@ -71,7 +71,7 @@ def _dpkg(text: str) -> Iterator[SystemPackage]:
     """`origin` is the mail domain of the maintainer (nvidia.com, ubuntu.com): the status file names no repository."""
     for stanza in _stanzas(text):
         fields = dict(_FIELDS.findall(stanza))
-        wanted, _, state = fields.get("Status", "").partition(" ok ")
+        wanted, _, state = (fields.get("Status", "").split() + ["", "", ""])[:3]  # want, flag, state
         if state in ("", "not-installed", "config-files"):
             continue
         domain = _DOMAIN.search(fields.get("Maintainer", ""))
