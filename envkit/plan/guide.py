@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from envkit.matrix import Matrix
 from envkit.matrix.rows import FrameworkBuild, GpuModel, Toolkit
 from envkit.plan.relations.gpu import CodeMatch, ToolkitMatch, code_match, toolkit_match
+from envkit.plan.relations.software import gpu_on_cudnn
 from envkit.records import record
 from envkit.versions import ComputeCapability, Version
 
@@ -34,8 +35,8 @@ def gpu_guide(matrix: Matrix) -> tuple[GpuGuide, ...]:
         if capability not in reaches:
             reaches[capability] = (
                 _last_cuda(capability, matrix.toolkits),
-                _newest(capability, matrix.builds("pytorch")),
-                _newest(capability, matrix.builds("tensorflow")),
+                _newest(capability, matrix.builds("pytorch"), matrix),
+                _newest(capability, matrix.builds("tensorflow"), matrix),
             )
         cuda, pytorch, tensorflow = reaches[capability]
         desktop = gpu.variant != "jetson"
@@ -56,12 +57,15 @@ def _last_cuda(capability: ComputeCapability, toolkits: Iterable[Toolkit]) -> Ve
     return held[-1] if held else None
 
 
-def _newest(capability: ComputeCapability, builds: Iterable[FrameworkBuild]) -> Version | None:
-    running = (
-        build.version
-        for build in builds
-        if build.cuda is not None
-        and not build.yanked
-        and code_match(capability, build.sass, build.ptx, build.min_compute_capability) in _RUNS
-    )
-    return max(running, default=None)
+def _newest(capability: ComputeCapability, builds: Iterable[FrameworkBuild], matrix: Matrix) -> Version | None:
+    running = (build.version for build in reversed(tuple(builds)) if _runs(capability, build, matrix))
+    return next(running, None)
+
+
+def _runs(capability: ComputeCapability, build: FrameworkBuild, matrix: Matrix) -> bool:
+    """True when the build holds code for the GPU and the cuDNN that it was built for still has kernels for it."""
+    if build.cuda is None or build.yanked:
+        return False
+    if code_match(capability, build.sass, build.ptx, build.min_compute_capability) not in _RUNS:
+        return False
+    return build.cudnn is None or gpu_on_cudnn(capability, build.cudnn, build.cuda, matrix).status != "fail"
