@@ -21,7 +21,11 @@ def resolve(request: Request, matrix: Tables) -> Plan | NoPlan:
     then code and libraries made for it, a supported image (for a container), and the newest CUDA. What the tables
     leave blank refuses nothing, ranks lower, and is told in the warnings.
     """
-    knowledge = Knowledge(matrix)
+    return resolve_with(request, Knowledge(matrix))
+
+
+def resolve_with(request: Request, knowledge: Knowledge) -> Plan | NoPlan:
+    """`resolve` for one of many requests: what was worked out for one serves the next."""
     judge = Judge(request, knowledge)
     selection = select(judge)
     if selection is None:

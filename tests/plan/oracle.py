@@ -38,6 +38,10 @@ class Oracle:
     def __init__(self, matrix: Matrix) -> None:
         self.matrix = matrix
         self._builds: dict[str, list[FrameworkBuild]] = {}
+        self._servers: dict[int, list[Toolkit | None]] = {}  # by identity: the matrix keeps every row
+        self._cudnns: dict[tuple[int, tuple[int, int]], bool] = {}
+        self._branches = {row.branch: row for row in matrix.driver_branches}
+        self._systems = {row.os_id: row for row in matrix.operating_systems}
 
     # ---- the question as a whole
 
@@ -45,14 +49,17 @@ class Oracle:
         """Every build, with every system toolkit where it needs one, that breaks no rule."""
         for build in self.builds(question.framework):
             for toolkit in self.servers(build):
-                if not list(self.broken(question, build, toolkit)):
+                if next(self.broken(question, build, toolkit), None) is None:
                     yield build, toolkit
 
     def newest(self, question: Question) -> Version | None:
-        """The newest framework release that breaks no rule; None when there is none."""
-        versions = [build.version for build, _ in self.answers(question) if not build.yanked]
-        withdrawn = [build.version for build, _ in self.answers(question)]
-        return max(versions or withdrawn, default=None)
+        """The newest framework release that breaks no rule, a withdrawn one only where no other does; or None."""
+        withdrawn = None
+        for build, _ in self.answers(question):  # newest first
+            if not build.yanked:
+                return build.version
+            withdrawn = withdrawn or build.version
+        return withdrawn
 
     def exists(self, question: Question) -> bool:
         """Whether anything breaks no rule."""
@@ -94,9 +101,9 @@ class Oracle:
     # ---- single rules
 
     def builds(self, framework: str) -> list[FrameworkBuild]:
-        """GPU builds; CPU builds of a framework without any."""
+        """GPU builds, newest first; CPU builds of a framework without any."""
         if framework not in self._builds:
-            rows = list(self.matrix.builds(framework))
+            rows = sorted(self.matrix.builds(framework), key=lambda row: row.version, reverse=True)
             self._builds[framework] = [row for row in rows if not row.cpu_only] or rows
         return self._builds[framework]
 
@@ -104,7 +111,9 @@ class Oracle:
         """The toolkits that a build without CUDA of its own loads; a single None for the others."""
         if build.cuda is None or build.bundles_cuda or build.cpu_only:
             return [None]
-        return [row for row in self.matrix.toolkits if serves(row, build)]
+        if id(build) not in self._servers:
+            self._servers[id(build)] = [row for row in self.matrix.toolkits if serves(row, build)]
+        return self._servers[id(build)]
 
     def line(self, cuda: Version) -> list[Toolkit]:
         """The toolkits whose number begins with this one."""
@@ -116,8 +125,8 @@ class Oracle:
     def glibc_ok(self, build: FrameworkBuild, os_id: str | None) -> bool:
         if os_id is None or build.min_glibc is None:
             return True
-        row = next(row for row in self.matrix.operating_systems if row.os_id == os_id)
-        return row.glibc is None or build.min_glibc.parts <= row.glibc.parts
+        glibc = self._systems[os_id].glibc
+        return glibc is None or build.min_glibc.parts <= glibc.parts
 
     @cache  # noqa: B019 - one oracle lives as long as the test run
     def floors(self, cuda: Version) -> tuple[Version | None, Version | None]:
@@ -154,7 +163,7 @@ class Oracle:
         return minor <= driver < native
 
     def branch(self, driver: Version) -> DriverBranch | None:
-        return {row.branch: row for row in self.matrix.driver_branches}.get(driver.parts[0])
+        return self._branches.get(driver.parts[0])
 
     @cached_property
     def families(self) -> dict[tuple[int, int], str]:
@@ -174,8 +183,12 @@ class Oracle:
     def last_branch(self, gpu: TargetGpu) -> int | None:
         if gpu.last_driver_branch is not None:
             return gpu.last_driver_branch
+        return self._last_listed(pair(gpu.compute_capability))
+
+    @cache  # noqa: B019 - as above
+    def _last_listed(self, gpu: tuple[int, int]) -> int | None:
         told = [row for row in self.matrix.driver_branches if row.families is not None]
-        family = self.families.get(pair(gpu.compute_capability))
+        family = self.families.get(gpu)
         with_it = [row.branch for row in told if family in (row.families or ())]
         return with_it[-1] if with_it and with_it[-1] != told[-1].branch else None
 
@@ -211,6 +224,12 @@ class Oracle:
         return native is None or all(native.parts[0] <= last for last in lasts)
 
     def cudnn_knows(self, build: FrameworkBuild, gpu: ComputeCapability) -> bool:
+        key = (id(build), pair(gpu))
+        if key not in self._cudnns:
+            self._cudnns[key] = self._cudnn_knows(build, gpu)
+        return self._cudnns[key]
+
+    def _cudnn_knows(self, build: FrameworkBuild, gpu: ComputeCapability) -> bool:
         assert build.cudnn is not None
         rows = [
             row

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from itertools import product
-
-import pytest
 
 from envkit.matrix import Matrix
 from envkit.matrix.rows import OperatingSystem
@@ -20,22 +20,12 @@ from envkit.plan.knowledge import Knowledge
 from envkit.plan.model import NoPlan, Plan
 from envkit.plan.request import FrameworkRequest, Request, TargetGpu
 from envkit.plan.search import feasible
-from envkit.plan.solve import resolve
+from envkit.plan.solve import resolve_with
 from envkit.versions import ComputeCapability, Version, VersionSpec
 from tests.plan.oracle import Oracle, Question
 
 FULL = os.environ.get("ENVKIT_ORACLE") == "full"
 STEP = 1 if FULL else 37  # prime to the sizes of the tables, so that a part touches every row of each
-
-
-@pytest.fixture(scope="module")
-def matrix() -> Matrix:
-    return Matrix.load()
-
-
-@pytest.fixture(scope="module")
-def oracle(matrix: Matrix) -> Oracle:
-    return Oracle(matrix)
 
 
 def gpu_classes(matrix: Matrix) -> list[TargetGpu]:
@@ -93,56 +83,100 @@ def changed(question: Question, option: str, value: str) -> Question:
     return replace(question, **{option: VersionSpec.parse(value)})  # type: ignore[arg-type]  # both are specs
 
 
-def test_plans_exist_exactly_where_brute_force_finds_one(matrix: Matrix, oracle: Oracle) -> None:
-    knowledge, started, count, combinations = Knowledge(matrix), time.perf_counter(), 0, 0
+def existence_questions(matrix: Matrix) -> list[tuple[Question, int]]:
+    """Every GPU class, driver branch, framework and glibc class, with the number of systems that it stands for."""
     groups = glibc_classes(matrix)
-    space = product(gpu_classes(matrix), drivers(matrix), matrix.frameworks, range(len(groups)))
-    for number, (gpu, driver, framework, group) in enumerate(space):
-        if number % STEP:
-            continue
-        system = groups[group][number % len(groups[group])]
-        question = Question(framework.name, (gpu,), driver, system.os_id)
-        assert feasible(Judge(request_of(question), knowledge)) == oracle.exists(question), question
-        count, combinations = count + 1, combinations + len(groups[group])
-    print(f"{count} questions stand for {combinations} combinations, {time.perf_counter() - started:.0f} s")
-    assert count > 1000
+    space = product(gpu_classes(matrix), drivers(matrix), matrix.frameworks, groups)
+    return [
+        (Question(framework.name, (gpu,), driver, group[number % len(group)].os_id), len(group))
+        for number, (gpu, driver, framework, group) in enumerate(space)
+        if number % STEP == 0
+    ]
 
 
-def full_questions(matrix: Matrix) -> Iterator[Question]:
+def plan_questions(matrix: Matrix) -> list[Question]:
     """Every GPU class, driver branch and framework, with the systems taking turns."""
     systems = matrix.operating_systems
     space = product(gpu_classes(matrix), drivers(matrix), matrix.frameworks)
-    for number, (gpu, driver, framework) in enumerate(space):
-        if number % STEP == 0:
-            yield Question(framework.name, (gpu,), driver, systems[number % len(systems)].os_id)
+    return [
+        Question(framework.name, (gpu,), driver, systems[number % len(systems)].os_id)
+        for number, (gpu, driver, framework) in enumerate(space)
+        if number % STEP == 0
+    ]
 
 
-def test_plans_and_alternatives_satisfy_every_relation(matrix: Matrix, oracle: Oracle) -> None:
-    started, plans, refusals, offers = time.perf_counter(), 0, 0, 0
-    for question in full_questions(matrix):
-        plan = resolve(request_of(question), matrix)
+def check_existence(part: int, parts: int) -> Counter[str]:
+    """A share of the existence questions: the resolver finds a plan exactly where brute force finds one."""
+    matrix = Matrix.load()
+    oracle, knowledge, counts = Oracle(matrix), Knowledge(matrix), Counter[str]()
+    for question, systems in existence_questions(matrix)[part::parts]:
+        found = feasible(Judge(request_of(question), knowledge))
+        assert found == oracle.exists(question), question
+        counts.update({"questions": 1, "combinations": systems, "with a plan": systems if found else 0})
+    return counts
+
+
+def check_plans(part: int, parts: int) -> Counter[str]:
+    """A share of the plan questions: plans break no rule and are the newest, refusals are right, offers work."""
+    matrix = Matrix.load()
+    oracle, knowledge, counts = Oracle(matrix), Knowledge(matrix), Counter[str]()
+    for question in plan_questions(matrix)[part::parts]:
+        plan = resolve_with(request_of(question), knowledge)
         newest = oracle.newest(question)
         if isinstance(plan, Plan):
-            plans += 1
             assert list(oracle.faults(question, plan.choice)) == [], question
             assert plan.choice.builds[0].version == newest, question
         else:
-            refusals += 1
-            assert newest is None, question
-            assert plan.conflicts, question
-        offers += check_alternatives(question, plan, matrix, oracle)
-    print(f"{plans} plans, {refusals} refusals, {offers} alternatives checked, {time.perf_counter() - started:.0f} s")
-    assert plans > 100 and refusals > 100 and offers > 100
+            assert newest is None and plan.conflicts and plan.alternatives, question
+        check_alternatives(question, plan, oracle, knowledge)
+        counts.update({"plans" if isinstance(plan, Plan) else "refusals": 1, "offers": len(plan.alternatives)})
+    return counts
 
 
-def check_alternatives(question: Question, plan: Plan | NoPlan, matrix: Matrix, oracle: Oracle) -> int:
-    """Every offered change gives a plan, by brute force and by the resolver; the number of offers."""
+def check_alternatives(question: Question, plan: Plan | NoPlan, oracle: Oracle, knowledge: Knowledge) -> None:
+    """Every offered change gives a plan, by brute force and by the resolver."""
     for alternative in plan.alternatives:
         other = question
         for option, value in alternative.changes.items():
             other = changed(other, option, value)
         assert oracle.exists(other), (question, alternative)
-        assert feasible(Judge(request_of(other), Knowledge(matrix))), (question, alternative)
-    if isinstance(plan, NoPlan):
-        assert plan.alternatives, question
-    return len(plan.alternatives)
+        assert feasible(Judge(request_of(other), knowledge)), (question, alternative)
+
+
+def in_shares(check: Callable[[int, int], Counter[str]]) -> Counter[str]:
+    """The whole check: in this process for a part of the product, on every processor for all of it."""
+    if not FULL:
+        return check(0, 1)
+    shares = os.cpu_count() or 1
+    total: Counter[str] = Counter()
+    with ProcessPoolExecutor(shares) as pool:
+        for counts in pool.map(check, range(shares), [shares] * shares):
+            total.update(counts)
+    return total
+
+
+def report(counts: Counter[str], started: float) -> None:
+    print(", ".join(f"{count} {name}" for name, count in counts.items()), f"in {time.perf_counter() - started:.0f} s")
+
+
+def test_plans_exist_exactly_where_brute_force_finds_one() -> None:
+    started = time.perf_counter()
+    counts = in_shares(check_existence)
+    report(counts, started)
+    assert counts["questions"] > 1000 and 0 < counts["with a plan"] < counts["combinations"]
+
+
+def test_plans_and_alternatives_satisfy_every_relation() -> None:
+    started = time.perf_counter()
+    counts = in_shares(check_plans)
+    report(counts, started)
+    assert counts["plans"] > 100 and counts["refusals"] > 100 and counts["offers"] > 100
+
+
+def test_the_whole_product_is_asked() -> None:
+    matrix = Matrix.load()
+    sizes = (len(gpu_classes(matrix)), len(drivers(matrix)), len(matrix.frameworks), len(matrix.operating_systems))
+    assert sum(len(group) for group in glibc_classes(matrix)) == sizes[3]
+    asked = sum(count for _, count in existence_questions(matrix))
+    whole = sizes[0] * sizes[1] * sizes[2] * sizes[3]
+    assert asked == whole if FULL else abs(asked * STEP / whole - 1) < 0.05
