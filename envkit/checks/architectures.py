@@ -103,7 +103,7 @@ def _architecture(
     own: ComputeCapability,
     id: str,  # noqa: A002
 ) -> Outcome:
-    sass, ptx, minimum, source = _codes(item, matrix)
+    sass, ptx, minimum, source = _codes(environment, item, matrix)
     match = code_match(own, sass, ptx, minimum)
     evidence = [
         Evidence("gpus.compute_capability", str(own), gpu.title),
@@ -135,12 +135,14 @@ def _architecture(
     )
 
 
-def _codes(item: Installed, matrix: Matrix) -> tuple[_Codes | None, _Codes | None, ComputeCapability | None, str]:
+def _codes(
+    environment: Environment, item: Installed, matrix: Matrix
+) -> tuple[_Codes | None, _Codes | None, ComputeCapability | None, str]:
     """Binary and PTX targets of the installation: from its own files, else from the table's row of its build."""
     framework = item.framework
     if framework.sm_arch_list is not None:
         return framework.sm_arch_list, framework.ptx_arch_list, None, f"{framework.path} (fat-binary headers)".strip()
-    row = build_of(framework, matrix)
+    row = build_of(environment, framework, matrix)
     if row is None:
         return None, None, None, ""
     return row.sass, row.ptx, row.min_compute_capability, matrix.cite(row.sources)

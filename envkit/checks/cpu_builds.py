@@ -158,6 +158,7 @@ def jax_no_cuda_plugin(environment: Environment, matrix: Matrix) -> Iterator[Out
         ]
         jaxlib = distribution(item.python, "jaxlib")
         evidence = [distribution_evidence(each) for each in (*plugins, *([jaxlib] if jaxlib else []))]
+        evidence.append(item.evidence("version", item.framework.version))
         both = f"{plugins[0].name}=={jaxlib.version}" if plugins and jaxlib else ""
         if plugins and jaxlib and release(plugins[0].version) != release(jaxlib.version):
             yield fail(

@@ -125,12 +125,22 @@ def all_data_center(environment: Environment, matrix: Matrix) -> bool:
     return bool(gpus) and all(gpu.data_center for gpu in gpus)
 
 
-def build_of(framework: FrameworkInstall, matrix: Matrix) -> FrameworkBuild | None:
+def for_this_machine(environment: Environment, row: FrameworkBuild) -> bool:
+    """True when the build is for this processor and operating system; x86-64 Linux where they are not known."""
+    windows = environment.system.os.known and environment.system.os.get().id == "windows"
+    architecture = environment.system.architecture.value or "x86_64"
+    right_system = not row.platforms or ("windows" if windows else "linux") in row.platforms
+    return right_system and (not row.architectures or architecture in row.architectures)
+
+
+def build_of(environment: Environment, framework: FrameworkInstall, matrix: Matrix) -> FrameworkBuild | None:
     """The row of the tables that this installation is, None when it is none of them."""
     version = release(framework.version)
     if version is None or matrix.framework(framework.name) is None:
         return None
-    same = [row for row in matrix.builds(framework.name) if row.version == version]
+    same = [
+        row for row in matrix.builds(framework.name) if row.version == version and for_this_machine(environment, row)
+    ]
     if framework.cuda is None:
         cpu = [row for row in same if row.cpu_only]
         return cpu[0] if cpu and framework.cuda_known else (same[0] if len(same) == 1 else None)
@@ -144,7 +154,7 @@ def better_build(
 ) -> FrameworkBuild | None:
     """The build nearest to the installed one that runs on these GPUs, this driver and this Python; None if none.
 
-    The same release for another CUDA is nearest, then the newest release.
+    The same release for another CUDA is nearest, then what the driver runs natively, then the newest release.
     """
     from envkit.plan.model import DriverVerdict
     from envkit.plan.relations import code_match, driver_runs_cuda, python_has_wheel
@@ -157,6 +167,8 @@ def better_build(
     def fits(row: FrameworkBuild) -> bool:
         if row.cuda is None or row.package is None or row.cpu_only or row.yanked:
             return False
+        if not for_this_machine(environment, row):
+            return False
         if any(
             code_match(gpu, row.sass, row.ptx, row.min_compute_capability).value in ("none", "unknown")
             for gpu in capabilities
@@ -168,8 +180,12 @@ def better_build(
         verdict = driver_runs_cuda(driver, row.cuda, matrix).status if driver is not None else ""
         return verdict != DriverVerdict.INCOMPATIBLE.value
 
-    fitting = [row for row in matrix.builds(found.framework.name) if fits(row)]
-    return max(fitting, key=lambda row: (row.version == current, row.version, row.cuda), default=None)
+    def order(row: FrameworkBuild) -> tuple[bool, bool, Version, Version]:
+        cuda = row.cuda or Version.of(0)
+        native = driver is None or driver_runs_cuda(driver, cuda, matrix).status == DriverVerdict.NATIVE.value
+        return row.version == current, native, row.version, cuda
+
+    return max((row for row in matrix.builds(found.framework.name) if fits(row)), key=order, default=None)
 
 
 def pip(python: PythonEnvironment, arguments: str) -> str:

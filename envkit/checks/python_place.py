@@ -232,6 +232,7 @@ def user_site_shadows_env(environment: Environment, matrix: Matrix) -> Iterator[
         environment,
         "user-site-shadows-env",
         "A package in the home folder was imported instead of the environment's",
+        impact="Another release runs than the environment has.",
         remedy=Remedy("Leave the home folder out.", ("export PYTHONNOUSERSITE=1",)),
     )
     yield from said

@@ -37,8 +37,11 @@ def tf_finds_no_driver(environment: Environment, matrix: Matrix) -> Iterator[Out
     It means that libcuda could not be opened: no driver, a container without the GPU, or a CPU build.
     """
     messages = seen(environment, "tf-finds-no-driver")
-    if not messages:
-        yield skip("TensorFlow did not say so")
+    silent = [item for item in installs(environment, "tensorflow") if item.framework.cuda is not None]
+    if not messages and silent and environment.messages.known:
+        yield ok("TensorFlow did not say so", subject=silent[0].subject)
+    elif not messages:
+        yield skip("TensorFlow was not heard to say so")
     elif gpu_present(environment):
         yield warn(
             "TensorFlow found no CUDA driver although a GPU is there",

@@ -68,6 +68,7 @@ def tf_two_packages(environment: Environment, matrix: Matrix) -> Iterator[Outcom
         environment,
         "tf-two-packages",
         "Several TensorFlow packages share one folder",
+        impact="The one installed last is imported; uninstalling one breaks the other.",
         remedy=Remedy("Uninstall them all and install one."),
     )
     yield from said

@@ -104,7 +104,7 @@ def _unlike_companion(environment: Environment, matrix: Matrix, partner: Distrib
     """Where no requirement lines are known (a pasted list): what the table says goes with this torch."""
     version = release(partner.version)
     for item in installs(environment, "pytorch"):
-        row = build_of(item.framework, matrix)
+        row = build_of(environment, item.framework, matrix)
         for line in row.companions if row is not None else ():
             name, _, spec = line.partition("==")
             if name == partner.name and spec and version is not None and not VersionSpec.parse(spec).holds(version):
@@ -211,7 +211,7 @@ def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     for item in installs(environment):
         numpy = distribution(item.python, "numpy")
         version = release(numpy.version) if numpy is not None else None
-        row = build_of(item.framework, matrix)
+        row = build_of(environment, item.framework, matrix)
         if numpy is None or version is None:
             continue
         looked += 1
