@@ -101,13 +101,13 @@ def mig_one_instance_visible(environment: Environment, matrix: Matrix) -> Iterat
     mend = remedy(environment, f"Start one process per instance, with {_VARIABLE}=MIG-<uuid>.", "mig-list")
     if len(instances) > 1 and asked and _by_number(asked):
         old = "MIG-GPU-" in asked
-        judge = fail if old else warn
+        judge = warn if asked.strip() == "0" else fail  # one process that takes the first instance works
         yield judge(
             f"{_VARIABLE}={asked} uses the old form of instance names"
             if old
             else f"{_VARIABLE}={asked} gives a process the first of {len(instances)} MIG instances only",
             evidence=[Evidence(f"variables.{_VARIABLE}", asked, environment.variables.source)],
-            impact="CUDA finds no device." if old else "The other instances stay idle.",
+            impact="CUDA finds no device." if old else "All processes meet on one instance, the others stay idle.",
             remedy=mend,
         )
     elif outcomes:

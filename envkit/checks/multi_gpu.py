@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.evidence import driver_lives_elsewhere, is_virtual, kind, known
+from envkit.checks.fabric import switches
 from envkit.checks.findings import Evidence, Outcome, fail, ok, skip, unknown, warn
 from envkit.checks.gpus import SeenGpu, reserved_for_vms, seen_gpus
 from envkit.checks.health import field_evidence, gpus_of, name_of
@@ -50,8 +51,10 @@ def nvlink_inactive(environment: Environment, matrix: Matrix) -> Iterator[Outcom
         most[gpu.name] = max(most.get(gpu.name, 0), gpu.nvlinks_active or 0)
     down = [gpu for gpu in counted if (gpu.nvlinks_active or 0) < most[gpu.name]]
     mend = remedy(environment, "Look at the links; reseat the bridge or reset the GPU.", "nvlink")
+    every = switches(environment, matrix)
     for gpu in down:
-        yield fail(
+        judge = fail if every or gpu.nvlinks_active else warn  # without switches not every card need have a bridge
+        yield judge(
             f"{gpu.name} has {gpu.nvlinks_active} active NVLinks, its equals have {most[gpu.name]}",
             subject=name_of(gpu),
             evidence=[

@@ -77,8 +77,9 @@ def _narrowed(environment: Environment, gpu: SeenGpu, link: Link, gpus: tuple[Se
                 environment, gpu, "Move one card to a slot with lanes of its own, if the board has one."
             ),
         )
-    return fail(
-        title,
+    judge = fail if link.upper is not None and _no_design(gpu, link.width or 0, link.width_expected or 0) else warn
+    return judge(
+        title if link.upper is not None else f"{title}; how many its slot has is not known",
         subject=gpu.subject,
         evidence=evidence,
         impact=_cost(link, link.width_expected or 0),
@@ -86,9 +87,14 @@ def _narrowed(environment: Environment, gpu: SeenGpu, link: Link, gpus: tuple[Se
             environment,
             gpu,
             "Reseat the card and look at its contacts; leave out the riser; set the slot to all lanes in the firmware "
-            "(bifurcation); try another slot.",
+            "(bifurcation); see in the board's manual which slots (also those of SSDs) share lanes; try another slot.",
         ),
     )
+
+
+def _no_design(gpu: SeenGpu, lanes: int, expected: int) -> bool:
+    """True when no board is built like that: desktops may halve a slot for a second card or an SSD, servers do not."""
+    return gpu.data_center or lanes * 2 < expected
 
 
 def _as_built(environment: Environment, gpu: SeenGpu, links: tuple[Link, ...], gpus: tuple[SeenGpu, ...]) -> Outcome:
@@ -121,7 +127,7 @@ def _width_by_nvml(environment: Environment, gpu: SeenGpu, nvml: Gpu) -> Outcome
     if now >= expected:
         return ok(f"{gpu.title}: x{now}, as card and slot allow", subject=gpu.subject, evidence=evidence)
     cost = _lost(nvml.link_generation_max, now, expected) if nvml.link_generation_max else ""
-    judge = fail if gpu.busy else warn  # NVML alone may tell of an idle link; ports were not seen
+    judge = fail if gpu.busy else warn  # NVML may tell of an idle link; ports were not seen
     return judge(
         f"{gpu.title} has {now} of {expected} PCIe lanes",
         subject=gpu.subject,

@@ -36,6 +36,16 @@ _UUID = re.compile(r"(GPU|MIG)-[0-9a-fA-F/-]+")
 def variables(environment: Environment) -> Mapping[str, str]:
     """The environment variables, none when nobody looked."""
     return environment.variables.get() if environment.variables.known else {}
+_NO_GPU_ANYHOW = (  # faults after which programs say the same, whatever the variable holds
+    "no-gpu-on-pci",
+    "gpu-fallen-off-bus",
+    "driver-not-installed",
+    "driver-module-not-loaded",
+    "driver-library-mismatch",
+    "rm-init-adapter-failed",
+    "container-no-gpu-injected",
+    "mig-enabled-no-instance",
+)
 
 
 @check(
@@ -107,6 +117,7 @@ def device_order_confusion(environment: Environment, matrix: Matrix) -> Iterator
     layer=Layer.CUDA_DEVICES,
     rank=10,
     any_of=("variables", "messages"),
+    explained_by=_NO_GPU_ANYHOW,
     mend="Unset it, or ask the scheduler for a GPU.",
     references=threads("thuml/Time-Series-Library#768", "thuml/Anomaly-Transformer#74"),
 )
@@ -157,6 +168,7 @@ def _no_gpus_available(environment: Environment, messages_evidence: list[Evidenc
     tier="N",
     rank=11,
     any_of=("variables", "messages"),
+    explained_by=("mig-one-instance-visible", "gpu-count-mismatch", *_NO_GPU_ANYHOW),
     mend="Correct the list: everything from the first wrong item on is ignored.",
     references=threads("thuml/Time-Series-Library#768"),
 )
