@@ -168,7 +168,10 @@ class Matrix:
         return self._frameworks_by_word.get(_plain_word(name_or_alias))
 
     def builds(self, framework_name: str) -> tuple[FrameworkBuild, ...]:
-        """The builds of the framework of this name, oldest first. Raises DataError for a name without a table."""
+        """The builds of the framework of this name, oldest first; of one version the latest upload (.post1) first.
+
+        Raises DataError for a name without a table.
+        """
         if framework_name not in self._builds:
             rows = self._read(tables.builds_table(framework_name))
             self._builds[framework_name] = tuple(sorted(rows, key=lambda build: build.version))

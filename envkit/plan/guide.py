@@ -6,12 +6,13 @@ from collections.abc import Iterable
 
 from envkit.matrix import Matrix
 from envkit.matrix.rows import FrameworkBuild, GpuModel, Toolkit
-from envkit.plan.relations.gpu import CodeMatch, ToolkitMatch, code_match, toolkit_match
+from envkit.plan.relations.gpu import CodeMatch, ToolkitMatch, code_match, cuda_match, toolkit_match
 from envkit.plan.relations.software import gpu_on_cudnn
 from envkit.records import record
 from envkit.versions import ComputeCapability, Version
 
 _RUNS = (CodeMatch.NATIVE, CodeMatch.BINARY, CodeMatch.JIT)
+_KNOWS = (ToolkitMatch.TARGET, ToolkitMatch.BINARY)
 
 
 @record
@@ -63,8 +64,8 @@ def _newest(capability: ComputeCapability, builds: Iterable[FrameworkBuild], mat
 
 
 def _runs(capability: ComputeCapability, build: FrameworkBuild, matrix: Matrix) -> bool:
-    """True when the build holds code for the GPU and the cuDNN that it was built for still has kernels for it."""
-    if build.cuda is None or build.yanked:
+    """True when the build, the CUDA libraries and the cuDNN that it was made for all hold code for the GPU."""
+    if build.cuda is None or build.yanked or cuda_match(capability, build.cuda, matrix) not in _KNOWS:
         return False
     if code_match(capability, build.sass, build.ptx, build.min_compute_capability) not in _RUNS:
         return False

@@ -131,6 +131,12 @@ def test_a_card_that_everything_supports_gets_the_newest_of_everything(matrix: M
     assert card.newest_tensorflow == matrix.builds("tensorflow")[-1].version
 
 
+def test_a_card_newer_than_a_frameworks_cuda_libraries_gets_none_of_it(matrix: Matrix) -> None:
+    card = next(row for row in gpu_guide(matrix) if row.name.endswith("GeForce RTX 5090"))
+    assert card.newest_tensorflow is None
+    assert card.newest_pytorch == matrix.builds("pytorch")[-1].version
+
+
 def test_older_cards_reach_no_further_than_newer_ones(matrix: Matrix) -> None:
     reach = {row.compute_capability: row.newest_pytorch for row in gpu_guide(matrix) if row.variant != "jetson"}
     in_order = [reach[capability] for capability in sorted(reach) if reach[capability] is not None]

@@ -90,6 +90,11 @@ def test_builds_are_oldest_first(matrix: Matrix) -> None:
         assert versions == sorted(versions), framework.name
 
 
+def test_of_one_version_the_latest_upload_comes_first(matrix: Matrix) -> None:
+    packages = [build.package for build in matrix.builds("mxnet") if str(build.version) == "1.5.1"]
+    assert packages[:2] == ["mxnet-cu90==1.5.1.post0", "mxnet-cu90==1.5.1"]
+
+
 def test_a_citation_names_title_and_address(matrix: Matrix) -> None:
     cited = matrix.cite(["nvidia-cuda-gpus", "pypi-torch"])
     assert cited == (
