@@ -55,7 +55,8 @@ def _files(folder: Path, original: Plan) -> dict[str, StandIn]:
     toolkit = original.choice.toolkit
     assert toolkit is not None
     found = {}
-    targets = " ".join(capability.sm for capability in toolkit.compute_capabilities or ())
+    known = toolkit.compute_capabilities or (toolkit.max_compute_capability,)
+    targets = " ".join(capability.sm for capability in known if capability)
     for row in original.choice.runfiles:
         if row.kind == "toolkit":
             made = toolkit_runfile(folder, row.name, toolkit.installer_style, str(toolkit.version), targets)

@@ -108,11 +108,8 @@ class Machine:
         return Done(child.returncode, out, "".join(heard) + rest)
 
     def wait_until_idle(self) -> None:
-        """Waits until nothing that a killed script has left behind still runs."""
-        for _ in range(100):
-            if self.sh("pgrep -f 'cuda|install[.]sh|apt-get' || true").strip() == "":
-                return
-            time.sleep(0.1)
+        """Waits until nothing that a killed script has left behind still holds its lock."""
+        self.sh("flock --wait 60 /run/lock/envkit-install.lock true")
 
     def tree(self) -> dict[str, str]:
         """Every path of the machine with its type, mode, owner and content or target."""
@@ -137,10 +134,20 @@ class Machine:
 
 
 @contextmanager
-def machine(engine: Engine, name: str, folder: Path, *options: str) -> Iterator[Machine]:
+def machine(engine: Engine, name: str, folder: Path, *options: str, network: bool = True) -> Iterator[Machine]:
     """A fresh container of image `name`; `folder` appears in it as /job."""
     folder.mkdir(parents=True, exist_ok=True)
-    words = ("run", "-d", "--rm", "--network=host", *host_mounts(), "--volume", f"{folder}:/job", *options, name)
+    words = (
+        "run",
+        "-d",
+        "--rm",
+        f"--network={'host' if network else 'none'}",
+        *host_mounts(),
+        "--volume",
+        f"{folder}:/job",
+        *options,
+        name,
+    )
     container = engine.run(*words, "sleep", "3600").stdout.strip()
     try:
         engine.run("exec", container, "sh", "-c", "mkdir -p /run/lock; touch /job/start")
