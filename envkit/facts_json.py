@@ -11,6 +11,7 @@ import typing
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
+from functools import cache
 from typing import Any, TypeAlias
 
 from envkit.errors import SourceError, nearest_first
@@ -49,13 +50,13 @@ def environment_from_json(data: object, strict: bool = False) -> Environment:
     if isinstance(data, Mapping) and "environment" in data:
         _check_schema(data.get("schema", SCHEMA))
         data = data["environment"]
-    environment: Environment = _Reader(strict).dataclass(Environment)(data, "facts")
+    environment: Environment = _reader(strict).decoder(Environment)(data, "facts")
     return environment
 
 
 def part_from_json(kind: TypeForm, data: object, where: str) -> Json:
     """A value of the type `kind` (a dataclass, `tuple[Gpu, ...]`, Version …). Raises SourceError naming `where`."""
-    return _Reader(strict=True).decoder(kind)(data, where)
+    return _reader(strict=True).decoder(kind)(data, where)
 
 
 def _check_schema(schema: object) -> None:
@@ -160,6 +161,12 @@ class _Reader:
         return lambda data, where: {
             key: inner(item, f"{where}.{key}") for key, item in _mapping_of(data, where).items()
         }
+
+
+@cache
+def _reader(strict: bool) -> _Reader:
+    """One reader of each kind, so that annotations are resolved once."""
+    return _Reader(strict)
 
 
 def _scalar(hint: TypeForm) -> _Decoder:

@@ -28,11 +28,13 @@ _URL_LOGIN = re.compile(r"(?<=://)[^/\s@:]+(?::[^/\s@]*)?@")
 _UUID = re.compile(r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b")
 _MAC = re.compile(r"\b[0-9a-fA-F]{2}(?::[0-9a-fA-F]{2}){5}\b(?!:)")
 _IPV4 = re.compile(r"(?<![\w.-])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\w.-])")
-_IPV6 = re.compile(r"(?<![\w:.])(?:[0-9a-fA-F]{1,4}:){2,7}(?::?[0-9a-fA-F]{1,4}){1,6}(?![\w:.])|\bfe80::[0-9a-fA-F:]+")
+_IPV6 = re.compile(r"(?<![\w:.])[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}(?![\w:.])")
 _SERIAL = re.compile(r"(?i)(\bserial(?:[ _-]?(?:number|no))?\b\W{0,40}?)([A-Z0-9]{6,})")
 _HOME = re.compile(r"/(?:home|Users)/([^/\s:'\"]+)")
 _COMMON_WORDS = {"root", "user", "host", "localhost", "admin", "ubuntu", "debian", "cuda", "nvidia", "docker", "vm"}
-_BEFORE_VERSION = re.compile(r"(?:version|release|driver|\bv|[=<>]|\blib\S*|nvidia-\S+|cu[a-z0-9]+\S*)\W*$")
+_BEFORE_VERSION = re.compile(
+    r"(?:version|[=<>!~]=|nvidia-\S+|\b(?:lib)?(?:cu(?:da|dnn|blas|fft|rand|solver|sparse|pti)|nccl|nv(?:jit|rtc|inf))\S*)\W*$"
+)
 _NEVER = ("version", "version_id", "os_id", "kernel")  # never identify, and a cuDNN version looks like an address
 _LOCAL_ADDRESSES = ("127.", "0.0.0.0", "255.", "192.0.2.")
 
@@ -60,7 +62,7 @@ class Masker:
         text = self._each(_UUID, "uuid", "00000000-0000-0000-0000-{:012x}", text)
         text = self._each(_MAC, "mac", "02:00:00:00:00:{:02x}", text)
         text = _IPV4.sub(self._address, text)
-        text = self._each(_IPV6, "ipv6", "2001:db8::{:x}", text)
+        text = _IPV6.sub(self._address_v6, text)
         text = _SERIAL.sub(lambda match: match.group(1) + self._serial(match.group(2)), text)
         for word, mask in self._words:
             text = word.sub(mask, text)
@@ -121,12 +123,22 @@ class Masker:
     def _address(self, match: re.Match[str]) -> str:
         """Loopback and documentation addresses tell nothing; version numbers look like addresses after a name."""
         address = match.group()
-        before = match.string[max(0, match.start() - 24) : match.start()].lower()
-        if address.startswith(_LOCAL_ADDRESSES) or re.search(
-            r"(version|cudnn|cuda|release|driver|v|=|>|<)\W*$", before
-        ):
+        before = match.string[max(0, match.start() - 80) : match.start()].rpartition("\n")[2].lower()
+        if address.startswith(_LOCAL_ADDRESSES) or _BEFORE_VERSION.search(before):
             return address
         return self._pseudonym("ipv4", address, "192.0.2.{}".format)
+
+    def _address_v6(self, match: re.Match[str]) -> str:
+        """Clock times and PCI addresses have colons too, so the text must be a whole address."""
+        from ipaddress import AddressValueError, IPv6Address
+
+        try:
+            address = IPv6Address(match.group())
+        except AddressValueError:
+            return match.group()
+        if address.is_loopback or address.is_unspecified:
+            return match.group()
+        return self._pseudonym("ipv6", match.group().lower(), "2001:db8::{:x}".format)
 
 
 def mask_text(text: str, user: str = "", host: str = "") -> str:
