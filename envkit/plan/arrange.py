@@ -59,7 +59,7 @@ class Arranger:
         sources = [row for row in self.knowledge.tables.python_sources if self._source_fits(row, system)]
         allowed = self.selection.pythons
         if allowed is None:
-            offered = {row.python.release(2) for row in sources} | ({own} if own else set())
+            offered = {row.python for row in sources} | ({own} if own else set())
             allowed = frozenset(python for python in offered if python_meets(self.request.python, python))
         if not allowed:
             return (self.request.python.exact if self.request.python else None), None
@@ -103,5 +103,5 @@ class Arranger:
 
 
 def _plainest(sources: Iterable[PythonSource], python: Version | None) -> PythonSource | None:
-    fitting = [row for row in sources if row.python.release(2) == python]
+    fitting = [row for row in sources if python is not None and row.python.starts_with(python)]
     return min(fitting, key=lambda row: WAYS.index(row.way) if row.way in WAYS else len(WAYS), default=None)

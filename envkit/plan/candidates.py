@@ -88,11 +88,7 @@ class Judge:
     @cached_property
     def toolkits(self) -> tuple[Toolkit, ...]:
         """The toolkits that the request, the driver and the GPUs allow."""
-        return tuple(
-            toolkit
-            for toolkit in self.knowledge.tables.toolkits
-            if _meets(self.request.cuda, toolkit.version) and not self.cuda_failures(toolkit.version)
-        )
+        return tuple(toolkit for toolkit in self.knowledge.tables.toolkits if self._allows(toolkit))
 
     def cudnn_allowed(self, toolkit: Toolkit, build: FrameworkBuild | None) -> bool:
         """Whether a system cuDNN of the requested version exists for the toolkit and serves the build."""
@@ -110,20 +106,42 @@ class Judge:
         """The allowed toolkits that serve a build which brings no CUDA."""
         key = (build.cuda and build.cuda.parts, build.cuda_min, build.cuda_max, build.cudnn)
         if key not in self._toolkits_for:
-            allowed = self._allowed_versions
             self._toolkits_for[key] = tuple(
                 toolkit
                 for toolkit in self.knowledge.serving(build)
-                if toolkit.version.parts in allowed and self.cudnn_allowed(toolkit, build)
+                if self._allows(toolkit) and self.cudnn_allowed(toolkit, build)
             )
         return self._toolkits_for[key]
 
-    @cached_property
-    def _allowed_versions(self) -> set[tuple[int, ...]]:
-        return {toolkit.version.parts for toolkit in self.toolkits}
+    def _allows(self, toolkit: Toolkit) -> bool:
+        return _meets(self.request.cuda, toolkit.version) and not self.cuda_failures(toolkit.version)
+
+    def passes(self, build: FrameworkBuild, spec: VersionSpec | None) -> bool:
+        """Whether no relation rules a build out."""
+        if next(self._package_failures(build, spec), None) is not None:
+            return False
+        if build.cpu_only:
+            return True
+        if self.driver_drops_gpu or next(self._code_failures(build), None) is not None:
+            return False
+        if needs_system_cuda(build):
+            return bool(self.toolkits_for(build))
+        return next(self._wheel_cuda_failures(build), None) is None
 
     def failures(self, build: FrameworkBuild, spec: VersionSpec | None) -> Iterator[str]:
-        """The relations that rule a build out, cheapest first."""
+        """The relations that rule a build out; none for one that passes."""
+        yield from self._package_failures(build, spec)
+        if build.cpu_only:
+            return
+        if self.driver_drops_gpu:
+            yield "gpu-on-driver"
+        if not needs_system_cuda(build):
+            yield from self._wheel_cuda_failures(build)
+        elif not self.toolkits_for(build):
+            yield from self._toolkit_failures(build)
+        yield from self._code_failures(build)
+
+    def _package_failures(self, build: FrameworkBuild, spec: VersionSpec | None) -> Iterator[str]:
         request = self.request
         if not _meets(spec, build.version):
             yield "framework-version"
@@ -131,26 +149,19 @@ class Judge:
             yield "platform"
         if build.architectures and request.architecture not in build.architectures:
             yield "architecture"
-        if build.pythons and not any(python_meets(request.python, python) for python in build.pythons):
+        if request.python and build.pythons and not any(python_meets(request.python, item) for item in build.pythons):
             yield "python-has-wheel"
         if build.min_glibc and self.glibc and request.platform != "windows" and self.glibc < build.min_glibc:
             yield "glibc-meets-build"
-        if not build.cpu_only:
-            yield from self._gpu_failures(build)
 
-    def _gpu_failures(self, build: FrameworkBuild) -> Iterator[str]:
-        if self.driver_drops_gpu:
-            yield "gpu-on-driver"
-        if needs_system_cuda(build):
-            if not self.toolkits_for(build):
-                yield from self._toolkit_failures(build)
-        elif build.cuda is not None:
-            if not self.cuda_meets(build.cuda):
-                yield "cuda-version"
-            if self.request.cudnn and build.cudnn and not self.request.cudnn.holds(build.cudnn):
-                yield "cudnn-version"
-            yield from self.cuda_failures(build.cuda)
-        yield from self._code_failures(build)
+    def _wheel_cuda_failures(self, build: FrameworkBuild) -> Iterator[str]:
+        if build.cuda is None:
+            return
+        if not self.cuda_meets(build.cuda):
+            yield "cuda-version"
+        if self.request.cudnn and build.cudnn and not self.request.cudnn.holds(build.cudnn):
+            yield "cudnn-version"
+        yield from self.cuda_failures(build.cuda)
 
     def _code_failures(self, build: FrameworkBuild) -> Iterator[str]:
         for gpu in self.request.gpus:
@@ -236,7 +247,7 @@ class Judge:
     def _passing_of(self, release: tuple[FrameworkBuild, ...], framework: FrameworkRequest) -> Iterator[Candidate]:
         if _meets(framework.spec, release[0].version):
             for build in release:
-                if next(self.failures(build, framework.spec), None) is None:
+                if self.passes(build, framework.spec):
                     yield self.candidate(build)
 
     def candidates(self, framework: FrameworkRequest) -> Iterator[Candidate]:
