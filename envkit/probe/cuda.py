@@ -32,7 +32,7 @@ _STARTS = re.compile(r"^[^#\n]*?(/[^\s\"']*/nvcc)\b", re.MULTILINE)
 _GCC_GUARD = re.compile(
     r"#\s*if\s+__GNUC__\s*>\s*(\d+)(?:\s*\|\|\s*\(\s*__GNUC__\s*==\s*\1\s*&&\s*__GNUC_MINOR__\s*>\s*(\d+)\s*\))?"
 )
-_SCRIPT_LIMIT = 65536
+_SCRIPT_LIMIT = 8192
 
 
 def probe(host: Host) -> Facts:

@@ -56,8 +56,9 @@ def packages(host: Host) -> Observed[tuple[SystemPackage, ...]]:
 
 
 def relevant_stanzas(text: str) -> str:
-    """The stanzas of dpkg's status file on packages that matter here, for a recording."""
-    return "\n\n".join(_stanzas(text)) + "\n"
+    """The fields that are read of the packages that matter here, for a recording."""
+    fields = ("\n".join(f"{name}: {value}" for name, value in _FIELDS.findall(stanza)) for stanza in _stanzas(text))
+    return "\n\n".join(fields) + "\n"
 
 
 def _stanzas(text: str) -> Iterator[str]:
