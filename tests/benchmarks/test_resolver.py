@@ -1,0 +1,90 @@
+"""The resolver's time on one request, and that it grows no faster than the tables.
+
+Times are of the processor, so that a busy machine does not matter; each is the best of several runs.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from envkit.matrix.rows import FrameworkBuild
+from envkit.plan.request import Request
+from envkit.plan.solve import resolve
+from envkit.versions import Version
+from tests.plan.asking import ask, matrix
+from tests.plan.rows import TABLES, build
+
+pytestmark = pytest.mark.bench
+
+PLANS = {
+    "pytorch": ask("pytorch"),
+    "image": ask("pytorch", container=True),
+    "tensorflow-image": ask("tensorflow", container=True),
+    "mxnet-image": ask("mxnet", container=True),
+    "this-gpu": ask("pytorch", gpus=("GeForce GTX 1080 Ti",), driver="580.65.06"),
+    "cuda-9": ask("pytorch", cuda="9.0", needs_toolkit=True),
+    "toolkit": ask(),
+    "cupy": ask("cupy"),
+}
+REFUSALS = {
+    "h100-cuda-9": ask("pytorch", gpus=("H100 PCIe",), cuda="9.0", needs_toolkit=True),
+    "old-driver": ask("pytorch>=2", driver="384.81"),
+}
+
+
+def best_seconds(request: Request, runs: int = 7) -> float:
+    """The least processor time of one `resolve`, once the tables are read."""
+    resolve(request, matrix())
+    times = []
+    for _ in range(runs):
+        started = time.process_time()
+        resolve(request, matrix())
+        times.append(time.process_time() - started)
+    return min(times)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_plan_takes_less_than_5_ms(name: str) -> None:
+    assert best_seconds(PLANS[name]) < 0.005
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_a_refusal_with_its_reasons_and_offers_takes_less_than_40_ms(name: str) -> None:
+    assert best_seconds(REFUSALS[name]) < 0.040
+
+
+def releases(count: int) -> tuple[FrameworkBuild, ...]:
+    """Builds that no driver of the request runs, but the oldest: every one has to be looked at."""
+    newer = (build(f"{number}.0", "13.0", sass="9.0", ptx="", pythons="3.10") for number in range(2, count + 1))
+    return (build("1.0", "9.0", sass="7.0", ptx="", pythons="3.7"), *newer)
+
+
+def seconds_for(count: int) -> float:
+    tables = replace(TABLES, frameworks=releases(count))
+    request = replace(ask("pytorch"), driver=Version.parse("384.81"))
+    times = []
+    for _ in range(5):
+        started = time.process_time()
+        resolve(request, tables)
+        times.append(time.process_time() - started)
+    return min(times)
+
+
+def test_time_grows_no_faster_than_the_rows() -> None:
+    small, large = seconds_for(500), seconds_for(4000)
+    assert large / small < 8 * 1.6  # eight times the rows, with room for the clock
+
+
+def test_the_whole_answer_grows_no_faster_than_the_rows_when_it_is_a_refusal() -> None:
+    def refusal_seconds(count: int) -> float:
+        tables = replace(TABLES, frameworks=releases(count)[1:])
+        request = replace(ask("pytorch"), driver=Version.parse("384.81"))
+        started = time.process_time()
+        resolve(request, tables)
+        return time.process_time() - started
+
+    small, large = min(refusal_seconds(300) for _ in range(3)), min(refusal_seconds(2400) for _ in range(3))
+    assert large / small < 8 * 1.6
