@@ -46,7 +46,13 @@ def bar_not_assigned(environment: Environment, matrix: Matrix) -> Iterator[Outco
     )
     known_gpus = [gpu for gpu in _pci(environment, matrix) if gpu.pci and gpu.pci.bars_assigned is not None]
     without = [gpu for gpu in known_gpus if gpu.pci and not gpu.pci.bars_assigned]
-    outcomes = told(environment, "bar-not-assigned", "A GPU got no memory window from the firmware", remedy=mend)
+    outcomes = told(
+        environment,
+        "bar-not-assigned",
+        "A GPU got no memory window from the firmware",
+        remedy=mend,
+        impact="The driver cannot start this GPU.",
+    )
     for gpu in without:
         yield fail(
             f"{gpu.title} got no memory window from the firmware",
@@ -77,7 +83,14 @@ def resizable_bar_off(environment: Environment, matrix: Matrix) -> Iterator[Outc
 
     Without resizable BAR it is 256 MiB. One GPU alone hardly notices.
     """
-    outcomes = told(environment, "resizable-bar-off", "Resizable BAR is off", remedy=_resize(environment), judge=warn)
+    outcomes = told(
+        environment,
+        "resizable-bar-off",
+        "Resizable BAR is off",
+        remedy=_resize(environment),
+        judge=warn,
+        impact="Copies between GPUs can be slower; programs on one GPU are not.",
+    )
     gpus = [gpu for gpu in _pci(environment, matrix) if gpu.pci and gpu.pci.bar1_bytes]
     small = [gpu for gpu in gpus if _small_window(gpu)]
     if outcomes:
@@ -149,7 +162,14 @@ def pcie_link_errors(environment: Environment, matrix: Matrix) -> Iterator[Outco
     if bad:
         return
     if seen(environment, "pcie-link-errors"):
-        yield from told(environment, "pcie-link-errors", "A PCIe link reports errors", remedy=mend, judge=warn)
+        yield from told(
+            environment,
+            "pcie-link-errors",
+            "A PCIe link reports errors",
+            remedy=mend,
+            judge=warn,
+            impact="Packets are sent again; copies slow down and the GPU may drop off the bus.",
+        )
     elif counted:
         yield ok("no errors that count", evidence=counted[:4])
     else:

@@ -57,7 +57,14 @@ def thermal_throttle(environment: Environment, matrix: Matrix) -> Iterator[Outco
             ),
         )
     if not hot:
-        outcomes = told(environment, "thermal-throttle", "A GPU slows down because of heat", judge=warn)
+        outcomes = told(
+            environment,
+            "thermal-throttle",
+            "A GPU slows down because of heat",
+            judge=warn,
+            impact="Programs run slower the longer they run.",
+            remedy=remedy(environment, "Clean and check fans, airflow and the fan curve of the case."),
+        )
         yield from outcomes or (_no_brake(environment, reasons, "heat slows no GPU down"),)
 
 
@@ -97,7 +104,13 @@ def hw_power_brake(environment: Environment, matrix: Matrix) -> Iterator[Outcome
             ),
         )
     if not held:
-        outcomes = told(environment, "hw-power-brake", "A hardware signal holds the clocks down")
+        outcomes = told(
+            environment,
+            "hw-power-brake",
+            "A hardware signal holds the clocks down",
+            impact="The GPU does half of its work or less.",
+            remedy=remedy(environment, "Check power supplies, power cables and the power policy of the BMC."),
+        )
         yield from outcomes or (_no_brake(environment, reasons, "no hardware signal holds the clocks down"),)
 
 
@@ -144,7 +157,14 @@ def power_limit_lowered(environment: Environment, matrix: Matrix) -> Iterator[Ou
     measured = [g for g in gpus_of(environment) if g.power_limit_w and g.power_limit_default_w]
     if lowered:
         return
-    outcomes = told(environment, "power-limit-lowered", "A GPU's power limit is below its default", judge=warn)
+    outcomes = told(
+        environment,
+        "power-limit-lowered",
+        "A GPU's power limit is below its default",
+        judge=warn,
+        impact="Under full load it is slower than it could be.",
+        remedy=remedy(environment, "If this was not intended, give it its default limit back with nvidia-smi -pl."),
+    )
     if outcomes:
         yield from outcomes
     elif measured:

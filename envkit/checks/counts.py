@@ -89,7 +89,11 @@ def gpu_count_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Out
         return
     codes = answered(environment, "nvml", "GPU_NOT_FOUND")
     outcomes = told(
-        environment, "gpu-count-mismatch", "A GPU is missing in the driver's list", remedy=_by_layer(environment, "")
+        environment,
+        "gpu-count-mismatch",
+        "A GPU is missing in the driver's list",
+        remedy=_by_layer(environment, ""),
+        impact="Programs cannot use the GPU that is missing.",
     )
     if codes:
         yield fail(

@@ -118,6 +118,7 @@ def device_node_permission(environment: Environment, matrix: Matrix) -> Iterator
         "device-node-permission",
         "This user may not use the GPU",
         remedy=remedy(environment, "Join the group that owns /dev/nvidia*, then log in again.", "show-nodes"),
+        impact="CUDA and nvidia-smi work for root only.",
     ):
         yield from outcomes
     elif observed.known and any(_NEEDED.fullmatch(node.path) for node in observed.get()):
@@ -173,7 +174,7 @@ def uvm_module_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[
     elif cuda_works(environment):
         yield ok("CUDA could be initialised", evidence=[known(environment, "driver.cuda_init", "success")])
     elif outcomes := told(
-        environment, "uvm-module-not-loaded", "CUDA cannot start: nvidia_uvm is not ready", remedy=mend
+        environment, "uvm-module-not-loaded", "CUDA cannot start: nvidia_uvm is not ready", remedy=mend, impact=impact
     ):
         yield from outcomes if not _uvm_present(environment) else (_uvm_ready(environment),)
     elif not loaded(environment):

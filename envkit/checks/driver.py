@@ -69,7 +69,11 @@ def driver_not_installed(environment: Environment, matrix: Matrix) -> Iterator[O
         yield _absent(environment)
     else:
         told_so = told(
-            environment, "driver-not-installed", "No NVIDIA driver is installed", remedy=_install(environment)
+            environment,
+            "driver-not-installed",
+            "No NVIDIA driver is installed",
+            remedy=_install(environment),
+            impact="No program can use the GPU.",
         )
         yield from told_so or (unknown("not every place where a driver could be was looked at"),)
 

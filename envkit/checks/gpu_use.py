@@ -59,7 +59,11 @@ def compute_mode_exclusive(environment: Environment, matrix: Matrix) -> Iterator
         return
     title = "CUDA says that every GPU is busy or unavailable"
     outcomes = told(
-        environment, "compute-mode-exclusive", title, remedy=remedy(environment, _LOOK, "compute-mode", index=0)
+        environment,
+        "compute-mode-exclusive",
+        title,
+        remedy=remedy(environment, _LOOK, "compute-mode", index=0),
+        impact="CUDA programs stop although the GPU looks idle.",
     )
     if outcomes and not modes:
         yield from outcomes
@@ -153,7 +157,13 @@ def gpu_memory_held_by_lost_process(environment: Environment, matrix: Matrix) ->
         )
     if held or hidden:
         return
-    outcomes = told(environment, "gpu-memory-held-by-lost-process", "A lost process holds GPU memory")
+    outcomes = told(
+        environment,
+        "gpu-memory-held-by-lost-process",
+        "A lost process holds GPU memory",
+        impact="Programs run out of memory on a GPU that looks empty.",
+        remedy=remedy(environment, "Find out who has the device open and end it; else restart.", "who-holds"),
+    )
     listed = [gpu for gpu in gpus if gpu.processes is not None]
     if outcomes:
         yield from outcomes
@@ -207,7 +217,14 @@ def display_server_on_compute_gpu(environment: Environment, matrix: Matrix) -> I
         )
     if taken:
         return
-    outcomes = told(environment, "display-server-on-compute-gpu", title, remedy=mend, judge=warn)
+    outcomes = told(
+        environment,
+        "display-server-on-compute-gpu",
+        title,
+        remedy=mend,
+        judge=warn,
+        impact="It takes memory, and long kernels can be stopped by its time limit.",
+    )
     if outcomes:
         yield from outcomes
     elif shown:

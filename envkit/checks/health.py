@@ -129,7 +129,13 @@ def row_remap_failed(environment: Environment, matrix: Matrix) -> Iterator[Outco
             remedy=mend,
         )
     if not bad:
-        outcomes = told(environment, "row-remap-failed", "A faulty memory row could not be replaced", remedy=mend)
+        outcomes = told(
+            environment,
+            "row-remap-failed",
+            "A faulty memory row could not be replaced",
+            remedy=mend,
+            impact="Memory errors will come back and stop programs.",
+        )
         yield from outcomes or (_no_memory_fault(environment, "remapped_rows_failed", "no row was left unreplaced"),)
 
 
@@ -167,6 +173,7 @@ def row_remap_pending(environment: Environment, matrix: Matrix) -> Iterator[Outc
             "A faulty memory row will be replaced at the next reset",
             remedy=remedy(environment, _RESET),
             judge=warn,
+            impact="Until then a program can meet the faulty row again.",
         )
         yield from outcomes or (_no_memory_fault(environment, "remapped_rows_pending", "no replacement is pending"),)
 

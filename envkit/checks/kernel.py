@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _NO_GPU = ("no-gpu-on-pci", "gpu-bound-to-vfio", "driver-not-installed")
 _COMPILER_ERROR = re.compile(r"error[: ]|bad return status|\*\*\*", re.IGNORECASE)
+_NO_MODULE = "There is no module to load, so no program can use the GPU."
 _HOST = "the kernel belongs to the host of this place"
 
 
@@ -43,14 +44,18 @@ def module_missing_for_running_kernel(environment: Environment, matrix: Matrix) 
     elif loaded(environment):
         yield ok("the running kernel has loaded the module", evidence=[known(environment, "driver.kernel_module")])
     elif (others := _kernels_with_module(environment)) is None:
-        outcomes = told(environment, "module-missing-for-running-kernel", _MISSING, remedy=_build(environment))
+        outcomes = told(
+            environment, "module-missing-for-running-kernel", _MISSING, remedy=_build(environment), impact=_NO_MODULE
+        )
         yield from outcomes or (unknown("module files and the running kernel were not looked at"),)
     elif environment.system.kernel.get() in others:
         yield ok(f"there is a module for {environment.system.kernel.get()}", evidence=_places(environment))
     elif others:
         yield _left_behind(environment, others)
     else:
-        outcomes = told(environment, "module-missing-for-running-kernel", _MISSING, remedy=_build(environment))
+        outcomes = told(
+            environment, "module-missing-for-running-kernel", _MISSING, remedy=_build(environment), impact=_NO_MODULE
+        )
         yield from outcomes or (skip("no kernel here has a driver module", evidence=_places(environment)),)
 
 
@@ -128,7 +133,7 @@ def kernel_headers_missing(environment: Environment, matrix: Matrix) -> Iterator
         yield skip(_HOST)
     elif environment.kernel.headers.known:
         yield ok("the headers are installed", evidence=[known(environment, "kernel.headers")])
-    elif outcomes := told(environment, "kernel-headers-missing", title, remedy=mend):
+    elif outcomes := told(environment, "kernel-headers-missing", title, remedy=mend, impact=_NO_MODULE):
         yield from outcomes
     elif not environment.kernel.headers.absent or not environment.kernel.dkms.known:
         yield unknown("headers or DKMS were not looked at", evidence=[known(environment, "kernel.headers")])
@@ -181,7 +186,9 @@ def dkms_build_failed(environment: Environment, matrix: Matrix) -> Iterator[Outc
             impact="There is no module to load, so no program can use the GPU.",
             remedy=mend,
         )
-    elif outcomes := told(environment, "dkms-build-failed", "The build of the driver's module failed", remedy=mend):
+    elif outcomes := told(
+        environment, "dkms-build-failed", "The build of the driver's module failed", remedy=mend, impact=_NO_MODULE
+    ):
         yield from outcomes
     elif environment.kernel.dkms.known or environment.kernel.dkms.absent:
         yield skip("DKMS does not build this driver")
@@ -231,6 +238,7 @@ def secure_boot_unsigned_module(environment: Environment, matrix: Matrix) -> Ite
         "secure-boot-unsigned-module",
         "Secure Boot refused the driver's module",
         remedy=_enrol(environment),
+        impact=_NO_MODULE,
     ):
         yield from outcomes
     elif not environment.system.secure_boot.known:

@@ -66,8 +66,8 @@ def told(
     id: str,  # noqa: A002 - the catalogue's word
     title: str,
     *,
-    impact: str = "",
-    remedy: Remedy | None = None,
+    impact: str,
+    remedy: Remedy,
     judge: Callable[..., Outcome] = fail,
 ) -> tuple[Outcome, ...]:
     """One finding that rests on the messages of `id` alone, or none when no such message was seen."""

@@ -73,7 +73,19 @@ def mig_enabled_no_instance(environment: Environment, matrix: Matrix) -> Iterato
                 evidence=[field_evidence(environment, gpu, "mig_instances")],
             )
     if not divided:
-        outcomes = told(environment, "mig-enabled-no-instance", "MIG is on, and no instance has been made")
+        outcomes = told(
+            environment,
+            "mig-enabled-no-instance",
+            "MIG is on, and no instance has been made",
+            impact="CUDA sees no device on this GPU.",
+            remedy=remedy(
+                environment,
+                "Make an instance, or switch MIG off to use the whole GPU.",
+                "mig-create",
+                "mig-off",
+                index=0,
+            ),
+        )
         yield from outcomes or (_without_mig(environment),)
 
 
@@ -97,7 +109,13 @@ def mig_one_instance_visible(environment: Environment, matrix: Matrix) -> Iterat
     instances = [uuid for gpu in _divided(environment) for uuid in gpu.mig_instances or ()]
     variables = environment.variables.get() if environment.variables.known else {}
     asked = variables.get(_VARIABLE)
-    outcomes = told(environment, "mig-one-instance-visible", "A program does not reach its MIG instances")
+    outcomes = told(
+        environment,
+        "mig-one-instance-visible",
+        "A program does not reach its MIG instances",
+        impact="All processes meet on one instance, the others stay idle.",
+        remedy=remedy(environment, f"Start one process per instance, with {_VARIABLE}=MIG-<uuid>.", "mig-list"),
+    )
     mend = remedy(environment, f"Start one process per instance, with {_VARIABLE}=MIG-<uuid>.", "mig-list")
     if len(instances) > 1 and asked and _by_number(asked):
         old = "MIG-GPU-" in asked

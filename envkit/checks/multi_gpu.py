@@ -65,7 +65,14 @@ def nvlink_inactive(environment: Environment, matrix: Matrix) -> Iterator[Outcom
         )
     if down:
         return
-    outcomes = told(environment, "nvlink-inactive", "NVLink connections are down", remedy=mend, judge=warn)
+    outcomes = told(
+        environment,
+        "nvlink-inactive",
+        "NVLink connections are down",
+        remedy=mend,
+        judge=warn,
+        impact="Exchange with this GPU goes over PCIe and slows all others down.",
+    )
     if outcomes:
         yield from outcomes
     elif any(most.values()):
@@ -99,7 +106,13 @@ def acs_blocks_p2p(environment: Environment, matrix: Matrix) -> Iterator[Outcome
     """
     bridges = environment.kernel.acs_redirect
     facts = [known(environment, "kernel.acs_redirect")]
-    outcomes = told(environment, "acs-blocks-p2p", "PCIe ACS gets in the way of traffic between GPUs")
+    outcomes = told(
+        environment,
+        "acs-blocks-p2p",
+        "PCIe ACS gets in the way of traffic between GPUs",
+        impact="Exchange between GPUs goes through the processor: slower, and NCCL can hang.",
+        remedy=remedy(environment, "On bare metal without virtual machines: switch ACS off in the firmware setup."),
+    )
     if outcomes:
         yield from outcomes
     elif kind(environment) in (MachineKind.VM, MachineKind.CONTAINER) or reserved_for_vms(environment):
@@ -140,7 +153,11 @@ def iommu_translation_hang(environment: Environment, matrix: Matrix) -> Iterator
     facts = [known(environment, "kernel.iommu")]
     mend = remedy(environment, "Set the kernel option iommu=pt and restart.", "iommu")
     outcomes = told(
-        environment, "iommu-translation-hang", "The IOMMU gets in the way of traffic between GPUs", remedy=mend
+        environment,
+        "iommu-translation-hang",
+        "The IOMMU gets in the way of traffic between GPUs",
+        remedy=mend,
+        impact="Exchange between GPUs can hang or be wrong.",
     )
     if outcomes:
         yield from outcomes
@@ -177,7 +194,13 @@ def geforce_p2p_hang(environment: Environment, matrix: Matrix) -> Iterator[Outco
     cards = [gpu for gpu in _several(environment, matrix) if _NO_PEER_GEFORCE.search(gpu.name)]
     variables = environment.variables.get() if environment.variables.known else None
     mend = remedy(environment, "If programs on several cards hang: switch peer access off.", "no-p2p")
-    outcomes = told(environment, "geforce-p2p-hang", "These GeForce cards have no peer access", remedy=mend)
+    outcomes = told(
+        environment,
+        "geforce-p2p-hang",
+        "These GeForce cards have no peer access",
+        remedy=mend,
+        impact="Programs on several of these cards hang or stop.",
+    )
     if outcomes and (variables or {}).get(_SWITCH) != "1":
         yield from outcomes
     elif len(cards) < 2:

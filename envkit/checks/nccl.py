@@ -56,7 +56,11 @@ def nccl_wrong_interface(environment: Environment, matrix: Matrix) -> Iterator[O
     if wrong:
         return
     outcomes = told(
-        environment, "nccl-wrong-interface", "NCCL could not connect over its network interface", remedy=mend
+        environment,
+        "nccl-wrong-interface",
+        "NCCL could not connect over its network interface",
+        remedy=mend,
+        impact="Programs on several machines cannot connect.",
     )
     if outcomes:
         yield from outcomes
@@ -104,7 +108,13 @@ def memlock_too_low(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     limit, devices = environment.system.memlock_bytes, environment.system.infiniband_devices
     facts = [known(environment, "system.memlock_bytes"), known(environment, "system.infiniband_devices")]
     mend = remedy(environment, "Raise the limit (limits.conf, systemd's LimitMEMLOCK, or the container).", "memlock")
-    outcomes = told(environment, "memlock-too-low", "The limit for locked memory is too low for RDMA", remedy=mend)
+    outcomes = told(
+        environment,
+        "memlock-too-low",
+        "The limit for locked memory is too low for RDMA",
+        remedy=mend,
+        impact="NCCL over InfiniBand fails.",
+    )
     if outcomes:
         yield from outcomes
     elif not limit.known:
@@ -185,7 +195,13 @@ def shm_too_small(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
     size = environment.system.shm_bytes
     facts = [known(environment, "system.shm_bytes"), known(environment, "system.machine_kind")]
     mend = remedy(environment, "Start the container with a larger /dev/shm.", "shm")
-    outcomes = told(environment, "shm-too-small", "/dev/shm is too small", remedy=mend)
+    outcomes = told(
+        environment,
+        "shm-too-small",
+        "/dev/shm is too small",
+        remedy=mend,
+        impact="Data loaders with workers, and NCCL, die with 'Bus error'.",
+    )
     if (
         size.known
         and size.get() < _ENOUGH_SHM

@@ -168,7 +168,13 @@ def nvidia_smi_hangs(environment: Environment, matrix: Matrix) -> Iterator[Outco
             impact="Every program that asks the driver hangs too, and cannot be killed.",
             remedy=mend,
         )
-    elif outcomes := told(environment, "nvidia-smi-hangs", "nvidia-smi hangs", remedy=mend):
+    elif outcomes := told(
+        environment,
+        "nvidia-smi-hangs",
+        "nvidia-smi hangs",
+        remedy=mend,
+        impact="Every program that asks the driver hangs too, and cannot be killed.",
+    ):
         yield from outcomes
     elif nvml_asked(environment) or environment.driver.nvidia_smi.known:
         yield ok("the driver answers", evidence=[known(environment, path) for path in paths])
@@ -196,7 +202,14 @@ def persistence_off(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     desktops it saves power and is right.
     """
     mend = remedy(environment, "Let the daemon keep the GPUs ready.", "persistence")
-    outcomes = told(environment, "persistence-off", "Programs wait for the GPU to wake up", remedy=mend, judge=warn)
+    outcomes = told(
+        environment,
+        "persistence-off",
+        "Programs wait for the GPU to wake up",
+        remedy=mend,
+        judge=warn,
+        impact="The first call of every program takes seconds.",
+    )
     gpus = [gpu for gpu in seen_gpus(environment, matrix) if gpu.nvml and gpu.nvml.persistence_mode is not None]
     off = [gpu for gpu in gpus if _sleeps(gpu)]
     daemon = environment.driver.persistence_daemon

@@ -68,6 +68,7 @@ def unattended_upgrade_of_driver(environment: Environment, matrix: Matrix) -> It
         "Automatic upgrades replace driver packages here",
         remedy=mend,
         judge=warn,
+        impact="Library and loaded module differ until the next restart.",
     ):
         yield from outcomes
     elif observed.known or observed.absent:
@@ -111,7 +112,11 @@ def runfile_over_packages(environment: Environment, matrix: Matrix) -> Iterator[
             remedy=_separate(environment, True),
         )
     elif outcomes := told(
-        environment, "runfile-over-packages", "Two driver installations collide", remedy=_separate(environment, True)
+        environment,
+        "runfile-over-packages",
+        "Two driver installations collide",
+        remedy=_separate(environment, True),
+        impact="Programs load libraries of either one, by chance.",
     ):
         yield from outcomes
     elif installed(environment) is None and environment.driver.libraries.known:
@@ -182,7 +187,13 @@ def driver_repos_mixed(environment: Environment, matrix: Matrix) -> Iterator[Out
             impact="Libraries and module do not belong together until this is finished.",
             remedy=mend,
         )
-    elif outcomes := told(environment, "driver-repos-mixed", "Driver packages of several sources collide", remedy=mend):
+    elif outcomes := told(
+        environment,
+        "driver-repos-mixed",
+        "Driver packages of several sources collide",
+        remedy=mend,
+        impact="Libraries and module do not belong together until this is finished.",
+    ):
         yield from outcomes
     elif len(origins) > 1:
         yield warn(

@@ -190,7 +190,14 @@ def pcie_gen_degraded(environment: Environment, matrix: Matrix) -> Iterator[Outc
         yield unknown("the PCIe ports of a virtual machine are not real ones")
         return
     outcomes = [outcome for gpu in gpus for outcome in [_rate(environment, gpu)] if outcome is not None]
-    outcomes += told(environment, "pcie-gen-degraded", "A PCIe link is slower than it could be", judge=warn)
+    outcomes += told(
+        environment,
+        "pcie-gen-degraded",
+        "A PCIe link is slower than it could be",
+        judge=warn,
+        impact="Copies between host and GPU are slower than they could be.",
+        remedy=remedy(environment, "Watch the link while the GPU works.", "link-under-load"),
+    )
     if outcomes:
         yield from outcomes
     elif no_pci_expected(environment):
