@@ -216,3 +216,21 @@ def final_chain(stages: tuple[BuildStage, ...]) -> tuple[BuildStage, ...]:
     while chain[0].parent is not None:
         chain.insert(0, stages[chain[0].parent])
     return tuple(chain)
+
+
+def needed_stages(stages: tuple[BuildStage, ...]) -> tuple[BuildStage, ...]:
+    """The stages that the last one is built from or copies files from, in order; the builder skips all others."""
+    needed: set[int] = set()
+    waiting = [len(stages) - 1]
+    while waiting:
+        index = waiting.pop()
+        if index in needed:
+            continue
+        needed.add(index)
+        stage = stages[index]
+        waiting += [] if stage.parent is None else [stage.parent]
+        sources = {part.flags["from"] for part in stage.instructions if "from" in part.flags}
+        waiting += [
+            other for other, one in enumerate(stages[:index]) if one.name in sources - {""} or str(other) in sources
+        ]
+    return tuple(stage for index, stage in enumerate(stages) if index in needed)

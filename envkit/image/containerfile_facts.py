@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.image import data
-from envkit.image.containerfile import BuildStage, final_chain
+from envkit.image.containerfile import BuildStage, final_chain, needed_stages
 from envkit.matrix.rows import ImageTag, OperatingSystem
 from envkit.records import record
 from envkit.versions import Version
@@ -56,7 +56,6 @@ class Contents:
     image: str
     repository: str
     tag: str
-    tag_row: ImageTag | None
     system: OperatingSystem | None
     cuda: Version | None  # system CUDA
     cuda_where: str
@@ -65,7 +64,6 @@ class Contents:
     wanted: tuple[Wanted, ...]
     pinned: frozenset[str]  # every package name with a version bound
     driver_packages: tuple[tuple[int, str], ...]
-    unresolved: bool
 
 
 def contents(stages: tuple[BuildStage, ...], matrix: Matrix) -> Contents:
@@ -73,11 +71,14 @@ def contents(stages: tuple[BuildStage, ...], matrix: Matrix) -> Contents:
     chain = final_chain(stages)
     base = chain[0]
     runs = [(part.line, part.script) for stage in chain for part in stage.instructions if part.keyword == "RUN"]
-    copied = _copied_from(stages, chain)
-    found = _IMAGE.fullmatch(base.image)
-    repository = found["repository"] if found else base.image
-    tag = (found["tag"] if found else None) or ("" if found and found["digest"] else "latest")
-    row = next((row for row in matrix.image_tags if row.repository == repository and row.tag == tag), None)
+    copied = "\n".join(
+        part.script
+        for stage in needed_stages(stages)
+        for part in stage.instructions
+        if stage not in chain and part.keyword == "RUN"
+    )
+    repository, tag = repository_and_tag(base.image)
+    row = tag_row(repository, tag, matrix)
     script = "\n".join(text for _, text in runs)
     system = _system(repository, tag, row, matrix)
     cuda, where = _cuda(row, tag, repository, script + "\n" + copied, matrix)
@@ -87,27 +88,28 @@ def contents(stages: tuple[BuildStage, ...], matrix: Matrix) -> Contents:
         image=base.image,
         repository=repository,
         tag=tag,
-        tag_row=row,
         system=system,
         cuda=cuda,
         cuda_where=where,
         cudnn=_cudnn(row, tag, script),
         python=_python(repository, tag, script, system),
         wanted=tuple(wanted for item in packages for wanted in _wanted(item, matrix)),
-        pinned=frozenset(_normal(item.name) for item in packages if item.spec),
+        pinned=frozenset(normal(item.name) for item in packages if item.spec),
         driver_packages=tuple((line, name) for line, text in runs for name in _DRIVER_PACKAGE.findall(text)),
-        unresolved=base.unresolved,
     )
 
 
-def _copied_from(stages: tuple[BuildStage, ...], chain: Iterable[BuildStage]) -> str:
-    """The RUN text of the stages that the image copies files from."""
-    names = {part.flags.get("from", "") for stage in chain for part in stage.instructions if part.keyword == "COPY"}
-    scripts = []
-    for index, stage in enumerate(stages):
-        if stage.name in names - {""} or str(index) in names:
-            scripts += [part.script for part in stage.instructions if part.keyword == "RUN"]
-    return "\n".join(scripts)
+def repository_and_tag(image: str) -> tuple[str, str]:
+    """The parts of an image name; without a tag it is `latest`, with a digest alone ''."""
+    found = _IMAGE.fullmatch(image)
+    if found is None:
+        return image, ""
+    return found["repository"], found["tag"] or ("" if found["digest"] else "latest")
+
+
+def tag_row(repository: str, tag: str, matrix: Matrix) -> ImageTag | None:
+    """The tag on record, or None."""
+    return next((row for row in matrix.image_tags if row.repository == repository and row.tag == tag), None)
 
 
 def _system(repository: str, tag: str, row: ImageTag | None, matrix: Matrix) -> OperatingSystem | None:
@@ -215,18 +217,19 @@ def _requirements(line: int, words: list[str]) -> Iterator[_Package]:
             yield _Package(line, found.group(1), (found.group(2) or "").replace(" ", ""), " ".join(indexes))
 
 
-def _normal(name: str) -> str:
+def normal(name: str) -> str:
+    """The name of a package as indexes compare it."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _wanted(item: _Package, matrix: Matrix) -> Iterator[Wanted]:
     for framework in matrix.frameworks:
-        names = {_normal(name) for name in framework.packages}
-        if _normal(item.name) not in names and not (item.name == framework.name and "pytorch" in item.index):
+        names = {normal(name) for name in framework.packages}
+        if normal(item.name) not in names and not (item.name == framework.name and "pytorch" in item.index):
             continue
         local = _LOCAL_CUDA.search(item.spec)
         index = _INDEX_CUDA.search(item.index)
         variant = (local or index).group(1) if local or index else ""  # type: ignore[union-attr]
         spec = _LOCAL_CUDA.sub("", item.spec)
-        yield Wanted(item.line, framework.name, _normal(item.name), spec, variant, not item.index)
+        yield Wanted(item.line, framework.name, normal(item.name), spec, variant, not item.index)
         return

@@ -144,6 +144,15 @@ class BuildError:
     sources: tuple[str, ...]
 
 
+@record
+class NumpyFloor:
+    """The oldest Python that a NumPy release runs on."""
+
+    numpy: Version
+    python: Version
+    sources: tuple[str, ...]
+
+
 _TABLES: dict[str, Table[Any]] = {
     "packages": Table("image/packages.csv", PackageSet, ("purpose", "package_manager", "os_ids")),
     "jupyterlab": Table("image/jupyterlab.csv", JupyterRelease, ("python",)),
@@ -154,6 +163,7 @@ _TABLES: dict[str, Table[Any]] = {
     "backends": Table("image/backends.csv", Backend, ("framework", "versions")),
     "wheel_abi": Table("image/wheel_abi.csv", WheelTag, ("python",)),
     "build_errors": Table("image/build_errors.csv", BuildError, ("pattern",)),
+    "numpy_python": Table("image/numpy_python.csv", NumpyFloor, ("numpy",)),
     "sources": Table("image/sources.csv", Source, ("key",)),
     "needs": Table("image/needs.csv", Need, ("framework", "cuda")),
     "smoke_tests": Table("image/smoke_tests.csv", SmokeTest, ("framework",)),
@@ -237,3 +247,8 @@ def backend(build: FrameworkBuild) -> Backend | None:
 def wheel_tag(python: Version | None) -> str | None:
     """The tag in the name of a wheel for that Python, or None where it is not on record."""
     return next((row.tag for row in table("wheel_abi") if python is not None and row.python == python.release(2)), None)
+
+
+def numpy_needs_python(numpy: Version) -> Version | None:
+    """The oldest Python for that NumPy release, None where it is not on record."""
+    return next((row.python for row in table("numpy_python") if row.numpy == numpy), None)

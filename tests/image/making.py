@@ -27,14 +27,15 @@ from envkit.versions import VersionSpec
 HADOLINT = Path(sys.executable).with_name("hadolint")
 
 
-def request(*frameworks: str, **limits: str) -> Request:
+def request(*frameworks: str, **limits: str | bool) -> Request:
     """The request for an image: frameworks as NAME or NAME==SPEC; limits name its other fields."""
     parts = []
     for text in frameworks:
         name, _, spec = text.partition("==")
         parts.append(FrameworkRequest(name, VersionSpec.parse(spec) if spec else None))
     values: dict[str, Any] = {
-        key: VersionSpec.parse(value) if key in ("cuda", "cudnn", "python") else value for key, value in limits.items()
+        key: VersionSpec.parse(str(value)) if key in ("cuda", "cudnn", "python") else value
+        for key, value in limits.items()
     }
     return Request(frameworks=tuple(parts), container=True, asked=frozenset(limits), **values)
 
@@ -44,19 +45,19 @@ def planned(asked: Request, matrix: Matrix) -> Plan | NoPlan:
     return with_backends(resolve(asked, matrix), lambda changed: resolve(changed, matrix))
 
 
-def plan(matrix: Matrix, *frameworks: str, **limits: str) -> Plan:
+def plan(matrix: Matrix, *frameworks: str, **limits: str | bool) -> Plan:
     """The plan of a request that has one."""
     found = planned(request(*frameworks, **limits), matrix)
     assert isinstance(found, Plan), found.conflicts
     return found
 
 
-def made(matrix: Matrix, *frameworks: str, options: ImageOptions | None = None, **limits: str) -> Recipe:
+def made(matrix: Matrix, *frameworks: str, options: ImageOptions | None = None, **limits: str | bool) -> Recipe:
     """The recipe of a request that has a plan."""
     return recipe(plan(matrix, *frameworks, **limits), options or ImageOptions(), Mirrors(), matrix)
 
 
-def text(matrix: Matrix, *frameworks: str, options: ImageOptions | None = None, **limits: str) -> str:
+def text(matrix: Matrix, *frameworks: str, options: ImageOptions | None = None, **limits: str | bool) -> str:
     """The Dockerfile of a request that has a plan."""
     return render_dockerfile(made(matrix, *frameworks, options=options, **limits))
 
@@ -82,7 +83,7 @@ def hadolint(files: Sequence[Path]) -> list[dict[str, Any]]:
 
 
 def _hadolint(files: Sequence[Path]) -> list[dict[str, Any]]:
-    command = [HADOLINT, "--format", "json", *map(str, files)]
+    command = [str(HADOLINT), "--format", "json", *map(str, files)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stdout, done.stderr
     findings: list[dict[str, Any]] = json.loads(done.stdout)

@@ -19,6 +19,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
 
 from tests.engine.engine import Engine
 from tests.engine.tools import CACHE, need, run
@@ -134,6 +135,7 @@ def driver_stub(folder: Path, library: Path) -> Path:
     """
     with library.open("rb") as stream:
         table = ELFFile(stream).get_section_by_name(".dynsym")
+        assert isinstance(table, SymbolTableSection)
         missing = {symbol.name for symbol in table.iter_symbols() if symbol["st_shndx"] == "SHN_UNDEF"}
     wanted = sorted(name for name in missing if re.match(r"cu[A-Z]", name))
     stub, source = folder / "libcuda.so.1", folder / "libcuda.c"

@@ -1,0 +1,71 @@
+"""The findings on a Dockerfile as text for people and as JSON."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from envkit.checks.findings import Finding, Status
+from envkit.checks.runner import summary
+from envkit.render.doctor_json import SCHEMA, finding_document
+
+WIDTH = 80
+_SHOWN = (Status.FAIL, Status.WARN, Status.UNKNOWN)
+
+
+def report_text(findings: Sequence[Finding], name: str) -> str:
+    """Every fault with its place, its consequence and its mend, in 80 columns."""
+    shown = [finding for finding in findings if finding.status in _SHOWN]
+    counts = [f"{sum(finding.status is status for finding in shown)} {word}" for status, word in _WORDS]
+    lines = [f"{name}: {', '.join(counts)}"]
+    for finding in shown:
+        lines += ["", *_finding(finding)]
+    sources = dict.fromkeys(_titles(shown))
+    if sources:
+        lines += ["", *_wrapped("Sources: ", "; ".join(sources))]
+    if not any(finding.status is Status.FAIL for finding in shown):
+        lines += ["", "Nothing here stops the image from working, as far as the data goes."]
+    return "\n".join(lines)
+
+
+def _titles(findings: Sequence[Finding]) -> Iterator[str]:
+    """The titles of all sources; their addresses are in the JSON."""
+    for finding in findings:
+        for reference in finding.references:
+            yield from (part.partition(" <")[0].strip() for part in reference.split("; "))
+
+
+_WORDS = ((Status.FAIL, "wrong"), (Status.WARN, "to watch"), (Status.UNKNOWN, "not on record"))
+
+
+def _finding(finding: Finding) -> Iterator[str]:
+    yield from _wrapped(f"{finding.status.value.upper():<8}", finding.title)
+    yield f"        {finding.subject}  [{finding.id}]"
+    if finding.impact:
+        yield from _wrapped("        ", finding.impact)
+    if finding.remedy is not None:
+        yield from _wrapped("   Mend ", finding.remedy.summary)
+        for command in finding.remedy.commands:
+            yield f"          {command}"
+
+
+def _wrapped(lead: str, text: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=lead,
+        subsequent_indent=" " * len(lead),
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+
+
+def report_json(findings: Sequence[Finding]) -> str:
+    """The findings as one JSON object: schema, findings, summary."""
+    document = {
+        "schema": SCHEMA,
+        "findings": [finding_document(finding) for finding in findings],
+        "summary": summary(findings),
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False)

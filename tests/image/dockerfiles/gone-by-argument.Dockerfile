@@ -1,0 +1,3 @@
+ARG VERSION=10.2
+ARG SYSTEM=ubuntu18.04
+FROM nvidia/cuda:${VERSION}-base-${SYSTEM}

@@ -1,0 +1,2 @@
+FROM nvidia/cuda
+RUN nvidia-smi

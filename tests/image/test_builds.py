@@ -1,0 +1,249 @@
+"""Real builds with a real engine. The bases are distribution roots under the names that the Dockerfiles give."""
+
+from __future__ import annotations
+
+import tarfile
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from envkit.image.data import SourceStep, source_steps
+from envkit.image.options import ImageOptions
+from envkit.image.parts import Recipe
+from envkit.image.recipe import recipe
+from envkit.matrix import Matrix
+from envkit.plan.model import Plan
+from envkit.render.dockerfile import render_dockerfile
+from envkit.settings import Mirrors
+from envkit.versions import Version
+from tests.engine.engine import Engine, bases
+from tests.engine.roots import debian_mirror
+from tests.image.making import plan
+from tests.image.standins import (
+    CUDA11,
+    CUDNN8,
+    LIBRARIES,
+    NCCL,
+    archive,
+    cuda_image,
+    driver_stub,
+    runfile,
+    served,
+    sha256,
+    wheel_libraries,
+)
+
+pytestmark = [pytest.mark.docker, pytest.mark.network]
+
+RESULTS: list[str] = []
+
+
+@pytest.fixture(scope="module", autouse=True)
+def report(engine: Engine, request: pytest.FixtureRequest) -> Iterator[None]:
+    """Prints sizes and times at the end, and gives the disk back."""
+    yield
+    engine.run("builder", "prune", "--force")
+    capture = request.config.pluginmanager.getplugin("capturemanager")
+    assert capture is not None
+    with capture.global_and_fixture_disabled():
+        print("\n" + "\n".join(RESULTS))
+
+
+@pytest.fixture(scope="module")
+def cuda11() -> Path:
+    """Real libraries of CUDA 11.8, cuDNN 8 and NCCL."""
+    target = LIBRARIES / "cuda11-cudnn8"
+    wheel_libraries((*CUDA11, *CUDNN8, *NCCL), target)
+    return target
+
+
+def build(engine: Engine, made: Recipe, tag: str) -> str:
+    """Builds twice: the first time works, the second takes every step from the cache. Gives the text back."""
+    text = render_dockerfile(made)
+    for base in bases(text):
+        engine.stand_in(base)
+    first = engine.build(text, tag)
+    assert first.exit_code == 0, first.log[-6000:]
+    second = engine.build(text, tag)
+    assert second.exit_code == 0 and second.ran == (), second.ran
+    RESULTS.append(
+        f"{made.title}: {engine.size_mb(tag)} MB, built in {first.seconds:.0f} s, again in {second.seconds:.1f} s"
+    )
+    return text
+
+
+def try_out(engine: Engine, tag: str, *options: str) -> str:
+    """The image runs as user 1000, may write its work folder, and its smoke test passes. Gives what that said."""
+    who = engine.run("run", "--rm", tag, "sh", "-c", "id -u && touch here && pwd").stdout.split()
+    assert who == ["1000", "/workspace"]
+    said = engine.run("run", "--rm", *options, tag, "smoke-test").stdout
+    assert said.endswith("smoke test passed\n")
+    return said
+
+
+def made(matrix: Matrix, *frameworks: str, **limits: str | bool) -> Recipe:
+    return recipe(plan(matrix, *frameworks, **limits), ImageOptions(), Mirrors(), matrix)
+
+
+@pytest.mark.parametrize(
+    ("frameworks", "limits", "says"),
+    [
+        (("tensorflow",), {}, ("TensorFlow 2.",)),
+        (("tensorflow", "jax"), {"cuda": "12"}, ("TensorFlow 2.", "JAX 0.")),
+        (("jax",), {"cuda": "12"}, ("JAX 0.",)),
+        (("onnxruntime",), {"cuda": "12"}, ("ONNX Runtime 1.",)),
+        (("pytorch",), {}, ("PyTorch 2.",)),
+    ],
+)
+def test_framework_with_its_own_cuda(
+    engine: Engine, matrix: Matrix, frameworks: tuple[str, ...], limits: dict[str, str], says: tuple[str, ...]
+) -> None:
+    tag = f"envkit-test-{'-'.join(frameworks)}"
+    build(engine, made(matrix, *frameworks, **limits), tag)
+    said = try_out(engine, tag)
+    assert all(word in said for word in says), said
+    engine.run("rmi", "--force", tag)
+
+
+def test_mxnet_on_system_cuda(engine: Engine, matrix: Matrix, cuda11: Path, tmp_path: Path) -> None:
+    recipe_made = made(matrix, "mxnet")
+    cuda_image(engine, recipe_made.final.base.image, cuda11)
+    build(engine, recipe_made, "envkit-test-mxnet")
+    options = driver_mount(engine, "envkit-test-mxnet", "mxnet/libmxnet.so", tmp_path)
+    assert "MXNet 1.9.1" in try_out(engine, "envkit-test-mxnet", *options)
+    engine.run("rmi", "--force", "envkit-test-mxnet")
+
+
+def test_paddle_on_system_cuda(engine: Engine, matrix: Matrix, cuda11: Path) -> None:
+    recipe_made = made(matrix, "paddlepaddle==2.6.2", cuda="11.8")
+    cuda_image(engine, recipe_made.final.base.image, cuda11)
+    build(engine, recipe_made, "envkit-test-paddle")
+    assert "PaddlePaddle 2.6.2" in try_out(engine, "envkit-test-paddle")
+    engine.run("rmi", "--force", "envkit-test-paddle")
+
+
+def driver_mount(engine: Engine, tag: str, library: str, folder: Path) -> tuple[str, ...]:
+    """The options that mount a driver library without a device, as the NVIDIA runtime mounts the host's."""
+    container = engine.run("create", tag).stdout.strip()
+    found = engine.run("run", "--rm", tag, "sh", "-c", f"ls -d /opt/venv/lib/python*/site-packages/{library}").stdout
+    engine.run("cp", f"{container}:{found.strip()}", str(folder / "library.so"))
+    engine.run("rm", container)
+    stub = driver_stub(folder, folder / "library.so")
+    return ("--volume", f"{stub}:/usr/lib/x86_64-linux-gnu/libcuda.so.1:ro")
+
+
+def with_checksums(found: Plan, sums: dict[str, str]) -> Plan:
+    """The plan with the checksums of the stand-in files in place of NVIDIA's."""
+    choice = found.choice
+    runfiles = tuple(replace(row, sha256=sums[row.name], md5=None) for row in choice.runfiles)
+    cudnn = choice.cudnn
+    if cudnn is not None and cudnn.archive in sums:
+        cudnn = replace(cudnn, sha256=sums[cudnn.archive])
+    return replace(found, choice=replace(choice, runfiles=runfiles, cudnn=cudnn))
+
+
+def put(folder: Path, url: str) -> Path:
+    """Where the server must have the file of that address."""
+    return folder / url.split("/", 3)[3]
+
+
+def serve_installers(found: Plan, folder: Path, libraries: Path | None) -> dict[str, str]:
+    """Stand-ins for every installer of the plan, and their checksums by name."""
+    sums = {}
+    for row in found.choice.runfiles:
+        main = row.kind == "toolkit"
+        sums[row.name] = runfile(put(folder, row.url), str(row.cuda.release(2)), libraries if main else None)
+    cudnn = found.choice.cudnn
+    if cudnn is not None and cudnn.url and cudnn.archive:
+        content = libraries or _empty_cudnn(folder)
+        sums[cudnn.archive] = archive(put(folder, cudnn.url), content)
+    return sums
+
+
+def _empty_cudnn(folder: Path) -> Path:
+    library = folder / "empty/lib64/libcudnn.so.7"
+    library.parent.mkdir(parents=True)
+    library.write_bytes(b"")
+    return folder / "empty"
+
+
+def mirrors(address: str) -> Mirrors:
+    hosts = ("developer.nvidia.com", "developer.download.nvidia.com", "github.com")
+    return Mirrors(hosts=dict.fromkeys(hosts, address))
+
+
+def test_mxnet_with_cuda_from_its_installer(engine: Engine, matrix: Matrix, cuda11: Path, tmp_path: Path) -> None:
+    """CUDA 11.2 has no supported image: it comes from the runfile, on the plain distribution."""
+    found = plan(matrix, "mxnet", cuda="11.2", os_id="ubuntu20.04", python="3.8")
+    sums = serve_installers(found, tmp_path / "files", cuda11)
+    with served(engine, tmp_path / "files") as address:
+        recipe_made = recipe(with_checksums(found, sums), ImageOptions(), mirrors(address), matrix)
+        text = build(engine, recipe_made, "envkit-test-mxnet-runfile")
+    assert bases(text) == ("ubuntu:20.04",)
+    options = driver_mount(engine, "envkit-test-mxnet-runfile", "mxnet/libmxnet.so", tmp_path)
+    assert "MXNet 1.9.1" in try_out(engine, "envkit-test-mxnet-runfile", *options)
+    engine.run("rmi", "--force", "envkit-test-mxnet-runfile")
+
+
+def test_legacy_cuda_9_0_with_its_patches(engine: Engine, matrix: Matrix, tmp_path: Path) -> None:
+    found = plan(matrix, "pytorch", cuda="9.0", os_id="ubuntu16.04", python="3.5", needs_toolkit=True)
+    assert len(found.choice.runfiles) > 1
+    sums = serve_installers(found, tmp_path / "files", None)
+    with served(engine, tmp_path / "files") as address:
+        options = ImageOptions(devel=True)
+        recipe_made = recipe(with_checksums(found, sums), options, mirrors(address), matrix)
+        text = build(engine, recipe_made, "envkit-test-legacy")
+    assert bases(text) == ("ubuntu:16.04",)
+    assert "PyTorch 1.1.0" in try_out(engine, "envkit-test-legacy")
+    assert "release 9.0" in engine.run("run", "--rm", "envkit-test-legacy", "nvcc", "--version").stdout
+    engine.run("rmi", "--force", "envkit-test-legacy")
+
+
+def test_a_changed_installer_stops_the_build(engine: Engine, matrix: Matrix, tmp_path: Path) -> None:
+    found = plan(matrix, cuda="9.0", os_id="ubuntu18.04")
+    sums = serve_installers(found, tmp_path / "files", None)
+    wrong = dict.fromkeys(sums, "0" * 64)
+    with served(engine, tmp_path / "files") as address:
+        text = render_dockerfile(recipe(with_checksums(found, wrong), ImageOptions(), mirrors(address), matrix))
+        for base in bases(text):
+            engine.stand_in(base)
+        stopped = engine.build(text, "envkit-test-wrong")
+    assert stopped.exit_code != 0
+    assert "did NOT match" in stopped.log
+
+
+CAFFE_SOURCE = "pool/main/c/caffe/caffe_1.0.0+git20180821.99bd997.orig.tar.xz"
+
+
+def test_caffe_from_source(engine: Engine, matrix: Matrix, tmp_path: Path) -> None:
+    """Compiled without CUDA, whose real compiler no test machine may fetch; the steps are the same."""
+    found = plan(matrix, "caffe", os_id="ubuntu18.04")
+    builds = tuple(replace(row, cuda=Version.parse("9.1")) for row in found.choice.builds)
+    choice = replace(found.choice, cuda=None, toolkit=None, needs_toolkit=False, cudnn=None, builds=builds)
+    files = tmp_path / "files"
+    address_of = next(step.value for step in _source_steps(found) if step.kind == "archive")
+    _repack(f"{debian_mirror()}/{CAFFE_SOURCE}", put(files, address_of))
+    with served(engine, files) as address:
+        recipe_made = recipe(replace(found, choice=choice), ImageOptions(), mirrors(address), matrix)
+        build(engine, recipe_made, "envkit-test-caffe")
+    assert "caffe version 1.0" in try_out(engine, "envkit-test-caffe")
+    engine.run("rmi", "--force", "envkit-test-caffe")
+
+
+def _source_steps(found: Plan) -> tuple[SourceStep, ...]:
+    return source_steps(found.choice.builds[0])
+
+
+def _repack(url: str, target: Path) -> None:
+    """Debian's copy of the source release, packed as the project's own archive is."""
+    target.parent.mkdir(parents=True)
+    packed = target.with_suffix(".xz")
+    with urllib.request.urlopen(url) as stream:
+        packed.write_bytes(stream.read())
+    with tarfile.open(packed) as source, tarfile.open(target, "w:gz", compresslevel=1) as made_here:
+        for member in source:
+            made_here.addfile(member, source.extractfile(member) if member.isfile() else None)
+    assert sha256(target)

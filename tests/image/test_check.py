@@ -1,0 +1,99 @@
+"""`--check` on Dockerfiles written for it; beside each stands what must be found, and nothing else may be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from envkit.checks.findings import Status
+from envkit.errors import SourceError
+from envkit.image.check import check_dockerfile
+from envkit.image.check_report import report_text
+from envkit.image.containerfile import read_instructions, read_stages, substitute
+from envkit.matrix import Matrix
+from envkit.plan.request import Request, TargetGpu
+from envkit.versions import ComputeCapability, Version
+from tests.image.making import parsed
+
+FOLDER = Path(__file__).with_name("dockerfiles")
+NAMES = sorted(path.stem for path in FOLDER.glob("*.Dockerfile"))
+SHOWN = (Status.FAIL, Status.WARN, Status.UNKNOWN)
+
+
+def asked(options: str) -> Request:
+    gpus, driver = [], None
+    for option in options.split():
+        key, _, value = option.partition("=")
+        if key == "gpu":
+            gpus.append(TargetGpu(ComputeCapability.parse(value)))
+        else:
+            driver = Version.parse(value)
+    return Request(gpus=tuple(gpus), driver=driver, container=True)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_verdict(name: str, matrix: Matrix) -> None:
+    text = (FOLDER / f"{name}.Dockerfile").read_text()
+    first, *expected = (FOLDER / f"{name}.expected").read_text().splitlines()
+    findings = check_dockerfile(text, asked(first.removeprefix("options:")), matrix)
+    told = [f"{finding.status.value} {finding.id}" for finding in findings if finding.status in SHOWN]
+    assert sorted(told) == sorted(expected), report_text(findings, name)
+    assert all(finding.remedy for finding in findings if finding.status in (Status.FAIL, Status.WARN))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_report_fits_80_columns(name: str, matrix: Matrix) -> None:
+    findings = check_dockerfile((FOLDER / f"{name}.Dockerfile").read_text(), Request(container=True), matrix)
+    lines = report_text(findings, name).splitlines()
+    assert all(len(line) <= 80 or " " not in line.strip() for line in lines)
+
+
+def test_there_are_at_least_thirty() -> None:
+    assert len(NAMES) >= 30
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_reads_the_same_instructions_as_buildkit(name: str) -> None:
+    text = (FOLDER / f"{name}.Dockerfile").read_text()
+    ours = [(part.keyword, part.line) for part in read_instructions(text)]
+    assert ours == [(part.cmd.upper(), part.start_line) for part in parsed(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("$A", "1"),
+        ("${A}x", "1x"),
+        ("${B:-2}", "2"),
+        ("${B-2}", "2"),
+        ("${A:+yes}", "yes"),
+        ("${B:+yes}", ""),
+        ("${B}", "${B}"),
+        (r"\$A", r"\$A"),
+    ],
+)
+def test_variables(text: str, value: str) -> None:
+    assert substitute(text, {"A": "1"}) == value
+
+
+def test_an_argument_before_from_counts_in_a_stage_only_when_named_again() -> None:
+    text = "ARG V=1\nFROM a:$V AS one\nARG V\nRUN echo $V\nFROM one\nRUN echo $V\n"
+    one, two = read_stages(text)
+    assert one.image == "a:1"
+    assert one.instructions[1].text == "echo 1"
+    assert two.parent == 0
+    assert two.instructions[0].text == "echo $V"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "no FROM"),
+        ("hello world\n", "line 1"),
+        ("FROM a\nRUN <<END\necho\n", "never closed"),
+    ],
+)
+def test_what_is_no_dockerfile_is_named(text: str, told: str) -> None:
+    with pytest.raises(SourceError, match=told):
+        read_stages(text)
