@@ -111,9 +111,9 @@ def _tensorflow(host: Host, distribution: Distribution, folder: str) -> _Build:
             break
     else:
         return _Build(None, False, source=distribution.path)
-    is_cuda = re.search(r"is_cuda_build[\"']?\s*[:=]\s*(True|False)", text)
+    is_cuda = re.search(r"is_cuda_build[\"']?\s*[:=,]\s*(True|False)", text)
     cuda, cudnn = (_version(_entry(text, f"{key}_version") or _entry(text, f"{key}_version_number")) for key in _PAIR)
-    rocm = re.search(r"is_rocm_build[\"']?\s*[:=]\s*True", text) is not None
+    rocm = re.search(r"is_rocm_build[\"']?\s*[:=,]\s*True", text) is not None
     if is_cuda is not None and is_cuda.group(1) == "False":
         cuda = cudnn = None
     return _Build(cuda, cuda is not None or (is_cuda is not None and not rocm), cudnn, rocm, source=path)
@@ -222,7 +222,7 @@ def _assigned(text: str, name: str) -> str | None:
 
 def _entry(text: str, key: str) -> str | None:
     """The text that belongs to `key` in a dictionary literal or an assignment."""
-    match = re.search(rf"[\"']?\b{key}[\"']?\s*[:=]\s*{_QUOTED}", text)
+    match = re.search(rf"[\"']?\b{key}[\"']?\s*[:=,]\s*{_QUOTED}", text)
     return match.group(1) if match else None
 
 
