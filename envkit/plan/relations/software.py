@@ -153,7 +153,9 @@ def toolkit_serves_build(build: FrameworkBuild, toolkit: Toolkit, tables: Tables
 
 
 def cudnn_supports_cuda(release: CudnnRelease, cuda: Version) -> bool:
-    """Whether this cuDNN build is made for a CUDA version; its specs are like `10.2`, `11.0-11.8` or `12.x`."""
+    """Whether this cuDNN build is made for a CUDA version; its spans are like `10.2`, `11.0-11.8` or `12.x`."""
+    if release.cuda.major != cuda.major:  # no cuDNN build serves two majors
+        return False
     return any(_span_holds(spec, cuda) for spec in release.supported_cuda or (str(release.cuda),))
 
 
