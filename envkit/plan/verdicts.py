@@ -16,6 +16,7 @@ def verdicts(choice: Choice, judge: Judge) -> tuple[Verdict, ...]:
     """Every relation of the choice that can be judged: driver, GPUs, builds, Python, system."""
     return (
         *_driver_verdicts(choice, judge),
+        *_module_verdicts(choice, judge),
         *(verdict for gpu in judge.request.gpus for verdict in _gpu_verdicts(gpu, choice, judge)),
         *(verdict for build in choice.builds for verdict in _build_verdicts(build, choice, judge)),
         *_shared_verdicts(choice, judge),
@@ -95,6 +96,9 @@ def _build_verdicts(build: FrameworkBuild, choice: Choice, judge: Judge) -> Iter
     tables, request = judge.knowledge.tables, judge.request
     if choice.python is not None:
         yield relations.python_has_wheel(build, choice.python, tables)
+    if request.platform == "jetson":
+        detail = f"{relations.title_of(build)} is built for servers; a Jetson needs the builds made for its JetPack"
+        yield Verdict("platform", "unknown", detail, tables.cite(build.sources))
     if request.platform != "windows":
         glibc = request.glibc or (choice.os.glibc if choice.os else None)
         where = choice.os.os_id if choice.os and request.glibc is None else ""
@@ -120,18 +124,54 @@ def _shared_verdicts(choice: Choice, judge: Judge) -> Iterator[Verdict]:
 
 def _system_verdicts(choice: Choice, judge: Judge) -> Iterator[Verdict]:
     tables, system, toolkit = judge.knowledge.tables, choice.os, choice.toolkit
-    if choice.base_image is not None:
-        yield relations.image_fits(choice.base_image, tables)
-    elif toolkit is not None and system is not None:
+    if system is None:
+        yield from _unknown_system(judge)
+        return
+    if judge.request.container:
+        yield _image_verdict(choice, system, judge)
+    elif toolkit is not None:
         yield relations.runfile_on_os(system, toolkit, tables)
-    if toolkit is not None and system is not None:
+    if toolkit is not None:
         yield relations.os_compiler_fits_nvcc(system, toolkit, tables)
         yield from _runfile_verdicts(toolkit, choice, judge)
-    if system is not None and not judge.knowledge.maintained(system):
+    if not judge.knowledge.maintained(system):
         detail = f"the standard support of {system.os_id} ended on {system.end_of_support}"
         yield Verdict("os-is-maintained", "warn", detail, tables.cite(system.sources))
     if choice.python is not None and choice.builds and choice.python_source is None:
         yield _python_verdict(choice.python, system)
+
+
+def _unknown_system(judge: Judge) -> Iterator[Verdict]:
+    if judge.request.os_id is not None and judge.request.platform != "windows":
+        detail = f"{judge.request.os_id} is not on record: whether the plan suits it is not known"
+        yield Verdict("os-is-maintained", "unknown", detail)
+
+
+def _image_verdict(choice: Choice, system: OperatingSystem, judge: Judge) -> Verdict:
+    """The verdict on the image, or why the plan starts from the plain distribution."""
+    if choice.base_image is not None:
+        return relations.image_fits(choice.base_image, judge.knowledge.tables)
+    plain = system.base_image or system.os_id
+    if choice.toolkit is None:
+        return Verdict("image-on-os", "ok", f"the packages bring their CUDA, so the plain {plain} is enough")
+    line = choice.toolkit.release
+    detail = f"no supported image holds CUDA {line} on {system.os_id}: the plan starts from the plain {plain}"
+    return Verdict("image-on-os", "warn", detail)
+
+
+def _module_verdicts(choice: Choice, judge: Judge) -> Iterator[Verdict]:
+    """Which of NVIDIA's kernel modules the GPUs need, where a driver is to be installed."""
+    if not judge.request.with_driver:
+        return
+    tables = judge.knowledge.tables
+    for gpu in judge.request.gpus:
+        kinds = {
+            kind: relations.gpu_on_kernel_module(gpu.compute_capability, kind, tables, name=str(gpu))
+            for kind in (True, False)
+        }
+        refused = next((verdict for verdict in kinds.values() if verdict.status == "fail"), None)
+        if refused is not None:
+            yield Verdict(refused.relation, "ok", refused.detail, refused.source)
 
 
 def _runfile_verdicts(toolkit: Toolkit, choice: Choice, judge: Judge) -> Iterator[Verdict]:
@@ -140,9 +180,8 @@ def _runfile_verdicts(toolkit: Toolkit, choice: Choice, judge: Judge) -> Iterato
         yield Verdict("runfile-for-architecture", "unknown", detail, judge.knowledge.tables.cite(toolkit.sources))
 
 
-def _python_verdict(python: Version, system: OperatingSystem | None) -> Verdict:
-    where = f" on {system.os_id}" if system else ""
-    return Verdict("python-can-be-had", "unknown", f"no way to get Python {python}{where} is recorded")
+def _python_verdict(python: Version, system: OperatingSystem) -> Verdict:
+    return Verdict("python-can-be-had", "unknown", f"no way to get Python {python} on {system.os_id} is recorded")
 
 
 _QUIET_UNKNOWNS = ("runfile-on-os", "compiler-fits-nvcc")  # said in the verdicts; a warning of each would be noise

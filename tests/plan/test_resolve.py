@@ -217,3 +217,27 @@ def test_every_framework_has_a_plan(name: str) -> None:
 def test_an_empty_request_is_a_toolkit() -> None:
     plan = resolve(Request(), matrix())
     assert not isinstance(plan, NoPlan) and plan.choice.needs_toolkit
+
+
+def test_a_driver_to_be_installed_names_the_kernel_module_that_the_gpu_needs() -> None:
+    old = plan_of(ask("pytorch", gpus=("GeForce GTX 1080 Ti",), with_driver=True))
+    new = plan_of(ask("pytorch", gpus=("GeForce RTX 5090",), with_driver=True))
+    told = [verdict.detail for plan in (old, new) for verdict in plan.verdicts if "kernel-module" in verdict.relation]
+    assert len(told) == 2 and "install the proprietary module" in told[0] and "only NVIDIA's open" in told[1]
+
+
+def test_a_system_that_is_not_on_record_is_told_and_refuses_nothing() -> None:
+    plan = plan_of(ask("pytorch", os_id="gentoo"))
+    assert plan.choice.os is None and any("gentoo is not on record" in warning for warning in plan.warnings)
+
+
+def test_an_image_says_why_it_is_plain() -> None:
+    built = plan_of(ask("tensorflow==1.12", container=True))
+    assert any("no supported image holds CUDA 9.0" in warning for warning in built.warnings)
+    brought = plan_of(ask("pytorch==1.1", container=True))
+    assert status_of(brought, "image-on-os") == {"ok"} and brought.choice.base_image is None
+
+
+def test_a_jetson_is_told_that_server_builds_are_not_made_for_it() -> None:
+    plan = plan_of(ask("pytorch", platform="jetson"))
+    assert any("JetPack" in warning for warning in plan.warnings)
