@@ -44,7 +44,7 @@ _LIBRARY_NAMES = ("libcuda.so.1", "libnvidia-ml.so.1", "libnvidia-ptxjitcompiler
 _FOLDERS = (
     "/usr/lib/*-linux-gnu",
     "/usr/lib/*-linux-gnu/nvidia",
-    "/usr/lib/*-linux-gnu/nvidia/current",
+    "/usr/lib/*-linux-gnu/nvidia/*",
     "/usr/lib64",
     "/usr/lib64/nvidia",
     "/usr/lib/nvidia-[0-9]*",
@@ -59,7 +59,6 @@ _FOLDERS = (
     "/usr/local/cuda*/targets/*/lib/stubs",
     "/usr/lib/*-linux-gnu/stubs",
     "/usr/lib/*-linux-gnu/tegra",
-    "/usr/lib/*-linux-gnu/nvidia/tegra",
 )
 _UNINSTALLER = "/usr/bin/nvidia-uninstall"
 _INSTALLER_LOG = "/var/log/nvidia-installer.log"
@@ -135,7 +134,7 @@ def module_version(text: str) -> Version | None:
 
 
 def _libraries(host: Host) -> Observed[tuple[DriverLibrary, ...]]:
-    """Every driver library in the loader's folders, in LD_LIBRARY_PATH and the ld cache, in that order of the cache."""
+    """Every driver library: those of LD_LIBRARY_PATH, then the ld cache's, then those of the usual folders."""
     cache = ld_cache(host, host.identity().get("architecture", ""))
     searched = [folder for folder in host.variables().get("LD_LIBRARY_PATH", "").split(":") if folder.startswith("/")]
     mounted = _mount_points(host)
@@ -190,15 +189,14 @@ def _mount_points(host: Host) -> frozenset[str] | None:
 
 
 def _user_space(libraries: Observed[tuple[DriverLibrary, ...]]) -> Observed[Version]:
-    """The version of the first real libcuda, else libnvidia-ml; the loader's choice comes first."""
+    """The version of the first real libcuda, else libnvidia-ml; they stand in the order of the loader's search."""
     if libraries.value is None:
         return derived(libraries, lambda value: None)
     real = [item for item in libraries.value if item.version is not None and not item.stub and not item.compat]
     for name in _LIBRARY_NAMES:
-        ordered = sorted((item for item in real if item.name == name), key=lambda item: item.in_ld_cache is not True)
-        if ordered:
-            version = ordered[0].version
-            return found(version, ordered[0].path) if version else missing(Problem.UNPARSABLE, ordered[0].path)
+        chosen = next((item for item in real if item.name == name), None)
+        if chosen is not None and chosen.version is not None:
+            return found(chosen.version, chosen.path)
     return missing(Problem.ABSENT, libraries.source, "no driver library with a version in its name")
 
 
