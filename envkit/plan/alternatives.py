@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import combinations, islice
 
@@ -22,17 +22,22 @@ WITH_BEST = ("framework", "cuda", "cudnn", "python")  # parts whose best value i
 
 
 def rescues(request: Request, knowledge: Knowledge) -> tuple[Alternative, ...]:
-    """The nearest plans: single changes, cheapest first; where none is enough, the cheapest combination of more."""
+    """The nearest plans: single changes, cheapest first; where none but another GPU is enough, the cheapest of more."""
     parts = parts_of(request)
-    single = [change for part in parts for change in _single(part, request, knowledge)]
-    if single:
-        return tuple(_offer([change], knowledge) for change in sorted(single, key=lambda change: change.cost))
-    for size in range(2, len(parts) + 1):
-        groups = sorted(combinations(parts, size), key=lambda group: sum(_cost(part) for part in group))
+    single = sorted(
+        (change for part in parts for change in _single(part, request, knowledge)), key=lambda change: change.cost
+    )
+    offers = [_offer([change], knowledge) for change in single]
+    if any(change.option != "gpu" for change in single):
+        return tuple(offers)
+    # another GPU is no small change: also offer what would do with this one
+    kept = [part for part in parts if part.option != "gpu"] if single else parts
+    for size in range(2, len(kept) + 1):
+        groups = sorted(combinations(kept, size), key=lambda group: sum(_cost(part) for part in group))
         combined = list(islice(_combined(groups, request, knowledge), COMBINED))
         if combined:
-            return tuple(_offer(changes, knowledge) for changes in combined)
-    return ()
+            return (*(_offer(changes, knowledge) for changes in combined), *offers)
+    return tuple(offers)
 
 
 def _single(part: Part, request: Request, knowledge: Knowledge) -> list[Change]:
@@ -71,7 +76,7 @@ def _gain(selection: Selection, request: Request) -> str:
     return f"gives CUDA {max(row.version for row in selection.toolkits or ())}"
 
 
-def _combined(groups: list[tuple[Part, ...]], request: Request, knowledge: Knowledge) -> Iterator[list[Change]]:
+def _combined(groups: Iterable[tuple[Part, ...]], request: Request, knowledge: Knowledge) -> Iterator[list[Change]]:
     for group in groups:
         judge = Judge(loosened(request, group), knowledge)
         selection = select(judge)

@@ -120,6 +120,8 @@ def toolkit_reason(judge: Judge) -> Verdict:
     if not asked:
         newest = tables.toolkits[-1].version
         return Verdict("cuda-version", "fail", f"no CUDA toolkit is {request.cuda}; the newest on record is {newest}")
+    if asked and not any(_serves_all(row.version, judge) for row in tables.toolkits):
+        return _generations_apart(judge)
     for row in reversed(asked):
         if not judge.cuda_failures(row.version):
             detail = f"no cuDNN {request.cudnn} is made for CUDA {row.version}"
@@ -127,6 +129,21 @@ def toolkit_reason(judge: Judge) -> Verdict:
     oldest_first = "driver-runs-cuda" in judge.cuda_failures(asked[0].version)
     row = asked[0] if oldest_first else asked[-1]
     return cuda_verdict(judge.cuda_failures(row.version)[0], row.version, judge)
+
+
+def _serves_all(cuda: Version, judge: Judge) -> bool:
+    return not any(_unknown_to(gpu, cuda, judge) for gpu in judge.request.gpus)
+
+
+def _generations_apart(judge: Judge) -> Verdict:
+    """Why no CUDA serves several GPUs: the releases that know each."""
+    tables = judge.knowledge.tables
+    spans = []
+    for gpu in judge.request.gpus:
+        first, last = relations.cuda_span(gpu.compute_capability, tables)
+        spans.append(f"{gpu} is known to CUDA {first} to {last}")
+    source = tables.cite(tables.toolkits[-1].sources)
+    return Verdict("gpu-runs-cuda", "fail", f"no CUDA release serves them all: {'; '.join(spans)}", source)
 
 
 def joint_reason(judge: Judge) -> Verdict:

@@ -104,6 +104,7 @@ def test_two_gpus_that_no_build_serves_name_both() -> None:
     (conflict,) = refused.conflicts
     assert len(conflict.between) >= 2 and any("K80" in part for part in conflict.between)
     assert any("B200" in part for part in conflict.between)
+    assert "no CUDA release serves them all" in conflict.detail and "to 11.8" in conflict.detail
     assert set(offers(refused, "gpu")) == {"NVIDIA B200", "Tesla K80"}
 
 

@@ -182,11 +182,16 @@ def test_parts_that_can_never_be_met_stand_alone() -> None:
     assert offers(refused, "driver")
 
 
-def test_two_changes_are_offered_only_where_one_is_not_enough() -> None:
+def test_several_changes_are_offered_where_only_another_gpu_would_be_enough() -> None:
     refused = refusal_of(ask("pytorch==2.6", gpus=("GeForce RTX 5090",), driver="525.60.13", cuda="12.4"))
-    assert refused.alternatives
-    single = [change for change in refused.alternatives if len(change.changes) == 1]
-    assert not single or all(len(change.changes) == 1 for change in refused.alternatives)
+    first, last = refused.alternatives[0].changes, refused.alternatives[-1].changes
+    assert set(first) == {"framework", "cuda", "driver"} and Version.parse(first["cuda"]) >= v("12.8")
+    assert set(last) == {"gpu"}
+
+
+def test_one_change_is_offered_alone_where_it_is_enough() -> None:
+    refused = refusal_of(ask("pytorch", gpus=("H100 PCIe",), cuda="9.0"))
+    assert all(len(change.changes) == 1 for change in refused.alternatives)
 
 
 def test_offers_are_ranked_by_what_they_cost() -> None:
