@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import ipaddress
 import re
 import shutil
 import sys
@@ -147,9 +148,8 @@ def driver_stub(folder: Path, library: Path) -> Path:
 @contextmanager
 def served(engine: Engine, folder: Path) -> Iterator[str]:
     """The address at which builds reach the files of a folder."""
-    gateway = engine.run(
-        "network", "inspect", "bridge", "--format", "{{(index .IPAM.Config 0).Gateway}}"
-    ).stdout.strip()
+    subnet = engine.run("network", "inspect", "bridge", "--format", "{{(index .IPAM.Config 0).Subnet}}").stdout.strip()
+    gateway = str(ipaddress.ip_network(subnet)[1])
     handler = functools.partial(_Quiet, directory=str(folder))
     with ThreadingHTTPServer((gateway, 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
