@@ -116,7 +116,7 @@ class Oracle:
         return self._servers[id(build)]
 
     def line(self, cuda: Version) -> list[Toolkit]:
-        """The toolkits whose number begins with this one."""
+        """The toolkits whose number begins with this one. (12 and 12.0 are equal versions, and different lines.)"""
         return [row for row in self.matrix.toolkits if begins(row.version, cuda)]
 
     def cuda_wanted(self, cuda: Version, wanted: VersionSpec) -> bool:
@@ -128,9 +128,13 @@ class Oracle:
         glibc = self._systems[os_id].glibc
         return glibc is None or build.min_glibc.parts <= glibc.parts
 
-    @cache  # noqa: B019 - one oracle lives as long as the test run
     def floors(self, cuda: Version) -> tuple[Version | None, Version | None]:
         """The native floor and that of minor-version compatibility."""
+        return self._floors(cuda.parts)
+
+    @cache  # noqa: B019 - one oracle lives as long as the test run
+    def _floors(self, parts: tuple[int, ...]) -> tuple[Version | None, Version | None]:
+        cuda = Version(parts)
         rows = self.line(cuda)
         native = sorted(row.minimum_driver for row in rows if row.minimum_driver is not None)
         minor = sorted(row.minor_compatibility_driver for row in rows if row.minor_compatibility_driver is not None)
@@ -198,10 +202,13 @@ class Oracle:
         known = [floor for floor in self.floors(cuda) if floor is not None]
         return last is None or not known or min(known).parts[0] <= last
 
-    @cache  # noqa: B019 - as above
     def cuda_knows(self, cuda: Version, gpu: ComputeCapability) -> bool:
         """Some toolkit of the line compiles for the GPU, or for an earlier minor of its major."""
-        rows = self.line(cuda)
+        return self._cuda_knows(cuda.parts, gpu)
+
+    @cache  # noqa: B019 - as above
+    def _cuda_knows(self, parts: tuple[int, ...], gpu: ComputeCapability) -> bool:
+        rows = self.line(Version(parts))
         return not rows or any(toolkit_knows(row, gpu) for row in rows)
 
     def code_ok(self, question: Question, build: FrameworkBuild, gpu: ComputeCapability) -> bool:
@@ -254,11 +261,18 @@ class Oracle:
             yield "another system"
         if choice.cudnn is not None:
             yield from self.cudnn_faults(question, choice)
-        if choice.minimum_driver is not None and question.driver is not None:
-            cudas = [choice.toolkit.version] if choice.toolkit else [build.cuda] if build.cuda else []
-            runs = [floor for cuda in cudas for floor in self.floors(cuda) if floor]
-            if runs and question.driver >= max(runs) and question.driver < choice.minimum_driver:
-                yield f"minimum driver {choice.minimum_driver} is above one that runs it natively"
+        yield from self.floor_faults(question, choice)
+
+    def floor_faults(self, question: Question, choice: Choice) -> Iterator[str]:
+        """A minimum driver above one that is known to run the CUDA natively and to know the GPUs."""
+        driver, (build,) = question.driver, choice.builds
+        cuda = choice.toolkit.version if choice.toolkit else build.cuda
+        if driver is None or cuda is None or choice.minimum_driver is None or driver >= choice.minimum_driver:
+            return
+        native, _ = self.floors(cuda)
+        branch = self.branch(driver)
+        if native is not None and driver >= native and branch is not None and branch.families is not None:
+            yield f"minimum driver {choice.minimum_driver} is above {driver}, which runs it natively"
 
     def cudnn_faults(self, question: Question, choice: Choice) -> Iterator[str]:
         row = choice.cudnn
