@@ -43,7 +43,7 @@ class Files:
 
     def list_dir(self, path: str) -> Observed[tuple[str, ...]]:
         """The names in a folder, sorted."""
-        return self._answer(path, lambda real: tuple(sorted(os.listdir(real))))
+        return self._answer(path, lambda real: tuple(sorted(filter(_is_text, os.listdir(real)))))
 
     def real_path(self, path: str) -> Observed[str]:
         """The path without links, seen from the root."""
@@ -51,7 +51,7 @@ class Files:
 
     def read_link(self, path: str) -> Observed[str]:
         """What a link says."""
-        answer = self._answer(path, os.readlink, follow=False)
+        answer = self._answer(path, lambda real: readable(os.readlink(real)), follow=False)
         if answer.problem is Problem.UNPARSABLE:  # EINVAL: there, and not a link
             return missing(Problem.ABSENT, path, "not a link")
         return answer
@@ -124,7 +124,17 @@ class Files:
 
     def _existing(self, real: str) -> str:
         os.lstat(real)
-        return real[len(self._root) :] or "/"
+        return readable(real[len(self._root) :] or "/")
+
+
+def readable(text: str) -> str:
+    """The text with bytes that are no UTF-8 replaced: such a name may stand on a disk, and not in a report."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _is_text(name: str) -> bool:
+    """False for a name that is no UTF-8; nothing that we look for has one."""
+    return readable(name) == name
 
 
 def _problem(error: OSError) -> Problem:
@@ -149,7 +159,7 @@ def _read(real: str, limit: int, offset: int = 0) -> bytes:
 
 
 def _resolved(path: str) -> str:
-    return os.path.realpath(path, strict=True)
+    return readable(os.path.realpath(path, strict=True))
 
 
 def _status(real: str, answer: os.stat_result) -> FileStatus:

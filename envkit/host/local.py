@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from envkit.facts import Observed, Problem, found, missing
 from envkit.host.base import CommandResult, FileStatus
 from envkit.host.children import run_child
-from envkit.host.files import Files
+from envkit.host.files import Files, readable
 
 # Reading these takes locks inside the driver, so a driver in trouble can keep the reader for ever.
-_MAY_HANG = ("/proc/driver/nvidia/gpus/", "/proc/driver/nvidia-nvswitch/", "/sys/class/infiniband/")
+_MAY_HANG = ("/proc/driver/nvidia/gpus/",)
 _READ_LIMIT_S = 2.0
 _KERNEL_LOG = "/dev/kmsg"
 
@@ -92,7 +92,7 @@ class LocalHost:
 
     def variables(self) -> Mapping[str, str]:
         """The process's environment variables."""
-        return self._variables
+        return {name: readable(value) for name, value in self._variables.items()}
 
     def identity(self) -> Mapping[str, str]:
         """What the process knows about itself and its kernel."""
@@ -110,7 +110,7 @@ class LocalHost:
             "python": sys.executable or "",
             "prefix": sys.prefix,
         }
-        return {name: value for name, value in values.items() if value}
+        return {name: readable(value) for name, value in values.items() if value}
 
     def query(self, subject: str, limit_s: float = 5.0) -> Observed[Mapping[str, object]]:
         """A library's answer, taken in a child process."""

@@ -103,13 +103,14 @@ def nodes(host: Host) -> Facts:
     if not found_nodes:
         return {"driver.device_nodes": missing(Problem.ABSENT, "/dev", "no /dev/nvidia* node")}
     errors = host.query("nodes", 3.0).value or {}
-    opened = tuple(
-        replace(node, open_error=str(errors[node.path]), accessible=not errors[node.path])
-        if node.path in errors
-        else node
-        for node in found_nodes
-    )
+    opened = tuple(_opened(node, str(errors.get(node.path, ""))) for node in found_nodes)
     return {"driver.device_nodes": found(opened, "/dev")}
+
+
+def _opened(node: DeviceNode, error: str) -> DeviceNode:
+    """The node with the error of opening it; only a refusal says something of this user's rights."""
+    refused = error in ("EPERM", "EACCES")
+    return replace(node, open_error=error, accessible=False if refused else node.accessible)
 
 
 def services(host: Host) -> Facts:

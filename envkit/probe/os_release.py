@@ -18,7 +18,7 @@ PATHS = (
 )
 _FILES = ("/etc/os-release", "/usr/lib/os-release", "/etc/lsb-release", "/etc/debian_version")
 _RELEASE_FILES = "/etc/*-release"
-_FULL_VERSION = {"ubuntu", "opensuse"}  # their releases are told apart by the second number too
+_FULL_VERSION = {"ubuntu"}  # their releases are told apart by the second number too
 _KEYS = {
     "rocky": "rockylinux",
     "amazon": "amzn",
@@ -28,6 +28,7 @@ _KEYS = {
     "opensuse-leap": "opensuse",
     "sled": "sles",
     "azurelinux": "azl",
+    "mariner": "cm",
 }
 _MACHINES = {0x3E: "x86_64", 0xB7: "aarch64", 0x15: "ppc64le", 0x03: "i686", 0x28: "armv7l", 0xF3: "riscv64"}
 _LIBC = ("/lib/*/libc.so.6", "/lib64/libc.so.6", "/lib/libc.so.6", "/usr/lib/libc.so.6")

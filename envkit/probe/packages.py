@@ -69,17 +69,22 @@ def _stanzas(text: str) -> Iterator[str]:
 
 
 def _dpkg(text: str) -> Iterator[SystemPackage]:
-    """`origin` is the mail domain of the maintainer (nvidia.com, ubuntu.com): the status file names no repository."""
+    """`origin` is the maintainer's mail domain, such as nvidia.com: the status file names no repository."""
     for stanza in _stanzas(text):
         fields = dict(_FIELDS.findall(stanza))
         wanted, _, state = (fields.get("Status", "").split() + ["", "", ""])[:3]  # want, flag, state
         if state in ("", "not-installed", "config-files"):
             continue
-        domain = _DOMAIN.search(fields.get("Maintainer", ""))
+        origin = _origin(fields.get("Maintainer", ""))
         state = "hold" if wanted == "hold" and state == "installed" else state
-        yield SystemPackage(
-            fields["Package"], fields.get("Version", ""), "dpkg", state, domain.group(1) if domain else ""
-        )
+        yield SystemPackage(fields["Package"], fields.get("Version", ""), "dpkg", state, origin)
+
+
+def _origin(maintainer: str) -> str:
+    """The domain without its hosts: a distribution's teams write from lists and trackers of many names."""
+    match = _DOMAIN.search(maintainer)
+    domain = ".".join(match.group(1).split(".")[-2:]) if match else ""
+    return "ubuntu.com" if domain == "canonical.com" else domain
 
 
 def _rpm(text: str) -> Iterator[SystemPackage]:

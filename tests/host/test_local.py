@@ -59,6 +59,17 @@ def test_links_nodes_and_folders(tmp_path: Path) -> None:
     assert host.size_bytes("/").get() >= host.free_bytes("/").get() > 0
 
 
+def test_names_that_are_no_text_do_not_spoil_a_report(tmp_path: Path) -> None:
+    strange = os.fsdecode(b"bad\xff")
+    (tmp_path / strange).touch()
+    (tmp_path / "link").symlink_to(strange)
+    host = LocalHost({**os.environ, "CUDA_HOME": f"/opt/{strange}"})
+    assert host.list_dir(str(tmp_path)).get() == ("link",)
+    for text in (host.real_path(str(tmp_path / "link")).get(), host.variables()["CUDA_HOME"]):
+        assert text.encode("utf-8").decode() == text and "�" in text
+    assert host.run(["sh", "-c", "printf %s $CUDA_HOME"]).get().stdout == "/opt/bad�"
+
+
 def test_a_command_gives_status_and_both_streams(tmp_path: Path) -> None:
     program = _script(tmp_path / "program", "#!/bin/sh\necho out $LC_ALL\necho err >&2\nexit 7\n")
     result = LocalHost().run([str(program)]).get()

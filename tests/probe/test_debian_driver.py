@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -57,9 +58,13 @@ def _download(folder: Path) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
-def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _download(tmp_path_factory.mktemp("debian-driver"))
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The packages. NVIDIA's libraries, asked as root, leave device nodes behind; those are taken away again."""
+    before = set(Path("/dev").glob("nvidia*"))
+    yield _download(tmp_path_factory.mktemp("debian-driver"))
+    for node in set(Path("/dev").glob("nvidia*")) - before:
+        node.unlink()
 
 
 def _with_libraries(unpacked: Path, *folders: str) -> LocalHost:

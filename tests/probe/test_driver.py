@@ -147,12 +147,15 @@ def test_nodes_with_their_outcome() -> None:
             "/dev/nvidia0": node("195:0"),
             "/dev/nvidiactl": node("195:255", mode="0660", group="video", accessible=False),
             "/dev/nvidia-caps/nvidia-cap1": node("234:1"),
+            "/dev/nvidia-uvm": node("508:0"),
             "/dev/nvidia-notes.txt": "not a node",
         },
-        queries={"nodes": {"/dev/nvidia0": "EPERM", "/dev/nvidiactl": "EACCES"}},
+        queries={"nodes": {"/dev/nvidia0": "EPERM", "/dev/nvidiactl": "EACCES", "/dev/nvidia-uvm": "ENXIO"}},
     )
     nodes = {item.path: item for item in driver.nodes(host)["driver.device_nodes"].get()}
-    assert set(nodes) == {"/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-caps/nvidia-cap1"}
+    assert set(nodes) == {"/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-caps/nvidia-cap1", "/dev/nvidia-uvm"}
+    uvm = nodes["/dev/nvidia-uvm"]
+    assert (uvm.open_error, uvm.accessible) == ("ENXIO", True), "no driver behind it is no matter of rights"
     assert (nodes["/dev/nvidia0"].mode, nodes["/dev/nvidia0"].open_error) == ("0666", "EPERM")
     assert nodes["/dev/nvidia0"].accessible is False, "a device cgroup refuses what the mode allows"
     assert (nodes["/dev/nvidiactl"].group, nodes["/dev/nvidiactl"].device) == ("video", "195:255")

@@ -6,6 +6,7 @@ import pytest
 
 from envkit.facts import MachineKind, Problem
 from envkit.host.recorded import Entry
+from envkit.matrix import Matrix
 from envkit.probe import kernel, kernel_log, machine, os_release
 from envkit.versions import Version
 from tests.fakes.memory_host import Content, MemoryHost, folder, link, program, refused
@@ -24,7 +25,7 @@ CPU_GUEST = CPU_METAL.replace("sse2", "sse2 hypervisor")
         ({"/etc/os-release": 'ID="almalinux"\nVERSION_ID="9.3"\n'}, "almalinux9", "9.3"),
         ({"/etc/os-release": 'ID="amzn"\nVERSION_ID="2023"\n'}, "amzn2023", "2023"),
         ({"/etc/os-release": "ID=fedora\nVERSION_ID=41\n"}, "fedora41", "41"),
-        ({"/etc/os-release": 'ID="opensuse-leap"\nVERSION_ID="15.6"\n'}, "opensuse15.6", "15.6"),
+        ({"/etc/os-release": 'ID="opensuse-leap"\nVERSION_ID="15.6"\n'}, "opensuse15", "15.6"),
         ({"/etc/os-release": 'ID="sles"\nVERSION_ID="15.5"\n'}, "sles15", "15.5"),
         ({"/etc/os-release": 'ID="azurelinux"\nVERSION_ID="3.0"\n'}, "azl3", "3.0"),
         (
@@ -41,6 +42,12 @@ CPU_GUEST = CPU_METAL.replace("sse2", "sse2 hypervisor")
 def test_distributions_are_named_by_the_keys_of_our_table(files: dict[str, Content], os_id: str, version: str) -> None:
     release = os_release.distribution(MemoryHost(files)).get()
     assert (release.os_id, release.version_id) == (os_id, version)
+
+
+def test_the_keys_are_those_of_the_table() -> None:
+    known = {row.os_id for row in Matrix.load().operating_systems}
+    assert {"ubuntu22.04", "debian12", "rockylinux9", "rhel8", "almalinux9", "amzn2023", "fedora41"} <= known
+    assert {"opensuse15", "sles15", "azl3", "centos7"} <= known
 
 
 def test_no_release_file_is_absent_and_an_empty_one_unparsable() -> None:
