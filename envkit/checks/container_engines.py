@@ -109,8 +109,9 @@ def docker_no_nvidia_runtime(environment: Environment, matrix: Matrix) -> Iterat
     references=threads("NVIDIA/nvidia-docker#1637", "NVIDIA/nvidia-docker#1311", "NVIDIA/nvidia-docker#1591"),
 )
 def docker_from_snap_or_desktop(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Docker is the plain engine: a snap is confined and has its own configuration, Docker Desktop for Linux runs in a
-    virtual machine without the GPU.
+    """Docker is the plain engine.
+
+    A snap is confined and has its own configuration; Docker Desktop for Linux runs in a virtual machine without the GPU.
     """
     engine = _docker(environment)
     mend = Remedy(

@@ -138,6 +138,7 @@ def _cpu_only(environment: Environment, matrix: Matrix, id: str) -> Iterator[Out
     rank=17,
     any_of=("pythons", "messages"),
     mend='Install JAX with the extra for CUDA: "jax[cuda13]" or "jax[cuda12]", by the driver.',
+    references=("https://docs.jax.dev/en/latest/installation.html",),
 )
 def jax_no_cuda_plugin(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """On a machine with a GPU, JAX has a CUDA plug-in of the release of jaxlib."""

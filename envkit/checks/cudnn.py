@@ -22,7 +22,7 @@ from envkit.checks.messages import message_evidence, named, seen, told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
 from envkit.facts import Cudnn, Distribution, Environment, LibraryUse, PythonEnvironment
-from envkit.versions import Version
+from envkit.versions import ComputeCapability, Version
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
@@ -298,7 +298,7 @@ def cudnn_dropped_arch(environment: Environment, matrix: Matrix) -> Iterator[Out
         for gpu, own in gpus:
             verdict = gpu_on_cudnn(own, version.release(3), cuda, matrix, name=gpu.title)
             evidence = [distribution_evidence(item), Evidence("gpus.compute_capability", str(own), gpu.title)]
-            if verdict.status == "fail":
+            if verdict.status == "fail" and _older_than_cudnn(own, version, matrix):
                 yield warn(
                     f"cuDNN {version.release(3)} for CUDA {cuda} no longer supports {gpu.title}",
                     subject=gpu.subject,
@@ -308,7 +308,18 @@ def cudnn_dropped_arch(environment: Environment, matrix: Matrix) -> Iterator[Out
                         f"Use a build with an older cuDNN: `envkit resolve --framework pytorch --gpu {own}` names one."
                     ),
                 )
+            elif verdict.status == "fail":
+                yield skip(
+                    f"cuDNN {version.release(3)} is older than {gpu.title}", subject=gpu.subject, evidence=evidence
+                )
             elif verdict.status == "ok":
                 yield ok(verdict.detail, subject=gpu.subject, evidence=evidence)
             else:
                 yield skip(verdict.detail, subject=gpu.subject, evidence=evidence)
+
+
+def _older_than_cudnn(own: ComputeCapability, version: Version, matrix: Matrix) -> bool:
+    """True when every build of this cuDNN starts above the GPU: it dropped it, and is not merely too old for it."""
+    lowest = [row.min_compute_capability for row in matrix.cudnns if row.version.starts_with(version.release(3))]
+    known = [(low.major, low.minor) for low in lowest if low is not None]
+    return bool(known) and (own.major, own.minor) < max(known)

@@ -66,6 +66,7 @@ def tf_finds_no_driver(environment: Environment, matrix: Matrix) -> Iterator[Out
     rank=14,
     any_of=("system.os", "messages"),
     mend="Use WSL 2, or the last release with native support.",
+    references=("https://www.tensorflow.org/install/pip",),
 )
 def tf_native_windows(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """TensorFlow on Windows is a release that still had native GPU support, or runs in WSL 2."""

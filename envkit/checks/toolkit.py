@@ -264,6 +264,7 @@ def cuda_symlink_wrong(environment: Environment, matrix: Matrix) -> Iterator[Out
     rank=30,
     needs=("nvcc",),
     mend="Set CUDA_HOME to the real toolkit.",
+    references=("https://pytorch.org/docs/stable/cpp_extension.html",),
 )
 def nvcc_wrapper_misleads(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """The folder above nvcc is the toolkit, or CUDA_HOME says where the toolkit is.

@@ -36,6 +36,8 @@ _UUID = re.compile(r"(GPU|MIG)-[0-9a-fA-F/-]+")
 def variables(environment: Environment) -> Mapping[str, str]:
     """The environment variables, none when nobody looked."""
     return environment.variables.get() if environment.variables.known else {}
+
+
 _NO_GPU_ANYHOW = (  # faults after which programs say the same, whatever the variable holds
     "no-gpu-on-pci",
     "gpu-fallen-off-bus",
@@ -55,6 +57,7 @@ _NO_GPU_ANYHOW = (  # faults after which programs say the same, whatever the var
     rank=90,
     needs=("variables",),
     mend="Unset them.",
+    references=("https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-environment-variables",),
 )
 def bad_cuda_env_vars(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """No variable that makes CUDA slow, chatty or waiting was left in the shell."""

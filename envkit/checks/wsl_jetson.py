@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from envkit.matrix import Matrix
 
 _WSL_LIBRARIES = "/usr/lib/wsl/"
-_BOARDS = "https://github.com/dusty-nv/jetson-containers"
+_GUIDE = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/index.html"
 
 
 @check(
@@ -144,7 +144,7 @@ def wsl_libcuda_missing(environment: Environment, matrix: Matrix) -> Iterator[Ou
     rank=6,
     any_of=("system.machine_kind", "messages"),
     mend="Install the wheels that are made for this board's L4T release.",
-    references=threads("pytorch/pytorch#86676", "conda-forge/pytorch-cpu-feedstock#303"),
+    references=(_GUIDE, *threads("pytorch/pytorch#86676", "conda-forge/pytorch-cpu-feedstock#303")),
 )
 def jetson_generic_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """On a Jetson the frameworks are builds for its integrated GPU.
@@ -152,7 +152,9 @@ def jetson_generic_wheel(environment: Environment, matrix: Matrix) -> Iterator[O
     aarch64 wheels of the package index are for servers or for the CPU; desktop code does not serve these GPUs.
     """
     release = environment.system.l4t_release
-    mend = Remedy(f"Install the wheels made for L4T {release.get() if release.known else 'of this board'}: {_BOARDS}")
+    mend = Remedy(
+        f"Install the wheels that NVIDIA makes for {f'L4T {release.get()}' if release.known else 'this board'}."
+    )
     impact = 'CUDA is not available, or every kernel fails with "no kernel image".'
     said = told(
         environment, "jetson-generic-wheel", "A wheel for servers is installed on a Jetson", impact=impact, remedy=mend
