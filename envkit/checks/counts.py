@@ -83,9 +83,9 @@ def gpu_count_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Out
         return
     counts = gpu_counts(environment)
     evidence = [Evidence(count.fact, f"{count.layer}: {count.number}", count.source) for count in counts]
-    step = next(((a, b) for a, b in zip(counts, counts[1:], strict=False) if b.number < a.number), None)
-    if step is not None:
-        yield _step_down(environment, *step, evidence)
+    fall = next((i for i, (a, b) in enumerate(zip(counts, counts[1:], strict=False)) if b.number < a.number), None)
+    if fall is not None:
+        yield _step_down(environment, counts[: fall + 1], counts[fall + 1], evidence)
         return
     codes = answered(environment, "nvml", "GPU_NOT_FOUND")
     outcomes = told(
@@ -143,8 +143,10 @@ def _partitioned(environment: Environment) -> bool:
     return environment.gpus.known and any(gpu.mig_mode for gpu in environment.gpus.get())
 
 
-def _step_down(environment: Environment, above: Count, below: Count, evidence: list[Evidence]) -> Outcome:
-    lost = sorted(above.addresses - below.addresses) if below.addresses or not below.number else []
+def _step_down(environment: Environment, full: tuple[Count, ...], below: Count, evidence: list[Evidence]) -> Outcome:
+    above = full[-1]
+    named = next((count.addresses for count in reversed(full) if count.addresses), frozenset[str]())
+    lost = sorted(named - below.addresses) if below.addresses or not below.number else []
     excluded = environment.driver.excluded_gpus
     on_purpose = sorted(set(lost) & set(excluded.get())) if excluded.known else []
     which = f": {', '.join(lost)}" if lost else ""

@@ -28,9 +28,11 @@ def without_gpu(environment: Environment) -> bool:
 
 
 def not_looked(environment: Environment, title: str, *paths: str) -> Outcome:
-    """Does not apply on a machine without a GPU; otherwise unknown, with what the facts at `paths` lack."""
+    """Does not apply without a GPU, or where all `paths` are certainly absent; otherwise unknown."""
     if without_gpu(environment):
         return skip("there is no GPU", evidence=[known(environment, "pci_gpus", "none")])
+    if paths and all(fact(environment, path).absent for path in paths):
+        return skip(f"{paths[0]} is not there", evidence=[known(environment, path) for path in paths])
     return unknown(title, evidence=[known(environment, path, "") for path in paths])
 
 

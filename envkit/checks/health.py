@@ -44,7 +44,6 @@ def field_evidence(environment: Environment, gpu: Gpu, name: str, words: str = "
     layer=Layer.HEALTH,
     rank=11,
     tier="N",
-    any_of=("gpus", "kernel.log", "messages"),
     explained_by=("row-remap-failed", *_LOST),
     mend="XID 94: start the program again. 48 or 95: drain and reset. Again soon after: the memory is dying.",
     references=threads("vllm-project/vllm#5222", "leptonai/gpud#80", "awslabs/awsome-distributed-ai#1190"),

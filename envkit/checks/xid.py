@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.codes import Xid, xids
 from envkit.checks.driver_state import answered, loaded
-from envkit.checks.evidence import driver_lives_elsewhere, known
+from envkit.checks.evidence import driver_lives_elsewhere, known, not_looked
 from envkit.checks.findings import Evidence, Outcome, fail, ok, skip, unknown, warn
 from envkit.checks.gpus import plain_address, seen_gpus
 from envkit.checks.messages import message_evidence, named, seen, told
@@ -71,7 +71,6 @@ def log_unread(environment: Environment) -> Outcome:
     layer=Layer.PCI,
     rank=20,
     tier="L",
-    any_of=("pci_gpus", "kernel.log", "driver.nvml", "messages"),
     explained_by=("external-power-missing", "optimus-gpu-off"),
     mend="Cold power cycle; reseat the card, its power and its riser; if it returns, hand the card in.",
     references=threads("NVIDIA/open-gpu-kernel-modules#507", "NVIDIA/open-gpu-kernel-modules#1151"),
@@ -179,7 +178,6 @@ def gsp_timeout(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     layer=Layer.KERNEL_MODULE,
     rank=65,
     tier="L",
-    any_of=("driver.uninitialised_gpus", "driver.nvml", "driver.nvidia_smi", "kernel.log", "messages"),
     explained_by=(
         "no-gpu-on-pci",
         "external-power-missing",
@@ -238,7 +236,7 @@ def rm_init_adapter_failed(environment: Environment, matrix: Matrix) -> Iterator
             "the driver started every GPU that it owns", evidence=[known(environment, "driver.uninitialised_gpus")]
         )
     else:
-        yield unknown("nothing here tells whether the driver started the GPUs")
+        yield not_looked(environment, "nothing here tells whether the driver started the GPUs")
 
 
 def _never_started(environment: Environment, addresses: tuple[str, ...]) -> bool:
