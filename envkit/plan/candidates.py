@@ -47,6 +47,7 @@ class Judge:
         self.driver = None if request.with_driver else request.driver
         self.data_center = bool(request.gpus) and all(gpu.data_center for gpu in request.gpus)
         self._cuda_failures: dict[tuple[int, ...], tuple[str, ...]] = {}
+        self._cuda_meets: dict[tuple[int, ...], bool] = {}
         self._toolkits_for: dict[object, tuple[Toolkit, ...]] = {}
 
     @cached_property
@@ -122,11 +123,13 @@ class Judge:
             return False
         if build.cpu_only:
             return True
-        if self.driver_drops_gpu or next(self._code_failures(build), None) is not None:
+        if self.driver_drops_gpu:
             return False
         if needs_system_cuda(build):
-            return bool(self.toolkits_for(build))
-        return next(self._wheel_cuda_failures(build), None) is None
+            has_cuda = bool(self.toolkits_for(build))
+        else:
+            has_cuda = next(self._wheel_cuda_failures(build), None) is None
+        return has_cuda and next(self._code_failures(build), None) is None
 
     def failures(self, build: FrameworkBuild, spec: VersionSpec | None) -> Iterator[str]:
         """The relations that rule a build out; none for one that passes."""
@@ -202,8 +205,12 @@ class Judge:
 
     def cuda_meets(self, cuda: Version) -> bool:
         """Whether a build's CUDA line meets the requested CUDA: `12.4.1` is met by a build for 12.4."""
-        spec = self.request.cuda
-        return _meets(spec, cuda) or any(_meets(spec, toolkit.version) for toolkit in self.knowledge.toolkits(cuda))
+        if self.request.cuda is None:
+            return True
+        if cuda.parts not in self._cuda_meets:
+            versions = (cuda, *(toolkit.version for toolkit in self.knowledge.toolkits(cuda)))
+            self._cuda_meets[cuda.parts] = any(map(self.request.cuda.holds, versions))
+        return self._cuda_meets[cuda.parts]
 
     def candidate(self, build: FrameworkBuild) -> Candidate:
         """A build that passed, not ranked yet."""
