@@ -2,9 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-UNIT := not docker and not browser and not gpu and not bench
+REAL := docker or browser or network
+UNIT := not (docker or browser or network) and not gpu and not bench
 
-.PHONY: doctor test test-integration lint bench docs wheel-smoke zipapp refresh-data verify-data clean
+.PHONY: doctor test test-integration test-sweep lint bench docs wheel-smoke zipapp refresh-data verify-data clean
 
 $(VENV)/run.stamp: pyproject.toml
 	@$(PYTHON) -m venv $(VENV)
@@ -20,13 +21,17 @@ $(VENV)/test.stamp: $(VENV)/run.stamp
 doctor: $(VENV)/run.stamp
 	@$(BIN)/envkit doctor
 
-# Everything that needs no Docker engine, browser or GPU.
+# Everything that needs no Docker engine, browser, GPU or package index.
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -m "$(UNIT)"
 
-# Real Docker builds, real install runs, a real browser. Needs root on Debian or Ubuntu.
+# Real Docker builds, real install runs, a real browser, real wheels. Needs root on Debian or Ubuntu.
 test-integration: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -m "docker or browser"
+	$(BIN)/python -m pytest -m "$(REAL)"
+
+# Every combination: the resolver against the oracle, every script and every Dockerfile that can be asked for.
+test-sweep: $(VENV)/test.stamp
+	ENVKIT_FULL_SWEEP=1 ENVKIT_ORACLE=full $(BIN)/python -m pytest -s tests/plan/test_oracle.py tests/install/test_sweep.py tests/image/test_sweep.py
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check envkit tests tools
