@@ -57,7 +57,7 @@ def message_evidence(environment: Environment, messages: Iterable[Message]) -> t
 
 
 def named(messages: Iterable[Message], key: str) -> str | None:
-    """What the first message that names `key` (`version`, `kernel`, `address` …) says it is, or None."""
+    """What the first message that names `key` (`version`, `kernel`, `pci_address` …) says it is, or None."""
     return next((message.values[key] for message in messages if message.values.get(key)), None)
 
 
@@ -74,7 +74,7 @@ def told(
     messages = seen(environment, id)
     if not messages:
         return ()
-    address = named(messages, "address")
+    address = named(messages, "pci_address")
     return (
         judge(
             title,

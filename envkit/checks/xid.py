@@ -47,7 +47,7 @@ def xid_messages(environment: Environment, judged_by: str) -> tuple[tuple[Xid, M
 
 def address_of(messages: tuple[Message, ...]) -> str:
     """The PCI address that the messages name, in the spelling of PCI, '' when none does."""
-    return plain_address(named(messages, "address") or "")
+    return plain_address(named(messages, "pci_address") or "")
 
 
 def _subject(messages: tuple[Message, ...]) -> str:

@@ -272,6 +272,8 @@ def test_a_healthy_card_has_no_hardware_fault(model: str) -> None:
 
 
 def test_messages_of_a_text_count_like_a_log() -> None:
-    [finding] = findings(OFF_BUS, machine(said("gpu-fallen-off-bus/xid-79", xid(79), address="0000:a1:00", code="79")))
+    [finding] = findings(
+        OFF_BUS, machine(said("gpu-fallen-off-bus/xid-79", xid(79), pci_address="0000:a1:00", code="79"))
+    )
     assert finding.status.value == "fail"
     assert finding.subject == "GPU 0000:a1:00.0"
