@@ -7,7 +7,7 @@ one value or several joined by `;`; blank is unknown, and `-` is certainly none 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -111,7 +111,19 @@ def read(table: Table[Row], folder: Path = DATA, known_sources: frozenset[str] |
     columns = list(zip(*lines, strict=True)) or [()] * len(header)
     _require_unique_keys(table, columns)
     values = [_values(table, position, cells, known_sources) for position, cells in enumerate(columns)]
-    return tuple(map(table.row, *values))
+    return tuple(_rows(table, zip(*values, strict=True)))
+
+
+def _rows(table: Table[Row], filled: Iterable[tuple[Any, ...]]) -> Iterator[Row]:
+    """The rows, made without the checks of a call: the header has shown that each field has its value.
+
+    A call of the record takes four times as long, which 2300 image tags feel.
+    """
+    names, make = table.columns, object.__new__
+    for values in filled:
+        row = make(table.row)
+        row.__dict__.update(zip(names, values, strict=True))
+        yield row
 
 
 def _lines(table: Table[Any], folder: Path) -> list[list[str]]:
