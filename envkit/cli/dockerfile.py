@@ -83,6 +83,11 @@ def dockerfile(**options: Any) -> int:
     from envkit.plan.model import Plan
     from envkit.render.plan_text import plan_summary
 
+    chosen = image_options(options)
+    if isinstance(plan, Plan):
+        from envkit.image.recipe import for_image
+
+        plan = for_image(plan, chosen, matrix)
     say(plan_summary(plan))
     if not isinstance(plan, Plan):
         return 1
@@ -91,7 +96,7 @@ def dockerfile(**options: Any) -> int:
 
         write_output(render_dockerignore(options["requirements"]), options["output"])
         return 0
-    return _produce(plan, image_options(options), options, matrix)
+    return _produce(plan, chosen, options, matrix)
 
 
 def image_options(options: dict[str, Any]) -> ImageOptions:

@@ -25,7 +25,7 @@ def choose_base(choice: Choice, options: ImageOptions, tags: Iterable[ImageTag],
         )
     system = require_system(choice)
     flavour = wanted_flavour(choice, options)
-    tag = None if options.slim else _tag(choice, flavour, tags)
+    tag = choose_tag(choice, options, tags)
     if tag:
         return Base(
             f"{tag.repository}:{tag.tag}",
@@ -37,7 +37,11 @@ def choose_base(choice: Choice, options: ImageOptions, tags: Iterable[ImageTag],
     return Base(plain_image(system), _why_plain(choice, options, flavour, compiles))
 
 
-def _tag(choice: Choice, flavour: str, tags: Iterable[ImageTag]) -> ImageTag | None:
+def choose_tag(choice: Choice, options: ImageOptions, tags: Iterable[ImageTag]) -> ImageTag | None:
+    """The supported tag to start from; None for the plain distribution, a base of the user's or an official image."""
+    if options.slim or options.base or options.official:
+        return None
+    flavour = wanted_flavour(choice, options)
     planned = choice.base_image
     if planned and planned.state == "supported" and planned.flavor == flavour:
         return planned

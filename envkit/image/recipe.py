@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from envkit.image import data
-from envkit.image.base import choose_base, plain_image, require_system
+from envkit.image.base import choose_base, choose_tag, plain_image, require_system
 from envkit.image.download import DOWNLOAD, download_stage
 from envkit.image.frameworks import (
     installed_by_pip,
@@ -47,6 +47,7 @@ class _Parts:
 
 def recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) -> Recipe:
     """The image of a plan. Raises EnvkitError where an image cannot hold it, and says what would do."""
+    plan = for_image(plan, options, matrix)
     choice = plan.choice
     if options.official or _only_official(choice):
         from envkit.image.official import official_recipe
@@ -78,6 +79,15 @@ def recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) 
         notes=plan.warnings,
         syntax=options.syntax,
     )
+
+
+def for_image(plan: Plan, options: ImageOptions, matrix: Matrix) -> Plan:
+    """The plan with the base image that the options lead to, and without a Python that nothing in it needs."""
+    choice = plan.choice
+    changed = replace(choice, base_image=choose_tag(choice, options, matrix.image_tags))
+    if not choice.builds and "python" not in plan.request.asked:
+        changed = replace(changed, python=None, python_source=None)
+    return replace(plan, choice=changed)
 
 
 def _only_official(choice: Choice) -> bool:
@@ -121,7 +131,7 @@ def _parts(
     compilers = _compilers(choice, options, matrix, plain, base)
     sources = [source_build(build, choice, system, compilers, mirrors) for build in compiling]
     return _Parts(
-        _python(choice, system, mirrors, compiling),
+        _python(choice, options, system, mirrors, compiling),
         tuple(cuda),
         tuple(made for made in sources if made),
         pip_installs(choice, options, mirrors, base.has_cuda),
@@ -129,10 +139,15 @@ def _parts(
 
 
 def _python(
-    choice: Choice, system: OperatingSystem, mirrors: Mirrors, compiling: tuple[FrameworkBuild, ...]
+    choice: Choice,
+    options: ImageOptions,
+    system: OperatingSystem,
+    mirrors: Mirrors,
+    compiling: tuple[FrameworkBuild, ...],
 ) -> PythonSetup:
-    """The Python of the image; one that was only compiled uses the distribution's, which its packages bring."""
-    if compiling and len(compiling) == len(choice.builds):
+    """The Python of the image: none where nothing is installed with pip; compiled frameworks bring their own."""
+    by_pip = len(compiling) < len(choice.builds) or bool(options.pip or options.requirements or options.jupyter)
+    if not by_pip and choice.python is None or (compiling and not by_pip):
         return PythonSetup((), (), (), (), ())
     return python_setup(choice, system, mirrors)
 

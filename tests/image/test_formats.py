@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+
+import pytest
+from packaging.requirements import Requirement
+
+from envkit.errors import EnvkitError
+from envkit.image.options import ImageOptions
+from envkit.matrix import Matrix
+from envkit.render.apptainer import render_apptainer
+from envkit.render.compose import render_compose
+from envkit.render.conda import render_conda
+from envkit.render.devcontainer import render_devcontainer
+from envkit.render.dockerfile import render_dockerfile
+from envkit.render.dockerignore import render_dockerignore
+from envkit.render.requirements import render_requirements
+from tests.image.making import made
+
+
+def test_compose_holds_the_dockerfile(matrix: Matrix) -> None:
+    recipe = made(matrix, "pytorch", options=ImageOptions(jupyter=True))
+    rendered = render_compose(recipe)
+    inline = rendered.split("dockerfile_inline: |\n")[1].split("    tty: true")[0]
+    assert textwrap.dedent(inline).replace("$$", "$") == render_dockerfile(recipe)
+    assert "capabilities: [gpu]" in rendered
+    assert '"127.0.0.1:8888:8888"' in rendered
+
+
+def test_devcontainer_gives_the_gpus(matrix: Matrix) -> None:
+    document = json.loads(render_devcontainer(made(matrix, "pytorch")))
+    assert document["build"] == {"dockerfile": "Dockerfile"}
+    assert document["runArgs"] == ["--gpus", "all"]
+    assert "/opt/venv/bin/python" in json.dumps(document)
+
+
+def test_conda_pins_python_and_packages(matrix: Matrix) -> None:
+    recipe = made(matrix, "pytorch")
+    rendered = render_conda(recipe)
+    assert f"  - python={recipe.python}\n" in rendered
+    assert re.search(r'^      - "torch==\d', rendered, re.M)
+
+
+def test_requirements_are_readable_by_pip(matrix: Matrix) -> None:
+    rendered = render_requirements(made(matrix, "tensorflow"))
+    lines = [line for line in rendered.splitlines() if not line.startswith("#")]
+    names = {Requirement(line).name for line in lines}
+    assert "tensorflow" in names
+
+
+def test_apptainer_copies_from_stages_that_exist(matrix: Matrix) -> None:
+    rendered = render_apptainer(made(matrix, "mxnet", cuda="11.2"))
+    stages = re.findall(r"^Stage: (\S+)$", rendered, re.M)
+    copied = re.findall(r"^%files from (\S+)$", rendered, re.M)
+    assert set(copied) <= set(stages[:-1])
+    assert stages[-1] == "runtime"
+    assert rendered.count("Bootstrap: docker") == len(stages)
+    assert "From: ubuntu:20.04" in rendered
+    assert rendered.index("%test") > rendered.index("%runscript") > rendered.index("%environment")
+
+
+@pytest.mark.parametrize(
+    ("render", "framework", "options", "why"),
+    [
+        (render_conda, "mxnet", ImageOptions(), "libraries of CUDA"),
+        (render_requirements, "mxnet", ImageOptions(), "libraries of CUDA"),
+        (render_conda, "pytorch", ImageOptions(apt=("git",)), "--apt"),
+        (render_requirements, "pytorch", ImageOptions(workdir="/data"), "--workdir"),
+        (render_requirements, "pytorch", ImageOptions(entrypoint="x"), "--entrypoint"),
+        (render_conda, "pytorch", ImageOptions(user="me"), "--user"),
+        (render_conda, "pytorch==2.5.1", ImageOptions(official=True), "--from official"),
+        (render_requirements, "pytorch", ImageOptions(requirements="r.txt"), "--requirements"),
+        (render_devcontainer, "pytorch", ImageOptions(entrypoint="x"), "--entrypoint"),
+        (render_apptainer, "pytorch", ImageOptions(jupyter=True), "health checks"),
+        (render_apptainer, "pytorch", ImageOptions(user="me"), "--user"),
+    ],
+)
+def test_what_a_format_cannot_express_is_an_error(
+    matrix: Matrix, render: object, framework: str, options: ImageOptions, why: str
+) -> None:
+    assert callable(render)
+    with pytest.raises(EnvkitError, match=why):
+        render(made(matrix, framework, options=options))
+
+
+def test_indexes_that_one_file_cannot_keep_apart(matrix: Matrix) -> None:
+    recipe = made(matrix, "pytorch==2.5.1", cuda="11.8", options=ImageOptions(pip=("six==1.16.0",)))
+    with pytest.raises(EnvkitError, match="different indexes"):
+        render_requirements(recipe)
+
+
+def test_the_context_is_empty_but_for_the_requirements() -> None:
+    assert render_dockerignore(None).splitlines()[1:] == ["*"]
+    assert render_dockerignore("r.txt").splitlines()[1:] == ["*", "!r.txt"]

@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from envkit.errors import EnvkitError
+from envkit.image.options import ImageOptions
+from envkit.image.recipe import recipe
+from envkit.matrix import Matrix
+from envkit.plan.model import Plan
+from envkit.render.dockerfile import render_dockerfile, shell_word
+from envkit.settings import Mirrors
+from tests.image.making import froms, made, parsed, plan, planned, request, text
+
+
+def commands(rendered: str, keyword: str) -> list[str]:
+    return [" ".join(part.value) for part in parsed(rendered) if part.cmd.upper() == keyword]
+
+
+@pytest.mark.parametrize(
+    ("framework", "limits", "options", "base"),
+    [
+        ("tensorflow", {}, ImageOptions(), r"nvidia/cuda:12\.5\.\d-base-ubuntu24\.04"),
+        ("tensorflow", {}, ImageOptions(slim=True), r"ubuntu:24\.04"),
+        ("tensorflow", {"os_id": "rockylinux9"}, ImageOptions(), r"nvidia/cuda:12\.5\.\d-base-rockylinux9"),
+        ("tensorflow==2.13", {"cuda": "11.8"}, ImageOptions(), r"nvidia/cuda:11\.8\.0-cudnn8-runtime-ubuntu22\.04"),
+        ("mxnet", {}, ImageOptions(), r"nvidia/cuda:11\.8\.0-cudnn8-runtime-ubuntu22\.04"),
+        ("tensorflow", {}, ImageOptions(base="mine/base:1"), r"mine/base:1"),
+    ],
+)
+def test_the_smallest_base_that_serves(
+    matrix: Matrix, framework: str, limits: dict[str, str], options: ImageOptions, base: str
+) -> None:
+    rendered = text(matrix, framework, options=options, **limits)
+    assert re.fullmatch(base, froms(rendered)[-1]), froms(rendered)
+
+
+def test_devel_only_when_asked_for(matrix: Matrix) -> None:
+    assert "-devel-" not in text(matrix, cuda="12.9")
+    assert "-runtime-" in text(matrix, cuda="12.9")
+    assert "-devel-" in text(matrix, cuda="12.9", options=ImageOptions(devel=True))
+
+
+@pytest.mark.parametrize("cuda", ["8.0", "9.0", "9.2", "10.0", "10.1", "10.2"])
+def test_cuda_without_an_image_comes_from_its_checked_runfile(matrix: Matrix, cuda: str) -> None:
+    chosen = plan(matrix, cuda=cuda)
+    rendered = render_dockerfile(recipe(chosen, ImageOptions(), Mirrors(), matrix))
+    assert all(name.startswith("ubuntu:") for name in froms(rendered))
+    runfile = chosen.choice.runfiles[0]
+    assert runfile.url in rendered
+    assert (runfile.sha256 or runfile.md5 or "no checksum") in rendered
+    assert "--toolkit" in rendered
+    assert "--driver" not in rendered
+
+
+def test_a_digest_pins_the_base(matrix: Matrix) -> None:
+    chosen = plan(matrix, "tensorflow")
+    image = chosen.choice.base_image
+    assert image is not None
+    digest = "sha256:" + "a" * 64
+    pinned = replace(chosen, choice=replace(chosen.choice, base_image=replace(image, digest=digest)))
+    rendered = render_dockerfile(recipe(pinned, ImageOptions(digest=True), Mirrors(), matrix))
+    assert f"FROM {image.repository}:{image.tag}@{digest} AS runtime" in rendered
+    assert "sha256:a" not in render_dockerfile(recipe(pinned, ImageOptions(), Mirrors(), matrix))
+
+
+def test_labels_hold_the_plan(matrix: Matrix) -> None:
+    label = next(part for part in parsed(text(matrix, "pytorch")) if part.cmd.upper() == "LABEL")
+    pairs = dict(zip(label.value[::3], label.value[1::3], strict=False))
+    stored = json.loads(json.loads(pairs["io.envkit.plan"]))
+    assert stored["frameworks"][0]["name"] == "pytorch"
+    assert stored["os"].startswith("ubuntu")
+
+
+def test_containers_run_as_user_1000(matrix: Matrix) -> None:
+    for os_id in ("ubuntu22.04", "ubuntu24.04", "rockylinux9"):
+        rendered = text(matrix, "tensorflow", os_id=os_id)
+        assert commands(rendered, "USER") == ["1000"]
+        assert "getent passwd 1000 || useradd" in rendered
+
+
+def test_the_host_driver_is_asked_for_as_the_plan_needs_it(matrix: Matrix) -> None:
+    rendered = text(matrix, "tensorflow", os_id="ubuntu22.04")
+    variables = " ".join(commands(rendered, "ENV"))
+    assert "NVIDIA_VISIBLE_DEVICES all" in variables
+    assert "NVIDIA_DRIVER_CAPABILITIES compute,utility" in variables
+    # CUDA 12.5 inside the packages runs on every driver of CUDA 12 (525.60.13 reports 12.0).
+    assert 'NVIDIA_REQUIRE_CUDA="cuda>=12.0"' in rendered
+
+
+def test_a_plan_without_cuda_asks_for_no_driver(matrix: Matrix) -> None:
+    rendered = text(matrix, "tensorflow-lite")
+    assert "NVIDIA_" not in rendered
+    assert "--gpus" not in rendered
+
+
+def test_options_land_in_the_image(matrix: Matrix) -> None:
+    options = ImageOptions(
+        pip=("pandas==2.2.3", "rich"),
+        requirements="requirements.txt",
+        apt=("git", "ffmpeg"),
+        jupyter=True,
+        workdir="/data",
+        user="worker",
+    )
+    rendered = text(matrix, "tensorflow", options=options)
+    assert '"pandas==2.2.3"' in rendered and '"rich"' in rendered
+    assert "source=requirements.txt,target=/tmp/requirements.txt" in rendered
+    assert "        ffmpeg \\\n        git \\\n" in rendered
+    assert re.search(r'"jupyterlab==\d', rendered)
+    assert commands(rendered, "WORKDIR") == ["/data"]
+    assert "install -d -o 1000 -g 1000 /data" in rendered
+    assert "--shell /bin/bash worker" in rendered
+    assert commands(rendered, "CMD")[0].startswith("jupyter lab")
+    assert commands(rendered, "EXPOSE") == ["8888"]
+    assert len(commands(rendered, "HEALTHCHECK")) == 1
+
+
+def test_an_entrypoint_replaces_the_shell(matrix: Matrix) -> None:
+    rendered = text(matrix, "tensorflow", options=ImageOptions(entrypoint="python -m serve --port 80"))
+    assert commands(rendered, "ENTRYPOINT") == ["python -m serve --port 80"]
+    assert commands(rendered, "CMD") == []
+
+
+def test_mirrors_replace_vendors(matrix: Matrix) -> None:
+    mirrors = Mirrors(
+        hosts={"developer.nvidia.com": "https://files.example", "download.pytorch.org": "https://torch.example/x"},
+        index_url="https://index.example/simple",
+        apt="https://apt.example/ubuntu",
+    )
+    chosen = plan(matrix, cuda="9.0")
+    rendered = render_dockerfile(recipe(chosen, ImageOptions(pip=("six==1.16.0",)), mirrors, matrix))
+    assert "https://files.example/compute/cuda/9.0" in rendered
+    assert "developer.nvidia.com" not in rendered
+    assert '--index-url "https://index.example/simple"' in rendered
+    assert "#https://apt.example/ubuntu/#g" in rendered
+    chosen = plan(matrix, "pytorch==2.5.1", cuda="11.8")
+    rendered = render_dockerfile(recipe(chosen, ImageOptions(), mirrors, matrix))
+    assert '--index-url "https://torch.example/x/whl/cu118"' in rendered
+
+
+@pytest.mark.parametrize(
+    ("limits", "way", "told"),
+    [
+        ({"python": "3.12", "os_id": "ubuntu24.04"}, "system", "python3 -m venv /opt/venv"),
+        ({"python": "3.11", "os_id": "ubuntu22.04"}, "deadsnakes", "python3.11 -m venv /opt/venv"),
+        ({"python": "3.11", "os_id": "ubuntu24.04"}, "standalone", "/opt/python/bin/python3.11 -m venv /opt/venv"),
+    ],
+)
+def test_ways_to_get_a_python(matrix: Matrix, limits: dict[str, str], way: str, told: str) -> None:
+    chosen = plan(matrix, "pytorch==2.5.1", **limits)
+    assert chosen.choice.python_source is not None
+    assert chosen.choice.python_source.way == way
+    rendered = render_dockerfile(recipe(chosen, ImageOptions(), Mirrors(), matrix))
+    assert told in rendered
+    if way == "standalone":
+        assert re.search(r"echo \"[0-9a-f]{64}  \$file\" > /tmp/checksum", rendered)
+
+
+def test_an_old_python_comes_from_conda(matrix: Matrix) -> None:
+    rendered = text(matrix, "pytorch==1.1", cuda="9.0", python="3.7", os_id="ubuntu22.04")
+    assert "'python=3.7'" in rendered or "python3.7 -m venv" in rendered
+    rendered = text(matrix, "pytorch==1.1", cuda="9.0", python="3.6", os_id="ubuntu22.04")
+    assert "micromamba create" in rendered
+    assert "'python=3.6'" in rendered
+    assert 'pip install --upgrade "pip<22"' in rendered
+
+
+def test_the_official_image_as_an_alternative(matrix: Matrix) -> None:
+    rendered = text(matrix, "pytorch==2.5.1", options=ImageOptions(official=True))
+    assert froms(rendered)[0].startswith("pytorch/pytorch:2.5.1-cuda")
+    assert "pip install" not in rendered
+    assert commands(rendered, "USER") == ["1000"]
+
+
+def test_a_framework_without_an_official_image_is_refused(matrix: Matrix) -> None:
+    with pytest.raises(EnvkitError, match="no official image of mxnet|no official image of cupy"):
+        made(matrix, "cupy", options=ImageOptions(official=True))
+
+
+def test_tensorflow_serving_comes_as_its_image(matrix: Matrix) -> None:
+    assert froms(text(matrix, "tensorflow-serving"))[0].startswith("tensorflow/serving:")
+
+
+def test_keras_gets_its_backend(matrix: Matrix) -> None:
+    found = planned(request("keras"), matrix)
+    assert isinstance(found, Plan)
+    assert {build.framework for build in found.choice.builds} == {"keras", "tensorflow"}
+    with_torch = planned(request("keras", "pytorch"), matrix)
+    assert isinstance(with_torch, Plan)
+    assert {build.framework for build in with_torch.choice.builds} == {"keras", "pytorch"}
+
+
+def test_what_no_image_can_hold_says_why(matrix: Matrix) -> None:
+    with pytest.raises(EnvkitError, match="caffe2 0.8.1 with CUDA 9.0.*add --cuda"):
+        made(matrix, "caffe2", cuda="9.0")
+
+
+def test_aarch64_where_there_are_packages(matrix: Matrix) -> None:
+    rendered = text(matrix, cuda="12.9", architecture="aarch64", os_id="ubuntu22.04")
+    assert "x86_64" not in rendered.replace('\\"arch\\":\\"x86_64', "")
+
+
+def test_without_the_syntax_line(matrix: Matrix) -> None:
+    assert text(matrix, "tensorflow").startswith("# syntax=docker/dockerfile:1\n")
+    assert "syntax=" not in text(matrix, "tensorflow", options=ImageOptions(syntax=False))
+
+
+@given(st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=40))
+def test_a_shell_word_is_read_back(word: str) -> None:
+    done = subprocess.run(["sh", "-c", f"printf %s {shell_word(word)}"], capture_output=True, text=True, check=True)
+    assert done.stdout == word
