@@ -1,0 +1,105 @@
+"""The command line: what lands on stdout, what on stderr, and the answers to wrong use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from envkit.cli.main import envkit
+from envkit.errors import EnvkitError, RequestError
+from tests.image.making import froms, hadolint, parsed
+
+
+def run(*arguments: str) -> Result:
+    result = CliRunner().invoke(envkit, ["dockerfile", *arguments], standalone_mode=False)
+    if isinstance(result.exception, Exception):
+        raise result.exception
+    return result
+
+
+@pytest.mark.parametrize("framework", ["tensorflow", "pytorch", "mxnet"])
+def test_stdout_is_a_dockerfile_and_nothing_else(framework: str, tmp_path: Path) -> None:
+    result = run("--framework", framework, "--target", "any")
+    assert result.return_value == 0
+    assert parsed(result.stdout)
+    assert froms(result.stdout)
+    file = tmp_path / "Dockerfile"
+    file.write_text(result.stdout)
+    assert hadolint([file]) == []
+    assert "Plan" in result.stderr
+
+
+def test_this_machine_without_a_gpu_is_the_normal_case() -> None:
+    assert run("--framework", "tensorflow").stdout.startswith("# syntax=")
+
+
+def test_json_is_the_plan() -> None:
+    assert run("--framework", "pytorch", "--json", "--target", "any").stdout.startswith("{")
+
+
+def test_no_plan_gives_no_file(tmp_path: Path) -> None:
+    file = tmp_path / "Dockerfile"
+    result = run("--framework", "pytorch==1.1", "--gpu", "9.0", "--cuda", "9.0", "--target", "any", "-o", str(file))
+    assert result.return_value == 1
+    assert not file.exists()
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize("target", ["compose", "devcontainer", "apptainer", "conda", "requirements"])
+def test_every_format(target: str) -> None:
+    assert run("--framework", "pytorch", "--target", "any", "--format", target).stdout
+
+
+def test_dockerignore_goes_with_it() -> None:
+    assert run("--framework", "pytorch", "--target", "any", "--dockerignore").stdout.endswith("*\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--smoke"],
+        ["--tag", "x"],
+        ["--base", "x", "--slim"],
+        ["--base", "x", "--digest"],
+        ["--slim", "--from", "official"],
+        ["--build", "--format", "compose"],
+        ["--workdir", "relative"],
+        ["--user", "Bad Name"],
+        ["--apt", "git; rm -rf /"],
+        ["--pip", "x$(id)"],
+        ["--base", "a b"],
+        ["--requirements", "a b.txt"],
+    ],
+)
+def test_wrong_use_is_named(arguments: list[str]) -> None:
+    with pytest.raises(RequestError):
+        run("--framework", "pytorch", "--target", "any", *arguments)
+
+
+def test_check_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "Dockerfile"
+    file.write_text("FROM nvidia/cuda:10.0-base-ubuntu18.04\n")
+    result = run("--check", str(file), "--target", "any")
+    assert result.return_value == 1
+    assert "was deleted" in result.stdout
+    file.write_text("FROM nvidia/cuda:12.9.1-base-ubuntu24.04\n")
+    assert run("--check", str(file), "--target", "any").return_value == 0
+    assert run("--check", str(file), "--target", "any", "--json").stdout.startswith("{")
+
+
+def test_check_of_what_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(EnvkitError, match="cannot read"):
+        run("--check", str(tmp_path / "none"), "--target", "any")
+    binary = tmp_path / "binary"
+    binary.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(EnvkitError, match="not text"):
+        run("--check", str(binary), "--target", "any")
+
+
+def test_a_generated_dockerfile_passes_its_own_check(tmp_path: Path) -> None:
+    for framework in ("tensorflow", "pytorch", "jax", "cupy"):
+        file = tmp_path / framework
+        run("--framework", framework, "--target", "any", "-o", str(file))
+        assert run("--check", str(file), "--target", "any").return_value == 0
