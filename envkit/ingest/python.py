@@ -29,13 +29,10 @@ _PACKAGES = {
     "jaxlib": "jax",
     "paddlepaddle": "paddlepaddle",
     "paddlepaddle-gpu": "paddlepaddle",
-    "onnxruntime-gpu": "onnxruntime-gpu",
-    "chainer": "chainer",
-    "keras": "keras",
-    "theano": "theano",
-    "tensorrt": "tensorrt",
+    "onnxruntime": "onnxruntime",
+    "onnxruntime-gpu": "onnxruntime",
 }
-_CPU_PACKAGES = frozenset({"pytorch-cpu", "tensorflow-cpu", "tensorflow-intel", "mxnet", "paddlepaddle"})
+_CPU_PACKAGES = frozenset({"pytorch-cpu", "tensorflow-cpu", "tensorflow-intel", "mxnet", "paddlepaddle", "onnxruntime"})
 
 
 def python_environment(told: Sequence[tuple[Clue, str]]) -> Observed[tuple[PythonEnvironment, ...]] | None:

@@ -17,7 +17,7 @@ from envkit.facts import Message
 from envkit.ingest.text import Text, rejoined
 
 _BEFORE, _AFTER = 400, 800  # how far from its anchor a message may reach
-_ATTEMPTS = 4000  # windows searched per signature; a text with more of one anchor repeats itself
+_ATTEMPTS = 1500  # windows searched per signature; a text with more of one anchor repeats itself
 _BLANK = r"(?:\s{1,24}|\s{0,4}\n[^\n]{0,60}?NVRM:\s{1,4})"
 _SHOWN = 300
 _FOLDED = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
@@ -83,7 +83,9 @@ def messages_in(text: Text) -> tuple[Message, ...]:
 
 def _found(text: Text) -> Iterator[Message]:
     whole = text.whole
-    folded = whole.lower() if whole.isascii() else whole.translate(_FOLDED)
+    folded = whole.lower()
+    if len(folded) != len(whole):  # some letters have a longer lower case: offsets must stay
+        folded = whole.translate(_FOLDED)
     flat = folded.replace("\n", " ")
     for signature in signatures():
         position = flat.find(signature.anchor)

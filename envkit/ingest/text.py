@@ -12,13 +12,24 @@ _LONGEST_LINE = 8000  # patterns may look this far within one line; longer lines
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,300}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _OVERWRITTEN = re.compile(r"[^\n]*\r(?=[^\n])")  # a progress bar shows what follows its last carriage return
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_TAG = re.compile(r"</?(?:pre|code|details|summary|p|br|div|span|strong|tt|samp|kbd|blockquote)(?:\s[^<>\n]{0,120})?/?>")
+_TAG = re.compile(
+    r"</?(?:pre|code|details|summary|p|br|div|span|strong|tt|samp|kbd|blockquote)(?:\s[^<>\n]{0,120})?/?>"
+)
 _QUOTE = re.compile(r"^[ \t]{0,3}(?:>(?!>>(?:[ \n]|$))[ \t]?)+", re.MULTILINE)
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*[\w+.{}= -]{0,40}$", re.MULTILINE)
-_TIMESTAMP = re.compile(r"^(?:\ufeff)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z (?:stdout |stderr )?(?:[FP] )?", re.MULTILINE)
+_TIMESTAMP = re.compile(
+    r"^(?:\ufeff)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z (?:stdout |stderr )?(?:[FP] )?", re.MULTILINE
+)
 _COMPOSE = re.compile(r"^[A-Za-z0-9][\w.-]{0,60}-\d+ {1,30}\| ", re.MULTILINE)  # docker compose logs: `web-1  | …`
-_TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
-_PLAIN = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u00a0": " ", "\u2502": "|", "\u2026": "..."})
+_PLAIN = (
+    ("\u2018", "'"),
+    ("\u2019", "'"),
+    ("\u201c", '"'),
+    ("\u201d", '"'),
+    ("\u00a0", " "),
+    ("\u2502", "|"),
+    ("\u2026", "..."),
+)
 _ENTITIES = (("&gt;", ">"), ("&lt;", "<"), ("&quot;", '"'), ("&#39;", "'"), ("&amp;", "&"))
 
 
@@ -64,19 +75,17 @@ def clean(raw: str) -> Text:
     text = raw.replace("\r\n", "\n")
     text = text.replace("\r", "\n") if "\n" not in text else _OVERWRITTEN.sub("", text)
     text = _CONTROL.sub(" ", _ANSI.sub("", text).replace("\r", ""))
-    text = text.translate(_PLAIN)
-    if "&" in text:
-        for entity, character in _ENTITIES:
-            text = text.replace(entity, character)
+    for written, plain in (*(() if text.isascii() else _PLAIN), *(_ENTITIES if "&" in text else ())):
+        text = text.replace(written, plain)
     if "<" in text:
         text = _TAG.sub("", text)
-    for prefix in (_QUOTE, _TIMESTAMP, _COMPOSE, _FENCE, _TRAILING):
+    for prefix in (_QUOTE, _TIMESTAMP, _COMPOSE, _FENCE):
         text = prefix.sub("", text)
-    return _numbered(text.split("\n"))
+    return _numbered([line.rstrip() for line in text.split("\n")])
 
 
 def _numbered(lines: list[str]) -> Text:
-    if all(len(line) <= _LONGEST_LINE for line in lines):
+    if max(map(len, lines), default=0) <= _LONGEST_LINE:
         return Text(tuple(lines), tuple(range(1, len(lines) + 1)))
     pieces = [
         (line[start : start + _LONGEST_LINE], number)
@@ -92,13 +101,13 @@ def rejoined(text: Text) -> Text | None:
     A line was broken when it fills exactly the longest width found, that width is one of a usual terminal, and it
     does not end a table row.
     """
-    width = max((len(line) for line in text.lines), default=0)
+    width = max(map(len, text.lines), default=0)
     if width not in _TERMINAL_WIDTHS:
         return None
     lines: list[str] = []
     numbers: list[int] = []
     joined = broken = False
-    for line, number in zip(text.lines, text.numbers):
+    for line, number in zip(text.lines, text.numbers, strict=True):
         if broken:
             lines[-1] += line
             joined = True

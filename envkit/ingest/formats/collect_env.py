@@ -1,9 +1,9 @@
 """The report of `python -m torch.utils.collect_env` in old and new layouts, and vLLM's longer one.
 
-    PyTorch version: 2.3.1+cu121
-    CUDA used to build PyTorch: 12.1
-    OS: Ubuntu 22.04.4 LTS (x86_64)
-    Nvidia driver version: 535.183.01
+PyTorch version: 2.3.1+cu121
+CUDA used to build PyTorch: 12.1
+OS: Ubuntu 22.04.4 LTS (x86_64)
+Nvidia driver version: 535.183.01
 """
 
 from __future__ import annotations
@@ -24,11 +24,18 @@ _LINE = re.compile(
     re.MULTILINE,
 )
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
-_MARKER = re.compile(r"^[ ]{0,8}(?:CUDA used to build PyTorch|Is CUDA available|Is debug build)[ ]{0,20}:", re.MULTILINE)
-_LIBRARY = re.compile(r"^\[(?P<from>pip3?|conda)\] (?P<name>[A-Za-z0-9][\w.-]{0,80})(?:==| {1,40})(?P<version>\d[\w.+!-]{0,60})(?: {1,40}(?P<build>\S{1,80}))?", re.MULTILINE)
+_MARKER = re.compile(
+    r"^[ ]{0,8}(?:CUDA used to build PyTorch|Is CUDA available|Is debug build)[ ]{0,20}:", re.MULTILINE
+)
+_LIBRARY = re.compile(
+    r"^\[(?P<from>pip3?|conda)\] (?P<name>[A-Za-z0-9][\w.-]{0,80})(?:==| {1,40})(?P<version>\d[\w.+!-]{0,60})(?: {1,40}(?P<build>\S{1,80}))?",
+    re.MULTILINE,
+)
 _CUDNN_FILE = re.compile(r"(?P<path>/\S{0,160}/libcudnn\.so\.(?P<version>\d+(?:\.\d+){1,3}))$", re.MULTILINE)
-_PLATFORM = re.compile(r"Linux-(?P<kernel>\d[\w.+~-]*?)-(?P<arch>x86_64|aarch64|ppc64le)-with(?:-glibc(?P<glibc>\d+\.\d+))?")
-_GCC = re.compile(r"(\d+\.\d+(?:\.\d+)?)(?: \d{8}| \(Red Hat[^)]*\))?[^\d]*$")
+_PLATFORM = re.compile(
+    r"Linux-(?P<kernel>\d[\w.+~-]*?)-(?P<arch>x86_64|aarch64|ppc64le)-with(?:-glibc(?P<glibc>\d+\.\d+))?"
+)
+_GCC = re.compile(r"^(?:\([^)\n]{1,80}\) )?(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)(?![\d.~-])")
 
 
 @reader("collect_env")

@@ -1,6 +1,6 @@
 """`gcc --version`, `ldd --version`, and what `strings libstdc++.so.6 | grep GLIBCXX` lists.
 
-    gcc (Ubuntu 13.2.0-23ubuntu4) 13.2.0
+gcc (Ubuntu 13.2.0-23ubuntu4) 13.2.0
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from envkit.ingest.clues import Clue, Fact, Item, reader
 from envkit.ingest.text import Text
 from envkit.versions import Version
 
-_GCC = re.compile(r"^(?P<name>gcc|g\+\+|cc|c\+\+)(?:-(?P<suffix>\d{1,2}))? \([^)\n]{1,60}\) (?P<version>\d+\.\d+(?:\.\d+)?)\b", re.MULTILINE)
+_GCC = re.compile(
+    r"^(?P<name>gcc|g\+\+|cc|c\+\+)(?:-(?P<suffix>\d{1,2}))? \([^)\n]{1,60}\) (?P<version>\d+\.\d+(?:\.\d+)?)\b",
+    re.MULTILINE,
+)
 _CLANG = re.compile(r"^(?:[A-Z][\w ]{1,20} )?clang version (?P<version>\d+\.\d+(?:\.\d+)?)", re.MULTILINE)
 _LDD = re.compile(r"^ldd \((?:GNU libc|[\w ]{0,12}E?GLIBC [^)\n]{1,40})\) (?P<version>\d\.\d{1,2})$", re.MULTILINE)
 _GLIBCXX = re.compile(r"^GLIBCXX_(?P<version>\d+\.\d+(?:\.\d+)?)$", re.MULTILINE)

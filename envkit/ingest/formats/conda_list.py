@@ -1,8 +1,8 @@
 """`conda list` and `mamba list`: name, version, build string and channel.
 
-    # packages in environment at /opt/conda/envs/train:
-    # Name                    Version                   Build  Channel
-    pytorch                   2.1.2           py3.10_cuda11.8_cudnn8.7.0_0    pytorch
+# packages in environment at /opt/conda/envs/train:
+# Name                    Version                   Build  Channel
+pytorch                   2.1.2           py3.10_cuda11.8_cudnn8.7.0_0    pytorch
 """
 
 from __future__ import annotations
@@ -14,16 +14,30 @@ from envkit.ingest.clues import Clue, Fact, Package, PythonFact, reader
 from envkit.ingest.text import Text
 from envkit.versions import Version
 
-_HEAD = re.compile(r"^# (?:packages in environment at (?P<prefix>\S[^\n]{0,200}?):|Name {2,60}Version {2,60}Build)", re.MULTILINE)
+_HEAD = re.compile(
+    r"^# (?:packages in environment at (?P<prefix>\S[^\n]{0,200}?):|Name {2,60}Version {2,60}Build)", re.MULTILINE
+)
 _ROW = re.compile(
     r"^ {0,4}(?P<name>[a-z0-9_][\w.-]{0,80}) {1,60}(?P<version>\d[\w.!+]{0,50}) {1,40}(?P<build>[A-Za-z0-9][\w.+]{0,100})(?: {1,40}(?P<channel>[\w./:-]{1,60}))?$"
 )
-_VIRTUAL = re.compile(r"virtual packages : |^ {10,40}__cuda=(?P<cuda>\d+\.\d+)=\w+$|virtual packages : __cuda=(?P<first>\d+\.\d+)=", re.MULTILINE)
+_VIRTUAL = re.compile(
+    r"virtual packages : |^ {10,40}__cuda=(?P<cuda>\d+\.\d+)=\w+$|virtual packages : __cuda=(?P<first>\d+\.\d+)=",
+    re.MULTILINE,
+)
 
 
 @reader("conda")
 def read(text: Text) -> Iterator[Clue]:
     """Every package below a header of conda's; the driver's CUDA from `conda info`."""
+    if "# packages in environment" in text.whole or "# Name" in text.whole:
+        yield from _listed(text)
+    for match in text.matches(_VIRTUAL, "__cuda="):
+        version = match["cuda"] or match["first"]
+        if version:
+            yield Fact("driver.driver_cuda_version", Version.parse(version), match.start())
+
+
+def _listed(text: Text) -> Iterator[Clue]:
     position, inside = 0, False
     for line in text.lines:
         head = _HEAD.match(line) if line.startswith("#") else None
@@ -38,10 +52,6 @@ def read(text: Text) -> Iterator[Clue]:
             if match:
                 yield from _row(match, position)
         position += len(line) + 1
-    for match in text.matches(_VIRTUAL, "__cuda="):
-        version = match["cuda"] or match["first"]
-        if version:
-            yield Fact("driver.driver_cuda_version", Version.parse(version), match.start())
 
 
 def _row(match: re.Match[str], offset: int) -> Iterator[Clue]:

@@ -1,6 +1,6 @@
 """Signs that the text was written inside a container: a prompt with a container's id, its marker files, its cgroup.
 
-    root@3f9c1d2a77b0:/workspace# nvidia-smi
+root@3f9c1d2a77b0:/workspace# nvidia-smi
 """
 
 from __future__ import annotations
@@ -12,9 +12,17 @@ from envkit.facts import MachineKind
 from envkit.ingest.clues import Clue, Fact, reader
 from envkit.ingest.text import Text
 
-_PROMPT = re.compile(r"^(?:\([\w.-]{1,40}\) )?[a-z_][\w-]{0,31}@(?=[0-9a-f]{0,11}\d)[0-9a-f]{12}:\S{0,120}[#$] ?", re.MULTILINE)
-_MARKER = re.compile(r"^(?:-rwx\S{6,8} [^\n]{5,60} |[^\n]{0,60}ls [^\n]{0,20}\n)?/\.dockerenv$|^\d{1,3}:[\w,=]{0,40}:/(?:docker|kubepods|lxc)/[^\n]{8,200}$", re.MULTILINE)
-_BANNER = re.compile(r"^NVIDIA Release \d\d\.\d\d \(build \d+\)$|^== (?:PyTorch|TensorFlow|CUDA|Triton Inference Server|JAX|PaddlePaddle) ==$|^Container image Copyright \(c\)", re.MULTILINE)
+_PROMPT = re.compile(
+    r"^(?:\([\w.-]{1,40}\) )?[a-z_][\w-]{0,31}@(?=[0-9a-f]{0,11}\d)[0-9a-f]{12}:\S{0,120}[#$] ?", re.MULTILINE
+)
+_MARKER = re.compile(
+    r"^(?:-rwx\S{6,8} [^\n]{5,60} |[^\n]{0,60}ls [^\n]{0,20}\n)?/\.dockerenv$|^\d{1,3}:[\w,=]{0,40}:/(?:docker|kubepods|lxc)/[^\n]{8,200}$",
+    re.MULTILINE,
+)
+_BANNER = re.compile(
+    r"^NVIDIA Release \d\d\.\d\d \(build \d+\)$|^== (?:PyTorch|TensorFlow|CUDA|Triton Inference Server|JAX|PaddlePaddle) ==$|^Container image Copyright \(c\)",
+    re.MULTILINE,
+)
 
 
 @reader("container")

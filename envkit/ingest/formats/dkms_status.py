@@ -1,7 +1,7 @@
 """`dkms status`, with `/` between module and version (3.x) or a comma (2.x).
 
-    nvidia/535.183.01, 6.5.0-41-generic, x86_64: installed
-    nvidia, 390.157, 5.4.0-190-generic, x86_64: built
+nvidia/535.183.01, 6.5.0-41-generic, x86_64: installed
+nvidia, 390.157, 5.4.0-190-generic, x86_64: built
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """`docker info`, `docker version`, `nvidia-ctk --version`, daemon.json and CDI's list: the container engine.
 
-     Server Version: 27.3.1
-     Cgroup Driver: systemd
-     Runtimes: io.containerd.runc.v2 nvidia runc
-     Default Runtime: runc
+Server Version: 27.3.1
+Cgroup Driver: systemd
+Runtimes: io.containerd.runc.v2 nvidia runc
+Default Runtime: runc
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ _INFO = re.compile(
     re.MULTILINE,
 )
 _CLIENT = re.compile(r"^Docker version (?P<version>\d+\.\d+(?:\.\d+)?)", re.MULTILINE)
-_TOOLKIT = re.compile(r"(?:NVIDIA Container Toolkit CLI version|NVIDIA Container Runtime Hook version|nvidia-container-toolkit version) (?P<version>\d+\.\d+\.\d+)")
+_TOOLKIT = re.compile(
+    r"(?:NVIDIA Container Toolkit CLI version|NVIDIA Container Runtime Hook version|nvidia-container-toolkit version) (?P<version>\d+\.\d+\.\d+)"
+)
 _PODMAN = re.compile(r"^podman version (?P<version>\d+\.\d+(?:\.\d+)?)", re.MULTILINE)
 
 

@@ -1,6 +1,6 @@
 """A Jetson: `/etc/nv_tegra_release`, `jetson_release`, the device tree's model.
 
-    # R35 (release), REVISION: 4.1, GCID: 33958178, BOARD: t186ref, EABI: aarch64
+# R35 (release), REVISION: 4.1, GCID: 33958178, BOARD: t186ref, EABI: aarch64
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from envkit.versions import Version
 
 _RELEASE = re.compile(r"^# R(?P<major>\d{2}) \(release\), REVISION: (?P<revision>\d+(?:\.\d+)?)", re.MULTILINE)
 _L4T = re.compile(r"\bL4T (?P<version>\d{2}\.\d+(?:\.\d+)?)\b")
-_MODEL = re.compile(r"^(?:[ |]{0,8}(?:Model|Module): )?(?P<model>NVIDIA (?:Jetson [\w ()./-]{3,60}|Orin [\w ()./-]{3,60})|Jetson (?:AGX|Xavier|Nano|TX\d|Orin)[\w ()./-]{0,50})$", re.MULTILINE)
+_MODEL = re.compile(
+    r"^(?:[ |]{0,8}(?:Model|Module): )?(?P<model>NVIDIA (?:Jetson [\w ()./-]{3,60}|Orin [\w ()./-]{3,60})|Jetson (?:AGX|Xavier|Nano|TX\d|Orin)[\w ()./-]{0,50})$",
+    re.MULTILINE,
+)
 
 
 @reader("Jetson")

@@ -1,6 +1,6 @@
 """The kernel log (`dmesg`, `journalctl -k`): the driver's own lines, which module was loaded, when the machine slept.
 
-    [   12.345678] NVRM: loading NVIDIA UNIX x86_64 Kernel Module  535.183.01  Sun May 12 19:39:15 UTC 2024
+[   12.345678] NVRM: loading NVIDIA UNIX x86_64 Kernel Module  535.183.01  Sun May 12 19:39:15 UTC 2024
 """
 
 from __future__ import annotations
@@ -19,12 +19,16 @@ _PREFIX = re.compile(
     r"^(?:\[[ ]{0,8}\d{1,8}\.\d{1,6}\] |\[\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\] |[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S{1,60} kernel: |"
     r"\d{4}-\d\d-\d\dT\S{8,32} \S{1,60} kernel: |NVRM: )"
 )
-_LOADING = re.compile(r"NVRM: loading NVIDIA UNIX (?P<open>Open )?(?:\S{1,10} )?Kernel Module (?:for \S{1,10} )? {0,4}(?P<version>\d{3}(?:\.\d+){1,2})")
+_LOADING = re.compile(
+    r"NVRM: loading NVIDIA UNIX (?P<open>Open )?(?:\S{1,10} )?Kernel Module (?:for \S{1,10} )? {0,4}(?P<version>\d{3}(?:\.\d+){1,2})"
+)
 _CLIENT = re.compile(
     r"API mismatch: the client [^\n]{0,120}?(?:\s{1,4}[^\n]{0,60}?NVRM: )?has the version (?P<client>\d{3}(?:\.\d+){1,2}),?(?: but|\s[^\n]{0,60}?NVRM: but)?"
     r"[^\n]{0,20}(?:\n[^\n]{0,60}?NVRM: {1,4}|\s{1,24})?this kernel module has the version (?P<module>\d{3}(?:\.\d+){1,2}\b)"
 )
-_PCI_ID = re.compile(r"NVRM: The NVIDIA (?:\S{1,40} )?GPU (?P<address>[\da-fA-F:.]{7,16}) \(PCI ID: 10de:(?P<device>[0-9a-fA-F]{4})\)")
+_PCI_ID = re.compile(
+    r"NVRM: The NVIDIA (?:\S{1,40} )?GPU (?P<address>[\da-fA-F:.]{7,16}) \(PCI ID: 10de:(?P<device>[0-9a-fA-F]{4})\)"
+)
 _RESUME = re.compile(r"PM: suspend exit")
 _CMDLINE = re.compile(r"(?:Kernel command line: |^\$ cat /proc/cmdline\n)(?P<line>\S[^\n]{3,1500})", re.MULTILINE)
 _IOMMU = re.compile(r"iommu: Default domain type: (?P<kind>Translated|Passthrough)")
@@ -54,8 +58,12 @@ def read(text: Text) -> Iterator[Clue]:
 
 
 def _lines(text: Text) -> Iterator[Clue]:
+    if "] " not in text.whole and "NVRM" not in text.whole and " kernel: " not in text.whole:
+        return
     position = 0
+    seen: set[str] = set()
     for line in text.lines:
-        if _PREFIX.match(line) and relevant(line):
+        if _PREFIX.match(line) and line not in seen and relevant(line):
+            seen.add(line)
             yield Item("kernel.log", line, line, position)
         position += len(line) + 1

@@ -1,6 +1,6 @@
 """`ldconfig -p`: which files the loader's cache holds for the driver's libraries.
 
-            libcuda.so.1 (libc6,x86-64) => /usr/lib/x86_64-linux-gnu/libcuda.so.1
+libcuda.so.1 (libc6,x86-64) => /usr/lib/x86_64-linux-gnu/libcuda.so.1
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`lsmod`, whole or filtered: module names, and in the last column the modules that use each.
 
-    Module                  Size  Used by
-    nvidia_uvm           1531904  2
-    nvidia              56823808  130 nvidia_uvm,nvidia_modeset
+Module                  Size  Used by
+nvidia_uvm           1531904  2
+nvidia              56823808  130 nvidia_uvm,nvidia_modeset
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ _WHOLE = 12  # rows under a header: fewer are no machine's whole list
 @reader("lsmod")
 def read(text: Text) -> Iterator[Clue]:
     """The loaded modules, where a list names nvidia or is plainly whole (more text follows it)."""
+    if "Used by" not in text.whole and "nvidia" not in text.whole:
+        return
     names: dict[str, None] = {}
     position, start, rows, ended = 0, -1, -1, False
     for line in text.lines:

@@ -1,9 +1,9 @@
 """`lspci` in its plain, -nn, -k and -vv forms: NVIDIA's display functions, their driver and link.
 
-    65:00.0 3D controller [0302]: NVIDIA Corporation GA100 [A100 PCIe 40GB] [10de:20f1] (rev a1)
-            LnkCap: Port #0, Speed 16GT/s, Width x16, ASPM not supported
-            LnkSta: Speed 2.5GT/s (downgraded), Width x8 (downgraded)
-            Kernel driver in use: nvidia
+65:00.0 3D controller [0302]: NVIDIA Corporation GA100 [A100 PCIe 40GB] [10de:20f1] (rev a1)
+        LnkCap: Port #0, Speed 16GT/s, Width x16, ASPM not supported
+        LnkSta: Speed 2.5GT/s (downgraded), Width x8 (downgraded)
+        Kernel driver in use: nvidia
 """
 
 from __future__ import annotations
@@ -22,8 +22,12 @@ _DEVICE = re.compile(
 _ID = re.compile(r"\[(?P<vendor>[0-9a-f]{4}):(?P<device>[0-9a-f]{4})\]")
 _SUBSYSTEM = re.compile(r"^\s{1,12}Subsystem: [^\n]{0,200}?\[(?P<id>[0-9a-f]{4}:[0-9a-f]{4})\]")
 _DRIVER = re.compile(r"^\s{1,12}Kernel driver in use: (?P<driver>[\w-]{2,40})$")
-_CAPABLE = re.compile(r"^\s{1,16}LnkCap:\s[^\n]{0,80}?Speed (?P<speed>\d+(?:\.\d+)?)GT/s[^\n]{0,40}?, Width x(?P<width>\d{1,2})")
-_STATUS = re.compile(r"^\s{1,16}LnkSta:\s[^\n]{0,20}?Speed (?P<speed>\d+(?:\.\d+)?)GT/s[^\n]{0,20}?, Width x(?P<width>\d{1,2})")
+_CAPABLE = re.compile(
+    r"^\s{1,16}LnkCap:\s[^\n]{0,80}?Speed (?P<speed>\d+(?:\.\d+)?)GT/s[^\n]{0,40}?, Width x(?P<width>\d{1,2})"
+)
+_STATUS = re.compile(
+    r"^\s{1,16}LnkSta:\s[^\n]{0,20}?Speed (?P<speed>\d+(?:\.\d+)?)GT/s[^\n]{0,20}?, Width x(?P<width>\d{1,2})"
+)
 _ACS = re.compile(r"^\s{1,16}ACSCtl:\s[^\n]{0,60}ReqRedir\+")
 _DISPLAY = ("VGA compatible controller", "3D controller", "Display controller")
 _CLASSES = {"VGA compatible controller": "0300", "3D controller": "0302", "Display controller": "0380"}
@@ -33,6 +37,8 @@ _WHOLE = 8  # devices: fewer are no whole listing of a machine
 @reader("lspci")
 def read(text: Text) -> Iterator[Clue]:
     """Each NVIDIA display function; that there is none only where a whole listing was shown."""
+    if "NVIDIA" not in text.whole and "ost bridge" not in text.whole:
+        return
     blocks = list(_blocks(text))
     gpus = 0
     for device, details, offset in blocks:

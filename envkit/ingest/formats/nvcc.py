@@ -1,6 +1,6 @@
 """`nvcc --version`: the compiler's CUDA release, and the paths that `which nvcc` and `type nvcc` print.
 
-    Cuda compilation tools, release 12.2, V12.2.140
+Cuda compilation tools, release 12.2, V12.2.140
 """
 
 from __future__ import annotations
@@ -14,8 +14,13 @@ from envkit.ingest.text import Text
 from envkit.versions import Version
 
 _RELEASE = re.compile(r"Cuda compilation tools, release (?P<release>\d+\.\d+)(?:, V(?P<full>\d+\.\d+\.\d+))?")
-_PATH = re.compile(r"(?:^[^\n]{0,80}[$#] )?which (?:-a )?nvcc\n(?P<path>/\S{1,160}/nvcc)$|^nvcc is (?P<type>/\S{1,160}/nvcc)$", re.MULTILINE)
-_MISSING = re.compile(r"(?:\bnvcc: (?:command )?not found|command not found: nvcc|Command 'nvcc' not found|'nvcc' is not recognized)")
+_PATH = re.compile(
+    r"(?:^[^\n]{0,80}[$#] )?which (?:-a )?nvcc\n(?P<path>/\S{1,160}/nvcc)$|^nvcc is (?P<type>/\S{1,160}/nvcc)$",
+    re.MULTILINE,
+)
+_MISSING = re.compile(
+    r"(?:\bnvcc: (?:command )?not found|command not found: nvcc|Command 'nvcc' not found|'nvcc' is not recognized)"
+)
 
 
 @reader("nvcc")

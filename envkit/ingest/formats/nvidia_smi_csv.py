@@ -1,7 +1,7 @@
 """`nvidia-smi --query-gpu=… --format=csv`: a header of query names with units, then one line per GPU.
 
-    index, name, driver_version, memory.total [MiB], pcie.link.width.current
-    0, NVIDIA L4, 550.90.07, 23034 MiB, 16
+index, name, driver_version, memory.total [MiB], pcie.link.width.current
+0, NVIDIA L4, 550.90.07, 23034 MiB, 16
 """
 
 from __future__ import annotations
@@ -14,13 +14,17 @@ from envkit.ingest.text import Text
 from envkit.ingest.values import decimal, number, pci_address, yes
 from envkit.versions import ComputeCapability, Version
 
-_HEADER = re.compile(r"^[a-z_]+(?:\.[a-z_.]+)?(?: \[[A-Za-z%]+\])?(?:, ?[a-z_]+(?:\.[a-z_0-9.]+)*(?: \[[A-Za-z%]+\])?){1,40}$")
+_HEADER = re.compile(
+    r"^[a-z_]+(?:\.[a-z_.]+)?(?: \[[A-Za-z%]+\])?(?:, ?[a-z_]+(?:\.[a-z_0-9.]+)*(?: \[[A-Za-z%]+\])?){1,40}$"
+)
 _UNIT = re.compile(r" \[[^\]]*\]$")
 
 
 @reader("nvidia-smi --query-gpu")
 def read(text: Text) -> Iterator[Clue]:
     """One GPU per line below a header that holds only known query names."""
+    if ", " not in text.whole:
+        return
     offset = 0
     columns: list[str] = []
     for line in text.lines:

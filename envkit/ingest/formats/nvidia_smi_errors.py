@@ -1,7 +1,7 @@
 """nvidia-smi and NVML that fail: their words stand for the return code that a program would have seen.
 
-    Failed to initialize NVML: Driver/library version mismatch
-    NVML library version: 580.178
+Failed to initialize NVML: Driver/library version mismatch
+NVML library version: 580.178
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`nvidia-smi -L`, also where other reports quote it: one line per GPU, one below it per MIG device.
 
-    GPU 0: NVIDIA A30 (UUID: GPU-5e2b7a10-4f4e-9c2c-0f66-2f6f0a8b7d11)
-      MIG 1g.6gb      Device  0: (UUID: MIG-8b0e3c2f-52a1-5d6e-9f7a-1c2d3e4f5a6b)
+GPU 0: NVIDIA A30 (UUID: GPU-5e2b7a10-4f4e-9c2c-0f66-2f6f0a8b7d11)
+  MIG 1g.6gb      Device  0: (UUID: MIG-8b0e3c2f-52a1-5d6e-9f7a-1c2d3e4f5a6b)
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ _GPU = re.compile(
     r"(?: \(UUID: (?P<uuid>GPU-[0-9a-fA-FxX*-]{4,40})\))?$",
     re.MULTILINE,
 )
-_MIG = re.compile(r"^ {1,8}MIG (?P<profile>[\w.+]{2,20}) {1,12}Device {1,4}\d{1,3}: \(UUID: (?P<uuid>MIG-[^)\s]{4,90})\)$", re.MULTILINE)
+_MIG = re.compile(
+    r"^ {1,8}MIG (?P<profile>[\w.+]{2,20}) {1,12}Device {1,4}\d{1,3}: \(UUID: (?P<uuid>MIG-[^)\s]{4,90})\)$",
+    re.MULTILINE,
+)
 
 
 @reader("nvidia-smi -L")

@@ -1,13 +1,13 @@
 """`nvidia-smi -q`: a tree of `Name : value` lines, indented by four blanks per level, one block per GPU.
 
-    Attached GPUs                             : 1
-    GPU 00000000:01:00.0
-        Product Name                          : NVIDIA RTX A4000
-        PCI
-            GPU Link Info
-                Link Width
-                    Max                       : 16x
-                    Current                   : 8x
+Attached GPUs                             : 1
+GPU 00000000:01:00.0
+    Product Name                          : NVIDIA RTX A4000
+    PCI
+        GPU Link Info
+            Link Width
+                Max                       : 16x
+                Current                   : 8x
 """
 
 from __future__ import annotations
@@ -22,9 +22,14 @@ from envkit.ingest.text import Text
 from envkit.ingest.values import decimal, number, pci_address, yes
 from envkit.versions import Version
 
-_BLOCK = re.compile(r"^GPU (?P<address>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])[ ]{0,4}$", re.MULTILINE)
+_BLOCK = re.compile(
+    r"^GPU (?P<address>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])[ ]{0,4}$", re.MULTILINE
+)
 _LINE = re.compile(r"^(?P<indent> {2,40})(?P<key>[^\s:][^:\n]{0,60}?)(?: {0,40}: ?(?P<value>[^\n]*))?$")
-_TOP = re.compile(r"^(?P<key>Driver Version|KMD Version|CUDA Version|CUDA UMD Version|Attached GPUs) {2,40}: (?P<value>\S+)", re.MULTILINE)
+_TOP = re.compile(
+    r"^(?P<key>Driver Version|KMD Version|CUDA Version|CUDA UMD Version|Attached GPUs) {2,40}: (?P<value>\S+)",
+    re.MULTILINE,
+)
 _WIDTH = re.compile(r"(\d{1,2})x")
 _LIMIT = 1200  # lines of one GPU's block
 

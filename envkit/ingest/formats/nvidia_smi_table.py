@@ -31,7 +31,7 @@ _HEADER = re.compile(
 _NAME_ROW = re.compile(
     r"^\|\s{0,4}(?P<index>\d{1,3})\s{1,4}(?P<name>\S[^|\n]{0,60}?)\s{1,40}(?P<persistence>On|Off|N/A|TCC|WDDM|MCDM|ERR!)\s{0,4}\|"
     r"\s{0,6}(?P<address>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]|N/A|ERR!)\s{1,10}(?P<display>On|Off|N/A|ERR!)\s{0,4}\|"
-    r"\s{0,24}(?P<ecc>\d+|Off|N/A|ERR!)\s{0,4}\|",
+    r"\s{0,24}(?P<ecc>\d+|On|Off|N/A|ERR!)\s{0,4}\|",
 )
 _NUMBER_ROW = re.compile(
     r"^\|\s{0,4}(?:\d{1,3}%|N/A|ERR!|\[N/A\])\s{1,6}(?P<temperature>\d+C|N/A|ERR!)\s{1,6}(?:P\d+|N/A|ERR!)\s{1,16}"
@@ -40,22 +40,31 @@ _NUMBER_ROW = re.compile(
     r"\s{0,10}(?P<busy>\d+%|N/A|ERR!)\s{1,10}(?P<mode>Default|E\. ?Process|E\. ?Thread|Prohibited|N/A|ERR!)\s{0,4}\|"
 )
 _MIG_ROW = re.compile(r"^\|\s{10,60}\|\s{10,40}\|\s{0,24}(?P<mig>Enabled\*?|Disabled\*?|N/A)\s{0,4}\|")
-_MIG_DEVICE = re.compile(r"^\|\s{1,4}(?P<gpu>\d{1,3})\s{1,6}(?P<gi>\d{1,3})\s{1,6}(?P<ci>\d{1,3})\s{1,6}(?P<dev>\d{1,3})\s{1,4}\|\s{1,20}\d+MiB")
+_MIG_DEVICE = re.compile(
+    r"^\|\s{1,4}(?P<gpu>\d{1,3})\s{1,6}(?P<gi>\d{1,3})\s{1,6}(?P<ci>\d{1,3})\s{1,6}(?P<dev>\d{1,3})\s{1,4}\|\s{1,20}\d+MiB"
+)
 _PROCESS = re.compile(
     r"^\|\s{1,6}(?P<gpu>\d{1,3})\s{1,24}(?:(?:N/A|\d{1,3})\s{1,8}(?:N/A|\d{1,3})\s{1,24})?(?P<pid>\d{1,9})\s{1,6}(?:(?P<type>C\+G|[CGM](?:\+[CGM])?)\s{1,6})?(?P<name>\S[^|\n]{0,80}?)\s{1,40}(?:\d+MiB|N/A)\s{0,4}\|"
 )
-_MODES = {"Default": "default", "E.Process": "exclusive-process", "E.Thread": "exclusive-thread", "Prohibited": "prohibited"}
+_MODES = {
+    "Default": "default",
+    "E.Process": "exclusive-process",
+    "E.Thread": "exclusive-thread",
+    "Prohibited": "prohibited",
+}
 _DISPLAY_SERVERS = ("Xorg", "Xwayland", "gnome-shell", "kwin_wayland", "kwin_x11", "mutter", "sway", "Hyprland")
 
 
 @reader("nvidia-smi")
 def read(text: Text) -> Iterator[Clue]:
     """Versions of the driver, one GPU per pair of rows, MIG devices, processes."""
-    for header in text.matches(_HEADER, "NVIDIA-SMI"):
-        yield from _header(header)
     if "|" not in text.whole:
         return
     rows = _rows(text)
+    for line, offset in rows:
+        header = _HEADER.search(line) if "NVIDIA-SMI" in line else None
+        if header:
+            yield from _header(header, offset)
     gpus = list(_gpus(rows))
     yield from gpus
     listed = [clue for clue in gpus if isinstance(clue, GpuClue)]
@@ -63,8 +72,7 @@ def read(text: Text) -> Iterator[Clue]:
     yield from _processes(rows, listed)
 
 
-def _header(match: re.Match[str]) -> Iterator[Clue]:
-    offset = match.start()
+def _header(match: re.Match[str], offset: int) -> Iterator[Clue]:
     yield Fact("driver.kernel_module", Version.parse(match["module"]), offset)
     if match["tool"] == match["module"]:  # they differ in WSL, where the driver is Windows' own
         yield Fact("driver.user_space", Version.parse(match["tool"]), offset)
@@ -75,21 +83,18 @@ def _header(match: re.Match[str]) -> Iterator[Clue]:
 
 
 def _rows(text: Text) -> list[tuple[str, int]]:
-    """The table rows and their offsets; a row that was wrapped at the right is put together again."""
+    """The table rows and their offsets, '' between tables; a row that was wrapped at the right is put together again."""
+    width = max((len(line) for line in text.lines if line.lstrip().startswith(("|", "+"))), default=0)
     rows: list[tuple[str, int]] = []
-    position, open_row = 0, False
+    position = 0
     for line in text.lines:
         stripped = line.strip()
-        if open_row and stripped and not stripped.startswith(("|", "+")):
-            rows[-1] = (f"{rows[-1][0]} {stripped}", rows[-1][1])
-            open_row = not stripped.endswith(("|", "+"))
-        elif stripped.startswith(("|", "+")):
+        if stripped.startswith(("|", "+")) and not (stripped == "|" and rows and rows[-1][0]):
             rows.append((stripped, position))
-            open_row = not stripped.endswith(("|", "+"))
-        else:
-            if rows and rows[-1][0]:
-                rows.append(("", position))
-            open_row = False
+        elif rows and rows[-1][0] and stripped.endswith(("|", "+")):
+            rows[-1] = (rows[-1][0].ljust(width) + line.rstrip(), rows[-1][1])
+        elif rows and rows[-1][0]:
+            rows.append(("", position))
         position += len(line) + 1
     return rows
 

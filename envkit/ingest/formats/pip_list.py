@@ -1,8 +1,8 @@
 """`pip list`, `pip freeze`, `pip show`, `uv pip list`, and what pip says is there already.
 
-    Package                  Version
-    ------------------------ ------------
-    torch                    2.3.1+cu121
+Package                  Version
+------------------------ ------------
+torch                    2.3.1+cu121
 """
 
 from __future__ import annotations
@@ -14,13 +14,21 @@ from envkit.ingest.clues import Clue, Package, PythonFact, reader
 from envkit.ingest.text import Text
 from envkit.versions import Version
 
-_TABLE_HEAD = re.compile(r"^Package {1,80}Version(?: {1,80}(?:Editable project location|Location|Installer)[^\n]*)?$", re.MULTILINE)
-_ROW = re.compile(r"^(?P<name>[A-Za-z0-9](?:[\w.-]{0,80}[A-Za-z0-9])?) {1,80}(?P<version>\d[\w.+!-]{0,60})(?: {1,80}(?P<location>/\S{1,200}))?(?: {1,20}(?P<installer>pip|conda|uv|poetry))?$")
+_TABLE_HEAD = re.compile(
+    r"^Package {1,80}Version(?: {1,80}(?:Editable project location|Location|Installer)[^\n]*)?$", re.MULTILINE
+)
+_ROW = re.compile(
+    r"^(?P<name>[A-Za-z0-9](?:[\w.-]{0,80}[A-Za-z0-9])?) {1,80}(?P<version>\d[\w.+!-]{0,60})(?: {1,80}(?P<location>/\S{1,200}))?(?: {1,20}(?P<installer>pip|conda|uv|poetry))?$"
+)
 _RULE = re.compile(r"^-{3,90}(?: -{3,90}){1,3}$")
 _FROZEN = re.compile(
-    r"^(?P<name>[A-Za-z0-9](?:[\w.-]{0,80}[A-Za-z0-9])?)==(?P<version>\d[\w.+!-]{0,60})(?: ?;[^\n]{0,200})?$", re.MULTILINE
+    r"^(?P<name>[A-Za-z0-9](?:[\w.-]{0,80}[A-Za-z0-9])?)==(?P<version>\d[\w.+!-]{0,60})(?: ?;[^\n]{0,200})?$",
+    re.MULTILINE,
 )
-_SHOWN = re.compile(r"^Name: (?P<name>[\w.-]{1,80})\nVersion: (?P<version>\d[\w.+!-]{0,60})$(?:\n(?!Name:)[A-Z][\w -]{1,30}:[^\n]*){0,8}?(?:\nLocation: (?P<location>\S[^\n]{0,200}))?", re.MULTILINE)
+_SHOWN = re.compile(
+    r"^Name: (?P<name>[\w.-]{1,80})\nVersion: (?P<version>\d[\w.+!-]{0,60})$(?:\n(?!Name:)[A-Z][\w -]{1,30}:[^\n]*){0,8}?(?:\nLocation: (?P<location>\S[^\n]{0,200}))?",
+    re.MULTILINE,
+)
 _SATISFIED = re.compile(
     r"^Requirement already satisfied: (?P<name>[A-Za-z0-9][\w.-]{0,80})(?:\[[\w,]{1,60}\])?[^\n]{0,160}? in (?P<location>/[^\s]{1,200}|[A-Za-z]:\\[^\n(]{1,200}?) (?:\(from [^\n]{1,200}?\) )?\((?P<version>\d[\w.+!-]{0,60})\)$",
     re.MULTILINE,
@@ -31,7 +39,11 @@ _PIP = re.compile(r"^pip \d[\d.]{0,20} from (?P<path>\S[^\n]{1,200}?) \(python (
 @reader("pip")
 def read(text: Text) -> Iterator[Clue]:
     """Every distribution with its version; which Python `pip` belongs to."""
-    yield from _packages(text)
+    seen: set[tuple[str, str]] = set()
+    for package in _packages(text):
+        if (package.name, package.version) not in seen:  # a listing that was pasted twice
+            seen.add((package.name, package.version))
+            yield package
     for match in text.matches(_PIP, "pip "):
         yield PythonFact("pip_python", _interpreter(match["path"], match["version"]), match.start())
         yield PythonFact("version", Version.parse(match["version"]), match.start())
@@ -51,7 +63,9 @@ def _table(text: Text, offset: int) -> Iterator[Package]:
     for line in text.lines[text.index(offset) + 1 :]:
         match = _ROW.match(line)
         if match:
-            yield Package(match["name"], match["version"], position, match["installer"] or "pip", path=match["location"] or "")
+            yield Package(
+                match["name"], match["version"], position, match["installer"] or "pip", path=match["location"] or ""
+            )
         elif not _RULE.match(line):
             return
         position += len(line) + 1

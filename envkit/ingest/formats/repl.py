@@ -1,9 +1,9 @@
 """Python sessions: `>>> torch.version.cuda` and the line that answers it, and one-line `python -c` prints.
 
-    >>> torch.__version__
-    '2.4.1+cu121'
-    >>> torch.cuda.get_arch_list()
-    ['sm_50', 'sm_60', 'sm_70', 'sm_75', 'sm_80', 'sm_86', 'sm_90']
+>>> torch.__version__
+'2.4.1+cu121'
+>>> torch.cuda.get_arch_list()
+['sm_50', 'sm_60', 'sm_70', 'sm_75', 'sm_80', 'sm_86', 'sm_90']
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ _ASKED = re.compile(
 _PAIR = re.compile(
     r"python3? -c [\"']import torch; ?print\(torch\.__version__, ?torch\.version\.cuda(?:, ?torch\.cuda\.is_available\(\))?\)[\"']\n(?P<version>\d[\w.+]{2,40}) (?P<cuda>\d+\.\d+|None)\b"
 )
-_BANNER = re.compile(r"^Python (?P<version>\d\.\d{1,2}\.\d{1,2})[\w+]{0,6} (?:\||\((?:main|default|tags|heads|v\d|remotes|\w{0,12}/?))", re.MULTILINE)
+_BANNER = re.compile(
+    r"^Python (?P<version>\d\.\d{1,2}\.\d{1,2})[\w+]{0,6} (?:\||\((?:main|default|tags|heads|v\d|remotes|\w{0,12}/?))",
+    re.MULTILINE,
+)
 _PLAIN = re.compile(r"[$>] ?python3? (?:--version|-V)\nPython (?P<version>\d\.\d{1,2}(?:\.\d{1,2})?)$", re.MULTILINE)
 
 
@@ -61,6 +64,8 @@ def _torch_cuda(answer: str, offset: int) -> Iterator[Clue]:
 
 
 def _arch_list(answer: str, offset: int) -> Iterator[Clue]:
+    if not answer.endswith("]"):
+        return  # a list that was cut off would say that the build lacks architectures
     sass = re.findall(r"sm_(\d{2,3}[af]?)", answer)
     ptx = re.findall(r"compute_(\d{2,3}[af]?)", answer)
     if sass or ptx:
@@ -80,7 +85,10 @@ def _capability(answer: str, offset: int) -> Iterator[Clue]:
 
 
 def _device_name(answer: str, offset: int) -> Iterator[Clue]:
-    match = re.fullmatch(r"['\"]?((?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|Orin|Xavier)[\w ./()-]{0,60}|[\w -]{1,30}\d{2,4}[\w ./()-]{0,30})['\"]?", answer)
+    match = re.fullmatch(
+        r"['\"]?((?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|Orin|Xavier)[\w ./()-]{0,60}|[\w -]{1,30}\d{2,4}[\w ./()-]{0,30})['\"]?",
+        answer,
+    )
     if match:
         yield GpuClue(Listing.FRAMEWORK, 0, {"name": match.group(1)}, offset)
         yield GpusIncomplete(offset)

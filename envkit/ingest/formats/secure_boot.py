@@ -1,6 +1,6 @@
 """`mokutil --sb-state`, SELinux's mode, the kernel's lockdown and a laptop's graphics switch: one word each.
 
-    SecureBoot enabled
+SecureBoot enabled
 """
 
 from __future__ import annotations
@@ -12,8 +12,13 @@ from envkit.ingest.clues import Clue, Fact, reader
 from envkit.ingest.text import Text
 
 _STATE = re.compile(r"^(?:SecureBoot|Secure Boot:?) (?P<state>enabled|disabled)\b", re.MULTILINE)
-_SELINUX = re.compile(r"^(?:[^\n]{0,80}[$#] ?getenforce\n(?P<mode>Enforcing|Permissive|Disabled)$|Current mode: {2,40}(?P<current>enforcing|permissive))", re.MULTILINE)
-_LOCKDOWN = re.compile(r"^none \[(?P<mode>integrity|confidentiality)\]|^\[(?P<none>none)\] integrity confidentiality$", re.MULTILINE)
+_SELINUX = re.compile(
+    r"^(?:[^\n]{0,80}[$#] ?getenforce\n(?P<mode>Enforcing|Permissive|Disabled)$|Current mode: {2,40}(?P<current>enforcing|permissive))",
+    re.MULTILINE,
+)
+_LOCKDOWN = re.compile(
+    r"^none \[(?P<mode>integrity|confidentiality)\]|^\[(?P<none>none)\] integrity confidentiality$", re.MULTILINE
+)
 _SWITCH = re.compile(r"prime-select query\n(?P<profile>intel|nvidia|on-demand|amd)$", re.MULTILINE)
 
 

@@ -1,7 +1,7 @@
 """`systemctl status` of the driver's services, and `nvidia-smi nvlink -s`.
 
-    ● nvidia-fabricmanager.service - NVIDIA fabric manager service
-         Active: failed (Result: exit-code) since Mon 2026-03-02 08:11:09 UTC; 2min ago
+● nvidia-fabricmanager.service - NVIDIA fabric manager service
+     Active: failed (Result: exit-code) since Mon 2026-03-02 08:11:09 UTC; 2min ago
 """
 
 from __future__ import annotations
@@ -16,9 +16,15 @@ from envkit.versions import Version
 _SERVICE = re.compile(
     r"(?P<name>nvidia-fabricmanager|nvidia-persistenced)\.service - [^\n]{3,80}\n(?:[^\n]{0,160}\n){0,3}?\s{2,12}Active: (?P<state>active \(running\)|failed|inactive|activating)"
 )
-_ACTIVE = re.compile(r"systemctl is-active (?P<name>nvidia-fabricmanager|nvidia-persistenced)(?:\.service)?\n(?P<state>active|inactive|failed)$", re.MULTILINE)
+_ACTIVE = re.compile(
+    r"systemctl is-active (?P<name>nvidia-fabricmanager|nvidia-persistenced)(?:\.service)?\n(?P<state>active|inactive|failed)$",
+    re.MULTILINE,
+)
 _VERSION = re.compile(r"(?:nv-fabricmanager --version\n)?Fabric Manager version is : (?P<version>\d{3}(?:\.\d+){1,2})")
-_NVLINK_GPU = re.compile(r"^GPU (?P<index>\d{1,2}): [^\n]{3,120}\n(?P<links>(?:[ \t]{1,12}Link \d{1,2}: [^\n]{3,40}(?:\n|$)){1,24})", re.MULTILINE)
+_NVLINK_GPU = re.compile(
+    r"^GPU (?P<index>\d{1,2}): [^\n]{3,120}\n(?P<links>(?:[ \t]{1,12}Link \d{1,2}: [^\n]{3,40}(?:\n|$)){1,24})",
+    re.MULTILINE,
+)
 _NVSWITCH = re.compile(r"^(?:c\S{9,11} [^\n]{8,60} )?/dev/nvidia-nvswitch(?P<index>\d{1,2})$", re.MULTILINE)
 
 

@@ -1,6 +1,6 @@
 """`dpkg -l`, `apt list --installed`, `rpm -qa`, `pacman -Q`: system packages that have to do with GPUs.
 
-    ii  nvidia-driver-535    535.183.01-0ubuntu0.22.04.1    amd64    NVIDIA driver metapackage
+ii  nvidia-driver-535    535.183.01-0ubuntu0.22.04.1    amd64    NVIDIA driver metapackage
 """
 
 from __future__ import annotations
@@ -13,10 +13,29 @@ from envkit.ingest.clues import Clue, Item, reader
 from envkit.ingest.text import Text
 
 _NAME = r"(?P<name>(?:lib)?(?:nvidia|cuda|cudnn\d?|nccl|xserver-xorg-video-nvidia|kmod-nvidia|linux-modules-nvidia|linux-objects-nvidia)[\w.+-]{0,80}?)"
-_DPKG = re.compile(r"^(?P<state>[iruph][ iUFHWtnc][ R]?) {1,4}" + _NAME + r"(?::\w{2,8})? {1,60}(?P<version>\d[\w.+~:-]{2,60}) {1,60}(?P<arch>amd64|arm64|i386|all)\b", re.MULTILINE)
-_APT = re.compile(r"^" + _NAME + r"/[\w.,-]{2,80} (?P<version>\d[\w.+~:-]{2,60}) (?:amd64|arm64|i386|all) \[(?P<state>installed[^\]\n]{0,60})\]$", re.MULTILINE)
-_RPM = re.compile(r"^" + _NAME + r"-(?P<version>\d[\w.:+~]{0,30}-\d[\w.+~]{0,40})\.(?:x86_64|aarch64|noarch)$", re.MULTILINE)
-_STATES = {"ii": "installed", "rc": "config-files", "iU": "unpacked", "iF": "half-configured", "iH": "half-installed", "hi": "installed"}
+_DPKG = re.compile(
+    r"^(?P<state>[iruph][ iUFHWtnc][ R]?) {1,4}"
+    + _NAME
+    + r"(?::\w{2,8})? {1,60}(?P<version>\d[\w.+~:-]{2,60}) {1,60}(?P<arch>amd64|arm64|i386|all)\b",
+    re.MULTILINE,
+)
+_APT = re.compile(
+    r"^"
+    + _NAME
+    + r"/[\w.,-]{2,80} (?P<version>\d[\w.+~:-]{2,60}) (?:amd64|arm64|i386|all) \[(?P<state>installed[^\]\n]{0,60})\]$",
+    re.MULTILINE,
+)
+_RPM = re.compile(
+    r"^" + _NAME + r"-(?P<version>\d[\w.:+~]{0,30}-\d[\w.+~]{0,40})\.(?:x86_64|aarch64|noarch)$", re.MULTILINE
+)
+_STATES = {
+    "ii": "installed",
+    "rc": "config-files",
+    "iU": "unpacked",
+    "iF": "half-configured",
+    "iH": "half-installed",
+    "hi": "installed",
+}
 
 
 @reader("system packages")

@@ -1,7 +1,7 @@
 """TensorFlow's start-up log: GPUs with their compute capability, versions of the driver and of cuDNN.
 
-    Created device /job:localhost/replica:0/task:0/device:GPU:0 with 22300 MB memory:  -> device: 0, name: NVIDIA L4, pci bus id: 0000:00:03.0, compute capability: 8.9
-    kernel reported version is: 384.81.0
+Created device /job:localhost/replica:0/task:0/device:GPU:0 with 22300 MB memory:  -> device: 0, name: NVIDIA L4, pci bus id: 0000:00:03.0, compute capability: 8.9
+kernel reported version is: 384.81.0
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """CUDA toolkits and cuDNN by what folders and files show: `ls -l /usr/local`, `version.txt`, `cudnn_version.h`.
 
-    lrwxrwxrwx 1 root root   20 Mar  3 10:12 cuda -> /usr/local/cuda-12.1
-    drwxr-xr-x 1 root root 4096 Mar  3 10:12 cuda-12.1
+lrwxrwxrwx 1 root root   20 Mar  3 10:12 cuda -> /usr/local/cuda-12.1
+drwxr-xr-x 1 root root 4096 Mar  3 10:12 cuda-12.1
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from envkit.ingest.text import Text
 from envkit.versions import Version
 
 _FOLDER = re.compile(r"^d[rwx-]{9}[.+]? [^\n]{10,60} (?:/usr/local/)?cuda-(?P<version>\d{1,2}\.\d)/?$", re.MULTILINE)
-_LINK = re.compile(r"^l[rwx-]{9}[.+]? [^\n]{10,60} (?:/usr/local/)?cuda -> (?P<target>(?:/usr/local/|/etc/alternatives/)?cuda(?:-(?P<version>\d{1,2}\.\d))?)/?$", re.MULTILINE)
+_LINK = re.compile(
+    r"^l[rwx-]{9}[.+]? [^\n]{10,60} (?:/usr/local/)?cuda -> (?P<target>(?:/usr/local/|/etc/alternatives/)?cuda(?:-(?P<version>\d{1,2}\.\d))?)/?$",
+    re.MULTILINE,
+)
 _TEXT = re.compile(r"^CUDA Version (?P<version>\d{1,2}\.\d\.\d{1,3})$", re.MULTILINE)
 _CUDNN = re.compile(
     r"#define CUDNN_MAJOR (?P<major>\d{1,2})\n(?:[^\n]{0,80}\n){0,2}?#define CUDNN_MINOR (?P<minor>\d{1,2})\n(?:[^\n]{0,80}\n){0,2}?#define CUDNN_PATCHLEVEL (?P<patch>\d{1,2})"

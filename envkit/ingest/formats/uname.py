@@ -1,6 +1,6 @@
 """`uname -a`, `uname -r`, `/proc/version` and hostnamectl: the running kernel, the architecture, and WSL.
 
-    Linux box 6.8.0-45-generic #45-Ubuntu SMP PREEMPT_DYNAMIC Fri Aug 30 12:02:04 UTC 2024 x86_64 x86_64 GNU/Linux
+Linux box 6.8.0-45-generic #45-Ubuntu SMP PREEMPT_DYNAMIC Fri Aug 30 12:02:04 UTC 2024 x86_64 x86_64 GNU/Linux
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ from envkit.facts import MachineKind
 from envkit.ingest.clues import Clue, Fact, reader
 from envkit.ingest.text import Text
 
-_ALL = re.compile(r"^Linux \S{1,80} (?P<kernel>\d+\.\d[\w.+~-]{0,80}) #[^\n]{5,200}?\b(?P<arch>x86_64|aarch64|ppc64le)\b(?: \S{1,20}){0,3}$", re.MULTILINE)
-_RELEASE = re.compile(r"[$#>] ?uname -r\n(?P<kernel>\d+\.\d[\w.+~-]{1,80})$", re.MULTILINE)
-_MACHINE = re.compile(r"[$#>] ?uname -m\n(?P<arch>x86_64|aarch64|ppc64le)$", re.MULTILINE)
+_ALL = re.compile(
+    r"^Linux \S{1,80} (?P<kernel>\d+\.\d[\w.+~-]{0,80}) #[^\n]{5,200}?\b(?P<arch>x86_64|aarch64|ppc64le)\b(?: \S{1,20}){0,3}$",
+    re.MULTILINE,
+)
+_RELEASE = re.compile(r"(?:^|[$#>%~❯] ?)uname -r\n(?P<kernel>\d+\.\d[\w.+~-]{1,80})$", re.MULTILINE)
+_MACHINE = re.compile(r"(?:^|[$#>%~❯] ?)uname -m\n(?P<arch>x86_64|aarch64|ppc64le)$", re.MULTILINE)
 _VERSION = re.compile(r"(?:^|\] )Linux version (?P<kernel>\d+\.\d[\w.+~-]{1,80}) \(", re.MULTILINE)
 _HOST = re.compile(r"^ {0,12}Kernel: Linux (?P<kernel>\d+\.\d[\w.+~-]{1,80})$", re.MULTILINE)
 
@@ -22,7 +25,13 @@ _HOST = re.compile(r"^ {0,12}Kernel: Linux (?P<kernel>\d+\.\d[\w.+~-]{1,80})$", 
 @reader("uname")
 def read(text: Text) -> Iterator[Clue]:
     """Kernel release, architecture, and the kind of machine that the release's name gives away."""
-    for pattern, needle in ((_ALL, "Linux "), (_RELEASE, "uname -r"), (_MACHINE, "uname -m"), (_VERSION, "Linux version"), (_HOST, "Kernel: Linux")):
+    for pattern, needle in (
+        (_ALL, "Linux "),
+        (_RELEASE, "uname -r"),
+        (_MACHINE, "uname -m"),
+        (_VERSION, "Linux version"),
+        (_HOST, "Kernel: Linux"),
+    ):
         for match in text.matches(pattern, needle):
             groups = match.groupdict()
             if groups.get("arch"):

@@ -1,7 +1,7 @@
 """Environment variables: `NAME=value` lines of `env`, `export`, Dockerfile ENV, inline prefixes, echo, os.environ.
 
-    $ echo $LD_LIBRARY_PATH
-    /usr/local/cuda-12.1/lib64
+$ echo $LD_LIBRARY_PATH
+/usr/local/cuda-12.1/lib64
 """
 
 from __future__ import annotations
@@ -19,12 +19,28 @@ _NAMES = (
     r"NSIGHT_CUDA_DEBUGGER|JAX_PLATFORMS?|SLURM_JOB_GPUS|PATH|TMPDIR)"
 )
 _ASSIGNED = re.compile(
-    r"^[ ]{0,8}(?:[^\n]{0,60}[$#>] )?(?:export |declare -x |set |ENV |\$env:|- )?(?P<name>" + _NAMES + r")(?: ?= ?|: )(?P<value>\"[^\"\n]{0,2000}\"|'[^'\n]{0,2000}'|[^\n\"']{0,2000})$",
+    r"^[ ]{0,8}(?P<shell>[^\n]{0,60}[$#>%~] |export |declare -x )?(?:export |declare -x |set |ENV |\$env:|- )?(?P<name>"
+    + _NAMES
+    + r")(?: ?= ?|: )(?P<value>\"[^\"\n]{0,2000}\"|'[^'\n]{0,2000}'|[^\n\"']{0,2000})$",
     re.MULTILINE,
 )
-_INLINE = re.compile(r"(?:^|[$#] |^\+ )(?P<name>" + _NAMES + r")=(?P<value>\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[^\s\"']{0,200}) (?=[\w./-]{1,60}(?: |$))", re.MULTILINE)
-_PYTHON = re.compile(r"os\.environ\[[\"'](?P<name>" + _NAMES + r")[\"']\] {0,2}= {0,2}(?:f?\"(?P<double>[^\"\n]{0,200})\"|'(?P<single>[^'\n]{0,200})')")
-_ECHO = re.compile(r"[$#>] ?(?:echo \"?\$\{?|printenv )(?P<name>" + _NAMES + r")\}?\"?\n(?P<value>[^\n$#>][^\n]{0,2000}|(?=\n|[^\n]{0,80}[$#] ))", re.MULTILINE)
+_INLINE = re.compile(
+    r"(?:^|[$#] |^\+ )(?P<name>"
+    + _NAMES
+    + r")=(?P<value>\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[^\s\"']{0,200}) (?=[\w./-]{1,60}(?: |$))",
+    re.MULTILINE,
+)
+_PYTHON = re.compile(
+    r"os\.environ\[[\"'](?P<name>"
+    + _NAMES
+    + r")[\"']\] {0,2}= {0,2}(?:f?\"(?P<double>[^\"\n]{0,200})\"|'(?P<single>[^'\n]{0,200})')"
+)
+_ECHO = re.compile(
+    r"(?:^|[$#>%~❯] ?)(?:echo \"?\$\{?|printenv )(?P<name>"
+    + _NAMES
+    + r")\}?\"?\n(?P<value>[^\n$#>][^\n]{0,2000}|(?=\n|[^\n]{0,80}[$#] ))",
+    re.MULTILINE,
+)
 _REPLACED = re.compile(r"\$\{?[A-Za-z_]|%[A-Za-z_]+%")
 
 
@@ -38,6 +54,8 @@ def read(text: Text) -> Iterator[Clue]:
             if value is None:
                 value = groups.get("double") or groups.get("single") or ""
             value = value.strip()
+            if groups.get("shell") and value[:1] not in ("'", '"'):
+                value = value.split(" ")[0]  # what follows is the command that gets the variable
             value = value[1:-1] if value[:1] in "\"'" and value[:1] == value[-1:] and len(value) > 1 else value
             if not _REPLACED.search(value) and not value.startswith(("/path/to", "<", "...")):
                 yield Variable(match["name"], value, match.start())

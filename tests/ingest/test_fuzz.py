@@ -1,0 +1,119 @@
+"""Ten thousand random and mutated texts: no crash, no message out of noise, no `fail` out of a healthy text."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from envkit.checks.findings import Status
+from envkit.checks.registry import all_checks
+from envkit.checks.runner import run_checks
+from envkit.facts import Environment
+from envkit.ingest import parse_text
+from envkit.matrix import Matrix
+from tests.ingest.texts import cases
+
+NOISE = 6_000
+MUTATIONS = 4_000
+MATRIX = Matrix.load()
+CHECKS = tuple(all_checks().values())
+WORDS = (
+    "GPU CUDA driver nvidia version error 0 1 12.4 535.183.01 failed ok warning | + - : = / $ > [ ] ( ) N/A Off On "
+    "torch tensorflow cudnn lib .so.12 device kernel module loaded not found memory 16x 8x LnkSta Speed Width x16 "
+    "0000:01:00.0 00000000:65:00.0 NVIDIA GeForce RTX 3090 A100 Xid PCI docker runtime python pip list Package "
+    "Version index, name, MiB % W C P0 P8 Default Enabled Disabled Active Inactive True False None step loss epoch"
+).split()
+LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789 .,:;/|+-_=()[]{}<>#$%&@!?\"'`~\\\t\n\r\x1b\x00éß漢😀\u2028\u00a0"
+
+
+def fails(environment: Environment) -> list[str]:
+    findings = run_checks(environment, MATRIX, CHECKS)
+    broken = [finding for finding in findings if finding.status is Status.ERROR]
+    assert broken == []
+    return [finding.id for finding in findings if finding.status is Status.FAIL]
+
+
+def tells_nothing(environment: Environment) -> bool:
+    return environment == parse_text("")
+
+
+def noise(source: random.Random) -> str:
+    if source.random() < 0.5:
+        return "".join(source.choices(LETTERS, k=source.randrange(400)))
+    return " ".join(source.choices([*WORDS, "\n"], k=source.randrange(120)))
+
+
+def cut(text: str, source: random.Random) -> str:
+    return text[: source.randrange(len(text))]
+
+
+def tail(text: str, source: random.Random) -> str:
+    return text[source.randrange(len(text)) :]
+
+
+def shuffled(text: str, source: random.Random) -> str:
+    lines = text.splitlines()
+    source.shuffle(lines)
+    return "\n".join(lines)
+
+
+def dropped(text: str, source: random.Random) -> str:
+    return "\n".join(line for line in text.splitlines() if source.random() > 0.2)
+
+
+def doubled(text: str, source: random.Random) -> str:
+    return "\n".join(line for line in text.splitlines() for _ in range(source.choice((1, 1, 1, 2))))
+
+
+def wrapped(text: str, source: random.Random) -> str:
+    width = source.randrange(30, 100)
+    lines = [line[at : at + width] for line in text.splitlines() for at in range(0, max(len(line), 1), width)]
+    return "\n".join(lines)
+
+
+def quoted(text: str, source: random.Random) -> str:
+    mark = source.choice(("> ", ">> ", "  > ", "    ", "\t", "\x1b[31m"))
+    return "".join(f"{mark}{line}\r\n" for line in text.splitlines())
+
+
+def sprinkled(text: str, source: random.Random) -> str:
+    letters = list(text)
+    for _ in range(source.randrange(1, 6)):
+        letters.insert(source.randrange(len(letters)), source.choice(" \n|+x:*\x00\t"))
+    return "".join(letters)
+
+
+HARMLESS: tuple[Callable[[str, random.Random], str], ...] = (cut, tail, shuffled, dropped, doubled, wrapped, quoted)
+
+
+def test_noise_tells_no_message_and_no_fail() -> None:
+    source = random.Random(20261121)
+    judged = 0
+    for number in range(NOISE):
+        text = noise(source)
+        environment = parse_text(text)
+        assert environment.messages.get() == (), (number, text)
+        if not tells_nothing(environment):
+            judged += 1
+            assert fails(environment) == [], (number, text)
+    assert judged < NOISE
+
+
+def test_a_mutated_healthy_text_gets_no_fail() -> None:
+    source = random.Random(4)
+    healthy = [case for case in cases() if case.healthy]
+    for number in range(MUTATIONS):
+        case = source.choice(healthy)
+        mutate = source.choice(HARMLESS)
+        text = mutate(case.text, source)
+        assert fails(parse_text(text)) == [], (number, case.name, mutate.__name__, text)
+
+
+def test_a_mutated_text_of_any_kind_never_breaks() -> None:
+    source = random.Random(7)
+    every = cases()
+    for _ in range(1_500):
+        text = source.choice(every).text
+        for mutate in source.choices((*HARMLESS, sprinkled), k=2):
+            text = mutate(text, source) or "x"
+        parse_text(text)

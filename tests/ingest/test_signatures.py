@@ -1,0 +1,124 @@
+"""The table of error messages: each pattern is specific, fast, and finds its own example however it was wrapped."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import time
+
+import pytest
+
+from envkit.checks.registry import all_checks
+from envkit.ingest.signatures import Signature, messages_in, signatures, spaced
+from envkit.ingest.text import clean
+
+ALL = signatures()
+
+
+def ids(text: str) -> set[str]:
+    return {message.signature for message in messages_in(clean(text))}
+
+
+@pytest.mark.parametrize("signature", ALL, ids=lambda signature: signature.id)
+def test_a_signature_finds_its_example(signature: Signature) -> None:
+    assert signature.id in ids(signature.example)
+    assert signature.anchor == signature.anchor.lower()
+
+
+@pytest.mark.parametrize("signature", ALL, ids=lambda signature: signature.id)
+def test_a_signature_finds_its_example_after_a_line_wrap(signature: Signature) -> None:
+    if "\n" in signature.example or signature.pattern.pattern.endswith("$"):
+        pytest.skip("the message has lines of its own")
+    wrapped = textwrap.fill(signature.example, 60, break_long_words=False, break_on_hyphens=False)
+    assert signature.id in ids(f"12:00 start\n{wrapped}\nend")
+
+
+@pytest.mark.parametrize("signature", ALL, ids=lambda signature: signature.id)
+def test_a_signature_names_a_check_and_says_where_it_comes_from(signature: Signature) -> None:
+    assert signature.id.split("/")[0] in all_checks()
+    assert signature.reference.strip()
+
+
+def test_signature_ids_are_unique() -> None:
+    assert len({signature.id for signature in ALL}) == len(ALL)
+
+
+def test_the_anchor_is_part_of_every_match() -> None:
+    for signature in ALL:
+        flat = signature.example.lower().replace("\n", " ")
+        assert signature.anchor in flat, signature.id
+
+
+def test_no_pattern_repeats_without_bound() -> None:
+    # unbounded gaps are what makes a search slow on hostile text; `[^\n]*` and `.*` are not needed
+    for signature in ALL:
+        outside = re.sub(r"\[(?!\^)(?:\\.|[^\]\\])*\]", "c", signature.source)
+        assert not re.search(r"(?<!\\)\.[*+]|\[\^[^\]]*\][*+]|\\[sS][*+]", outside), signature.id
+
+
+def test_a_blank_stands_for_a_line_break_of_the_kernel_log() -> None:
+    pattern = re.compile(spaced("invalid: BAR"))
+    assert pattern.search("invalid:\n[   15.0] NVRM: BAR")
+    assert pattern.search("invalid:   BAR")
+    assert not pattern.search("invalid:BAR")
+
+
+def test_the_values_of_a_message_are_kept() -> None:
+    message = messages_in(clean("modprobe: FATAL: Module nvidia not found in directory /lib/modules/6.8.0-45-generic"))[
+        0
+    ]
+    assert (message.signature, message.line) == ("module-missing-for-running-kernel/modprobe", 1)
+    assert message.values == {"kernel": "6.8.0-45-generic"}
+
+
+def test_a_message_that_repeats_counts_once() -> None:
+    line = "Failed to initialize NVML: Driver/library version mismatch\n"
+    assert len(messages_in(clean(line * 500))) == 1
+
+
+def test_a_message_cut_at_the_terminal_edge_is_found() -> None:
+    message = "torch.AcceleratorError: CUDA error: no kernel image is available for execution on the device"
+    wide = "x" * 80
+    assert "arch-newer-than-build/no-kernel-image" in ids(f"{wide}\n{message[:80]}\n{message[80:]}\n")
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "epoch 3, error 0, 0 errors",
+        "nvidia: module verification failed: signature and/or required key missing - tainting kernel",
+        "I tensorflow/core/platform/cpu_feature_guard.cc:210] This TensorFlow binary is optimized to use AVX2",
+        "W tensorflow/compiler/tf2tensorrt/utils/py_utils.cc:38] TF-TRT Warning: Could not find TensorRT",
+        "Could not load dynamic library 'libnvinfer.so.7'; dlerror: libnvinfer.so.7: cannot open shared object file",
+        "Unable to initialize backend 'tpu': INTERNAL: Failed to open libtpu.so",
+        "/sbin/ldconfig.real: /usr/lib/wsl/lib/libcuda.so.1 is not a symbolic link",
+        "CUDA out of memory. Tried to allocate 20.00 MiB",
+        "pip install nvidia-smi-exporter; nvidia-smi works fine",
+        "See https://example.org/cuda-visible-devices#empty for CUDA_VISIBLE_DEVICES",
+        "drm: nouveau is blacklisted",
+        "ModuleNotFoundError: No module named 'requests'",
+    ],
+)
+def test_noise_has_no_message(noise: str) -> None:
+    assert ids(noise) == set()
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "Xid (PCI:" * 100_000,
+        "a" * 1_000_000,
+        " " * 1_000_000,
+        "nvidia-smi " * 90_000,
+        "cannot open shared object file" * 33_000,
+        "API mismatch: the client " * 40_000,
+        'File "/x/envs/y/lib/python3.9/z", line 3\n' * 24_000,
+        "| 0 NVIDIA A100 " * 60_000,
+        "\n" * 1_000_000,
+    ],
+    ids=["xid", "letters", "blanks", "smi", "loader", "mismatch", "traceback", "table", "lines"],
+)
+def test_a_hostile_megabyte_is_searched_in_bounded_time(hostile: str) -> None:
+    start = time.perf_counter()
+    messages_in(clean(hostile))
+    assert time.perf_counter() - start < 5.0

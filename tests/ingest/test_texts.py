@@ -1,0 +1,69 @@
+"""Every text yields the facts and the messages that expected.csv says, and nothing that it does not tell."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from envkit.checks.registry import all_checks
+from envkit.facts import Problem
+from envkit.facts_json import environment_from_json, to_json
+from envkit.ingest import parse_text
+from tests.ingest.texts import FOLDER, Case, cases, told
+
+CASES = cases()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_text_yields_its_facts_and_messages(case: Case) -> None:
+    environment = parse_text(case.text)
+    document = to_json(environment)
+    assert tuple(dict.fromkeys(message.signature for message in environment.messages.get())) == case.signatures
+    assert {path: told(document, path) for path, _ in case.facts} == dict(case.facts)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_fact_says_its_line_and_format(case: Case) -> None:
+    environment = parse_text(case.text)
+    lines = case.text.count("\n") + 1
+    for section in (environment.system, environment.kernel, environment.driver, environment.containers):
+        for name in type(section).__dataclass_fields__:
+            observed = getattr(section, name)
+            if observed.known:
+                assert observed.source.startswith("text line "), (name, observed)
+                assert 1 <= int(observed.source.split()[2]) <= lines
+            else:
+                assert observed.problem in (Problem.NOT_LOOKED, Problem.ABSENT), (name, observed)
+
+
+def test_every_text_is_listed_and_every_listed_text_is_there() -> None:
+    assert sorted(path.stem for path in FOLDER.glob("*.txt")) == sorted(case.name for case in CASES)
+
+
+def test_there_are_enough_texts_healthy_ones_among_them() -> None:
+    assert len(CASES) >= 150
+    assert sum(case.healthy for case in CASES) >= 25
+
+
+def test_no_two_texts_are_the_same() -> None:
+    repeated = [text for text, count in Counter(case.text for case in CASES).items() if count > 1]
+    assert repeated == []
+
+
+def test_every_expected_fail_is_a_check() -> None:
+    assert {case.fail for case in CASES} - {"none"} <= set(all_checks())
+
+
+def test_an_environment_from_text_survives_json() -> None:
+    for case in CASES[::10]:
+        environment = parse_text(case.text)
+        assert environment_from_json(to_json(environment)) == environment, case.name
+
+
+def test_an_empty_text_tells_nothing() -> None:
+    environment = parse_text("")
+    assert environment.messages.get() == ()
+    assert environment.gpus.problem is Problem.NOT_LOOKED
+    assert environment.pythons.problem is Problem.NOT_LOOKED
+    assert environment.system.os.problem is Problem.NOT_LOOKED
