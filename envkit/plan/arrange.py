@@ -74,6 +74,8 @@ class Arranger:
             return False
         if row.os_ids:
             return system is not None and system.os_id in row.os_ids
+        if self.request.platform == "windows" and row.min_glibc is not None:
+            return False  # a way that needs a glibc is one for Linux
         glibc = self.judge.glibc or (system.glibc if system else None)
         return row.min_glibc is None or glibc is None or glibc >= row.min_glibc
 

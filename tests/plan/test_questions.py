@@ -121,6 +121,7 @@ def test_pytorch_1_1_on_ubuntu_22_04() -> None:
 def test_tensorflow_2_10_on_windows() -> None:
     plan = plan_of(ask("tensorflow==2.10", platform="windows"))
     assert str(plan.choice.builds[0].cuda) == "11.2" and plan.choice.os is None and plan.choice.runfiles == ()
+    assert str(plan.choice.python) == "3.10" and plan.choice.python_source is None  # our ways to a Python are Linux's
     refused = refusal_of(ask("tensorflow==2.11", platform="windows"))
     assert "no package for windows" in refused.conflicts[0].detail
     assert offers(refused, "framework") == ["tensorflow==2.10.1"]
