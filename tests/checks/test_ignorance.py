@@ -1,0 +1,46 @@
+"""Taking facts away from a healthy machine breaks no check and invents no failure: not knowing is not a fault."""
+
+from __future__ import annotations
+
+import pytest
+
+from envkit.assume import fact_paths, observed_at, with_facts
+from envkit.checks.findings import Finding, Status
+from envkit.checks.registry import all_checks
+from envkit.checks.runner import run_checks
+from envkit.facts import Environment, Problem, missing
+from tests.checks.software import matrix
+from tests.fakes.machines import load_machine
+
+HEALTHY = ("ubuntu22.04-8xh100-550", "ubuntu24.04-rtx4060laptop-580", "ubuntu22.04-a100-container")
+UNKNOWN = (Problem.DENIED, Problem.UNPARSABLE, Problem.NOT_LOOKED)
+
+
+def failures(environment: Environment) -> list[tuple[str, str]]:
+    findings: list[Finding] = run_checks(environment, matrix(), all_checks().values())
+    assert [(f.id, f.title) for f in findings if f.status is Status.ERROR] == []
+    return [(f.id, f.title) for f in findings if f.status is Status.FAIL]
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+@pytest.mark.parametrize("problem", UNKNOWN)
+def test_one_fact_less(name: str, problem: Problem) -> None:
+    environment = load_machine(name)
+    for path in fact_paths():
+        if path != "system.machine_kind":  # not knowing where one is changes what every other fact means
+            assert failures(with_facts(environment, {path: missing(problem, "a test")})) == [], path
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_one_fact_alone(name: str) -> None:
+    environment = load_machine(name)
+    for path in fact_paths():
+        assert failures(with_facts(Environment(), {path: observed_at(environment, path)})) == [], path
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+@pytest.mark.parametrize("problem", (Problem.ABSENT, Problem.TIMED_OUT))
+def test_a_missing_or_slow_fact_breaks_no_check(name: str, problem: Problem) -> None:
+    environment = load_machine(name)
+    for path in fact_paths():
+        failures(with_facts(environment, {path: missing(problem, "a test")}))
