@@ -89,19 +89,23 @@ def _no_answer(url: str, error: str) -> Observed[DockerEngine]:
 
 def _described(version: Mapping[str, Any], info: Mapping[str, Any], snap: bool) -> DockerEngine:
     folders = info.get("CDISpecDirs")
-    security = [str(option) for option in info.get("SecurityOptions") or ()]
     return DockerEngine(
         Version.find(str(version.get("Version", ""))),
         Version.find(str(version.get("ApiVersion", ""))),
-        tuple(str(name) for name in info.get("Runtimes") or ()),
+        _words(info.get("Runtimes")),
         str(info.get("DefaultRuntime", "")),
-        None if folders is None else tuple(str(folder) for folder in folders),
-        any("name=rootless" in option for option in security),
+        None if folders is None else _words(folders),
+        any("name=rootless" in option for option in _words(info.get("SecurityOptions"))),
         str(info.get("OperatingSystem", "")),
         str(info.get("CgroupDriver", "")),
         str(info.get("DockerRootDir", "")),
         snap,
     )
+
+
+def _words(value: object) -> tuple[str, ...]:
+    """The words of a list; an engine of another kind may give anything else."""
+    return tuple(str(item) for item in value) if isinstance(value, list) else ()
 
 
 def _version_of(host: Host, program: str) -> Observed[Version]:

@@ -67,7 +67,8 @@ def probe(host: Host) -> Facts:
 def loaded_modules(host: Host) -> Observed[tuple[str, ...]]:
     """The first word of every line of /proc/modules."""
     return derived(
-        host.read_text("/proc/modules"), lambda text: tuple(line.split()[0] for line in text.splitlines() if line)
+        host.read_text("/proc/modules"),
+        lambda text: tuple(line.split()[0] for line in text.splitlines() if line.strip()),
     )
 
 

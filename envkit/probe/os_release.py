@@ -63,7 +63,10 @@ def distribution(host: Host) -> Observed[OsRelease]:
     texts = {path: answer.value for path, answer in read.items() if answer.value is not None}
     if not texts:
         return derived(first_known(read.values()), lambda text: None)
-    name, version, pretty, like = describe(texts)
+    try:
+        name, version, pretty, like = describe(texts)
+    except ValueError as error:  # quotes that do not close
+        return missing(Problem.UNPARSABLE, next(iter(texts)), str(error))
     if not name:
         return missing(Problem.UNPARSABLE, next(iter(texts)), "the release files name no distribution")
     return found(OsRelease(os_id(name, version), name, version, pretty, like), next(iter(texts)))

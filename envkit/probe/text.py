@@ -13,10 +13,13 @@ Facts = Mapping[str, Observed[Any]]  # by the dotted path of the fact in the env
 
 
 def derived(observed: Observed[S], read: Callable[[S], T | None], unreadable: str = "") -> Observed[T]:
-    """The fact that `read` makes of another: UNPARSABLE when it answers None, the problem when there is none."""
+    """The fact that `read` makes of another; UNPARSABLE when it answers None or raises ValueError."""
     if observed.value is None:
         return missing(observed.problem or Problem.NOT_LOOKED, observed.source, observed.detail)
-    value = read(observed.value)
+    try:
+        value = read(observed.value)
+    except ValueError:
+        value = None
     if value is None:
         return missing(
             Problem.UNPARSABLE, observed.source, unreadable or f"not understood: {str(observed.value)[:80]!r}"
