@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from envkit.matrix.rows import CudnnRelease, ImageTag, OperatingSystem, Runfile, Toolkit
+from envkit.matrix.rows import CudnnRelease, FrameworkBuild, ImageTag, OperatingSystem, Runfile, Toolkit
 from envkit.plan import relations
 from envkit.plan.candidates import LEVEL_ORDER, Judge, needs_system_cuda
 from envkit.plan.relations import LibraryMatch
@@ -122,10 +122,10 @@ class Placer:
 
     def _base_images(self) -> dict[str, ImageTag]:
         """Base images no newer than any wheel's CUDA: a newer one would ask for a newer driver than the wheel."""
-        cudas = [build.cuda for build in self.selection.builds if build.cuda and not build.cpu_only]
-        if not cudas:
+        limits = [self._lowest_cuda(build) for build in self.selection.builds if not build.cpu_only]
+        limit = min((cuda for cuda in limits if cuda), default=None)
+        if limit is None:
             return {}
-        limit = min(cudas)
         best: dict[str, ImageTag] = {}
         for tags in self.knowledge.supported_images.values():
             for tag in tags:
@@ -137,6 +137,12 @@ class Placer:
                 if fits and (held is None or held.cuda is None or cuda > held.cuda):
                     best[tag.os_id] = tag
         return best
+
+    def _lowest_cuda(self, build: FrameworkBuild) -> Version | None:
+        """The lowest CUDA that a build may bring: its own line, or the first of a whole major (12)."""
+        if build.cuda is None or len(build.cuda.parts) > 1:
+            return build.cuda
+        return build.cuda_min or next((row.release for row in self.knowledge.toolkits(build.cuda)), None)
 
     def _image_cudnn(self, tag: ImageTag, toolkit: Toolkit) -> int | None:
         """The cuDNN major inside an image: `cudnn8` says so, plain `cudnn` is the newest for its CUDA."""

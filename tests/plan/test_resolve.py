@@ -131,6 +131,9 @@ def test_an_image_never_holds_a_newer_cuda_than_the_wheel() -> None:
         wheel = choice.builds[0].cuda
         image = choice.base_image
         assert wheel is not None and (image is None or image.cuda is None or image.cuda.release(2) <= wheel)
+    whole_major = plan_of(ask("jax==0.4.30", container=True)).choice  # its CUDA is any 12.x
+    assert whole_major.base_image is not None and whole_major.base_image.cuda is not None
+    assert whole_major.base_image.cuda < v("12.4")
 
 
 def test_an_image_for_a_cuda_without_supported_tags_is_the_plain_system() -> None:
