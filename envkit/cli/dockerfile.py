@@ -43,6 +43,7 @@ Examples:
 @click.option("--no-syntax", is_flag=True, help="Leave the `# syntax` line out (no registry for it).")
 @click.option("--pip", "pip", multiple=True, metavar="PKG", help="One more Python package; repeatable.")
 @click.option("--requirements", metavar="FILE", help="A requirements file beside the Dockerfile.")
+@click.option("--lock", metavar="FILE", help="Write FILE with every package and its hashes; the image takes those.")
 @click.option("--apt", "apt", multiple=True, metavar="PKG", help="One more distribution package; repeatable.")
 @click.option("--jupyter", is_flag=True, help="JupyterLab, started by default.")
 @click.option("--workdir", default="/workspace", show_default=True, metavar="DIR", help="Working folder.")
@@ -94,7 +95,8 @@ def dockerfile(**options: Any) -> int:
     if options["dockerignore"]:
         from envkit.render.dockerignore import render_dockerignore
 
-        write_output(render_dockerignore(options["requirements"]), options["output"])
+        files = [name for name in (options["lock"], options["requirements"]) if name]
+        write_output(render_dockerignore(files), options["output"])
         return 0
     return _produce(plan, chosen, options, matrix)
 
@@ -105,6 +107,8 @@ def image_options(options: dict[str, Any]) -> ImageOptions:
 
     if options["base"] and (options["slim"] or options["digest"] or options["start"] == "official"):
         raise RequestError("--base goes with none of --slim, --digest and --from official.", "Leave one out.")
+    if options["lock"] and options["start"] == "official":
+        raise RequestError("--lock and --from official contradict each other.", "Leave one out.")
     if options["slim"] and options["start"] == "official":
         raise RequestError("--slim and --from official contradict each other.", "Leave one out.")
     _check_names(options)
@@ -117,6 +121,7 @@ def image_options(options: dict[str, Any]) -> ImageOptions:
         syntax=not options["no_syntax"],
         pip=options["pip"],
         requirements=options["requirements"],
+        lock=options["lock"],
         apt=options["apt"],
         jupyter=options["jupyter"],
         workdir=options["workdir"],
@@ -134,6 +139,7 @@ def _check_names(options: dict[str, Any]) -> None:
         "workdir": (r"/[\w./-]*", "an absolute folder"),
         "user": (r"[a-z_][a-z0-9_-]*", "a user name in lower case"),
         "requirements": (r"[\w./-]+", "a file name without spaces"),
+        "lock": (r"[\w./-]+", "a file name without spaces"),
         "apt": (r"[a-z0-9][a-z0-9.+=:~-]*", "a package name"),
         "pip": (r"[A-Za-z0-9][^\s\"'`$\\;&|]*( ?[<>=!~@][^\"'`$\\;&|]*)?", "a requirement such as pandas==2.2.3"),
     }
@@ -163,6 +169,8 @@ def _produce(plan: Plan, chosen: ImageOptions, options: dict[str, Any], matrix: 
     for note in made.notes:
         if note not in plan.warnings:
             say(f"Note: {note}")
+    if chosen.lock:
+        _write_lock(made, chosen.lock)
     text = render(made, options["target_format"])
     if not options["build"]:
         write_output(text, options["output"])
@@ -172,6 +180,17 @@ def _produce(plan: Plan, chosen: ImageOptions, options: dict[str, Any], matrix: 
     if options["output"]:
         write_output(text, options["output"])
     return _build(made, text, options)
+
+
+def _write_lock(recipe: Recipe, file: str) -> None:
+    from envkit.host.lock import locked
+    from envkit.image.limits import pip_lines
+
+    choice = recipe.plan.choice
+    if choice.python is None or not recipe.pip:
+        raise RequestError("--lock: this plan installs no Python packages.", "Leave --lock out.")
+    write_output(locked(pip_lines("lock", recipe), choice.python, choice.architecture), file)
+    say(f"Wrote {file}: keep it beside the Dockerfile.")
 
 
 def render(recipe: Recipe, target_format: str) -> str:
@@ -187,7 +206,7 @@ def _build(recipe: Recipe, text: str, options: dict[str, Any]) -> int:
     from envkit.host.docker_build import build, smoke
 
     tag = options["tag"] or recipe.name
-    build(text, tag, say, recipe.requirements)
+    build(text, tag, say, recipe.context)
     say(f"Built {tag}.")
     if options["smoke"]:
         say(smoke(tag, recipe.plan.choice.cuda is not None, recipe.needs_driver, say))

@@ -20,17 +20,17 @@ _PASSED_ON = ("PIP_INDEX_URL", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_pr
 _GPU_NODES = ("/dev/nvidiactl", "/dev/dxg")
 
 
-def build(dockerfile: str, tag: str, say: Say, requirements: str | None = None) -> None:
+def build(dockerfile: str, tag: str, say: Say, files: Sequence[str] = ()) -> None:
     """Builds the text as `tag` with BuildKit, each line of its progress handed to `say` as it comes.
 
-    The context holds nothing but the requirements file. This machine's CA bundle, index and proxies are carried in
+    The context holds nothing but `files`, which lie in the current folder. This machine's CA bundle, index and proxies are carried in
     as secrets and build arguments. Raises EnvkitError that names the cause where it is a known one.
     """
     docker = client()
     with tempfile.TemporaryDirectory(prefix="envkit-") as folder:
         Path(folder, "Dockerfile").write_text(dockerfile, encoding="utf-8")
-        if requirements:
-            _copy_requirements(requirements, folder)
+        for name in files:
+            _copy(name, folder)
         command = [docker, "build", "--progress=plain", "--tag", tag, *host_settings(os.environ), folder]
         code, tail = _stream(command, say)
     if code != 0:
@@ -88,14 +88,14 @@ def failure(what: str, code: int, tail: str) -> EnvkitError:
     return StepFailed(f"{what} failed (exit {code}): {re.sub(r'^#[0-9]+ [0-9.]+ ', '', last.strip())}")
 
 
-def _copy_requirements(requirements: str, folder: str) -> None:
-    target = Path(folder, requirements)
+def _copy(name: str, folder: str) -> None:
+    target = Path(folder, name)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(requirements, target)
+        shutil.copyfile(name, target)
     except OSError as error:
         raise SourceError(
-            f"--requirements: cannot read {requirements}: {error.strerror}.", "Name a file of this folder."
+            f"cannot read {name}, which the image needs: {error.strerror}.", "Name a file of this folder."
         ) from error
 
 

@@ -48,7 +48,6 @@ def container_settings(recipe: Recipe) -> list[str]:
 def pip_lines(target: str, recipe: Recipe) -> list[str]:
     """All pip calls as lines of one requirements file. Raises EnvkitError where they use different indexes."""
     settings = {_settings(call) for call in recipe.pip}
-    # Extra packages found on the default index are on an index of wheels, too, only where that index mirrors it.
     if len(settings) > 1:
         refuse(target, ["its packages come from different indexes, which one file cannot keep apart"])
     lines = [line for call in recipe.pip[:1] for line in _settings(call)]

@@ -53,7 +53,7 @@ def official_recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix:
         smoke=smoke_script(choice, [matrix.framework(build.framework)], devel=False, official=True),
         needs_driver=False,
         source_built=(),
-        requirements=options.requirements,
+        context=(options.requirements,) if options.requirements else (),
         official=True,
         notes=notes,
         syntax=options.syntax,

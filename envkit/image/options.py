@@ -17,6 +17,7 @@ class ImageOptions:
     syntax: bool = True  # name the Dockerfile frontend in the first line
     pip: tuple[str, ...] = ()
     requirements: str | None = None  # a file name in the build context
+    lock: str | None = None  # a file of the build context that pins every package with its hashes
     apt: tuple[str, ...] = ()  # distribution packages, whatever the package manager
     jupyter: bool = False
     workdir: str = "/workspace"

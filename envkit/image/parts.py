@@ -118,7 +118,7 @@ class Recipe:
     smoke: tuple[str, ...]  # lines of the smoke test's shell script
     needs_driver: bool  # the smoke test works only where the driver's library is there
     source_built: tuple[str, ...]  # titles of the frameworks built from source
-    requirements: str | None = None  # a file of the build context
+    context: tuple[str, ...] = ()  # files of the build context that it reads
     official: bool = False  # starts from the project's own image
     notes: tuple[str, ...] = ()
     syntax: bool = True

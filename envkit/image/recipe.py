@@ -75,7 +75,7 @@ def recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) 
         smoke=smoke_script(choice, frameworks, options.devel),
         needs_driver=needs_driver(choice),
         source_built=tuple(build.framework for build in choice.builds if not installed_by_pip(build, choice)),
-        requirements=options.requirements,
+        context=tuple(name for name in (options.lock, options.requirements) if name),
         notes=plan.warnings,
         syntax=options.syntax,
     )
@@ -191,7 +191,7 @@ def _final_steps(
     steps.append(install(system, tuple(names), mirrors, parts.python.first))
     steps += [step for cuda in parts.cuda for step in cuda.steps]
     steps += parts.python.steps
-    steps += [_pip_step(call, options) for call in parts.pip]
+    steps += [_locked_step(options.lock)] if options.lock else [_pip_step(call, options) for call in parts.pip]
     if options.requirements:
         steps.append(_requirements_step(options.requirements, mirrors))
     if wheel_libraries(parts.pip, choice):
@@ -254,6 +254,13 @@ def _pip_step(call: PipInstall, options: ImageOptions) -> Run:
     why = "Your own packages, in a layer of their own because they change most; pinned where you pinned them."
     command = f"python -m pip install\n{pip_words(call)}"
     return pip_run((command,), ignore=("DL3013", "DL3059"), why=why) if own else pip_run((command,))
+
+
+def _locked_step(file: str) -> Run:
+    target = "/tmp/requirements.lock"
+    command = f"python -m pip install --require-hashes --no-deps --requirement {target}"
+    why = "Every package with the hashes that the index gave when the file was written."
+    return pip_run((command,), bind=f"{file}:{target}", ignore=("DL3059",), why=why)
 
 
 def _requirements_step(file: str, mirrors: Mirrors) -> Run:

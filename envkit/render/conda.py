@@ -10,8 +10,8 @@ from envkit.render.templating import template
 def render_conda(recipe: Recipe) -> str:
     """The environment.yml of the recipe. Raises EnvkitError for what a conda environment cannot hold."""
     reasons = outside_python(recipe)
-    if recipe.requirements:
-        reasons.append("--requirements names a file that environment.yml cannot take in")
+    if recipe.context:
+        reasons.append("--requirements and --lock name files that environment.yml cannot take in")
     refuse("conda", reasons)
     return template("dockerfiles", "environment.yml.j2").render(
         recipe=recipe, pip_lines=pip_lines("conda", recipe), python=recipe.python and recipe.python.release(2)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 
-def render_dockerignore(requirements: str | None) -> str:
+
+def render_dockerignore(files: Iterable[str]) -> str:
     """A `.dockerignore` that sends nothing to the engine but the files that the Dockerfile reads."""
-    kept = [f"!{requirements}"] if requirements else []
+    kept = [f"!{name}" for name in files]
     return "\n".join(["# Written by envkit: the build reads nothing else of this folder.", "*", *kept]) + "\n"

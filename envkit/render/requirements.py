@@ -9,8 +9,8 @@ from envkit.image.parts import Recipe
 def render_requirements(recipe: Recipe) -> str:
     """The requirements file of the recipe. Raises EnvkitError for what Python packages alone cannot hold."""
     reasons = outside_python(recipe)
-    if recipe.requirements:
-        reasons.append("--requirements is such a file already")
+    if recipe.context:
+        reasons.append("--requirements and --lock name such files already")
     refuse("requirements", reasons)
     choice = recipe.plan.choice
     lines = [f"# {recipe.title}. Written by envkit."]

@@ -51,7 +51,7 @@ for option in "$@"; do
 done
 test -n "$target" || { echo "no target" >&2; exit 1; }
 mkdir -p "$target"
-tail -n +16 "$0" | tar -x -f - -C "$target"
+tail -n +@NEXT@ "$0" | tar -x -f - -C "$target"
 exit 0
 """
 
@@ -102,9 +102,8 @@ def runfile(target: Path, release: str, libraries: Path | None = None) -> str:
         shutil.copytree(libraries / "lib64", content / "lib64", dirs_exist_ok=True)
     else:
         (content / f"lib64/libcudart.so.{release}").write_bytes(b"")
-    assert _INSTALLER.count("\n") == 15
     with target.open("wb") as made:
-        made.write(_INSTALLER.encode())
+        made.write(_INSTALLER.replace("@NEXT@", str(_INSTALLER.count("\n") + 1)).encode())
         made.flush()
         with tarfile.open(fileobj=made, mode="w|") as packed:
             packed.add(content, arcname=".")

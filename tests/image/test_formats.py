@@ -92,5 +92,5 @@ def test_indexes_that_one_file_cannot_keep_apart(matrix: Matrix) -> None:
 
 
 def test_the_context_is_empty_but_for_the_requirements() -> None:
-    assert render_dockerignore(None).splitlines()[1:] == ["*"]
-    assert render_dockerignore("r.txt").splitlines()[1:] == ["*", "!r.txt"]
+    assert render_dockerignore(()).splitlines()[1:] == ["*"]
+    assert render_dockerignore(["r.txt"]).splitlines()[1:] == ["*", "!r.txt"]
