@@ -193,9 +193,16 @@ def test_a_row_that_is_wrong_is_told(index: Index, build: FrameworkBuild, proble
 def test_a_cudnn_package_that_is_not_there_is_told(index: Index, matrix: Matrix) -> None:
     from dataclasses import replace
 
-    release: CudnnRelease = replace(matrix.cudnns[-1], pip_package="demo==1.0")
-    assert list(cudnn_problems(release, index)) == []
-    assert len(list(cudnn_problems(replace(release, pip_package="demo==5.0"), index))) == 1
+    right: CudnnRelease = replace(matrix.cudnns[-1], pip_package="demo==1.0", architecture="x86_64")
+    wrong = {
+        "is not on the index": replace(right, pip_package="demo==5.0"),
+        "is yanked on the index": replace(right, pip_package="demo==1.1"),
+        "has no file for it": replace(right, architecture="aarch64"),
+    }
+    assert list(cudnn_problems(right, index)) == []
+    for told, release in wrong.items():
+        (problem,) = cudnn_problems(release, index)
+        assert problem.told.endswith(told)
 
 
 def test_an_empty_index_fails_every_row(matrix: Matrix) -> None:

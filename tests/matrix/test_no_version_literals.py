@@ -17,7 +17,8 @@ TEMPLATES = sorted((ROOT / "templates").rglob("*.j2"))
 VERSION = re.compile(r"(?<![\w.\\/{%-])\d+\.\d+(?:\.\d+)*(?:\.\*)?(?![\w.])(?!\s*(?:%|ms|s\b|GB|GiB|MB|MiB))")
 # what only shows how something is spelled, and decides nothing: example commands, options and addresses
 EXAMPLE = re.compile(
-    r"^\s*(?:[\w ]*\| )?envkit .*$|--[a-z-]+[ =]\S+|\b(?:Examples?:|such as|like) .*|\b(?:0\.0\.0\.0|192\.0\.2|127\.0\.0\.1)\b",
+    r"^\s*(?:[\w ]*\| )?envkit .*$|--[a-z-]+[ =]\S+|\b(?:Examples?:|such as|like) .*"
+    r"|\b(?:0\.0\.0\.0|192\.0\.2|127\.0\.0\.1)\b",
     re.MULTILINE,
 )
 NOT_SHOWN = re.compile(r"\{#.*?#\}|<style>.*?</style>|(?:^|(?<=\s))# [^\n]*", re.DOTALL | re.MULTILINE)

@@ -76,11 +76,15 @@ def _reach_problems(build: FrameworkBuild, files: tuple[IndexFile, ...], row: st
 
 def cudnn_problems(release: CudnnRelease, index: Index) -> Iterator[Problem]:
     """What is wrong with a cuDNN build that names a package of the index."""
+    row = f"cudnn.csv {release.version} for CUDA {release.cuda} on {release.architecture}"
     pin = pinned(release.pip_package or "")
-    if pin is None or not index.release(*pin):
-        yield Problem(
-            f"cudnn.csv {release.version} for CUDA {release.cuda}", f"{release.pip_package} is not on the index"
-        )
+    files = index.release(*pin) if pin else ()
+    if not files:
+        yield Problem(row, f"{release.pip_package} is not on the index")
+    elif all(file.yanked for file in files):
+        yield Problem(row, f"{release.pip_package} is yanked on the index")
+    elif not any(file.runs_on("linux", release.architecture) for file in files):
+        yield Problem(row, f"{release.pip_package} has no file for it")
 
 
 def check(matrix: Matrix, index: Index) -> tuple[int, list[Problem]]:
