@@ -1,0 +1,132 @@
+"""The script as text: every combination renders, parses and passes shellcheck; the same plan gives the same bytes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from envkit.errors import EnvkitError
+from envkit.install.options import ScriptOptions
+from envkit.plan.model import NoPlan
+from envkit.render.script import render_script
+from envkit.settings import Mirrors
+from tests.install.plans import outcome, plan
+from tests.install.sweep import combinations, render_all, shellcheck
+
+
+def script(*arguments: str, options: ScriptOptions | None = None, **more: str) -> str:
+    return render_script(plan(*arguments, **more), options or ScriptOptions(), Mirrors())  # type: ignore[arg-type]
+
+
+def test_a_part_of_all_combinations_parses_and_passes_shellcheck() -> None:
+    found = render_all(combinations(every=797))
+    assert found.rendered > 10
+    assert found.faults == []
+    assert shellcheck(found) == ""
+
+
+def test_cuda_9_with_pytorch_names_its_runfile_and_a_fitting_python_and_no_driver() -> None:
+    text = script("9.0", "pytorch")
+    assert text.startswith("#!/usr/bin/env bash\n")
+    assert "cuda_9.0.176_384.81_linux-run" in text
+    assert "96863423feaa50b5c1c5e1b9ec537ef7ba77576a3986652351ae43e66bcd080c" in text
+    assert "torch==1.1.0" in text
+    assert re.search(r"^PYTHON=3\.[567]$", text, re.M)
+    assert "--driver" not in re.sub(r"^#.*", "", text, flags=re.M)
+    assert "install_driver" not in text
+
+
+def test_a_gpu_that_cannot_run_it_is_refused() -> None:
+    found = outcome("9.0", "pytorch", gpus=("9.0",))
+    assert isinstance(found, NoPlan)
+    assert found.conflicts and found.alternatives
+
+
+def test_patches_run_in_order_after_the_toolkit() -> None:
+    text = script("9.0")
+    steps = re.findall(r"^  run_step \d+ (\S+)", text, re.M)
+    wanted = ["toolkit", "patch-1", "patch-2", "patch-3", "patch-4", "cudnn", "link", "environment", "verify"]
+    assert [step for step in steps if step in wanted] == wanted
+
+
+def test_each_installer_style_gets_its_own_options() -> None:
+    legacy, middle, new = script("9.0"), script("10.1.105"), script("12.4.1")
+    assert "--verbose" in legacy and "--defaultroot" not in legacy and "--accept-eula --installdir=" in legacy
+    assert '--librarypath="$TOOLKIT_DIR"' in middle and "--librarypath" not in new
+    assert '--toolkitpath="$TOOLKIT_DIR" --defaultroot="$TOOLKIT_DIR"' in new and "--verbose" not in new
+
+
+def test_samples_only_where_the_release_has_them() -> None:
+    wanted = ScriptOptions(samples=True)
+    assert "--samples" in script("10.2", options=wanted)
+    later = script("12.4", options=wanted)
+    assert not re.search(r"^\s*run_installer.*--samples", later, re.M)
+    assert "--samples: this release has none" in later
+
+
+def test_choices_shape_the_script() -> None:
+    text = script("12.4", options=ScriptOptions(symlink=False, accept_eula=False, toolkit_path="/data/my cuda"))
+    assert "TOOLKIT_DIR='/data/my cuda'" in text
+    assert "link_toolkit" not in text
+    assert 'Type "accept"' in text
+
+
+def test_never_ld_library_path_for_the_user() -> None:
+    for text in (script("9.0", "pytorch"), script("12.5", "tensorflow"), script("13.0")):
+        assert "export LD_LIBRARY_PATH" not in text
+
+
+def test_mirrors_stand_in_for_vendors() -> None:
+    mirrors = Mirrors(
+        hosts={"developer.nvidia.com": "https://mirror.lan/nvidia"}, index_url="https://mirror.lan/simple"
+    )
+    text = render_script(plan("9.0", "pytorch"), ScriptOptions(), mirrors)
+    assert "https://mirror.lan/nvidia/compute/cuda/9.0" in text
+    assert "https://developer.nvidia.com/compute/cuda/9.0/Prod" not in text
+    assert "--index-url https://mirror.lan/simple" in text
+
+
+@pytest.mark.parametrize(("platform", "words"), [("windows", "WSL2"), ("jetson", "nvidia-jetpack")])
+def test_windows_and_jetson_are_told_what_to_do_instead(platform: str, words: str) -> None:
+    from dataclasses import replace
+
+    found = plan("12.4")
+    with pytest.raises(EnvkitError, match=words):
+        render_script(replace(found, request=replace(found.request, platform=platform)), ScriptOptions(), Mirrors())
+
+
+def test_under_wsl_the_toolkit_comes_alone() -> None:
+    found = plan("12.4", os_id="ubuntu22.04", platform="wsl", gpus=("8.6",))
+    assert "install_toolkit" in render_script(found, ScriptOptions(), Mirrors())
+    with pytest.raises(EnvkitError, match="belongs to Windows"):
+        render_script(found, ScriptOptions(with_driver=True), Mirrors())
+
+
+def test_a_driver_needs_to_know_the_gpu() -> None:
+    with pytest.raises(EnvkitError, match="--gpu"):
+        render_script(plan("12.4", with_driver=True), ScriptOptions(with_driver=True), Mirrors())
+
+
+@pytest.mark.parametrize(
+    ("gpu", "package", "absent"),
+    [("6.1", "nvidia-driver-580 ", "-open "), ("12.0", "nvidia-driver-580-open ", "nvidia-driver-580 ")],
+)
+def test_the_kernel_module_follows_the_gpu(gpu: str, package: str, absent: str) -> None:
+    found = plan("12.8", os_id="ubuntu24.04", gpus=(gpu,), with_driver=True)
+    text = render_script(found, ScriptOptions(with_driver=True), Mirrors())
+    names = re.search(r"^DRIVER_PACKAGES=\((.*)\)$", text, re.M)
+    assert names is not None
+    assert package in names.group(1) and absent not in names.group(1)
+
+
+def test_the_bundled_driver_is_not_used_where_the_runfile_has_none() -> None:
+    found = plan("13.4", os_id="ubuntu24.04", gpus=("9.0",), with_driver=True)
+    text = render_script(found, ScriptOptions(with_driver=True), Mirrors())
+    assert "this CUDA runfile holds none" in text
+
+
+def test_a_standalone_python_is_pinned() -> None:
+    text = script("12.4", "pytorch", os_id="ubuntu20.04")
+    found = re.search(r"get_file (cpython-\S+) https://github.com/\S+ sha256 ([0-9a-f]{64})", text)
+    assert found is not None
