@@ -20,7 +20,7 @@ from envkit.checks.installs import (
 from envkit.checks.messages import message_evidence, named, seen
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
-from envkit.facts import Environment, MachineKind
+from envkit.facts import Environment, MachineKind, Message
 from envkit.plan.relations import CodeMatch, code_match
 from envkit.versions import ComputeCapability
 
@@ -79,16 +79,12 @@ def _architectures(environment: Environment, matrix: Matrix, id: str) -> Iterato
         if kind(environment) is not MachineKind.JETSON
         for outcome in [_architecture(environment, matrix, item, gpu, own, id)]
     ]
-    failed = any(outcome.status.value == "fail" for outcome in outcomes)
     yield from outcomes
-    if not failed and (messages := seen(environment, id)):
-        yield _told_architecture(
-            environment,
-            matrix,
-            id,
-            list(message_evidence(environment, messages)),
-            named(messages, "sm") or named(messages, "capability"),
-        )
+    settled = any(_fault(environment, matrix, item, own) in (_NEWER, _DROPPED) for item in found for _, own in gpus)
+    if not settled and (messages := _messages(environment, id)):
+        gpu = named(messages, "gpu") or ""
+        target = named(messages, "sm") or named(messages, "capability") or ""
+        yield _told_architecture(id, list(message_evidence(environment, messages)), f"{gpu} {target}".strip())
     elif not outcomes and not found:
         yield nothing_to_judge(environment, "a framework with CUDA")
     elif not outcomes:
@@ -103,19 +99,18 @@ def _architecture(
     own: ComputeCapability,
     id: str,  # noqa: A002
 ) -> Outcome:
-    sass, ptx, minimum, source = _codes(environment, item, matrix)
-    match = code_match(own, sass, ptx, minimum)
+    sass, ptx, _, source = _codes(environment, item, matrix)
+    fault = _fault(environment, matrix, item, own)
     evidence = [
         Evidence("gpus.compute_capability", str(own), gpu.title),
         Evidence(f"pythons.frameworks[{item.framework.name}].sm_arch_list", _words(sass), source),
         Evidence(f"pythons.frameworks[{item.framework.name}].ptx_arch_list", _words(ptx), source),
     ]
     subject = f"{item.framework.package} on {gpu.title}"
-    if match is CodeMatch.UNKNOWN:
+    if fault is CodeMatch.UNKNOWN:
         return unknown(
             f"which GPUs {item.framework.package} holds code for is not known", subject=subject, evidence=evidence
         )
-    fault = None if match is not CodeMatch.NONE else _DROPPED if _older_than_all(own, sass, ptx, minimum) else _NEWER
     if fault != id:
         return ok(
             f"{item.framework.package} holds code for {own}"
@@ -133,6 +128,17 @@ def _architecture(
         impact='Every kernel fails with "no kernel image is available for execution on the device".',
         remedy=install_build(item, build, "Install a build with code for this GPU."),
     )
+
+
+def _fault(environment: Environment, matrix: Matrix, item: Installed, own: ComputeCapability) -> str | CodeMatch | None:
+    """Which of the two faults this build has on a GPU of this capability: None for neither, UNKNOWN if nobody knows."""
+    sass, ptx, minimum, _ = _codes(environment, item, matrix)
+    match = code_match(own, sass, ptx, minimum)
+    if match is CodeMatch.UNKNOWN:
+        return match
+    if match is not CodeMatch.NONE:
+        return None
+    return _DROPPED if _older_than_all(own, sass, ptx, minimum) else _NEWER
 
 
 def _codes(
@@ -158,9 +164,14 @@ def _older_than_all(
     return lowest is not None and (own.major, own.minor) < lowest
 
 
-def _told_architecture(
-    environment: Environment, matrix: Matrix, id: str, evidence: list[Evidence], target: str | None
-) -> Outcome:  # noqa: A002
+def _messages(environment: Environment, id: str) -> tuple[Message, ...]:  # noqa: A002
+    """The messages of one of the two faults; "no kernel image" fits both, and yields to one that names the other."""
+    if id == _NEWER and seen(environment, _DROPPED):
+        return tuple(message for message in seen(environment, id) if message.values)
+    return seen(environment, id)
+
+
+def _told_architecture(id: str, evidence: list[Evidence], target: str) -> Outcome:  # noqa: A002
     words = "holds no code for this GPU" if id == _NEWER else "no longer supports this GPU"
     gpu = f" ({target})" if target else ""
     return fail(

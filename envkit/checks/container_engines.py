@@ -111,7 +111,8 @@ def docker_no_nvidia_runtime(environment: Environment, matrix: Matrix) -> Iterat
 def docker_from_snap_or_desktop(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """Docker is the plain engine.
 
-    A snap is confined and has its own configuration; Docker Desktop for Linux runs in a virtual machine without the GPU.
+    A snap is confined and has its own configuration; Docker Desktop for Linux runs in a virtual machine without
+    the GPU.
     """
     engine = _docker(environment)
     mend = Remedy(
@@ -130,10 +131,12 @@ def docker_from_snap_or_desktop(environment: Environment, matrix: Matrix) -> Ite
         yield skip("on Windows, Docker Desktop reaches the GPU through WSL 2")
     elif engine.snap or _DESKTOP.search(engine.operating_system):
         name = "snap" if engine.snap else "Docker Desktop"
+        tried = seen(environment, "docker-no-nvidia-runtime")
         evidence = [known(environment, "containers.docker", f"{name}: {engine.operating_system or engine.root_dir}")]
-        judge = warn if gpu_present(environment) else skip
-        if judge is warn:
-            yield warn(
+        if tried or gpu_present(environment):
+            judge = fail if tried else warn
+            evidence += message_evidence(environment, tried)
+            yield judge(
                 f"Docker comes from {name}, which cannot reach the GPU", evidence=evidence, impact=impact, remedy=mend
             )
         else:

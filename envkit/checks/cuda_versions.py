@@ -17,7 +17,7 @@ from envkit.checks.installs import (
     installs,
     nothing_to_judge,
 )
-from envkit.checks.messages import named, told
+from envkit.checks.messages import named, seen, told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
 from envkit.facts import Environment, MachineKind
@@ -74,18 +74,25 @@ def driver_too_old_for_runtime(environment: Environment, matrix: Matrix) -> Iter
 
 
 def _told_too_old(environment: Environment) -> tuple[Outcome, ...]:
-    from envkit.checks.messages import seen
-
     messages = seen(environment, "driver-too-old-for-runtime")
-    version = named(messages, "version") or named(messages, "cuda")
+    have, need = (_cuda_words(named(messages, key)) for key in ("found", "needs"))
     title = "The NVIDIA driver is too old for the CUDA version of the framework"
+    if have:
+        title += f": it knows CUDA {have}" + (f", {need} is needed" if need else "")
     return told(
         environment,
         "driver-too-old-for-runtime",
-        f"{title} (the driver knows CUDA {version})" if version else title,
+        title,
         impact="The framework cannot use the GPU; it stops or falls back to the CPU.",
         remedy=Remedy("Install a newer driver, or a build of the framework for an older CUDA."),
     )
+
+
+def _cuda_words(number: str | None) -> str:
+    """CUDA's number for a release in words: 12.4 of 12040; text of another form as it is, '' for none."""
+    if number is None or not number.isdigit() or len(number) < 4:
+        return number or ""
+    return f"{int(number) // 1000}.{int(number) % 1000 // 10}"
 
 
 def _driver_against(environment: Environment, matrix: Matrix, driver: Version, item: Installed) -> Outcome:

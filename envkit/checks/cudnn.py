@@ -60,7 +60,7 @@ def cudnn_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
     for python, use in missing:
         yield _missing(environment, python, use)
     if messages and not missing:
-        library = named(messages, "library") or named(messages, "soname") or "cuDNN"
+        library = named(messages, "library") or "cuDNN"
         yield fail(
             f"{library} is not found",
             evidence=[*message_evidence(environment, messages), *_present(environment)],
@@ -213,8 +213,8 @@ def cudnn_older_than_build(environment: Environment, matrix: Matrix) -> Iterator
     messages = seen(environment, "cudnn-older-than-build")
     if messages and not any(outcome.status.value == "fail" for outcome in outcomes):
         have, need = (
-            named(messages, "runtime") or named(messages, "found"),
-            named(messages, "compiled") or named(messages, "wanted"),
+            named(messages, "loaded"),
+            named(messages, "built"),
         )
         title = (
             f"cuDNN {have} is loaded, the framework was built with {need}"

@@ -40,9 +40,9 @@ def image_needs_newer_driver(environment: Environment, matrix: Matrix) -> Iterat
     mend = Remedy("Install a newer driver on the host, or take an older tag of the image.", ("envkit matrix images",))
     impact = "The container does not start."
     if messages := seen(environment, "image-needs-newer-driver"):
-        cuda = named(messages, "cuda") or named(messages, "version")
+        condition = named(messages, "condition")
         yield fail(
-            f"The image needs a driver for CUDA {cuda}" if cuda else "The image needs a newer driver",
+            f"The host's driver does not meet {condition}" if condition else "The image needs a newer driver",
             evidence=[*message_evidence(environment, messages), known(environment, "driver.driver_cuda_version")],
             impact=impact,
             remedy=mend,

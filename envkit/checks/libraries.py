@@ -68,7 +68,7 @@ def libcudart_missing(environment: Environment, matrix: Matrix) -> Iterator[Outc
         for python, use in missing:
             yield _missing(python, use)
     elif messages:
-        library = named(messages, "library") or named(messages, "soname") or ""
+        library = named(messages, "library") or ""
         wheel = package_of(library) if library else ""
         yield fail(
             f"{library or 'A CUDA library'} is not found",
@@ -289,7 +289,7 @@ def _opened_by_name(
             remedy=Remedy("Install the libraries as wheels.", (pip(python, install), _UNSET)),
         )
     elif messages:
-        library = named(messages, "library") or named(messages, "soname") or "its CUDA libraries"
+        library = named(messages, "library") or "its CUDA libraries"
         yield fail(
             f"{title} does not load {library}",
             evidence=message_evidence(environment, messages),

@@ -41,7 +41,7 @@ def gcc_too_new_for_nvcc(environment: Environment, matrix: Matrix) -> Iterator[O
     limit = _gcc_limit(environment, matrix, place[0]) if place else None
     messages = seen(environment, "gcc-too-new-for-nvcc")
     if messages:
-        limit = limit or Version.find(named(messages, "gcc_max") or named(messages, "limit") or "")
+        limit = limit or Version.find(named(messages, "limit") or "")
         yield _too_new(
             environment,
             "nvcc refuses the host compiler as too new",
@@ -156,7 +156,7 @@ def _targets(environment: Environment, matrix: Matrix, id: str, fault: str) -> I
     row = toolkit_row(place[0], matrix) if place else None
     gpus = capable_gpus(environment, matrix)
     if messages:
-        target = named(messages, "arch") or named(messages, "sm") or "the GPU"
+        target = named(messages, "arch") or "the GPU"
         yield fail(
             f"nvcc does not know the target {target}",
             evidence=message_evidence(environment, messages),

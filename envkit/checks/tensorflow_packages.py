@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import TYPE_CHECKING
 
 from envkit.checks.findings import Outcome, Remedy, fail, ok
@@ -18,6 +19,9 @@ from envkit.checks.messages import message_evidence, seen, told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
 from envkit.facts import Distribution, Environment
+from envkit.matrix.tables import Table, read
+from envkit.records import record
+from envkit.versions import Version
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
@@ -47,7 +51,7 @@ def tf_two_packages(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     looked = 0
     for python in judged(environment):
         owners = [item for item in python.distributions if item.name in _TF_FAMILY and item.installer != "conda"]
-        real = [item for item in owners if not _is_stub(item, matrix)]
+        real = [item for item in owners if not _is_stub(item)]
         looked += len(owners)
         evidence = [distribution_evidence(item) for item in owners]
         if len(real) > 1:
@@ -76,14 +80,25 @@ def tf_two_packages(environment: Environment, matrix: Matrix) -> Iterator[Outcom
         yield nothing_to_judge(environment, "TensorFlow")
 
 
-def _is_stub(item: Distribution, matrix: Matrix) -> bool:
-    """True for a tensorflow-gpu newer than the last that held anything."""
-    if item.name != "tensorflow-gpu":
-        return False
-    packages = (row.package or "" for row in matrix.builds("tensorflow"))
-    real = [release(package.partition("==")[2]) for package in packages if package.startswith("tensorflow-gpu==")]
-    own, last = release(item.version), max((version for version in real if version is not None), default=None)
-    return own is not None and last is not None and own > last
+@record
+class EmptiedPackage:
+    """A package name that was emptied, from a release on."""
+
+    package: str
+    first_empty_version: Version
+    sources: tuple[str, ...]
+
+
+@cache
+def _emptied() -> dict[str, Version]:
+    rows = read(Table("emptied_packages.csv", EmptiedPackage, ("package",)))
+    return {row.package: row.first_empty_version for row in rows}
+
+
+def _is_stub(item: Distribution) -> bool:
+    """True for a release of a package that was emptied."""
+    own, first = release(item.version), _emptied().get(item.name)
+    return own is not None and first is not None and own >= first
 
 
 @check(
@@ -104,7 +119,7 @@ def tensorflow_gpu_removed(environment: Environment, matrix: Matrix) -> Iterator
         if item is None:
             continue
         looked += 1
-        if _is_stub(item, matrix):
+        if _is_stub(item):
             yield fail(
                 f"tensorflow-gpu {item.version} is an empty package",
                 subject=python.prefix,

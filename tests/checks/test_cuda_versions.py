@@ -69,7 +69,7 @@ CASES = (
         TOO_OLD,
         "fail",
         "told",
-        machine(said(TOO_OLD, "The NVIDIA driver on your system is too old (found version 12040).", version="12.4")),
+        machine(said(TOO_OLD, "The NVIDIA driver on your system is too old (found version 12040).", found="12040")),
         "12.4",
     ),
     Case(TOO_OLD, "skip", "no-framework", machine(pythons(python()), driver__kernel_module=v("550.90.07"))),

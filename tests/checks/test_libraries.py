@@ -257,8 +257,8 @@ CASES = (
             said(
                 OLDER,
                 "Loaded runtime CuDNN library: 8.1.1 but source was compiled with: 8.6.0.",
-                runtime="8.1.1",
-                compiled="8.6.0",
+                loaded="8.1.1",
+                built="8.6.0",
             )
         ),
         "8.1.1",

@@ -180,7 +180,9 @@ CASES = (
         "switched-off",
         machine(variables={"NVIDIA_REQUIRE_CUDA": "cuda>=12.6", "NVIDIA_DISABLE_REQUIRE": "1"}),
     ),
-    Case(IMAGE, "fail", "told", machine(said(IMAGE, "unsatisfied condition: cuda>=12.6", cuda="12.6")), "12.6"),
+    Case(
+        IMAGE, "fail", "told", machine(said(IMAGE, "unsatisfied condition: cuda>=12.6", condition="cuda>=12.6")), "12.6"
+    ),
     Case(
         CDI,
         "fail",
