@@ -141,7 +141,7 @@ class ImageTag:
 
 @record
 class FrameworkImage:
-    """One official framework image tag."""
+    """One official framework image tag. `state` seen: in use; derived: named by the scheme its project documents."""
 
     framework: str
     version: Version | None
