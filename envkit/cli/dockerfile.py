@@ -75,20 +75,21 @@ def dockerfile(**options: Any) -> int:
         return _check(options, matrix)
     if (options["smoke"] or options["tag"]) and not options["build"]:
         raise RequestError("--smoke and --tag go with --build.", "Add --build.")
+    chosen = image_options(options)
     plan = _plan(options, matrix)
+    from envkit.plan.model import Plan
+
+    if isinstance(plan, Plan):
+        from envkit.image.recipe import for_image
+
+        plan = for_image(plan, chosen, matrix)
     if options["as_json"]:
         from envkit.cli.resolve import exit_code, plan_json
 
         write_output(plan_json(plan), options["output"])
         return exit_code(plan)
-    from envkit.plan.model import Plan
     from envkit.render.plan_text import plan_summary
 
-    chosen = image_options(options)
-    if isinstance(plan, Plan):
-        from envkit.image.recipe import for_image
-
-        plan = for_image(plan, chosen, matrix)
     say(plan_summary(plan))
     if not isinstance(plan, Plan):
         return 1

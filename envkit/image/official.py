@@ -77,10 +77,21 @@ def official_base(build: FrameworkBuild, options: ImageOptions, matrix: Matrix) 
     if named is None:
         raise EnvkitError(
             f"--from official: no official image of {build.framework} {build.version} is on record.",
-            "Leave --from out: envkit then builds the image itself.",
+            _nearest(build, matrix),
         )
     tag = named.tag.format(version=build.version, cuda=build.cuda, cudnn=build.cudnn)
     return _base(named.repository, tag), False
+
+
+def _nearest(build: FrameworkBuild, matrix: Matrix) -> str:
+    """The newest version that has an official image, in words."""
+    versions = [
+        image.version
+        for image in matrix.framework_images
+        if image.framework == build.framework and image.state in _USABLE and image.version is not None
+    ]
+    newest = f"The newest with one: --framework {build.framework}=={max(versions)}. " if versions else ""
+    return f"{newest}Without --from envkit builds the image itself."
 
 
 def _same(image: FrameworkImage, build: FrameworkBuild) -> bool:

@@ -26,7 +26,7 @@ from envkit.image.smoke import smoke_script
 from envkit.image.source_build import SourceBuild, source_build
 from envkit.image.system import install
 from envkit.image.toolkit import SystemCuda, cudnn_setup, toolkit_setup
-from envkit.matrix.rows import FrameworkBuild, OperatingSystem
+from envkit.matrix.rows import FrameworkBuild, OperatingSystem, PythonSource
 from envkit.plan.model import Choice, Plan
 from envkit.records import record
 from envkit.settings import Mirrors
@@ -76,8 +76,17 @@ def recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) 
         needs_driver=needs_driver(choice),
         source_built=tuple(build.framework for build in choice.builds if not installed_by_pip(build, choice)),
         context=tuple(name for name in (options.lock, options.requirements) if name),
-        notes=plan.warnings,
+        notes=_notes(plan, options, base),
         syntax=options.syntax,
+    )
+
+
+def _notes(plan: Plan, options: ImageOptions, base: Base) -> tuple[str, ...]:
+    """What the user should know beside the plan's own warnings."""
+    missing = options.digest and base.digest is None
+    return (
+        *plan.warnings,
+        *((f"no digest of {base.image} is on record, so its tag alone is named",) if missing else ()),
     )
 
 
@@ -86,8 +95,23 @@ def for_image(plan: Plan, options: ImageOptions, matrix: Matrix) -> Plan:
     choice = plan.choice
     changed = replace(choice, base_image=choose_tag(choice, options, matrix.image_tags))
     if not choice.builds and "python" not in plan.request.asked:
-        changed = replace(changed, python=None, python_source=None)
+        source = _system_python(choice, matrix) if _installs(options) else None
+        changed = replace(changed, python=source.python if source else None, python_source=source)
     return replace(plan, choice=changed)
+
+
+def _installs(options: ImageOptions) -> bool:
+    """True when the user's own options install Python packages."""
+    return bool(options.pip or options.requirements or options.jupyter)
+
+
+def _system_python(choice: Choice, matrix: Matrix) -> PythonSource | None:
+    """The distribution's default Python as a row of the data."""
+    default = choice.os.default_python if choice.os else None
+    for row in matrix.python_sources:
+        if row.way == "system" and choice.os and choice.os.os_id in row.os_ids and default and row.python == default:
+            return row
+    return None
 
 
 def _only_official(choice: Choice) -> bool:
@@ -146,7 +170,7 @@ def _python(
     compiling: tuple[FrameworkBuild, ...],
 ) -> PythonSetup:
     """The Python of the image: none where nothing is installed with pip; compiled frameworks bring their own."""
-    by_pip = len(compiling) < len(choice.builds) or bool(options.pip or options.requirements or options.jupyter)
+    by_pip = len(compiling) < len(choice.builds) or _installs(options)
     if not by_pip and choice.python is None or (compiling and not by_pip):
         return PythonSetup((), (), (), (), ())
     return python_setup(choice, system, mirrors)

@@ -68,6 +68,21 @@ def test_a_digest_pins_the_base(matrix: Matrix) -> None:
     rendered = render_dockerfile(recipe(pinned, ImageOptions(digest=True), Mirrors(), matrix))
     assert f"FROM {image.repository}:{image.tag}@{digest} AS runtime" in rendered
     assert "sha256:a" not in render_dockerfile(recipe(pinned, ImageOptions(), Mirrors(), matrix))
+    unknown = recipe(chosen, ImageOptions(digest=True), Mirrors(), matrix)
+    assert any("no digest" in note for note in unknown.notes)
+
+
+def test_jupyter_on_plain_cuda_suits_the_distribution_python(matrix: Matrix) -> None:
+    rendered = text(matrix, cuda="9.0", os_id="ubuntu18.04", options=ImageOptions(jupyter=True))
+    assert '"jupyterlab==3.2.9"' in rendered
+    assert "python3 -m venv /opt/venv" in rendered
+    assert "/opt/venv" not in text(matrix, cuda="9.0", os_id="ubuntu18.04")
+
+
+def test_no_smoke_stage_where_the_import_needs_a_driver(matrix: Matrix) -> None:
+    assert "AS smoke-test" in text(matrix, "tensorflow")
+    assert "AS smoke-test" not in text(matrix, "mxnet")
+    assert "/usr/local/bin/smoke-test" in text(matrix, "mxnet")
 
 
 def test_labels_hold_the_plan(matrix: Matrix) -> None:
@@ -180,8 +195,13 @@ def test_the_official_image_as_an_alternative(matrix: Matrix) -> None:
 
 
 def test_a_framework_without_an_official_image_is_refused(matrix: Matrix) -> None:
-    with pytest.raises(EnvkitError, match="no official image of mxnet|no official image of cupy"):
+    with pytest.raises(EnvkitError, match="no official image of cupy"):
         made(matrix, "cupy", options=ImageOptions(official=True))
+
+
+def test_the_newest_with_an_official_image_is_offered(matrix: Matrix) -> None:
+    with pytest.raises(EnvkitError, match="The newest with one: --framework mxnet=="):
+        made(matrix, "mxnet==1.2", options=ImageOptions(official=True))
 
 
 def test_tensorflow_serving_comes_as_its_image(matrix: Matrix) -> None:
