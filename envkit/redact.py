@@ -70,7 +70,8 @@ class Masker:
 
     def variable(self, name: str, value: str) -> str:
         """A variable's value: `***` when its name speaks of a secret, else masked as text."""
-        return "***" if _SECRET_NAME.search(name) else self.text(value)
+        shown = without_secret(name, value)
+        return shown if shown == "***" else self.text(shown)
 
     def data(self, value: object) -> object:
         """JSON data with every text in it masked, keys included; a key that names a secret masks its whole value."""
@@ -139,6 +140,11 @@ class Masker:
         if address.is_loopback or address.is_unspecified:
             return match.group()
         return self._pseudonym("ipv6", match.group().lower(), "2001:db8::{:x}".format)
+
+
+def without_secret(name: str, value: str) -> str:
+    """A variable's value as a report may show it: `***` for a secret, and no login in a URL."""
+    return "***" if _SECRET_NAME.search(name) and value else _URL_LOGIN.sub("***@", _TOKEN.sub("***", value))
 
 
 def mask_text(text: str, user: str = "", host: str = "") -> str:

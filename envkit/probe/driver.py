@@ -166,12 +166,12 @@ def _candidates(host: Host, cache: Mapping[str, str], searched: list[str]) -> It
 def _library(path: str, real: str, cache: Mapping[str, str], mounted: frozenset[str] | None) -> DriverLibrary:
     file = real.rsplit("/", 1)[-1]
     stem, _, tail = file.partition(".so.")
-    number = Version.find(tail)
+    number = Version.find(tail)  # libcuda.so.1.1 on WSL and Jetson is the interface's version, not the driver's
     name = next((name for name in _LIBRARY_NAMES if name.startswith(stem.removesuffix(".so") + ".so")), file)
     return DriverLibrary(
         name,
         real,
-        number if number is not None and len(number.parts) > 1 and "/wsl/" not in real else None,
+        number if number is not None and number.major > 1 else None,
         "/stubs/" in real,
         "/compat/" in real,
         (cache.get(name) in (path, real)) if cache else None,

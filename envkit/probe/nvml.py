@@ -70,12 +70,20 @@ def _gpus(host: Host, answer: Mapping[str, object], first: CallResult) -> Observ
     devices = answer.get("devices")
     if not isinstance(devices, list) or not all(isinstance(device, dict) for device in devices):
         return missing(Problem.UNPARSABLE, "nvml", "no list of devices")
-    visible = machine_kind(host).value not in (MachineKind.CONTAINER, MachineKind.WSL2)
+    visible = _sees_processes(host)
     return found(tuple(_gpu(host, device, visible) for device in devices), "nvml")
 
 
+def _sees_processes(host: Host) -> bool:
+    """False where a pid that NVML names may live unseen: the pids are the host's, or /proc hides other users'."""
+    if machine_kind(host).value in (MachineKind.CONTAINER, MachineKind.WSL2):
+        return False
+    mounts = host.read_text("/proc/self/mountinfo", 16_000_000).value or ""
+    return host.identity().get("user_id") == "0" or not re.search(r" - proc .*hidepid=(?!0)", mounts)
+
+
 def _gpu(host: Host, device: dict[str, Any], pids_visible: bool) -> Gpu:
-    """A device's answers; the pids that it names are the host's, so a container cannot tell which are gone."""
+    """A device's answers, and which of the processes that it names are gone."""
     data = {key: value for key, value in device.items() if key != "failed"}
     data["pci_address"] = normal_address(str(device.get("pci_address", "")))
     pids = device.get("processes")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from envkit.facts import Observed, Problem, found, missing
 from envkit.host.base import Host
+from envkit.redact import without_secret
 
 _RELEVANT = re.compile(
     r"(CUDA|CUDNN|NVIDIA|NVCC|NVTE|NCCL|GLOO|TORCH|PYTORCH|TF|XLA|JAX|TRITON|MXNET|PADDLE|CONDA|SLURM|OMP|MKL)(_|$)|"
@@ -17,8 +18,9 @@ _RELEVANT = re.compile(
 
 
 def variables(host: Host) -> Observed[Mapping[str, str]]:
-    """The relevant variables; NOT_LOOKED for a host without a process."""
+    """The relevant variables, secrets in them left out; NOT_LOOKED for a host without a process."""
     everything = host.variables()
     if not everything:
         return missing(Problem.NOT_LOOKED, "environment")
-    return found({name: value for name, value in sorted(everything.items()) if _RELEVANT.match(name)}, "environment")
+    relevant = {name: without_secret(name, everything[name]) for name in sorted(everything) if _RELEVANT.match(name)}
+    return found(relevant, "environment")

@@ -252,3 +252,21 @@ def test_variables_that_matter() -> None:
         "TF_FORCE_GPU_ALLOW_GROWTH",
     }
     assert variables.variables(MemoryHost({})).problem is Problem.NOT_LOOKED
+
+
+def test_secrets_in_variables_are_never_shown() -> None:
+    host = MemoryHost(
+        {},
+        variables={
+            "NVIDIA_API_KEY": "nvapi-1",
+            "PIP_INDEX_URL": "https://bob:s3cret@pypi.lan/simple",
+            "TF_TOKEN_app": "x",
+            "CUDA_HOME": "/usr/local/cuda",
+        },
+    )
+    assert variables.variables(host).get() == {
+        "NVIDIA_API_KEY": "***",
+        "PIP_INDEX_URL": "https://***@pypi.lan/simple",
+        "TF_TOKEN_app": "***",
+        "CUDA_HOME": "/usr/local/cuda",
+    }

@@ -243,6 +243,10 @@ def test_processes_that_no_longer_exist() -> None:
     assert gpu.lost_processes == (8,)
     inside = MemoryHost({**files, "/.dockerenv": ""}, queries={"nvml": answer})
     assert nvml.probe(inside, 1.0)["gpus"].get()[0].lost_processes is None, "the pids are the host's"
+    hidden = MemoryHost(
+        {**files, "/proc/self/mountinfo": "5 1 0:5 / /proc rw - proc proc rw,hidepid=2\n"}, queries={"nvml": answer}
+    )
+    assert nvml.probe(hidden, 1.0)["gpus"].get()[0].lost_processes is None, "other users' processes cannot be seen"
 
 
 @pytest.mark.parametrize(
