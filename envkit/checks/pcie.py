@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks.bandwidth import measured_copies
 from envkit.checks.codes import generation_of, gigabytes_per_second
 from envkit.checks.evidence import is_virtual, no_pci_expected, not_looked
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
@@ -210,6 +211,10 @@ def _rate(environment: Environment, gpu: SeenGpu) -> Outcome | None:
     now, possible, evidence = _generations(environment, gpu)
     if now is None or possible is None:
         return None
+    lanes = (gpu.nvml.link_width_current if gpu.nvml else None) or card_lanes(gpu)
+    measured = measured_copies(environment, gpu, possible, lanes) if lanes else None
+    if measured is not None:
+        return measured
     if now >= possible:
         alone = (gpu.nvml.link_generation_device_max if gpu.nvml else None) or possible
         more = f"; the card alone could do {alone}, its slot or processor cannot" if alone > possible else ""

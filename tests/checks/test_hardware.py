@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.facts import MachineKind, PcieLink, Problem, missing
+from envkit.facts import MachineKind, Measurement, PcieLink, Problem, missing
 from tests.checks.hardware import (
     A40,
     ADDRESS,
@@ -43,6 +43,22 @@ def two_cards(first: int, second: int, ports: tuple[int, int] = (16, 16)) -> dic
         "pci_gpus": (
             card(lanes=first, port=ends[0], link=link(ADDRESS, first)),
             card(address=SECOND, lanes=second, port=ends[1], link=link(SECOND, second)),
+        )
+    }
+
+
+LINKED = {
+    "gpus": (gpu(link_generation_current=4, link_generation_max=4, link_width_current=16, link_width_max=16),),
+    "pci_gpus": (card(),),
+}
+
+
+def copies(value: float) -> dict[str, object]:
+    """What `--deep` measured on the one card."""
+    return {
+        "measurements": tuple(
+            Measurement(name, ADDRESS, True, value, "GB/s", "best of 5 copies of 256 MiB")
+            for name in ("copy-to-device", "copy-to-host")
         )
     }
 
@@ -109,6 +125,8 @@ CASES = (
         machine(gpus=(gpu(link_generation_current=3, link_generation_max=3, link_generation_device_max=4),)),
         "its slot or processor cannot",
     ),
+    Case(RATE, "warn", "measured-slow", machine({**LINKED, **copies(11.2)}), "11.2 GB/s of 31.5 GB/s"),
+    Case(RATE, "ok", "measured-fast", machine({**LINKED, **copies(26.0)}), "26.0 GB/s of 31.5 GB/s"),
     Case(
         ERRORS,
         "warn",
