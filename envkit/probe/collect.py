@@ -17,6 +17,7 @@ from envkit.probe.text import Facts
 
 Progress = Callable[[str], None]
 _KEPT_AS_FACTS = ("pythons",)  # their evidence is too big to record
+_CHILD_SHARE = 0.8  # of the total limit: a child must be given up, and its probe ended, before that
 _DEEP_LIMIT_S = 300.0
 _VERSION_BY_NVML, _VERSION_BY_CUDA = "driver.driver_cuda_version", "cuda"
 
@@ -93,7 +94,7 @@ def _tasks(limit_s: float, table: DeviceTable) -> tuple[Task, ...]:
         variables,
     )
 
-    within = max(0.5, limit_s - 0.5)  # a child must be given up before the total limit ends
+    within = limit_s * _CHILD_SHARE
     groups: tuple[tuple[str, Callable[[Host], Facts], tuple[str, ...]], ...] = (
         ("NVML", lambda host: nvml.probe(host, within), ("gpus", "driver.nvml", _VERSION_BY_NVML)),
         ("CUDA driver", lambda host: cuda_driver.probe(host, within), (*cuda_driver.PATHS, _VERSION_BY_CUDA)),

@@ -60,6 +60,7 @@ _FOLDERS = (
     "/usr/lib/*-linux-gnu/stubs",
     "/usr/lib/*-linux-gnu/tegra",
 )
+_SMI_LIMIT_S = 3.5
 _UNINSTALLER = "/usr/bin/nvidia-uninstall"
 _INSTALLER_LOG = "/var/log/nvidia-installer.log"
 _FABRIC_MANAGER = "/usr/bin/nv-fabricmanager"
@@ -260,7 +261,7 @@ def _nvidia_smi(host: Host) -> Observed[CallResult]:
         if not host.status(wsl).known:
             return derived(program, lambda path: None)
         program = found(wsl, wsl)
-    result = host.run([program.get(), "-L"], 4.0)
+    result = host.run([program.get(), "-L"], _SMI_LIMIT_S)
     if result.value is None:
         return derived(result, lambda value: None)
     words = (result.value.stdout.strip() or result.value.stderr.strip()).splitlines()
