@@ -43,6 +43,8 @@ _VALUES = (
     (re.compile(r"-[0-9a-f]{8}\b"), "-MARK"),
     (re.compile(r"'[^'\n]*'|\"[^\"$\n]*\""), "WORD"),
     (re.compile(r"WORD(?: WORD)+"), "WORD"),
+    (re.compile(r"\b(?:apt|dnf|yum|zypper)\) printf"), "manager) printf"),
+    (re.compile(r"\b(have_file|get_file) .*"), r"\1 values ;;"),
     (re.compile(r"\d+(?:[._]\d+)*"), "N"),
 )
 
