@@ -17,7 +17,7 @@ _RELEVANT = re.compile(
 _METADATA_BYTES = 60_000  # the header; a README may follow it
 _RECORD_BYTES = 4_000_000
 _SEPARATORS = re.compile(r"[-_.]+")
-_CLASHES_SHOWN = 20
+_CLASHES_SHOWN = 3  # of each pair of distributions
 
 
 def normalised(name: str) -> str:
@@ -70,13 +70,15 @@ def file_owners(host: Host, installed: Iterable[Distribution]) -> Mapping[str, t
 
 
 def owners_clash(owners: Mapping[str, tuple[Owner, ...]]) -> tuple[str, ...]:
-    """The files that two distributions claim, as `path: first, second`, without the package markers that they share."""
-    clashes = (
-        f"{path}: {', '.join(sorted(claim.name for claim in claims))}"
-        for path, claims in sorted(owners.items())
-        if len(claims) > 1 and not path.endswith((".py", ".pyc"))
-    )
-    return tuple(clashes)[:_CLASHES_SHOWN]
+    """The files that two distributions claim, as `path: first, second`, without the package markers that they share.
+
+    Of each pair of distributions the first few, libraries before headers.
+    """
+    pairs: dict[str, list[str]] = {}
+    for path, claims in sorted(owners.items(), key=lambda item: (".so" not in item[0], item[0])):
+        if len(claims) > 1 and not path.endswith((".py", ".pyc")):
+            pairs.setdefault(", ".join(sorted(claim.name for claim in claims)), []).append(path)
+    return tuple(f"{path}: {names}" for names, paths in pairs.items() for path in paths[:_CLASHES_SHOWN])
 
 
 def _distribution(host: Host, path: str, name: str, version: str, user_site: bool) -> Distribution:
