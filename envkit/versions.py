@@ -13,7 +13,6 @@ _CAPABILITY = re.compile(r"(?:sm_|compute_)?(\d+)\.(\d)([af]?)|(?:sm_|compute_)?
 _CLAUSE = re.compile(r"\s*(==|>=|<=|!=|>|<|~=|=)?\s*(\d+(?:\.\d+)*)(\.\*)?\s*")
 
 
-@total_ordering
 @record
 class Version:
     """A dotted number such as CUDA `9.0.176`, driver `384.81`, cuDNN `7.6.5.32`, Python `3.10`, glibc `2.31`.
@@ -67,6 +66,8 @@ class Version:
 
     def _key(self) -> tuple[int, ...]:
         parts = self.parts
+        if parts[-1]:
+            return parts
         while len(parts) > 1 and parts[-1] == 0:
             parts = parts[:-1]
         return parts
@@ -76,6 +77,15 @@ class Version:
 
     def __lt__(self, other: Version) -> bool:
         return self._key() < other._key()
+
+    def __le__(self, other: Version) -> bool:
+        return self._key() <= other._key()
+
+    def __gt__(self, other: Version) -> bool:
+        return self._key() > other._key()
+
+    def __ge__(self, other: Version) -> bool:
+        return self._key() >= other._key()
 
     def __hash__(self) -> int:
         return hash(self._key())
