@@ -114,14 +114,22 @@ class Knowledge:
 
     def cudnns(self, toolkit: Toolkit, architecture: str) -> tuple[CudnnRelease, ...]:
         """The cuDNN builds made for a toolkit on a processor, newest first."""
+        line = toolkit.release  # a cuDNN build is made for release lines
         return self._once(
-            ("cudnns", toolkit.version.parts, architecture),
+            ("cudnns", line.parts, architecture),
             lambda: tuple(
                 row
-                for row in reversed(self.tables.cudnns)
-                if row.architecture == architecture and relations.cudnn_supports_cuda(row, toolkit.version)
+                for row in self._cudnns_by_major.get(line.major, ())
+                if row.architecture == architecture and relations.cudnn_supports_cuda(row, line)
             ),
         )
+
+    @cached_property
+    def _cudnns_by_major(self) -> dict[int, list[CudnnRelease]]:
+        groups: dict[int, list[CudnnRelease]] = {}
+        for row in reversed(self.tables.cudnns):
+            groups.setdefault(row.cuda.major, []).append(row)
+        return groups
 
     def driver_on_gpu(self, gpu: TargetGpu, driver: Version) -> str:
         """The status of a driver on a GPU: ok, fail or unknown."""
@@ -144,12 +152,12 @@ class Knowledge:
 
     @cached_property
     def supported_images(self) -> dict[tuple[int, ...], tuple[ImageTag, ...]]:
-        """The supported CUDA image tags that name their system, by CUDA version."""
+        """The supported CUDA image tags that name their system, by CUDA version, in the order of their names."""
         groups: dict[tuple[int, ...], list[ImageTag]] = {}
         for tag in self.tables.image_tags:
             if tag.state == "supported" and tag.cuda is not None and tag.os_id:
                 groups.setdefault(tag.cuda.parts, []).append(tag)
-        return {cuda: tuple(tags) for cuda, tags in groups.items()}
+        return {cuda: tuple(sorted(tags, key=lambda tag: tag.tag)) for cuda, tags in groups.items()}
 
     def images(self, toolkit: Toolkit) -> tuple[ImageTag, ...]:
         """The supported image tags of one toolkit release."""

@@ -112,7 +112,7 @@ class Placer:
         flavor = "runtime" if self.selection.builds and not self.request.needs_toolkit else "devel"
         major = self._cudnn_major(toolkit)
         best: dict[str, ImageTag] = {}
-        for tag in sorted(tags, key=lambda tag: tag.tag):
+        for tag in tags:
             if tag.flavor != flavor or (tag.cudnn and self._image_cudnn(tag, toolkit) != major):
                 continue
             held = best.get(tag.os_id)
@@ -159,9 +159,13 @@ class Placer:
 
     def cudnn(self, toolkit: Toolkit) -> CudnnRelease | None:
         """The newest cuDNN for the toolkit, request and builds that knows the GPUs, or else may know them."""
-        fitting = [row for row in self.knowledge.cudnns(toolkit, self.request.architecture) if self._fits(row)]
-        known = (row for row in fitting if all(answer is True for answer in self._known_gpus(row)))
-        return next(known, next(iter(fitting), None))
+        first = None
+        for row in self.knowledge.cudnns(toolkit, self.request.architecture):
+            if self._fits(row):
+                if all(answer is True for answer in self._known_gpus(row)):
+                    return row
+                first = first or row
+        return first
 
     def _fits(self, row: CudnnRelease) -> bool:
         asked = self.request.cudnn is None or self.request.cudnn.holds(row.version)

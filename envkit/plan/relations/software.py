@@ -53,6 +53,7 @@ _MARKED = re.compile(r"^(?P<spec>[^\[]*?)\s*(?:\[(?P<marker>.*)\])?$")
 _PYTHON_MARKER = re.compile(r"python_version\s*(?P<operator>[<>=!]=?)\s*[\"'](?P<version>[\d.]+)[\"']")
 
 
+@cache
 def numpy_specs(requirement: str | None, python: Version | None) -> tuple[VersionSpec, ...]:
     """The NumPy ranges that hold for this Python: `<2`, or `>=1.22 | >=1.26.0 [python_version >= "3.12"]`.
 
