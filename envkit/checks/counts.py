@@ -121,10 +121,10 @@ def gpu_counts(environment: Environment) -> tuple[Count, ...]:
         counts.append(Count("PCI", "pci_gpus", len(own), environment.pci_gpus.source, frozenset(own)))
     if driver.procfs_gpus.known:
         owned = frozenset(plain_address(address) for address in driver.procfs_gpus.get())
-        counts.append(Count("kernel module", "driver.procfs_gpus", len(owned), driver.procfs_gpus.source, owned))
+        counts.append(Count("the kernel module", "driver.procfs_gpus", len(owned), driver.procfs_gpus.source, owned))
     nodes = gpu_nodes(environment)
     if nodes is not None and (driver.kernel_module.known or driver_lives_elsewhere(environment)):
-        counts.append(Count("device files", "driver.device_nodes", len(nodes), driver.device_nodes.source))
+        counts.append(Count("/dev", "driver.device_nodes", len(nodes), driver.device_nodes.source))
     if environment.gpus.known and driver.nvml.known:
         working = [gpu for gpu in environment.gpus.get() if not gpu.error]
         addresses = frozenset(plain_address(gpu.pci_address) for gpu in working if gpu.pci_address)
@@ -152,7 +152,7 @@ def _step_down(environment: Environment, full: tuple[Count, ...], below: Count, 
     which = f": {', '.join(lost)}" if lost else ""
     missing = above.number - below.number
     return fail(
-        f"{above.layer} shows {above.number} GPUs, {below.layer} {below.number}"
+        f"{above.number} GPUs {_in(above)}, {below.number} {_in(below)}"
         + (" (excluded by a driver option)" if on_purpose else which),
         subject=f"GPU {lost[0]}" if len(lost) == 1 else "",
         evidence=evidence,
@@ -162,9 +162,13 @@ def _step_down(environment: Environment, full: tuple[Count, ...], below: Count, 
     )
 
 
+def _in(count: Count) -> str:
+    return "on PCI" if count.layer == "PCI" else f"in {count.layer}"
+
+
 _MENDS = {
-    "kernel module": ("The driver did not take the GPU: read its lines in the kernel log.", "module-log"),
-    "device files": ("Create the missing device files.", "device-nodes"),
+    "the kernel module": ("The driver did not take the GPU: read its lines in the kernel log.", "module-log"),
+    "/dev": ("Create the missing device files.", "device-nodes"),
     "NVML": ("The driver could not start the GPU: read its lines in the kernel log.", "module-log"),
     "CUDA": ("CUDA leaves a GPU out: look at compute mode, MIG and the kernel log.", "mig-list"),
 }

@@ -48,12 +48,10 @@ def _in_log(lines: tuple[str, ...]) -> tuple[Message, ...]:
 def message_evidence(environment: Environment, messages: Iterable[Message]) -> tuple[Evidence, ...]:
     """The first few of `messages` as evidence, each with its line number where it has one."""
     told = environment.messages.get() if environment.messages.known else ()
-    return tuple(
-        _evidence(message, "messages", environment.messages.source)
-        if message in told
-        else _evidence(message, "kernel.log", environment.kernel.log.source)
-        for message in tuple(messages)[:_SHOWN]
-    )
+    places = {"messages": environment.messages.source, "kernel.log": environment.kernel.log.source}
+    lines = {message.text: message for message in messages}  # one line can match several signatures
+    facts = [(message, "messages" if message in told else "kernel.log") for message in lines.values()]
+    return tuple(_evidence(message, fact, places[fact]) for message, fact in facts[:_SHOWN])
 
 
 def named(messages: Iterable[Message], key: str) -> str | None:

@@ -82,11 +82,11 @@ def _differ(environment: Environment, title: str, evidence: list[Evidence] | tup
 def _restart(environment: Environment) -> Remedy:
     return remedy(
         environment,
-        "Restart the machine; or, while no program uses the GPU, unload and load the modules. Then hold the packages "
-        "so that it does not come back. Reinstalling the driver does not help.",
-        "reboot",
+        "While no program uses the GPU, unload and load the modules; where that is refused, restart the machine. Hold "
+        "the packages so that it does not come back. Reinstalling the driver does not help.",
         "reload-module",
         "hold",
+        "reboot",
     )
 
 

@@ -200,7 +200,7 @@ CASES = (
         "fail",
         "restart-is-enough",
         machine(driver(), driver__kernel_module=v("550.107.02")),
-        "Restart the machine",
+        "restart the machine",
     ),
     Case(
         MISMATCH,

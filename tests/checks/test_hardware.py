@@ -203,16 +203,16 @@ CASES = (
         "fail",
         "module",
         machine(driver(), pci_gpus=(card(), card(address=SECOND)), driver__procfs_gpus=(ADDRESS,)),
-        "kernel module 1: 0000:02:00.0",
+        "1 in the kernel module: 0000:02:00.0",
     ),
     Case(
         COUNT,
         "fail",
         "nvml",
         machine(driver(cards=2), pci_gpus=(card(), card(address=SECOND)), gpus=(gpu(),)),
-        "NVML 1",
+        "1 in NVML",
     ),
-    Case(COUNT, "fail", "cuda", machine(driver(), gpus=(gpu(),), driver__cuda_device_count=0), "CUDA 0"),
+    Case(COUNT, "fail", "cuda", machine(driver(), gpus=(gpu(),), driver__cuda_device_count=0), "0 in CUDA"),
     Case(
         COUNT,
         "fail",
@@ -273,7 +273,7 @@ def test_remap_pending_and_xid_63_are_one_fault() -> None:
 def test_each_counted_layer_is_evidence() -> None:
     environment = machine(driver(), pci_gpus=(card(),), gpus=(gpu(),), driver__cuda_device_count=1)
     [finding] = findings(COUNT, environment)
-    assert [item.value for item in finding.evidence] == ["PCI: 1", "device files: 1", "NVML: 1", "CUDA: 1"]
+    assert [item.value for item in finding.evidence] == ["PCI: 1", "/dev: 1", "NVML: 1", "CUDA: 1"]
 
 
 def test_in_a_container_only_what_was_given_to_it_counts() -> None:

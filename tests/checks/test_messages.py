@@ -34,7 +34,7 @@ def test_a_line_that_stands_in_both_counts_once() -> None:
 
 
 def test_evidence_is_short_and_names_its_line() -> None:
-    messages = tuple(Message("a", "x" * 1000, number) for number in range(1, 9))
+    messages = tuple(Message("a", f"{number}" * 1000, number) for number in range(1, 9))
     evidence = message_evidence(machine(messages=messages), messages)
     assert len(evidence) == 3
     assert evidence[0].source == "test, line 1"
