@@ -6,7 +6,7 @@ from envkit.facts import Environment
 
 
 def parse_text(text: str) -> Environment:
-    """The facts and error signatures that `text` tells. What it does not tell stays not looked at; nothing is judged."""
+    """The facts and error signatures that `text` tells; what it does not tell stays not looked at. Judges nothing."""
     from envkit.ingest.clues import all_readers
     from envkit.ingest.combine import combine
     from envkit.ingest.signatures import messages_in

@@ -1,4 +1,4 @@
-"""What a reader of one format says of a text: small facts, each with the place it stands at; and the readers' registry."""
+"""What a reader of one format says of a text: small facts, each with its place; and the registry of readers."""
 
 from __future__ import annotations
 

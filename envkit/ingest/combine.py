@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
@@ -142,11 +142,11 @@ def _same_gpu(gpus: Sequence[dict[str, Any]], clue: GpuClue) -> dict[str, Any] |
     return None
 
 
-def _fill(known: dict[str, Any], values: Any) -> None:
+def _fill(known: dict[str, Any], values: Mapping[str, object]) -> None:
     for name, value in values.items():
         if value is None:
             continue
-        if known.get(name) in (None, "") or (name == "name" and _cut(known["name"]) and not _cut(value)):
+        if known.get(name) in (None, "") or (name == "name" and _cut(str(known["name"])) and not _cut(str(value))):
             known[name] = value
 
 

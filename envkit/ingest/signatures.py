@@ -52,8 +52,8 @@ def signatures() -> tuple[Signature, ...]:
     import csv
     from importlib.resources import files
 
-    with files("envkit").joinpath("data/signatures.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    table = files("envkit").joinpath("data/signatures.csv").read_text(encoding="utf-8")
+    rows = csv.DictReader(table.splitlines(keepends=True))
     return tuple(
         Signature(
             row["signature"],

@@ -1,4 +1,4 @@
-"""A pasted text made plain: no colour codes, quote marks, fences or carriage returns, with its own line numbers kept."""
+"""A pasted text made plain: no colour codes, quote marks, fences or carriage returns; line numbers are kept."""
 
 from __future__ import annotations
 
@@ -64,6 +64,16 @@ class Text:
     def line_at(self, offset: int) -> str:
         """The cleaned line that holds `offset` of `whole`."""
         return self.lines[self.index(offset)] if self.lines else ""
+
+    @cached_property
+    def _broken_width(self) -> int:
+        """The width at which lines seem to have been cut in two: the widest one, where several fill it; else 0."""
+        widest = max(map(len, self.lines), default=0)
+        return widest if sum(len(line) == widest for line in self.lines) > 1 else 0
+
+    def cut_off(self, offset: int) -> bool:
+        """True when the line at `offset` may go on in the next one, so that a version at its end may lack its end."""
+        return len(self.line_at(offset)) == self._broken_width
 
     def matches(self, pattern: re.Pattern[str], needle: str) -> Iterator[re.Match[str]]:
         """Every match of `pattern` in `whole`; nothing is searched when `needle` does not occur in it."""

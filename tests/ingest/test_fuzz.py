@@ -17,12 +17,15 @@ NOISE = 6_000
 MUTATIONS = 4_000
 MATRIX = Matrix.load()
 CHECKS = tuple(all_checks().values())
-WORDS = (
-    "GPU CUDA driver nvidia version error 0 1 12.4 535.183.01 failed ok warning | + - : = / $ > [ ] ( ) N/A Off On "
-    "torch tensorflow cudnn lib .so.12 device kernel module loaded not found memory 16x 8x LnkSta Speed Width x16 "
-    "0000:01:00.0 00000000:65:00.0 NVIDIA GeForce RTX 3090 A100 Xid PCI docker runtime python pip list Package "
-    "Version index, name, MiB % W C P0 P8 Default Enabled Disabled Active Inactive True False None step loss epoch"
-).split()
+WORDS = [
+    "GPU", "CUDA", "driver", "nvidia", "version", "error", "0", "1", "12.4", "535.183.01", "failed", "ok",
+    "warning", "|", "+", "-", ":", "=", "/", "$", ">", "[", "]", "(", ")", "N/A", "Off", "On", "torch",
+    "tensorflow", "cudnn", "lib", ".so.12", "device", "kernel", "module", "loaded", "not", "found", "memory",
+    "16x", "8x", "LnkSta", "Speed", "Width", "x16", "0000:01:00.0", "00000000:65:00.0", "NVIDIA", "GeForce", "RTX",
+    "3090", "A100", "Xid", "PCI", "docker", "runtime", "python", "pip", "list", "Package", "Version", "index,",
+    "name,", "MiB", "%", "W", "C", "P0", "P8", "Default", "Enabled", "Disabled", "Active", "Inactive", "True",
+    "False", "None", "step", "loss", "epoch",
+]  # fmt: skip
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789 .,:;/|+-_=()[]{}<>#$%&@!?\"'`~\\\t\n\r\x1b\x00éß漢😀\u2028\u00a0"
 
 

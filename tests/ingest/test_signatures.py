@@ -25,10 +25,11 @@ def test_a_signature_finds_its_example(signature: Signature) -> None:
     assert signature.anchor == signature.anchor.lower()
 
 
-@pytest.mark.parametrize("signature", ALL, ids=lambda signature: signature.id)
+ONE_LINE = [signature for signature in ALL if "\n" not in signature.example and not signature.source.endswith("$")]
+
+
+@pytest.mark.parametrize("signature", ONE_LINE, ids=lambda signature: signature.id)
 def test_a_signature_finds_its_example_after_a_line_wrap(signature: Signature) -> None:
-    if "\n" in signature.example or signature.pattern.pattern.endswith("$"):
-        pytest.skip("the message has lines of its own")
     wrapped = textwrap.fill(signature.example, 60, break_long_words=False, break_on_hyphens=False)
     assert signature.id in ids(f"12:00 start\n{wrapped}\nend")
 

@@ -18,7 +18,8 @@ from envkit.ingest.text import Text
 from envkit.versions import Version
 
 _LINE = re.compile(
-    r"^[ ]{0,8}(?P<key>PyTorch version|PyTorch Version|CUDA used to build PyTorch|ROCM used to build PyTorch|OS|GCC version|Clang version|"
+    r"^[ ]{0,8}(?P<key>PyTorch version|PyTorch Version|CUDA used to build PyTorch|ROCM used to build PyTorch"
+    r"|OS|GCC version|Clang version|"
     r"Libc version|Python version|Python platform|CUDA runtime version|Nvidia driver version|cuDNN version|"
     r"CUDA Version|CUDA available|vLLM Version|Is CUDA available)[ ]{0,20}: ?(?P<value>[^\n]{0,300})$",
     re.MULTILINE,
@@ -28,7 +29,8 @@ _MARKER = re.compile(
     r"^[ ]{0,8}(?:CUDA used to build PyTorch|Is CUDA available|Is debug build)[ ]{0,20}:", re.MULTILINE
 )
 _LIBRARY = re.compile(
-    r"^\[(?P<from>pip3?|conda)\] (?P<name>[A-Za-z0-9][\w.-]{0,80})(?:==| {1,40})(?P<version>\d[\w.+!-]{0,60})(?: {1,40}(?P<build>\S{1,80}))?",
+    r"^\[(?P<from>pip3?|conda)\] (?P<name>[A-Za-z0-9][\w.-]{0,80})(?:==| {1,40})(?P<version>\d[\w.+!-]{0,60})"
+    r"(?: {1,40}(?P<build>\S{1,80}))?",
     re.MULTILINE,
 )
 _CUDNN_FILE = re.compile(r"(?P<path>/\S{0,160}/libcudnn\.so\.(?P<version>\d+(?:\.\d+){1,3}))$", re.MULTILINE)
@@ -50,6 +52,8 @@ def read(text: Text) -> Iterator[Clue]:
         elif match["key"] == "CUDA runtime version":
             yield Absent("nvcc", "collect_env found no nvcc", match.start())
     for match in text.matches(_LIBRARY, "] "):
+        if text.cut_off(match.start()):
+            continue
         installer = "conda" if match["from"] == "conda" else "pip"
         yield Package(match["name"], match["version"], match.start(), installer, match["build"] or "")
     for match in text.matches(_CUDNN_FILE, "libcudnn.so."):

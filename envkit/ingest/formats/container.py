@@ -16,11 +16,13 @@ _PROMPT = re.compile(
     r"^(?:\([\w.-]{1,40}\) )?[a-z_][\w-]{0,31}@(?=[0-9a-f]{0,11}\d)[0-9a-f]{12}:\S{0,120}[#$] ?", re.MULTILINE
 )
 _MARKER = re.compile(
-    r"^(?:-rwx\S{6,8} [^\n]{5,60} |[^\n]{0,60}ls [^\n]{0,20}\n)?/\.dockerenv$|^\d{1,3}:[\w,=]{0,40}:/(?:docker|kubepods|lxc)/[^\n]{8,200}$",
+    r"^(?:-rwx\S{6,8} [^\n]{5,60} |[^\n]{0,60}ls [^\n]{0,20}\n)?/\.dockerenv$|^\d{1,3}:[\w,=]{0,40}:/(?:docker"
+    r"|kubepods|lxc)/[^\n]{8,200}$",
     re.MULTILINE,
 )
 _BANNER = re.compile(
-    r"^NVIDIA Release \d\d\.\d\d \(build \d+\)$|^== (?:PyTorch|TensorFlow|CUDA|Triton Inference Server|JAX|PaddlePaddle) ==$|^Container image Copyright \(c\)",
+    r"^NVIDIA Release \d\d\.\d\d \(build \d+\)$|^== (?:PyTorch|TensorFlow|CUDA|Triton Inference Server|JAX"
+    r"|PaddlePaddle) ==$|^Container image Copyright \(c\)",
     re.MULTILINE,
 )
 

@@ -14,7 +14,8 @@ from envkit.ingest.clues import Clue, Item, reader
 from envkit.ingest.text import Text
 
 _LINE = re.compile(
-    r"^(?P<module>nvidia[\w-]{0,40})(?:/|, )(?P<version>\d{3}(?:\.\d+){0,2})(?:, (?P<kernel>\d[\w.+~-]{2,80}), (?P<arch>\w{2,12}))?: (?P<state>added|built|installed|broken)\b",
+    r"^(?P<module>nvidia[\w-]{0,40})(?:/|, )(?P<version>\d{3}(?:\.\d+){0,2})(?:, "
+    r"(?P<kernel>\d[\w.+~-]{2,80}), (?P<arch>\w{2,12}))?: (?P<state>added|built|installed|broken)\b",
     re.MULTILINE,
 )
 

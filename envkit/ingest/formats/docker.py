@@ -17,12 +17,14 @@ from envkit.ingest.text import Text
 from envkit.versions import Version
 
 _INFO = re.compile(
-    r"^ {0,8}(?P<key>Server Version|Runtimes|Default Runtime|Operating System|Cgroup Driver|Docker Root Dir|CDI spec directories|rootless|Context): ?(?P<value>[^\n]{0,200})$|^ {1,8}(?P<flag>rootless)$",
+    r"^ {0,8}(?P<key>Server Version|Runtimes|Default Runtime|Operating System|Cgroup Driver|Docker Root Dir"
+    r"|CDI spec directories|rootless|Context): ?(?P<value>[^\n]{0,200})$|^ {1,8}(?P<flag>rootless)$",
     re.MULTILINE,
 )
 _CLIENT = re.compile(r"^Docker version (?P<version>\d+\.\d+(?:\.\d+)?)", re.MULTILINE)
 _TOOLKIT = re.compile(
-    r"(?:NVIDIA Container Toolkit CLI version|NVIDIA Container Runtime Hook version|nvidia-container-toolkit version) (?P<version>\d+\.\d+\.\d+)"
+    r"(?:NVIDIA Container Toolkit CLI version|NVIDIA Container Runtime Hook version"
+    r"|nvidia-container-toolkit version) (?P<version>\d+\.\d+\.\d+)"
 )
 _PODMAN = re.compile(r"^podman version (?P<version>\d+\.\d+(?:\.\d+)?)", re.MULTILINE)
 

@@ -16,15 +16,19 @@ from envkit.probe.kernel_log import relevant
 from envkit.versions import Version
 
 _PREFIX = re.compile(
-    r"^(?:\[[ ]{0,8}\d{1,8}\.\d{1,6}\] |\[\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\] |[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S{1,60} kernel: |"
+    r"^(?:\[[ ]{0,8}\d{1,8}\.\d{1,6}\] |\[\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\] "
+    r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S{1,60} kernel: |"
     r"\d{4}-\d\d-\d\dT\S{8,32} \S{1,60} kernel: |NVRM: )"
 )
 _LOADING = re.compile(
-    r"NVRM: loading NVIDIA UNIX (?P<open>Open )?(?:\S{1,10} )?Kernel Module (?:for \S{1,10} )? {0,4}(?P<version>\d{3}(?:\.\d+){1,2})"
+    r"NVRM: loading NVIDIA UNIX (?P<open>Open )?(?:\S{1,10} )?Kernel Module (?:for \S{1,10} )? {0,4}"
+    r"(?P<version>\d{3}(?:\.\d+){1,2})"
 )
 _CLIENT = re.compile(
-    r"API mismatch: the client [^\n]{0,120}?(?:\s{1,4}[^\n]{0,60}?NVRM: )?has the version (?P<client>\d{3}(?:\.\d+){1,2}),?(?: but|\s[^\n]{0,60}?NVRM: but)?"
-    r"[^\n]{0,20}(?:\n[^\n]{0,60}?NVRM: {1,4}|\s{1,24})?this kernel module has the version (?P<module>\d{3}(?:\.\d+){1,2}\b)"
+    r"API mismatch: the client [^\n]{0,120}?(?:\s{1,4}[^\n]{0,60}?NVRM: )?has the version (?P<client>\d{3}"
+    r"(?:\.\d+){1,2}),?(?: but|\s[^\n]{0,60}?NVRM: but)?"
+    r"[^\n]{0,20}(?:\n[^\n]{0,60}?NVRM: {1,4}|\s{1,24})?this kernel module has the version (?P<module>\d{3}"
+    r"(?:\.\d+){1,2}\b)"
 )
 _PCI_ID = re.compile(
     r"NVRM: The NVIDIA (?:\S{1,40} )?GPU (?P<address>[\da-fA-F:.]{7,16}) \(PCI ID: 10de:(?P<device>[0-9a-fA-F]{4})\)"

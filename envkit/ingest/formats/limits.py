@@ -13,7 +13,8 @@ from envkit.ingest.clues import Clue, Fact, Item, reader
 from envkit.ingest.text import Text
 
 _SHM = re.compile(
-    r"^(?:shm|tmpfs|none) {1,40}(?P<size>\d{1,9}(?:\.\d)?)(?P<unit>[KMGT]?) {1,20}\S{1,12} {1,20}\S{1,12} {1,8}\d{1,3}% /dev/shm$",
+    r"^(?:shm|tmpfs|none) {1,40}(?P<size>\d{1,9}(?:\.\d)?)"
+    r"(?P<unit>[KMGT]?) {1,20}\S{1,12} {1,20}\S{1,12} {1,8}\d{1,3}% /dev/shm$",
     re.MULTILINE,
 )
 _LOCKED = re.compile(r"^Max locked memory {2,20}(?P<soft>\d{1,20}|unlimited) ", re.MULTILINE)
@@ -21,7 +22,9 @@ _ULIMIT = re.compile(
     r"(?:^max locked memory {2,20}\(kbytes, -l\) |[$#>] ?ulimit -l\n)(?P<soft>\d{1,16}|unlimited)$", re.MULTILINE
 )
 _NODE = re.compile(
-    r"^c(?P<mode>[rwx-]{9})[.+]? \d{1,3} (?P<owner>\S{1,32}) {1,20}(?P<group>\S{1,32}) {1,20}(?P<major>\d{1,4}), {1,6}(?P<minor>\d{1,8}) [^\n]{6,24}(?P<path>/dev/nvidia(?:ctl|-uvm|-modeset|-uvm-tools|\d{1,3}))$",
+    r"^c(?P<mode>[rwx-]{9})[.+]? \d{1,3} (?P<owner>\S{1,32}) {1,20}(?P<group>\S{1,32}) {1,20}"
+    r"(?P<major>\d{1,4}), {1,6}(?P<minor>\d{1,8}) [^\n]{6,24}(?P<path>/dev/nvidia(?:ctl|-uvm|-modeset"
+    r"|-uvm-tools|\d{1,3}))$",
     re.MULTILINE,
 )
 _UNITS = {"": 1024, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}

@@ -14,7 +14,8 @@ from envkit.ingest.text import Text
 from envkit.versions import Version
 
 _CACHED = re.compile(
-    r"^\s{0,12}(?P<name>libcuda\.so\.1|libnvidia-ml\.so\.1|libnvidia-ptxjitcompiler\.so\.1) \((?:libc6|ELF)[^)\n]{0,60}\) => (?P<path>/\S{1,200})$",
+    r"^\s{0,12}(?P<name>libcuda\.so\.1|libnvidia-ml\.so\.1|libnvidia-ptxjitcompiler\.so\.1) \((?:libc6"
+    r"|ELF)[^)\n]{0,60}\) => (?P<path>/\S{1,200})$",
     re.MULTILINE,
 )
 _FILE = re.compile(

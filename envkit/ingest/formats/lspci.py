@@ -17,7 +17,8 @@ from envkit.ingest.text import Text
 from envkit.ingest.values import pci_address
 
 _DEVICE = re.compile(
-    r"^(?P<address>(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (?P<kind>[A-Z0-9][\w /.-]{2,60}?)(?: \[(?P<class>[0-9a-f]{4})\])?: (?P<what>[^\n]{2,300})$"
+    r"^(?P<address>(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (?P<kind>[A-Z0-9][\w /.-]{2,60}?)(?: \["
+    r"(?P<class>[0-9a-f]{4})\])?: (?P<what>[^\n]{2,300})$"
 )
 _ID = re.compile(r"\[(?P<vendor>[0-9a-f]{4}):(?P<device>[0-9a-f]{4})\]")
 _SUBSYSTEM = re.compile(r"^\s{1,12}Subsystem: [^\n]{0,200}?\[(?P<id>[0-9a-f]{4}:[0-9a-f]{4})\]")

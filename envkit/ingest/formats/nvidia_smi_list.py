@@ -14,7 +14,8 @@ from envkit.ingest.text import Text
 
 _GPU = re.compile(
     r"^(?:GPU models and configuration: ?)?[ ]{0,8}GPU (?P<index>\d{1,3}): "
-    r"(?P<name>(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|RTX|GTX|[AHLTVPB]\d{1,3}\b|GH200|Graphics Device)[\w ./+-]{0,60}?(?:\([A-Za-z][^)\n]{0,30}\))?)"
+    r"(?P<name>(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|RTX|GTX|[AHLTVPB]\d{1,3}\b|GH200"
+    r"|Graphics Device)[\w ./+-]{0,60}?(?:\([A-Za-z][^)\n]{0,30}\))?)"
     r"(?: \(UUID: (?P<uuid>GPU-[0-9a-fA-FxX*-]{4,40})\))?$",
     re.MULTILINE,
 )

@@ -83,7 +83,7 @@ def _header(match: re.Match[str], offset: int) -> Iterator[Clue]:
 
 
 def _rows(text: Text) -> list[tuple[str, int]]:
-    """The table rows and their offsets, '' between tables; a row that was wrapped at the right is put together again."""
+    """The table rows and their offsets, '' between tables; a row that was wrapped is put together again."""
     width = max((len(line) for line in text.lines if line.lstrip().startswith(("|", "+"))), default=0)
     rows: list[tuple[str, int]] = []
     position = 0
@@ -161,7 +161,7 @@ def _mig_devices(rows: list[tuple[str, int]], gpus: list[GpuClue]) -> Iterator[C
         if "MIG devices:" in row:
             inside, offset = True, place
         elif not row:
-            closed, inside = closed or inside, False
+            inside = False
         match = _MIG_DEVICE.match(row) if inside else None
         if match:
             instances.setdefault(int(match["gpu"]), []).append(f"{match['gi']}/{match['ci']}")

@@ -18,7 +18,8 @@ _TABLE_HEAD = re.compile(
     r"^Package {1,80}Version(?: {1,80}(?:Editable project location|Location|Installer)[^\n]*)?$", re.MULTILINE
 )
 _ROW = re.compile(
-    r"^(?P<name>[A-Za-z0-9](?:[\w.-]{0,80}[A-Za-z0-9])?) {1,80}(?P<version>\d[\w.+!-]{0,60})(?: {1,80}(?P<location>/\S{1,200}))?(?: {1,20}(?P<installer>pip|conda|uv|poetry))?$"
+    r"^(?P<name>[A-Za-z0-9](?:[\w.-]{0,80}[A-Za-z0-9])?) {1,80}(?P<version>\d[\w.+!-]{0,60})(?: {1,80}"
+    r"(?P<location>/\S{1,200}))?(?: {1,20}(?P<installer>pip|conda|uv|poetry))?$"
 )
 _RULE = re.compile(r"^-{3,90}(?: -{3,90}){1,3}$")
 _FROZEN = re.compile(
@@ -26,11 +27,14 @@ _FROZEN = re.compile(
     re.MULTILINE,
 )
 _SHOWN = re.compile(
-    r"^Name: (?P<name>[\w.-]{1,80})\nVersion: (?P<version>\d[\w.+!-]{0,60})$(?:\n(?!Name:)[A-Z][\w -]{1,30}:[^\n]*){0,8}?(?:\nLocation: (?P<location>\S[^\n]{0,200}))?",
+    r"^Name: (?P<name>[\w.-]{1,80})\nVersion: (?P<version>\d[\w.+!-]{0,60})$(?:\n"
+    r"(?!Name:)[A-Z][\w -]{1,30}:[^\n]*){0,8}?(?:\nLocation: (?P<location>\S[^\n]{0,200}))?",
     re.MULTILINE,
 )
 _SATISFIED = re.compile(
-    r"^Requirement already satisfied: (?P<name>[A-Za-z0-9][\w.-]{0,80})(?:\[[\w,]{1,60}\])?[^\n]{0,160}? in (?P<location>/[^\s]{1,200}|[A-Za-z]:\\[^\n(]{1,200}?) (?:\(from [^\n]{1,200}?\) )?\((?P<version>\d[\w.+!-]{0,60})\)$",
+    r"^Requirement already satisfied: (?P<name>[A-Za-z0-9][\w.-]{0,80})(?:\[[\w,]{1,60}\])?[^\n]{0,160}? in "
+    r"(?P<location>/[^\s]{1,200}|[A-Za-z]:\\[^\n(]{1,200}?) (?:\(from [^\n]{1,200}?\) )?\("
+    r"(?P<version>\d[\w.+!-]{0,60})\)$",
     re.MULTILINE,
 )
 _PIP = re.compile(r"^pip \d[\d.]{0,20} from (?P<path>\S[^\n]{1,200}?) \(python (?P<version>\d+\.\d+)\)$", re.MULTILINE)
@@ -54,6 +58,8 @@ def _packages(text: Text) -> Iterator[Package]:
         yield from _table(text, head.start())
     for pattern, needle in ((_FROZEN, "=="), (_SHOWN, "Name: "), (_SATISFIED, "already satisfied")):
         for match in text.matches(pattern, needle):
+            if text.cut_off(match.start()):
+                continue
             location = match.groupdict().get("location") or ""
             yield Package(match["name"], match["version"], match.start(), "pip", path=location)
 

@@ -14,15 +14,18 @@ from envkit.ingest.text import Text
 from envkit.versions import Version
 
 _NVRM = re.compile(
-    r"NVRM version: NVIDIA UNIX (?P<open>Open )?(?:\S{1,10} )?Kernel Module (?:for \S{1,10} )? {0,4}(?P<version>\d{3}(?:\.\d+){1,2})"
+    r"NVRM version: NVIDIA UNIX (?P<open>Open )?(?:\S{1,10} )?Kernel Module (?:for \S{1,10} )? {0,4}"
+    r"(?P<version>\d{3}(?:\.\d+){1,2})"
 )
 _MODINFO = re.compile(
-    r"^filename: {1,12}(?P<path>/lib/modules/(?P<kernel>[^/\n]{1,80})/\S{1,160}/nvidia(?:-current)?\.ko(?:\.\w{1,4})?)$",
+    r"^filename: {1,12}(?P<path>/lib/modules/(?P<kernel>[^/\n]{1,80})/\S{1,160}/nvidia(?:-current)?\.ko"
+    r"(?:\.\w{1,4})?)$",
     re.MULTILINE,
 )
 _FIELD = re.compile(r"^(?P<key>version|license|signer|sig_id): {1,16}(?P<value>[^\n]{1,120})$", re.MULTILINE)
 _PARAM = re.compile(
-    r"^(?P<key>ModifyDeviceFiles|DeviceFileUID|DeviceFileGID|DeviceFileMode|RmProfilingAdminOnly|PreserveVideoMemoryAllocations|EnableGpuFirmware|OpenRmEnableUnsupportedGpus): (?P<value>\d{1,10})$",
+    r"^(?P<key>ModifyDeviceFiles|DeviceFileUID|DeviceFileGID|DeviceFileMode|RmProfilingAdminOnly"
+    r"|PreserveVideoMemoryAllocations|EnableGpuFirmware|OpenRmEnableUnsupportedGpus): (?P<value>\d{1,10})$",
     re.MULTILINE,
 )
 

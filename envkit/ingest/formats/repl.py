@@ -16,12 +16,15 @@ from envkit.ingest.text import Text
 from envkit.versions import ComputeCapability, Version
 
 _ASKED = re.compile(
-    r"^(?:>>> |In \[\d{1,4}\]: |[^\n]{0,80}python3? -c [\"'](?:import \w+; ?)?|[^\n]{0,80}python3? -c [\"']import torch(?:, ?\w+)*; ?)"
-    r"(?:print ?\()?(?P<asked>[A-Za-z_][\w.]{2,60}(?:\((?:[\d'\"A-Za-z_]{0,20})\))?)\)?[\"']?\n(?:Out ?\[\d{1,4}\]: )?(?P<answer>[^\n]{1,400})$",
+    r"^(?:>>> |In \[\d{1,4}\]: |[^\n]{0,80}python3? -c [\"'](?:import \w+; ?)?"
+    r"|[^\n]{0,80}python3? -c [\"']import torch(?:, ?\w+)*; ?)"
+    r"(?:print ?\()?(?P<asked>[A-Za-z_][\w.]{2,60}(?:\((?:[\d'\"A-Za-z_]{0,20})\))?)\)?[\"']?\n"
+    r"(?:Out ?\[\d{1,4}\]: )?(?P<answer>[^\n]{1,400})$",
     re.MULTILINE,
 )
 _PAIR = re.compile(
-    r"python3? -c [\"']import torch; ?print\(torch\.__version__, ?torch\.version\.cuda(?:, ?torch\.cuda\.is_available\(\))?\)[\"']\n(?P<version>\d[\w.+]{2,40}) (?P<cuda>\d+\.\d+|None)\b"
+    r"python3? -c [\"']import torch; ?print\(torch\.__version__, ?torch\.version\.cuda"
+    r"(?:, ?torch\.cuda\.is_available\(\))?\)[\"']\n(?P<version>\d[\w.+]{2,40}) (?P<cuda>\d+\.\d+|None)\b"
 )
 _BANNER = re.compile(
     r"^Python (?P<version>\d\.\d{1,2}\.\d{1,2})[\w+]{0,6} (?:\||\((?:main|default|tags|heads|v\d|remotes|\w{0,12}/?))",
@@ -41,8 +44,8 @@ def read(text: Text) -> Iterator[Clue]:
         for pattern, told in _ANSWERS:
             if re.fullmatch(pattern, asked):
                 yield from told(answer, match.start())
-    for pattern, needle in ((_BANNER, "Python "), (_PLAIN, "Python ")):
-        for match in text.matches(pattern, needle):
+    for shape in (_BANNER, _PLAIN):
+        for match in text.matches(shape, "Python "):
             yield PythonFact("version", Version.parse(match["version"]), match.start())
 
 
@@ -86,7 +89,8 @@ def _capability(answer: str, offset: int) -> Iterator[Clue]:
 
 def _device_name(answer: str, offset: int) -> Iterator[Clue]:
     match = re.fullmatch(
-        r"['\"]?((?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|Orin|Xavier)[\w ./()-]{0,60}|[\w -]{1,30}\d{2,4}[\w ./()-]{0,30})['\"]?",
+        r"['\"]?((?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|Orin|Xavier)[\w ./()-]{0,60}|[\w -]{1,30}\d{2,4}[\w ./"
+        r"()-]{0,30})['\"]?",
         answer,
     )
     if match:

@@ -13,7 +13,8 @@ from envkit.ingest.text import Text
 
 _STATE = re.compile(r"^(?:SecureBoot|Secure Boot:?) (?P<state>enabled|disabled)\b", re.MULTILINE)
 _SELINUX = re.compile(
-    r"^(?:[^\n]{0,80}[$#] ?getenforce\n(?P<mode>Enforcing|Permissive|Disabled)$|Current mode: {2,40}(?P<current>enforcing|permissive))",
+    r"^(?:[^\n]{0,80}[$#] ?getenforce\n(?P<mode>Enforcing|Permissive|Disabled)$|Current mode: {2,40}"
+    r"(?P<current>enforcing|permissive))",
     re.MULTILINE,
 )
 _LOCKDOWN = re.compile(

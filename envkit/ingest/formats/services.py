@@ -14,10 +14,12 @@ from envkit.ingest.text import Text
 from envkit.versions import Version
 
 _SERVICE = re.compile(
-    r"(?P<name>nvidia-fabricmanager|nvidia-persistenced)\.service - [^\n]{3,80}\n(?:[^\n]{0,160}\n){0,3}?\s{2,12}Active: (?P<state>active \(running\)|failed|inactive|activating)"
+    r"(?P<name>nvidia-fabricmanager|nvidia-persistenced)\.service - [^\n]{3,80}\n"
+    r"(?:[^\n]{0,160}\n){0,3}?\s{2,12}Active: (?P<state>active \(running\)|failed|inactive|activating)"
 )
 _ACTIVE = re.compile(
-    r"systemctl is-active (?P<name>nvidia-fabricmanager|nvidia-persistenced)(?:\.service)?\n(?P<state>active|inactive|failed)$",
+    r"systemctl is-active (?P<name>nvidia-fabricmanager|nvidia-persistenced)(?:\.service)?\n(?P<state>active"
+    r"|inactive|failed)$",
     re.MULTILINE,
 )
 _VERSION = re.compile(r"(?:nv-fabricmanager --version\n)?Fabric Manager version is : (?P<version>\d{3}(?:\.\d+){1,2})")

@@ -12,7 +12,10 @@ from envkit.facts import SystemPackage
 from envkit.ingest.clues import Clue, Item, reader
 from envkit.ingest.text import Text
 
-_NAME = r"(?P<name>(?:lib)?(?:nvidia|cuda|cudnn\d?|nccl|xserver-xorg-video-nvidia|kmod-nvidia|linux-modules-nvidia|linux-objects-nvidia)[\w.+-]{0,80}?)"
+_NAME = (
+    r"(?P<name>(?:lib)?(?:nvidia|cuda|cudnn\d?|nccl|xserver-xorg-video-nvidia|kmod-nvidia|linux-modules-nvidia|"
+    r"linux-objects-nvidia)[\w.+-]{0,80}?)"
+)
 _DPKG = re.compile(
     r"^(?P<state>[iruph][ iUFHWtnc][ R]?) {1,4}"
     + _NAME

@@ -1,6 +1,7 @@
 """TensorFlow's start-up log: GPUs with their compute capability, versions of the driver and of cuDNN.
 
-Created device /job:localhost/replica:0/task:0/device:GPU:0 with 22300 MB memory:  -> device: 0, name: NVIDIA L4, pci bus id: 0000:00:03.0, compute capability: 8.9
+Created device /job:localhost/replica:0/task:0/device:GPU:0 with 22300 MB memory:
+    -> device: 0, name: NVIDIA L4, pci bus id: 0000:00:03.0, compute capability: 8.9
 kernel reported version is: 384.81.0
 """
 
@@ -15,13 +16,16 @@ from envkit.ingest.values import pci_address
 from envkit.versions import ComputeCapability, Version
 
 _DEVICE = re.compile(
-    r"device: (?P<index>\d{1,3}), name: (?P<name>[^,\n]{2,80}), pci bus id: (?P<address>[\da-fA-F:.]{7,16}), compute capability: (?P<capability>\d{1,2}\.\d)"
+    r"device: (?P<index>\d{1,3}), name: (?P<name>[^,\n]{2,80}), pci bus id: "
+    r"(?P<address>[\da-fA-F:.]{7,16}), compute capability: (?P<capability>\d{1,2}\.\d)"
 )
 _FOUND = re.compile(
-    r"Found device (?P<index>\d{1,3}) with properties: ?\n?[^\n]{0,80}?\bname: (?P<name>[^\n]{2,60}?) major: (?P<major>\d{1,2}) minor: (?P<minor>\d)"
+    r"Found device (?P<index>\d{1,3}) with properties: ?\n?[^\n]{0,80}?\bname: (?P<name>[^\n]{2,60}?) major: "
+    r"(?P<major>\d{1,2}) minor: (?P<minor>\d)"
 )
 _PROPERTIES = re.compile(
-    r"pciBusID: (?P<address>[\da-fA-F:.]{7,16}) name: (?P<name>[^\n]{2,60}?) computeCapability: (?P<capability>\d{1,2}\.\d)"
+    r"pciBusID: (?P<address>[\da-fA-F:.]{7,16}) name: (?P<name>[^\n]{2,60}?) computeCapability: "
+    r"(?P<capability>\d{1,2}\.\d)"
 )
 _KERNEL = re.compile(r"kernel reported version is: (?P<version>\d{3}(?:\.\d+){1,2})")
 _LIBCUDA = re.compile(r"libcuda reported version is: (?P<version>\d{3}(?:\.\d+){1,2})")

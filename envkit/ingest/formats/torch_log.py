@@ -14,30 +14,36 @@ from envkit.ingest.text import Text
 from envkit.versions import ComputeCapability, Version
 
 _INCOMPATIBLE = re.compile(
-    r"(?P<name>(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|Orin)[\w ./()-]{0,60}?) with CUDA capability sm_(?P<sm>\d{2,3})\s{1,4}is not compatible with the current PyTorch"
+    r"(?P<name>(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|Orin)[\w ./()-]{0,60}?) with CUDA capability sm_"
+    r"(?P<sm>\d{2,3})\s{1,4}is not compatible with the current PyTorch"
 )
 _SUPPORTS = re.compile(
     r"PyTorch install supports CUDA capabilities (?P<names>(?:(?:sm|compute)_\d{2,3}[af]?\s{0,8}){1,20})\."
 )
 _OLD_GPU = re.compile(
-    r"Found GPU(?P<index>\d{1,2}) (?P<name>[^\n]{2,60}?) which is of (?:compute capability \(CC\)|cuda capability) (?P<capability>\d{1,2}\.\d)"
+    r"Found GPU(?P<index>\d{1,2}) (?P<name>[^\n]{2,60}?) which is of (?:compute capability \(CC\)"
+    r"|cuda capability) (?P<capability>\d{1,2}\.\d)"
 )
 _BUILT = re.compile(
-    r"The following list shows the CCs this version of PyTorch was built for[^\n]{0,160}:\s{1,8}(?P<names>(?:- \d{1,2}\.\d[^\n]{0,60}\s{0,8}){1,20})Please "
+    r"The following list shows the CCs this version of PyTorch was built for[^\n]{0,160}:\s{1,8}(?P<names>"
+    r"(?:- \d{1,2}\.\d[^\n]{0,60}\s{0,8}){1,20})Please "
 )
 _TOO_OLD = re.compile(r"driver on your system is too old \(found version (?P<found>\d{4,5})\)")
 _JAX = re.compile(r"Found CUDA version (?P<found>\d{5}), but JAX was built against version (?P<built>\d{5})")
 _PADDLE = re.compile(
-    r"device: (?P<index>\d{1,2}), GPU Compute Capability: (?P<capability>\d{1,2}\.\d), Driver API Version: (?P<driver>\d+\.\d+), Runtime API Version: (?P<runtime>\d+\.\d+)"
+    r"device: (?P<index>\d{1,2}), GPU Compute Capability: (?P<capability>\d{1,2}\.\d), Driver API Version: "
+    r"(?P<driver>\d+\.\d+), Runtime API Version: (?P<runtime>\d+\.\d+)"
 )
 _PADDLE_ARCH = re.compile(
-    r"PaddlePaddle package was compiled for (?P<built>(?:\d{2,3} ){1,12}\d{2,3}|\d{2,3}), but your current GPU is (?P<sm>\d{2,3})"
+    r"PaddlePaddle package was compiled for (?P<built>(?:\d{2,3} ){1,12}\d{2,3}"
+    r"|\d{2,3}), but your current GPU is (?P<sm>\d{2,3})"
 )
 _VLLM = re.compile(
     r"vLLM API server version (?P<version>\d+\.\d+\.\d+)|Initializing a V\d LLM engine \(v(?P<engine>\d+\.\d+\.\d+)\)"
 )
 _BARE = re.compile(
-    r"^(?P<key>torch|PyTorch|torch version|PyTorch version)[ ]{0,2}[:=][ ]{0,3}(?P<version>\d+\.\d+\.\d+(?:\+(?:cu\d{2,3}|cpu))?)\b",
+    r"^(?P<key>torch|PyTorch|torch version|PyTorch version)[ ]{0,2}[:=][ ]{0,3}(?P<version>\d+\.\d+\.\d+(?:\+"
+    r"(?:cu\d{2,3}|cpu))?)\b",
     re.MULTILINE,
 )
 

@@ -13,7 +13,8 @@ from envkit.ingest.clues import Clue, Fact, reader
 from envkit.ingest.text import Text
 
 _ALL = re.compile(
-    r"^Linux \S{1,80} (?P<kernel>\d+\.\d[\w.+~-]{0,80}) #[^\n]{5,200}?\b(?P<arch>x86_64|aarch64|ppc64le)\b(?: \S{1,20}){0,3}$",
+    r"^Linux \S{1,80} (?P<kernel>\d+\.\d[\w.+~-]{0,80}) #[^\n]{5,200}?\b(?P<arch>x86_64|aarch64|ppc64le)\b"
+    r"(?: \S{1,20}){0,3}$",
     re.MULTILINE,
 )
 _RELEASE = re.compile(r"(?:^|[$#>%~❯] ?)uname -r\n(?P<kernel>\d+\.\d[\w.+~-]{1,80})$", re.MULTILINE)

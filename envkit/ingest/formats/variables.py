@@ -19,7 +19,7 @@ _NAMES = (
     r"NSIGHT_CUDA_DEBUGGER|JAX_PLATFORMS?|SLURM_JOB_GPUS|PATH|TMPDIR)"
 )
 _ASSIGNED = re.compile(
-    r"^[ ]{0,8}(?P<shell>[^\n]{0,60}[$#>%~] |export |declare -x )?(?:export |declare -x |set |ENV |\$env:|- )?(?P<name>"
+    r"^[ ]{0,8}(?:[^\n]{0,60}[$#>%~] |export |declare -x )?(?:export |declare -x |set |ENV |\$env:|- )?(?P<name>"
     + _NAMES
     + r")(?: ?= ?|: )(?P<value>\"[^\"\n]{0,2000}\"|'[^'\n]{0,2000}'|[^\n\"']{0,2000})$",
     re.MULTILINE,
@@ -41,6 +41,7 @@ _ECHO = re.compile(
     + r")\}?\"?\n(?P<value>[^\n$#>][^\n]{0,2000}|(?=\n|[^\n]{0,80}[$#] ))",
     re.MULTILINE,
 )
+_COMMAND = re.compile(r" (?!-)[\s\S]*")  # what follows a value is the command that gets the variable; flags are value
 _REPLACED = re.compile(r"\$\{?[A-Za-z_]|%[A-Za-z_]+%")
 
 
@@ -54,8 +55,8 @@ def read(text: Text) -> Iterator[Clue]:
             if value is None:
                 value = groups.get("double") or groups.get("single") or ""
             value = value.strip()
-            if groups.get("shell") and value[:1] not in ("'", '"'):
-                value = value.split(" ")[0]  # what follows is the command that gets the variable
+            if value[:1] not in ("'", '"'):
+                value = _COMMAND.sub("", value)
             value = value[1:-1] if value[:1] in "\"'" and value[:1] == value[-1:] and len(value) > 1 else value
             if not _REPLACED.search(value) and not value.startswith(("/path/to", "<", "...")):
                 yield Variable(match["name"], value, match.start())

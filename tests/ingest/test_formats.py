@@ -1,0 +1,194 @@
+"""Each format: the sample in its docstring is read, and details that texts of tests/texts do not show."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import textwrap
+
+import pytest
+
+from envkit.facts import Environment, MachineKind, Problem
+from envkit.ingest import formats, parse_text
+from envkit.ingest.clues import all_readers, reader
+from envkit.ingest.text import clean
+from envkit.versions import Version
+from tests.ingest.texts import cases
+
+MODULES = [f"{formats.__name__}.{module.name}" for module in pkgutil.iter_modules(formats.__path__)]
+
+
+def sample(module: str) -> str:
+    """What stands below the first line of a format's docstring."""
+    doc = importlib.import_module(module).__doc__ or ""
+    return textwrap.dedent(doc.partition("\n")[2]).strip("\n") + "\n$ date\n"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_the_sample_of_a_format_is_read_by_it(module: str) -> None:
+    readers = [entry for entry in all_readers() if entry.read.__module__ == module]
+    assert readers, "a format without a reader"
+    assert [clue for entry in readers for clue in entry.read(clean(sample(module)))], sample(module)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_format_reads_nothing_out_of_nothing(module: str) -> None:
+    for entry in all_readers():
+        assert list(entry.read(clean(""))) == []
+        assert list(entry.read(clean("hello\nworld |\n: = + -\n"))) == []
+
+
+def test_a_format_cannot_be_read_twice() -> None:
+    with pytest.raises(ValueError, match="read twice"):
+        reader("nvcc")(lambda text: iter(()))
+
+
+def only(text: str) -> Environment:
+    return parse_text(text)
+
+
+def test_err_in_a_table_is_no_value() -> None:
+    environment = only(
+        "| NVIDIA-SMI 470.82.01    Driver Version: 470.82.01    CUDA Version: 11.4     |\n"
+        "|   0  Tesla V100-SXM2...  On   | 00000000:1A:00.0 Off |                 ERR! |\n"
+        "| ERR!   45C  ERR!    ERR! / 300W |      0MiB / 16160MiB |      0%      Default |\n"
+        "+-------------------------------+----------------------+----------------------+\n"
+    )
+    gpu = environment.gpus.get()[0]
+    assert gpu.ecc_uncorrectable is None
+    assert gpu.ecc_mode is None
+    assert gpu.memory_bytes == 16160 * 1024 * 1024
+    assert gpu.power_limit_w == 300.0
+
+
+def test_not_available_is_no_value_in_csv() -> None:
+    environment = only("index, name, memory.used [MiB], temperature.gpu\n0, NVIDIA A30, [N/A], [Not Supported]\n")
+    gpu = environment.gpus.get()[0]
+    assert (gpu.name, gpu.memory_used_bytes, gpu.temperature_c) == ("NVIDIA A30", None, None)
+
+
+def test_a_full_name_wins_over_a_cut_one() -> None:
+    environment = only(
+        "|   0  NVIDIA GeForce ...  Off  | 00000000:01:00.0 Off |                  N/A |\n"
+        "+-------------------------------+----------------------+----------------------+\n"
+        "GPU 0: NVIDIA GeForce RTX 3080 Ti (UUID: GPU-1a2b3c4d-0000-1111-2222-333344445555)\n"
+    )
+    assert [gpu.name for gpu in environment.gpus.get()] == ["NVIDIA GeForce RTX 3080 Ti"]
+
+
+def test_smi_and_driver_of_wsl_differ_without_being_two_drivers() -> None:
+    environment = only("| NVIDIA-SMI 545.29.06    Driver Version: 546.33    CUDA Version: 12.3 |\n")
+    assert environment.driver.kernel_module.get() == Version.parse("546.33")
+    assert not environment.driver.user_space.known
+
+
+def test_a_log_line_on_a_gpu_is_no_listing() -> None:
+    assert not only("GPU 0: Training started\nGPU 1: Epoch 3\n").gpus.known
+
+
+def test_a_cut_table_does_not_lose_a_gpu_that_lspci_shows() -> None:
+    environment = only(
+        "01:00.0 3D controller [0302]: NVIDIA Corporation GA102GL [A40] [10de:2235] (rev a1)\n"
+        "02:00.0 3D controller [0302]: NVIDIA Corporation GA102GL [A40] [10de:2235] (rev a1)\n"
+        "|   0  NVIDIA A40          On   | 00000000:01:00.0 Off |                    0 |\n"
+    )
+    assert len(environment.gpus.get()) == 1
+    assert not environment.pci_gpus.known
+
+
+def test_a_cut_lspci_listing_does_not_mean_that_there_is_no_gpu() -> None:
+    lines = [
+        f"00:{number:02x}.0 Signal processing controller: Intel Corporation Device 34ef" for number in range(1, 12)
+    ]
+    listing = "00:00.0 Host bridge: Intel Corporation Device 9b61\n" + "\n".join(lines)
+    assert not only(listing).pci_gpus.known
+    assert only(f"{listing}\n$ date\n").pci_gpus.get() == ()
+
+
+def test_lsmod_adds_the_modules_that_others_need() -> None:
+    assert only("nvidia_drm             69632  3\n").kernel.loaded_modules.get() == ("nvidia_drm", "nvidia")
+
+
+def test_a_partial_lsmod_does_not_mean_that_nvidia_is_missing() -> None:
+    assert not only(
+        "Module                  Size  Used by\nsnd_hda_intel          57344  0\n"
+    ).kernel.loaded_modules.known
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("export CUDA_VISIBLE_DEVICES=0,1", "0,1"),
+        ('export CUDA_VISIBLE_DEVICES=""', ""),
+        ("CUDA_VISIBLE_DEVICES=2 python train.py", "2"),
+        ("$ CUDA_VISIBLE_DEVICES=GPU-1a2b python train.py --lr 1e-4", "GPU-1a2b"),
+        ("os.environ['CUDA_VISIBLE_DEVICES'] = '-1'", "-1"),
+        ("$ echo $CUDA_VISIBLE_DEVICES\n3", "3"),
+        ("$ echo $CUDA_VISIBLE_DEVICES\n\n$ ls", ""),
+        ("  CUDA_VISIBLE_DEVICES: 0", "0"),
+        ("ENV CUDA_VISIBLE_DEVICES=1", "1"),
+    ],
+)
+def test_a_variable_is_read_however_it_was_set(line: str, value: str) -> None:
+    assert only(line).variables.get()["CUDA_VISIBLE_DEVICES"] == value
+
+
+@pytest.mark.parametrize("line", ["LD_LIBRARY_PATH=$LD_LIBRARY_PATH:/x", "set LD_LIBRARY_PATH=%CUDA_PATH%/bin"])
+def test_a_value_made_of_other_variables_is_not_known(line: str) -> None:
+    assert not only(line).variables.known
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Linux pc 5.15.90.1-microsoft-standard-WSL2 #1 SMP Fri Jan 27 02:56:13 UTC 2023 x86_64 GNU/Linux", "wsl2"),
+        ("Linux pc 4.4.0-22621-Microsoft #1 SMP x86_64 GNU/Linux", "wsl1"),
+        ("root@9b1c22d04ef1:/# nvidia-smi", "container"),
+        ("Virtualization: kvm", "vm"),
+        ("# R35 (release), REVISION: 4.1, GCID: 33958178, BOARD: t186ref", "jetson"),
+    ],
+)
+def test_the_kind_of_machine_is_told(text: str, kind: str) -> None:
+    assert only(text).system.machine_kind.get() is MachineKind(kind)
+
+
+@pytest.mark.parametrize(
+    ("version", "build", "cuda", "known"),
+    [
+        ("2.1.0+cu118", "", "11.8", True),
+        ("1.9.0+cu102", "", "10.2", True),
+        ("1.5.0+cu92", "", "9.2", True),
+        ("2.9.0+cu130", "", "13.0", True),
+        ("2.1.0+cpu", "", None, True),
+        ("2.1.0", "", None, False),
+        ("2.1.0+rocm5.6", "", None, False),
+        ("1.0.0", "py3.6_cuda9.0.176_cudnn7.4.1_1", "9.0", True),
+        ("2.1.2", "py3.10_cuda11.8_cudnn8.7.0_0", "11.8", True),
+        ("1.12.1", "cuda112py39h1b1a6a2_201", "11.2", True),
+        ("2.1.2", "cpu_mkl_py310h3ea73d3_100", None, True),
+        ("1.13.1", "py3.10_cpu_0", None, True),
+    ],
+)
+def test_a_torch_build_tells_its_cuda(version: str, build: str, cuda: str | None, known: bool) -> None:
+    line = f"[conda] pytorch  {version}  {build} pytorch" if build else f"[pip3] torch=={version}"
+    framework = only(f"Is debug build: False\n{line}\n").pythons.get()[0].frameworks[0]
+    assert (framework.cuda, framework.cuda_known) == (Version.parse(cuda) if cuda else None, known)
+
+
+def test_packages_named_after_their_cuda_tell_it() -> None:
+    text = "mxnet-cu101==1.5.0\ncupy-cuda12x==13.3.0\ncupy-cuda101==7.8.0\n"
+    frameworks = {install.package: install.cuda for install in only(text).pythons.get()[0].frameworks}
+    assert frameworks == {"mxnet-cu101==1.5.0": Version.parse("10.1"), "cupy-cuda12x==13.3.0": Version.parse("12")}
+
+
+def test_collect_env_without_nvcc_says_that_there_is_none() -> None:
+    environment = only("Is debug build: False\nCUDA runtime version: Could not collect\n")
+    assert environment.nvcc.problem is Problem.ABSENT
+
+
+def test_texts_may_be_mixed() -> None:
+    every = [case for case in cases() if len(case.signatures) == 1]
+    for first, second in zip(every, every[1:], strict=False):
+        environment = parse_text(f"{first.text}\n\nAnd on the other machine:\n\n{second.text}")
+        found = {message.signature for message in environment.messages.get()}
+        assert found >= {*first.signatures, *second.signatures} - {"nouveau-loaded/probe-routine"}, (first, second)
