@@ -14,7 +14,7 @@ Examples:
 @click.argument("directory", type=click.Path(file_okay=False))
 def capture(directory: str) -> None:
     """Record this machine in DIRECTORY, with serials, UUIDs, host and user names masked, and print its path."""
-    from envkit.host.capture import record
     from envkit.host.local import LocalHost
+    from envkit.probe.record import record
 
     click.echo(record(LocalHost(), directory))

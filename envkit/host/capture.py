@@ -1,4 +1,4 @@
-"""A recorded machine in a folder: `CaptureHost` replays it, `record` writes one from any host, masked.
+"""A recorded machine in a folder: `CaptureHost` replays it; `envkit.probe.record` writes one.
 
 The folder holds, all but the first optional (tests/machines/README.md shows examples):
 
@@ -28,9 +28,6 @@ from envkit.facts import Observed, Problem, found, missing
 from envkit.facts_json import SCHEMA, Json, part_from_json
 from envkit.host.base import CommandResult
 from envkit.host.recorded import Answers, Entry, RecordedHost, problem_of
-from envkit.host.recording import record
-
-__all__ = ["CaptureHost", "record"]
 
 QUERIES = ("nvml", "cuda", "docker", "nodes", "facts")
 _PATH_KEYS = {

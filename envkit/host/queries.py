@@ -40,10 +40,12 @@ def missing_like(observed: Observed[str]) -> Observed[Mapping[str, object]]:
 def _cuda(variables: Mapping[str, str], limit_s: float) -> Observed[Mapping[str, object]]:
     """libcuda's answers without CUDA_VISIBLE_DEVICES and, where it is set, the number of devices with it."""
     bare = {name: value for name, value in variables.items() if name != "CUDA_VISIBLE_DEVICES"}
-    answer = _child("cuda_child", bare, limit_s)
-    if answer.value is None or len(bare) == len(variables):
+    if len(bare) == len(variables):
+        return _child("cuda_child", bare, limit_s)
+    answer = _child("cuda_child", bare, limit_s / 2)
+    if answer.value is None:
         return answer
-    visible = _child("cuda_child", variables, limit_s)
+    visible = _child("cuda_child", variables, limit_s / 2)
     return found({**answer.value, "visible": visible.value}, answer.source)
 
 

@@ -1,4 +1,4 @@
-"""Writes what a host answers to the probes into a capture folder, with everything identifying masked."""
+"""Remembers what a host answers, and writes it into a capture folder with everything identifying masked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from envkit.redact import Masker
 if TYPE_CHECKING:
     from envkit.facts import Environment
 
-_LIMIT_S = 20.0  # a recording may take its time: a slow answer is worth more than none
 _MAX_BYTES = 262_144  # of a binary file; bigger ones are libraries, which the facts describe
 _MAX_TEXT = 4_000_000
 
@@ -117,22 +116,24 @@ class RecordingHost:
         return self.queries.setdefault(subject, self._host.query(subject, limit_s))
 
 
-def record(host: Host, directory: str) -> str:
-    """Write a masked recording of `host` into `directory`, which must not hold anything yet, and return its path.
+def write_recording(
+    recorder: RecordingHost, environment: Environment, directory: str, parts: Mapping[str, Callable[[str], str]]
+) -> None:
+    """Write the answers and the facts into `directory`, which must not hold anything yet.
 
-    Raises OutputError. The folder appears whole or not at all.
+    `parts` cuts big files (by path) down to what the probes read. Raises OutputError. The folder appears whole or not
+    at all.
     """
     target = Path(directory)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise OutputError(f"{directory} is not empty.", "Name a new folder.")
-    recorder, environment = _observe(host)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     except OSError as error:
         raise OutputError(f"{directory} cannot be written: {error.strerror}.", "Name a folder elsewhere.") from error
     try:
-        _write(work, recorder, environment)
+        _write(work, recorder, environment, parts)
         work.chmod(0o755)
         if target.exists():
             target.rmdir()
@@ -141,24 +142,14 @@ def record(host: Host, directory: str) -> str:
         raise OutputError(f"{directory} cannot be written: {error.strerror}.", "Name a folder elsewhere.") from error
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    return directory
 
 
-def _observe(host: Host) -> tuple[RecordingHost, Environment]:
-    """Every probe's questions and answers; Python environments as facts alone, their files are too many."""
-    from envkit.assume import with_facts
-    from envkit.probe.collect import collect
-    from envkit.probe.python_env import pythons
-
-    recorder = RecordingHost(host)
-    environment = collect(recorder, _LIMIT_S, skip=("pythons",))
-    return recorder, with_facts(environment, {"pythons": pythons(host)})
-
-
-def _write(folder: Path, recorder: RecordingHost, environment: Environment) -> None:
+def _write(
+    folder: Path, recorder: RecordingHost, environment: Environment, parts: Mapping[str, Callable[[str], str]]
+) -> None:
     about = dict(recorder.identity())
     masker = Masker(about.get("user", ""), about.get("host", ""), about.get("home", ""))
-    for name, data in _documents(recorder, environment, masker).items():
+    for name, data in _documents(recorder, environment, masker, parts).items():
         (folder / name).write_text(json.dumps(data, indent=1, ensure_ascii=False, sort_keys=True) + "\n", "utf-8")
     for path, content in recorder.contents.items():
         if content.value is not None and _nameless(content.value, masker):
@@ -173,9 +164,9 @@ def _nameless(content: bytes, masker: Masker) -> bool:
     return masker.text(text) == text
 
 
-def _documents(recorder: RecordingHost, environment: Environment, masker: Masker) -> dict[str, Any]:
-    from envkit.probe.variables import variables
-
+def _documents(
+    recorder: RecordingHost, environment: Environment, masker: Masker, parts: Mapping[str, Callable[[str], str]]
+) -> dict[str, Any]:
     identity = {**recorder.identity(), "recorded_at": environment.collected_at}
     documents: dict[str, Any] = {
         "machine.json": {
@@ -185,10 +176,10 @@ def _documents(recorder: RecordingHost, environment: Environment, masker: Masker
             "description": "recorded by envkit capture",
             "complete": False,
             "identity": {name: masker.text(value) for name, value in identity.items()},
-            "variables": masker.data(dict(variables(recorder).value or {})),
+            "variables": masker.data(dict(environment.variables.value or {})),
         },
         "files.json": {
-            masker.text(path): masker.text(_part(path, read.value)[:_MAX_TEXT])
+            masker.text(path): masker.text(parts.get(path, str)(read.value)[:_MAX_TEXT])
             for path, read in recorder.texts.items()
             if read.value is not None
         },
@@ -211,17 +202,6 @@ def _documents(recorder: RecordingHost, environment: Environment, masker: Masker
 def _problem(answer: Observed[Any], masker: Masker) -> dict[str, Any]:
     problem = answer.problem or Problem.NOT_LOOKED
     return {"problem": problem.value, "detail": masker.text(answer.detail)}
-
-
-def _part(path: str, text: str) -> str:
-    """The part of a big file that the probes read, so that a recording holds no more than they need."""
-    from envkit.probe import kernel_log, packages
-
-    parts: dict[str, Callable[[str], str]] = {
-        kernel_log.LOG: kernel_log.relevant_records,
-        packages.DPKG_STATUS: packages.relevant_stanzas,
-    }
-    return parts[path](text) if path in parts else text
 
 
 def _answers(recorder: RecordingHost) -> Answers:

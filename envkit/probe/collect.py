@@ -118,36 +118,45 @@ def _tasks(limit_s: float, table: DeviceTable) -> tuple[Task, ...]:
     return tuple(Task(name, paths, run) for name, run, paths in groups)
 
 
+class _Carried:
+    """What a probe raised, carried from its thread to the one that asked, where it is raised again."""
+
+    def __init__(self) -> None:
+        self.error: BaseException | None = None
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        self.error = self.error or error
+        return True
+
+
 def _run_all(
     tasks: tuple[Task, ...], host: Host, limit_s: float, progress: Progress | None
 ) -> dict[str, Observed[Any]]:
     """The facts of every task that ended in time. The threads are daemons: one that never ends keeps nobody."""
     done: dict[str, Facts] = {}
-    broken: list[BaseException] = []
+    bug = _Carried()
     changed = threading.Condition()
 
     def work(task: Task) -> None:
-        try:
+        with bug:
             facts = task.run(host)
-        except BaseException as error:  # noqa: BLE001 - handed to the caller's thread and raised there
-            with changed:
-                broken.append(error)
-                changed.notify()
-            return
-        with changed:
+            if progress:
+                progress(task.name)
             done[task.name] = facts
+        with changed:
             changed.notify()
-        if progress:
-            progress(task.name)
 
     deadline = time.monotonic() + limit_s
     for task in tasks:
         threading.Thread(target=work, args=(task,), name=f"envkit {task.name}", daemon=True).start()
     with changed:
-        changed.wait_for(lambda: bool(broken) or len(done) == len(tasks), deadline - time.monotonic())
-        if broken:
-            raise broken[0]
-        ended = dict(done)
+        changed.wait_for(lambda: bug.error is not None or len(done) == len(tasks), deadline - time.monotonic())
+    if bug.error is not None:
+        raise bug.error
+    ended = dict(done)
     late: Observed[Any] = missing(Problem.TIMED_OUT, "", f"no answer within {limit_s:g} s")
     facts: dict[str, Observed[Any]] = {}
     for task in tasks:

@@ -12,10 +12,11 @@ from envkit.assume import fact_paths, observed_at
 from envkit.errors import OutputError, SourceError
 from envkit.facts import Problem
 from envkit.facts_json import environment_from_json
-from envkit.host.capture import CaptureHost, record
+from envkit.host.capture import CaptureHost
 from envkit.host.local import LocalHost
 from envkit.host.recorded import Answers
 from envkit.probe.collect import collect
+from envkit.probe.record import record
 from tests.fakes.memory_host import MemoryHost, link, node, program, refused
 
 HOME = "/home/carol"
