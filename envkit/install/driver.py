@@ -74,7 +74,7 @@ def _packages(plan: Plan, branches: list[DriverBranch]) -> Iterator[str]:
         for row in rows:
             if row.module == module and "{branch}" in row.package:
                 yield row.package.format(branch=branch.branch)
-    modules = {module_for(branch, gpus) for branch in branches[:1]}
+    modules = {module_for(branch, gpus) for branch in branches}
     yield from (row.package for row in rows if row.module in modules and "{branch}" not in row.package)
 
 

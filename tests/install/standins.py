@@ -98,6 +98,13 @@ for word in "$@"; do
 done
 [ -n "$silent" ] || quit 1 "[ERROR]: this needs a terminal"
 [ -n "$toolkit$driver" ] || [ "$(id -u)" = 0 ] || quit 1 "[ERROR]: name --toolkit or --driver"
+if [ -n "$driver" ]; then
+  mkdir -p /fake/sys/module/nvidia
+  echo 550.54.15 >/fake/sys/module/nvidia/version
+  printf '#!/bin/sh\nrm -r /fake/sys/module/nvidia /usr/bin/nvidia-uninstall\n' >/usr/bin/nvidia-uninstall
+  chmod +x /usr/bin/nvidia-uninstall
+  exit 0
+fi
 [ -n "$override" ] || quit 1 "[ERROR]: Failed to verify gcc version. See log at $log"
 [ ! -e release-10.1 ] || [ -n "$library" ] || quit 1 "[ERROR]: Install of toolkit failed, quitting"
 [ ! -e /installer-fails ] || quit 1 "[ERROR]: Install of toolkit failed, quitting"
