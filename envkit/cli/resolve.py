@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from envkit.cli.options import mirrors_from, request_from, request_options
+from envkit.cli.options import request_from, request_options
 from envkit.cli.output import write_output
 
 if TYPE_CHECKING:
@@ -26,8 +26,10 @@ def resolve(container: bool, **options: Any) -> int:
     """Choose versions that work together, or say why none do and what is nearest."""
     from envkit.matrix import Matrix
     from envkit.plan.solve import resolve as solve
+    from envkit.settings import Mirrors
 
-    mirrors_from(options)  # a wrong one is refused here as it is by the commands that use it
+    # A plan names no download; a wrong mirror is refused here as it is by the commands that use it.
+    Mirrors().with_options(options["mirrors"], options["index_url"])
     matrix = Matrix.load()
     plan = solve(request_from(options, matrix, container=container), matrix)
     if options["as_json"]:

@@ -17,7 +17,8 @@ ALLOWED = {
     "probe": BASE | {"probe", "host", "matrix", "facts_json", "assume", "redact"},
     "ingest": BASE | {"ingest", "matrix", "probe.os_release", "probe.kernel_log"},
     "matrix": BASE | {"matrix"},
-    "checks": BASE | {"checks", "matrix", "plan", "ingest.signatures", "ingest.text", "probe.sonames"},
+    "checks": BASE
+    | {"checks", "matrix", "plan", "ingest.signatures", "ingest.text", "probe.sonames", "probe.shadowing"},
     "plan": BASE | {"plan", "matrix"},
     "install": BASE | {"install", "plan", "matrix", "settings"},
     "image": BASE | {"image", "install", "plan", "matrix", "checks", "settings", "render.plan_json"},
