@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import sys
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -78,3 +80,13 @@ def test_a_recorded_machine_may_have_no_measurements() -> None:
     assert measurements(MemoryHost({}), 1.0).problem is Problem.NOT_LOOKED
     broken = MemoryHost({}, queries={"deep": {"measurements": "none"}})
     assert measurements(broken, 1.0).problem is Problem.UNPARSABLE
+
+
+def test_the_code_is_read_by_old_pythons_too() -> None:
+    """Frameworks of 2018 run on Python 3.6, and so must the test of them."""
+    code = files("envkit.host").joinpath("deep_child.py").read_text("utf-8")
+    tree = ast.parse(code, feature_version=(3, 6))
+    imported = {
+        alias.name.split(".")[0] for item in ast.walk(tree) if isinstance(item, ast.Import) for alias in item.names
+    }
+    assert imported <= {"ctypes", "importlib", "json", "os", "sys", "time"}, "it runs without envkit"
