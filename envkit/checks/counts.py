@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.device_nodes import gpu_nodes
 from envkit.checks.driver_state import answered, loaded
-from envkit.checks.evidence import driver_lives_elsewhere, no_pci_expected, not_looked
+from envkit.checks.evidence import driver_lives_elsewhere, many, no_pci_expected, not_looked
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, skip
 from envkit.checks.gpus import plain_address, reserved_for_vms
 from envkit.checks.messages import told
@@ -152,12 +152,11 @@ def _step_down(environment: Environment, full: tuple[Count, ...], below: Count, 
     which = f": {', '.join(lost)}" if lost else ""
     missing = above.number - below.number
     return fail(
-        f"{above.number} GPUs {_in(above)}, {below.number} {_in(below)}"
+        f"{many(above.number, 'GPU')} {_in(above)}, {below.number} {_in(below)}"
         + (" (excluded by a driver option)" if on_purpose else which),
         subject=f"GPU {lost[0]}" if len(lost) == 1 else "",
         evidence=evidence,
-        impact=f"{missing} GPU{'s are' if missing > 1 else ' is'} missing from {below.layer} on; programs cannot use "
-        f"{'them' if missing > 1 else 'it'}.",
+        impact=f"From {below.layer} on {many(missing, 'GPU')} cannot be used by any program.",
         remedy=_by_layer(environment, below.layer),
     )
 

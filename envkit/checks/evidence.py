@@ -20,6 +20,11 @@ def known(environment: Environment, path: str, value: str | None = None) -> Evid
     return Evidence(path, value, observed.source)
 
 
+def many(number: int, noun: str) -> str:
+    """`1 GPU`, `2 GPUs`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def without_gpu(environment: Environment) -> bool:
     """True when PCI was looked at, GPUs would show there, and there is none: what asks about GPUs does not apply."""
     if not environment.pci_gpus.known or environment.pci_gpus.get() or no_pci_expected(environment):

@@ -95,18 +95,26 @@ def narrow(link: Link) -> bool:
 
 
 def sharers(gpu: SeenGpu, link: Link, gpus: tuple[SeenGpu, ...]) -> tuple[SeenGpu, ...]:
-    """The other GPUs that have the missing lanes: ports on one bus, together no more lanes than one could have."""
-    if link.upper is None or link.width is None or link.width_expected is None:
+    """The neighbours that have the missing lanes: together with this GPU no more than one could have alone."""
+    expected, width = link.width_expected, link.width
+    if expected is None or width is None:
+        return ()
+    return tuple(
+        other for other in neighbours(gpu, link, gpus) if (links_above(other)[0].width or expected) + width <= expected
+    )
+
+
+def neighbours(gpu: SeenGpu, link: Link, gpus: tuple[SeenGpu, ...]) -> tuple[SeenGpu, ...]:
+    """The other GPUs whose port stands on the same bus as the upper end of `link`."""
+    if link.upper is None:
         return ()
     bus = link.upper.pci_address.rpartition(":")[0]
-    others = []
-    for other in gpus:
-        first = next(iter(links_above(other)), None)
-        if other is gpu or first is None or first.upper is None or first.width is None:
-            continue
-        if first.upper.pci_address.rpartition(":")[0] == bus and first.width + link.width <= link.width_expected:
-            others.append(other)
-    return tuple(others)
+    return tuple(other for other in gpus if other is not gpu and _bus_of_port(other) == bus)
+
+
+def _bus_of_port(gpu: SeenGpu) -> str | None:
+    first = next(iter(links_above(gpu)), None)
+    return first.upper.pci_address.rpartition(":")[0] if first is not None and first.upper is not None else None
 
 
 def _lanes(width: int | None) -> int | None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail
+from envkit.checks.gpus import plain_address
 from envkit.facts import Environment, Message
 
 _SHOWN = 3  # lines quoted as evidence; the rest repeat them
@@ -72,7 +73,7 @@ def told(
     messages = seen(environment, id)
     if not messages:
         return ()
-    address = named(messages, "pci_address")
+    address = plain_address(named(messages, "pci_address") or "")
     return (
         judge(
             title,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.evidence import driver_lives_elsewhere, is_virtual, kind, known
+from envkit.checks.evidence import driver_lives_elsewhere, is_virtual, kind, known, many
 from envkit.checks.fabric import switches
 from envkit.checks.findings import Evidence, Outcome, fail, ok, skip, unknown, warn
 from envkit.checks.gpus import SeenGpu, reserved_for_vms, seen_gpus
@@ -121,7 +121,7 @@ def acs_blocks_p2p(environment: Environment, matrix: Matrix) -> Iterator[Outcome
         yield unknown("not checked: the bridges' settings can be read by root only", evidence=facts)
     elif bridges.get() and _several(environment, matrix):
         yield warn(
-            f"PCIe ACS redirects traffic between GPUs at {len(bridges.get())} bridges",
+            f"PCIe ACS redirects traffic between GPUs at {many(len(bridges.get()), 'bridge')}",
             evidence=facts,
             impact="Exchange between GPUs goes through the processor: slower, and NCCL can hang.",
             remedy=remedy(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.driver_state import NVML, answered, has_library, loaded, module_versions, nvml_asked
-from envkit.checks.evidence import driver_lives_elsewhere, kind, known, no_pci_expected, not_looked
+from envkit.checks.evidence import driver_lives_elsewhere, kind, known, many, no_pci_expected, not_looked
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
 from envkit.checks.gpus import SeenGpu, seen_gpus
 from envkit.checks.messages import message_evidence, seen, told
@@ -221,7 +221,7 @@ def persistence_off(environment: Environment, matrix: Matrix) -> Iterator[Outcom
         yield not_looked(environment, "persistence mode was not looked at", "gpus")
     elif off and not (daemon.known and daemon.get()):
         yield warn(
-            f"Persistence mode is off on {len(off)} server GPUs",
+            f"Persistence mode is off on {many(len(off), 'server GPU')}",
             evidence=[_persistence(environment, gpu) for gpu in off[:3]],
             impact="The first call of every program takes seconds.",
             remedy=mend,

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.driver_state import installed
-from envkit.checks.evidence import driver_lives_elsewhere, known
+from envkit.checks.evidence import driver_lives_elsewhere, known, many
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
 from envkit.checks.messages import told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
 from envkit.checks.remedies import remedy
-from envkit.facts import Environment, SystemPackage
+from envkit.facts import Environment, Problem, SystemPackage
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
@@ -91,8 +91,9 @@ def runfile_over_packages(environment: Environment, matrix: Matrix) -> Iterator[
     A runfile over distribution packages (often by the driver box of the CUDA runfile) leaves libraries of two
     versions; which one a program loads is chance, and the mismatch survives restarts.
     """
-    versions = _library_versions(environment)
-    runfile, packages = environment.driver.runfile_installed, driver_packages(environment)
+    versions, packages = _library_versions(environment), driver_packages(environment)
+    observed = environment.driver.runfile_installed
+    runfile = observed.known or observed.problem is Problem.UNPARSABLE  # its uninstaller is there, its log is odd
     if driver_lives_elsewhere(environment):
         yield skip(_PLACE)
     elif len(versions) > 1:
@@ -102,9 +103,9 @@ def runfile_over_packages(environment: Environment, matrix: Matrix) -> Iterator[
                 Evidence("driver.libraries", f"{version}: {path}", "") for version, path in sorted(versions.items())
             ],
             impact="Programs load whichever comes first; a version that is not the loaded module's fails.",
-            remedy=_separate(environment, runfile.known),
+            remedy=_separate(environment, runfile),
         )
-    elif runfile.known and packages:
+    elif runfile and packages:
         yield warn(
             "A runfile driver lies over driver packages",
             evidence=[known(environment, "driver.runfile_installed"), _package_evidence(environment, packages)],
@@ -121,7 +122,7 @@ def runfile_over_packages(environment: Environment, matrix: Matrix) -> Iterator[
         yield from outcomes
     elif installed(environment) is None and environment.driver.libraries.known:
         yield skip("no driver is installed")
-    elif environment.driver.libraries.known or runfile.known or runfile.absent:
+    elif environment.driver.libraries.known or runfile or observed.absent:
         yield ok("the driver was installed one way", evidence=[known(environment, "driver.runfile_installed")])
     else:
         yield unknown("the driver's files were not looked at")
@@ -182,7 +183,7 @@ def driver_repos_mixed(environment: Environment, matrix: Matrix) -> Iterator[Out
         yield skip(_PLACE)
     elif broken:
         yield fail(
-            f"{len(broken)} driver packages are only half installed",
+            f"Only half installed: {many(len(broken), 'driver package')}",
             evidence=[known(environment, "packages", f"{p.name} {p.version}: {p.state}") for p in broken[:4]],
             impact="Libraries and module do not belong together until this is finished.",
             remedy=mend,

@@ -10,7 +10,7 @@ from envkit.checks.codes import generation_of, gigabytes_per_second
 from envkit.checks.evidence import is_virtual, no_pci_expected, not_looked
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
 from envkit.checks.gpus import SeenGpu, seen_gpus
-from envkit.checks.links import Link, card_lanes, links_above, narrow, sharers
+from envkit.checks.links import Link, card_lanes, links_above, narrow, neighbours, sharers
 from envkit.checks.messages import seen, told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
@@ -107,7 +107,7 @@ def _as_built(environment: Environment, gpu: SeenGpu, links: tuple[Link, ...], g
     title = f"{gpu.title} could use {card} PCIe lanes, {narrowest.where} has {lanes}"
     if len(gpus) == 1 and lanes > _FEW_LANES:
         return ok(f"{title}: as built", subject=gpu.subject, evidence=evidence)
-    others = " and ".join(other.subject for other in gpus if other is not gpu)
+    others = " and ".join(other.subject for other in neighbours(gpu, narrowest, gpus))
     return warn(
         f"{title}" + (f" (the board divides its lanes with {others})" if others else ""),
         subject=gpu.subject,

@@ -277,7 +277,9 @@ CASES = (
         "nvidia-uninstall",
     ),
     Case(TWICE, "ok", "runfile-alone", machine(driver(), driver__runfile_installed=v(DRIVER), packages=())),
-    Case(MIXED, "fail", "half-installed", machine(packages=packages("unpacked")), "half installed"),
+    Case(
+        MIXED, "fail", "half-installed", machine(packages=packages("unpacked")), "Only half installed: 1 driver package"
+    ),
     Case(
         MIXED,
         "warn",
