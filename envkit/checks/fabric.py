@@ -226,8 +226,8 @@ def _has_nvlsm(environment: Environment) -> bool:
 def error_802_other_causes(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """CUDA does not answer 802 where no Fabric Manager is missing.
 
-    It does so on some kernels with CUDA 12.9 and 13.0, in a container or virtual machine whose host has not set up the
-    fabric, and while the Fabric Manager is still starting.
+    It does so with some pairs of CUDA release and kernel, in a container or virtual machine whose host has not set up
+    the fabric, and while the Fabric Manager is still starting.
     """
     codes = answered(environment, "cuda", "SYSTEM_NOT_READY")
     messages = (*seen(environment, "error-802-other-causes"), *seen(environment, "fabric-manager-not-running"))
@@ -242,8 +242,8 @@ def error_802_other_causes(environment: Environment, matrix: Matrix) -> Iterator
                 environment,
                 "Ask the operator of the host: its fabric is not ready, and nothing inside can mend that."
                 if elsewhere
-                else "Wait a minute and try again. If it stays: CUDA 12.9 and 13.0 have a known issue on some kernels "
-                "(release notes, section 2.5.1; the workaround is the kernel option nokaslr).",
+                else "Wait a minute and try again. If it stays: some CUDA releases have a known issue on some kernels "
+                "(see their release notes; the workaround is the kernel option nokaslr).",
             ),
         )
     elif environment.driver.cuda_init.known:

@@ -35,8 +35,8 @@ _NO_GPU = ("no-gpu-on-pci", "gpu-bound-to-vfio", "driver-not-installed")
 def driver_dropped_gpu(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """The installed driver branch supports every GPU of the machine.
 
-    New branches drop old GPUs (Kepler after 470; Maxwell, Pascal and Volta after 580) and old branches do not know new
-    ones. The driver then ignores the GPU and nvidia-smi says "No devices were found".
+    New branches drop old GPUs, and old branches do not know new ones. The driver then ignores the GPU and nvidia-smi
+    says "No devices were found".
     """
     version = installed(environment)
     gpus = seen_gpus(environment, matrix)
