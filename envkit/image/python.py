@@ -35,7 +35,7 @@ class PythonSetup:
 def python_setup(choice: Choice, system: OperatingSystem, mirrors: Mirrors) -> PythonSetup:
     """The steps that give the plan's Python an environment in /opt/venv. Raises EnvkitError where there is no way."""
     if choice.python is None:
-        return _system(system, system.default_python)
+        return _system(system, system.default_python, mirrors)
     source = choice.python_source
     if source is None:
         raise EnvkitError(
@@ -44,7 +44,7 @@ def python_setup(choice: Choice, system: OperatingSystem, mirrors: Mirrors) -> P
         )
     version = source.python
     if source.way == "system":
-        return _system(system, version)
+        return _system(system, version, mirrors)
     if source.way == "deadsnakes":
         return _deadsnakes(system, version, mirrors)
     if source.way == "standalone":
@@ -52,18 +52,22 @@ def python_setup(choice: Choice, system: OperatingSystem, mirrors: Mirrors) -> P
     return _conda(version, choice.architecture, mirrors)
 
 
-def _system(system: OperatingSystem, version: Version | None) -> PythonSetup:
+def _system(system: OperatingSystem, version: Version | None, mirrors: Mirrors) -> PythonSetup:
     if version is None or (system.default_python and system.default_python.release(2) == version.release(2)):
         packages = data.packages("python-default", system)
         interpreter = "python3"
     elif version.major < _venv_major():
         return PythonSetup(
-            data.packages("python-two", system), (), (), (), _steps(f"virtualenv --python=python{version}", version)
+            data.packages("python-two", system),
+            (),
+            (),
+            (),
+            _steps(f"virtualenv --python=python{version}", version, mirrors),
         )
     else:
         packages = data.packages("python-other", system, version=str(version), compact=str(version).replace(".", ""))
         interpreter = f"python{version}"
-    return PythonSetup(packages, (), (), (), _steps(f"{interpreter} -m venv", version))
+    return PythonSetup(packages, (), (), (), _steps(f"{interpreter} -m venv", version, mirrors))
 
 
 def _venv_major() -> int:
@@ -81,7 +85,7 @@ def _deadsnakes(system: OperatingSystem, version: Version, mirrors: Mirrors) -> 
     )
     packages = data.packages("python-other", system, version=str(version), compact="")
     early = (*data.packages("certificates", system), *data.packages("fetch", system))
-    return PythonSetup(packages, first, early, (), _steps(f"python{version} -m venv", version))
+    return PythonSetup(packages, first, early, (), _steps(f"python{version} -m venv", version, mirrors))
 
 
 def _file(way: str, version: Version | None, architecture: str) -> PythonFileRow:
@@ -102,7 +106,7 @@ def _standalone(version: Version, architecture: str, mirrors: Mirrors) -> Python
         secrets={"ca": None},
     )
     stage = Stage("python", FROM_DOWNLOAD, (unpack,))
-    steps = _steps(f"{STANDALONE}/bin/python{version.release(2)} -m venv", version)
+    steps = _steps(f"{STANDALONE}/bin/python{version.release(2)} -m venv", version, mirrors)
     return PythonSetup((), (), (), (stage,), (Copy("python", STANDALONE, STANDALONE), *steps))
 
 
@@ -121,7 +125,7 @@ def _conda(version: Version, architecture: str, mirrors: Mirrors) -> PythonSetup
         secrets={"ca": None},
     )
     stage = Stage("python", FROM_DOWNLOAD, (create,))
-    upgrade = tuple(pip_run((command,)) for command in _pip_upgrade(version))
+    upgrade = tuple(pip_run((command,)) for command in _pip_upgrade(version, mirrors))
     return PythonSetup(
         (), (), (), (stage,), (Copy("python", VENV, VENV), _path(), BUILD_ARGUMENTS, *upgrade), conda=True
     )
@@ -131,14 +135,18 @@ def _path() -> Environment:
     return Environment({"PATH": f"{VENV}/bin:$PATH", "VIRTUAL_ENV": VENV})
 
 
-def _pip_upgrade(version: Version | None) -> tuple[str, ...]:
-    """The command that gives an old Python the last pip that runs on it; newer ones come with one that serves."""
+def _pip_upgrade(version: Version | None, mirrors: Mirrors) -> tuple[str, ...]:
+    """The command that gives an old Python the last pip that runs on it; newer ones come with one that serves.
+
+    The pip that comes with it may still ask the index at its former address, so the address is named.
+    """
+    index = f"${{PIP_INDEX_URL:-{mirrors.index_url or data.repository('pypi')[1]}}}"
     row = next((row for row in lore(PipRow) if version is not None and row.python == version.release(2)), None)
-    return (f'python -m pip install --upgrade "{row.requirement}"',) if row else ()
+    return (f'python -m pip install --index-url "{index}" --upgrade "{row.requirement}"',) if row else ()
 
 
-def _steps(make: str, version: Version | None) -> tuple[Step, ...]:
-    return (BUILD_ARGUMENTS, _path(), pip_run((f"{make} {VENV}", *_pip_upgrade(version))))
+def _steps(make: str, version: Version | None, mirrors: Mirrors) -> tuple[Step, ...]:
+    return (BUILD_ARGUMENTS, _path(), pip_run((f"{make} {VENV}", *_pip_upgrade(version, mirrors))))
 
 
 def pip_run(commands: tuple[str, ...], bind: str | None = None, ignore: tuple[str, ...] = (), why: str = "") -> Run:

@@ -11,7 +11,6 @@ from pathlib import Path
 from tests.engine.tools import CACHE, need, run
 
 _DEBIAN_SOURCES = (Path("/etc/apt/sources.list"), *sorted(Path("/etc/apt/sources.list.d").glob("*")))
-_UBUNTU_MIRROR = "http://archive.ubuntu.com/ubuntu"
 # The script that debootstrap itself links every Ubuntu suite to; an older debootstrap lacks the newest links.
 _UBUNTU_SCRIPT = "/usr/share/debootstrap/scripts/gutsy"
 
@@ -35,14 +34,23 @@ DISTRIBUTIONS = {
     "debian12": Distribution("bookworm", ubuntu=False),
 }
 
+# What the official images add to the distribution: no fsync for each unpacked file, no downloaded packages kept.
+_DOCKER_FILES = {
+    "etc/dpkg/dpkg.cfg.d/docker-apt-speedup": "force-unsafe-io\n",
+    "etc/apt/apt.conf.d/docker-clean": (
+        'DPkg::Post-Invoke { "rm -f /var/cache/apt/archives/*.deb /var/cache/apt/*.bin || true"; };\n'
+    ),
+    "etc/apt/apt.conf.d/docker-no-languages": 'Acquire::Languages "none";\n',
+}
 
-def debian_mirror() -> str:
-    """The Debian mirror of this machine's own apt sources."""
+
+def debian_mirror() -> list[str]:
+    """The Debian mirror of this machine's own apt sources; none leaves the choice to debootstrap."""
     for path in _DEBIAN_SOURCES:
         found = re.search(r"https?://\S*/debian/?(?=\s)", path.read_text()) if path.is_file() else None
         if found:
-            return found.group().rstrip("/")
-    return "http://deb.debian.org/debian"
+            return [found.group().rstrip("/")]
+    return []
 
 
 def os_of(image: str) -> str:
@@ -61,17 +69,20 @@ def root_archive(os_id: str) -> Path:
     archive.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix="root-", dir=archive.parent))
     root = work / "root"
-    mirror = _UBUNTU_MIRROR if distribution.ubuntu else debian_mirror()
     command = ["debootstrap", "--variant=minbase"]
     if distribution.ubuntu:
         # Debian carries no Ubuntu keyring; apt inside the root checks everything later with the root's own keys.
         command += ["--no-check-gpg", "--components=main,universe"]
-    command += [distribution.suite, str(root), mirror, *([_UBUNTU_SCRIPT] if distribution.ubuntu else [])]
+    # For Ubuntu, debootstrap's own default mirror: this machine's apt sources name none.
+    mirror = [""] if distribution.ubuntu else debian_mirror()
+    command += [distribution.suite, str(root), *mirror, *([_UBUNTU_SCRIPT] if distribution.ubuntu else [])]
     run(command)
     for cached in (root / "var/cache/apt/archives").glob("*.deb"):
         cached.unlink()
     if distribution.ready_user:
         run(["chroot", str(root), "useradd", "--create-home", "--uid", "1000", "--shell", "/bin/bash", "ubuntu"])
+    for name, content in _DOCKER_FILES.items():
+        (root / name).write_text(content)
     run(["tar", "-C", str(root), "-c", "-f", str(work / "root.tar"), "."])
     (work / "root.tar").rename(archive)
     shutil.rmtree(work)
