@@ -193,7 +193,7 @@ def test_no_package_manager_is_absent_and_a_refusal_denied() -> None:
 def test_repositories_that_carry_the_driver() -> None:
     host = MemoryHost(
         {
-            "/etc/apt/sources.list": "deb http://deb.debian.org/debian bookworm main\n",
+            "/etc/apt/sources.list": "deb http://mirror.example/debian bookworm main\n",
             "/etc/apt/sources.list.d/cuda.list": (
                 "deb [signed-by=/x] https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/ /\n"
                 "# deb https://nvidia.github.io/old /\n"

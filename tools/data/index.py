@@ -25,7 +25,7 @@ from packaging.utils import (
 )
 from packaging.version import Version
 
-DEFAULT_INDEX = "https://pypi.org/simple"
+_PIPS_OWN = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
 _ACCEPT = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
 _TIMEOUT_S = 60
 _MACHINES = {"x86_64": ("x86_64", "amd64"), "aarch64": ("aarch64", "arm64")}
@@ -116,7 +116,7 @@ def fetch(url: str) -> tuple[str, bytes]:
 
 
 def pip_index_url() -> str:
-    """The index that pip is configured to use here, pypi.org when nothing is configured."""
+    """The index that pip is configured to use here, or the one that pip uses when nothing is configured."""
     listed = subprocess.run([sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=True)
     found: dict[str, str] = {}
     for line in listed.stdout.splitlines():
@@ -125,7 +125,8 @@ def pip_index_url() -> str:
     for name in (":env:.index-url", "install.index-url", "global.index-url"):
         if name in found:
             return found[name]
-    return DEFAULT_INDEX
+    asked = subprocess.run([sys.executable, "-c", _PIPS_OWN], capture_output=True, text=True, check=True)
+    return asked.stdout.strip()
 
 
 class Index:
