@@ -106,8 +106,8 @@ def _serve_package(target: Machine, version: str) -> None:
     """A package source of one driver package, and no other."""
     target.sh(_PACKAGE.format(version=version))
     target.sh(
-        "cd /repo; { dpkg-deb -f driver.deb; printf 'Filename: ./driver.deb\\nSize: %s\\nMD5sum: %s\\n' "
-        "$(stat -c %s driver.deb) $(md5sum <driver.deb | cut -d' ' -f1); } >Packages;"
+        "cd /repo; { dpkg-deb -f driver.deb; printf 'Filename: ./driver.deb\\nSize: %s\\nSHA256: %s\\n' "
+        "$(stat -c %s driver.deb) $(sha256sum <driver.deb | cut -d' ' -f1); } >Packages;"
         "rm -f /etc/apt/sources.list; rm -f /etc/apt/sources.list.d/*;"
         "echo 'deb [trusted=yes] file:/repo ./' >/etc/apt/sources.list"
     )

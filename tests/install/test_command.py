@@ -1,0 +1,126 @@
+"""`envkit install` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from envkit.cli.install_bundle import make_bundle
+from envkit.errors import StepFailed
+from envkit.host.run_script import run_script
+from envkit.install.bundle import wheel_commands
+from envkit.install.options import ScriptOptions
+from envkit.install.steps import installation
+from envkit.settings import Mirrors
+from tests.cli.run import envkit
+from tests.install.plans import mirrors_to, plan
+from tests.install.server import serving
+
+HERE = ("--target", "any", "--os", "debian12")
+
+
+def test_stdout_is_a_script_and_the_plan_goes_to_stderr(tmp_path: Path) -> None:
+    done = envkit("install", *HERE, "--cuda", "9.0", "--framework", "pytorch")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("#!/usr/bin/env bash\n")
+    assert "torch==1.1.0" in done.stderr
+    parsed = subprocess.run(["bash", "-n"], input=done.stdout, text=True, capture_output=True, check=False)
+    assert parsed.returncode == 0 and parsed.stderr == ""
+
+
+def test_a_gpu_that_cannot_run_it_is_refused_with_the_nearest_choices() -> None:
+    done = envkit("install", *HERE, "--cuda", "9.0", "--framework", "pytorch", "--gpu", "9.0")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "No plan" in done.stderr and "Nearest choices that work" in done.stderr
+
+
+def test_the_plan_as_json() -> None:
+    done = envkit("install", *HERE, "--cuda", "9.0", "--framework", "pytorch", "--json")
+    assert done.returncode == 0
+    document = json.loads(done.stdout)
+    assert document["status"] == "ok"
+    assert document["choice"]["cuda"] == "9.0.176"
+
+
+def test_an_output_file_is_executable(tmp_path: Path) -> None:
+    target = tmp_path / "install.sh"
+    done = envkit("install", *HERE, "--cuda", "12.4", "-o", str(target))
+    assert done.returncode == 0 and done.stdout == ""
+    assert target.stat().st_mode & 0o111
+    assert f"sudo bash {target}" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("--driver-runfile", "x.run"), "--with-driver"),
+        (("--run",), "--target"),
+        (("--with-driver",), "--gpu"),
+    ],
+)
+def test_contradictions_are_wrong_usage(words: tuple[str, ...], named: str) -> None:
+    done = envkit("install", *HERE, "--cuda", "12.4", *words)
+    assert done.returncode == 2
+    assert named in done.stderr and done.stdout == ""
+
+
+def test_nobody_is_there_to_be_asked(tmp_path: Path) -> None:
+    done = envkit("install", "--os", "debian12", "--cuda", "12.4", "--run")
+    assert done.returncode == 1
+    assert "--yes" in done.stderr
+    assert "Log: /var/log/envkit/" in done.stderr
+
+
+def test_a_bundle_holds_files_checksums_sizes_and_the_script_and_is_resumed(tmp_path: Path) -> None:
+    found = plan("11.0.1")  # a release without a published checksum, so that any file will do
+    found = replace(found, choice=replace(found.choice, cudnn=None))
+    name = found.choice.runfiles[0].name
+    (tmp_path / "server").mkdir()
+    (tmp_path / "server" / name).write_bytes(b"stand-in " * 10_000)
+    folder = tmp_path / "bundle"
+    with serving(tmp_path / "server") as (base, behaviour):
+        work = installation(found, ScriptOptions(), mirrors_to(base))
+        behaviour.cut_after = 40_000
+        with pytest.raises(StepFailed, match="run it again"):
+            make_bundle(work, "#!/bin/sh\n", str(folder))
+        make_bundle(work, "#!/bin/sh\n", str(folder))
+        assert any(wanted.startswith("bytes=") for _, wanted in behaviour.requests)
+    assert (folder / name).read_bytes() == b"stand-in " * 10_000
+    assert (folder / "install.sh").read_text() == "#!/bin/sh\n"
+    (listed,) = json.loads((folder / "bundle.json").read_text())["files"]
+    assert listed["size"] == 90_000
+    assert listed["sha256"] == sha256(b"stand-in " * 10_000).hexdigest()
+
+
+def test_a_bundle_refuses_a_file_with_the_wrong_checksum(tmp_path: Path) -> None:
+    found = plan("12.4.1")
+    (tmp_path / "server").mkdir()
+    name = found.choice.runfiles[0].name
+    (tmp_path / "server" / name).write_bytes(b"not it")
+    with serving(tmp_path / "server") as (base, _):
+        work = installation(found, ScriptOptions(), mirrors_to(base))
+        with pytest.raises(StepFailed, match="wrong"):
+            make_bundle(work, "#!/bin/sh\n", str(tmp_path / "bundle"))
+    assert not (tmp_path / "bundle" / name).exists()
+
+
+def test_wheels_are_fetched_for_the_targets_python_and_not_for_this_one() -> None:
+    work = installation(plan("9.0", "pytorch"), ScriptOptions(), Mirrors())
+    (words,) = wheel_commands(work, "/there")
+    assert words[:3] == ("download", "--dest", "/there")
+    assert words[words.index("--python-version") + 1] == "3.7"
+    assert "manylinux1_x86_64" in words and "torch==1.1.0" in words
+    assert "manylinux_2_39_x86_64" not in words
+
+
+def test_a_script_run_here_ends_with_its_result(tmp_path: Path) -> None:
+    heard: list[str] = []
+    done = run_script("echo '[1/1] step' >&2; echo '{}'; exit 9\n", [], heard.append, sudo=False)
+    assert done.exit_code == 9 and done.result == "{}\n"
+    assert heard == ["[1/1] step"]

@@ -1,0 +1,88 @@
+"""The installers' lore: each row has a source, and the document on it says what is true."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from envkit.install.commands import installer_options
+from envkit.install.driver import module_for
+from envkit.install.lore import TABLES, FailureRow, PythonFileRow, holds_for, lore, sources, style_of
+from envkit.matrix import Matrix
+from envkit.plan.request import TargetGpu
+from envkit.versions import ComputeCapability, Version
+
+ROOT = Path(__file__).parents[2]
+LINES = re.findall(r"^\| (.+?) \| `(.+?)` \| `(.+?)` \|$", (ROOT / "docs/installer-lore.md").read_text(), re.M)
+
+
+def test_the_document_has_a_line_for_everything() -> None:
+    assert len(LINES) > 45
+
+
+@pytest.mark.parametrize(("what", "file", "words"), LINES)
+def test_each_line_of_the_document_is_true(what: str, file: str, words: str) -> None:
+    assert words in (ROOT / file).read_text(), what
+
+
+@pytest.mark.parametrize("row", TABLES, ids=lambda row: row.__name__)
+def test_every_table_is_read_and_every_row_has_known_sources(row: type) -> None:
+    assert lore(row)
+
+
+def test_every_source_is_used() -> None:
+    used = {key for row in TABLES for item in lore(row) for key in getattr(item, "sources", ())}
+    assert set(sources()) == used
+
+
+def test_failure_patterns_are_patterns() -> None:
+    for row in lore(FailureRow):
+        re.compile(row.pattern)
+
+
+def test_pinned_pythons_have_a_checksum_and_a_name_that_ends_their_address() -> None:
+    for row in lore(PythonFileRow):
+        assert re.fullmatch(r"[0-9a-f]{64}", row.sha256)
+        assert row.url.endswith(row.name.replace("+", "%2B"))
+
+
+@pytest.mark.parametrize(
+    ("spec", "cuda", "holds"),
+    [("", "9.0.176", True), ("<11.6", "11.5.2", True), ("<11.6", "11.6.0", False), ("10.1", "10.1.243", True)],
+)
+def test_rows_hold_for_their_releases(spec: str, cuda: str, holds: bool) -> None:
+    assert holds_for(spec, Version.parse(cuda)) is holds
+
+
+def test_options_come_in_order_and_only_on_their_condition() -> None:
+    values = {"path": "P", "work": "W"}
+    words = installer_options("new", "driver", Version.parse("12.4.1"), frozenset({"open"}), values)
+    assert words == ("--silent", "--driver", "-m=kernel-open", "--override-driver-check", "--tmpdir=W")
+    assert "-m=kernel-open" not in installer_options(
+        "new", "driver", Version.parse("11.6.0"), frozenset({"open"}), values
+    )
+
+
+def test_only_the_new_style_has_a_log_that_makes_it_crash() -> None:
+    assert style_of("new").stale_log == "/tmp/cuda-installer.log"
+    assert style_of("legacy").stale_log is None
+
+
+@pytest.mark.parametrize(
+    ("branch", "capability", "module"),
+    [
+        (470, "8.6", "proprietary"),
+        (535, "8.6", "proprietary"),
+        (570, "8.6", "open"),
+        (570, "6.1", "proprietary"),
+        (580, "12.0", "open"),
+        (550, "12.0", "open"),
+        (470, "12.0", None),
+    ],
+)
+def test_the_kernel_module_by_branch_and_gpu(branch: int, capability: str, module: str | None) -> None:
+    row = Matrix.load().driver_branch(branch)
+    assert row is not None
+    assert module_for(row, (TargetGpu(ComputeCapability.parse(capability)),)) == module
