@@ -36,6 +36,12 @@ _KERNEL_RELEASE = "/proc/sys/kernel/osrelease"
 _CPU = "/proc/cpuinfo"
 _DEVICE_TREE = "/proc/device-tree/compatible"
 _CONTAINER_FILES = {"/.dockerenv": "docker", "/run/.containerenv": "podman"}
+_CONTAINER_VARIABLES = {
+    "APPTAINER_CONTAINER": "apptainer",
+    "SINGULARITY_CONTAINER": "singularity",
+    "KUBERNETES_SERVICE_HOST": "kubernetes",
+}
+_MOUNTS = "/proc/self/mountinfo"
 _CGROUP = re.compile(r"docker|kubepods|containerd|libpod|lxc|garden|crio")
 _VIRTUAL_VENDORS = re.compile(
     r"(?i)qemu|kvm|vmware|innotek|xen|bochs|parallels|bhyve|openstack|google compute|amazon ec2|alibaba|virtual"
@@ -60,7 +66,7 @@ def probe(host: Host) -> Facts:
         "system.memlock_bytes": derived(host.read_text("/proc/self/limits"), _memlock),
         "system.shm_bytes": host.size_bytes("/dev/shm"),
         "system.free_bytes": _free(host),
-        "system.tmp_noexec": derived(host.read_text("/proc/self/mountinfo", 16_000_000), _tmp_noexec),
+        "system.tmp_noexec": derived(host.read_text(_MOUNTS, 16_000_000), _tmp_noexec),
         "system.display_server": _display_server(host),
         "system.platform_model": derived(host.read_text("/proc/device-tree/model"), lambda text: text.strip("\0\n ")),
         "system.l4t_release": derived(host.read_text("/etc/nv_tegra_release"), _l4t),
@@ -104,22 +110,26 @@ def _container_mark(host: Host) -> str:
     A virtual machine may boot a file system that was made from an image and keeps its marks; there the kernel's own
     threads can be seen.
     """
-    if (host.read_text("/proc/2/comm").value or "").strip() == "kthreadd" and not _overlaid(host):
+    for name in _CONTAINER_VARIABLES:
+        if host.variables().get(name):
+            return name
+    kernel_threads = (host.read_text("/proc/2/comm").value or "").strip() == "kthreadd"
+    if kernel_threads and not _overlaid(host):
         return ""
     for path in _CONTAINER_FILES:
         if host.status(path).known:
             return path
     if host.read_text("/run/systemd/container").known:
         return "/run/systemd/container"
-    if host.variables().get("KUBERNETES_SERVICE_HOST"):
-        return "KUBERNETES_SERVICE_HOST"
     groups = host.read_text("/proc/1/cgroup")
-    return "/proc/1/cgroup" if _CGROUP.search(groups.value or "") else ""
+    if _CGROUP.search(groups.value or ""):
+        return "/proc/1/cgroup"
+    return _MOUNTS if not kernel_threads and _overlaid(host) else ""
 
 
 def _overlaid(host: Host) -> bool:
     """True when the root is an overlay, as container engines mount it."""
-    mounts = host.read_text("/proc/self/mountinfo", 16_000_000).value or ""
+    mounts = host.read_text(_MOUNTS, 16_000_000).value or ""
     return bool(re.search(r"^(?:\S+ ){4}/ .*? - overlay ", mounts, re.MULTILINE))
 
 
@@ -131,12 +141,19 @@ def dmi(host: Host) -> Observed[str]:
 
 
 def _vendor(host: Host) -> Observed[str]:
-    container = _container_mark(host)
-    if container:
-        return found(
-            _CONTAINER_FILES.get(container) or (host.read_text(container).value or container).strip()[:80], container
-        )
-    return dmi(host)
+    """The container engine inside a container, else the machine's maker and model."""
+    mark = _container_mark(host)
+    return found(_engine(host, mark), mark) if mark else dmi(host)
+
+
+def _engine(host: Host, mark: str) -> str:
+    """The engine that left the mark, in a word."""
+    if mark == "/proc/1/cgroup":
+        match = _CGROUP.search(host.read_text(mark).value or "")
+        return match.group() if match else ""
+    if mark == "/run/systemd/container":
+        return (host.read_text(mark).value or "").strip()
+    return {**_CONTAINER_FILES, **_CONTAINER_VARIABLES}.get(mark, "an engine without a mark")
 
 
 def _secure_boot(host: Host) -> Observed[bool]:

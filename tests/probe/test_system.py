@@ -124,6 +124,34 @@ def test_the_place_is_told_from_files(files: dict[str, Content], kind: MachineKi
     assert (observed.get(), observed.source) == (kind, source)
 
 
+OVERLAY = "9 8 0:50 / / rw,relatime master:1 - overlay overlay rw,lowerdir=/x\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "variables", "source", "engine"),
+    [
+        ({"/proc/self/mountinfo": OVERLAY}, {}, "/proc/self/mountinfo", "an engine without a mark"),
+        ({"/proc/2/comm": "kthreadd\n"}, {"APPTAINER_CONTAINER": "/x.sif"}, "APPTAINER_CONTAINER", "apptainer"),
+        ({}, {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, "KUBERNETES_SERVICE_HOST", "kubernetes"),
+        ({"/proc/1/cgroup": "0::/lxc/box\n"}, {}, "/proc/1/cgroup", "lxc"),
+        ({"/run/systemd/container": "systemd-nspawn\n"}, {}, "/run/systemd/container", "systemd-nspawn"),
+    ],
+)
+def test_containers_without_a_mark_in_a_file(files: dict[str, Content], variables: dict[str, str], source: str) -> None:
+    host = MemoryHost(
+        {"/proc/sys/kernel/osrelease": "6.1.0\n", "/proc/cpuinfo": CPU_METAL, **files}, variables=variables
+    )
+    observed = machine.machine_kind(host)
+    assert (observed.get(), observed.source) == (MachineKind.CONTAINER, source)
+    assert machine.probe(host)["system.vendor"].get() == engine
+
+
+def test_a_live_system_on_an_overlay_is_no_container() -> None:
+    files: dict[str, Content] = {"/proc/self/mountinfo": OVERLAY, "/proc/2/comm": "kthreadd\n"}
+    host = MemoryHost({"/proc/sys/kernel/osrelease": "6.1.0\n", "/proc/cpuinfo": CPU_METAL, **files})
+    assert machine.machine_kind(host).get() is MachineKind.METAL
+
+
 @pytest.mark.parametrize(
     ("release", "extra", "kind"),
     [
