@@ -21,11 +21,11 @@ from envkit.checks.messages import message_evidence, named, seen
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
 from envkit.facts import Environment, MachineKind, Message
-from envkit.plan.relations import CodeMatch, code_match
 from envkit.versions import ComputeCapability
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
+    from envkit.plan.relations import CodeMatch
 
 _Codes = tuple[ComputeCapability, ...]
 
@@ -99,6 +99,8 @@ def _architecture(
     own: ComputeCapability,
     id: str,  # noqa: A002
 ) -> Outcome:
+    from envkit.plan.relations import CodeMatch
+
     sass, ptx, _, source = _codes(environment, item, matrix)
     fault = _fault(environment, matrix, item, own)
     evidence = [
@@ -132,6 +134,8 @@ def _architecture(
 
 def _fault(environment: Environment, matrix: Matrix, item: Installed, own: ComputeCapability) -> str | CodeMatch | None:
     """Which of the two faults this build has on a GPU of this capability: None for neither, UNKNOWN if nobody knows."""
+    from envkit.plan.relations import CodeMatch, code_match
+
     sass, ptx, minimum, _ = _codes(environment, item, matrix)
     match = code_match(own, sass, ptx, minimum)
     if match is CodeMatch.UNKNOWN:

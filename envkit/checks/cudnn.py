@@ -46,6 +46,7 @@ def _cudnn_use(python: PythonEnvironment) -> LibraryUse | None:
     layer=Layer.LIBRARIES,
     rank=25,
     any_of=("pythons", "messages"),
+    explained_by=("libcudart-missing",),
     mend="Install the cuDNN wheel of the major release that the program wants, and let that program find it.",
     references=threads("MahmoudAshraf97/whisper-diarization#259", "jhj0517/Whisper-WebUI#346"),
 )

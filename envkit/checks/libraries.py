@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from envkit.versions import Version
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
 
+_PIN = re.compile(r"(?P<name>[\w.-]+)\s*\(?(?P<pin>==[\w.]+)")
 _UNSET = "unset LD_LIBRARY_PATH"
 IN_WHEEL = "not looked for where the wheel put it"  # the rule that the probe gives to such a use
 
@@ -65,8 +67,8 @@ def libcudart_missing(environment: Environment, matrix: Matrix) -> Iterator[Outc
         if use.path is None and "cudnn" not in use.soname and not _is_tensorflow(use) and not _is_jax(use)
     ]
     if missing:
-        for python, use in missing:
-            yield _missing(python, use)
+        for prefix in dict.fromkeys(python.prefix for python, _ in missing):
+            yield _missing([pair for pair in missing if pair[0].prefix == prefix])
     elif messages:
         library = named(messages, "library") or ""
         wheel = package_of(library) if library else ""
@@ -85,21 +87,38 @@ def libcudart_missing(environment: Environment, matrix: Matrix) -> Iterator[Outc
         yield nothing_to_judge(environment, "a framework that loads CUDA libraries")
 
 
-def _missing(python: PythonEnvironment, use: LibraryUse) -> Outcome:
-    wheel = package_of(use.soname)
-    judge = warn if use.rule.startswith(IN_WHEEL) else fail
+def _missing(found: list[tuple[PythonEnvironment, LibraryUse]]) -> Outcome:
+    python = found[0][0]
+    names = [use.soname for _, use in found]
+    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    wheels = dict.fromkeys(_wheel(python, name) for name in names)
+    packages = " ".join(f'"{wheel}"' for wheel in wheels if wheel)
+    consumers = sorted({use.consumer for _, use in found})
+    consumer = (
+        consumers[0].rpartition("/")[2] if len(consumers) == 1 else f"{len(consumers)} libraries of this environment"
+    )
+    judge = warn if all(use.rule.startswith(IN_WHEEL) for _, use in found) else fail
     return judge(
-        f"{use.soname} is not found for {use.consumer.rpartition('/')[2]}",
+        f"{shown} {'is' if len(names) == 1 else 'are'} not found for {consumer}",
         subject=python.prefix,
-        evidence=[use_evidence(use)],
+        evidence=[use_evidence(use) for _, use in found[:4]],
         impact="Importing or starting the program on the GPU fails.",
         remedy=Remedy(
-            f"Install the wheel that brings {use.soname}."
-            if wheel
-            else "Install the CUDA release that the package was built for.",
-            (pip(python, f"install {wheel}"),) if wheel else (),
+            "Install the wheels that bring them." if packages else "Install the CUDA that the package was built for.",
+            (pip(python, f"install {packages}"),) if packages else (),
         ),
     )
+
+
+def _wheel(python: PythonEnvironment, soname: str) -> str:
+    """The wheel that brings a library, in the release that an installed package pins, if one does."""
+    cuda = next((framework.cuda for framework in python.frameworks if framework.cuda is not None), None)
+    package = package_of(soname, cuda)
+    for line in (line for item in python.distributions for line in item.requires):
+        match = _PIN.match(line)
+        if package and match and match["name"] == package:
+            return f"{package}{match['pin']}"
+    return package
 
 
 @check(

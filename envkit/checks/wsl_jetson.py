@@ -14,7 +14,6 @@ from envkit.checks.messages import told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
 from envkit.facts import Environment, MachineKind
-from envkit.plan.relations import CodeMatch, code_match
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
@@ -151,6 +150,8 @@ def jetson_generic_wheel(environment: Environment, matrix: Matrix) -> Iterator[O
 
     aarch64 wheels of the package index are for servers or for the CPU; desktop code does not serve these GPUs.
     """
+    from envkit.plan.relations import CodeMatch, code_match
+
     release = environment.system.l4t_release
     mend = Remedy(
         f"Install the wheels that NVIDIA makes for {f'L4T {release.get()}' if release.known else 'this board'}."

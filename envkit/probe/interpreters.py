@@ -33,12 +33,13 @@ def interpreters(host: Host) -> tuple[Interpreter, ...]:
     """The interpreters that matter, each once.
 
     Active are the environment that the shell has activated, or without one the Python of PATH and the one that runs
-    envkit; the first of them stands first.
+    envkit; the first of them stands first. In an image or a mounted system, which has no shell, none is.
     """
     chosen: dict[str, Interpreter] = {}
     own = "" if any(host.variables().get(name) for name in _ACTIVATED) else host.identity().get("python", "")
     for executable in _candidates(host):
-        interpreter = interpreter_of(host, executable, active=not chosen or executable == own)
+        active = bool(host.variables().get("PATH")) and (not chosen or executable == own)
+        interpreter = interpreter_of(host, executable, active=active)
         if interpreter is not None:
             chosen.setdefault(interpreter.prefix, interpreter)
     return tuple(chosen.values())

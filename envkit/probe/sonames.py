@@ -41,12 +41,15 @@ def sonames(cuda: Version, *libraries: str) -> tuple[str, ...]:
     return tuple(row.soname.format(release=line) for row in rows)
 
 
-def package_of(soname: str) -> str:
-    """The wheel that brings `soname`, as `nvidia-cublas-cu12` for libcublas.so.12; '' where none does."""
+def package_of(soname: str, cuda: Version | None = None) -> str:
+    """The wheel that brings `soname` for this CUDA, as `nvidia-cublas-cu12` for libcublas.so.12; '' where none does."""
     if soname.startswith("libcudnn"):
-        return "nvidia-cudnn"
+        return f"nvidia-cudnn-cu{cuda.major}" if cuda is not None else ""
     for row in _table():
-        if row.package and re.fullmatch(re.escape(row.soname).replace(r"\{release\}", r"[\d.]+"), soname):
+        line = cuda.release(2) if cuda is not None else None
+        if line is not None and not row.cuda_first <= line <= row.cuda_last:
+            continue
+        if row.package and soname == row.soname.format(release=line):
             return row.package
     return ""
 

@@ -58,6 +58,19 @@ CASES = (
         machine(with_uses(use("libcudart.so.12", None, "missing"))),
         "nvidia-cuda-runtime-cu12",
     ),
+    Case(
+        CUDART,
+        "fail",
+        "several-in-one-finding",
+        machine(
+            with_uses(
+                use("libcudart.so.12", None, "missing"),
+                use("libcublas.so.12", None, "missing"),
+                dists=[dist("torch==2.6.0+cu124", "nvidia-cublas-cu12 (==12.4.5.8) ; sys_platform == 'linux'")],
+            )
+        ),
+        '"nvidia-cuda-runtime-cu12" "nvidia-cublas-cu12==12.4.5.8"',
+    ),
     Case(CUDART, "ok", "found", machine(with_uses(use("libcudart.so.12", "/x/libcudart.so.12", "RPATH", "12.4.127")))),
     Case(
         CUDART,

@@ -17,6 +17,7 @@ from envkit.probe.elf import ElfReader
 from envkit.probe.interpreters import Interpreter
 from envkit.probe.ld_cache import ld_cache
 from envkit.probe.libraries import cudnn_sublibraries, library_uses
+from envkit.probe.sonames import package_of, sonames
 from envkit.versions import Version
 from tests.fakes.memory_host import MemoryHost
 from tests.probe.binaries import library
@@ -152,6 +153,26 @@ def test_a_file_that_fits_no_record_is_of_no_known_release(tmp_path: Path) -> No
     host = LocalHost({})
     owners = file_owners(host, tuple(distributions_in(host, str(tmp_path))))
     assert sorted(str(version) for version in cudnn_sublibraries(host, owners).values()) == ["8", "9.1.0"]
+
+
+@pytest.mark.parametrize(
+    ("soname", "cuda", "package"),
+    [
+        ("libcublas.so.12", "12.4", "nvidia-cublas-cu12"),
+        ("libcublas.so.13", "13.0", "nvidia-cublas"),
+        ("libcurand.so.10", "12", "nvidia-curand-cu12"),
+        ("libcurand.so.10", "13.0", "nvidia-curand"),
+        ("libcudnn.so.9", "13.0", "nvidia-cudnn-cu13"),
+        ("libcublas.so.9.0", "9.0", ""),
+    ],
+)
+def test_the_wheel_of_a_library_depends_on_the_cuda(soname: str, cuda: str, package: str) -> None:
+    assert package_of(soname, Version.parse(cuda)) == package
+
+
+def test_old_libraries_carry_the_whole_release_in_their_names() -> None:
+    assert sonames(Version.parse("9.0.176"), "cudart", "cublas") == ("libcudart.so.9.0", "libcublas.so.9.0")
+    assert sonames(Version.parse("11.8"), "cudart", "cufft") == ("libcudart.so.11.0", "libcufft.so.10")
 
 
 def test_the_loaders_cache_is_what_ldconfig_prints() -> None:
