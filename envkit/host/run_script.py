@@ -57,15 +57,16 @@ def run_script(script: str, arguments: Sequence[str], tell: Callable[[str], None
 
 def _follow(child: subprocess.Popen[str], tell: Callable[[str], None]) -> ScriptRun:
     assert child.stderr is not None and child.stdout is not None
-    while True:
-        try:
-            for line in child.stderr:
-                tell(line.rstrip("\n"))
-            # the result is one short object, so it fits the pipe while stderr is read first
-            result = child.stdout.read()
-            return ScriptRun(child.wait(), result)
-        except KeyboardInterrupt:
-            tell("interrupted: waiting until the script has put its notes in order")
+    with child:
+        while True:
+            try:
+                for line in child.stderr:
+                    tell(line.rstrip("\n"))
+                # the result is one short object, so it fits the pipe while stderr is read first
+                result = child.stdout.read()
+                return ScriptRun(child.wait(), result)
+            except KeyboardInterrupt:
+                tell("interrupted: waiting until the script has put its notes in order")
 
 
 def fetch(
