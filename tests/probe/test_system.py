@@ -137,7 +137,9 @@ OVERLAY = "9 8 0:50 / / rw,relatime master:1 - overlay overlay rw,lowerdir=/x\n"
         ({"/run/systemd/container": "systemd-nspawn\n"}, {}, "/run/systemd/container", "systemd-nspawn"),
     ],
 )
-def test_containers_without_a_mark_in_a_file(files: dict[str, Content], variables: dict[str, str], source: str) -> None:
+def test_containers_without_a_mark_in_a_file(
+    files: dict[str, Content], variables: dict[str, str], source: str, engine: str
+) -> None:
     host = MemoryHost(
         {"/proc/sys/kernel/osrelease": "6.1.0\n", "/proc/cpuinfo": CPU_METAL, **files}, variables=variables
     )
