@@ -6,6 +6,7 @@ from envkit.errors import EnvkitError
 from envkit.image.download import FROM_DOWNLOAD, fetch
 from envkit.image.parts import Copy, Environment, Run, Stage, Step
 from envkit.install.commands import installer_options
+from envkit.install.lore import has_quirk
 from envkit.matrix.rows import CudnnRelease, Runfile
 from envkit.plan.model import Choice
 from envkit.records import record
@@ -15,6 +16,7 @@ _LINKED = "/usr/local/cuda"
 _CUDNN = "/usr/local/cudnn"
 # What a program loads at run time; compilers, headers, static libraries and tools stay in the build stage.
 _TRIMMED = "/opt/cuda"
+_WORK = "/tmp"
 
 
 @record
@@ -51,10 +53,23 @@ def toolkit_setup(choice: Choice, mirrors: Mirrors, whole: bool) -> SystemCuda:
 
 def _runfile_step(row: Runfile, style: str, path: str, mirrors: Mirrors) -> Run:
     got = fetch(mirrors.rewrite(row.url), row.name, row.sha256, row.md5)
-    words = installer_options(style, row.kind, row.cuda, frozenset(), {"path": path, "work": "/tmp"})
-    unchecked = "" if row.sha256 or row.md5 else "No checksum of this installer is on record."
+    words = " ".join(installer_options(style, row.kind, row.cuda, frozenset(), {"path": path, "work": _WORK}))
+    notes = [] if row.sha256 or row.md5 else ["No checksum of this installer is on record."]
+    commands: tuple[str, ...] = (f"sh {got.path} {words}",)
+    own_module = style == "legacy" and row.kind == "toolkit" and has_quirk("perl-library", row.cuda)
+    if own_module:
+        notes.append("Newer Perl looks for the installer's own module only where PERL5LIB says.")
+        commands = (
+            f"cd {_WORK}",
+            f"sh {got.path} --tar mxf ./InstallUtils.pm",
+            f"PERL5LIB={_WORK} sh {got.path} {words}",
+        )
     return Run(
-        (*got.commands, f"sh {got.path} {' '.join(words)}"), caches=(got.folder,), secrets={"ca": None}, why=unchecked
+        (*got.commands, *commands),
+        caches=(got.folder,),
+        secrets={"ca": None},
+        ignore=("DL3003",) if own_module else (),
+        why=" ".join(notes),
     )
 
 

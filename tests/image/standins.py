@@ -41,6 +41,7 @@ NCCL = ("nvidia-nccl-cu11==2.21.5",)
 # A runfile unpacks what follows its last line. It takes the options that envkit gives it and refuses others.
 _INSTALLER = r"""#!/bin/sh
 set -eu
+if [ "${1:-}" = --tar ]; then : > "${3#./}"; exit 0; fi
 target=""
 for option in "$@"; do
   case "$option" in
