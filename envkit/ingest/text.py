@@ -71,9 +71,13 @@ class Text:
         widest = max(map(len, self.lines), default=0)
         return widest if sum(len(line) == widest for line in self.lines) > 1 else 0
 
-    def cut_off(self, offset: int) -> bool:
-        """True when the line at `offset` may go on in the next one, so that a version at its end may lack its end."""
-        return len(self.line_at(offset)) == self._broken_width
+    def cut_off(self, offset: int, version: str) -> bool:
+        """True when the line at `offset`, which ends in `version`, may lack its end.
+
+        It may when it goes on in the next line, or when it is the last one, has no line end and a short version.
+        """
+        last = self.index(offset) == len(self.lines) - 1 and version.count(".") < 2
+        return last or len(self.line_at(offset)) == self._broken_width
 
     def matches(self, pattern: re.Pattern[str], needle: str) -> Iterator[re.Match[str]]:
         """Every match of `pattern` in `whole`; nothing is searched when `needle` does not occur in it."""

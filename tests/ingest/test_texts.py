@@ -53,6 +53,7 @@ def test_no_two_texts_are_the_same() -> None:
 
 def test_every_expected_fail_is_a_check() -> None:
     assert {case.fail for case in CASES} - {"none"} <= set(all_checks())
+    assert {id for case in CASES for id in case.warn} <= set(all_checks())
 
 
 def test_an_environment_from_text_survives_json() -> None:

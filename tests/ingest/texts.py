@@ -11,10 +11,11 @@ FOLDER = Path(__file__).parent.parent / "texts"
 
 @dataclass(frozen=True)
 class Case:
-    """One text: the id of its first `fail` or `none`, the signatures in it, and some facts as path and value."""
+    """One text: the id of its first `fail` or `none`, ids that must `warn`, its signatures, facts as path and value."""
 
     name: str
     fail: str
+    warn: tuple[str, ...]
     signatures: tuple[str, ...]
     facts: tuple[tuple[str, str], ...]
 
@@ -34,7 +35,8 @@ def cases() -> list[Case]:
 
 def _case(row: dict[str, str]) -> Case:
     facts = tuple(_pair(part) for part in row["facts"].split(";") if part)
-    return Case(row["text"], row["fail"], tuple(filter(None, row["messages"].split(";"))), facts)
+    warn, messages = (tuple(filter(None, row[column].split(";"))) for column in ("warn", "messages"))
+    return Case(row["text"], row["fail"], warn, messages, facts)
 
 
 def _pair(part: str) -> tuple[str, str]:

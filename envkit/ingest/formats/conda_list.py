@@ -50,7 +50,7 @@ def _listed(text: Text) -> Iterator[Clue]:
         elif inside and line and not line.startswith("#"):
             match = _ROW.match(line)
             inside = match is not None
-            if match:
+            if match and not text.cut_off(position, ""):
                 yield from _row(match, position)
         position += len(line) + 1
 

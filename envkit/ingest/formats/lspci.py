@@ -29,9 +29,16 @@ _CAPABLE = re.compile(
 _STATUS = re.compile(
     r"^\s{1,16}LnkSta:\s[^\n]{0,20}?Speed (?P<speed>\d+(?:\.\d+)?)GT/s[^\n]{0,20}?, Width x(?P<width>\d{1,2})"
 )
+_REGION = re.compile(
+    r"^\s{1,12}Region (?P<bar>\d): Memory at (?P<place><?[\w]{1,20}>?) [^\n]{0,60}?(?:\[size=(?P<size>\d{1,4})"
+    r"(?P<unit>[KMGT])\])?$"
+)
+_RESIZABLE = re.compile(r"^\s{1,16}BAR 1: current size: \d{1,4}[KMG]B, supported: ")
 _ACS = re.compile(r"^\s{1,16}ACSCtl:\s[^\n]{0,60}ReqRedir\+")
 _DISPLAY = ("VGA compatible controller", "3D controller", "Display controller")
+_UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 _CLASSES = {"VGA compatible controller": "0300", "3D controller": "0302", "Display controller": "0380"}
+_UNPLACED = ("<unassigned>", "<ignored>")
 _WHOLE = 8  # devices: fewer are no whole listing of a machine
 
 
@@ -93,6 +100,7 @@ def _gpu(device: re.Match[str], details: list[str]) -> PciGpu:
             int(status["width"]) if status else None,
             int(capable["width"]) if capable else None,
         )
+    regions = [match for match in map(_REGION.match, details) if match]
     return PciGpu(
         address,
         ids["device"].upper() if ids else "",
@@ -100,9 +108,16 @@ def _gpu(device: re.Match[str], details: list[str]) -> PciGpu:
         subsystem.upper(),
         driver,
         link,
+        bars_assigned=all(match["place"] not in _UNPLACED for match in regions) if regions else None,
+        bar1_bytes=next((_size(match) for match in regions if match["bar"] == "1"), None),
+        bar1_resizable=True if any(map(_RESIZABLE.match, details)) else None,
         config_readable=False if "(rev ff)" in device["what"] else None,
         name=_model(device["what"]),
     )
+
+
+def _size(region: re.Match[str]) -> int | None:
+    return int(region["size"]) * _UNITS[region["unit"]] if region["size"] else None
 
 
 def _model(what: str) -> str:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from envkit.facts import Nvcc
-from envkit.ingest.clues import Absent, Clue, Fact, reader
+from envkit.facts import CudaToolkit, Nvcc
+from envkit.ingest.clues import Absent, Clue, Fact, Item, reader
 from envkit.ingest.text import Text
 from envkit.versions import Version
 
@@ -30,6 +30,10 @@ def read(text: Text) -> Iterator[Clue]:
     for match in text.matches(_RELEASE, "Cuda compilation tools"):
         version = Version.parse(match["full"] or match["release"])
         yield Fact("nvcc", Nvcc(path or "nvcc", path, version), match.start())
+        root = path.removesuffix("/bin/nvcc")
+        if root != path:
+            toolkit = CudaToolkit(version, root, "", "nvcc", has_nvcc=True)
+            yield Item("cuda_toolkits", root, toolkit, match.start())
         return
     for match in text.matches(_MISSING, "nvcc"):
         yield Absent("nvcc", "not on PATH", match.start())

@@ -58,7 +58,7 @@ def _packages(text: Text) -> Iterator[Package]:
         yield from _table(text, head.start())
     for pattern, needle in ((_FROZEN, "=="), (_SHOWN, "Name: "), (_SATISFIED, "already satisfied")):
         for match in text.matches(pattern, needle):
-            if text.cut_off(match.start()):
+            if text.cut_off(match.start(), match["version"]):
                 continue
             location = match.groupdict().get("location") or ""
             yield Package(match["name"], match["version"], match.start(), "pip", path=location)

@@ -32,12 +32,19 @@ def read(text: Text) -> Iterator[Clue]:
     """Toolkits with their folder; the cuDNN whose header was shown."""
     for match in text.matches(_FOLDER, "cuda-"):
         path = f"/usr/local/cuda-{match['version']}"
-        toolkit = CudaToolkit(Version.parse(match["version"]), path, path, "folder name")
+        toolkit = CudaToolkit(Version.parse(match["version"]), path, path, "folder name", _has_nvcc(text, path))
         yield Item("cuda_toolkits", path, toolkit, match.start())
     for match in text.matches(_LINK, "cuda -> "):
         if match["version"]:
             target = f"/usr/local/cuda-{match['version']}"
-            toolkit = CudaToolkit(Version.parse(match["version"]), "/usr/local/cuda", target, "link", origin="link")
+            toolkit = CudaToolkit(
+                Version.parse(match["version"]),
+                "/usr/local/cuda",
+                target,
+                "link",
+                _has_nvcc(text, "/usr/local/cuda"),
+                origin="link",
+            )
             yield Item("cuda_toolkits", "/usr/local/cuda", toolkit, match.start())
     for match in text.matches(_TEXT, "CUDA Version "):
         toolkit = CudaToolkit(Version.parse(match["version"]), "", "", "version.txt")
@@ -45,3 +52,8 @@ def read(text: Text) -> Iterator[Clue]:
     for match in text.matches(_CUDNN, "CUDNN_MAJOR"):
         version = Version.of(int(match["major"]), int(match["minor"]), int(match["patch"]))
         yield Item("cudnns", f"header {version}", Cudnn(version, "", "header"), match.start())
+
+
+def _has_nvcc(text: Text, path: str) -> bool:
+    """True where `which` or a listing shows the compiler itself."""
+    return f"{path}/bin/nvcc\n" in f"{text.whole}\n"
