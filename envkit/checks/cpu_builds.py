@@ -15,6 +15,7 @@ from envkit.checks.installs import (
     gpu_present,
     install_build,
     installs,
+    jax_extra,
     nothing_to_judge,
     pip,
     release,
@@ -142,7 +143,8 @@ def _cpu_only(environment: Environment, matrix: Matrix, id: str) -> Iterator[Out
 )
 def jax_no_cuda_plugin(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """On a machine with a GPU, JAX has a CUDA plug-in of the release of jaxlib."""
-    mend = Remedy("Install JAX with its CUDA extra.", ('python -m pip install -U "jax[cuda12]"',))
+    extra = jax_extra(environment, matrix)
+    mend = Remedy("Install JAX with its CUDA extra.", (f'python -m pip install -U "{extra}"',))
     impact = "JAX runs on the CPU and hardly says so."
     messages = told(environment, "jax-no-cuda-plugin", "JAX has no CUDA plug-in", impact=impact, remedy=mend)
     items = list(installs(environment, "jax"))
@@ -177,7 +179,7 @@ def jax_no_cuda_plugin(environment: Environment, matrix: Matrix) -> Iterator[Out
                 subject=item.subject,
                 evidence=evidence,
                 impact=impact,
-                remedy=Remedy(mend.summary, (pip(item.python, 'install -U "jax[cuda12]"'),)),
+                remedy=Remedy(mend.summary, (pip(item.python, f'install -U "{extra}"'),)),
             )
         else:
             yield skip("no GPU was seen that JAX could use", subject=item.subject, evidence=evidence)

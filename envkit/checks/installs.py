@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from envkit.matrix.rows import FrameworkBuild
 
 
+_JAX_PLUGIN = re.compile(r"jax-cuda(\d+)-plugin")
+
+
 @record
 class Installed:
     """One framework in one Python environment."""
@@ -186,6 +189,17 @@ def better_build(
         return row.version == current, native, row.version, cuda
 
     return max((row for row in matrix.builds(found.framework.name) if fits(row)), key=order, default=None)
+
+
+def jax_extra(environment: Environment, matrix: Matrix) -> str:
+    """JAX with the extra for the newest CUDA family that this driver runs; for the oldest where that is not known."""
+    framework = matrix.framework("jax")
+    packages = framework.packages if framework is not None else ()
+    families = sorted(int(match.group(1)) for name in packages if (match := _JAX_PLUGIN.fullmatch(name)))
+    limit = environment.driver.driver_cuda_version
+    fitting = [family for family in families if limit.known and family <= limit.get().major]
+    family = fitting[-1] if fitting else next(iter(families), None)
+    return f"jax[cuda{family}]" if family is not None else "jax[cuda]"
 
 
 def pip(python: PythonEnvironment, arguments: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, warn
-from envkit.checks.installs import distribution, distribution_evidence, judged, nothing_to_judge, pip
+from envkit.checks.installs import distribution, distribution_evidence, jax_extra, judged, nothing_to_judge, pip
 from envkit.checks.messages import message_evidence, named, seen, told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
@@ -284,7 +284,8 @@ def tf_cannot_dlopen(environment: Environment, matrix: Matrix) -> Iterator[Outco
 def jax_library_load(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """JAX's CUDA plug-in finds the libraries that it opens by name."""
     found = [(python, use) for python, use in uses(environment) if _is_jax(use)]
-    yield from _opened_by_name(environment, "jax-library-load", found, "JAX", 'install --upgrade "jax[cuda12]"')
+    install = f'install --upgrade "{jax_extra(environment, matrix)}"'
+    yield from _opened_by_name(environment, "jax-library-load", found, "JAX", install)
 
 
 def _opened_by_name(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from envkit.facts import Observed, Problem, found, missing
 from envkit.host.base import CommandResult, FileStatus
@@ -95,7 +96,11 @@ class LocalHost:
         return {name: readable(value) for name, value in self._variables.items()}
 
     def identity(self) -> Mapping[str, str]:
-        """What the process knows about itself and its kernel."""
+        """What the process knows about itself and its kernel, asked once."""
+        return self._identity
+
+    @cached_property
+    def _identity(self) -> Mapping[str, str]:
         system = os.uname()
         values = {
             "kernel": system.release,

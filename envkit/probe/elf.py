@@ -74,23 +74,22 @@ class HostFile(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         """At most `size` bytes from the position on. Raises OSError when the host does not give them."""
-        wanted = max(self._size - self._position, 0)
-        wanted = wanted if size < 0 else min(size, wanted)
-        if wanted > _BLOCK:
-            data = self._range(self._position, wanted)
+        wanted = self._size - self._position
+        if 0 <= size < wanted:
+            wanted = size
+        index, start = divmod(self._position, _BLOCK)
+        if start + wanted <= _BLOCK:  # nearly every read: a field of a few bytes
+            data = self._block(index)[start : start + max(wanted, 0)]
         else:
-            first = self._position // _BLOCK
-            last = (self._position + wanted) // _BLOCK
-            joined = b"".join(self._block(index) for index in range(first, last + 1))
-            start = self._position - first * _BLOCK
-            data = joined[start : start + wanted]
+            data = self._range(self._position, wanted)
         self._position += len(data)
         return data
 
     def _block(self, index: int) -> bytes:
-        if index not in self._blocks:
-            self._blocks[index] = self._range(index * _BLOCK, _BLOCK)
-        return self._blocks[index]
+        block = self._blocks.get(index)
+        if block is None:
+            block = self._blocks[index] = self._range(index * _BLOCK, _BLOCK)
+        return block
 
     def _range(self, offset: int, size: int) -> bytes:
         observed = self._host.read_range(self._path, offset, size)

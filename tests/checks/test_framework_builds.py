@@ -223,3 +223,13 @@ def test_rocm_and_jetson_are_judged_elsewhere() -> None:
     assert worst(CPU, rocm).status.value == "ok"
     jetson = machine(pythons(python(torch())), gpus=gpus(("Orin", "8.7")), system__machine_kind=MachineKind.JETSON)
     assert worst(NEWER, jetson).status.value != "fail"
+
+
+@pytest.mark.parametrize(
+    ("driver", "extra"), [("13.0", "jax[cuda13]"), ("12.4", "jax[cuda12]"), ("11.4", "jax[cuda12]")]
+)
+def test_jax_is_offered_for_the_cuda_of_the_driver(driver: str, extra: str) -> None:
+    environment = machine(pythons(python(JAX_CPU)), gpus=gpus(GPU_A100), driver__driver_cuda_version=v(driver))
+    remedy = worst(JAX, environment).remedy
+    assert remedy is not None
+    assert extra in remedy.commands[0]
