@@ -1,0 +1,60 @@
+"""What was observed about a machine, as plain data: every fact is a value with its source, or the reason there is none.
+
+Nothing here reads a machine. A fact that nobody looked for is `Problem.NOT_LOOKED`; zero, empty and None are never
+used to say "unknown". Sources that may disagree (kernel module and library version) are separate facts.
+"""
+
+from __future__ import annotations
+
+from envkit.facts.devices import CallResult, DeviceNode, Driver, DriverLibrary, Gpu, PcieLink, PciGpu
+from envkit.facts.environment import Environment
+from envkit.facts.observed import Observed, Problem, found, missing, unseen
+from envkit.facts.software import (
+    CudaLink,
+    CudaToolkit,
+    Cudnn,
+    Distribution,
+    FrameworkInstall,
+    HostCompiler,
+    LibraryUse,
+    Nvcc,
+    PythonEnvironment,
+)
+from envkit.facts.surroundings import Containers, DockerEngine, Measurement, Message, SystemPackage
+from envkit.facts.system import DkmsEntry, Kernel, MachineKind, ModuleFile, OsRelease, System
+
+__all__ = [
+    "CallResult",
+    "Containers",
+    "CudaLink",
+    "CudaToolkit",
+    "Cudnn",
+    "DeviceNode",
+    "Distribution",
+    "DkmsEntry",
+    "DockerEngine",
+    "Driver",
+    "DriverLibrary",
+    "Environment",
+    "FrameworkInstall",
+    "Gpu",
+    "HostCompiler",
+    "Kernel",
+    "LibraryUse",
+    "MachineKind",
+    "Measurement",
+    "Message",
+    "ModuleFile",
+    "Nvcc",
+    "Observed",
+    "OsRelease",
+    "PciGpu",
+    "PcieLink",
+    "Problem",
+    "PythonEnvironment",
+    "System",
+    "SystemPackage",
+    "found",
+    "missing",
+    "unseen",
+]

@@ -1,0 +1,41 @@
+"""Everything that was observed about one machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+
+from envkit.facts.devices import Driver, Gpu, PciGpu
+from envkit.facts.observed import Observed, unseen
+from envkit.facts.software import CudaLink, CudaToolkit, Cudnn, HostCompiler, Nvcc, PythonEnvironment
+from envkit.facts.surroundings import Containers, Measurement, Message, SystemPackage
+from envkit.facts.system import Kernel, System
+from envkit.records import record
+
+
+@record
+class Environment:
+    """Everything observed about one machine; what a check may read."""
+
+    origin: str = "this machine"  # this machine, a capture, a facts file, a text, a root
+    collected_at: str = ""
+    system: System = field(default_factory=System)
+    kernel: Kernel = field(default_factory=Kernel)
+    pci_gpus: Observed[tuple[PciGpu, ...]] = field(default_factory=unseen)
+    driver: Driver = field(default_factory=Driver)
+    gpus: Observed[tuple[Gpu, ...]] = field(default_factory=unseen)
+    cuda_toolkits: Observed[tuple[CudaToolkit, ...]] = field(default_factory=unseen)
+    nvcc: Observed[Nvcc] = field(default_factory=unseen)
+    cudnns: Observed[tuple[Cudnn, ...]] = field(default_factory=unseen)
+    host_compilers: Observed[tuple[HostCompiler, ...]] = field(default_factory=unseen)
+    pythons: Observed[tuple[PythonEnvironment, ...]] = field(default_factory=unseen)
+    containers: Containers = field(default_factory=Containers)
+    variables: Observed[Mapping[str, str]] = field(default_factory=unseen)  # CUDA_*, NVIDIA_*, LD_*, NCCL_*, PATH …
+    packages: Observed[tuple[SystemPackage, ...]] = field(default_factory=unseen)
+    repositories: Observed[tuple[str, ...]] = field(default_factory=unseen)  # package sources that carry NVIDIA
+    network_interfaces: Observed[tuple[str, ...]] = field(default_factory=unseen)
+    messages: Observed[tuple[Message, ...]] = field(default_factory=unseen)
+    measurements: Observed[tuple[Measurement, ...]] = field(default_factory=unseen)
+    package_changes: Observed[tuple[str, ...]] = field(default_factory=unseen)  # driver packages changed since boot
+    nccl_config: Observed[Mapping[str, str]] = field(default_factory=unseen)  # nccl.conf files
+    cuda_link: Observed[CudaLink] = field(default_factory=unseen)  # /usr/local/cuda, when it is a link
