@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks.codes import error_codes
 from envkit.checks.device_nodes import gpu_nodes
-from envkit.checks.driver_state import answered, loaded
+from envkit.checks.driver_state import loaded, nvml_asked
 from envkit.checks.evidence import driver_lives_elsewhere, many, no_pci_expected, not_looked
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, skip
 from envkit.checks.gpus import plain_address, reserved_for_vms
@@ -14,7 +15,7 @@ from envkit.checks.messages import told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
 from envkit.checks.remedies import remedy
-from envkit.facts import Environment, Observed
+from envkit.facts import CallResult, Environment
 from envkit.records import record
 
 if TYPE_CHECKING:
@@ -45,9 +46,29 @@ _BELOW = (
     "error-802-other-causes",
     "mig-enabled-no-instance",
     "cuda-broken-after-suspend",
+    "compute-mode-exclusive",
+    "vgpu-unlicensed",
+    "gsp-timeout",
+    "ecc-uncorrectable",
+    "driver-lib-mismatch-803",
+    "wsl-libcuda-missing",
+    "wsl-driver-inside",
+    "driver-baked-into-image",
+    "driver-capabilities-missing",
+    "libcuda-stub-loaded",
+    "rootless-cgroups",
+    "selinux-blocks-device",
     "container-loses-gpu",
     "container-no-gpu-injected",
 )
+
+
+_EXPLAINED = {  # codes whose own check always fails on them
+    "nvml": ("NO_PERMISSION", "NOT_FOUND", "INSUFFICIENT_POWER", "TIMEOUT", "GPU_IS_LOST", "RESET_REQUIRED")
+    + ("CORRUPTED_INFOROM", "LIB_RM_VERSION_MISMATCH"),
+    "cuda": ("STUB_LIBRARY", "ECC_UNCORRECTABLE", "SYSTEM_NOT_READY", "SYSTEM_DRIVER_MISMATCH")
+    + ("COMPAT_NOT_SUPPORTED_ON_DEVICE",),
+}
 
 
 @record
@@ -59,6 +80,7 @@ class Count:
     number: int
     source: str
     addresses: frozenset[str] = frozenset()
+    error: str = ""  # what the layer answered instead of a number
 
 
 @check(
@@ -67,7 +89,6 @@ class Count:
     layer=Layer.CUDA_DEVICES,
     rank=10,
     tier="N",
-    any_of=("pci_gpus", "driver.procfs_gpus", "gpus", "messages"),
     explained_by=_BELOW,
     mend="By layer: hardware, the driver's log, permissions, or the environment.",
     references=threads("NVIDIA/NVSentinel#155", "NVIDIA/NVSentinel#195", "leptonai/gpud#604"),
@@ -82,12 +103,11 @@ def gpu_count_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Out
         yield skip("no driver is loaded that could show a GPU")
         return
     counts = gpu_counts(environment)
-    evidence = [Evidence(count.fact, f"{count.layer}: {count.number}", count.source) for count in counts]
+    evidence = [Evidence(count.fact, f"{count.layer}: {count.error or count.number}", count.source) for count in counts]
     fall = next((i for i, (a, b) in enumerate(zip(counts, counts[1:], strict=False)) if b.number < a.number), None)
     if fall is not None:
         yield _step_down(environment, counts[: fall + 1], counts[fall + 1], evidence)
         return
-    codes = answered(environment, "nvml", "GPU_NOT_FOUND")
     outcomes = told(
         environment,
         "gpu-count-mismatch",
@@ -95,15 +115,15 @@ def gpu_count_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Out
         remedy=_by_layer(environment, ""),
         impact="Programs cannot use the GPU that is missing.",
     )
-    if codes:
-        yield fail(
-            "NVML finds no supported GPU",
-            evidence=[*codes, *evidence],
-            impact="CUDA and nvidia-smi list no GPU.",
-            remedy=_by_layer(environment, "NVML"),
-        )
-    elif outcomes and not counts:
+    if outcomes and not counts:
         yield from outcomes
+    elif counts and counts[-1].error and nvml_asked(environment):
+        yield fail(
+            f"{counts[-1].layer} answers {counts[-1].error}",
+            evidence=evidence,
+            impact="Programs find no GPU.",
+            remedy=_by_layer(environment, counts[-1].layer),
+        )
     elif len(counts) > 1:
         words = f"{counts[0].number} on every layer that was counted" if counts[0].number else "no GPU on any layer"
         yield ok(words, evidence=evidence)
@@ -125,17 +145,37 @@ def gpu_counts(environment: Environment) -> tuple[Count, ...]:
     nodes = gpu_nodes(environment)
     if nodes is not None and (driver.kernel_module.known or driver_lives_elsewhere(environment)):
         counts.append(Count("/dev", "driver.device_nodes", len(nodes), driver.device_nodes.source))
-    if environment.gpus.known and driver.nvml.known:
-        working = [gpu for gpu in environment.gpus.get() if not gpu.error]
-        addresses = frozenset(plain_address(gpu.pci_address) for gpu in working if gpu.pci_address)
-        counts.append(Count("NVML", "gpus", len(working), environment.gpus.source, addresses))
-    if driver.cuda_device_count.known and not _partitioned(environment):
-        counts.append(_cuda(driver.cuda_device_count))
+    counts.extend(_nvml(environment))
+    counts.extend(_cuda(environment))
     return tuple(counts)
 
 
-def _cuda(observed: Observed[int]) -> Count:
-    return Count("CUDA", "driver.cuda_device_count", observed.get(), observed.source)
+def _nvml(environment: Environment) -> Iterator[Count]:
+    first, listed = environment.driver.nvml, environment.gpus
+    if listed.known and first.known:
+        working = [gpu for gpu in listed.get() if not gpu.error]
+        addresses = frozenset(plain_address(gpu.pci_address) for gpu in working if gpu.pci_address)
+        yield Count("NVML", "gpus", len(working), listed.source, addresses)
+    elif first.known and (error := _error("nvml", first.get())):
+        yield Count("NVML", "driver.nvml", 0, first.source, error=error)
+
+
+def _cuda(environment: Environment) -> Iterator[Count]:
+    count, first = environment.driver.cuda_device_count, environment.driver.cuda_init
+    if _partitioned(environment):
+        return
+    if first.known and (error := _error("cuda", first.get())):
+        yield Count("CUDA", "driver.cuda_init", 0, first.source, error=error)
+    elif count.known:
+        yield Count("CUDA", "driver.cuda_device_count", count.get(), count.source)
+
+
+def _error(api: str, result: CallResult) -> str:
+    """What a library answered, in words; '' for success and for codes that a check of their own explains."""
+    row = error_codes().get((api, result.code))
+    if result.code == 0 or (row is not None and row.name in _EXPLAINED[api]):
+        return ""
+    return f"error {result.code} ({row.name if row is not None else result.name or 'unknown'})"
 
 
 def _partitioned(environment: Environment) -> bool:
@@ -151,9 +191,9 @@ def _step_down(environment: Environment, full: tuple[Count, ...], below: Count, 
     on_purpose = sorted(set(lost) & set(excluded.get())) if excluded.known else []
     which = f": {', '.join(lost)}" if lost else ""
     missing = above.number - below.number
+    why = f", which answers {below.error}" if below.error else " (excluded by a driver option)" if on_purpose else which
     return fail(
-        f"{many(above.number, 'GPU')} {_in(above)}, {below.number} {_in(below)}"
-        + (" (excluded by a driver option)" if on_purpose else which),
+        f"{many(above.number, 'GPU')} {_in(above)}, {below.number} {_in(below)}{why}",
         subject=f"GPU {lost[0]}" if len(lost) == 1 else "",
         evidence=evidence,
         impact=f"From {below.layer} on {many(missing, 'GPU')} cannot be used by any program.",

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from envkit.checks.codes import error_codes
+from envkit.checks.registry import all_checks
+from envkit.checks.runner import run_checks
 from envkit.facts import MachineKind, Measurement, PcieLink, Problem, missing
 from tests.checks.hardware import (
     A40,
@@ -18,7 +21,7 @@ from tests.checks.hardware import (
     gpu,
     link,
 )
-from tests.checks.software import UBUNTU, Case, assert_case, findings, machine, said
+from tests.checks.software import UBUNTU, Case, assert_case, findings, machine, matrix, said
 
 WIDTH, RATE, ERRORS = "pcie-width-degraded", "pcie-gen-degraded", "pcie-link-errors"
 BAR, RESIZE, OFF_BUS = "bar-not-assigned", "resizable-bar-off", "gpu-fallen-off-bus"
@@ -240,6 +243,21 @@ CASES = (
             driver__cuda_device_count=1,
         ),
     ),
+    Case(COUNT, "fail", "nvml-code-28", machine(driver__nvml=failed(28, "GPU_NOT_FOUND")), "NVML answers error 28"),
+    Case(
+        COUNT,
+        "fail",
+        "nvml-code-999",
+        machine({**driver(), "driver.nvml": failed(999, "UNKNOWN")}),
+        "error 999 (UNKNOWN)",
+    ),
+    Case(COUNT, "fail", "cuda-code-999", machine({**driver(), "driver.cuda_init": cuda(999, "UNKNOWN")}), "0 in CUDA"),
+    Case(
+        COUNT,
+        "ok",
+        "code-that-explains-itself",
+        machine({**driver(), "driver.cuda_init": cuda(802, "x")}, gpus=(gpu(),)),
+    ),
     Case(COUNT, "ok", "equal", machine(driver(), pci_gpus=(card(),), gpus=(gpu(),), driver__cuda_device_count=1)),
 )
 
@@ -274,6 +292,23 @@ def test_each_counted_layer_is_evidence() -> None:
     environment = machine(driver(), pci_gpus=(card(),), gpus=(gpu(),), driver__cuda_device_count=1)
     [finding] = findings(COUNT, environment)
     assert [item.value for item in finding.evidence] == ["PCI: 1", "/dev: 1", "NVML: 1", "CUDA: 1"]
+
+
+@pytest.mark.parametrize("code", sorted(code for api, code in error_codes() if api == "nvml" and code > 3))
+def test_no_error_of_nvml_goes_by_in_silence(code: int) -> None:
+    name = error_codes()["nvml", code].name
+    environment = machine({**driver(), "driver.nvml": failed(code, name)}, pci_gpus=(card(),))
+    found = run_checks(environment, matrix(), all_checks().values())
+    assert [finding.id for finding in found if finding.status.value in ("fail", "warn")], name
+
+
+@pytest.mark.parametrize("code", sorted(code for api, code in error_codes() if api == "cuda"))
+def test_no_error_of_cuda_goes_by_in_silence(code: int) -> None:
+    name = error_codes()["cuda", code].name
+    facts = {**driver(), "driver.cuda_init": cuda(code, name), "driver.nvswitches": 0}
+    environment = machine(facts, pci_gpus=(card(),), gpus=(gpu(),))
+    found = run_checks(environment, matrix(), all_checks().values())
+    assert [finding.id for finding in found if finding.status.value == "fail"], name
 
 
 def test_in_a_container_only_what_was_given_to_it_counts() -> None:
