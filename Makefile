@@ -31,7 +31,8 @@ test-integration: $(VENV)/test.stamp
 
 # Every combination: the resolver against the oracle, every script and every Dockerfile that can be asked for.
 test-sweep: $(VENV)/test.stamp
-	ENVKIT_FULL_SWEEP=1 ENVKIT_ORACLE=full $(BIN)/python -m pytest -s tests/plan/test_oracle.py tests/install/test_sweep.py tests/image/test_sweep.py
+	ENVKIT_FULL_SWEEP=1 ENVKIT_ORACLE=full $(BIN)/python -m pytest -s tests/plan/test_oracle.py tests/image/test_sweep.py
+	$(BIN)/python -m tests.install.sweep
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check envkit tests tools
