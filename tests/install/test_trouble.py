@@ -251,3 +251,21 @@ def _beside_state(target: Machine) -> dict[str, str]:
 
 def _without_state(tree: dict[str, str]) -> dict[str, str]:
     return {path: what for path, what in tree.items() if not path.startswith("/var/lib/envkit")}
+
+
+def test_a_link_run_by_update_alternatives_gets_one_more_choice(
+    engine: Engine, target_image: str, stand_ins: StandIns, server: tuple[str, Behaviour], tmp_path: Path
+) -> None:
+    job = job_for("12.4.1", stand_ins, server)
+    with machine(engine, target_image, tmp_path) as target:
+        target.sh("mkdir /usr/local/cuda-13.0")
+        target.sh("update-alternatives --install /usr/local/cuda cuda /usr/local/cuda-13.0 130")
+        target.put(job.script())
+        done = target.install()
+        assert done.exit_code == 0, done.stderr
+        listed = target.sh("update-alternatives --list cuda")
+        assert listed.split() == ["/usr/local/cuda-12.4", "/usr/local/cuda-13.0"]
+        assert target.sh("readlink -f /usr/local/cuda") == "/usr/local/cuda-13.0\n"
+        assert target.install().states["link"] == "unchanged"
+        assert target.install("--rollback").exit_code == 0
+        assert target.sh("update-alternatives --list cuda") == "/usr/local/cuda-13.0\n"
