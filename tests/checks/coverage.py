@@ -73,3 +73,14 @@ def coverage() -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
             if target is not None:
                 target[finding.id].append(f"cases/{case.name}")
     return {id: (tuple(dict.fromkeys(bad[id])), tuple(dict.fromkeys(good[id]))) for id in bad}
+
+
+def table() -> Iterator[str]:
+    """One line per catalogue entry: id, how often it is not ok and ok, and the first places of each."""
+    for row in catalogue():
+        bad, good = coverage()[row["id"]]
+        yield f"{row['part']} {row['id']}: not ok {len(bad)} ({', '.join(bad[:2])}); ok {len(good)} ({', '.join(good[:1])})"
+
+
+if __name__ == "__main__":  # python -m tests.checks.coverage
+    print("\n".join(table()))
