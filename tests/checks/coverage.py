@@ -79,7 +79,8 @@ def table() -> Iterator[str]:
     """One line per catalogue entry: id, how often it is not ok and ok, and the first places of each."""
     for row in catalogue():
         bad, good = coverage()[row["id"]]
-        yield f"{row['part']} {row['id']}: not ok {len(bad)} ({', '.join(bad[:2])}); ok {len(good)} ({', '.join(good[:1])})"
+        where = f"not ok {len(bad)} ({', '.join(bad[:2])}); ok {len(good)} ({', '.join(good[:1])})"
+        yield f"{row['part']} {row['id']}: {where}"
 
 
 if __name__ == "__main__":  # python -m tests.checks.coverage
