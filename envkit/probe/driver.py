@@ -220,7 +220,9 @@ def _runfile(host: Host) -> Observed[Version]:
         return derived(uninstaller, lambda status: None)
     log = host.read_text(_INSTALLER_LOG, 4_000_000)
     match = re.search(
-        r"^\s*(?:installer )?version:?\s+(\d+(?:\.\d+)+)|Driver \(?version:? (\d+(?:\.\d+)+)", log.value or "", re.MULTILINE
+        r"^\s*(?:installer )?version:?\s+(\d+(?:\.\d+)+)|Driver \(?version:? (\d+(?:\.\d+)+)",
+        log.value or "",
+        re.MULTILINE,
     )
     if match:
         return found(Version.parse(match.group(1) or match.group(2)), _INSTALLER_LOG)
