@@ -23,15 +23,14 @@ def pip_installs(
     default: list[str] = []
     others: list[PipInstall] = []
     for build in choice.builds:
+        if not installed_by_pip(build, choice):
+            continue
         if build.numpy:
             default.append(f"numpy{build.numpy}")
         needed = data.need(build)
         if needed and not base_has_cuda:  # a base with CUDA libraries brings these too
             default += needed.pip
-        package = build.package or wheel_address(build, choice, mirrors)
-        if package is None:
-            continue
-        lines = (package, *build.companions)
+        lines = (build.package or wheel_address(build, choice, mirrors) or "", *build.companions)
         if build.package is None:
             others.append(PipInstall(lines, index_url=mirrors.index_url))
         elif build.index_url or build.find_links:

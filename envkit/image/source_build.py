@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from envkit.image import data
 from envkit.image.download import download_steps, fetch
 from envkit.image.parts import Base, Copy, Environment, Run, Stage, Step
+from envkit.image.system import install
 from envkit.matrix.rows import FrameworkBuild, OperatingSystem
 from envkit.plan.model import Choice
 from envkit.records import record
@@ -46,6 +49,7 @@ def source_build(
         )
     values = {"cuda_flags": _cuda_flags(choice)}
     commands += [f"cd {folder}", *(text.format(**values) for text in by_kind.get("run", ()))]
+    commands += [command for path in by_kind.get("copy", ()) for command in _list_libraries(path)]
     packages = tuple(name for text in by_kind.get("packages", ()) for name in text.split(";"))
     tools = download_steps(system, mirrors, extra=packages)
     compiled = Run(
@@ -56,13 +60,35 @@ def source_build(
         why="The build runs where its sources are.",
     )
     stage = Stage(name, base, (*tools, compiled))
-    taken: list[Step] = [Copy(name, path, path) for path in by_kind.get("copy", ())]
+    taken: list[Step] = []
+    for path in by_kind.get("copy", ()):
+        taken += [Copy(name, path, path), *_libraries_step(path, system)]
     pairs = (text.partition("=") for text in by_kind.get("environment", ()))
     variables = {key: f"{value}$PATH" if key == "PATH" else value for key, _, value in pairs}
     if variables:
         taken.append(Environment(variables))
     runtime = tuple(name for text in by_kind.get("runtime", ()) for name in text.split(";"))
     return SourceBuild(stage, tuple(taken), runtime)
+
+
+def _list_libraries(path: str) -> tuple[str, ...]:
+    """Commands that write the packages of all libraries that the built files load into PATH/packages."""
+    return (
+        f"{{ find {path} -type f -exec ldd {{}} + > /tmp/loaded 2> /dev/null || true; }}",
+        r"sed -n 's/.* => \(\/[^ ]*\) .*/\1/p' /tmp/loaded > /tmp/paths",
+        "{ xargs -a /tmp/paths dpkg -S > /tmp/owners 2> /dev/null || true; }",
+        "sed 's/:.*//' /tmp/owners > /tmp/names",
+        f"sort -u -o {path}/packages /tmp/names",
+    )
+
+
+def _libraries_step(path: str, system: OperatingSystem) -> tuple[Run, ...]:
+    """The step that installs those packages, without the headers and tools of the build."""
+    step = install(system, ("$packages",), Mirrors())
+    assert step is not None
+    *prepare, last = step.commands
+    listed = f"xargs -a {path}/packages {last.partition(chr(10))[0]}"
+    return (replace(step, commands=(*prepare, listed), why="The libraries that the compiled files load."),)
 
 
 def _cuda_flags(choice: Choice) -> str:
