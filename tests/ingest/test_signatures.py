@@ -9,6 +9,7 @@ import time
 import pytest
 
 from envkit.checks.registry import all_checks
+from envkit.ingest import parse_text
 from envkit.ingest.signatures import Signature, messages_in, signatures, spaced
 from envkit.ingest.text import clean
 
@@ -120,6 +121,19 @@ def test_noise_has_no_message(noise: str) -> None:
     ids=["xid", "letters", "blanks", "smi", "loader", "mismatch", "traceback", "table", "lines"],
 )
 def test_a_hostile_megabyte_is_searched_in_bounded_time(hostile: str) -> None:
-    start = time.perf_counter()
-    messages_in(clean(hostile))
-    assert time.perf_counter() - start < 5.0
+    start = time.process_time()
+    parse_text(hostile)
+    assert time.process_time() - start < 5.0
+
+
+def test_a_megabyte_of_log_takes_less_than_a_second() -> None:
+    lines = (
+        f"2026-01-01 00:00:{n % 60:02d}.{n:06d}: I tensorflow/core/x.cc:{n}] step {n} loss {n / 7:.4f} on GPU:0\n"
+        for n in range(13_000)
+    )
+    log = "".join(lines)
+    assert len(log) > 1_000_000
+    parse_text("")  # the readers' import is not what is measured
+    start = time.process_time()
+    parse_text(log)
+    assert time.process_time() - start < 1.0
