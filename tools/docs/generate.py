@@ -9,13 +9,14 @@ from pathlib import Path
 
 import click
 
-from tools.docs.pages import check_page, command_page, help_module, man_page, matrix_page, with_report
+from tools.docs.pages import check_page, command_page, coverage_page, help_module, man_page, matrix_page, with_report
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES: dict[str, Callable[[], str]] = {
     "envkit/cli/help_text.py": help_module,
     "docs/reference/commands.md": command_page,
     "docs/reference/checks.md": check_page,
+    "docs/reference/coverage.md": coverage_page,
     "docs/reference/matrix.md": matrix_page,
     "docs/envkit.1": man_page,
     "README.md": partial(with_report, ROOT / "README.md"),

@@ -86,6 +86,25 @@ def _check(check: Check) -> list[str]:
     return [*lines, ""]
 
 
+def coverage_page() -> str:
+    """Where each entry of the catalogue of failures is seen: machines, texts and cases of the tests."""
+    from tests.checks.coverage import catalogue, coverage, not_implemented
+
+    rows = catalogue()
+    reasons = not_implemented()
+    lines = ["# Where each check is proved", "", GENERATED, ""]
+    lines += [
+        f"{len(rows)} catalogued failures, {len(rows) - len(reasons)} implemented. The check has the entry's id.",
+        "",
+    ]
+    lines += ["| part | id | not ok at | for example | ok at | for example |", "|---|---|---|---|---|---|"]
+    for row in rows:
+        bad, good = coverage().get(row["id"], ((), ()))
+        shown = reasons.get(row["id"]) or ", ".join(bad[:2])
+        lines.append(f"| {row['part']} | `{row['id']}` | {len(bad)} | {shown} | {len(good)} | {', '.join(good[:1])} |")
+    return "\n".join([*lines, ""])
+
+
 def matrix_page() -> str:
     """The matrix reference: how much each table holds, and the frameworks with their newest and oldest builds."""
     matrix = Matrix.load()
