@@ -9,11 +9,17 @@ from envkit.errors import SourceError
 
 if TYPE_CHECKING:
     from envkit.facts import Environment
+    from envkit.matrix import Matrix
 
 
-def target_environment(target: str) -> Environment:
-    """The environment of `--target`: `this` machine or a recorded one. Raises SourceError."""
-    return this_machine() if target == "this" else recorded(target)
+def target_environment(target: str, matrix: Matrix) -> Environment:
+    """What a plan asks of `--target`: `this` machine or a recorded one. Raises SourceError."""
+    if target != "this":
+        return recorded(target)
+    from envkit.host.local import LocalHost
+    from envkit.probe.target import target_facts
+
+    return target_facts(LocalHost(), matrix.gpus_by_device_id)
 
 
 def this_machine(deep: bool = False) -> Environment:

@@ -79,7 +79,7 @@ def request_from(options: Mapping[str, Any], matrix: Matrix, *, container: bool 
     request = parse_request(options, matrix, container=container)
     if options["target"] == "any":
         return request
-    environment = target_environment(options["target"])
+    environment = target_environment(options["target"], matrix)
     completed = for_environment(request, environment, matrix)
     return replace(completed, asked=request.asked)
 

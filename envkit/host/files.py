@@ -6,13 +6,14 @@ import errno
 import os
 import posixpath
 import stat
+import time
 from collections.abc import Callable
 from functools import cache
 from typing import TypeVar
 
 from envkit.facts import Observed, Problem, found, missing
 from envkit.host.base import FileStatus
-from envkit.host.recorded import name_pattern
+from envkit.host.name_pattern import name_pattern
 
 T = TypeVar("T")
 _ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENODEV, errno.ENXIO, errno.ENAMETOOLONG}
@@ -25,6 +26,7 @@ _KINDS: tuple[tuple[Callable[[int], bool], str], ...] = (
     (stat.S_ISBLK, "block"),
 )
 _MAX_LINKS = 40
+_SETTLED_NS = 1_000_000_000  # coarser than any file system's clock, which a listing may have raced with
 
 
 class Files:
@@ -32,6 +34,7 @@ class Files:
 
     def __init__(self, root: str = "") -> None:
         self._root = root.rstrip("/")
+        self._listings: dict[str, tuple[int, list[str]]] = {}
 
     def read_bytes(self, path: str, limit: int) -> Observed[bytes]:
         """The first `limit` bytes of a regular file."""
@@ -80,9 +83,29 @@ class Files:
     def _matching(self, folder: str, part: str) -> tuple[str, ...]:
         if not any(character in part for character in "*?["):
             return (part,) if self._exists(posixpath.join(folder, part)) else ()
-        names = self.list_dir(folder).value or ()
+        # a folder of libraries has thousands of names: those that cannot match are dropped before all else
+        fixed = part[: min(part.find(character) for character in "*?[" if character in part)]
+        names = self._answer(folder, self._listed).value or ()
         wanted = name_pattern(part)
-        return tuple(name for name in names if wanted.fullmatch(name) and self._exists(posixpath.join(folder, name)))
+        return tuple(
+            name
+            for name in names
+            if name.startswith(fixed)
+            and wanted.fullmatch(name)
+            and _is_text(name)
+            and self._exists(posixpath.join(folder, name))
+        )
+
+    def _listed(self, real: str) -> list[str]:
+        """The names in a folder; one of /usr that has not changed for a while is listed once for many patterns."""
+        changed = os.stat(real).st_mtime_ns
+        known = self._listings.get(real)
+        if known is not None and known[0] == changed:
+            return known[1]
+        names = os.listdir(real)
+        if real.startswith(f"{self._root}/usr/") and changed < time.time_ns() - _SETTLED_NS:
+            self._listings[real] = changed, names
+        return names
 
     def _exists(self, path: str) -> bool:
         return self._answer(path, os.stat).known

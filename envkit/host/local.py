@@ -9,7 +9,6 @@ from functools import cached_property
 
 from envkit.facts import Observed, Problem, found, missing
 from envkit.host.base import CommandResult, FileStatus
-from envkit.host.children import run_child
 from envkit.host.files import Files, readable
 
 # Reading these takes locks inside the driver, so a driver in trouble can keep the reader for ever.
@@ -89,6 +88,8 @@ class LocalHost:
 
     def run(self, command: Sequence[str], limit_s: float = 5.0) -> Observed[CommandResult]:
         """The result of a command run without a shell, with LC_ALL=C."""
+        from envkit.host.children import run_child
+
         return run_child(command, {**self._variables, "LC_ALL": "C"}, limit_s)
 
     def variables(self) -> Mapping[str, str]:

@@ -10,12 +10,17 @@ from collections.abc import Mapping
 from envkit.facts import Observed, Problem, found, missing
 from envkit.host.base import CommandResult
 from envkit.host.children import ending, run_child
+from envkit.host.loader import may_load
 
 _START = "import json,sys; sys.path[:]=json.loads(sys.argv[1]); from envkit.host.{0} import main; main()"
+_LIBRARIES = {"nvml": "libnvidia-ml.so.1", "cuda": "libcuda.so.1"}
 
 
 def ask(subject: str, variables: Mapping[str, str], limit_s: float) -> Observed[Mapping[str, object]]:
     """The answer of `nvml`, `cuda`, `docker`, `nodes` or `deep`; NOT_LOOKED for any other subject."""
+    unneeded = _without_child(subject, variables)
+    if unneeded is not None:
+        return found(unneeded, subject)
     if subject == "cuda":
         return _cuda(variables, limit_s)
     if subject == "docker":
@@ -30,6 +35,25 @@ def ask(subject: str, variables: Mapping[str, str], limit_s: float) -> Observed[
     if subject in ("nvml", "nodes"):
         return _child(f"{subject}_child", variables, limit_s)
     return missing(Problem.NOT_LOOKED, subject)
+
+
+def _without_child(subject: str, variables: Mapping[str, str]) -> dict[str, object] | None:
+    """What the child would answer where a look at the files already says that there is nothing to ask; else None."""
+    if subject == "nodes" and not _has_nodes():
+        return {}
+    library = _LIBRARIES.get(subject)
+    if library is None or may_load(library, variables):
+        return None
+    if subject == "cuda":
+        return {"load_error": f"{library}: cannot open shared object file: No such file or directory"}
+    return {"library": "", "init": {"code": 12, "name": "NVML_ERROR_LIBRARY_NOT_FOUND", "call": "nvmlInit"}}
+
+
+def _has_nodes() -> bool:
+    try:
+        return any(name.startswith("nvidia") for name in os.listdir("/dev"))
+    except OSError:
+        return True  # not to be told from here
 
 
 def missing_like(observed: Observed[str]) -> Observed[Mapping[str, object]]:

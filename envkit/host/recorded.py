@@ -8,14 +8,13 @@ that there is) and "not looked" on one that is not (a recording holds only what 
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 from envkit.facts import Observed, Problem, found, missing
 from envkit.host.base import CommandResult, FileStatus
+from envkit.host.name_pattern import name_pattern
 
 _MAX_LINKS = 40
 
@@ -272,15 +271,6 @@ class RecordedHost:
                 return None
             done = here
         return done or "/"
-
-
-@cache
-def name_pattern(part: str) -> re.Pattern[str]:
-    """One part of a glob pattern as a regular expression; a leading dot must be written out."""
-    import fnmatch
-
-    text = fnmatch.translate(part)
-    return re.compile(text if part.startswith(".") else rf"(?!\.){text}")
 
 
 def problem_of(data: Mapping[str, Any]) -> Problem | None:

@@ -75,7 +75,7 @@ def probe(host: Host) -> Facts:
     loaded = loaded_modules(host)
     owned = _owned(host)
     return {
-        "driver.kernel_module": _module_version(host, version_text),
+        "driver.kernel_module": kernel_module(host),
         "driver.open_kernel_module": derived(version_text, lambda text: "Open Kernel Module" in text),
         "driver.libraries": libraries,
         "driver.user_space": _user_space(libraries),
@@ -123,10 +123,12 @@ def services(host: Host) -> Facts:
     }
 
 
-def _module_version(host: Host, version_text: Observed[str]) -> Observed[Version]:
-    """From sysfs, or from `NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.247.01  …`."""
+def kernel_module(host: Host) -> Observed[Version]:
+    """The loaded module's version: from sysfs, or from
+    `NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.247.01  …`.
+    """
     from_sysfs = derived(host.read_text(_SYS_VERSION), Version.find)
-    return first_known([from_sysfs, derived(version_text, module_version)])
+    return first_known([from_sysfs, derived(host.read_text(VERSION_FILE), module_version)])
 
 
 def module_version(text: str) -> Version | None:
@@ -188,6 +190,11 @@ def _mount_points(host: Host) -> frozenset[str] | None:
     return (
         None if text is None else frozenset(fields[4] for line in text.splitlines() if len(fields := line.split()) > 5)
     )
+
+
+def user_space(host: Host) -> Observed[Version]:
+    """The version of the driver's libraries, as the loader would choose among them."""
+    return _user_space(_libraries(host))
 
 
 def _user_space(libraries: Observed[tuple[DriverLibrary, ...]]) -> Observed[Version]:

@@ -41,9 +41,9 @@ def probe(host: Host) -> Facts:
     """`system.os`, `system.architecture`, `system.glibc`, `system.glibcxx`, `system.kernel`."""
     return {
         "system.os": distribution(host),
-        "system.architecture": _architecture(host),
+        "system.architecture": architecture(host),
         "system.kernel": identity(host, "kernel"),
-        "system.glibc": _glibc(host),
+        "system.glibc": glibc(host),
         "system.glibcxx": _glibcxx(host),
     }
 
@@ -81,7 +81,7 @@ def os_id(name: str, version: str) -> str:
     return f"{key}{'.'.join(version.split('.')[:2])}" if key in _FULL_VERSION else f"{key}{release.major}"
 
 
-def _architecture(host: Host) -> Observed[str]:
+def architecture(host: Host) -> Observed[str]:
     """The kernel's word, or the machine type in the header of a program of the root."""
     running = identity(host, "architecture")
     if running.known:
@@ -99,7 +99,8 @@ def _elf_machine(header: bytes) -> str | None:
     return _MACHINES.get(int.from_bytes(header[18:20], "little" if order == "little" else "big"))
 
 
-def _glibc(host: Host) -> Observed[Version]:
+def glibc(host: Host) -> Observed[Version]:
+    """The running C library's version, or that of the root's libc.so.6."""
     running = identity(host, "glibc")
     if running.known:
         return derived(running, Version.find)

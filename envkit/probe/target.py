@@ -1,0 +1,74 @@
+"""The few facts that a plan asks of a machine, read one after the other: files, and NVML only where they do not tell.
+
+`envkit.plan.target` says what a plan takes from an environment. Asking only for that takes milliseconds, where the
+whole probe starts programs and waits for them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from envkit.facts import Driver, Environment, Gpu, Observed, OsRelease, PciGpu, System, found
+from envkit.host.base import Host
+from envkit.probe import machine, os_release, pci
+from envkit.probe.text import assignments
+from envkit.versions import Version
+
+Models = Callable[[str], Sequence[object]]  # the GPU models of a PCI device id
+_RELEASE = "/etc/os-release"
+
+
+def target_facts(host: Host, models: Models, limit_s: float = 4.0) -> Environment:
+    """The system, driver and GPUs of `host` as the whole probe finds them; every other fact is NOT_LOOKED.
+
+    NVML is asked, for at most `limit_s` seconds, unless PCI shows GPUs of exactly one model.
+    """
+    system = System(
+        os=_distribution(host),
+        architecture=os_release.architecture(host),
+        glibc=os_release.glibc(host),
+        machine_kind=machine.machine_kind(host),
+    )
+    pci_gpus: Observed[tuple[PciGpu, ...]] = pci.probe(host)["pci_gpus"]
+    moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    environment = Environment(host.origin, moment, system=system, driver=_driver(host), pci_gpus=pci_gpus)
+    if _told_by_pci(pci_gpus, models):
+        return environment
+    return replace(environment, gpus=_gpus(host, limit_s))
+
+
+def _distribution(host: Host) -> Observed[OsRelease]:
+    """By os-release alone where it names both id and version; by all release files, and `distro`, where it does not."""
+    text = host.read_text(_RELEASE, 65536)
+    named = assignments(text.value or "")
+    name, version = named.get("ID", ""), named.get("VERSION_ID", "")
+    if not (name.isalnum() and name.islower() and Version.find(version)):
+        return os_release.distribution(host)
+    pretty = named.get("PRETTY_NAME", "")
+    like = tuple(named.get("ID_LIKE", "").split())
+    return found(OsRelease(os_release.os_id(name, version), name, version, pretty, like), _RELEASE)
+
+
+def _driver(host: Host) -> Driver:
+    """The loaded module's version, else that of the libraries, whose search costs more than all the rest."""
+    from envkit.probe import driver
+
+    module = driver.kernel_module(host)
+    if module.known:
+        return Driver(kernel_module=module)
+    return Driver(kernel_module=module, user_space=driver.user_space(host))
+
+
+def _told_by_pci(gpus: Observed[tuple[PciGpu, ...]], models: Models) -> bool:
+    """True when PCI shows GPUs of one model: none of them can be hidden or have another name."""
+    devices = {gpu.device_id for gpu in gpus.value or ()}
+    return len(devices) == 1 and len(models(devices.pop())) == 1
+
+
+def _gpus(host: Host, limit_s: float) -> Observed[tuple[Gpu, ...]]:
+    from envkit.probe import nvml
+
+    observed: Observed[tuple[Gpu, ...]] = nvml.probe(host, limit_s)["gpus"]
+    return observed
