@@ -48,5 +48,6 @@ def _state(target: Machine) -> str:
     """Installed packages, and every path that is not a package manager's own record."""
     return target.sh(
         "dpkg-query -W -f '${binary:Package} ${Version} ${db:Status-Abbrev}\\n' | grep -v ' rc ';"
-        "ls -lR --time-style=+ /usr/local /etc/ld.so.conf.d /etc/profile.d /opt; ls /var/lib/envkit 2>/dev/null || true"
+        "find /usr/local /etc/ld.so.conf.d /etc/profile.d /opt -printf '%p %y %m %u:%g %l\\n' | sort;"
+        "ls /var/lib/envkit 2>/dev/null || true"
     )
