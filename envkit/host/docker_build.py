@@ -23,8 +23,9 @@ _GPU_NODES = ("/dev/nvidiactl", "/dev/dxg")
 def build(dockerfile: str, tag: str, say: Say, files: Sequence[str] = ()) -> None:
     """Builds the text as `tag` with BuildKit, each line of its progress handed to `say` as it comes.
 
-    The context holds nothing but `files`, which lie in the current folder. This machine's CA bundle, index and proxies are carried in
-    as secrets and build arguments. Raises EnvkitError that names the cause where it is a known one.
+    The context holds nothing but `files`, which lie in the current folder. This machine's CA bundle, index and
+    proxies are carried in as secrets and build arguments. Raises EnvkitError that names the cause where it is a
+    known one.
     """
     docker = client()
     with tempfile.TemporaryDirectory(prefix="envkit-") as folder:
@@ -117,7 +118,7 @@ def _stream(command: Sequence[str], say: Say) -> tuple[int, str]:
             for line in process.stdout:
                 tail.append(line)
                 say(line.rstrip("\n"))
-        except BaseException:
-            process.terminate()
-            raise
-        return process.wait(), "".join(tail)
+            return process.wait(), "".join(tail)
+        finally:
+            if process.poll() is None:  # interrupted, or the reader of its lines has gone: nobody waits for it
+                process.terminate()

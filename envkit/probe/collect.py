@@ -19,6 +19,8 @@ Progress = Callable[[str], None]
 _KEPT_AS_FACTS = ("pythons",)  # their evidence is too big to record
 _CHILD_SHARE = 0.8  # of the total limit: a child must be given up, and its probe ended, before that
 _DEEP_LIMIT_S = 300.0
+# what a mistake of a probe raises: it costs the facts of that probe, not the report
+_BROKEN = (ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError)
 _VERSION_BY_NVML, _VERSION_BY_CUDA = "driver.driver_cuda_version", "cuda"
 
 
@@ -118,50 +120,42 @@ def _tasks(limit_s: float, table: DeviceTable) -> tuple[Task, ...]:
     return tuple(Task(name, paths, run) for name, run, paths in groups)
 
 
-class _Carried:
-    """What a probe raised, carried from its thread to the one that asked, where it is raised again."""
-
-    def __init__(self) -> None:
-        self.error: BaseException | None = None
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        self.error = self.error or error
-        return True
-
-
 def _run_all(
     tasks: tuple[Task, ...], host: Host, limit_s: float, progress: Progress | None
 ) -> dict[str, Observed[Any]]:
     """The facts of every task that ended in time. The threads are daemons: one that never ends keeps nobody."""
     done: dict[str, Facts] = {}
-    bug = _Carried()
     changed = threading.Condition()
 
     def work(task: Task) -> None:
-        with bug:
-            facts = task.run(host)
-            if progress:
-                progress(task.name)
-            done[task.name] = facts
+        facts = _facts_of(task, host)
+        if progress:
+            progress(task.name)
         with changed:
+            done[task.name] = facts
             changed.notify()
 
     deadline = time.monotonic() + limit_s
     for task in tasks:
         threading.Thread(target=work, args=(task,), name=f"envkit {task.name}", daemon=True).start()
     with changed:
-        changed.wait_for(lambda: bug.error is not None or len(done) == len(tasks), deadline - time.monotonic())
-    if bug.error is not None:
-        raise bug.error
+        changed.wait_for(lambda: len(done) == len(tasks), deadline - time.monotonic())
     ended = dict(done)
     late: Observed[Any] = missing(Problem.TIMED_OUT, "", f"no answer within {limit_s:g} s")
     facts: dict[str, Observed[Any]] = {}
     for task in tasks:
         facts |= ended.get(task.name) or dict.fromkeys(task.paths, late)
     return facts
+
+
+def _facts_of(task: Task, host: Host) -> Facts:
+    """What the probe finds; what a broken one owns is UNPARSABLE, and the report comes all the same."""
+    try:
+        return task.run(host)
+    except _BROKEN as error:
+        told = f"the {task.name} probe of envkit is broken: {type(error).__name__}: {error}"
+        broken: Observed[Any] = missing(Problem.UNPARSABLE, task.name, told)
+        return dict.fromkeys(task.paths, broken)
 
 
 def _merged(facts: Mapping[str, Observed[Any]]) -> dict[str, Observed[Any]]:

@@ -82,13 +82,21 @@ def test_progress_names_every_probe() -> None:
     assert sorted(seen) == sorted(task.name for task in collecting._tasks(5.0, lambda device: None))
 
 
-def test_a_bug_in_a_probe_is_not_hidden() -> None:
+@pytest.mark.parametrize(
+    "error", [ZeroDivisionError, AttributeError, KeyError, OSError, RecursionError, TypeError, UnicodeError]
+)
+def test_a_broken_probe_is_named_and_costs_only_its_own_facts(error: type[Exception]) -> None:
     class Broken(MemoryHost):
-        def glob(self, pattern: str) -> tuple[str, ...]:
-            raise RuntimeError("a bug")
+        def list_dir(self, path: str) -> Observed[tuple[str, ...]]:
+            if path == "/sys/bus/pci/devices":
+                raise error("a bug")
+            return super().list_dir(path)
 
-    with pytest.raises(RuntimeError, match="a bug"):
-        collect(Broken({}))
+    environment = collect(Broken({"/etc/os-release": "ID=debian\nVERSION_ID=12\n"}))
+    assert environment.pci_gpus.problem is Problem.UNPARSABLE
+    assert "PCI probe" in environment.pci_gpus.detail
+    assert error.__name__ in environment.pci_gpus.detail
+    assert environment.system.os.get().os_id == "debian12"
 
 
 @pytest.fixture(scope="module")
