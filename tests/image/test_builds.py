@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import tarfile
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import replace
@@ -212,7 +214,7 @@ def test_a_changed_installer_stops_the_build(engine: Engine, matrix: Matrix, tmp
     assert "did NOT match" in stopped.log
 
 
-# Ubuntu's copy of Caffe's last release, packed as the project's own archive is.
+# Ubuntu's copy of Caffe's last release; unlike the project's own archive it has no folder around it.
 CAFFE_SOURCE = "http://archive.ubuntu.com/ubuntu/pool/universe/c/caffe/caffe_1.0.0.orig.tar.gz"
 
 
@@ -224,7 +226,12 @@ def test_caffe_from_source(engine: Engine, matrix: Matrix, tmp_path: Path) -> No
     address_of = next(step.value for step in source_steps(found.choice.builds[0]) if step.kind == "archive")
     put(files, address_of).parent.mkdir(parents=True)
     with urllib.request.urlopen(CAFFE_SOURCE) as stream:
-        put(files, address_of).write_bytes(stream.read())
+        packed = io.BytesIO(stream.read())
+    with tarfile.open(fileobj=packed) as source, tarfile.open(put(files, address_of), "w:gz") as wrapped:
+        for member in source:
+            content = source.extractfile(member) if member.isfile() else None
+            member.name = f"caffe-1.0/{member.name}"
+            wrapped.addfile(member, content)
     with served(engine, files) as address:
         recipe_made = recipe(replace(found, choice=choice), ImageOptions(), mirrors(address), matrix)
         build(engine, recipe_made, "envkit-test-caffe")
