@@ -232,7 +232,6 @@ class Judge:
             not exact,
             _descending(build.cuda) if build.cuda else (0,),
             not build.on_pypi,
-            build.package or "",
         )
 
     def _doubts(self, build: FrameworkBuild) -> int:
