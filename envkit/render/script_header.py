@@ -72,7 +72,7 @@ def _what(work: Installation) -> Iterator[str]:
     yield ""
     yield from _wrap(
         "Read it before you run it. It can be run twice (the second run changes nothing), stopped at any point "
-        "and run again, checked with --verify-only and undone with --rollback. It needs bash 4.2 and the usual "
+        "and run again, checked with --verify-only and undone with --rollback. It needs bash 4 and the usual "
         "base tools, no Python. Nothing is done that is not listed under Steps."
     )
 

@@ -26,13 +26,16 @@ def test_report_of_this_machine() -> None:
     _valid(json.loads(done.stdout), "doctor")
 
 
+NAMED_OTHERWISE = {"bug-report": "arch-newer-than-build"}
+
+
 @pytest.mark.parametrize("example", sorted((ROOT / "docs" / "examples").glob("*.txt")), ids=lambda path: path.stem)
-def test_report_of_a_text_names_the_trouble_it_is_named_after(example: Path) -> None:
+def test_report_of_a_text_names_its_trouble(example: Path) -> None:
     done = envkit("doctor", "--from", str(example), "--json")
     document = json.loads(done.stdout)
     _valid(document, "doctor")
     assert document["findings"][0]["status"] == "fail"
-    assert document["findings"][0]["id"] == example.stem
+    assert document["findings"][0]["id"] == NAMED_OTHERWISE.get(example.stem, example.stem)
     assert done.returncode == 1
 
 
