@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,9 @@ def config_path() -> Path:
     named = os.environ.get("ENVKIT_CONFIG")
     if named:
         return Path(named)
+    if sys.platform == "linux":  # what platformdirs says there; importing it takes as long as reading all tables
+        folder = os.environ.get("XDG_CONFIG_HOME", "").strip() or os.path.expanduser("~/.config")  # noqa: PTH111
+        return Path(folder, "envkit", "envkit.toml")
     from platformdirs import user_config_path
 
     return user_config_path("envkit") / "envkit.toml"
@@ -47,8 +51,6 @@ def configured_mirrors() -> Mirrors:
 
 
 def _parse(text: str, path: Path) -> Mapping[str, Any]:
-    import sys
-
     if sys.version_info >= (3, 11):
         import tomllib
     else:

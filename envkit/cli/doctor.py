@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from envkit.checks.findings import Finding
     from envkit.checks.registry import Check
     from envkit.facts import Environment
+    from envkit.host.local import LocalHost
 
 
 @click.command(
@@ -58,6 +59,11 @@ def doctor(
 
     The first FAIL of the report is the answer to "what is wrong?"; what follows from it stands after it.
     """
+    here = None
+    if not (source or root or list_checks or ids):
+        from envkit.cli.environment import started_machine
+
+        here = started_machine()  # its slowest answer is on its way while the checks are loaded
     from envkit.checks.registry import all_checks
     from envkit.checks.runner import run_checks
     from envkit.matrix import Matrix
@@ -65,7 +71,7 @@ def doctor(
     if list_checks:
         return _list_checks(all_checks())
     checks = _selected(ids, all_checks())
-    environment = _environment(source, root, assume, deep)
+    environment = _environment(source, root, assume, deep, here)
     findings = run_checks(environment, Matrix.load(), checks)
     if mask:
         from envkit.redact import mask_environment, mask_findings
@@ -84,7 +90,9 @@ def exit_code(findings: list[Finding], strict: bool) -> int:
     return int(any(finding.status in bad for finding in findings))
 
 
-def _environment(source: str | None, root: str | None, assume: tuple[str, ...], deep: bool) -> Environment:
+def _environment(
+    source: str | None, root: str | None, assume: tuple[str, ...], deep: bool, here: LocalHost | None
+) -> Environment:
     from envkit.cli.environment import recorded, this_machine, under_root
     from envkit.errors import RequestError
 
@@ -92,7 +100,7 @@ def _environment(source: str | None, root: str | None, assume: tuple[str, ...], 
         raise RequestError("--from and --root contradict each other.", "Give one of them.")
     if deep and (source or root):
         raise RequestError("--deep runs tests on this machine.", "Leave out --from and --root.")
-    environment = recorded(source) if source else under_root(root) if root else this_machine(deep=deep)
+    environment = recorded(source) if source else under_root(root) if root else this_machine(deep, here)
     if assume:
         from envkit.assume import assume_facts
 

@@ -9,6 +9,7 @@ from envkit.errors import SourceError
 
 if TYPE_CHECKING:
     from envkit.facts import Environment
+    from envkit.host.local import LocalHost
     from envkit.matrix import Matrix
 
 
@@ -22,12 +23,20 @@ def target_environment(target: str, matrix: Matrix) -> Environment:
     return target_facts(LocalHost(), matrix.gpus_by_device_id)
 
 
-def this_machine(deep: bool = False) -> Environment:
-    """What is observed on this machine now; `deep` also runs the opt-in tests in child processes."""
+def started_machine() -> LocalHost:
+    """This machine, already asked for what takes longest to answer: its Docker engine."""
     from envkit.host.local import LocalHost
+
+    host = LocalHost()
+    host.ask_ahead("docker")
+    return host
+
+
+def this_machine(deep: bool = False, host: LocalHost | None = None) -> Environment:
+    """What is observed on this machine now; `deep` also runs the opt-in tests in child processes."""
     from envkit.probe.collect import collect
 
-    return collect(LocalHost(), deep=deep)
+    return collect(host or started_machine(), deep=deep)
 
 
 def under_root(root: str) -> Environment:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
@@ -23,6 +24,7 @@ class LocalHost:
     def __init__(self, variables: Mapping[str, str] | None = None) -> None:
         self._variables = dict(os.environ if variables is None else variables)
         self._files = Files()
+        self._ahead: dict[str, tuple[threading.Thread, list[Observed[Mapping[str, object]]]]] = {}
 
     @property
     def origin(self) -> str:
@@ -118,11 +120,26 @@ class LocalHost:
         }
         return {name: readable(value) for name, value in values.items() if value}
 
+    def ask_ahead(self, subject: str, limit_s: float = 4.0) -> None:
+        """Starts a query whose answer takes long; the next `query` of this subject waits for that answer."""
+        from envkit.host.queries import ask
+
+        answers: list[Observed[Mapping[str, object]]] = []
+        thread = threading.Thread(
+            target=lambda: answers.append(ask(subject, self._variables, limit_s)), name=f"ask {subject}", daemon=True
+        )
+        self._ahead[subject] = thread, answers
+        thread.start()
+
     def query(self, subject: str, limit_s: float = 5.0) -> Observed[Mapping[str, object]]:
         """A library's answer, taken in a child process."""
         from envkit.host.queries import ask
 
-        return ask(subject, self._variables, limit_s)
+        if subject not in self._ahead:
+            return ask(subject, self._variables, limit_s)
+        thread, answers = self._ahead.pop(subject)
+        thread.join(limit_s)
+        return answers[0] if answers else missing(Problem.TIMED_OUT, subject, f"no answer within {limit_s:g} s")
 
 
 def _kernel_log(limit: int) -> Observed[bytes]:

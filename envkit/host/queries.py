@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Mapping
 
 from envkit.facts import Observed, Problem, found, missing
 from envkit.host.base import CommandResult
-from envkit.host.children import ending, run_child
 from envkit.host.loader import may_load
 
-_START = "import json,sys; sys.path[:]=json.loads(sys.argv[1]); from envkit.host.{0} import main; main()"
+# a child lives too short for its garbage to matter
+_START = (
+    "import gc,json,sys; gc.disable(); sys.path[:]=json.loads(sys.argv[1]); from envkit.host.{0} import main; main()"
+)
 _LIBRARIES = {"nvml": "libnvidia-ml.so.1", "cuda": "libcuda.so.1"}
 
 
@@ -76,6 +77,10 @@ def _cuda(variables: Mapping[str, str], limit_s: float) -> Observed[Mapping[str,
 def _child(
     module: str, variables: Mapping[str, str], limit_s: float, *arguments: str
 ) -> Observed[Mapping[str, object]]:
+    import json
+
+    from envkit.host.children import run_child
+
     if not sys.executable:
         return missing(Problem.ABSENT, module, "this Python does not know its own interpreter")
     # -I -S: neither the user's variables nor the working folder may lead to other modules than our own
@@ -98,6 +103,10 @@ def _working_folder() -> str:
 
 def _answer(subject: str, result: Observed[CommandResult]) -> Observed[Mapping[str, object]]:
     """The JSON object on the last line that the child wrote."""
+    import json
+
+    from envkit.host.children import ending
+
     if result.value is None:
         return missing(result.problem or Problem.UNPARSABLE, subject, result.detail)
     if result.value.exit_code < 0:

@@ -177,6 +177,8 @@ def _values(
     # annotations are text in `rows` (postponed), so they name a parser without being evaluated
     parse = PARSERS[table.row.__dataclass_fields__[name].type]
     allowed = dict(table.words).get(name)
+    if parse is _text and allowed is None:
+        return list(cells)
     parsed: dict[str, Any] = {}
     for cell in dict.fromkeys(cells):
         try:

@@ -8,7 +8,6 @@ from typing import Any
 
 from envkit.errors import SourceError
 from envkit.facts import CallResult, Gpu, MachineKind, Observed, Problem, found, missing
-from envkit.facts_json import part_from_json
 from envkit.host.base import Host
 from envkit.probe.machine import machine_kind
 from envkit.probe.text import Facts, derived
@@ -39,6 +38,8 @@ def probe(host: Host, limit_s: float) -> Facts:
 
 
 def _call(answer: Mapping[str, object]) -> CallResult:
+    from envkit.facts_json import part_from_json
+
     result: CallResult = part_from_json(CallResult, answer.get("init"), "nvml.init")
     return result
 
@@ -84,6 +85,8 @@ def _sees_processes(host: Host) -> bool:
 
 def _gpu(host: Host, device: dict[str, Any], pids_visible: bool) -> Gpu:
     """A device's answers, and which of the processes that it names are gone."""
+    from envkit.facts_json import part_from_json
+
     data = {key: value for key, value in device.items() if key != "failed"}
     data["pci_address"] = normal_address(str(device.get("pci_address", "")))
     pids = device.get("processes")
