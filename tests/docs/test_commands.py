@@ -13,8 +13,7 @@ import pytest
 from tests.docs.blocks import PAGES, ROOT, Block, blocks, commands
 
 _ALL = commands()
-_HERE = [block for block in _ALL if not {"docker", "make"} & set(block.marks)]
-_DOCKER = [block for block in _ALL if "docker" in block.marks]
+_HERE = [block for block in _ALL if "make" not in block.marks]
 _MAKE = [block for block in _ALL if "make" in block.marks]
 
 
@@ -39,13 +38,6 @@ def _run(block: Block, folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("block", _HERE, ids=_name)
 def test_block_does_what_the_page_says(block: Block, tmp_path: Path) -> None:
-    done = _run(block, tmp_path)
-    assert done.returncode == block.expected_exit, f"{done.stdout}\n{done.stderr}"
-
-
-@pytest.mark.docker
-@pytest.mark.parametrize("block", _DOCKER, ids=_name)
-def test_docker_block_does_what_the_page_says(block: Block, tmp_path: Path) -> None:
     done = _run(block, tmp_path)
     assert done.returncode == block.expected_exit, f"{done.stdout}\n{done.stderr}"
 
