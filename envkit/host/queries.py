@@ -25,7 +25,7 @@ def ask(subject: str, variables: Mapping[str, str], limit_s: float) -> Observed[
     if subject == "cuda":
         return _cuda(variables, limit_s)
     if subject == "docker":
-        from envkit.host.docker_child import nearest_socket
+        from envkit.host.docker_socket import nearest_socket
 
         socket = nearest_socket(variables)
         return _child("docker_child", variables, limit_s, socket.get()) if socket.known else missing_like(socket)

@@ -56,7 +56,7 @@ def recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) 
     system = require_system(choice)
     require_ways(choice)
     compiles = any(not installed_by_pip(build, choice) for build in choice.builds)
-    base = choose_base(choice, options, matrix.image_tags, compiles)
+    base = choose_base(choice, options, matrix.supported_image_tags, compiles)
     parts = _parts(choice, options, mirrors, matrix, system, base)
     title = image_title(plan, matrix)
     frameworks = [matrix.framework(build.framework) for build in choice.builds]
@@ -93,7 +93,7 @@ def _notes(plan: Plan, options: ImageOptions, base: Base) -> tuple[str, ...]:
 def for_image(plan: Plan, options: ImageOptions, matrix: Matrix) -> Plan:
     """The plan with the base image that the options lead to, and without a Python that nothing in it needs."""
     choice = plan.choice
-    changed = replace(choice, base_image=choose_tag(choice, options, matrix.image_tags))
+    changed = replace(choice, base_image=choose_tag(choice, options, matrix.supported_image_tags))
     if not choice.builds and "python" not in plan.request.asked:
         source = _system_python(choice, matrix) if _installs(options) else None
         changed = replace(changed, python=source.python if source else None, python_source=source)
@@ -182,7 +182,7 @@ def _compilers(choice: Choice, options: ImageOptions, matrix: Matrix, plain: Bas
         return plain
     if not base.has_cuda:
         return Base("cuda", "the toolkit unpacked above")
-    return choose_base(choice, replace(options, devel=True), matrix.image_tags, compiles=True)
+    return choose_base(choice, replace(options, devel=True), matrix.supported_image_tags, compiles=True)
 
 
 def _stages(parts: _Parts, choice: Choice, system: OperatingSystem, mirrors: Mirrors) -> tuple[Stage, ...]:

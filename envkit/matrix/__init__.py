@@ -42,8 +42,8 @@ class Matrix:
         """The packaged tables, or those of `folder`. Reads nothing yet."""
         return cls(folder)
 
-    def _read(self, table: tables.Table[Row]) -> tuple[Row, ...]:
-        return tables.read(table, self._folder, frozenset(self._sources))
+    def _read(self, table: tables.Table[Row], holding: str = "") -> tuple[Row, ...]:
+        return tables.read(table, self._folder, frozenset(self._sources), holding)
 
     @cached_property
     def _sources(self) -> dict[str, Source]:
@@ -138,6 +138,12 @@ class Matrix:
     def image_tags(self) -> tuple[ImageTag, ...]:
         """Every known `nvidia/cuda` tag with its state; a tag without a row is unknown."""
         return self._read(tables.IMAGE_TAGS)
+
+    @cached_property
+    def supported_image_tags(self) -> tuple[ImageTag, ...]:
+        """The `nvidia/cuda` tags that are supported: a quarter of the largest table, and all that a plan needs."""
+        rows = self._read(tables.IMAGE_TAGS, holding=",supported,")
+        return tuple(row for row in rows if row.state == "supported")
 
     @cached_property
     def framework_images(self) -> tuple[FrameworkImage, ...]:

@@ -98,13 +98,16 @@ def builds_table(framework: str) -> Table[rows.FrameworkBuild]:
     )
 
 
-def read(table: Table[Row], folder: Path = DATA, known_sources: frozenset[str] | None = None) -> tuple[Row, ...]:
-    """Every row of `table`, in the order of the file.
+def read(
+    table: Table[Row], folder: Path = DATA, known_sources: frozenset[str] | None = None, holding: str = ""
+) -> tuple[Row, ...]:
+    """Every row of `table`, in the order of the file; with `holding`, those whose line holds that
+    text (the lines that an error names are then counted among those).
 
     Raises DataError, naming file and line, for a file that is missing, an unknown or missing column, a cell of the
     wrong type, a repeated key, and a source that is not one of `known_sources` (not checked when None).
     """
-    header, *lines = _lines(table, folder)
+    header, *lines = _lines(table, folder, holding)
     _require_header(table, header)
     _require_whole_lines(table, lines)
     # column by column: each distinct cell is parsed and checked once, however many rows hold it
@@ -126,12 +129,15 @@ def _rows(table: Table[Row], filled: Iterable[tuple[Any, ...]]) -> Iterator[Row]
         yield row
 
 
-def _lines(table: Table[Any], folder: Path) -> list[list[str]]:
+def _lines(table: Table[Any], folder: Path, holding: str) -> list[list[str]]:
     try:
         text = _bytes(folder / table.file).decode("utf-8")
     except (OSError, ValueError) as error:
         raise DataError(f"{table.file}: cannot be read ({error}).", "Reinstall envkit.") from error
-    return list(csv.reader(text.splitlines())) or [[]]
+    lines = text.splitlines()
+    if holding:
+        lines = [*lines[:1], *(line for line in lines[1:] if holding in line)]
+    return list(csv.reader(lines)) or [[]]
 
 
 def _bytes(path: Path) -> bytes:

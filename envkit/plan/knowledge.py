@@ -154,8 +154,8 @@ class Knowledge:
     def supported_images(self) -> dict[tuple[int, ...], tuple[ImageTag, ...]]:
         """The supported CUDA image tags that name their system, by CUDA version, in the order of their names."""
         groups: dict[tuple[int, ...], list[ImageTag]] = {}
-        for tag in self.tables.image_tags:
-            if tag.state == "supported" and tag.cuda is not None and tag.os_id:
+        for tag in self.tables.supported_image_tags:
+            if tag.cuda is not None and tag.os_id:
                 groups.setdefault(tag.cuda.parts, []).append(tag)
         return {cuda: tuple(sorted(tags, key=lambda tag: tag.tag)) for cuda, tags in groups.items()}
 

@@ -43,8 +43,8 @@ class Tables(Protocol):
         """Every cuDNN build, oldest first."""
 
     @property
-    def image_tags(self) -> tuple[ImageTag, ...]:
-        """Every image tag."""
+    def supported_image_tags(self) -> tuple[ImageTag, ...]:
+        """The image tags that are supported."""
 
     @property
     def operating_systems(self) -> tuple[OperatingSystem, ...]:

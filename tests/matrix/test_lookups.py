@@ -106,3 +106,8 @@ def test_a_citation_names_title_and_address(matrix: Matrix) -> None:
 def test_a_source_that_is_not_there_is_an_error(matrix: Matrix) -> None:
     with pytest.raises(DataError, match="no source 'rumour'"):
         matrix.cite(["rumour"])
+
+
+def test_the_supported_tags_are_those_of_the_whole_table(matrix: Matrix) -> None:
+    assert matrix.supported_image_tags == tuple(tag for tag in matrix.image_tags if tag.state == "supported")
+    assert matrix.supported_image_tags

@@ -204,6 +204,10 @@ class Rows:
     python_sources: tuple[PythonSource, ...] = ()
     frameworks: tuple[FrameworkBuild, ...] = ()
 
+    @property
+    def supported_image_tags(self) -> tuple[ImageTag, ...]:
+        return tuple(tag for tag in self.image_tags if tag.state == "supported")
+
     def cite(self, keys: Iterable[str]) -> str:
         return "; ".join(keys)
 
