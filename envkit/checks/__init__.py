@@ -20,7 +20,35 @@ def load_all() -> None:
 
 
 def _load_plugins() -> None:
+    if not _plugins_possible():
+        return
     from importlib.metadata import entry_points
 
     for entry_point in entry_points(group=PLUGIN_GROUP):
         entry_point.load()
+
+
+def _plugins_possible() -> bool:
+    """False where no installed distribution names the group; importlib.metadata costs more than all checks."""
+    import os
+    import sys
+
+    for folder in sys.path:
+        try:
+            names = os.listdir(folder or ".")
+        except NotADirectoryError:
+            return True  # an archive: importlib.metadata reads those
+        except OSError:
+            continue
+        for name in names:
+            if name.endswith((".dist-info", ".egg-info")) and _names_group(os.path.join(folder, name)):
+                return True
+    return False
+
+
+def _names_group(metadata: str) -> bool:
+    try:
+        with open(f"{metadata}/entry_points.txt", "rb") as stream:
+            return PLUGIN_GROUP.encode() in stream.read()
+    except OSError:  # it has none
+        return False

@@ -50,9 +50,10 @@ class Signature:
 def signatures() -> tuple[Signature, ...]:
     """Every signature of the table."""
     import csv
-    from importlib.resources import files
 
-    table = files("envkit").joinpath("data/signatures.csv").read_text(encoding="utf-8")
+    from envkit.matrix.tables import DATA, file_bytes
+
+    table = file_bytes(DATA / "signatures.csv").decode("utf-8")
     rows = csv.DictReader(table.splitlines(keepends=True))
     return tuple(
         Signature(

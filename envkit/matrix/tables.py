@@ -131,7 +131,7 @@ def _rows(table: Table[Row], filled: Iterable[tuple[Any, ...]]) -> Iterator[Row]
 
 def _lines(table: Table[Any], folder: Path, holding: str) -> list[list[str]]:
     try:
-        text = _bytes(folder / table.file).decode("utf-8")
+        text = file_bytes(folder / table.file).decode("utf-8")
     except (OSError, ValueError) as error:
         raise DataError(f"{table.file}: cannot be read ({error}).", "Reinstall envkit.") from error
     lines = text.splitlines()
@@ -140,7 +140,8 @@ def _lines(table: Table[Any], folder: Path, holding: str) -> list[list[str]]:
     return list(csv.reader(lines)) or [[]]
 
 
-def _bytes(path: Path) -> bytes:
+def file_bytes(path: Path) -> bytes:
+    """The content of a data file, also of one inside a zipped application. Raises OSError."""
     if path.is_file() or not path.is_relative_to(DATA):
         return path.read_bytes()
     # inside a zipped application; imported only there, as it would cost a third of a whole `envkit resolve`

@@ -6,11 +6,13 @@ round runs every command once, so that a machine whose speed drifts treats all o
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import resource
 import statistics
 import subprocess
+import sys
 import time
 import venv
 from pathlib import Path
@@ -20,6 +22,20 @@ CACHE = ROOT / ".cache" / "bench"
 PEERS = ["hpccm", "env-doctor", "cuda-doctor", "gpustat", "nvitop", "uv"]
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "11"))
 RECIPE = "Stage0 += baseimage(image='nvidia/cuda:12.4.1-devel-ubuntu22.04')\nStage0 += gnu()\n"
+MODULES = """
+import atexit, sys
+from envkit.__main__ import main
+def tell():
+    names = sorted(sys.modules)
+    import json
+    print("\\n" + json.dumps(names), file=sys.stderr)
+atexit.register(tell)
+sys.argv[0] = "envkit"
+try:
+    main()
+except SystemExit:
+    pass
+"""
 
 
 def main() -> None:
@@ -27,7 +43,7 @@ def main() -> None:
     peers = _environment("peers", PEERS)
     product = _environment("product", [str(ROOT)])
     try:
-        torch: Path | None = _environment("torch", [str(ROOT), "torch"])
+        torch: Path | None = _environment("torch", [str(ROOT), os.environ.get("BENCH_TORCH", "torch")])
     except subprocess.CalledProcessError:
         torch = None  # no wheel for this machine: the rows that need it are left out
     commands = _commands(product, peers, torch)
@@ -39,7 +55,7 @@ def main() -> None:
             if round_number:  # the first round only warms caches
                 times[name].append(seconds)
             memory[name] = max(memory.get(name, 0), peak)
-    table = _table(commands, times, memory)
+    table = _table(commands, times, memory) + _modules_table(product, commands)
     (ROOT / "docs" / "benchmarks.md").write_text(table, encoding="utf-8")
     print(table)
 
@@ -92,6 +108,35 @@ def _once(command: list[str]) -> tuple[float, float]:
     )
     _, _, usage = os.wait4(child.pid, 0)
     return time.perf_counter() - began, _megabytes(usage)
+
+
+def _modules_table(product: Path, commands: dict[str, list[str]]) -> str:
+    """How many modules each of our commands has loaded when it ends, and which libraries that are not of Python."""
+    lines = [
+        "## Modules loaded",
+        "",
+        "When the command ends, in its own process; libraries asked in child processes (pynvml, docker) are not there.",
+        "",
+        "| command | all | of envkit | libraries |",
+        "|---|---|---|---|",
+    ]
+    for name, command in commands.items():
+        if command[0] == str(product / "envkit"):
+            modules = _modules(product, command[1:])
+            own = sum(module.split(".")[0] == "envkit" for module in modules)
+            tops = {module.split(".")[0] for module in modules} - {"envkit"} - sys.stdlib_module_names
+            libraries = ", ".join(sorted(top for top in tops if not top.startswith("_"))) or "none"
+            lines.append(f"| `{name}` | {len(modules)} | {own} | {libraries} |")
+    return "\n".join(["", *lines, ""])
+
+
+def _modules(product: Path, words: list[str]) -> list[str]:
+    """The modules of the process that has run these words."""
+    done = subprocess.run(
+        [str(product / "python"), "-c", MODULES, *words], capture_output=True, text=True, check=True, cwd=CACHE
+    )
+    modules: list[str] = json.loads(done.stderr.splitlines()[-1])
+    return modules
 
 
 def _megabytes(usage: resource.struct_rusage) -> float:
