@@ -6,8 +6,10 @@ The libraries are the real ones, taken from NVIDIA's own packages on the index.
 from __future__ import annotations
 
 import functools
+import gzip
 import hashlib
 import ipaddress
+import lzma
 import re
 import shutil
 import sys
@@ -115,8 +117,12 @@ def runfile(target: Path, release: str, libraries: Path | None = None) -> str:
 def archive(target: Path, libraries: Path) -> str:
     """A stand-in cuDNN archive, laid out as NVIDIA's, and its SHA-256."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tarfile.open(target, "w:xz" if target.suffix == ".xz" else "w:gz") as made:
-        made.add(libraries / "lib64", arcname="cudnn/lib")
+    # Packed as loosely as the format allows: a gigabyte takes minutes otherwise.
+    xz = target.suffix == ".xz"
+    opened = functools.partial(lzma.open, preset=0) if xz else functools.partial(gzip.open, compresslevel=1)
+    with opened(target, "wb") as packed, tarfile.open(fileobj=packed, mode="w|") as made:
+        for library in sorted((libraries / "lib64").glob("libcudnn*")):
+            made.add(library, arcname=f"cudnn/lib/{library.name}")
     return sha256(target)
 
 
