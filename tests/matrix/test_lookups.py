@@ -98,8 +98,7 @@ def test_of_one_version_the_latest_upload_comes_first(matrix: Matrix) -> None:
 def test_a_citation_names_title_and_address(matrix: Matrix) -> None:
     cited = matrix.cite(["nvidia-cuda-gpus", "pypi-torch"])
     assert cited == (
-        "NVIDIA: CUDA GPU compute capability <https://developer.nvidia.com/cuda-gpus>; "
-        "PyPI: torch <pkg:pypi/torch>"
+        "NVIDIA: CUDA GPU compute capability <https://developer.nvidia.com/cuda-gpus>; PyPI: torch <pkg:pypi/torch>"
     )
 
 
