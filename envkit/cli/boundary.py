@@ -22,9 +22,9 @@ def run(arguments: Sequence[str] | None = None) -> None:
 
 
 def _exit_code(words: list[str], debug: bool) -> int:
-    from envkit.cli.main import envkit
-
     try:
+        from envkit.cli.main import envkit
+
         code = envkit.main(args=words, prog_name="envkit", standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.Exit as leave:
