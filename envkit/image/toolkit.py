@@ -79,7 +79,7 @@ def _trim(path: str) -> Run:
         (
             f"mkdir -p {_TRIMMED}/lib64 {_TRIMMED}/nvvm {_TRIMMED}/bin",
             # A trailing slash makes find look through the link that lib64 is in newer toolkits.
-            f"find {folders} -maxdepth 1 -name '*.so*' -exec cp -a {{}} {_TRIMMED}/lib64/ +",
+            f"find {folders} -maxdepth 1 -name '*.so*' -exec cp -a -t {_TRIMMED}/lib64/ {{}} +",
             f"cp -a {path}/nvvm/libdevice {_TRIMMED}/nvvm/",
             f"cp -a {path}/bin/ptxas {_TRIMMED}/bin/",
         ),
@@ -97,12 +97,12 @@ def cudnn_setup(row: CudnnRelease, mirrors: Mirrors, headers: bool) -> SystemCud
         *got.commands,
         f"mkdir -p {unpacked} {_CUDNN}/lib64",
         f"tar -xf {got.path} -C {unpacked} --strip-components=1",
-        f"find {unpacked} -name 'libcudnn*.so*' -exec cp -a {{}} {_CUDNN}/lib64/ +",
+        f"find {unpacked} -name 'libcudnn*.so*' -exec cp -a -t {_CUDNN}/lib64/ {{}} +",
     ]
     if headers:
         commands += [
             f"mkdir {_CUDNN}/include",
-            f"find {unpacked} -name 'cudnn*.h' -exec cp -a {{}} {_CUDNN}/include/ +",
+            f"find {unpacked} -name 'cudnn*.h' -exec cp -a -t {_CUDNN}/include/ {{}} +",
         ]
     stage = Stage("cudnn", FROM_DOWNLOAD, (Run(tuple(commands), (got.folder,), {"ca": None}),))
     place = Run((f"echo {_CUDNN}/lib64 > /etc/ld.so.conf.d/cudnn.conf", "ldconfig"))
