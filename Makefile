@@ -7,7 +7,7 @@ REAL := docker or browser or network
 EVERY ?= 40
 UNIT := not (docker or browser or network) and not gpu and not bench
 
-.PHONY: doctor test test-integration test-builds test-sweep lint bench docs wheel-smoke zipapp refresh-data verify-data clean
+.PHONY: doctor test test-integration test-builds test-slow test-sweep lint bench docs wheel-smoke zipapp refresh-data verify-data clean
 
 $(VENV)/run.stamp: pyproject.toml
 	@$(PYTHON) -m venv $(VENV)
@@ -33,7 +33,11 @@ test-integration: $(VENV)/test.stamp
 
 # Real images of whole frameworks; tens of gigabytes of packages come and go.
 test-builds: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -s -m "$(REAL)" tests/image/test_builds.py
+	$(BIN)/python -m pytest -s -m "($(REAL)) and not slow" tests/image/test_builds.py
+
+# What compiles a whole framework; not part of the gate.
+test-slow: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -s -m slow
 
 # Every combination: the resolver against the oracle, every script and every Dockerfile that can be asked for.
 test-sweep: $(VENV)/test.stamp

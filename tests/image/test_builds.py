@@ -218,6 +218,7 @@ def test_a_changed_installer_stops_the_build(engine: Engine, matrix: Matrix, tmp
 CAFFE_SOURCE = "http://archive.ubuntu.com/ubuntu/pool/universe/c/caffe/caffe_1.0.0.orig.tar.gz"
 
 
+@pytest.mark.slow
 def test_caffe_from_source(engine: Engine, matrix: Matrix, tmp_path: Path) -> None:
     """Compiled without CUDA, whose real compiler no test machine may fetch; the steps are the same."""
     found = plan(matrix, "caffe", cuda="8.0", os_id="ubuntu18.04")
