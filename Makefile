@@ -29,11 +29,11 @@ test: $(VENV)/test.stamp
 
 # Real Docker builds, real install runs, a real browser, real wheels. Needs root on Debian or Ubuntu.
 test-integration: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -m "$(REAL)" --ignore=tests/image/test_builds.py
+	$(BIN)/python -m pytest -m "$(REAL)" --ignore=tests/image/test_builds.py -o cache_dir=.cache/pytest-$@ $(AGAIN)
 
 # Real images of whole frameworks; tens of gigabytes of packages come and go.
 test-builds: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -s -m "($(REAL)) and not slow" tests/image/test_builds.py
+	$(BIN)/python -m pytest -s -m "($(REAL)) and not slow" tests/image/test_builds.py -o cache_dir=.cache/pytest-$@ $(AGAIN)
 
 # What compiles a whole framework; not part of the gate.
 test-slow: $(VENV)/test.stamp
