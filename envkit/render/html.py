@@ -11,6 +11,7 @@ from envkit.records import record
 from envkit.render.machine import machine_lines
 from envkit.render.templating import template
 from envkit.render.topology import Row, topology
+from envkit.render.verdict import root_cause, troubles, verdict
 
 # Measures of the drawing, in SVG units; 400 wide fits a phone held upright.
 _ROW, _INDENT, _LEFT, _WIDTH = 46, 22, 14, 400
@@ -33,16 +34,15 @@ class Drawn:
 def doctor_html(environment: Environment, findings: Sequence[Finding]) -> str:
     """The page; nothing in it is fetched from elsewhere, and it runs no script."""
     rows = topology(environment)
-    failed = [finding for finding in findings if finding.status is Status.FAIL]
-    by_status = {status.value: [item for item in findings if item.status is status] for status in Status}
+    well = [finding for finding in findings if finding.status is Status.OK]
     return template("reports", "doctor.html.j2").render(
-        verdict=failed[0].title if failed else "Nothing wrong was found.",
-        healthy=not failed,
+        verdict=verdict(findings),
+        healthy=bool(well) and root_cause(findings) is None,
         origin=environment.origin,
         collected_at=environment.collected_at,
-        problems=[*by_status["fail"], *by_status["warn"], *by_status["error"]],
-        unknown=by_status["unknown"],
-        well=by_status["ok"],
+        problems=troubles(findings),
+        unknown=[finding for finding in findings if finding.status is Status.UNKNOWN],
+        well=well,
         machine=machine_lines(environment),
         counts=summary(findings),
         drawing=[_drawn(number, row, rows) for number, row in enumerate(rows)],

@@ -8,16 +8,14 @@ from envkit.checks.findings import Finding, Status
 from envkit.checks.runner import summary
 from envkit.facts import Environment
 from envkit.render.machine import machine_lines
+from envkit.render.verdict import troubles, verdict
 
 
 def doctor_markdown(environment: Environment, findings: Sequence[Finding]) -> str:
     """Verdict, findings that are not well, the machine as a table, what could not be looked at."""
-    failed = [finding for finding in findings if finding.status is Status.FAIL]
-    verdict = failed[0].title if failed else "Nothing wrong was found."
-    lines = [f"### envkit doctor: {_escape(verdict)}", ""]
-    for finding in findings:
-        if finding.status in (Status.FAIL, Status.WARN, Status.ERROR):
-            lines += [*_finding(finding), ""]
+    lines = [f"### envkit doctor: {_escape(verdict(findings))}", ""]
+    for finding in troubles(findings):
+        lines += [*_finding(finding), ""]
     lines += ["| | |", "|---|---|"]
     lines += [f"| {label} | {_escape(text)} |" for label, text in machine_lines(environment)]
     unknown = [finding.id for finding in findings if finding.status is Status.UNKNOWN]

@@ -10,6 +10,7 @@ from envkit.checks.findings import Finding, Status
 from envkit.checks.runner import summary
 from envkit.facts import Environment
 from envkit.render.machine import machine_lines
+from envkit.render.verdict import root_cause, troubles, verdict
 
 WIDTH = 80
 FEW = 8  # reasons that are listed one by one
@@ -39,9 +40,8 @@ def doctor_text(
     """The whole report. `verbose` also lists what is healthy and what does not apply."""
     paint = _Paint(colour)
     lines = [*_verdict(findings, paint), ""]
-    for finding in findings:
-        if finding.status in (Status.FAIL, Status.WARN, Status.ERROR):
-            lines += [*_finding(finding, paint), ""]
+    for finding in troubles(findings):
+        lines += [*_finding(finding, paint), ""]
     lines += [*_machine(environment, paint), ""]
     lines += _unknowns(environment, findings, paint, verbose)
     if verbose:
@@ -65,16 +65,8 @@ class _Paint:
 
 
 def _verdict(findings: Sequence[Finding], paint: _Paint) -> Iterator[str]:
-    failed = [finding for finding in findings if finding.status is Status.FAIL]
-    if failed:
-        words = f"What is wrong: {failed[0].title}"
-    elif any(finding.status is Status.WARN for finding in findings):
-        words = "Nothing is broken; see the warnings."
-    elif any(finding.status is Status.OK for finding in findings):
-        words = "Nothing wrong was found."
-    else:
-        words = "Too little is known to judge."
-    for line in _wrap(words, ""):
+    lead = "What is wrong: " if root_cause(findings) else ""
+    for line in _wrap(lead + verdict(findings), ""):
         yield paint.head(line)
 
 

@@ -9,6 +9,7 @@ from envkit.checks.findings import Evidence, Finding, Remedy, Status
 from envkit.facts import Driver, Environment, Gpu, Problem, System, found, missing
 from envkit.render.doctor_json import doctor_document
 from envkit.render.facts_text import facts_text, walk
+from envkit.render.html import doctor_html
 from envkit.render.markdown import doctor_markdown
 from envkit.render.text import doctor_text
 from envkit.versions import ComputeCapability, Version
@@ -51,6 +52,12 @@ def test_what_is_healthy_is_listed_only_when_asked() -> None:
 
 def test_ignorance_is_not_health() -> None:
     assert "Too little is known to judge." in doctor_text(Environment(), [UNKNOWN])
+
+
+def test_no_form_of_the_report_takes_ignorance_for_health() -> None:
+    assert "Too little is known to judge." in doctor_markdown(Environment(), [UNKNOWN])
+    page = doctor_html(Environment(), [UNKNOWN])
+    assert "Too little is known to judge." in page and '<h1 class="good">' not in page
 
 
 def test_colour_only_when_asked() -> None:
