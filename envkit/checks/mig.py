@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.evidence import not_looked
-from envkit.checks.findings import Evidence, Outcome, fail, ok, skip, unknown, warn
+from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
 from envkit.checks.health import field_evidence, gpus_of, name_of
 from envkit.checks.messages import told
 from envkit.checks.references import threads
@@ -28,6 +28,12 @@ def _without_mig(environment: Environment) -> Outcome:
     if not environment.gpus.known:
         return not_looked(environment, "whether MIG is on was not asked", "gpus")
     return skip("MIG is off")
+
+
+def _make_instance(environment: Environment, index: int) -> Remedy:
+    return remedy(
+        environment, "Make an instance, or switch MIG off to use the whole GPU.", "mig-create", "mig-off", index=index
+    )
 
 
 @check(
@@ -56,13 +62,7 @@ def mig_enabled_no_instance(environment: Environment, matrix: Matrix) -> Iterato
                     field_evidence(environment, gpu, "mig_instances", "none"),
                 ],
                 impact="CUDA sees no device on this GPU.",
-                remedy=remedy(
-                    environment,
-                    "Make an instance, or switch MIG off to use the whole GPU.",
-                    "mig-create",
-                    "mig-off",
-                    index=gpu.index,
-                ),
+                remedy=_make_instance(environment, gpu.index),
             )
         elif gpu.mig_instances is None:
             yield unknown("MIG is on; its instances were not asked", subject=name_of(gpu))
@@ -78,13 +78,7 @@ def mig_enabled_no_instance(environment: Environment, matrix: Matrix) -> Iterato
             "mig-enabled-no-instance",
             "MIG is on, and no instance has been made",
             impact="CUDA sees no device on this GPU.",
-            remedy=remedy(
-                environment,
-                "Make an instance, or switch MIG off to use the whole GPU.",
-                "mig-create",
-                "mig-off",
-                index=0,
-            ),
+            remedy=_make_instance(environment, 0),
         )
         yield from outcomes or (_without_mig(environment),)
 
