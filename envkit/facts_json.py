@@ -1,4 +1,4 @@
-"""Facts as JSON and back, by the dataclasses themselves; a fact is `{value, source}` or `{problem, source, detail}`.
+"""Facts as JSON and back, by the records themselves; a fact is `{value, source}` or `{problem, source, detail}`.
 
 Versions and compute capabilities are text, enums their value, tuples lists, missing parts of a value null.
 """
@@ -9,13 +9,13 @@ import math
 import types
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import cache
 from typing import Any, TypeAlias
 
 from envkit.errors import SourceError, nearest_first
 from envkit.facts import Environment, Observed, Problem
+from envkit.records import is_record, optional_names, types_of
 from envkit.versions import ComputeCapability, Version
 
 SCHEMA = 1
@@ -39,7 +39,7 @@ def to_json(value: object) -> Json:
         return {str(key): to_json(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
         return [to_json(item) for item in value]
-    return {name: to_json(getattr(value, name)) for name in value.__dataclass_fields__}  # type: ignore[attr-defined]
+    return {name: to_json(getattr(value, name)) for name in types_of(type(value))}
 
 
 def environment_from_json(data: object, strict: bool = False) -> Environment:
@@ -55,7 +55,7 @@ def environment_from_json(data: object, strict: bool = False) -> Environment:
 
 
 def part_from_json(kind: TypeForm, data: object, where: str) -> Json:
-    """A value of the type `kind` (a dataclass, `tuple[Gpu, ...]`, Version …). Raises SourceError naming `where`."""
+    """A value of the type `kind` (a record, `tuple[Gpu, ...]`, Version …). Raises SourceError naming `where`."""
     return _reader(strict=True).decoder(kind)(data, where)
 
 
@@ -100,13 +100,13 @@ class _Reader:
             return self._items(self.decoder(arguments[0]))
         if isinstance(origin, type) and issubclass(origin, Mapping):
             return self._mapping(self.decoder(arguments[1]))
-        if is_dataclass(hint) and hint not in (Version, ComputeCapability):
-            return self.dataclass(hint)
+        if is_record(hint) and hint not in (Version, ComputeCapability):
+            return self.record(hint)
         return _scalar(hint)
 
-    def dataclass(self, cls: TypeForm) -> _Decoder:
+    def record(self, cls: TypeForm) -> _Decoder:
         hints = typing.get_type_hints(cls)
-        needed = {item.name for item in fields(cls) if item.default is MISSING and item.default_factory is MISSING}
+        needed = types_of(cls).keys() - optional_names(cls)
 
         def decode(data: Json, where: str) -> Json:
             entries = _mapping_of(data, where)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
+from envkit.regex import regex
 from envkit.versions import ComputeCapability, Version
 
 if TYPE_CHECKING:
@@ -19,20 +20,20 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_SECRET_NAME = re.compile(r"(?i)(token|secret|passw|api_?key|access_?key|credential|auth|cookie|private)")
-_SECRET_TEXT = re.compile(
+_SECRET_NAME = regex(r"(?i)(token|secret|passw|api_?key|access_?key|credential|auth|cookie|private)")
+_SECRET_TEXT = regex(
     r"(?i)\b((?:[a-z0-9_]*(?:token|secret|password|passwd|api_?key|access_?key)[a-z0-9_]*)\s*[=:]\s*)(?!\*\*\*)[^\s'\"]+"
 )
-_TOKEN = re.compile(r"\b(?:hf_|ghp_|gho_|github_pat_|glpat-|sk-|xox[abp]-|AKIA|nvapi-)[A-Za-z0-9_-]{12,}\b")
-_URL_LOGIN = re.compile(r"(?<=://)[^/\s@:]+(?::[^/\s@]*)?@")
-_UUID = re.compile(r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b")
-_MAC = re.compile(r"\b[0-9a-fA-F]{2}(?::[0-9a-fA-F]{2}){5}\b(?!:)")
-_IPV4 = re.compile(r"(?<![\w.-])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\w.-])")
-_IPV6 = re.compile(r"(?<![\w:.])[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}(?![\w:.])")
-_SERIAL = re.compile(r"(?i)(\bserial(?:[ _-]?(?:number|no))?\b\W{0,40}?)([A-Z0-9]{6,})")
-_HOME = re.compile(r"/(?:home|Users)/([^/\s:'\"]+)")
+_TOKEN = regex(r"\b(?:hf_|ghp_|gho_|github_pat_|glpat-|sk-|xox[abp]-|AKIA|nvapi-)[A-Za-z0-9_-]{12,}\b")
+_URL_LOGIN = regex(r"(?<=://)[^/\s@:]+(?::[^/\s@]*)?@")
+_UUID = regex(r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b")
+_MAC = regex(r"\b[0-9a-fA-F]{2}(?::[0-9a-fA-F]{2}){5}\b(?!:)")
+_IPV4 = regex(r"(?<![\w.-])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\w.-])")
+_IPV6 = regex(r"(?<![\w:.])[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}(?![\w:.])")
+_SERIAL = regex(r"(?i)(\bserial(?:[ _-]?(?:number|no))?\b\W{0,40}?)([A-Z0-9]{6,})")
+_HOME = regex(r"/(?:home|Users)/([^/\s:'\"]+)")
 _COMMON_WORDS = {"root", "user", "host", "localhost", "admin", "ubuntu", "debian", "cuda", "nvidia", "docker", "vm"}
-_BEFORE_VERSION = re.compile(
+_BEFORE_VERSION = regex(
     r"(?:version|[=<>!~]=|nvidia-\S+|\b(?:lib)?(?:cu(?:da|dnn|blas|fft|rand|solver|sparse|pti)|nccl|nv(?:jit|rtc|inf))\S*)\W*$"
 )
 _NEVER = ("version", "version_id", "os_id", "kernel")  # never identify, and a cuDNN version looks like an address

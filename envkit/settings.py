@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
-from urllib.parse import urlsplit
 
 from envkit.errors import RequestError
-from envkit.records import record
+from envkit.records import field, record, replace
 
 
 @record
@@ -21,11 +19,9 @@ class Mirrors:
 
     def rewrite(self, url: str) -> str:
         """The URL with its scheme and host replaced by the mirror's base URL, or as it was."""
-        base = self.hosts.get(urlsplit(url).netloc)
-        if base is None:
-            return url
-        rest = url.split(urlsplit(url).netloc, 1)[1]
-        return base.rstrip("/") + rest
+        host, slash, rest = url.partition("://")[2].partition("/")
+        base = self.hosts.get(host)
+        return url if base is None else base.rstrip("/") + slash + rest
 
     def with_options(self, mirrors: tuple[str, ...], index_url: str | None) -> Mirrors:
         """These mirrors with `--mirror HOST=URL` values and `--index-url` on top. Raises RequestError."""

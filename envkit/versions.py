@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import field
 from functools import total_ordering
 
 from envkit.records import record
+from envkit.regex import regex
 
-_NUMBERS = re.compile(r"\d+(?:\.\d+)*")
-_CAPABILITY = re.compile(r"(?:sm_|compute_)?(\d+)\.(\d)([af]?)|(?:sm_|compute_)?(\d+)(\d)([af]?)")
-_CLAUSE = re.compile(r"\s*(==|>=|<=|!=|>|<|~=|=)?\s*(\d+(?:\.\d+)*)(\.\*)?\s*")
+_NUMBERS = regex(r"\d+(?:\.\d+)*")
+_CAPABILITY = regex(r"(?:sm_|compute_)?(\d+)\.(\d)([af]?)|(?:sm_|compute_)?(\d+)(\d)([af]?)")
+_CLAUSE = regex(r"\s*(==|>=|<=|!=|>|<|~=|=)?\s*(\d+(?:\.\d+)*)(\.\*)?\s*")
 
 
 @record
@@ -22,15 +21,19 @@ class Version:
     """
 
     parts: tuple[int, ...]
-    text: str = field(default="")
+    text: str = ""
+
+    def __init__(self, parts: tuple[int, ...], text: str = "") -> None:
+        self.__dict__.update(parts=parts, text=text)  # tables make thousands: no time for a record's checks
 
     @classmethod
     def parse(cls, text: str) -> Version:
         """The version that `text` writes out in full. Raises ValueError for anything else."""
         stripped = text.strip()
-        if not _NUMBERS.fullmatch(stripped):
+        parts = stripped.split(".")
+        if not (stripped.isascii() and all(map(str.isdigit, parts))):
             raise ValueError(f"not a version: {text!r}")
-        return cls(tuple(int(part) for part in stripped.split(".")), stripped)
+        return cls(tuple(map(int, parts)), stripped)
 
     @classmethod
     def find(cls, text: str) -> Version | None:
@@ -151,7 +154,7 @@ class VersionSpec:
 
     def holds(self, version: Version) -> bool:
         """True when `version` meets every clause."""
-        return all(_meets(version, operator, bound) for operator, bound in self.clauses)
+        return all([_meets(version, operator, bound) for operator, bound in self.clauses])
 
     @property
     def exact(self) -> Version | None:
@@ -171,10 +174,9 @@ def _meets(version: Version, operator: str, bound: Version) -> bool:
         return not version.starts_with(bound)
     if operator == "~=":
         return version >= bound and version.starts_with(Version.of(*bound.parts[:-1] or bound.parts))
-    comparisons = {
-        ">=": version >= bound,
-        "<=": version <= bound or version.starts_with(bound),
-        ">": version > bound and not version.starts_with(bound),
-        "<": version < bound,
-    }
-    return comparisons[operator]
+    if operator == ">=":
+        return version >= bound
+    if operator == "<":
+        return version < bound
+    inside = version.starts_with(bound)  # 12.4.1 is not above 12.4, nor beyond it
+    return version <= bound or inside if operator == "<=" else version > bound and not inside

@@ -14,6 +14,7 @@ from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
 from envkit.checks.variables import variables
 from envkit.facts import Environment, MachineKind
+from envkit.regex import regex
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
@@ -185,7 +186,7 @@ def driver_baked_into_image(environment: Environment, matrix: Matrix) -> Iterato
         )
 
 
-DRIVER_PACKAGE = re.compile(
+DRIVER_PACKAGE = regex(
     r"(nvidia-driver(-\d+.*|-cuda.*|-libs)?$|libnvidia-compute|libcuda1$|nvidia-utils|cuda-drivers|xserver-xorg-video-nvidia|nvidia-kernel|nvidia-dkms|kmod-nvidia)"
 )
 

@@ -15,6 +15,7 @@ from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
 from envkit.checks.remedies import install_command
 from envkit.facts import DockerEngine, Environment, MachineKind
+from envkit.regex import regex
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
@@ -23,7 +24,7 @@ _RESTART = "sudo systemctl restart docker"
 
 _GENERATE_CDI = "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"
 
-_DESKTOP = re.compile(r"docker desktop", re.IGNORECASE)
+_DESKTOP = regex(r"docker desktop", re.IGNORECASE)
 
 
 def _in_container(environment: Environment) -> bool:

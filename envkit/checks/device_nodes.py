@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -14,12 +13,13 @@ from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
 from envkit.checks.remedies import remedy
 from envkit.facts import DeviceNode, Environment, MachineKind
+from envkit.regex import regex
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
 
-_GPU_NODE = re.compile(r"/dev/nvidia\d+")
-_NEEDED = re.compile(r"/dev/nvidia(\d+|ctl|-uvm)")
+_GPU_NODE = regex(r"/dev/nvidia\d+")
+_NEEDED = regex(r"/dev/nvidia(\d+|ctl|-uvm)")
 _NOT_LOADED = ("no-gpu-on-pci", "driver-not-installed", "driver-module-not-loaded", "container-no-gpu-injected")
 
 

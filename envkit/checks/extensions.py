@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -20,14 +19,15 @@ from envkit.checks.messages import told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
 from envkit.facts import Distribution, Environment, PythonEnvironment
+from envkit.regex import regex
 from envkit.versions import Version
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
 
-_FLASH_TAG = re.compile(r"cu(?P<cuda>\d+)torch(?P<torch>\d+\.\d+)")
+_FLASH_TAG = regex(r"cu(?P<cuda>\d+)torch(?P<torch>\d+\.\d+)")
 
-_PYTHON_TAG = re.compile(r"cp(\d)(\d+)-")
+_PYTHON_TAG = regex(r"cp(\d)(\d+)-")
 
 
 @check(

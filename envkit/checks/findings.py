@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
 from enum import Enum
 
-from envkit.records import record
+from envkit.records import field, record
 
 
 class Status(str, Enum):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from envkit.facts import Environment, Gpu, Observed, PciGpu
 from envkit.records import record
+from envkit.regex import regex
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
@@ -14,9 +15,9 @@ if TYPE_CHECKING:
 
 _Item = TypeVar("_Item")
 BUSY_PERCENT = 50  # utilisation from which clocks and link speed are those of work, not of idling
-_NVSWITCH_BOARD = re.compile(r"SXM|HGX|DGX|80GB HBM3|H20\b|H200(?! NVL)|\bG?B[123]00\b")
-_ADDRESS = re.compile(r"(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}):([0-9a-f]{2})(?:\.([0-7]))?")
-_LAPTOP = re.compile(r"laptop|max-q|mobile|notebook", re.IGNORECASE)
+_NVSWITCH_BOARD = regex(r"SXM|HGX|DGX|80GB HBM3|H20\b|H200(?! NVL)|\bG?B[123]00\b")
+_ADDRESS = regex(r"(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}):([0-9a-f]{2})(?:\.([0-7]))?")
+_LAPTOP = regex(r"laptop|max-q|mobile|notebook", re.IGNORECASE)
 
 
 @record

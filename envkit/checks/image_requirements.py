@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -16,12 +15,13 @@ from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
 from envkit.checks.variables import variables
 from envkit.facts import Environment
+from envkit.regex import regex
 from envkit.versions import Version
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
 
-_CLAUSE = re.compile(r"(cuda|driver|arch|brand)\s*(!=|<=|>=|<|>|=)\s*([^,\s]+)")
+_CLAUSE = regex(r"(cuda|driver|arch|brand)\s*(!=|<=|>=|<|>|=)\s*([^,\s]+)")
 
 
 @check(

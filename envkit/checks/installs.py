@@ -11,6 +11,7 @@ from envkit.checks.findings import Evidence, Outcome, Remedy, skip, unknown
 from envkit.checks.gpus import SeenGpu, seen_gpus
 from envkit.facts import Distribution, Environment, FrameworkInstall, MachineKind, PythonEnvironment
 from envkit.records import record
+from envkit.regex import regex
 from envkit.versions import ComputeCapability, Version
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from envkit.matrix.rows import FrameworkBuild
 
 
-_JAX_PLUGIN = re.compile(r"jax-cuda(\d+)-plugin")
+_JAX_PLUGIN = regex(r"jax-cuda(\d+)-plugin")
 
 
 @record

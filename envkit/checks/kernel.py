@@ -14,12 +14,13 @@ from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
 from envkit.checks.remedies import remedy
 from envkit.facts import DkmsEntry, Environment
+from envkit.regex import regex
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
 
 _NO_GPU = ("no-gpu-on-pci", "gpu-bound-to-vfio", "driver-not-installed")
-_COMPILER_ERROR = re.compile(r"error[: ]|bad return status|\*\*\*", re.IGNORECASE)
+_COMPILER_ERROR = regex(r"error[: ]|bad return status|\*\*\*", re.IGNORECASE)
 _NO_MODULE = "There is no module to load, so no program can use the GPU."
 _HOST = "the kernel belongs to the host of this place"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -13,12 +12,13 @@ from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
 from envkit.facts import Environment, LibraryUse, PythonEnvironment
 from envkit.probe.sonames import package_of
+from envkit.regex import regex
 from envkit.versions import Version
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
 
-_PIN = re.compile(r"(?P<name>[\w.-]+)\s*\(?(?P<pin>==[\w.]+)")
+_PIN = regex(r"(?P<name>[\w.-]+)\s*\(?(?P<pin>==[\w.]+)")
 _UNSET = "unset LD_LIBRARY_PATH"
 IN_WHEEL = "not looked for where the wheel put it"  # the rule that the probe gives to such a use
 

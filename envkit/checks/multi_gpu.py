@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -16,11 +15,12 @@ from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
 from envkit.checks.remedies import remedy
 from envkit.facts import Environment, MachineKind
+from envkit.regex import regex
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
 
-_NO_PEER_GEFORCE = re.compile(r"GeForce RTX [45]0\d\d")
+_NO_PEER_GEFORCE = regex(r"GeForce RTX [45]0\d\d")
 _SWITCH = "NCCL_P2P_DISABLE"
 
 

@@ -14,15 +14,16 @@ from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
 from envkit.checks.remedies import remedy
 from envkit.facts import Environment, Problem, SystemPackage
+from envkit.regex import regex
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
 
-_DRIVER_PACKAGE = re.compile(
+_DRIVER_PACKAGE = regex(
     r"nvidia-(driver|kernel|dkms|headless|open|utils|smi|compute|gfx)|libnvidia-(compute|ml|gl|cfg)|libcuda1|cuda-drivers"
     r"|xorg-x11-drv-nvidia|kmod-nvidia|akmod-nvidia"
 )
-_HALF_DONE = re.compile(r"half|unpacked|trigger|^i[fuhtw]", re.IGNORECASE)
+_HALF_DONE = regex(r"half|unpacked|trigger|^i[fuhtw]", re.IGNORECASE)
 _UNATTENDED = "unattended-upgrade"
 _PLACE = "the driver of this place lives on its host"
 

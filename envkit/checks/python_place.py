@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -15,12 +14,13 @@ from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
 from envkit.facts import Environment, PythonEnvironment
 from envkit.probe.shadowing import FRAMEWORK_MODULES
+from envkit.regex import regex
 from envkit.versions import Version
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
 
-_MANYLINUX = re.compile(r"manylinux_(\d+)_(\d+)_")
+_MANYLINUX = regex(r"manylinux_(\d+)_(\d+)_")
 _UNPACKED_BYTES = 6_000_000_000  # a CUDA build of PyTorch with its wheels, unpacked
 _NOT_FOR_WHEELS = ("/dev", "/proc", "/sys", "/run", "/boot")
 

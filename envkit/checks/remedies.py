@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 
 from envkit.checks.findings import Remedy
 from envkit.facts import Environment
 from envkit.matrix.tables import Table, read
 from envkit.records import record
+from envkit.regex import regex
 
 _LIKE = {  # os-release ID or ID_LIKE -> where to look for commands, most exact first
     "ubuntu": ("ubuntu", "debian"),
@@ -30,7 +30,7 @@ _LIKE = {  # os-release ID or ID_LIKE -> where to look for commands, most exact 
 }
 _YUM_ONLY = ("amzn2", "centos7", "rhel7")  # releases without dnf
 _LABELS = {"ubuntu": "Ubuntu", "debian": "Debian", "rhel": "RHEL, Fedora", "suse": "SUSE"}  # shown when unknown
-_BLANK = re.compile(r"\{([a-z]+)\}")
+_BLANK = regex(r"\{([a-z]+)\}")
 
 
 @record

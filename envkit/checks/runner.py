@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from envkit.checks.findings import Evidence, Finding, Outcome, Status
 from envkit.checks.registry import Check
 from envkit.facts import Environment, Observed, Problem
+from envkit.records import replace
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from envkit.checks.messages import message_evidence, seen, told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
 from envkit.facts import Environment, Gpu
+from envkit.regex import regex
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
@@ -30,7 +30,7 @@ _DEBUG = {  # variable -> what it does when it is left on
 _OFF = ("", "0")
 _NO_DEVICE = ("-1", "nodevfiles", "none", "void")
 VISIBLE = "CUDA_VISIBLE_DEVICES"
-_UUID = re.compile(r"(GPU|MIG)-[0-9a-fA-F/-]+")
+_UUID = regex(r"(GPU|MIG)-[0-9a-fA-F/-]+")
 
 
 def variables(environment: Environment) -> Mapping[str, str]:

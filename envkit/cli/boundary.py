@@ -14,11 +14,11 @@ BUG = 3
 INTERRUPTED = 130
 
 
-def run(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit: 0 well, 1 a finding or an expected error, 2 usage, 3 our bug, 130 interrupted."""
+def exit_code(arguments: Sequence[str] | None = None) -> int:
+    """What the command line ends with: 0 well, 1 finding or expected error, 2 usage, 3 our bug, 130 interrupted."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words or bool(os.environ.get("ENVKIT_DEBUG"))
-    sys.exit(_exit_code([word for word in words if word != "--debug"], debug))
+    return _exit_code([word for word in words if word != "--debug"], debug)
 
 
 def _exit_code(words: list[str], debug: bool) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from envkit.errors import SourceError
@@ -14,17 +13,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def config_path() -> Path:
+def config_path() -> str:
     """Where the config file is looked for."""
     named = os.environ.get("ENVKIT_CONFIG")
     if named:
-        return Path(named)
+        return named
     if sys.platform == "linux":  # what platformdirs says there; importing it takes as long as reading all tables
-        folder = os.environ.get("XDG_CONFIG_HOME", "").strip() or os.path.expanduser("~/.config")  # noqa: PTH111
-        return Path(folder, "envkit", "envkit.toml")
-    from platformdirs import user_config_path
+        folder = os.environ.get("XDG_CONFIG_HOME", "").strip() or os.path.expanduser("~/.config")
+        return os.path.join(folder, "envkit", "envkit.toml")
+    from platformdirs import user_config_dir
 
-    return user_config_path("envkit") / "envkit.toml"
+    return os.path.join(user_config_dir("envkit"), "envkit.toml")
 
 
 def configured_mirrors() -> Mirrors:
@@ -34,7 +33,8 @@ def configured_mirrors() -> Mirrors:
     """
     path = config_path()
     try:
-        text = path.read_text(encoding="utf-8")
+        with open(path, encoding="utf-8") as stream:
+            text = stream.read()
     except FileNotFoundError:
         return Mirrors()
     except OSError as error:
@@ -50,7 +50,7 @@ def configured_mirrors() -> Mirrors:
     )
 
 
-def _parse(text: str, path: Path) -> Mapping[str, Any]:
+def _parse(text: str, path: str) -> Mapping[str, Any]:
     if sys.version_info >= (3, 11):
         import tomllib
     else:

@@ -157,7 +157,7 @@ def _plan(options: dict[str, Any], matrix: Matrix) -> Plan | NoPlan:
 
     request = request_from(options, matrix, container=True)
     if options["devel"]:
-        from dataclasses import replace
+        from envkit.records import replace
 
         request = replace(request, needs_toolkit=True)
     return with_backends(resolve(request, matrix), lambda changed: resolve(changed, matrix))

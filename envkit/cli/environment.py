@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING
 
 from envkit.errors import SourceError
@@ -41,7 +41,7 @@ def this_machine(deep: bool = False, host: LocalHost | None = None) -> Environme
 
 def under_root(root: str) -> Environment:
     """What is observed in a mounted file system or unpacked image. Raises SourceError."""
-    if not Path(root).is_dir():
+    if not os.path.isdir(root):
         raise SourceError(f"--root: {root} is not a folder.", "Name the folder where the file system is mounted.")
     from envkit.host.root import RootHost
     from envkit.probe.collect import collect
@@ -51,7 +51,7 @@ def under_root(root: str) -> Environment:
 
 def recorded(source: str) -> Environment:
     """A capture folder, a facts JSON, or pasted text (`-`: stdin), told apart by what they are. Raises SourceError."""
-    if source != "-" and Path(source).is_dir():
+    if source != "-" and os.path.isdir(source):
         from envkit.host.capture import CaptureHost
         from envkit.probe.collect import collect
 
@@ -85,7 +85,8 @@ def _read(source: str) -> str:
 
         return sys.stdin.buffer.read().decode("utf-8", "replace")
     try:
-        return Path(source).read_bytes().decode("utf-8", "replace")
+        with open(source, "rb") as stream:
+            return stream.read().decode("utf-8", "replace")
     except OSError as error:
         raise SourceError(
             f"--from: cannot read {source}: {error.strerror}.", "Name a capture folder, a JSON file, a text file or -."

@@ -75,7 +75,7 @@ def _check_usage(options: dict[str, Any], run_here: bool) -> None:
 
 def _completed(request: Request, options: dict[str, Any]) -> Request:
     """The toolkit is wanted when its version was asked for, or when there is nothing else to install."""
-    from dataclasses import replace
+    from envkit.records import replace
 
     wanted = options["toolkit"]
     if wanted is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -12,11 +11,12 @@ import click
 
 from envkit.cli.output import say
 from envkit.errors import EnvkitError
+from envkit.regex import regex
 
 if TYPE_CHECKING:
     from envkit.install.model import Installation
 
-_STEP = re.compile(r"\[(\d+)/(\d+)\] (.*)")
+_STEP = regex(r"\[(\d+)/(\d+)\] (.*)")
 _INTERRUPTED = 130
 
 

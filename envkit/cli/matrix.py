@@ -96,9 +96,8 @@ def _rows(data: Matrix, name: str, words: Sequence[str], sort: str | None, colum
 
 
 def _listing(name: str, data: Matrix) -> Listing:
-    from dataclasses import replace
-
     from envkit.matrix.browse import listing
+    from envkit.records import replace
 
     table = listing(name, data)
     if table.name != "gpus":

@@ -70,11 +70,10 @@ def request_from(options: Mapping[str, Any], matrix: Matrix, *, container: bool 
 
     `options` holds the keyword arguments that `request_options` gave the command; others are ignored.
     """
-    from dataclasses import replace
-
     from envkit.cli.environment import target_environment
     from envkit.cli.parse import parse_request
     from envkit.plan.target import for_environment
+    from envkit.records import replace
 
     request = parse_request(options, matrix, container=container)
     if options["target"] == "any":

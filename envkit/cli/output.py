@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -32,21 +31,23 @@ def write_output(text: str, path: str | None, executable: bool = False) -> None:
     if path is None:
         click.echo(text, nl=False)
         return
+    import contextlib
     import tempfile
 
-    target = Path(path)
+    folder, name = os.path.split(path)
     temporary: str | None = None
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        handle, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=folder or ".")
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             stream.write(text)
         umask = os.umask(0)
         os.umask(umask)
         os.chmod(temporary, (0o777 if executable else 0o666) & ~umask)
-        os.replace(temporary, target)
+        os.replace(temporary, path)
     except OSError as error:
         if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
         raise OutputError(
             f"--output: cannot write {path}: {error.strerror}.", "Choose a file in a writable folder."
         ) from error

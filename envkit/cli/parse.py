@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from envkit.errors import RequestError
 from envkit.plan.request import FrameworkRequest, Request, TargetGpu
+from envkit.regex import regex
 from envkit.versions import ComputeCapability, Version, VersionSpec
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
     from envkit.matrix.rows import GpuModel
 
-_FRAMEWORK = re.compile(r"\s*([A-Za-z][\w.-]*?)\s*((?:[=<>!~]=?|==)\s*[\d.*].*)?\s*")
+_FRAMEWORK = regex(r"\s*([A-Za-z][\w.-]*?)\s*((?:[=<>!~]=?|==)\s*[\d.*].*)?\s*")
 
 
 def parse_request(options: Mapping[str, Any], matrix: Matrix, *, container: bool) -> Request:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 
 from envkit.facts.devices import Driver, Gpu, PciGpu
 from envkit.facts.observed import Observed, unseen
 from envkit.facts.software import CudaLink, CudaToolkit, Cudnn, HostCompiler, Nvcc, PythonEnvironment
 from envkit.facts.surroundings import Containers, Measurement, Message, SystemPackage
 from envkit.facts.system import Kernel, System
-from envkit.records import record
+from envkit.records import field, record
 
 
 @record

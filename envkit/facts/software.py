@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 
-from envkit.records import record
+from envkit.records import field, record
 from envkit.versions import ComputeCapability, Version
 
 

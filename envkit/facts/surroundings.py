@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 
 from envkit.facts.observed import Observed, unseen
-from envkit.records import record
+from envkit.records import field, record
 from envkit.versions import Version
 
 

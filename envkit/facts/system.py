@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from enum import Enum
 
 from envkit.facts.observed import Observed, unseen
-from envkit.records import record
+from envkit.records import field, record
 from envkit.versions import Version
 
 

@@ -76,13 +76,16 @@ class Files:
     def glob(self, pattern: str) -> tuple[str, ...]:
         """The paths that match, sorted; what cannot be listed has no matches."""
         matches = [""]
+        looked = True
         for part in pattern.strip("/").split("/"):
-            matches = [f"{base}/{name}" for base in matches for name in self._matching(base or "/", part)]
-        return tuple(sorted(matches))
+            looked = any(character in part for character in "*?[")
+            if looked:
+                matches = [f"{base}/{name}" for base in matches for name in self._matching(base or "/", part)]
+            else:  # a missing folder shows when it is listed
+                matches = [f"{base}/{part}" for base in matches]
+        return tuple(sorted(path for path in matches if looked or self._exists(path)))
 
     def _matching(self, folder: str, part: str) -> tuple[str, ...]:
-        if not any(character in part for character in "*?["):
-            return (part,) if self._exists(posixpath.join(folder, part)) else ()
         # a folder of libraries has thousands of names: those that cannot match are dropped before all else
         fixed = part[: min(part.find(character) for character in "*?[" if character in part)]
         names = self._answer(folder, self._listed).value or ()

@@ -113,7 +113,7 @@ class LocalHost:
             "user": _name("pwd", os.geteuid()),
             "groups": " ".join(sorted(_name("grp", number) for number in {os.getegid(), *os.getgroups()})),
             "glibc": _glibc(),
-            "home": os.path.expanduser("~"),  # noqa: PTH111 - a text, not a path to work on
+            "home": os.path.expanduser("~"),
             "cwd": _working_folder(),
             "python": sys.executable or "",
             "prefix": sys.prefix,

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from envkit.facts import Observed, Problem, found, missing
 from envkit.host.base import CommandResult, FileStatus
 from envkit.host.name_pattern import name_pattern
+from envkit.records import field, record
 
 _MAX_LINKS = 40
 
 
-@dataclass(frozen=True)
+@record
 class Entry:
     """One path: `content` is None for a file whose bytes were not kept, `problem` stands for a path that refuses."""
 
@@ -37,7 +38,7 @@ class Entry:
     detail: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class Answers:
     """Answers recorded word for word, by the path or pattern that was asked."""
 
@@ -52,7 +53,17 @@ class Answers:
     programs: Mapping[str, Observed[str]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+def _file_under(path: str, folders: dict[str, set[str]]) -> None:
+    while path != "/":
+        folder, name = posixpath.split(path)
+        names = folders.setdefault(folder, set())
+        if name in names:
+            return
+        names.add(name)
+        path = folder
+
+
+@record
 class RecordedHost:
     """A `Host` that answers from memory; see the module's words for what an unknown path means."""
 
@@ -64,21 +75,15 @@ class RecordedHost:
     answers: Answers = field(default_factory=Answers)
     complete: bool = True
     name: str = "a recorded machine"
-    _folders: dict[str, set[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def _folders(self) -> dict[str, set[str]]:
+        """The names in each folder that a recorded path implies."""
+        folders: dict[str, set[str]] = {}
         for path, entry in self.entries.items():
             if entry.problem is not Problem.ABSENT:
-                self._file_under(path)
-
-    def _file_under(self, path: str) -> None:
-        while path != "/":
-            folder, name = posixpath.split(path)
-            names = self._folders.setdefault(folder, set())
-            if name in names:
-                return
-            names.add(name)
-            path = folder
+                _file_under(path, folders)
+        return folders
 
     @property
     def origin(self) -> str:

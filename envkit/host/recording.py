@@ -6,7 +6,6 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from envkit.facts import Observed, Problem, missing
 from envkit.facts_json import SCHEMA, to_json
 from envkit.host.base import CommandResult, FileStatus, Host
 from envkit.host.recorded import Answers
+from envkit.records import replace
 from envkit.redact import Masker
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 from envkit.errors import OutputError, StepFailed
+from envkit.records import record
 
 _BLOCK = 1 << 20
 # What sudo must let through so that the script reaches the network as its user does.
@@ -24,7 +24,7 @@ _KEPT_VARIABLES = (
 )
 
 
-@dataclass(frozen=True)
+@record
 class ScriptRun:
     """How a script ended: its exit code and the JSON that it printed."""
 

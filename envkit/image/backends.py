@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from envkit.image import data
 from envkit.plan.model import NoPlan, Plan
 from envkit.plan.request import FrameworkRequest
+from envkit.records import replace
 from envkit.versions import VersionSpec
 
 

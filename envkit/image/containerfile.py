@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from envkit.errors import SourceError
-from envkit.records import record
+from envkit.records import record, replace
+from envkit.regex import regex
 
-_DIRECTIVE = re.compile(r"#\s*(\w+)\s*=\s*(\S+)\s*$")
-_WORD = re.compile(r"\s*([A-Za-z]+)(?:\s+|$)")
-_FLAG = re.compile(r"--([a-z-]+)(?:=(\"[^\"]*\"|\S+))?\s*")
-_HEREDOC = re.compile(r"<<(-?)([\"']?)(\w+)\2")
+_DIRECTIVE = regex(r"#\s*(\w+)\s*=\s*(\S+)\s*$")
+_WORD = regex(r"\s*([A-Za-z]+)(?:\s+|$)")
+_FLAG = regex(r"--([a-z-]+)(?:=(\"[^\"]*\"|\S+))?\s*")
+_HEREDOC = regex(r"<<(-?)([\"']?)(\w+)\2")
 _TAKES_HEREDOC = frozenset({"RUN", "COPY", "ADD"})
-_KEYWORD = re.compile(
+_KEYWORD = regex(
     r"FROM|RUN|CMD|LABEL|MAINTAINER|EXPOSE|ENV|ADD|COPY|ENTRYPOINT|VOLUME|USER|WORKDIR|ARG|ONBUILD|STOPSIGNAL"
     r"|HEALTHCHECK|SHELL"
 )
-_VARIABLE = re.compile(r"\\\$|\$(?:\{(\w+)(?:(:?[-+])([^}]*))?\}|(\w+))")
-_PAIR = re.compile(r"(\w[\w.-]*)=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|\S*)")
+_VARIABLE = regex(r"\\\$|\$(?:\{(\w+)(?:(:?[-+])([^}]*))?\}|(\w+))")
+_PAIR = regex(r"(\w[\w.-]*)=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|\S*)")
 
 
 @record

@@ -11,27 +11,28 @@ from envkit.image import data
 from envkit.image.containerfile import BuildStage, final_chain, needed_stages
 from envkit.matrix.rows import ImageTag, OperatingSystem
 from envkit.records import record
+from envkit.regex import regex
 from envkit.versions import Version
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
 
-_SEPARATORS = re.compile(r"&&|\|\||[;\n|]")
-_INDEX_CUDA = re.compile(r"/(?:whl|packages/stable)/(?:test/|nightly/)?(cu\d+|cpu)\b")
-_LOCAL_CUDA = re.compile(r"\+(cu\d+|cpu)")
-_REQUIREMENT = re.compile(
+_SEPARATORS = regex(r"&&|\|\||[;\n|]")
+_INDEX_CUDA = regex(r"/(?:whl|packages/stable)/(?:test/|nightly/)?(cu\d+|cpu)\b")
+_LOCAL_CUDA = regex(r"\+(cu\d+|cpu)")
+_REQUIREMENT = regex(
     r"([A-Za-z0-9][\w.-]*)(?:\[[^\]]*\])?\s*((?:[<>=!~]=?|===)\s*[\w.*+!-]+(?:,\s*[<>=!~]=?\s*[\w.*+-]+)*)?"
 )
-_APT_CUDA = re.compile(r"\bcuda(?:-toolkit|-libraries|-runtime|-compiler)?-(\d+)-(\d+)\b")
-_APT_CUDNN = re.compile(r"\blibcudnn(\d+)(?:-[\w-]+)?(?:=(\d+(?:\.\d+)+))?")
-_RUNFILE = re.compile(r"\bcuda_(\d+\.\d+\.\d+)[\w.-]*(?:run|linux)\b")
-_PYTHON_PACKAGE = re.compile(r"\bpython(\d\.\d+)(?:-(?:venv|dev|distutils|pip|full))?\b")
-_CONDA_PYTHON = re.compile(r"\bpython[= ]+=?(\d\.\d+)")
-_PYTHON_IMAGE = re.compile(r"(?:^|/)python:(\d\.\d+)")
-_DRIVER_PACKAGE = re.compile(
+_APT_CUDA = regex(r"\bcuda(?:-toolkit|-libraries|-runtime|-compiler)?-(\d+)-(\d+)\b")
+_APT_CUDNN = regex(r"\blibcudnn(\d+)(?:-[\w-]+)?(?:=(\d+(?:\.\d+)+))?")
+_RUNFILE = regex(r"\bcuda_(\d+\.\d+\.\d+)[\w.-]*(?:run|linux)\b")
+_PYTHON_PACKAGE = regex(r"\bpython(\d\.\d+)(?:-(?:venv|dev|distutils|pip|full))?\b")
+_CONDA_PYTHON = regex(r"\bpython[= ]+=?(\d\.\d+)")
+_PYTHON_IMAGE = regex(r"(?:^|/)python:(\d\.\d+)")
+_DRIVER_PACKAGE = regex(
     r"\b(nvidia-driver-\d+[\w-]*|nvidia-headless-\d+[\w-]*|nvidia-open|cuda-drivers(?:-\d+)?|nvidia-utils-\d+)\b"
 )
-_IMAGE = re.compile(
+_IMAGE = regex(
     r"(?:(?:docker\.io|registry-1\.docker\.io)/)?(?P<repository>[^:@\s]+)(?::(?P<tag>[^@\s]+))?(?:@(?P<digest>\S+))?"
 )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from envkit.image import data
@@ -28,7 +27,7 @@ from envkit.image.system import install
 from envkit.image.toolkit import SystemCuda, cudnn_setup, toolkit_setup
 from envkit.matrix.rows import FrameworkBuild, OperatingSystem, PythonSource
 from envkit.plan.model import Choice, Plan
-from envkit.records import record
+from envkit.records import record, replace
 from envkit.settings import Mirrors
 
 if TYPE_CHECKING:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from envkit.image import data
 from envkit.image.download import download_steps, fetch
 from envkit.image.parts import Base, Copy, Environment, Run, Stage, Step
 from envkit.image.system import install
 from envkit.matrix.rows import FrameworkBuild, OperatingSystem
 from envkit.plan.model import Choice
-from envkit.records import record
+from envkit.records import record, replace
 from envkit.settings import Mirrors
 
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from envkit.checks.findings import Status
 from envkit.image.containerfile_facts import Wanted, normal
 from envkit.matrix.rows import FrameworkBuild
+from envkit.regex import regex
 from envkit.versions import Version, VersionSpec
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
 
 Problem = tuple[Status, str, str]
-_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+_NAME = regex(r"[A-Za-z0-9][\w.-]*")
 
 
 def chosen_build(wanted: Wanted, python: Version | None, matrix: Matrix) -> tuple[FrameworkBuild | None, Problem]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
 from enum import Enum
 
 from envkit.ingest.text import Text
@@ -110,7 +109,7 @@ class Reader:
     """Reads one format out of a text that may hold anything else too."""
 
     name: str
-    read: Read = field(repr=False)
+    read: Read
 
 
 _READERS: dict[str, Reader] = {}

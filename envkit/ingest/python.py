@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from envkit.facts import Cudnn, Distribution, FrameworkInstall, Observed, PythonEnvironment, found
 from envkit.ingest.clues import Clue, Framework, Package, PythonFact
+from envkit.records import replace
+from envkit.regex import regex
 from envkit.versions import Version
 
-_CUDA_TAG = re.compile(r"\+(?:cu|cuda|gpu_?cu)(\d{2,3})\b|(?:-cuda|-cu|\.post|cuda)(\d{2,3})x?$")
-_BUILD_CUDA = re.compile(r"(?:^|_)cuda_?(\d{1,2})\.?(\d)(?![\d.]*\d\.)")
-_BUILD_CUDNN = re.compile(r"cudnn(\d+(?:\.\d+)+)")
-_BUILD_CPU = re.compile(r"(?:^|_)(?:cpu|mkl|eigen)(?:_|$|py)")
+_CUDA_TAG = regex(r"\+(?:cu|cuda|gpu_?cu)(\d{2,3})\b|(?:-cuda|-cu|\.post|cuda)(\d{2,3})x?$")
+_BUILD_CUDA = regex(r"(?:^|_)cuda_?(\d{1,2})\.?(\d)(?![\d.]*\d\.)")
+_BUILD_CUDNN = regex(r"cudnn(\d+(?:\.\d+)+)")
+_BUILD_CPU = regex(r"(?:^|_)(?:cpu|mkl|eigen)(?:_|$|py)")
 _PACKAGES = {
     "torch": "pytorch",
     "pytorch": "pytorch",
@@ -93,7 +94,7 @@ def _apply(installs: dict[str, FrameworkInstall], name: str, values: Mapping[str
     gaps = {key: value for key, value in values.items() if getattr(known, key) in (None, "", False)}
     if known.cuda_known:
         gaps.pop("cuda", None)
-    installs[name] = replace(known, **gaps)  # type: ignore[arg-type]
+    installs[name] = replace(known, **gaps)
 
 
 def framework_of(package: Package, source: str = "") -> FrameworkInstall | None:

@@ -53,7 +53,7 @@ def signatures() -> tuple[Signature, ...]:
 
     from envkit.matrix.tables import DATA, file_bytes
 
-    table = file_bytes(DATA / "signatures.csv").decode("utf-8")
+    table = file_bytes(f"{DATA}/signatures.csv").decode("utf-8")
     rows = csv.DictReader(table.splitlines(keepends=True))
     return tuple(
         Signature(

@@ -8,19 +8,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from envkit.regex import regex
+
 _LONGEST_LINE = 8000  # patterns may look this far within one line; longer lines are cut into several
-_ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,300}(?:\x07|\x1b\\)|[@-Z\\-_])")
-_OVERWRITTEN = re.compile(r"[^\n]*\r(?=[^\n])")  # a progress bar shows what follows its last carriage return
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_TAG = re.compile(
-    r"</?(?:pre|code|details|summary|p|br|div|span|strong|tt|samp|kbd|blockquote)(?:\s[^<>\n]{0,120})?/?>"
-)
-_QUOTE = re.compile(r"^[ \t]{0,3}(?:>(?!>>(?:[ \n]|$))[ \t]?)+", re.MULTILINE)
-_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*[\w+.{}= -]{0,40}$", re.MULTILINE)
-_TIMESTAMP = re.compile(
+_ANSI = regex(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,300}(?:\x07|\x1b\\)|[@-Z\\-_])")
+_OVERWRITTEN = regex(r"[^\n]*\r(?=[^\n])")  # a progress bar shows what follows its last carriage return
+_CONTROL = regex(r"[\x00-\x08\x0b-\x1f\x7f]")
+_TAG = regex(r"</?(?:pre|code|details|summary|p|br|div|span|strong|tt|samp|kbd|blockquote)(?:\s[^<>\n]{0,120})?/?>")
+_QUOTE = regex(r"^[ \t]{0,3}(?:>(?!>>(?:[ \n]|$))[ \t]?)+", re.MULTILINE)
+_FENCE = regex(r"^[ \t]*(?:```|~~~)[ \t]*[\w+.{}= -]{0,40}$", re.MULTILINE)
+_TIMESTAMP = regex(
     r"^(?:\ufeff)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z (?:stdout |stderr )?(?:[FP] )?", re.MULTILINE
 )
-_COMPOSE = re.compile(r"^[A-Za-z0-9][\w.-]{0,60}-\d+ {1,30}\| ", re.MULTILINE)  # docker compose logs: `web-1  | …`
+_COMPOSE = regex(r"^[A-Za-z0-9][\w.-]{0,60}-\d+ {1,30}\| ", re.MULTILINE)  # docker compose logs: `web-1  | …`
 _PLAIN = (
     ("\u2018", "'"),
     ("\u2019", "'"),

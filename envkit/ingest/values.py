@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
+from envkit.regex import regex
 
-_NUMBER = re.compile(r"\d+")
-_DECIMAL = re.compile(r"\d+(?:\.\d+)?")
-_ADDRESS = re.compile(r"(?:([0-9A-Fa-f]{4,8}):)?([0-9A-Fa-f]{2}):([0-9A-Fa-f]{2})(?:\.([0-9A-Fa-f]))?")
+_NUMBER = regex(r"\d+")
+_DECIMAL = regex(r"\d+(?:\.\d+)?")
+_ADDRESS = regex(r"(?:([0-9A-Fa-f]{4,8}):)?([0-9A-Fa-f]{2}):([0-9A-Fa-f]{2})(?:\.([0-9A-Fa-f]))?")
 
 
 def number(text: str) -> int | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from envkit.errors import EnvkitError
@@ -12,10 +11,11 @@ from envkit.install.options import ScriptOptions
 from envkit.matrix import Matrix
 from envkit.matrix.rows import FrameworkBuild
 from envkit.plan.model import Choice
+from envkit.regex import regex
 from envkit.settings import Mirrors
 from envkit.versions import Version
 
-_REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^\]]*\])?(?:==([^\s;+]+))?.*")
+_REQUIREMENT = regex(r"([A-Za-z0-9._-]+)(?:\[[^\]]*\])?(?:==([^\s;+]+))?.*")
 _PLAIN_PROBE = "verify/generic.py.j2"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from hashlib import sha256
+from zlib import crc32
 
 from envkit.errors import EnvkitError
 from envkit.install.commands import installer_options
@@ -183,7 +183,7 @@ def _plan_id(plan: Plan, options: ScriptOptions, steps: tuple[Step, ...]) -> str
     """A name for people, with a mark that tells scripts with different steps apart."""
     words = [f"cuda-{plan.choice.toolkit.version}"] if plan.choice.needs_toolkit and plan.choice.toolkit else []
     words += [f"{build.framework}-{build.version}" for build in plan.choice.builds]
-    mark = sha256(repr((steps, options)).encode()).hexdigest()[:8]
+    mark = f"{crc32(repr((steps, options)).encode()):08x}"
     return "-".join([*(words or ["driver"]), mark])
 
 

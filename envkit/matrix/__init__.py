@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from envkit.errors import DataError
 from envkit.matrix import tables
@@ -26,6 +25,9 @@ from envkit.matrix.rows import (
 )
 from envkit.versions import Version
 
+if TYPE_CHECKING:
+    from os import PathLike
+
 Row = TypeVar("Row")
 _VENDOR_PREFIX = "nvidia "
 
@@ -33,12 +35,12 @@ _VENDOR_PREFIX = "nvidia "
 class Matrix:
     """All compatibility tables. A table is read and validated on first use, DataError says what is wrong with one."""
 
-    def __init__(self, folder: Path = tables.DATA) -> None:
+    def __init__(self, folder: str | PathLike[str] = tables.DATA) -> None:
         self._folder = folder
         self._builds: dict[str, tuple[FrameworkBuild, ...]] = {}
 
     @classmethod
-    def load(cls, folder: Path = tables.DATA) -> Matrix:
+    def load(cls, folder: str | PathLike[str] = tables.DATA) -> Matrix:
         """The packaged tables, or those of `folder`. Reads nothing yet."""
         return cls(folder)
 

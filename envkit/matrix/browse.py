@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from envkit.errors import RequestError
 from envkit.matrix import Matrix
-from envkit.records import record
+from envkit.records import record, types_of
+from envkit.regex import regex
 from envkit.versions import ComputeCapability, Version, VersionSpec
 
 UNKNOWN = "unknown"
@@ -22,7 +22,7 @@ _OTHER_WORDS = {
     "fp32": ("fp32_tflops",),
     "tdp": ("tdp_w",),
 }
-_NUMBER = re.compile(r"\s*(==|>=|<=|>|<|=)?\s*(\d+(?:\.\d+)?)\s*")
+_NUMBER = regex(r"\s*(==|>=|<=|>|<|=)?\s*(\d+(?:\.\d+)?)\s*")
 _COMPARE: dict[str | None, Callable[[float, float], bool]] = {
     None: operator.eq, "=": operator.eq, "==": operator.eq,
     ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt,
@@ -41,7 +41,7 @@ class Listing:
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column of the table."""
-        return tuple(self.rows[0].__dataclass_fields__) if self.rows else self.default
+        return tuple(types_of(type(self.rows[0]))) if self.rows else self.default
 
 
 _LISTINGS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -128,9 +128,9 @@ def cells(row: Any, columns: Sequence[str]) -> list[Any]:  # noqa: ANN401 - a ro
 
 def texts(row: Any, columns: Sequence[str]) -> list[str]:  # noqa: ANN401 - a row of any table
     """The values of the row as they stand in the table's file: unknown is empty, certainly none is `-`."""
-    kinds = row.__dataclass_fields__
+    kinds = types_of(type(row))
     return [
-        "-" if value == () and str(kinds[name].type).endswith("None") else cell_text(value)
+        "-" if value == () and kinds[name].endswith("None") else cell_text(value)
         for name, value in zip(columns, cells(row, columns), strict=True)
     ]
 
@@ -156,7 +156,7 @@ def cell_text(cell: object) -> str:
 
 
 def _condition(table: Listing, column: str, value: str) -> Callable[[Any], bool]:
-    kind = str(table.rows[0].__dataclass_fields__[column].type) if table.rows else "str"
+    kind = types_of(type(table.rows[0]))[column] if table.rows else "str"
     if value.lower() == UNKNOWN:
         return lambda cell: cell is None or cell == () or cell == ""
     try:

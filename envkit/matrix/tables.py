@@ -7,14 +7,14 @@ one value or several joined by `;`; blank is unknown, and `-` is certainly none 
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields
 from functools import cache
-from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from envkit.errors import DataError
 from envkit.matrix import rows
+from envkit.records import record, types_of
 from envkit.versions import ComputeCapability, Version
 
 Row = TypeVar("Row")
@@ -22,10 +22,10 @@ Cell = TypeVar("Cell")
 SEPARATOR = ";"
 CERTAINLY_NONE = "-"
 _FIRST_ROW = 2  # line 1 is the header
-DATA = Path(__file__).parent.parent / "data"
+DATA = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "data")
 
 
-@dataclass(frozen=True)
+@record
 class Table(Generic[Row]):
     """One CSV file: its row type, the columns that identify a row, and the words that a column may hold."""
 
@@ -37,7 +37,7 @@ class Table(Generic[Row]):
     @property
     def columns(self) -> tuple[str, ...]:
         """The header that the file must have."""
-        return tuple(field.name for field in fields(self.row))  # type: ignore[arg-type]
+        return tuple(types_of(self.row))
 
 
 def _words(column: str, *allowed: str) -> tuple[str, frozenset[str]]:
@@ -99,7 +99,10 @@ def builds_table(framework: str) -> Table[rows.FrameworkBuild]:
 
 
 def read(
-    table: Table[Row], folder: Path = DATA, known_sources: frozenset[str] | None = None, holding: str = ""
+    table: Table[Row],
+    folder: str | os.PathLike[str] = DATA,
+    known_sources: frozenset[str] | None = None,
+    holding: str = "",
 ) -> tuple[Row, ...]:
     """Every row of `table`, in the order of the file; with `holding`, those whose line holds that
     text (the lines that an error names are then counted among those).
@@ -129,9 +132,9 @@ def _rows(table: Table[Row], filled: Iterable[tuple[Any, ...]]) -> Iterator[Row]
         yield row
 
 
-def _lines(table: Table[Any], folder: Path, holding: str) -> list[list[str]]:
+def _lines(table: Table[Any], folder: str | os.PathLike[str], holding: str) -> list[list[str]]:
     try:
-        text = file_bytes(folder / table.file).decode("utf-8")
+        text = file_bytes(os.path.join(folder, table.file)).decode("utf-8")
     except (OSError, ValueError) as error:
         raise DataError(f"{table.file}: cannot be read ({error}).", "Reinstall envkit.") from error
     lines = text.splitlines()
@@ -140,14 +143,16 @@ def _lines(table: Table[Any], folder: Path, holding: str) -> list[list[str]]:
     return list(csv.reader(lines)) or [[]]
 
 
-def file_bytes(path: Path) -> bytes:
+def file_bytes(path: str) -> bytes:
     """The content of a data file, also of one inside a zipped application. Raises OSError."""
-    if path.is_file() or not path.is_relative_to(DATA):
-        return path.read_bytes()
+    inside = path.startswith(DATA + os.sep)
+    if not inside or os.path.isfile(path):
+        with open(path, "rb") as stream:
+            return stream.read()
     # inside a zipped application; imported only there, as it would cost a third of a whole `envkit resolve`
     from importlib.resources import files
 
-    return files("envkit").joinpath("data", *path.relative_to(DATA).parts).read_bytes()
+    return files("envkit").joinpath("data", *path[len(DATA) + 1 :].split(os.sep)).read_bytes()
 
 
 def _require_header(table: Table[Any], header: list[str]) -> None:
@@ -182,7 +187,7 @@ def _values(
 ) -> list[Any]:
     name = table.columns[position]
     # annotations are text in `rows` (postponed), so they name a parser without being evaluated
-    parse = PARSERS[table.row.__dataclass_fields__[name].type]
+    parse = PARSERS[types_of(table.row)[name]]
     allowed = dict(table.words).get(name)
     if parse is _text and allowed is None:
         return list(cells)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import combinations, islice
 
 from envkit.plan.arrange import Arranger
@@ -15,6 +14,7 @@ from envkit.plan.parts import Part, parts_of, without
 from envkit.plan.relations import title_of
 from envkit.plan.request import FrameworkRequest, Request
 from envkit.plan.search import Selection, feasible, select
+from envkit.records import replace
 
 TRIES = 60  # changes tried for one part before it is given up
 COMBINED = 2  # offers that change several parts at once

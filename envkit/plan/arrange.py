@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from envkit.matrix.rows import CudnnRelease, FrameworkBuild, ImageTag, OperatingSystem, PythonSource, Toolkit
 from envkit.plan import relations
-from envkit.plan.candidates import Judge, python_meets
+from envkit.plan.aspects import python_meets
+from envkit.plan.candidates import Judge
 from envkit.plan.model import Choice
 from envkit.plan.place import Placer
 from envkit.plan.search import Selection

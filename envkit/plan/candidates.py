@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Hashable, Iterator
 from functools import cached_property
 
 from envkit.matrix.rows import FrameworkBuild, OperatingSystem, Toolkit
 from envkit.plan import relations
+from envkit.plan.aspects import ASPECTS, Answers, Aspect, meets, needs_system_cuda, python_meets
 from envkit.plan.knowledge import Knowledge
 from envkit.plan.model import DriverVerdict
 from envkit.plan.relations import CodeMatch
 from envkit.plan.request import FrameworkRequest, Request
 from envkit.records import record
-from envkit.versions import Version, VersionSpec
+from envkit.versions import Version
 
 LEVEL_ORDER = {
     None: 0,  # no driver in sight: nothing to prefer
@@ -41,6 +43,8 @@ class Candidate:
 class Judge:
     """The relations applied to one request."""
 
+    request: Request
+
     def __init__(self, request: Request, knowledge: Knowledge) -> None:
         self.request = request
         self.knowledge = knowledge
@@ -49,6 +53,13 @@ class Judge:
         self._cuda_failures: dict[tuple[int, ...], tuple[str, ...]] = {}
         self._cuda_meets: dict[tuple[int, ...], bool] = {}
         self._toolkits_for: dict[object, tuple[Toolkit, ...]] = {}
+        self._asked: dict[str, Answers] = {}
+
+    @cached_property
+    def machine(self) -> Hashable:
+        """What tells one driver with its GPUs from another."""
+        gpus = tuple((gpu.compute_capability, gpu.last_driver_branch) for gpu in self.request.gpus)
+        return (self.driver, gpus, self.data_center, self.request.platform)
 
     @cached_property
     def system(self) -> OperatingSystem | None:
@@ -91,6 +102,11 @@ class Judge:
         """The toolkits that the request, the driver and the GPUs allow."""
         return tuple(toolkit for toolkit in self.knowledge.tables.toolkits if self._allows(toolkit))
 
+    def usable_toolkits(self) -> Iterator[Toolkit]:
+        """Those of them that a system cuDNN as requested exists for, each looked at when it is asked for."""
+        allowed = (toolkit for toolkit in self.knowledge.tables.toolkits if self._allows(toolkit))
+        return (toolkit for toolkit in allowed if self.cudnn_allowed(toolkit, None))
+
     def cudnn_allowed(self, toolkit: Toolkit, build: FrameworkBuild | None) -> bool:
         """Whether a system cuDNN of the requested version exists for the toolkit and serves the build."""
         spec = self.request.cudnn
@@ -115,67 +131,52 @@ class Judge:
         return self._toolkits_for[key]
 
     def _allows(self, toolkit: Toolkit) -> bool:
-        return _meets(self.request.cuda, toolkit.version) and not self.cuda_failures(toolkit.version)
+        return meets(self.request.cuda, toolkit.version) and not self.cuda_failures(toolkit.version)
 
-    def passes(self, build: FrameworkBuild, spec: VersionSpec | None) -> bool:
-        """Whether no relation rules a build out."""
-        if next(self._package_failures(build, spec), None) is not None:
-            return False
-        if build.cpu_only:
-            return True
-        if self.driver_drops_gpu:
-            return False
-        if needs_system_cuda(build):
-            has_cuda = bool(self.toolkits_for(build))
-        else:
-            has_cuda = next(self._wheel_cuda_failures(build), None) is None
-        return has_cuda and next(self._code_failures(build), None) is None
+    def ruled_out_by(self, aspect: Aspect, build: FrameworkBuild) -> tuple[str, ...]:
+        """The relations by which one side of a build rules it out; none where it passes."""
+        known = self._answers(aspect).failures
+        key = aspect.of_build(build)
+        if key not in known:
+            known[key] = tuple(dict.fromkeys(aspect.failures(self, build)))
+        return known[key]
 
-    def failures(self, build: FrameworkBuild, spec: VersionSpec | None) -> Iterator[str]:
-        """The relations that rule a build out; none for one that passes."""
-        yield from self._package_failures(build, spec)
-        if build.cpu_only:
-            return
-        if self.driver_drops_gpu:
-            yield "gpu-on-driver"
-        if not needs_system_cuda(build):
-            yield from self._wheel_cuda_failures(build)
-        elif not self.toolkits_for(build):
-            yield from self._toolkit_failures(build)
-        yield from self._code_failures(build)
+    def _answers(self, aspect: Aspect) -> Answers:
+        if aspect.name not in self._asked:
+            self._asked[aspect.name] = self.knowledge.answers(aspect.name, aspect.of_request(self))
+        return self._asked[aspect.name]
 
-    def _package_failures(self, build: FrameworkBuild, spec: VersionSpec | None) -> Iterator[str]:
-        request = self.request
-        if not _meets(spec, build.version):
-            yield "framework-version"
-        if build.platforms and _package_platform(request.platform) not in build.platforms:
-            yield "platform"
-        if build.architectures and request.architecture not in build.architectures:
-            yield "architecture"
-        if request.python and build.pythons and not any(python_meets(request.python, item) for item in build.pythons):
-            yield "python-has-wheel"
-        if build.min_glibc and self.glibc and request.platform != "windows" and self.glibc < build.min_glibc:
-            yield "glibc-meets-build"
+    def passes(self, build: FrameworkBuild) -> bool:
+        """Whether no relation but the wanted version rules a build out."""
+        return not any(self.ruled_out_by(aspect, build) for aspect in ASPECTS)
 
-    def _wheel_cuda_failures(self, build: FrameworkBuild) -> Iterator[str]:
-        if build.cuda is None:
-            return
-        if not self.cuda_meets(build.cuda):
-            yield "cuda-version"
-        if self.request.cudnn and build.cudnn and not self.request.cudnn.holds(build.cudnn):
-            yield "cudnn-version"
-        yield from self.cuda_failures(build.cuda)
+    def rejected(self, framework: FrameworkRequest) -> list[tuple[FrameworkBuild, tuple[str, ...]]]:
+        """The builds of the wanted versions, newest release first, each with the relations that rule it out."""
+        shelf = self.knowledge.shelf(framework.name)
+        return [
+            (build, tuple(name for aspect in ASPECTS for name in self.ruled_out_by(aspect, build)))
+            for build in shelf.picked(shelf.of(framework.spec))
+        ]
 
-    def _code_failures(self, build: FrameworkBuild) -> Iterator[str]:
-        for gpu in self.request.gpus:
-            capability = gpu.compute_capability
-            match = self.knowledge.code_match(capability, build)
-            if match is CodeMatch.NONE or (match is CodeMatch.JIT and not self.can_compile_ptx(build)):
-                yield "gpu-runs-build"
-            if build.cudnn and build.bundles_cuda:
-                status = self.knowledge.cudnn_on_gpu(capability, build.cudnn, build.cuda)
-                if status == "fail":
-                    yield "gpu-on-cudnn"
+    def rejections(self, framework: FrameworkRequest) -> Counter[str]:
+        """How many builds of any version each relation rules out."""
+        shelf = self.knowledge.shelf(framework.name)
+        counts = Counter({"framework-version": len(shelf.builds) - shelf.of(framework.spec).bit_count()})
+        for aspect in ASPECTS:
+            for build, alike in shelf.groups(aspect):
+                for name in self.ruled_out_by(aspect, build):
+                    counts[name] += alike.bit_count()
+        return +counts
+
+    def _passing_set(self, framework: FrameworkRequest) -> int:
+        """The builds on the framework's shelf that pass."""
+        shelf = self.knowledge.shelf(framework.name)
+        numbers = shelf.of(framework.spec)
+        for aspect in ASPECTS:
+            if not numbers:
+                break
+            numbers = self._answers(aspect).passing(shelf, aspect, numbers, self)
+        return numbers
 
     def can_compile_ptx(self, build: FrameworkBuild) -> bool:
         """Whether the driver, or the newest one that the GPUs can have, compiles PTX of the build's CUDA."""
@@ -191,17 +192,6 @@ class Judge:
         """True when the driver has to compile the build's PTX for one of the GPUs, which needs a native driver."""
         gpus = self.request.gpus
         return any(self.knowledge.code_match(gpu.compute_capability, build) is CodeMatch.JIT for gpu in gpus)
-
-    def _toolkit_failures(self, build: FrameworkBuild) -> Iterator[str]:
-        serving = self.knowledge.serving(build)
-        wanted = [toolkit for toolkit in serving if _meets(self.request.cuda, toolkit.version)]
-        if not wanted:
-            yield "cuda-version"
-        reasons = [self.cuda_failures(toolkit.version) for toolkit in wanted or serving]
-        if reasons and all(reasons):
-            yield from dict.fromkeys(reason for found in reasons for reason in found)
-        elif wanted:
-            yield "cudnn-version"
 
     def cuda_meets(self, cuda: Version) -> bool:
         """Whether a build's CUDA line meets the requested CUDA: `12.4.1` is met by a build for 12.4."""
@@ -245,42 +235,20 @@ class Judge:
         wanted = self.request.os_id
         return any(wanted in (None, tag.os_id) for row in toolkits for tag in self.knowledge.images(row))
 
-    def passing(self, framework: FrameworkRequest) -> Iterator[Candidate]:
+    def passing_builds(self, framework: FrameworkRequest) -> Iterator[FrameworkBuild]:
         """The builds of a framework that pass, newest release first."""
-        for release in self.knowledge.releases(framework.name):
-            yield from self._passing_of(release, framework)
+        return self.knowledge.shelf(framework.name).picked(self._passing_set(framework))
 
-    def _passing_of(self, release: tuple[FrameworkBuild, ...], framework: FrameworkRequest) -> Iterator[Candidate]:
-        if _meets(framework.spec, release[0].version):
-            for build in release:
-                if self.passes(build, framework.spec):
-                    yield self.candidate(build)
+    def passing(self, framework: FrameworkRequest) -> Iterator[Candidate]:
+        """The same as candidates."""
+        return map(self.candidate, self.passing_builds(framework))
 
     def candidates(self, framework: FrameworkRequest) -> Iterator[Candidate]:
         """The builds of a framework that pass, best first, each looked at when it is asked for."""
         for release in self.knowledge.releases(framework.name):
-            yield from sorted(self._passing_of(release, framework), key=self.rank)
-
-
-def needs_system_cuda(build: FrameworkBuild) -> bool:
-    """True when the build loads a CUDA of its own line from the system."""
-    return build.cuda is not None and not build.bundles_cuda and not build.cpu_only
-
-
-def _meets(spec: VersionSpec | None, version: Version) -> bool:
-    return spec is None or spec.holds(version)
-
-
-def python_meets(spec: VersionSpec | None, python: Version) -> bool:
-    """Whether a Python line such as 3.10 meets the requested one; `3.10.4` asks for the line 3.10."""
-    if spec is not None and spec.exact is not None:
-        wanted = spec.exact.parts[:2]
-        return python.parts[: len(wanted)] == wanted
-    return _meets(spec, python)
-
-
-def _package_platform(platform: str) -> str:
-    return "windows" if platform == "windows" else "linux"
+            if meets(framework.spec, release[0].version):
+                passing = (self.candidate(build) for build in release if self.passes(build))
+                yield from sorted(passing, key=self.rank)
 
 
 def _descending(version: Version) -> tuple[int, ...]:

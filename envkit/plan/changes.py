@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from itertools import chain
 
 from envkit.matrix.rows import OperatingSystem
-from envkit.plan.candidates import Judge, needs_system_cuda
+from envkit.plan.aspects import needs_system_cuda
+from envkit.plan.candidates import Judge
 from envkit.plan.knowledge import Knowledge, gpu_builds
 from envkit.plan.parts import Part, without
 from envkit.plan.request import FrameworkRequest, Request, TargetGpu
 from envkit.plan.search import feasible
-from envkit.records import record
+from envkit.records import record, replace
 from envkit.versions import ComputeCapability, Version, VersionSpec
 
 # what a change costs the user, cheapest first
@@ -76,7 +76,7 @@ def nearest_first(versions: Iterable[Version], anchor: Version) -> list[Version]
 def _framework_changes(part: Part, request: Request, knowledge: Knowledge) -> Iterator[Change]:
     framework = request.frameworks[part.index]
     judge = Judge(request, knowledge)
-    passing = [candidate.build.version for candidate in judge.passing(FrameworkRequest(framework.name))]
+    passing = [build.version for build in judge.passing_builds(FrameworkRequest(framework.name))]
     anchor = _anchor(framework.spec)
     for version in nearest_first(passing, anchor):
         if framework.spec is not None and framework.spec.holds(version):
@@ -114,9 +114,9 @@ def _python_changes(part: Part, request: Request, knowledge: Knowledge) -> Itera
 def _driver_changes(part: Part, request: Request, knowledge: Knowledge) -> Iterator[Change]:
     """Floors of the CUDA versions that would do, lowest first; then the last driver of a GPU that was dropped."""
     judge = Judge(without(request, [part]), knowledge)
-    cudas = {
-        candidate.build.cuda for item in request.frameworks for candidate in judge.passing(item) if candidate.build.cuda
-    } or {toolkit.version for toolkit in judge.toolkits}
+    cudas = {build.cuda for item in request.frameworks for build in judge.passing_builds(item) if build.cuda} or {
+        toolkit.version for toolkit in judge.toolkits
+    }
     floors = [knowledge.floors(cuda, request.platform) for cuda in cudas]
     values = {floor for pair in floors for floor in (pair.minor_version, pair.native) if floor}
     lasts = {knowledge.last_branch(gpu) for gpu in request.gpus}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import combinations
 
 from envkit.matrix.rows import FrameworkBuild
 from envkit.plan.candidates import Judge
 from envkit.plan.explain import build_verdict, joint_reason, toolkit_reason
-from envkit.plan.knowledge import Knowledge, gpu_builds
+from envkit.plan.knowledge import Knowledge
 from envkit.plan.model import Conflict, Verdict
 from envkit.plan.parts import Part, only, parts_of
 from envkit.plan.request import FrameworkRequest, Request
@@ -54,20 +54,15 @@ def _reason(judge: Judge) -> Verdict:
 
 def _framework_reason(framework: FrameworkRequest, judge: Judge) -> Verdict:
     """The verdict on the build that comes nearest, with how many were looked at."""
-    rejected = list(_rejected(framework, judge))
-    wanted = [(build, names) for build, names in rejected if "framework-version" not in names]
+    wanted = judge.rejected(framework)
     if not wanted:
-        newest = rejected[-1][0].version if rejected else "none"
+        builds = judge.knowledge.shelf(framework.name).builds
+        newest = builds[0].version if builds else "none"
         return Verdict("framework-version", "fail", f"no build is {framework}; the newest on record is {newest}")
     build, names = min(wanted, key=_nearness)
     told = [build_verdict(name, build, judge) for name in names[:2]]
     count = f"none of {len(wanted)} builds of {framework} fits; the nearest: " if len(wanted) > 1 else ""
     return Verdict(told[0].relation, "fail", count + "; ".join(verdict.detail for verdict in told), told[0].source)
-
-
-def _rejected(framework: FrameworkRequest, judge: Judge) -> Iterator[tuple[FrameworkBuild, tuple[str, ...]]]:
-    for build in gpu_builds(judge.knowledge.tables.builds(framework.name)):
-        yield build, tuple(dict.fromkeys(judge.failures(build, framework.spec)))
 
 
 def _nearness(rejected: tuple[FrameworkBuild, tuple[str, ...]]) -> tuple[object, ...]:
@@ -82,7 +77,5 @@ def _nearness(rejected: tuple[FrameworkBuild, tuple[str, ...]]) -> tuple[object,
 
 def rejections(judge: Judge) -> Mapping[str, int]:
     """How many builds each relation rules out."""
-    counts = Counter(
-        name for framework in judge.request.frameworks for _, names in _rejected(framework, judge) for name in names
-    )
+    counts = sum((judge.rejections(framework) for framework in judge.request.frameworks), Counter[str]())
     return dict(counts.most_common())

@@ -7,7 +7,8 @@ from itertools import product
 
 from envkit.matrix.rows import FrameworkBuild
 from envkit.plan import relations
-from envkit.plan.candidates import Candidate, Judge, needs_system_cuda
+from envkit.plan.aspects import needs_system_cuda
+from envkit.plan.candidates import Candidate, Judge
 from envkit.plan.model import Verdict
 from envkit.plan.relations import CodeMatch, ToolkitMatch
 from envkit.plan.request import TargetGpu

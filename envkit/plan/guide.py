@@ -8,7 +8,7 @@ from envkit.matrix import Matrix
 from envkit.matrix.rows import FrameworkBuild, GpuModel, Toolkit
 from envkit.plan.relations.gpu import CodeMatch, ToolkitMatch, code_match, cuda_match, toolkit_match
 from envkit.plan.relations.software import gpu_on_cudnn
-from envkit.records import record
+from envkit.records import record, types_of
 from envkit.versions import ComputeCapability, Version
 
 _RUNS = (CodeMatch.NATIVE, CodeMatch.BINARY, CodeMatch.JIT)
@@ -41,7 +41,7 @@ def gpu_guide(matrix: Matrix) -> tuple[GpuGuide, ...]:
             )
         cuda, pytorch, tensorflow = reaches[capability]
         desktop = gpu.variant != "jetson"
-        facts = {name: getattr(gpu, name) for name in GpuModel.__dataclass_fields__}
+        facts = {name: getattr(gpu, name) for name in types_of(GpuModel)}
         guides.append(
             GpuGuide(
                 **facts,

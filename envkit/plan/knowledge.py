@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import TypeVar
 
 from envkit.matrix.rows import CudnnRelease, FrameworkBuild, ImageTag, OperatingSystem, Runfile, Toolkit
 from envkit.plan import relations
+from envkit.plan.aspects import Answers, Shelf
 from envkit.plan.model import DriverVerdict
 from envkit.plan.relations import ToolkitMatch
 from envkit.plan.request import TargetGpu
@@ -83,11 +85,34 @@ class Knowledge:
         """A framework's builds by release, newest first and withdrawn ones last; GPU builds where it has any."""
         return self._once(("releases", framework), lambda: _releases(self.tables.builds(framework)))
 
+    def shelf(self, framework: str) -> Shelf:
+        """All of them on one shelf, for questions that do not ask for the best."""
+        return self._once(("shelf", framework), lambda: Shelf(framework, chain.from_iterable(self.releases(framework))))
+
+    def answers(self, aspect: str, inputs: Hashable) -> Answers:
+        """The memory of an aspect under a request."""
+        return self._once(("answers", aspect, inputs), Answers)
+
     def cudnn_on_gpu(self, gpu: ComputeCapability, cudnn: Version, cuda: Version | None) -> str:
         """The status of a cuDNN version on a GPU: ok, fail or unknown."""
         major = cuda.major if cuda else None
         key = ("cudnn", gpu.major, gpu.minor, cudnn.parts, major)
-        return self._once(key, lambda: relations.gpu_on_cudnn(gpu, cudnn, cuda, self.tables).status)
+        return self._once(
+            key, lambda: relations.gpu_on_cudnn(gpu, cudnn, cuda, self.tables, among=self._cudnns_like(cudnn)).status
+        )
+
+    def _cudnns_like(self, cudnn: Version) -> Sequence[CudnnRelease]:
+        """The rows that can be of a version: those of its major, or of its major and minor."""
+        return self._cudnns_by_release.get((cudnn.major, cudnn.minor)[: len(cudnn.parts)], ())
+
+    @cached_property
+    def _cudnns_by_release(self) -> dict[tuple[int, ...], list[CudnnRelease]]:
+        groups: dict[tuple[int, ...], list[CudnnRelease]] = {}
+        for row in self.tables.cudnns:
+            version = row.version
+            groups.setdefault((version.major,), []).append(row)
+            groups.setdefault((version.major, version.minor), []).append(row)
+        return groups
 
     def serving(self, build: FrameworkBuild) -> tuple[Toolkit, ...]:
         """The toolkits whose libraries serve a build that brings none."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from enum import Enum
 
 from envkit.matrix.rows import (
@@ -16,7 +15,7 @@ from envkit.matrix.rows import (
     Toolkit,
 )
 from envkit.plan.request import Request
-from envkit.records import record
+from envkit.records import field, record
 from envkit.versions import Version
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from envkit.plan.request import Request
-from envkit.records import record
+from envkit.records import record, replace
 
 
 @record
@@ -51,7 +50,7 @@ def without(request: Request, parts: Iterable[Part]) -> Request:
             framework for index, framework in enumerate(request.frameworks) if ("framework", index) not in left_out
         ),
     }
-    changed: Request = replace(request, **kept)  # type: ignore[arg-type]  # each value has its field's type
+    changed: Request = replace(request, **kept)
     for option, fields in _FIELDS.items():
         if option in options:
             changed = replace(changed, **{field: getattr(Request(), field) for field in fields})

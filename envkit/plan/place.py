@@ -6,7 +6,8 @@ from functools import cached_property
 
 from envkit.matrix.rows import CudnnRelease, FrameworkBuild, ImageTag, OperatingSystem, Runfile, Toolkit
 from envkit.plan import relations
-from envkit.plan.candidates import LEVEL_ORDER, Judge, needs_system_cuda
+from envkit.plan.aspects import needs_system_cuda
+from envkit.plan.candidates import LEVEL_ORDER, Judge
 from envkit.plan.relations import LibraryMatch
 from envkit.plan.search import Selection
 from envkit.versions import Version

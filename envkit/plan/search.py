@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from envkit.matrix.rows import FrameworkBuild, Toolkit
 from envkit.plan import relations
 from envkit.plan.candidates import Candidate, Judge
-from envkit.records import record
+from envkit.records import record, replace
 from envkit.versions import Version
 
 
@@ -68,6 +67,8 @@ def select(judge: Judge) -> Selection | None:
 
 def feasible(judge: Judge) -> bool:
     """Whether a request has any plan: `select` without looking for the best."""
+    if not judge.request.frameworks:
+        return not judge.driver_drops_gpu and next(judge.usable_toolkits(), None) is not None
     start = _start(judge)
     if start is None:
         return False
@@ -102,7 +103,7 @@ def _start(judge: Judge) -> Selection | None:
         return None
     if request.frameworks and not request.needs_toolkit:
         return Selection()
-    toolkits = tuple(toolkit for toolkit in judge.toolkits if judge.cudnn_allowed(toolkit, None))
+    toolkits = tuple(judge.usable_toolkits())
     return Selection(toolkits=toolkits) if toolkits else None
 
 

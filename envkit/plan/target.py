@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from envkit.matrix.rows import GpuModel
 from envkit.plan.request import Request, TargetGpu
 from envkit.plan.tables import GpuTables
+from envkit.records import replace
 from envkit.versions import Version
 
 if TYPE_CHECKING:  # a request for no machine in particular does without the facts

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from envkit.matrix.rows import FrameworkBuild, OperatingSystem, Toolkit
 from envkit.plan import relations
-from envkit.plan.candidates import Judge, needs_system_cuda
+from envkit.plan.aspects import needs_system_cuda
+from envkit.plan.candidates import Judge
 from envkit.plan.model import Choice, Verdict
 from envkit.plan.request import TargetGpu
 from envkit.versions import Version

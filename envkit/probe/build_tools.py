@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Mapping
 
 from envkit.facts import Distribution
 from envkit.host.base import Host
 from envkit.probe.interpreters import Interpreter
+from envkit.regex import regex
 from envkit.versions import Version
 
 _IN_SITE = {
@@ -32,8 +32,8 @@ _DRIVER_LINKS = (
     "/usr/lib/libcuda.so",
     "/usr/lib/wsl/lib/libcuda.so",
 )
-_COMPILES = re.compile(r"(torch|triton|tensorflow|jax|jaxlib|cupy.*|paddlepaddle-gpu)")
-_RELEASE = re.compile(r"release (\d+\.\d+)")
+_COMPILES = regex(r"(torch|triton|tensorflow|jax|jaxlib|cupy.*|paddlepaddle-gpu)")
+_RELEASE = regex(r"release (\d+\.\d+)")
 
 
 def build_tools(host: Host, interpreter: Interpreter, installed: tuple[Distribution, ...]) -> Mapping[str, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from envkit.assume import fact_paths, observed_at, with_facts
@@ -14,6 +13,7 @@ from envkit.facts_json import environment_from_json
 from envkit.host.base import Host
 from envkit.probe.pci import DeviceTable, Known
 from envkit.probe.text import Facts
+from envkit.records import record
 
 Progress = Callable[[str], None]
 _KEPT_AS_FACTS = ("pythons",)  # their evidence is too big to record
@@ -24,7 +24,7 @@ _BROKEN = (ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, 
 _VERSION_BY_NVML, _VERSION_BY_CUDA = "driver.driver_cuda_version", "cuda"
 
 
-@dataclass(frozen=True)
+@record
 class Task:
     """One probe: what it is called in words, the facts it owns, and how it is run."""
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import posixpath
-import re
 
 from envkit.facts import HostCompiler, Observed, Problem, found, missing
 from envkit.host.base import Host
 from envkit.probe.text import derived
+from envkit.regex import regex
 from envkit.versions import Version
 
 _VARIABLES = ("NVCC_CCBIN", "CUDAHOSTCXX", "CXX", "CC")
-_NAMES = re.compile(r"(?:\w+-linux-gnu-)?(gcc|g\+\+|clang|clang\+\+)(?:-(\d+(?:\.\d+)*))?")
+_NAMES = regex(r"(?:\w+-linux-gnu-)?(gcc|g\+\+|clang|clang\+\+)(?:-(\d+(?:\.\d+)*))?")
 _PROGRAM_FOLDERS = ("/usr/bin", "/usr/local/bin", "/opt/rh/*/root/usr/bin")
-_INSTALLED = re.compile(r"/usr/lib(?:64)?/gcc/[^/]+/(\d+(?:\.\d+)*)$")
+_INSTALLED = regex(r"/usr/lib(?:64)?/gcc/[^/]+/(\d+(?:\.\d+)*)$")
 
 
 def host_compilers(host: Host) -> Observed[tuple[HostCompiler, ...]]:

@@ -12,6 +12,7 @@ from envkit.facts import DockerEngine, MachineKind, Observed, Problem, found, mi
 from envkit.host.base import Host
 from envkit.probe.machine import machine_kind
 from envkit.probe.text import Facts, derived, first_known
+from envkit.regex import regex
 from envkit.versions import Version
 
 PATHS = (
@@ -28,8 +29,8 @@ PATHS = (
 )
 _DAEMON_FILES = ("/etc/docker/daemon.json", "/var/snap/docker/current/config/daemon.json")
 _CDI_FOLDERS = ("/etc/cdi", "/var/run/cdi")
-_CDI_KIND = re.compile(r"""["']?kind["']?\s*:\s*["']?nvidia\.com/(?:gpu|mig)""")
-_CDI_PATH = re.compile(r"""^[\s-]*["']?(?:hostPath|path)["']?\s*:\s*["']?(/[^"'\s,]+)""", re.MULTILINE)
+_CDI_KIND = regex(r"""["']?kind["']?\s*:\s*["']?nvidia\.com/(?:gpu|mig)""")
+_CDI_PATH = regex(r"""^[\s-]*["']?(?:hostPath|path)["']?\s*:\s*["']?(/[^"'\s,]+)""", re.MULTILINE)
 _TOOLKIT_CONFIG = "/etc/nvidia-container-runtime/config.toml"
 _TOOLKIT_PROGRAMS = ("nvidia-ctk", "nvidia-container-runtime", "nvidia-container-runtime-hook")
 _PLUGIN_FOLDERS = (

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from envkit.facts import CudaLink, CudaToolkit, Nvcc, Observed, Problem, found, missing
 from envkit.host.base import Host
 from envkit.probe.text import Facts, derived
+from envkit.regex import regex
 from envkit.versions import Version
 
 _LINK = "/usr/local/cuda"
@@ -24,12 +25,12 @@ _PATTERNS = (
     ("/usr/lib/cuda", "package"),
 )
 _WHEEL_PATTERNS = ("lib/python3*/site-packages/nvidia/cuda_nvcc", "lib/python3*/site-packages/nvidia/cu[0-9]*")
-_BANNER = re.compile(rb"release (\d+\.\d+), V(\d+\.\d+\.\d+)")
+_BANNER = regex(rb"release (\d+\.\d+), V(\d+\.\d+\.\d+)")
 _TOOLS = ("bin2c", "fatbinary", "nvcc")  # the smallest file that carries the compiler's banner comes first
-_HEADER_NUMBER = re.compile(r"#define\s+(?:CUDA_VERSION|CUDART_VERSION)\s+(\d+)")
-_DIST_INFO = re.compile(r"nvidia_cuda_nvcc(?:_cu\d+)?-(\d+(?:\.\d+)+)\.dist-info")
-_STARTS = re.compile(r"^[^#\n]*?(/[^\s\"']*/nvcc)\b", re.MULTILINE)
-_GCC_GUARD = re.compile(
+_HEADER_NUMBER = regex(r"#define\s+(?:CUDA_VERSION|CUDART_VERSION)\s+(\d+)")
+_DIST_INFO = regex(r"nvidia_cuda_nvcc(?:_cu\d+)?-(\d+(?:\.\d+)+)\.dist-info")
+_STARTS = regex(r"^[^#\n]*?(/[^\s\"']*/nvcc)\b", re.MULTILINE)
+_GCC_GUARD = regex(
     r"#\s*if\s+__GNUC__\s*>\s*(\d+)(?:\s*\|\|\s*\(\s*__GNUC__\s*==\s*\1\s*&&\s*__GNUC_MINOR__\s*>\s*(\d+)\s*\))?"
 )
 _SCRIPT_LIMIT = 8192

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterator
 
 from envkit.facts import Cudnn, Observed, Problem, found, missing
 from envkit.host.base import Host
 from envkit.probe.cuda import prefixes
 from envkit.probe.text import derived
+from envkit.regex import regex
 from envkit.versions import Version
 
 _HEADERS = ("cudnn_version.h", "cudnn.h")
-_NUMBERS = re.compile(r"#define\s+CUDNN_(MAJOR|MINOR|PATCHLEVEL)\s+(\d+)")
-_LIBRARY = re.compile(r"(libcudnn\w*)\.so\.(\d+(?:\.\d+)+)")
+_NUMBERS = regex(r"#define\s+CUDNN_(MAJOR|MINOR|PATCHLEVEL)\s+(\d+)")
+_LIBRARY = regex(r"(libcudnn\w*)\.so\.(\d+(?:\.\d+)+)")
 _SYSTEM = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
-_CUDA_OF_WHEEL = re.compile(r"nvidia_cudnn_cu(\d+)-")
+_CUDA_OF_WHEEL = regex(r"nvidia_cudnn_cu(\d+)-")
 
 
 def cudnns(host: Host) -> Observed[tuple[Cudnn, ...]]:

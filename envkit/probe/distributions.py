@@ -9,14 +9,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from envkit.facts import Distribution
 from envkit.host.base import Host
 from envkit.records import record
+from envkit.regex import regex
 
-_RELEVANT = re.compile(
+_RELEVANT = regex(
     r"(torch|tensorflow|tf-|nvidia-|jax|mxnet|paddle|cupy|onnxruntime|triton|flash-attn|xformers|bitsandbytes|numpy"
     r"|keras|ctranslate2|vllm|deepspeed|cuda-|mindspore|chainer|tensorrt|sgl-kernel|flashinfer|cudnn|pytorch)"
 )
 _METADATA_BYTES = 60_000  # the header; a README may follow it
 _RECORD_BYTES = 4_000_000
-_SEPARATORS = re.compile(r"[-_.]+")
+_SEPARATORS = regex(r"[-_.]+")
 _CLASHES_SHOWN = 3  # of each pair of distributions
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from envkit.facts import CallResult, DeviceNode, DriverLibrary, MachineKind, Observed, Problem, found, missing
 from envkit.host.base import Host
@@ -12,6 +11,8 @@ from envkit.probe.kernel import loaded_modules
 from envkit.probe.ld_cache import ld_cache
 from envkit.probe.machine import machine_kind
 from envkit.probe.text import Facts, colon_pairs, derived, first_known
+from envkit.records import replace
+from envkit.regex import regex
 from envkit.versions import Version
 
 PATHS = (
@@ -39,7 +40,7 @@ VERSION_FILE = "/proc/driver/nvidia/version"
 GPUS = "/proc/driver/nvidia/gpus"
 _SYS_VERSION = "/sys/module/nvidia/version"
 _PARAMS = "/proc/driver/nvidia/params"
-_MODULE_LINE = re.compile(r"Kernel Module\s+(?:for \S+\s+)?(\d+(?:\.\d+)+)")
+_MODULE_LINE = regex(r"Kernel Module\s+(?:for \S+\s+)?(\d+(?:\.\d+)+)")
 _LIBRARY_NAMES = ("libcuda.so.1", "libnvidia-ml.so.1", "libnvidia-ptxjitcompiler.so.1")
 _FOLDERS = (
     "/usr/lib/*-linux-gnu",
@@ -159,7 +160,7 @@ def _candidates(host: Host, cache: Mapping[str, str], searched: list[str]) -> It
         yield from (f"{folder}/{name}" for folder in searched)
         if name in cache:
             yield cache[name]
-    for folder in _FOLDERS:
+    for folder in dict.fromkeys(path for pattern in _FOLDERS for path in host.glob(pattern)):
         for name in _LIBRARY_NAMES:
             stem = name.removesuffix(".1")
             yield from host.glob(f"{folder}/{stem}.[0-9]*")

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
-from dataclasses import field
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from envkit.facts import Observed, Problem, found, missing
 from envkit.host.base import Host
-from envkit.records import record
+from envkit.records import field, record
 from envkit.versions import Version
 
 if TYPE_CHECKING:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 from envkit.facts import Distribution, FrameworkInstall
 from envkit.host.base import Host
 from envkit.probe.distributions import requirement_name
 from envkit.probe.elf import ElfReader
 from envkit.probe.fatbin import gpu_code
-from envkit.records import record
+from envkit.records import record, replace
 from envkit.versions import Version
 
 _QUOTED = r"""["']([^"']*)["']"""

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 
 from envkit.host.base import Host
 from envkit.records import record
+from envkit.regex import regex
 from envkit.versions import Version
 
-_VERSION_FOLDER = re.compile(r"python(\d+\.\d+)")
+_VERSION_FOLDER = regex(r"python(\d+\.\d+)")
 _ACTIVATED = ("VIRTUAL_ENV", "CONDA_PREFIX")
 _USUAL_PLACES = ("/opt/venv", "/venv", "/opt/conda", "/usr/local/bin/python3", "/usr/bin/python3")
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from envkit.facts import DkmsEntry, ModuleFile, Observed, Problem, found, missing
 from envkit.host.base import Host
 from envkit.probe.text import Facts, derived, first_known
+from envkit.regex import regex
 from envkit.versions import Version
 
 PATHS = (
@@ -39,10 +40,10 @@ _MODULE_FILES = tuple(
 )
 _MODPROBE_FILES = tuple(f"{folder}/modprobe.d/*.conf" for folder in ("/etc", "/run", "/usr/lib", "/lib"))
 _DKMS = "/var/lib/dkms"
-_OF_INTEREST = re.compile(r"^(nvidia|nouveau|nova|vfio|pci[_-]stub)")
+_OF_INTEREST = regex(r"^(nvidia|nouveau|nova|vfio|pci[_-]stub)")
 _LOG_TAIL = 40  # lines of a make.log: the error stands at its end
 _MODINFO_FILES = 4
-_GCC = re.compile(r"gcc\S*\s+(?:version\s+|\([^()]*(?:\([^()]*\))?[^()]*\)\s+)(\d+\.\d+(?:\.\d+)?)")
+_GCC = regex(r"gcc\S*\s+(?:version\s+|\([^()]*(?:\([^()]*\))?[^()]*\)\s+)(\d+\.\d+(?:\.\d+)?)")
 
 
 def probe(host: Host) -> Facts:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from envkit.facts import Observed, Problem, found, missing
 from envkit.host.base import Host
 from envkit.probe.text import Facts, derived
+from envkit.regex import regex
 
 LOG = "/dev/kmsg"
 _JOURNAL = ("journalctl", "-k", "-b", "-q", "--no-pager", "-o", "short-monotonic")
@@ -28,9 +27,9 @@ _WORDS = (
     "api mismatch",
     "available pcie bandwidth",
 )
-_BAR = re.compile(r"bar \d")
-_RECORD = re.compile(r"^\d+,\d+,(\d+),[^;]*;(.*)$")
-_RESUME = re.compile(r"PM: suspend exit")
+_BAR = regex(r"bar \d")
+_RECORD = regex(r"^\d+,\d+,(\d+),[^;]*;(.*)$")
+_RESUME = regex(r"PM: suspend exit")
 _KEPT = 2000  # lines: a flood of one message must not bury the report
 
 

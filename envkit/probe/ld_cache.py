@@ -21,13 +21,10 @@ def ld_cache(host: Host, architecture: str) -> Mapping[str, str]:
     if start < 0 or len(data) < start + _HEADER_SIZE:
         return {}
     wanted = _MACHINE_FLAGS.get(architecture)
-    count = int.from_bytes(data[start + 20 : start + 24], "little")
+    first = start + _HEADER_SIZE
+    count = min(int.from_bytes(data[start + 20 : start + 24], "little"), (len(data) - first) // _ENTRY.size)
     files: dict[str, str] = {}
-    for index in range(count):
-        position = start + _HEADER_SIZE + index * _ENTRY.size
-        if position + _ENTRY.size > len(data):
-            break
-        flags, name, path, _, abilities = _ENTRY.unpack_from(data, position)
+    for flags, name, path, _, abilities in _ENTRY.iter_unpack(data[first : first + count * _ENTRY.size]):
         if (wanted is None or flags & 0xFFFF == wanted) and not abilities:
             files.setdefault(_text(data, start + name), _text(data, start + path))
     return files

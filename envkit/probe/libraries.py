@@ -21,6 +21,7 @@ from envkit.probe.elf import ElfFile, ElfReader
 from envkit.probe.interpreters import Interpreter
 from envkit.probe.ld_cache import ld_cache
 from envkit.probe.sonames import is_cuda_library, sonames
+from envkit.regex import regex
 from envkit.versions import Version
 
 _DEFAULT_FOLDERS = ("/lib/{triplet}", "/usr/lib/{triplet}", "/lib64", "/usr/lib64", "/lib", "/usr/lib")
@@ -49,9 +50,9 @@ _OPENED_BY_NAME = {  # libraries that the framework opens by name instead of lin
 }
 _PRELOADS = frozenset({"pytorch", "jax"})  # load the files of NVIDIA's wheels by path where the loader finds none
 _EXTENSIONS = ("flash_attn_2_cuda*.so", "ctranslate2.libs/libctranslate2*.so*", "xformers/_C*.so", "torchvision/_C.so")
-_FOLLOWED = re.compile(r"lib(cusparse|cusolver|cublas)\.so\.[\d.]+")  # bring nvJitLink and cublasLt along
-_PRELOAD_NAME = re.compile(r"[\"'](lib\w+)\.so\.")
-_FILE_VERSION = re.compile(r"\.so\.(\d+(?:\.\d+)+)$")
+_FOLLOWED = regex(r"lib(cusparse|cusolver|cublas)\.so\.[\d.]+")  # bring nvJitLink and cublasLt along
+_PRELOAD_NAME = regex(r"[\"'](lib\w+)\.so\.")
+_FILE_VERSION = regex(r"\.so\.(\d+(?:\.\d+)+)$")
 
 
 @dataclass

@@ -8,6 +8,7 @@ from envkit.facts import MachineKind, Observed, Problem, found, missing
 from envkit.host.base import Host
 from envkit.probe.os_release import identity
 from envkit.probe.text import Facts, assignments, derived, first_known
+from envkit.regex import regex
 from envkit.versions import Version
 
 PATHS = (
@@ -42,8 +43,8 @@ _CONTAINER_VARIABLES = {
     "KUBERNETES_SERVICE_HOST": "kubernetes",
 }
 _MOUNTS = "/proc/self/mountinfo"
-_CGROUP = re.compile(r"docker|kubepods|containerd|libpod|lxc|garden|crio")
-_VIRTUAL_VENDORS = re.compile(
+_CGROUP = regex(r"docker|kubepods|containerd|libpod|lxc|garden|crio")
+_VIRTUAL_VENDORS = regex(
     r"(?i)qemu|kvm|vmware|innotek|xen|bochs|parallels|bhyve|openstack|google compute|amazon ec2|alibaba|virtual"
 )
 _SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"

@@ -11,12 +11,13 @@ from envkit.facts import CallResult, Gpu, MachineKind, Observed, Problem, found,
 from envkit.host.base import Host
 from envkit.probe.machine import machine_kind
 from envkit.probe.text import Facts, derived
+from envkit.regex import regex
 from envkit.versions import Version
 
 _NO_PERMISSION = 4
 _TIMEOUT = 10
 _NO_DRIVER = {9, 12}  # driver not loaded, library not found: there is nothing to ask
-_BUS_ID = re.compile(r"([0-9a-fA-F]{4,8}):([0-9a-fA-F]{2}):([0-9a-fA-F]{2})(?:\.([0-7]))?")
+_BUS_ID = regex(r"([0-9a-fA-F]{4,8}):([0-9a-fA-F]{2}):([0-9a-fA-F]{2})(?:\.([0-7]))?")
 
 
 def probe(host: Host, limit_s: float) -> Facts:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from envkit.facts import Observed, OsRelease, Problem, found, missing
 from envkit.host.base import Host
 from envkit.probe.text import Facts, derived, first_known
+from envkit.regex import regex
 from envkit.versions import Version
 
 PATHS = (
@@ -33,8 +32,8 @@ _KEYS = {
 _MACHINES = {0x3E: "x86_64", 0xB7: "aarch64", 0x15: "ppc64le", 0x03: "i686", 0x28: "armv7l", 0xF3: "riscv64"}
 _LIBC = ("/lib/*/libc.so.6", "/lib64/libc.so.6", "/lib/libc.so.6", "/usr/lib/libc.so.6")
 _LIBSTDCXX = ("/usr/lib/*/libstdc++.so.6", "/usr/lib64/libstdc++.so.6", "/usr/lib/libstdc++.so.6")
-_GLIBC_BANNER = re.compile(rb"GNU C Library [^\n]*?version (\d+\.\d+)")
-_GLIBCXX_NAME = re.compile(rb"GLIBCXX_(\d+(?:\.\d+)+)\0")
+_GLIBC_BANNER = regex(rb"GNU C Library [^\n]*?version (\d+\.\d+)")
+_GLIBCXX_NAME = regex(rb"GLIBCXX_(\d+(?:\.\d+)+)\0")
 
 
 def probe(host: Host) -> Facts:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from envkit.facts import Observed, Problem, SystemPackage, found, missing
 from envkit.host.base import Host
 from envkit.probe.text import Facts, derived
+from envkit.regex import regex
 
 PATHS = (
     "packages",
@@ -16,22 +17,22 @@ PATHS = (
 )
 DPKG_STATUS = "/var/lib/dpkg/status"
 _LIMIT = 64_000_000
-_RELEVANT = re.compile(
+_RELEVANT = regex(
     r"nvidia|cuda|cudnn|nccl|tensorrt|libnvinfer|cublas|cufft|curand|cusolver|cusparse|nvjitlink|nvlsm|nvswitch|dkms|"
     r"docker|containerd|podman|runc|linux-(?:headers|image|modules)|kernel(?:-core|-devel|-default)?$|"
     r"gcc$|gcc-\d|g\+\+|clang-\d|nouveau|libc6$|glibc$|unattended-upgrades"
 )
-_STANZA_NAME = re.compile(r"^Package: (\S+)$", re.MULTILINE)
-_FIELDS = re.compile(r"^(Package|Status|Version|Maintainer|Architecture): (.*)$", re.MULTILINE)
-_DOMAIN = re.compile(r"@([\w.-]+)>")
+_STANZA_NAME = regex(r"^Package: (\S+)$", re.MULTILINE)
+_FIELDS = regex(r"^(Package|Status|Version|Maintainer|Architecture): (.*)$", re.MULTILINE)
+_DOMAIN = regex(r"@([\w.-]+)>")
 _RPM_DATABASES = ("/var/lib/rpm", "/usr/lib/sysimage/rpm")
 _RPM_QUERY = ("rpm", "-qa", "--qf", "%{NAME}\\t%{VERSION}-%{RELEASE}\\t%{VENDOR}\\n")
 _APT_FILES = ("/etc/apt/sources.list", "/etc/apt/sources.list.d/*.list", "/etc/apt/sources.list.d/*.sources")
 _YUM_FILES = ("/etc/yum.repos.d/*.repo", "/etc/zypp/repos.d/*.repo")
-_REPOSITORY = re.compile(r"^(?!\s*#).*?(https?://\S+|file:/\S+)", re.MULTILINE)
-_GPU_REPOSITORY = re.compile(r"nvidia|cuda|graphics-drivers|negativo17|rpmfusion", re.IGNORECASE)
+_REPOSITORY = regex(r"^(?!\s*#).*?(https?://\S+|file:/\S+)", re.MULTILINE)
+_GPU_REPOSITORY = regex(r"nvidia|cuda|graphics-drivers|negativo17|rpmfusion", re.IGNORECASE)
 _HISTORY = "/var/log/apt/history.log"
-_DRIVER_PACKAGE = re.compile(
+_DRIVER_PACKAGE = regex(
     r"\b((?:lib)?nvidia-[\w.+-]+|linux-image-[\w.+-]+|linux-modules-nvidia-[\w.+-]+)(?::\w+)? \(([^)]*)\)"
 )
 

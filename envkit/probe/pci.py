@@ -8,6 +8,7 @@ from collections.abc import Callable
 from envkit.facts import Observed, PcieLink, PciGpu, Problem, found, missing
 from envkit.host.base import Host
 from envkit.probe.text import Facts, derived
+from envkit.regex import regex
 from envkit.versions import ComputeCapability
 
 Known = tuple[str, ComputeCapability | None]
@@ -19,8 +20,8 @@ PATHS = (
     "kernel.acs_redirect",
 )
 _DEVICES = "/sys/bus/pci/devices"
-_ADDRESS = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_ADDRESS = regex(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_NUMBER = regex(r"\d+(?:\.\d+)?")
 _UNASSIGNED = 0x20000000  # IORESOURCE_UNSET
 _MEMORY_OR_IO = 0x300
 _EXTENDED_CONFIG = 0x100

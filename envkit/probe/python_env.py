@@ -7,15 +7,15 @@ envkit, and in an image or a mounted system the usual places. No interpreter is 
 from __future__ import annotations
 
 import posixpath
-import re
 
 from envkit.facts import Distribution, Observed, Problem, PythonEnvironment, found, missing
 from envkit.host.base import Host
 from envkit.probe.distributions import distributions_in, file_owners, owners_clash
 from envkit.probe.interpreters import Interpreter, interpreter_of, interpreters
 from envkit.probe.shadowing import shadowing_modules
+from envkit.regex import regex
 
-_SHEBANG = re.compile(r"#!\s*(\S+)(?:\s+(\S+))?")
+_SHEBANG = regex(r"#!\s*(\S+)(?:\s+(\S+))?")
 
 
 def pythons(host: Host) -> Observed[tuple[PythonEnvironment, ...]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 
 from envkit.records import record
+from envkit.regex import regex
 from envkit.versions import Version
 
-_CUDA_LIBRARY = re.compile(
+_CUDA_LIBRARY = regex(
     r"lib(cudart|cudnn|cublas|cublasLt|cufft|curand|cusolver|cusparse|cusparseLt|nvJitLink|nccl|nvrtc|cupti|nvToolsExt"
     r"|cufile|nvshmem\w*|nvinfer)([._].*)?\.so(\.[\d.]+)?"
 )

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from envkit.facts import Driver, Environment, Gpu, Observed, OsRelease, PciGpu, System, found
 from envkit.host.base import Host
 from envkit.probe import machine, os_release, pci
 from envkit.probe.text import assignments
+from envkit.records import replace
 from envkit.versions import Version
 
 Models = Callable[[str], Sequence[object]]  # the GPU models of a PCI device id

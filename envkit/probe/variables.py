@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from envkit.facts import Observed, Problem, found, missing
 from envkit.host.base import Host
 from envkit.redact import without_secret
+from envkit.regex import regex
 
-_RELEVANT = re.compile(
+_RELEVANT = regex(
     r"(CUDA|CUDNN|NVIDIA|NVCC|NVTE|NCCL|GLOO|TORCH|PYTORCH|TF|XLA|JAX|TRITON|MXNET|PADDLE|CONDA|SLURM|OMP|MKL)(_|$)|"
     r"(LD_LIBRARY_PATH|LD_PRELOAD|LIBRARY_PATH|CPATH|PATH|HOME|USER|HOSTNAME|SHELL|LANG|TMPDIR|VIRTUAL_ENV|MAX_JOBS|"
     r"PYTHONPATH|PYTHONHOME|PYTHONNOUSERSITE|CC|CXX|CUDACXX|CUDAHOSTCXX|DOCKER_\w+|PIP_\w+|UV_\w+|WSL_DISTRO_NAME|"

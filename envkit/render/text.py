@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from envkit.checks.findings import Finding, Status
 from envkit.checks.runner import summary
 from envkit.facts import Environment
+from envkit.regex import regex
 from envkit.render.machine import machine_lines
 from envkit.render.verdict import root_cause, troubles, verdict
 
 WIDTH = 80
 FEW = 8  # reasons that are listed one by one
 THIS_MACHINE = Environment().origin
-_ADDRESS = re.compile(r" <https?://[^>]+>")
+_ADDRESS = regex(r" <https?://[^>]+>")
 _COLOURS = {
     Status.FAIL: "31;1",
     Status.ERROR: "31",

@@ -36,8 +36,8 @@ def test_loading_takes_time_in_proportion_to_its_rows(tmp_path: Path) -> None:
     def seconds(copies: int) -> float:
         folder = tmp_path / str(copies)
         folder.mkdir()
-        shutil.copy(tables.DATA / "sources.csv", folder)
-        header, *lines = (tables.DATA / "image_tags.csv").read_text().splitlines(keepends=True)
+        shutil.copy(Path(tables.DATA) / "sources.csv", folder)
+        header, *lines = (Path(tables.DATA) / "image_tags.csv").read_text().splitlines(keepends=True)
         more = [line.replace("nvidia/cuda,", f"nvidia/cuda{copy},", 1) for copy in range(copies) for line in lines]
         (folder / "image_tags.csv").write_text(header + "".join(more))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +14,7 @@ FILES = ("error_codes.csv", "limits.csv", "module_flavours.csv", "pcie_generatio
 
 
 def rows(name: str) -> list[dict[str, str]]:
-    return list(csv.DictReader((DATA / name).read_text(encoding="utf-8").splitlines()))
+    return list(csv.DictReader((Path(DATA) / name).read_text(encoding="utf-8").splitlines()))
 
 
 def known() -> dict[str, Source]:

@@ -20,8 +20,8 @@ def _program(body: str, *words: str) -> subprocess.CompletedProcess[str]:
             {body}
         main.LazyGroup.get_command = lambda self, ctx, name: work
         main.COMMANDS["work"] = "works"
-        from envkit.cli.boundary import run
-        run(["work", *sys.argv[1:]])
+        from envkit.cli.boundary import exit_code
+        sys.exit(exit_code(["work", *sys.argv[1:]]))
         """
     )
     return subprocess.run([sys.executable, "-c", source, *words], capture_output=True, text=True, check=False)

@@ -14,4 +14,4 @@ def test_the_config_folder_is_the_platforms(folder: str | None, monkeypatch: pyt
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     if folder is not None:
         monkeypatch.setenv("XDG_CONFIG_HOME", folder)
-    assert config_path() == platformdirs.user_config_path("envkit") / "envkit.toml"
+    assert config_path() == str(platformdirs.user_config_path("envkit") / "envkit.toml")

@@ -15,11 +15,8 @@ HEAVY = ("docker", "rich", "jinja2", "pynvml", "elftools", "requests", "hypothes
 SLOW = ("distro", "email", "logging", "subprocess")
 _SOURCE = """
 import json, sys
-from envkit.cli.boundary import run
-try:
-    run(sys.argv[1:])
-except SystemExit:
-    pass
+from envkit.cli.boundary import exit_code
+exit_code(sys.argv[1:])
 print("\\n@@" + json.dumps(sorted(sys.modules)))
 """
 

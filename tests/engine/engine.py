@@ -173,7 +173,8 @@ def start_engine() -> Engine:
     if engine.run("version", check=False).returncode == 0:
         return engine
     with (CACHE / "dockerd.log").open("ab") as log:
-        subprocess.Popen(["dockerd"], stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)
+        # forked off, as it outlives the tests: a child that still runs when its handle goes is a warning, so a failure
+        subprocess.run(["setsid", "--fork", "dockerd"], stdout=log, stderr=log, stdin=subprocess.DEVNULL, check=True)
     for _ in range(120):
         if SOCKET.exists() and engine.run("version", check=False).returncode == 0:
             return engine

@@ -14,12 +14,12 @@ from envkit.records import record
 
 GENERAL = [value for value in vars(tables).values() if isinstance(value, tables.Table)]
 FILES = [table.file for table in GENERAL] + sorted(
-    f"frameworks/{path.name}" for path in (tables.DATA / "frameworks").iterdir()
+    f"frameworks/{path.name}" for path in (Path(tables.DATA) / "frameworks").iterdir()
 )
 
 
 def rows_of(name: str) -> list[dict[str, str]]:
-    with (tables.DATA / name).open(encoding="utf-8", newline="") as stream:
+    with (Path(tables.DATA) / name).open(encoding="utf-8", newline="") as stream:
         return list(csv.DictReader(stream))
 
 
@@ -45,7 +45,7 @@ NUMERIC = {"version", "cuda", "branch", "order"}
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_is_written_the_one_way(name: str) -> None:
-    written = (tables.DATA / name).read_text(encoding="utf-8")
+    written = (Path(tables.DATA) / name).read_text(encoding="utf-8")
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows(csv.reader(io.StringIO(written)))
     assert written == stream.getvalue()
@@ -113,5 +113,5 @@ def test_two_keys_are_not_one_page(matrix: Matrix) -> None:
 
 
 def test_the_package_holds_every_table() -> None:
-    assert Path(tables.__file__).parent.parent / "data" == tables.DATA
+    assert Path(tables.__file__).parent.parent / "data" == Path(tables.DATA)
     assert len(FILES) >= 34

@@ -93,7 +93,7 @@ def test_a_table_that_is_not_text_is_refused(folder: Path) -> None:
 
 
 def test_a_flag_is_y_or_n(tmp_path: Path) -> None:
-    shutil.copytree(tables.DATA, tmp_path / "data")
+    shutil.copytree(Path(tables.DATA), tmp_path / "data")
     gpus = tmp_path / "data" / "gpus.csv"
     lines = gpus.read_text().splitlines(keepends=True)
     lines[4] = lines[4].replace(",n,techpowerup", ",no,techpowerup")
@@ -125,7 +125,7 @@ def test_only_what_is_asked_for_is_read(tmp_path: Path, ask: Callable[[Matrix], 
     """A folder that holds nothing but these files is enough for the question."""
     for name in files:
         (tmp_path / name).parent.mkdir(exist_ok=True)
-        shutil.copy(tables.DATA / name, tmp_path / name)
+        shutil.copy(Path(tables.DATA) / name, tmp_path / name)
     assert ask(Matrix.load(tmp_path))
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
-from dataclasses import field
 
 import pytest
 
-from envkit.records import record
+from envkit.records import field, record
 
 
 @record

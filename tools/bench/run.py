@@ -23,18 +23,12 @@ PEERS = ["hpccm", "env-doctor", "cuda-doctor", "gpustat", "nvitop", "uv"]
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "11"))
 RECIPE = "Stage0 += baseimage(image='nvidia/cuda:12.4.1-devel-ubuntu22.04')\nStage0 += gnu()\n"
 MODULES = """
-import atexit, sys
-from envkit.__main__ import main
-def tell():
-    names = sorted(sys.modules)
-    import json
-    print("\\n" + json.dumps(names), file=sys.stderr)
-atexit.register(tell)
-sys.argv[0] = "envkit"
-try:
-    main()
-except SystemExit:
-    pass
+import sys
+from envkit.__main__ import run
+run()
+names = sorted(sys.modules)
+import json
+print("\\n" + json.dumps(names), file=sys.stderr)
 """
 
 

@@ -15,29 +15,26 @@ from envkit.facts import Cudnn, HostCompiler, Nvcc
 from envkit.ingest.clues import Absent, Clue, Fact, Framework, Item, Package, PythonFact, reader
 from envkit.ingest.releases import described
 from envkit.ingest.text import Text
+from envkit.regex import regex
 from envkit.versions import Version
 
-_LINE = re.compile(
+_LINE = regex(
     r"^[ ]{0,8}(?P<key>PyTorch version|PyTorch Version|CUDA used to build PyTorch|ROCM used to build PyTorch"
     r"|OS|GCC version|Clang version|"
     r"Libc version|Python version|Python platform|CUDA runtime version|Nvidia driver version|cuDNN version|"
     r"CUDA Version|CUDA available|vLLM Version|Is CUDA available)[ ]{0,20}: ?(?P<value>[^\n]{0,300})$",
     re.MULTILINE,
 )
-_VERSION = re.compile(r"\d+(?:\.\d+)+")
-_MARKER = re.compile(
-    r"^[ ]{0,8}(?:CUDA used to build PyTorch|Is CUDA available|Is debug build)[ ]{0,20}:", re.MULTILINE
-)
-_LIBRARY = re.compile(
+_VERSION = regex(r"\d+(?:\.\d+)+")
+_MARKER = regex(r"^[ ]{0,8}(?:CUDA used to build PyTorch|Is CUDA available|Is debug build)[ ]{0,20}:", re.MULTILINE)
+_LIBRARY = regex(
     r"^\[(?P<from>pip3?|conda)\] (?P<name>[A-Za-z0-9][\w.-]{0,80})(?:==| {1,40})(?P<version>\d[\w.+!-]{0,60})"
     r"(?: {1,40}(?P<build>\S{1,80}))?",
     re.MULTILINE,
 )
-_CUDNN_FILE = re.compile(r"(?P<path>/\S{0,160}/libcudnn\.so\.(?P<version>\d+(?:\.\d+){1,3}))$", re.MULTILINE)
-_PLATFORM = re.compile(
-    r"Linux-(?P<kernel>\d[\w.+~-]*?)-(?P<arch>x86_64|aarch64|ppc64le)-with(?:-glibc(?P<glibc>\d+\.\d+))?"
-)
-_GCC = re.compile(r"^(?:\([^)\n]{1,80}\) )?(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)(?![\d.~-])")
+_CUDNN_FILE = regex(r"(?P<path>/\S{0,160}/libcudnn\.so\.(?P<version>\d+(?:\.\d+){1,3}))$", re.MULTILINE)
+_PLATFORM = regex(r"Linux-(?P<kernel>\d[\w.+~-]*?)-(?P<arch>x86_64|aarch64|ppc64le)-with(?:-glibc(?P<glibc>\d+\.\d+))?")
+_GCC = regex(r"^(?:\([^)\n]{1,80}\) )?(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)(?![\d.~-])")
 
 
 @reader("collect_env")

@@ -11,15 +11,16 @@ from collections.abc import Iterator
 from envkit.facts import HostCompiler
 from envkit.ingest.clues import Clue, Fact, Item, reader
 from envkit.ingest.text import Text
+from envkit.regex import regex
 from envkit.versions import Version
 
-_GCC = re.compile(
+_GCC = regex(
     r"^(?P<name>gcc|g\+\+|cc|c\+\+)(?:-(?P<suffix>\d{1,2}))? \([^)\n]{1,60}\) (?P<version>\d+\.\d+(?:\.\d+)?)\b",
     re.MULTILINE,
 )
-_CLANG = re.compile(r"^(?:[A-Z][\w ]{1,20} )?clang version (?P<version>\d+\.\d+(?:\.\d+)?)", re.MULTILINE)
-_LDD = re.compile(r"^ldd \((?:GNU libc|[\w ]{0,12}E?GLIBC [^)\n]{1,40})\) (?P<version>\d\.\d{1,2})$", re.MULTILINE)
-_GLIBCXX = re.compile(r"^GLIBCXX_(?P<version>\d+\.\d+(?:\.\d+)?)$", re.MULTILINE)
+_CLANG = regex(r"^(?:[A-Z][\w ]{1,20} )?clang version (?P<version>\d+\.\d+(?:\.\d+)?)", re.MULTILINE)
+_LDD = regex(r"^ldd \((?:GNU libc|[\w ]{0,12}E?GLIBC [^)\n]{1,40})\) (?P<version>\d\.\d{1,2})$", re.MULTILINE)
+_GLIBCXX = regex(r"^GLIBCXX_(?P<version>\d+\.\d+(?:\.\d+)?)$", re.MULTILINE)
 
 
 @reader("compiler versions")

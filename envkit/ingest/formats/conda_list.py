@@ -12,16 +12,17 @@ from collections.abc import Iterator
 
 from envkit.ingest.clues import Clue, Fact, Package, PythonFact, reader
 from envkit.ingest.text import Text
+from envkit.regex import regex
 from envkit.versions import Version
 
-_HEAD = re.compile(
+_HEAD = regex(
     r"^# (?:packages in environment at (?P<prefix>\S[^\n]{0,200}?):|Name {2,60}Version {2,60}Build)", re.MULTILINE
 )
-_ROW = re.compile(
+_ROW = regex(
     r"^ {0,4}(?P<name>[a-z0-9_][\w.-]{0,80}) {1,60}(?P<version>\d[\w.!+]{0,50}) {1,40}"
     r"(?P<build>[A-Za-z0-9][\w.+]{0,100})(?: {1,40}(?P<channel>[\w./:-]{1,60}))?$"
 )
-_VIRTUAL = re.compile(
+_VIRTUAL = regex(
     r"virtual packages : |^ {10,40}__cuda=(?P<cuda>\d+\.\d+)=\w+$|virtual packages : __cuda=(?P<first>\d+\.\d+)=",
     re.MULTILINE,
 )

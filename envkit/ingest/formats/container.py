@@ -11,16 +11,17 @@ from collections.abc import Iterator
 from envkit.facts import MachineKind
 from envkit.ingest.clues import Clue, Fact, reader
 from envkit.ingest.text import Text
+from envkit.regex import regex
 
-_PROMPT = re.compile(
+_PROMPT = regex(
     r"^(?:\([\w.-]{1,40}\) )?[a-z_][\w-]{0,31}@(?=[0-9a-f]{0,11}\d)[0-9a-f]{12}:\S{0,120}[#$] ?", re.MULTILINE
 )
-_MARKER = re.compile(
+_MARKER = regex(
     r"^(?:-rwx\S{6,8} [^\n]{5,60} |[^\n]{0,60}ls [^\n]{0,20}\n)?/\.dockerenv$|^\d{1,3}:[\w,=]{0,40}:/(?:docker"
     r"|kubepods|lxc)/[^\n]{8,200}$",
     re.MULTILINE,
 )
-_BANNER = re.compile(
+_BANNER = regex(
     r"^NVIDIA Release \d\d\.\d\d \(build \d+\)$|^== (?:PyTorch|TensorFlow|CUDA|Triton Inference Server|JAX"
     r"|PaddlePaddle) ==$|^Container image Copyright \(c\)",
     re.MULTILINE,

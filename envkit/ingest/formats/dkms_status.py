@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from envkit.facts import DkmsEntry
 from envkit.ingest.clues import Clue, Item, reader
 from envkit.ingest.text import Text
+from envkit.regex import regex
 
-_LINE = re.compile(
+_LINE = regex(
     r"^(?P<module>nvidia[\w-]{0,40})(?:/|, )(?P<version>\d{3}(?:\.\d+){0,2})(?:, "
     r"(?P<kernel>\d[\w.+~-]{2,80}), (?P<arch>\w{2,12}))?: (?P<state>added|built|installed|broken)\b",
     re.MULTILINE,

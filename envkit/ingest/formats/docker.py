@@ -14,19 +14,20 @@ from collections.abc import Iterator
 from envkit.facts import DockerEngine
 from envkit.ingest.clues import Clue, Fact, reader
 from envkit.ingest.text import Text
+from envkit.regex import regex
 from envkit.versions import Version
 
-_INFO = re.compile(
+_INFO = regex(
     r"^ {0,8}(?P<key>Server Version|Runtimes|Default Runtime|Operating System|Cgroup Driver|Docker Root Dir"
     r"|CDI spec directories|rootless|Context): ?(?P<value>[^\n]{0,200})$|^ {1,8}(?P<flag>rootless)$",
     re.MULTILINE,
 )
-_CLIENT = re.compile(r"^Docker version (?P<version>\d+\.\d+(?:\.\d+)?)", re.MULTILINE)
-_TOOLKIT = re.compile(
+_CLIENT = regex(r"^Docker version (?P<version>\d+\.\d+(?:\.\d+)?)", re.MULTILINE)
+_TOOLKIT = regex(
     r"(?:NVIDIA Container Toolkit CLI version|NVIDIA Container Runtime Hook version"
     r"|nvidia-container-toolkit version) (?P<version>\d+\.\d+\.\d+)"
 )
-_PODMAN = re.compile(r"^podman version (?P<version>\d+\.\d+(?:\.\d+)?)", re.MULTILINE)
+_PODMAN = regex(r"^podman version (?P<version>\d+\.\d+(?:\.\d+)?)", re.MULTILINE)
 
 
 @reader("docker info")

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from envkit.facts import MachineKind
 from envkit.ingest.clues import Clue, Fact, reader
 from envkit.ingest.text import Text
+from envkit.regex import regex
 from envkit.versions import Version
 
-_RELEASE = re.compile(r"^# R(?P<major>\d{2}) \(release\), REVISION: (?P<revision>\d+(?:\.\d+)?)", re.MULTILINE)
-_L4T = re.compile(r"\bL4T (?P<version>\d{2}\.\d+(?:\.\d+)?)\b")
-_MODEL = re.compile(
+_RELEASE = regex(r"^# R(?P<major>\d{2}) \(release\), REVISION: (?P<revision>\d+(?:\.\d+)?)", re.MULTILINE)
+_L4T = regex(r"\bL4T (?P<version>\d{2}\.\d+(?:\.\d+)?)\b")
+_MODEL = regex(
     r"^(?:[ |]{0,8}(?:Model|Module): )?(?P<model>NVIDIA (?:Jetson [\w ()./-]{3,60}|Orin [\w ()./-]{3,60})"
     r"|Jetson (?:AGX|Xavier|Nano|TX\d|Orin)[\w ()./-]{0,50})$",
     re.MULTILINE,

@@ -13,29 +13,30 @@ from envkit.ingest.clues import Clue, Fact, Item, reader
 from envkit.ingest.text import Text
 from envkit.ingest.values import pci_address
 from envkit.probe.kernel_log import relevant
+from envkit.regex import regex
 from envkit.versions import Version
 
-_PREFIX = re.compile(
+_PREFIX = regex(
     r"^(?:\[[ ]{0,8}\d{1,8}\.\d{1,6}\] |\[\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\] "
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S{1,60} kernel: |"
     r"\d{4}-\d\d-\d\dT\S{8,32} \S{1,60} kernel: |NVRM: )"
 )
-_LOADING = re.compile(
+_LOADING = regex(
     r"NVRM: loading NVIDIA UNIX (?P<open>Open )?(?:\S{1,10} )?Kernel Module (?:for \S{1,10} )? {0,4}"
     r"(?P<version>\d{3}(?:\.\d+){1,2})"
 )
-_CLIENT = re.compile(
+_CLIENT = regex(
     r"API mismatch: the client [^\n]{0,120}?(?:\s{1,4}[^\n]{0,60}?NVRM: )?has the version (?P<client>\d{3}"
     r"(?:\.\d+){1,2}),?(?: but|\s[^\n]{0,60}?NVRM: but)?"
     r"[^\n]{0,20}(?:\n[^\n]{0,60}?NVRM: {1,4}|\s{1,24})?this kernel module has the version (?P<module>\d{3}"
     r"(?:\.\d+){1,2}\b)"
 )
-_PCI_ID = re.compile(
+_PCI_ID = regex(
     r"NVRM: The NVIDIA (?:\S{1,40} )?GPU (?P<address>[\da-fA-F:.]{7,16}) \(PCI ID: 10de:(?P<device>[0-9a-fA-F]{4})\)"
 )
-_RESUME = re.compile(r"PM: suspend exit")
-_CMDLINE = re.compile(r"(?:Kernel command line: |^\$ cat /proc/cmdline\n)(?P<line>\S[^\n]{3,1500})", re.MULTILINE)
-_IOMMU = re.compile(r"iommu: Default domain type: (?P<kind>Translated|Passthrough)")
+_RESUME = regex(r"PM: suspend exit")
+_CMDLINE = regex(r"(?:Kernel command line: |^\$ cat /proc/cmdline\n)(?P<line>\S[^\n]{3,1500})", re.MULTILINE)
+_IOMMU = regex(r"iommu: Default domain type: (?P<kind>Translated|Passthrough)")
 
 
 @reader("kernel log")

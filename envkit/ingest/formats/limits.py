@@ -11,17 +11,18 @@ from collections.abc import Iterator
 from envkit.facts import DeviceNode
 from envkit.ingest.clues import Clue, Fact, Item, reader
 from envkit.ingest.text import Text
+from envkit.regex import regex
 
-_SHM = re.compile(
+_SHM = regex(
     r"^(?:shm|tmpfs|none) {1,40}(?P<size>\d{1,9}(?:\.\d)?)"
     r"(?P<unit>[KMGT]?) {1,20}\S{1,12} {1,20}\S{1,12} {1,8}\d{1,3}% /dev/shm$",
     re.MULTILINE,
 )
-_LOCKED = re.compile(r"^Max locked memory {2,20}(?P<soft>\d{1,20}|unlimited) ", re.MULTILINE)
-_ULIMIT = re.compile(
+_LOCKED = regex(r"^Max locked memory {2,20}(?P<soft>\d{1,20}|unlimited) ", re.MULTILINE)
+_ULIMIT = regex(
     r"(?:^max locked memory {2,20}\(kbytes, -l\) |[$#>] ?ulimit -l\n)(?P<soft>\d{1,16}|unlimited)$", re.MULTILINE
 )
-_NODE = re.compile(
+_NODE = regex(
     r"^c(?P<mode>[rwx-]{9})[.+]? \d{1,3} (?P<owner>\S{1,32}) {1,20}(?P<group>\S{1,32}) {1,20}"
     r"(?P<major>\d{1,4}), {1,6}(?P<minor>\d{1,8}) [^\n]{6,24}(?P<path>/dev/nvidia(?:ctl|-uvm|-modeset"
     r"|-uvm-tools|\d{1,3}))$",

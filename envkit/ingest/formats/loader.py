@@ -11,14 +11,15 @@ from collections.abc import Iterator
 from envkit.facts import DriverLibrary
 from envkit.ingest.clues import Clue, Fact, Item, reader
 from envkit.ingest.text import Text
+from envkit.regex import regex
 from envkit.versions import Version
 
-_CACHED = re.compile(
+_CACHED = regex(
     r"^\s{0,12}(?P<name>libcuda\.so\.1|libnvidia-ml\.so\.1|libnvidia-ptxjitcompiler\.so\.1) \((?:libc6"
     r"|ELF)[^)\n]{0,60}\) => (?P<path>/\S{1,200})$",
     re.MULTILINE,
 )
-_FILE = re.compile(
+_FILE = regex(
     r"(?P<path>(?:/[\w.+-]{1,80}){1,12}/(?P<name>libcuda|libnvidia-ml)\.so\.(?P<version>\d{3}\.\d+(?:\.\d+)?))\b"
 )
 

@@ -7,14 +7,14 @@ nvidia              56823808  130 nvidia_uvm,nvidia_modeset
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from envkit.ingest.clues import Clue, Fact, reader
 from envkit.ingest.text import Text
+from envkit.regex import regex
 
-_ROW = re.compile(r"^(?P<name>[a-z][\w]{1,60}) {2,40}\d{3,10} {2,8}-?\d{1,6}(?: (?P<users>[\w,]{2,400}))?$")
-_HEAD = re.compile(r"^Module {2,40}Size {2}Used by$")
+_ROW = regex(r"^(?P<name>[a-z][\w]{1,60}) {2,40}\d{3,10} {2,8}-?\d{1,6}(?: (?P<users>[\w,]{2,400}))?$")
+_HEAD = regex(r"^Module {2,40}Size {2}Used by$")
 _WHOLE = 12  # rows under a header: fewer are no machine's whole list
 
 

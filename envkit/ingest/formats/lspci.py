@@ -15,26 +15,27 @@ from envkit.facts import PcieLink, PciGpu
 from envkit.ingest.clues import Clue, Fact, Item, reader
 from envkit.ingest.text import Text
 from envkit.ingest.values import pci_address
+from envkit.regex import regex
 
-_DEVICE = re.compile(
+_DEVICE = regex(
     r"^(?P<address>(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (?P<kind>[A-Z0-9][\w /.-]{2,60}?)(?: \["
     r"(?P<class>[0-9a-f]{4})\])?: (?P<what>[^\n]{2,300})$"
 )
-_ID = re.compile(r"\[(?P<vendor>[0-9a-f]{4}):(?P<device>[0-9a-f]{4})\]")
-_SUBSYSTEM = re.compile(r"^\s{1,12}Subsystem: [^\n]{0,200}?\[(?P<id>[0-9a-f]{4}:[0-9a-f]{4})\]")
-_DRIVER = re.compile(r"^\s{1,12}Kernel driver in use: (?P<driver>[\w-]{2,40})$")
-_CAPABLE = re.compile(
+_ID = regex(r"\[(?P<vendor>[0-9a-f]{4}):(?P<device>[0-9a-f]{4})\]")
+_SUBSYSTEM = regex(r"^\s{1,12}Subsystem: [^\n]{0,200}?\[(?P<id>[0-9a-f]{4}:[0-9a-f]{4})\]")
+_DRIVER = regex(r"^\s{1,12}Kernel driver in use: (?P<driver>[\w-]{2,40})$")
+_CAPABLE = regex(
     r"^\s{1,16}LnkCap:\s[^\n]{0,80}?Speed (?P<speed>\d+(?:\.\d+)?)GT/s[^\n]{0,40}?, Width x(?P<width>\d{1,2})"
 )
-_STATUS = re.compile(
+_STATUS = regex(
     r"^\s{1,16}LnkSta:\s[^\n]{0,20}?Speed (?P<speed>\d+(?:\.\d+)?)GT/s[^\n]{0,20}?, Width x(?P<width>\d{1,2})"
 )
-_REGION = re.compile(
+_REGION = regex(
     r"^\s{1,12}Region (?P<bar>\d): Memory at (?P<place><?[\w]{1,20}>?) [^\n]{0,60}?(?:\[size=(?P<size>\d{1,4})"
     r"(?P<unit>[KMGT])\])?$"
 )
-_RESIZABLE = re.compile(r"^\s{1,16}BAR 1: current size: \d{1,4}[KMG]B, supported: ")
-_ACS = re.compile(r"^\s{1,16}ACSCtl:\s[^\n]{0,60}ReqRedir\+")
+_RESIZABLE = regex(r"^\s{1,16}BAR 1: current size: \d{1,4}[KMG]B, supported: ")
+_ACS = regex(r"^\s{1,16}ACSCtl:\s[^\n]{0,60}ReqRedir\+")
 _DISPLAY = ("VGA compatible controller", "3D controller", "Display controller")
 _UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 _CLASSES = {"VGA compatible controller": "0300", "3D controller": "0302", "Display controller": "0380"}

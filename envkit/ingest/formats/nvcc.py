@@ -11,14 +11,15 @@ from collections.abc import Iterator
 from envkit.facts import CudaToolkit, Nvcc
 from envkit.ingest.clues import Absent, Clue, Fact, Item, reader
 from envkit.ingest.text import Text
+from envkit.regex import regex
 from envkit.versions import Version
 
-_RELEASE = re.compile(r"Cuda compilation tools, release (?P<release>\d+\.\d+)(?:, V(?P<full>\d+\.\d+\.\d+))?")
-_PATH = re.compile(
+_RELEASE = regex(r"Cuda compilation tools, release (?P<release>\d+\.\d+)(?:, V(?P<full>\d+\.\d+\.\d+))?")
+_PATH = regex(
     r"(?:^[^\n]{0,80}[$#] )?which (?:-a )?nvcc\n(?P<path>/\S{1,160}/nvcc)$|^nvcc is (?P<type>/\S{1,160}/nvcc)$",
     re.MULTILINE,
 )
-_MISSING = re.compile(
+_MISSING = regex(
     r"(?:\bnvcc: (?:command )?not found|command not found: nvcc|Command 'nvcc' not found|'nvcc' is not recognized)"
 )
 

@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator
 from envkit.ingest.clues import Clue, Fact, GpuClue, Listing, reader
 from envkit.ingest.text import Text
 from envkit.ingest.values import decimal, number, pci_address, yes
+from envkit.regex import regex
 from envkit.versions import ComputeCapability, Version
 
-_HEADER = re.compile(
+_HEADER = regex(
     r"^[a-z_]+(?:\.[a-z_.]+)?(?: \[[A-Za-z%]+\])?(?:, ?[a-z_]+(?:\.[a-z_0-9.]+)*(?: \[[A-Za-z%]+\])?){1,40}$"
 )
-_UNIT = re.compile(r" \[[^\]]*\]$")
+_UNIT = regex(r" \[[^\]]*\]$")
 
 
 @reader("nvidia-smi --query-gpu")

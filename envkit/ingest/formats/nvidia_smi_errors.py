@@ -12,11 +12,12 @@ from collections.abc import Iterator
 from envkit.facts import CallResult
 from envkit.ingest.clues import Clue, Fact, reader
 from envkit.ingest.text import Text
+from envkit.regex import regex
 from envkit.versions import Version
 
-_FAILED = re.compile(r"Failed to initialize NVML: (?P<words>[A-Z][\w/ ,'-]{3,60})")
-_TALK = re.compile(r"NVIDIA-SMI has failed because it couldn't communicate with\s{1,4}the NVIDIA driver")
-_LIBRARY = re.compile(r"^NVML library version: (?P<version>\d{3}(?:\.\d+){1,2})$", re.MULTILINE)
+_FAILED = regex(r"Failed to initialize NVML: (?P<words>[A-Z][\w/ ,'-]{3,60})")
+_TALK = regex(r"NVIDIA-SMI has failed because it couldn't communicate with\s{1,4}the NVIDIA driver")
+_LIBRARY = regex(r"^NVML library version: (?P<version>\d{3}(?:\.\d+){1,2})$", re.MULTILINE)
 _WORDS = (
     ("Driver/library version mismatch", 18, "NVML_ERROR_LIB_RM_VERSION_MISMATCH"),
     ("Insufficient Permissions", 4, "NVML_ERROR_NO_PERMISSION"),

@@ -11,15 +11,16 @@ from collections.abc import Iterator
 
 from envkit.ingest.clues import Clue, GpuClue, Listing, reader
 from envkit.ingest.text import Text
+from envkit.regex import regex
 
-_GPU = re.compile(
+_GPU = regex(
     r"^(?:GPU models and configuration: ?)?[ ]{0,8}GPU (?P<index>\d{1,3}): "
     r"(?P<name>(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|RTX|GTX|[AHLTVPB]\d{1,3}\b|GH200"
     r"|Graphics Device)[\w ./+-]{0,60}?(?:\([A-Za-z][^)\n]{0,30}\))?)"
     r"(?: \(UUID: (?P<uuid>GPU-[0-9a-fA-FxX*-]{4,40})\))?$",
     re.MULTILINE,
 )
-_MIG = re.compile(
+_MIG = regex(
     r"^ {1,8}MIG (?P<profile>[\w.+]{2,20}) {1,12}Device {1,4}\d{1,3}: \(UUID: (?P<uuid>MIG-[^)\s]{4,90})\)$",
     re.MULTILINE,
 )

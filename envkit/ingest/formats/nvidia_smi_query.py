@@ -20,17 +20,16 @@ from envkit.facts import CallResult
 from envkit.ingest.clues import Clue, Fact, GpuClue, GpusIncomplete, Listing, reader
 from envkit.ingest.text import Text
 from envkit.ingest.values import decimal, number, pci_address, yes
+from envkit.regex import regex
 from envkit.versions import Version
 
-_BLOCK = re.compile(
-    r"^GPU (?P<address>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])[ ]{0,4}$", re.MULTILINE
-)
-_LINE = re.compile(r"^(?P<indent> {2,40})(?P<key>[^\s:][^:\n]{0,60}?)(?: {0,40}: ?(?P<value>[^\n]*))?$")
-_TOP = re.compile(
+_BLOCK = regex(r"^GPU (?P<address>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])[ ]{0,4}$", re.MULTILINE)
+_LINE = regex(r"^(?P<indent> {2,40})(?P<key>[^\s:][^:\n]{0,60}?)(?: {0,40}: ?(?P<value>[^\n]*))?$")
+_TOP = regex(
     r"^(?P<key>Driver Version|KMD Version|CUDA Version|CUDA UMD Version|Attached GPUs) {2,40}: (?P<value>\S+)",
     re.MULTILINE,
 )
-_WIDTH = re.compile(r"(\d{1,2})x")
+_WIDTH = regex(r"(\d{1,2})x")
 _LIMIT = 1200  # lines of one GPU's block
 
 # NVML's clock event bits by the names that -q gives them.

@@ -13,9 +13,10 @@ from collections.abc import Iterator
 
 from envkit.ingest.clues import Clue, Fact, reader
 from envkit.ingest.text import Text
+from envkit.regex import regex
 from envkit.versions import Version
 
-_LINE = re.compile(
+_LINE = regex(
     r"^(?P<key>DRIVER version|KMD version|CUDA Version|CUDA UMD version) {1,12}: (?P<version>\d+(?:\.\d+){1,3})$",
     re.MULTILINE | re.IGNORECASE,
 )

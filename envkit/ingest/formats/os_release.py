@@ -13,15 +13,16 @@ from envkit.facts import MachineKind
 from envkit.ingest.clues import Clue, Fact, reader
 from envkit.ingest.releases import described, release
 from envkit.ingest.text import Text
+from envkit.regex import regex
 
-_ID = re.compile(r"^ID=\"?(?P<id>[a-z][\w.-]{1,30})\"?$", re.MULTILINE)
-_VERSION_ID = re.compile(r"^VERSION_ID=\"?(?P<version>\d[\w.]{0,20})\"?$", re.MULTILINE)
-_PRETTY = re.compile(r"^PRETTY_NAME=\"?(?P<pretty>[^\"\n]{1,100})\"?$", re.MULTILINE)
-_LIKE = re.compile(r"^ID_LIKE=\"?(?P<like>[a-z][\w. -]{1,60})\"?$", re.MULTILINE)
-_WORDS = re.compile(
+_ID = regex(r"^ID=\"?(?P<id>[a-z][\w.-]{1,30})\"?$", re.MULTILINE)
+_VERSION_ID = regex(r"^VERSION_ID=\"?(?P<version>\d[\w.]{0,20})\"?$", re.MULTILINE)
+_PRETTY = regex(r"^PRETTY_NAME=\"?(?P<pretty>[^\"\n]{1,100})\"?$", re.MULTILINE)
+_LIKE = regex(r"^ID_LIKE=\"?(?P<like>[a-z][\w. -]{1,60})\"?$", re.MULTILINE)
+_WORDS = regex(
     r"^(?:Description:\s{1,20}| {0,12}Operating System: |OS Name: {1,30})(?P<words>[A-Z][^\n]{3,100})$", re.MULTILINE
 )
-_VIRTUAL = re.compile(r"^ {0,12}Virtualization: (?P<kind>\S{1,30})", re.MULTILINE)
+_VIRTUAL = regex(r"^ {0,12}Virtualization: (?P<kind>\S{1,30})", re.MULTILINE)
 _CONTAINERS = ("docker", "podman", "lxc", "lxc-libvirt", "systemd-nspawn", "rkt", "container-other", "openvz")
 
 

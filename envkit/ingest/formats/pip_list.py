@@ -12,32 +12,33 @@ from collections.abc import Iterator
 
 from envkit.ingest.clues import Clue, Package, PythonFact, reader
 from envkit.ingest.text import Text
+from envkit.regex import regex
 from envkit.versions import Version
 
-_TABLE_HEAD = re.compile(
+_TABLE_HEAD = regex(
     r"^Package {1,80}Version(?: {1,80}(?:Editable project location|Location|Installer)[^\n]*)?$", re.MULTILINE
 )
-_ROW = re.compile(
+_ROW = regex(
     r"^(?P<name>[A-Za-z0-9](?:[\w.-]{0,80}[A-Za-z0-9])?) {1,80}(?P<version>\d[\w.+!-]{0,60})(?: {1,80}"
     r"(?P<location>/\S{1,200}))?(?: {1,20}(?P<installer>pip|conda|uv|poetry))?$"
 )
-_RULE = re.compile(r"^-{3,90}(?: -{3,90}){1,3}$")
-_FROZEN = re.compile(
+_RULE = regex(r"^-{3,90}(?: -{3,90}){1,3}$")
+_FROZEN = regex(
     r"^(?P<name>[A-Za-z0-9](?:[\w.-]{0,80}[A-Za-z0-9])?)==(?P<version>\d[\w.+!-]{0,60})(?: ?;[^\n]{0,200})?$",
     re.MULTILINE,
 )
-_SHOWN = re.compile(
+_SHOWN = regex(
     r"^Name: (?P<name>[\w.-]{1,80})\nVersion: (?P<version>\d[\w.+!-]{0,60})$(?:\n"
     r"(?!Name:)[A-Z][\w -]{1,30}:[^\n]*){0,8}?(?:\nLocation: (?P<location>\S[^\n]{0,200}))?",
     re.MULTILINE,
 )
-_SATISFIED = re.compile(
+_SATISFIED = regex(
     r"^Requirement already satisfied: (?P<name>[A-Za-z0-9][\w.-]{0,80})(?:\[[\w,]{1,60}\])?[^\n]{0,160}? in "
     r"(?P<location>/[^\s]{1,200}|[A-Za-z]:\\[^\n(]{1,200}?) (?:\(from [^\n]{1,200}?\) )?\("
     r"(?P<version>\d[\w.+!-]{0,60})\)$",
     re.MULTILINE,
 )
-_PIP = re.compile(r"^pip \d[\d.]{0,20} from (?P<path>\S[^\n]{1,200}?) \(python (?P<version>\d+\.\d+)\)$", re.MULTILINE)
+_PIP = regex(r"^pip \d[\d.]{0,20} from (?P<path>\S[^\n]{1,200}?) \(python (?P<version>\d+\.\d+)\)$", re.MULTILINE)
 
 
 @reader("pip")

@@ -11,19 +11,20 @@ from collections.abc import Iterator
 from envkit.facts import ModuleFile
 from envkit.ingest.clues import Clue, Fact, Item, reader
 from envkit.ingest.text import Text
+from envkit.regex import regex
 from envkit.versions import Version
 
-_NVRM = re.compile(
+_NVRM = regex(
     r"NVRM version: NVIDIA UNIX (?P<open>Open )?(?:\S{1,10} )?Kernel Module (?:for \S{1,10} )? {0,4}"
     r"(?P<version>\d{3}(?:\.\d+){1,2})"
 )
-_MODINFO = re.compile(
+_MODINFO = regex(
     r"^filename: {1,12}(?P<path>/lib/modules/(?P<kernel>[^/\n]{1,80})/\S{1,160}/nvidia(?:-current)?\.ko"
     r"(?:\.\w{1,4})?)$",
     re.MULTILINE,
 )
-_FIELD = re.compile(r"^(?P<key>version|license|signer|sig_id): {1,16}(?P<value>[^\n]{1,120})$", re.MULTILINE)
-_PARAM = re.compile(
+_FIELD = regex(r"^(?P<key>version|license|signer|sig_id): {1,16}(?P<value>[^\n]{1,120})$", re.MULTILINE)
+_PARAM = regex(
     r"^(?P<key>ModifyDeviceFiles|DeviceFileUID|DeviceFileGID|DeviceFileMode|RmProfilingAdminOnly"
     r"|PreserveVideoMemoryAllocations|EnableGpuFirmware|OpenRmEnableUnsupportedGpus): (?P<value>\d{1,10})$",
     re.MULTILINE,

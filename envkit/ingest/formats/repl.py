@@ -13,24 +13,25 @@ from collections.abc import Callable, Iterator
 
 from envkit.ingest.clues import Clue, Fact, Framework, GpuClue, GpusIncomplete, Listing, Package, PythonFact, reader
 from envkit.ingest.text import Text
+from envkit.regex import regex
 from envkit.versions import ComputeCapability, Version
 
-_ASKED = re.compile(
+_ASKED = regex(
     r"^(?:>>> |In \[\d{1,4}\]: |[^\n]{0,80}python3? -c [\"'](?:import \w+; ?)?"
     r"|[^\n]{0,80}python3? -c [\"']import torch(?:, ?\w+)*; ?)"
     r"(?:print ?\()?(?P<asked>[A-Za-z_][\w.]{2,60}(?:\((?:[\d'\"A-Za-z_]{0,20})\))?)\)?[\"']?\n"
     r"(?:Out ?\[\d{1,4}\]: )?(?P<answer>[^\n]{1,400})$",
     re.MULTILINE,
 )
-_PAIR = re.compile(
+_PAIR = regex(
     r"python3? -c [\"']import torch; ?print\(torch\.__version__, ?torch\.version\.cuda"
     r"(?:, ?torch\.cuda\.is_available\(\))?\)[\"']\n(?P<version>\d[\w.+]{2,40}) (?P<cuda>\d+\.\d+|None)\b"
 )
-_BANNER = re.compile(
+_BANNER = regex(
     r"^Python (?P<version>\d\.\d{1,2}\.\d{1,2})[\w+]{0,6} (?:\||\((?:main|default|tags|heads|v\d|remotes|\w{0,12}/?))",
     re.MULTILINE,
 )
-_PLAIN = re.compile(r"[$>] ?python3? (?:--version|-V)\nPython (?P<version>\d\.\d{1,2}(?:\.\d{1,2})?)$", re.MULTILINE)
+_PLAIN = regex(r"[$>] ?python3? (?:--version|-V)\nPython (?P<version>\d\.\d{1,2}(?:\.\d{1,2})?)$", re.MULTILINE)
 
 
 @reader("Python session")

@@ -10,17 +10,18 @@ from collections.abc import Iterator
 
 from envkit.ingest.clues import Clue, Fact, reader
 from envkit.ingest.text import Text
+from envkit.regex import regex
 
-_STATE = re.compile(r"^(?:SecureBoot|Secure Boot:?) (?P<state>enabled|disabled)\b", re.MULTILINE)
-_SELINUX = re.compile(
+_STATE = regex(r"^(?:SecureBoot|Secure Boot:?) (?P<state>enabled|disabled)\b", re.MULTILINE)
+_SELINUX = regex(
     r"^(?:[^\n]{0,80}[$#] ?getenforce\n(?P<mode>Enforcing|Permissive|Disabled)$|Current mode: {2,40}"
     r"(?P<current>enforcing|permissive))",
     re.MULTILINE,
 )
-_LOCKDOWN = re.compile(
+_LOCKDOWN = regex(
     r"^none \[(?P<mode>integrity|confidentiality)\]|^\[(?P<none>none)\] integrity confidentiality$", re.MULTILINE
 )
-_SWITCH = re.compile(r"prime-select query\n(?P<profile>intel|nvidia|on-demand|amd)$", re.MULTILINE)
+_SWITCH = regex(r"prime-select query\n(?P<profile>intel|nvidia|on-demand|amd)$", re.MULTILINE)
 
 
 @reader("security state")

@@ -11,23 +11,24 @@ from collections.abc import Iterator
 
 from envkit.ingest.clues import Clue, Fact, GpuClue, Listing, reader
 from envkit.ingest.text import Text
+from envkit.regex import regex
 from envkit.versions import Version
 
-_SERVICE = re.compile(
+_SERVICE = regex(
     r"(?P<name>nvidia-fabricmanager|nvidia-persistenced)\.service - [^\n]{3,80}\n"
     r"(?:[^\n]{0,160}\n){0,3}?\s{2,12}Active: (?P<state>active \(running\)|failed|inactive|activating)"
 )
-_ACTIVE = re.compile(
+_ACTIVE = regex(
     r"systemctl is-active (?P<name>nvidia-fabricmanager|nvidia-persistenced)(?:\.service)?\n(?P<state>active"
     r"|inactive|failed)$",
     re.MULTILINE,
 )
-_VERSION = re.compile(r"(?:nv-fabricmanager --version\n)?Fabric Manager version is : (?P<version>\d{3}(?:\.\d+){1,2})")
-_NVLINK_GPU = re.compile(
+_VERSION = regex(r"(?:nv-fabricmanager --version\n)?Fabric Manager version is : (?P<version>\d{3}(?:\.\d+){1,2})")
+_NVLINK_GPU = regex(
     r"^GPU (?P<index>\d{1,2}): [^\n]{3,120}\n(?P<links>(?:[ \t]{1,12}Link \d{1,2}: [^\n]{3,40}(?:\n|$)){1,24})",
     re.MULTILINE,
 )
-_NVSWITCH = re.compile(r"^(?:c\S{9,11} [^\n]{8,60} )?/dev/nvidia-nvswitch(?P<index>\d{1,2})$", re.MULTILINE)
+_NVSWITCH = regex(r"^(?:c\S{9,11} [^\n]{8,60} )?/dev/nvidia-nvswitch(?P<index>\d{1,2})$", re.MULTILINE)
 
 
 @reader("services")

@@ -11,26 +11,25 @@ from collections.abc import Iterator
 from envkit.facts import SystemPackage
 from envkit.ingest.clues import Clue, Item, reader
 from envkit.ingest.text import Text
+from envkit.regex import regex
 
 _NAME = (
     r"(?P<name>(?:lib)?(?:nvidia|cuda|cudnn\d?|nccl|xserver-xorg-video-nvidia|kmod-nvidia|linux-modules-nvidia|"
     r"linux-objects-nvidia)[\w.+-]{0,80}?)"
 )
-_DPKG = re.compile(
+_DPKG = regex(
     r"^(?P<state>[iruph][ iUFHWtnc][ R]?) {1,4}"
     + _NAME
     + r"(?::\w{2,8})? {1,60}(?P<version>\d[\w.+~:-]{2,60}) {1,60}(?P<arch>amd64|arm64|i386|all)\b",
     re.MULTILINE,
 )
-_APT = re.compile(
+_APT = regex(
     r"^"
     + _NAME
     + r"/[\w.,-]{2,80} (?P<version>\d[\w.+~:-]{2,60}) (?:amd64|arm64|i386|all) \[(?P<state>installed[^\]\n]{0,60})\]$",
     re.MULTILINE,
 )
-_RPM = re.compile(
-    r"^" + _NAME + r"-(?P<version>\d[\w.:+~]{0,30}-\d[\w.+~]{0,40})\.(?:x86_64|aarch64|noarch)$", re.MULTILINE
-)
+_RPM = regex(r"^" + _NAME + r"-(?P<version>\d[\w.:+~]{0,30}-\d[\w.+~]{0,40})\.(?:x86_64|aarch64|noarch)$", re.MULTILINE)
 _STATES = {
     "ii": "installed",
     "rc": "config-files",

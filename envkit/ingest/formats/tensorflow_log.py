@@ -7,28 +7,28 @@ kernel reported version is: 384.81.0
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from envkit.ingest.clues import Clue, Fact, GpuClue, GpusIncomplete, Listing, reader
 from envkit.ingest.text import Text
 from envkit.ingest.values import pci_address
+from envkit.regex import regex
 from envkit.versions import ComputeCapability, Version
 
-_DEVICE = re.compile(
+_DEVICE = regex(
     r"device: (?P<index>\d{1,3}), name: (?P<name>[^,\n]{2,80}), pci bus id: "
     r"(?P<address>[\da-fA-F:.]{7,16}), compute capability: (?P<capability>\d{1,2}\.\d)"
 )
-_FOUND = re.compile(
+_FOUND = regex(
     r"Found device (?P<index>\d{1,3}) with properties: ?\n?[^\n]{0,80}?\bname: (?P<name>[^\n]{2,60}?) major: "
     r"(?P<major>\d{1,2}) minor: (?P<minor>\d)"
 )
-_PROPERTIES = re.compile(
+_PROPERTIES = regex(
     r"pciBusID: (?P<address>[\da-fA-F:.]{7,16}) name: (?P<name>[^\n]{2,60}?) computeCapability: "
     r"(?P<capability>\d{1,2}\.\d)"
 )
-_KERNEL = re.compile(r"kernel reported version is: (?P<version>\d{3}(?:\.\d+){1,2})")
-_LIBCUDA = re.compile(r"libcuda reported version is: (?P<version>\d{3}(?:\.\d+){1,2})")
+_KERNEL = regex(r"kernel reported version is: (?P<version>\d{3}(?:\.\d+){1,2})")
+_LIBCUDA = regex(r"libcuda reported version is: (?P<version>\d{3}(?:\.\d+){1,2})")
 
 
 @reader("TensorFlow log")

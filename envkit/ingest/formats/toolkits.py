@@ -12,16 +12,17 @@ from collections.abc import Iterator
 from envkit.facts import CudaToolkit, Cudnn
 from envkit.ingest.clues import Clue, Item, reader
 from envkit.ingest.text import Text
+from envkit.regex import regex
 from envkit.versions import Version
 
-_FOLDER = re.compile(r"^d[rwx-]{9}[.+]? [^\n]{10,60} (?:/usr/local/)?cuda-(?P<version>\d{1,2}\.\d)/?$", re.MULTILINE)
-_LINK = re.compile(
+_FOLDER = regex(r"^d[rwx-]{9}[.+]? [^\n]{10,60} (?:/usr/local/)?cuda-(?P<version>\d{1,2}\.\d)/?$", re.MULTILINE)
+_LINK = regex(
     r"^l[rwx-]{9}[.+]? [^\n]{10,60} (?:/usr/local/)?cuda -> (?P<target>(?:/usr/local/|/etc/alternatives/)?cuda"
     r"(?:-(?P<version>\d{1,2}\.\d))?)/?$",
     re.MULTILINE,
 )
-_TEXT = re.compile(r"^CUDA Version (?P<version>\d{1,2}\.\d\.\d{1,3})$", re.MULTILINE)
-_CUDNN = re.compile(
+_TEXT = regex(r"^CUDA Version (?P<version>\d{1,2}\.\d\.\d{1,3})$", re.MULTILINE)
+_CUDNN = regex(
     r"#define CUDNN_MAJOR (?P<major>\d{1,2})\n(?:[^\n]{0,80}\n){0,2}?#define CUDNN_MINOR (?P<minor>\d{1,2})\n"
     r"(?:[^\n]{0,80}\n){0,2}?#define CUDNN_PATCHLEVEL (?P<patch>\d{1,2})"
 )

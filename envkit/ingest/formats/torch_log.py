@@ -11,37 +11,38 @@ from collections.abc import Iterator
 
 from envkit.ingest.clues import Clue, Fact, Framework, GpuClue, GpusIncomplete, Listing, Package, reader
 from envkit.ingest.text import Text
+from envkit.regex import regex
 from envkit.versions import ComputeCapability, Version
 
-_INCOMPATIBLE = re.compile(
+_INCOMPATIBLE = regex(
     r"(?P<name>(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|Orin)[\w ./()-]{0,60}?) with CUDA capability sm_"
     r"(?P<sm>\d{2,3})\s{1,4}is not compatible with the current PyTorch"
 )
-_SUPPORTS = re.compile(
+_SUPPORTS = regex(
     r"PyTorch install supports CUDA capabilities (?P<names>(?:(?:sm|compute)_\d{2,3}[af]?\s{0,8}){1,20})\."
 )
-_OLD_GPU = re.compile(
+_OLD_GPU = regex(
     r"Found GPU(?P<index>\d{1,2}) (?P<name>[^\n]{2,60}?) which is of (?:compute capability \(CC\)"
     r"|cuda capability) (?P<capability>\d{1,2}\.\d)"
 )
-_BUILT = re.compile(
+_BUILT = regex(
     r"The following list shows the CCs this version of PyTorch was built for[^\n]{0,160}:\s{1,8}(?P<names>"
     r"(?:- \d{1,2}\.\d[^\n]{0,60}\s{0,8}){1,20})Please "
 )
-_TOO_OLD = re.compile(r"driver on your system is too old \(found version (?P<found>\d{4,5})\)")
-_JAX = re.compile(r"Found CUDA version (?P<found>\d{5}), but JAX was built against version (?P<built>\d{5})")
-_PADDLE = re.compile(
+_TOO_OLD = regex(r"driver on your system is too old \(found version (?P<found>\d{4,5})\)")
+_JAX = regex(r"Found CUDA version (?P<found>\d{5}), but JAX was built against version (?P<built>\d{5})")
+_PADDLE = regex(
     r"device: (?P<index>\d{1,2}), GPU Compute Capability: (?P<capability>\d{1,2}\.\d), Driver API Version: "
     r"(?P<driver>\d+\.\d+), Runtime API Version: (?P<runtime>\d+\.\d+)"
 )
-_PADDLE_ARCH = re.compile(
+_PADDLE_ARCH = regex(
     r"PaddlePaddle package was compiled for (?P<built>(?:\d{2,3} ){1,12}\d{2,3}"
     r"|\d{2,3}), but your current GPU is (?P<sm>\d{2,3})"
 )
-_VLLM = re.compile(
+_VLLM = regex(
     r"vLLM API server version (?P<version>\d+\.\d+\.\d+)|Initializing a V\d LLM engine \(v(?P<engine>\d+\.\d+\.\d+)\)"
 )
-_BARE = re.compile(
+_BARE = regex(
     r"^(?P<key>torch|PyTorch|torch version|PyTorch version)[ ]{0,2}[:=][ ]{0,3}(?P<version>\d+\.\d+\.\d+(?:\+"
     r"(?:cu\d{2,3}|cpu))?)\b",
     re.MULTILINE,

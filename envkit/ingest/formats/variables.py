@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from envkit.ingest.clues import Clue, Variable, reader
 from envkit.ingest.text import Text
+from envkit.regex import regex
 
 _NAMES = (
     r"(?:CUDA_[A-Z0-9_]{2,40}|NVIDIA_[A-Z_]{3,40}|NCCL_[A-Z0-9_]{2,40}|GLOO_SOCKET_IFNAME|LD_LIBRARY_PATH|LD_PRELOAD|"
@@ -18,31 +19,31 @@ _NAMES = (
     r"PYTHONNOUSERSITE|CONDA_PREFIX|VIRTUAL_ENV|CUDAHOSTCXX|NVCC_[A-Z_]{3,40}|COMPUTE_PROFILE|OPENCL_PROFILE|"
     r"NSIGHT_CUDA_DEBUGGER|JAX_PLATFORMS?|SLURM_JOB_GPUS|PATH|TMPDIR)"
 )
-_ASSIGNED = re.compile(
+_ASSIGNED = regex(
     r"^[ ]{0,8}(?:[^\n]{0,60}[$#>%~] |export |declare -x )?(?:export |declare -x |set |ENV |\$env:|- )?(?P<name>"
     + _NAMES
     + r")(?: ?= ?|: )(?P<value>\"[^\"\n]{0,2000}\"|'[^'\n]{0,2000}'|[^\n\"']{0,2000})$",
     re.MULTILINE,
 )
-_INLINE = re.compile(
+_INLINE = regex(
     r"(?:^|[$#] |^\+ )(?P<name>"
     + _NAMES
     + r")=(?P<value>\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[^\s\"']{0,200}) (?=[\w./-]{1,60}(?: |$))",
     re.MULTILINE,
 )
-_PYTHON = re.compile(
+_PYTHON = regex(
     r"os\.environ\[[\"'](?P<name>"
     + _NAMES
     + r")[\"']\] {0,2}= {0,2}(?:f?\"(?P<double>[^\"\n]{0,200})\"|'(?P<single>[^'\n]{0,200})')"
 )
-_ECHO = re.compile(
+_ECHO = regex(
     r"(?:^|[$#>%~❯] ?)(?:echo \"?\$\{?|printenv )(?P<name>"
     + _NAMES
     + r")\}?\"?\n(?P<value>[^\n$#>][^\n]{0,2000}|(?=\n|[^\n]{0,80}[$#] ))",
     re.MULTILINE,
 )
-_COMMAND = re.compile(r" (?!-)[\s\S]*")  # what follows a value is the command that gets the variable; flags are value
-_REPLACED = re.compile(r"\$\{?[A-Za-z_]|%[A-Za-z_]+%")
+_COMMAND = regex(r" (?!-)[\s\S]*")  # what follows a value is the command that gets the variable; flags are value
+_REPLACED = regex(r"\$\{?[A-Za-z_]|%[A-Za-z_]+%")
 
 
 @reader("variables")

@@ -12,14 +12,15 @@ from collections.abc import Iterator
 from envkit.facts import MachineKind, OsRelease
 from envkit.ingest.clues import Clue, Fact, reader
 from envkit.ingest.text import Text
+from envkit.regex import regex
 
-_TRACE = re.compile(
+_TRACE = regex(
     r"^ {0,8}File \"[A-Za-z]:\\[^\"\n]{3,300}\", line \d{1,6}|^(?:\([\w.-]{1,40}\) )?"
     r"(?:PS )?[A-Z]:\\(?:[\w. -]{1,60}\\?){0,12}> ?\S",
     re.MULTILINE,
 )
-_LISTED = re.compile(r"^\* (?P<name>[\w.-]{2,40}) {2,30}(?:Running|Stopped) {2,20}(?P<version>[12])$", re.MULTILINE)
-_WSL = re.compile(
+_LISTED = regex(r"^\* (?P<name>[\w.-]{2,40}) {2,30}(?:Running|Stopped) {2,20}(?P<version>[12])$", re.MULTILINE)
+_WSL = regex(
     r"(?:/usr/lib/wsl/(?:lib|drivers)/|microsoft-standard-WSL2|^WSL version: 2\.|(?:\A|\n)[^\n]{0,40}:/mnt/c/"
     r"(?:Users|Windows))",
     re.MULTILINE,

@@ -123,11 +123,10 @@ def toolkit_match(gpu: ComputeCapability, toolkit: Toolkit) -> ToolkitMatch:
     targets = toolkit.compute_capabilities
     if targets is None:
         return _bounded_match(gpu, low, high)
-    if any(_plain(target) == _plain(gpu) for target in targets):
+    minors = [target.minor for target in targets if target.major == gpu.major]
+    if gpu.minor in minors:
         return ToolkitMatch.TARGET
-    if any(target.major == gpu.major and target.minor < gpu.minor for target in targets):
-        return ToolkitMatch.BINARY
-    return ToolkitMatch.TOO_NEW
+    return ToolkitMatch.BINARY if minors and min(minors) < gpu.minor else ToolkitMatch.TOO_NEW
 
 
 def _bounded_match(

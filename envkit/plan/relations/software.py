@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from functools import cache
 
 from envkit.matrix.rows import CudnnRelease, FrameworkBuild, Toolkit
 from envkit.plan.model import Verdict
 from envkit.plan.tables import Tables
+from envkit.regex import regex
 from envkit.versions import ComputeCapability, Version, VersionSpec
 
 
@@ -49,8 +49,8 @@ def glibc_meets(build: FrameworkBuild, glibc: Version | None, tables: Tables, *,
     return Verdict("glibc-meets-build", "fail", detail, source)
 
 
-_MARKED = re.compile(r"^(?P<spec>[^\[]*?)\s*(?:\[(?P<marker>.*)\])?$")
-_PYTHON_MARKER = re.compile(r"python_version\s*(?P<operator>[<>=!]=?)\s*[\"'](?P<version>[\d.]+)[\"']")
+_MARKED = regex(r"^(?P<spec>[^\[]*?)\s*(?:\[(?P<marker>.*)\])?$")
+_PYTHON_MARKER = regex(r"python_version\s*(?P<operator>[<>=!]=?)\s*[\"'](?P<version>[\d.]+)[\"']")
 
 
 @cache
@@ -196,13 +196,22 @@ def cudnn_serves(build: FrameworkBuild, cudnn: Version) -> bool | None:
 
 
 def gpu_on_cudnn(
-    gpu: ComputeCapability, cudnn: Version, cuda: Version | None, tables: Tables, *, name: str = ""
+    gpu: ComputeCapability,
+    cudnn: Version,
+    cuda: Version | None,
+    tables: Tables,
+    *,
+    name: str = "",
+    among: Sequence[CudnnRelease] | None = None,
 ) -> Verdict:
-    """Whether a cuDNN version, as built for this CUDA major, has kernels for a GPU."""
+    """Whether a cuDNN version, as built for this CUDA major, has kernels for a GPU.
+
+    `among` are the only rows of cuDNN that can be of that version, where the caller knows.
+    """
     label = name or f"sm_{gpu.major}{gpu.minor}"
     rows = [
         row
-        for row in tables.cudnns
+        for row in (tables.cudnns if among is None else among)
         if row.version.starts_with(cudnn) and (cuda is None or row.cuda.major == cuda.major)
     ]
     answers = [cudnn_knows_gpu(row, gpu) for row in rows]

@@ -1,0 +1,246 @@
+"""The sides of a build that a request judges, each by what it looks at, so that builds alike in one are judged once.
+
+A refusal tries dozens of changed requests on hundreds of builds; most changes leave most sides as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from envkit.matrix.rows import FrameworkBuild
+from envkit.plan.relations import CodeMatch
+from envkit.records import record
+from envkit.versions import Version, VersionSpec
+
+if TYPE_CHECKING:
+    from envkit.plan.candidates import Judge
+
+
+@record
+class Aspect:
+    """One side of a build: `failures` are the relations that rule it out.
+
+    `of_build` and `of_request` tell apart what it looks at: with both the same, the answer is the same. Cells of a
+    table that read alike are one object, so a build's are told apart by their identity.
+    """
+
+    name: str
+    of_build: Callable[[FrameworkBuild], Hashable]
+    of_request: Callable[[Judge], Hashable]
+    failures: Callable[[Judge, FrameworkBuild], Iterable[str]]
+
+
+class Answers:
+    """What one aspect says under one request: of builds by what it looks at, and of whole shelves."""
+
+    def __init__(self) -> None:
+        self.failures: dict[Hashable, tuple[str, ...]] = {}
+        self._known: dict[str, tuple[int, int]] = {}  # of a framework's builds: those that were asked for, that passed
+
+    def passing(self, shelf: Shelf, aspect: Aspect, asked: int, judge: Judge) -> int:
+        """Those of the builds `asked` that pass; of the others none is looked at."""
+        known, passed = self._known.get(shelf.framework, (0, 0))
+        if asked & ~known:
+            for build, alike in shelf.groups(aspect):
+                if alike & asked and not alike & known:
+                    known |= alike
+                    passed |= 0 if judge.ruled_out_by(aspect, build) else alike
+            self._known[shelf.framework] = known, passed
+        return asked & passed
+
+
+class Shelf:
+    """All builds of a framework in the order of their releases; a set of them is a number with a bit for each."""
+
+    def __init__(self, framework: str, builds: Iterable[FrameworkBuild]) -> None:
+        self.framework = framework
+        self.builds = tuple(builds)
+        self.all = (1 << len(self.builds)) - 1
+        self._groups: dict[str, list[tuple[FrameworkBuild, int]]] = {}
+
+    def groups(self, aspect: Aspect) -> list[tuple[FrameworkBuild, int]]:
+        """One build for each group that is alike in this aspect, with the group."""
+        if aspect.name not in self._groups:
+            first: dict[Hashable, FrameworkBuild] = {}
+            bits: dict[Hashable, int] = {}
+            bit = 1
+            for build, key in zip(self.builds, map(aspect.of_build, self.builds), strict=True):
+                if key in bits:
+                    bits[key] |= bit
+                else:
+                    first[key], bits[key] = build, bit
+                bit <<= 1
+            self._groups[aspect.name] = [(first[key], bits[key]) for key in first]
+        return self._groups[aspect.name]
+
+    @cached_property
+    def versions(self) -> list[tuple[Version, int]]:
+        """Each version with its builds, in order."""
+        bits: dict[tuple[int, ...], int] = {}
+        for number, build in enumerate(self.builds):
+            bits[build.version.parts] = bits.get(build.version.parts, 0) | 1 << number
+        return [(Version(parts), numbers) for parts, numbers in bits.items()]
+
+    def of(self, spec: VersionSpec | None) -> int:
+        """The builds whose version meets `spec`."""
+        if spec is None:
+            return self.all
+        return sum(numbers for version, numbers in self.versions if spec.holds(version))
+
+    def picked(self, numbers: int) -> Iterator[FrameworkBuild]:
+        """The builds of a set, in order."""
+        while numbers:
+            lowest = numbers & -numbers
+            yield self.builds[lowest.bit_length() - 1]
+            numbers ^= lowest
+
+
+def needs_system_cuda(build: FrameworkBuild) -> bool:
+    """True when the build loads a CUDA of its own line from the system."""
+    return build.cuda is not None and not build.bundles_cuda and not build.cpu_only
+
+
+def meets(spec: VersionSpec | None, version: Version) -> bool:
+    """Whether a version is acceptable; any is where nothing was asked for."""
+    return spec is None or spec.holds(version)
+
+
+def python_meets(spec: VersionSpec | None, python: Version) -> bool:
+    """Whether a Python line such as 3.10 meets the requested one; `3.10.4` asks for the line 3.10."""
+    if spec is not None and spec.exact is not None:
+        wanted = spec.exact.parts[:2]
+        return python.parts[: len(wanted)] == wanted
+    return meets(spec, python)
+
+
+def _platform(judge: Judge, build: FrameworkBuild) -> Iterator[str]:
+    own = "windows" if judge.request.platform == "windows" else "linux"
+    if build.platforms and own not in build.platforms:
+        yield "platform"
+
+
+def _architecture(judge: Judge, build: FrameworkBuild) -> Iterator[str]:
+    if build.architectures and judge.request.architecture not in build.architectures:
+        yield "architecture"
+
+
+def _python(judge: Judge, build: FrameworkBuild) -> Iterator[str]:
+    wanted = judge.request.python
+    if wanted and build.pythons and not any(python_meets(wanted, python) for python in build.pythons):
+        yield "python-has-wheel"
+
+
+def _glibc(judge: Judge, build: FrameworkBuild) -> Iterator[str]:
+    if build.min_glibc and judge.glibc and judge.request.platform != "windows" and judge.glibc < build.min_glibc:
+        yield "glibc-meets-build"
+
+
+def _cuda(judge: Judge, build: FrameworkBuild) -> Iterator[str]:
+    """Of a wheel that brings its CUDA."""
+    if build.cuda and not _from_elsewhere(build) and not judge.cuda_meets(build.cuda):
+        yield "cuda-version"
+
+
+def _driver(judge: Judge, build: FrameworkBuild) -> Iterator[str]:
+    if build.cpu_only:
+        return
+    if judge.driver_drops_gpu:
+        yield "gpu-on-driver"
+    if build.cuda and not needs_system_cuda(build):
+        yield from judge.cuda_failures(build.cuda)
+
+
+def _system_cuda(judge: Judge, build: FrameworkBuild) -> Iterator[str]:
+    if not needs_system_cuda(build) or judge.toolkits_for(build):
+        return
+    serving = judge.knowledge.serving(build)
+    wanted = [toolkit for toolkit in serving if meets(judge.request.cuda, toolkit.version)]
+    if not wanted:
+        yield "cuda-version"
+    reasons = [judge.cuda_failures(toolkit.version) for toolkit in wanted or serving]
+    if reasons and all(reasons):
+        yield from dict.fromkeys(reason for found in reasons for reason in found)
+    elif wanted:
+        yield "cudnn-version"
+
+
+def _wheel_cudnn(judge: Judge, build: FrameworkBuild) -> Iterator[str]:
+    wanted = judge.request.cudnn
+    if wanted and build.cuda and build.cudnn and not wanted.holds(build.cudnn) and not _from_elsewhere(build):
+        yield "cudnn-version"
+
+
+def _code(judge: Judge, build: FrameworkBuild) -> Iterator[str]:
+    for gpu in judge.request.gpus if not build.cpu_only else ():
+        match = judge.knowledge.code_match(gpu.compute_capability, build)
+        if match is CodeMatch.NONE or (match is CodeMatch.JIT and not judge.can_compile_ptx(build)):
+            yield "gpu-runs-build"
+
+
+def _kernels(judge: Judge, build: FrameworkBuild) -> Iterator[str]:
+    """The wheel's cuDNN and the GPUs."""
+    if build.cudnn is None or not build.bundles_cuda or build.cpu_only:
+        return
+    for gpu in judge.request.gpus:
+        if judge.knowledge.cudnn_on_gpu(gpu.compute_capability, build.cudnn, build.cuda) == "fail":
+            yield "gpu-on-cudnn"
+
+
+def _from_elsewhere(build: FrameworkBuild) -> bool:
+    """True when the build has no cuDNN of its own to speak of: it takes the system's, or none."""
+    return build.cpu_only or needs_system_cuda(build)
+
+
+def _cuda_of_system(build: FrameworkBuild) -> Hashable:
+    if not needs_system_cuda(build):
+        return None
+    return id(build.cuda), id(build.cuda_min), id(build.cuda_max), id(build.cudnn)
+
+
+ASPECTS = (
+    Aspect("platform", lambda build: id(build.platforms), lambda judge: judge.request.platform, _platform),
+    Aspect(
+        "architecture", lambda build: id(build.architectures), lambda judge: judge.request.architecture, _architecture
+    ),
+    Aspect("python", lambda build: id(build.pythons), lambda judge: judge.request.python, _python),
+    Aspect("glibc", lambda build: id(build.min_glibc), lambda judge: (judge.glibc, judge.request.platform), _glibc),
+    Aspect("cuda", lambda build: (_from_elsewhere(build), id(build.cuda)), lambda judge: judge.request.cuda, _cuda),
+    Aspect(
+        "driver",
+        lambda build: (build.cpu_only, needs_system_cuda(build), id(build.cuda)),
+        lambda judge: judge.machine,
+        _driver,
+    ),
+    Aspect(
+        "system-cuda",
+        _cuda_of_system,
+        lambda judge: (judge.machine, judge.request.cuda, judge.request.cudnn, judge.request.architecture),
+        _system_cuda,
+    ),
+    Aspect(
+        "cudnn",
+        lambda build: (_from_elsewhere(build), id(build.cuda), id(build.cudnn)),
+        lambda judge: judge.request.cudnn,
+        _wheel_cudnn,
+    ),
+    Aspect(
+        "code",
+        lambda build: (
+            build.cpu_only,
+            id(build.sass),
+            id(build.ptx),
+            id(build.min_compute_capability),
+            id(build.cuda),
+        ),
+        lambda judge: judge.machine,
+        _code,
+    ),
+    Aspect(
+        "kernels",
+        lambda build: (build.cpu_only, build.bundles_cuda, id(build.cuda), id(build.cudnn)),
+        lambda judge: judge.request.gpus,
+        _kernels,
+    ),
+)
