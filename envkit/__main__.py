@@ -15,23 +15,17 @@ def main() -> None:
     Freeing a program's modules one by one takes a tenth of a short run, and the system frees them all at once.
     `python -m envkit` ends in the usual way, for profilers and debuggers that work at the interpreter's exit.
     """
-    code = run()
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except (OSError, ValueError):  # the reader has gone, or a stream was closed from the start
-        pass
-    os._exit(code)
+    os._exit(run())
 
 
 def run() -> int:
-    """The exit code of the command line, run with this process's arguments."""
+    """The exit code of the command line, run with this process's arguments; what it printed is written out."""
     if sys.argv[1:] in (["--help"], ["-h"]):
         # Written ahead by `make docs`: the first thing that everybody types need not load the command line.
         from envkit.cli.help_text import HELP
+        from envkit.cli.streams import written
 
-        sys.stdout.write(HELP)
-        return 0
+        return written(HELP)
     import gc
 
     gc.set_threshold(_OBJECTS)

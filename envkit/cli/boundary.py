@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import click
 
+from envkit.cli.streams import failed, is_of_output, written
 from envkit.errors import EnvkitError
 
 BUG = 3
@@ -18,7 +19,7 @@ def exit_code(arguments: Sequence[str] | None = None) -> int:
     """What the command line ends with: 0 well, 1 finding or expected error, 2 usage, 3 our bug, 130 interrupted."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words or bool(os.environ.get("ENVKIT_DEBUG"))
-    return _exit_code([word for word in words if word != "--debug"], debug)
+    return written(code=_exit_code([word for word in words if word != "--debug"], debug))
 
 
 def _exit_code(words: list[str], debug: bool) -> int:
@@ -26,7 +27,6 @@ def _exit_code(words: list[str], debug: bool) -> int:
         from envkit.cli.main import envkit
 
         code = envkit.main(args=words, prog_name="envkit", standalone_mode=False)
-        sys.stdout.flush()
     except click.exceptions.Exit as leave:
         return leave.exit_code
     except click.ClickException as error:
@@ -37,14 +37,10 @@ def _exit_code(words: list[str], debug: bool) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("envkit: interrupted.", err=True)
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader has gone (`| head`): nothing is wrong, and a second flush at exit must not complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except Exception as error:  # noqa: BLE001 - the last handler: a bug of ours, reported as one
         if debug:
             raise
-        return _bug(error, words)
+        return failed(error) if is_of_output(error) else _bug(error, words)
     return int(code or 0)
 
 
