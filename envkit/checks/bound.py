@@ -131,15 +131,20 @@ def _other_driver(
             impact=impact,
             remedy=mend,
         )
-    if not held and environment.pci_gpus.known:
-        yield ok(f"{holder} holds no NVIDIA GPU", evidence=[_holder(environment, gpu) for gpu in _pci(environment)])
+    if not held and _drivers_known(environment):
+        yield _free(environment, f"{holder} holds no NVIDIA GPU")
     elif not held:
         outcomes = told(environment, id, f"{holder} holds the GPU, not NVIDIA's driver", impact=impact, remedy=mend)
-        yield from outcomes or (unknown("the drivers bound to the GPUs were not looked at"),)
+        yield from outcomes or (_free(environment, ""),)
+
+
+def _drivers_known(environment: Environment) -> bool:
+    """False where PCI was not looked at, or by a program that does not tell the drivers (plain lspci)."""
+    return environment.pci_gpus.known and all(gpu.driver is not None for gpu in _pci(environment))
 
 
 def _free(environment: Environment, title: str) -> Outcome:
-    if environment.pci_gpus.known:
+    if _drivers_known(environment):
         return ok(title, evidence=[_holder(environment, gpu) for gpu in _pci(environment)])
     return unknown("the drivers bound to the GPUs were not looked at")
 

@@ -105,7 +105,7 @@ def optimus_gpu_off(environment: Environment, matrix: Matrix) -> Iterator[Outcom
 
 def _asleep_without_driver(environment: Environment) -> list[PciGpu]:
     gpus = environment.pci_gpus.get() if environment.pci_gpus.known else ()
-    return [gpu for gpu in gpus if gpu.power_state == "D3cold" and not gpu.driver]
+    return [gpu for gpu in gpus if gpu.power_state == "D3cold" and gpu.driver == ""]
 
 
 def _power(environment: Environment, gpu: PciGpu) -> Evidence:

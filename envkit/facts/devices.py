@@ -30,7 +30,7 @@ class PciGpu:
     device_id: str  # four hex digits, upper case: 20B5
     pci_class: str = ""  # 0300 VGA, 0302 3D
     subsystem_id: str = ""
-    driver: str = ""  # bound driver, '' when none
+    driver: str | None = ""  # bound driver, '' when none is, None when that is not known (plain lspci)
     link: PcieLink | None = None
     hops: tuple[PcieLink, ...] = ()
     numa_node: int | None = None

@@ -105,7 +105,9 @@ def _gpu(gpu: Gpu) -> str:
 def _pci_gpu(gpu: PciGpu) -> str:
     parts = [gpu.name or f"NVIDIA device {gpu.device_id}"]
     parts += [gpu.compute_capability.sm] if gpu.compute_capability else []
-    parts += [gpu.pci_address, f"driver {gpu.driver}" if gpu.driver else "no driver bound"]
+    parts += [gpu.pci_address]
+    if gpu.driver is not None:
+        parts.append(f"driver {gpu.driver}" if gpu.driver else "no driver bound")
     return " · ".join(parts)
 
 

@@ -86,7 +86,9 @@ _HEX = frozenset("0123456789abcdef")
 
 def _gpu(device: re.Match[str], details: list[str]) -> PciGpu:
     ids = _ID.search(device["what"])
-    driver = next((match["driver"] for match in map(_DRIVER.match, details) if match), "")
+    driver = next((match["driver"] for match in map(_DRIVER.match, details) if match), None)
+    if driver is None and any("Kernel modules:" in line for line in details):
+        driver = ""  # -k was given, and no driver has the device
     subsystem = next((match["id"] for match in map(_SUBSYSTEM.match, details) if match), "")
     capable = next(filter(None, map(_CAPABLE.match, details)), None)
     status = next(filter(None, map(_STATUS.match, details)), None)
