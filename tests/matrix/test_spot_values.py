@@ -385,6 +385,24 @@ def test_distributions(matrix: Matrix, os_id: str, glibc: str, python: str, gcc:
     assert row.default_gcc.major == int(gcc)
 
 
+# https://github.com/mayeut/pep600_compliance/blob/main/README.rst, table "compatibility": the newest policy that each
+# distribution meets is its glibc
+@pytest.mark.parametrize(
+    ("glibc", "os_ids"),
+    [
+        ("2.17", "centos7 oraclelinux7 rhel7"), ("2.19", "ubuntu14.04"), ("2.23", "ubuntu16.04"), ("2.26", "amzn2"),
+        ("2.27", "ubuntu18.04"), ("2.28", "almalinux8 centos8 debian10 oraclelinux8 rhel8 ubi8 rockylinux8"),
+        ("2.31", "debian11 ubuntu20.04"), ("2.32", "fedora33"), ("2.33", "fedora34"),
+        ("2.34", "almalinux9 amzn2023 oraclelinux9 rhel9 ubi9 rockylinux9"), ("2.35", "ubuntu22.04"),
+        ("2.36", "debian12"), ("2.39", "almalinux10 fedora40 rhel10 ubi10 rockylinux10 ubuntu24.04"),
+        ("2.40", "fedora41"), ("2.41", "debian13 fedora42"), ("2.42", "fedora43"),
+    ],
+)  # fmt: skip
+def test_the_glibc_of_distributions(matrix: Matrix, glibc: str, os_ids: str) -> None:
+    rows = [matrix.operating_system(os_id) for os_id in os_ids.split()]
+    assert {row.glibc for row in rows if row is not None} == {v(glibc)}
+
+
 # README of each archived project
 @pytest.mark.parametrize(
     "name", ["mxnet", "cntk", "theano", "chainer", "caffe", "caffe2", "torch7", "ngraph", "clipper"]
