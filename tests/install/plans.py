@@ -22,7 +22,7 @@ def matrix() -> Matrix:
     return Matrix.load()
 
 
-def outcome(
+def asked(
     cuda: str | None = None,
     framework: str | None = None,
     os_id: str | None = "debian12",
@@ -30,9 +30,9 @@ def outcome(
     gpus: tuple[str, ...] = (),
     with_driver: bool = False,
     platform: str = "linux",
-) -> Plan | NoPlan:
-    """What the resolver answers to such a request, as `envkit install` makes it."""
-    request = Request(
+) -> Request:
+    """Such a request as `envkit install` makes it."""
+    return Request(
         cuda=VersionSpec.parse(cuda) if cuda else None,
         frameworks=(FrameworkRequest(framework),) if framework else (),
         os_id=os_id,
@@ -43,7 +43,19 @@ def outcome(
         needs_toolkit=bool(cuda) or not framework,
         asked=frozenset({"cuda", "frameworks", "os_id"}),
     )
-    return resolve(request, matrix())
+
+
+def outcome(
+    cuda: str | None = None,
+    framework: str | None = None,
+    os_id: str | None = "debian12",
+    architecture: str = "x86_64",
+    gpus: tuple[str, ...] = (),
+    with_driver: bool = False,
+    platform: str = "linux",
+) -> Plan | NoPlan:
+    """What the resolver answers to it."""
+    return resolve(asked(cuda, framework, os_id, architecture, gpus, with_driver, platform), matrix())
 
 
 def plan(
