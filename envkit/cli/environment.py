@@ -16,11 +16,23 @@ if TYPE_CHECKING:
 def target_environment(target: str, matrix: Matrix) -> Environment:
     """What a plan asks of `--target`: `this` machine or a recorded one. Raises SourceError."""
     if target != "this":
-        return recorded(target)
+        return _with_a_machine(recorded(target, "--target"), target)
     from envkit.host.local import LocalHost
     from envkit.probe.target import target_facts
 
     return target_facts(LocalHost(), matrix.gpus_by_device_id)
+
+
+def _with_a_machine(environment: Environment, target: str) -> Environment:
+    """The environment, if it tells anything that a plan asks. Raises SourceError for a text about other things."""
+    system, driver = environment.system, environment.driver
+    told = (system.os, system.glibc, driver.kernel_module, driver.user_space, driver.driver_cuda_version)
+    if not any(fact.known for fact in (*told, environment.gpus, environment.pci_gpus)):
+        raise SourceError(
+            f"--target: {target} tells nothing of a system, a driver or a GPU.",
+            "Name a capture, a facts JSON or a pasted report.",
+        )
+    return environment
 
 
 def started_machine() -> LocalHost:
@@ -49,17 +61,17 @@ def under_root(root: str) -> Environment:
     return collect(RootHost(root))
 
 
-def recorded(source: str) -> Environment:
+def recorded(source: str, option: str = "--from") -> Environment:
     """A capture folder, a facts JSON, or pasted text (`-`: stdin), told apart by what they are. Raises SourceError."""
     if source != "-" and os.path.isdir(source):
         from envkit.host.capture import CaptureHost
         from envkit.probe.collect import collect
 
         return collect(CaptureHost(source))
-    return from_text(_read(source), source)
+    return from_text(_read(source, option), source, option)
 
 
-def from_text(text: str, source: str) -> Environment:
+def from_text(text: str, source: str, option: str = "--from") -> Environment:
     """Facts JSON (from `envkit probe --json` or `doctor --json`) when it is a JSON object, else pasted text."""
     if text.lstrip().startswith("{"):
         import json
@@ -73,13 +85,13 @@ def from_text(text: str, source: str) -> Environment:
 
             return environment_from_json(document.get("environment", document))
     if not text.strip():
-        raise SourceError(f"--from: {source} is empty.", "Paste the text of a report, a log or a command's output.")
+        raise SourceError(f"{option}: {source} is empty.", "Paste the text of a report, a log or a command's output.")
     from envkit.ingest import parse_text
 
     return parse_text(text)
 
 
-def _read(source: str) -> str:
+def _read(source: str, option: str) -> str:
     if source == "-":
         import sys
 
@@ -89,5 +101,6 @@ def _read(source: str) -> str:
             return stream.read().decode("utf-8", "replace")
     except OSError as error:
         raise SourceError(
-            f"--from: cannot read {source}: {error.strerror}.", "Name a capture folder, a JSON file, a text file or -."
+            f"{option}: cannot read {source}: {error.strerror}.",
+            "Name a capture folder, a JSON file, a text file or -.",
         ) from error

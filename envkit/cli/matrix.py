@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from envkit.cli.output import output_option, say, write_output
+from envkit.errors import RequestError
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
@@ -71,6 +72,11 @@ def matrix(
 
     data = Matrix.load()
     chosen = "json" if as_json else form
+    for option, value in (("--sort", sort), ("--columns", columns)):
+        if value == "":
+            raise RequestError(f"{option}: an empty value says nothing.", "Give the name of a column.")
+    if status and table is not None:
+        raise RequestError("--status tells of all tables.", "Leave the table's name out.")
     if status:
         text = _status(data, chosen, max_age)
     elif table is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from envkit.errors import RequestError
@@ -14,25 +14,31 @@ if TYPE_CHECKING:
     from envkit.matrix import Matrix
     from envkit.matrix.rows import GpuModel
 
+_EXAMPLES = {
+    "--cuda": "Examples: --cuda 9.0 or --cuda '>=12'",
+    "--cudnn": "Examples: --cudnn 7.6 or --cudnn '>=9'",
+    "--python": "Examples: --python 3.10 or --python '>=3.9'",
+    "--framework": "Examples: --framework pytorch==2.6 or --framework 'mxnet>=1.5'",
+}
 _FRAMEWORK = regex(r"\s*([A-Za-z][\w.-]*?)\s*((?:[=<>!~]=?|==)\s*[\d.*].*)?\s*")
 
 
 def parse_request(options: Mapping[str, Any], matrix: Matrix, *, container: bool) -> Request:
     """The request as the user wrote it, nothing filled in from a machine. Raises RequestError."""
     asked = {"frameworks", "cuda", "cudnn", "python", "os_id", "arch", "gpus", "driver"}
+
+    def spec(name: str, versions: Callable[[], Iterable[Version]]) -> VersionSpec | None:
+        return None if options[name] is None else parse_known(f"--{name}", options[name], versions())
+
     return Request(
-        frameworks=tuple(parse_framework(text, matrix) for text in options["frameworks"]),
-        cuda=_known(parse_spec("--cuda", options["cuda"]), "--cuda", [row.version for row in matrix.toolkits])
-        if options["cuda"]
-        else None,
-        cudnn=_known(parse_spec("--cudnn", options["cudnn"]), "--cudnn", [row.version for row in matrix.cudnns])
-        if options["cudnn"]
-        else None,
-        python=parse_spec("--python", options["python"]) if options["python"] else None,
-        os_id=parse_os(options["os_id"], matrix) if options["os_id"] else None,
+        frameworks=_merged(parse_framework(text, matrix) for text in options["frameworks"]),
+        cuda=spec("cuda", lambda: (row.version for row in matrix.toolkits)),
+        cudnn=spec("cudnn", lambda: (row.version for row in matrix.cudnns)),
+        python=None if options["python"] is None else parse_python(options["python"], matrix),
+        os_id=None if options["os_id"] is None else parse_os(options["os_id"], matrix),
         architecture=options["arch"] or "x86_64",
         gpus=tuple(parse_gpu(text, matrix) for text in options["gpus"]),
-        driver=parse_driver(options["driver"]) if options["driver"] else None,
+        driver=None if options["driver"] is None else parse_driver(options["driver"]),
         container=container,
         asked=frozenset(name for name in asked if options[name]),
     )
@@ -43,17 +49,35 @@ def parse_spec(option: str, text: str) -> VersionSpec:
     try:
         spec = VersionSpec.parse(text)
     except ValueError:
-        raise RequestError(
-            f"{option}: {text!r} is not a version.", f"Examples: {option} 9.0 or {option} '>=12'"
-        ) from None
+        raise RequestError(f"{option}: {text!r} is not a version.", _EXAMPLES[option]) from None
     if not spec.clauses:
         raise RequestError(f"{option}: an empty value says nothing.", f"Leave {option} out, or give a version.")
     return spec
 
 
+def parse_known(option: str, text: str, versions: Iterable[Version]) -> VersionSpec:
+    """The version spec of an option, which some version on record meets. Raises RequestError with the nearest."""
+    return _known(parse_spec(option, text), option, versions)
+
+
+def parse_python(text: str, matrix: Matrix) -> VersionSpec:
+    """A Python version, of which `3.10.4` asks for the line 3.10. Raises RequestError for one that nobody makes."""
+    spec = parse_spec("--python", text)
+    lines = {row.python.release(2) for row in matrix.python_sources}
+    exact = spec.exact
+    if exact is not None and len(exact.parts) > 2 and exact.release(2) in lines:
+        return spec
+    return _known(spec, "--python", lines)
+
+
 def parse_framework(text: str, matrix: Matrix) -> FrameworkRequest:
     """`pytorch`, `torch==2.3`, `mxnet>=1.5,<2` by our name. Raises RequestError for an unknown name or version."""
     match = _FRAMEWORK.fullmatch(text)
+    if match and match.group(2) and "+" in match.group(2):
+        plain, _, build = text.partition("+")
+        raise RequestError(
+            f"--framework: {text!r} names one build.", f"Choose it by its CUDA: --framework {plain} --cuda VERSION"
+        )
     if not match:
         raise RequestError(f"--framework: {text!r} is not NAME or NAME==VERSION.", "Example: --framework 'mxnet>=1.5'")
     framework = matrix.framework(match.group(1))
@@ -77,21 +101,52 @@ def parse_os(text: str, matrix: Matrix) -> str:
 def parse_gpu(text: str, matrix: Matrix) -> TargetGpu:
     """A GPU by name or compute capability. Raises RequestError with the nearest names."""
     try:
-        return TargetGpu(ComputeCapability.parse(text))
+        capability = ComputeCapability.parse(text)
     except ValueError:
         pass
+    else:
+        return TargetGpu(_on_record(capability, text, matrix))
     model = matrix.gpu_by_name(text) or _same_gpu(text, matrix)
     if model is None:
         raise RequestError.unknown_value("--gpu", text, dict.fromkeys(row.name for row in matrix.gpus))
     return TargetGpu(model.compute_capability, model.name, model.last_driver_branch, model.data_center, model.memory_gb)
 
 
+def _on_record(capability: ComputeCapability, text: str, matrix: Matrix) -> ComputeCapability:
+    known = {(row.compute_capability.major, row.compute_capability.minor) for row in matrix.gpus}
+    if (capability.major, capability.minor) in known:
+        return capability
+    wanted = capability.major * 10 + capability.minor
+    nearest = sorted(known, key=lambda pair: abs(pair[0] * 10 + pair[1] - wanted))[:4]
+    raise RequestError(
+        f"--gpu: no GPU of compute capability {text} is on record.",
+        f"Nearest: {', '.join(f'{major}.{minor}' for major, minor in nearest)}",
+    )
+
+
 def _same_gpu(text: str, matrix: Matrix) -> GpuModel | None:
-    """The model meant by a part of its name (`H100`), where all models that hold it are alike to the resolver."""
+    """The model meant by a part of its name (`H100`, `gtx1080ti`), where all that hold it are alike to the resolver."""
     words = set(text.lower().split())
-    models = [row for row in matrix.gpus if words and words <= set(row.name.lower().split())]
+    joined = "".join(text.lower().split())
+    by_words = [row for row in matrix.gpus if words and words <= set(row.name.lower().split())]
+    models = by_words or [row for row in matrix.gpus if joined and row.name.lower().replace(" ", "").endswith(joined)]
     alike = {(row.compute_capability, row.last_driver_branch, row.data_center) for row in models}
     return models[0] if len(alike) == 1 else None
+
+
+def _merged(asked: Iterable[FrameworkRequest]) -> tuple[FrameworkRequest, ...]:
+    """One request for each framework. Raises RequestError for a framework that is asked for in two ways."""
+    found: dict[str, FrameworkRequest] = {}
+    for one in asked:
+        other = found.setdefault(one.name, one)
+        if other.spec is None:
+            found[one.name] = one
+        elif one.spec is not None and one.spec != other.spec:
+            raise RequestError(
+                f"--framework: {one.name} is asked for as {other} and as {one}.",
+                f"Give one version, or a range such as '{one.name}>=1,<2'.",
+            )
+    return tuple(found.values())
 
 
 def parse_driver(text: str) -> Version:

@@ -27,7 +27,7 @@ class GpuGuide(GpuModel):
 def gpu_guide(matrix: Matrix) -> tuple[GpuGuide, ...]:
     """Every GPU with its last CUDA release line and the newest PyTorch and TensorFlow that hold code for it.
 
-    A Jetson runs builds of its own, which have no rows here, so the two are unknown for it.
+    A Jetson runs builds and a CUDA of its own, which have no rows here, so all three are unknown for it.
     """
     reaches: dict[ComputeCapability, tuple[Version | None, Version | None, Version | None]] = {}
     guides = []
@@ -45,7 +45,7 @@ def gpu_guide(matrix: Matrix) -> tuple[GpuGuide, ...]:
         guides.append(
             GpuGuide(
                 **facts,
-                last_cuda=cuda,
+                last_cuda=cuda if desktop else None,
                 newest_pytorch=pytorch if desktop else None,
                 newest_tensorflow=tensorflow if desktop else None,
             )

@@ -21,7 +21,7 @@ def plan_summary(plan: Plan | NoPlan) -> str:
 def _plan(plan: Plan) -> Iterator[str]:
     yield "Plan"
     for name, value in _choices(plan.choice):
-        yield from _hang(f"  {name:<12}", value)
+        yield from _hang(f"  {name:<11} ", value)
     if plan.verdicts:
         yield ""
         yield "Why it fits"

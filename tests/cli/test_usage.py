@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -38,7 +40,19 @@ def test_mistyped_command_names_the_nearest() -> None:
         (["resolve", "--cuda", "9.7"], "9.2"),
         (["resolve", "--cuda", "nine"], "--cuda"),
         (["resolve", "--os", "ubunto22.04"], "ubuntu22.04"),
-        (["resolve", "--gpu", "GeForce GTX 1080Ti"], "1080 Ti"),
+        (["resolve", "--gpu", "GeForce GTX 1080 Tie"], "1080 Ti"),
+        (["resolve", "--gpu", "sm_99"], "9.0"),
+        (["resolve", "--gpu", "sm_999"], "--gpu"),
+        (["resolve", "--python", "99"], "3.14"),
+        (["resolve", "--python", ">=3.8,<3.8"], "--python"),
+        (["resolve", "--python", "py310"], "--python 3.10"),
+        (["resolve", "--cuda", ""], "Leave --cuda out"),
+        (["resolve", "--driver", ""], "--driver"),
+        (["resolve", "--os", ""], "--os"),
+        (["resolve", "--framework", "torch==2.1.0+cu118"], "--framework torch==2.1.0 --cuda"),
+        (["resolve", "--framework", "torch==2.1", "--framework", "pytorch==2.2"], "pytorch==2.1 and as pytorch==2.2"),
+        (["matrix", "gpus", "--sort", ""], "--sort"),
+        (["matrix", "gpus", "--columns", ""], "--columns"),
         (["resolve", "--driver", "new"], "384.81"),
         (["resolve", "--python", "three"], "--python"),
         (["resolve", "--mirror", "nonsense", "--framework", "pytorch"], "HOST=URL"),
@@ -106,3 +120,40 @@ def test_broken_config_names_the_file(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 1
     assert "envkit.toml" in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["gtx1080ti", "GTX 1080Ti", "NVIDIA GeForce GTX 1080 Ti"])
+def test_a_gpu_is_known_however_its_name_is_spaced(name: str) -> None:
+    done = envkit("resolve", "--framework", "pytorch", "--gpu", name, "--target", "any")
+    assert "GeForce GTX 1080 Ti" in " ".join(done.stdout.split())
+
+
+def test_a_framework_asked_for_twice_is_one() -> None:
+    done = envkit("resolve", "--framework", "torch", "--framework", "pytorch==2.6.0", "--target", "any")
+    assert done.returncode == 0
+    assert done.stdout.count("torch==2.6.0") == 1
+
+
+def test_a_target_that_is_missing_or_tells_nothing_is_said_so(tmp_path: Path) -> None:
+    empty = tmp_path / "notes.txt"
+    empty.write_text("nothing about computers\n")
+    for target, told in ((str(tmp_path / "none"), "cannot read"), (str(empty), "tells nothing of a system")):
+        done = envkit("resolve", "--framework", "pytorch", "--target", target)
+        assert done.returncode == 1
+        assert done.stderr.startswith("envkit: --target: ") and told in done.stderr
+
+
+def test_output_leaves_links_and_pipes_what_they_are(tmp_path: Path) -> None:
+    plan, link, pipe = tmp_path / "plan.txt", tmp_path / "link", tmp_path / "pipe"
+    plan.write_text("old")
+    link.symlink_to("plan.txt")
+    os.mkfifo(pipe)
+    words = ["resolve", "--framework", "pytorch", "--target", "any", "-o"]
+    assert envkit(*words, str(link)).returncode == 0
+    assert link.is_symlink() and plan.read_text().startswith("Plan")
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True) as reader:
+        assert envkit(*words, str(pipe)).returncode == 0
+        assert reader.communicate(timeout=20)[0] == plan.read_text()
+    assert pipe.is_fifo()
+    assert envkit(*words, "/dev/null").returncode == 0
+    assert Path("/dev/null").is_char_device()
