@@ -25,7 +25,9 @@ def choose_base(choice: Choice, options: ImageOptions, tags: Iterable[ImageTag],
         )
     system = require_system(choice)
     flavour = wanted_flavour(choice, options)
-    tag = choose_tag(choice, options, tags)
+    tag = choice.base_image
+    if tag is not None and tag.flavor != flavour:
+        tag = choose_tag(choice, options, tags, data.tag_cudnn(tag.cudnn))
     if tag:
         return Base(
             f"{tag.repository}:{tag.tag}",
@@ -37,15 +39,27 @@ def choose_base(choice: Choice, options: ImageOptions, tags: Iterable[ImageTag],
     return Base(plain_image(system), _why_plain(choice, options, flavour, compiles))
 
 
-def choose_tag(choice: Choice, options: ImageOptions, tags: Iterable[ImageTag]) -> ImageTag | None:
-    """The supported tag to start from; None for the plain distribution, a base of the user's or an official image."""
+def choose_tag(choice: Choice, options: ImageOptions, tags: Iterable[ImageTag], cudnn: int | None) -> ImageTag | None:
+    """The supported tag to start from; None for the plain distribution, a base of the user's or an official image.
+
+    `cudnn` is the major that it should bring; a tag without cuDNN is taken where there is none that does.
+    """
     if options.slim or options.base or options.official:
         return None
     flavour = wanted_flavour(choice, options)
     planned = choice.base_image
-    if planned and planned.state == "supported" and planned.flavor == flavour:
+    wanted = None if flavour == "base" else cudnn
+    if (
+        planned
+        and planned.state == "supported"
+        and planned.flavor == flavour
+        and data.tag_cudnn(planned.cudnn) == wanted
+    ):
         return planned
-    return supported_tag(choice, flavour, wanted_cudnn(choice, flavour), tags)
+    fitting = fitting_tags(choice, flavour, tags)
+    with_cudnn = [tag for tag in fitting if wanted is not None and data.tag_cudnn(tag.cudnn) == wanted]
+    pool = with_cudnn or [tag for tag in fitting if not tag.cudnn]
+    return max(pool, key=lambda tag: tag.cuda.parts if tag.cuda else ()) if pool else None
 
 
 def require_system(choice: Choice) -> OperatingSystem:
@@ -72,19 +86,12 @@ def wanted_flavour(choice: Choice, options: ImageOptions) -> str:
     return "runtime" if choice.needs_toolkit else "base"
 
 
-def wanted_cudnn(choice: Choice, flavour: str) -> int | None:
-    """The cuDNN major that the base should bring; None when it should bring none."""
-    if flavour == "base" or not choice.needs_toolkit or choice.cudnn is None:
-        return None
-    return choice.cudnn.version.major
-
-
-def supported_tag(choice: Choice, flavour: str, cudnn: int | None, tags: Iterable[ImageTag]) -> ImageTag | None:
-    """The newest supported tag of that CUDA release, distribution and flavour, with that cuDNN if there is one."""
+def fitting_tags(choice: Choice, flavour: str, tags: Iterable[ImageTag]) -> list[ImageTag]:
+    """The supported tags of the plan's CUDA release and distribution in that flavour, with and without cuDNN."""
     if choice.cuda is None or choice.os is None:
-        return None
+        return []
     release, os_id = choice.cuda.release(2), choice.os.os_id
-    fitting = [
+    return [
         tag
         for tag in tags
         if tag.repository == CUDA_REPOSITORY
@@ -95,10 +102,6 @@ def supported_tag(choice: Choice, flavour: str, cudnn: int | None, tags: Iterabl
         and len(tag.cuda.parts) > 2
         and tag.cuda.release(2) == release
     ]
-    with_cudnn = [tag for tag in fitting if cudnn is not None and data.tag_cudnn(tag.cudnn) == cudnn]
-    without = [tag for tag in fitting if not tag.cudnn]
-    pool = with_cudnn or without
-    return max(pool, key=lambda tag: tag.cuda.parts if tag.cuda else ()) if pool else None
 
 
 def _why_tag(flavour: str) -> str:

@@ -6,20 +6,16 @@ from collections.abc import Iterable
 
 from envkit.errors import EnvkitError
 from envkit.image import data
+from envkit.image.cudnn import has_archive
 from envkit.image.options import ImageOptions
-from envkit.image.parts import PipInstall
+from envkit.image.parts import Base, PipInstall
 from envkit.matrix.rows import FrameworkBuild
 from envkit.plan.model import Choice
 from envkit.settings import Mirrors
 
 
-def pip_installs(
-    choice: Choice, options: ImageOptions, mirrors: Mirrors, base_has_cuda: bool
-) -> tuple[PipInstall, ...]:
-    """The pip calls in order: NumPy's bound and the default index first, then other indexes, then the user's own.
-
-    `base_has_cuda`: the base image brings CUDA's libraries, NCCL among them.
-    """
+def pip_installs(choice: Choice, options: ImageOptions, mirrors: Mirrors, base: Base) -> tuple[PipInstall, ...]:
+    """The pip calls in order: NumPy's bound and the default index first, then other indexes, then the user's own."""
     default: list[str] = []
     others: list[PipInstall] = []
     for build in choice.builds:
@@ -28,7 +24,7 @@ def pip_installs(
         if build.numpy:
             default.append(f"numpy{build.numpy}")
         needed = data.need(build)
-        if needed and not base_has_cuda:  # a base with CUDA libraries brings these too
+        if needed and not base.has_cuda:  # a base with CUDA libraries brings these too, NCCL among them
             default += needed.pip
         lines = (build.package or wheel_address(build, choice, mirrors) or "", *build.companions)
         if build.package is None:
@@ -39,8 +35,9 @@ def pip_installs(
             others.append(PipInstall(lines, index_url=index, find_links=links))
         else:
             default += lines
-    if choice.needs_toolkit and choice.cudnn and choice.cudnn.pip_package and _cudnn_by_pip(choice):
-        default.append(choice.cudnn.pip_package)
+    cudnn = None if base.has_cudnn else _cudnn_package(choice)
+    if cudnn:
+        default.append(cudnn)
     first = [PipInstall(_once(default), index_url=mirrors.index_url)] if default else []
     return (*first, *others, *_own(options, choice, mirrors))
 
@@ -58,10 +55,10 @@ def installed_by_pip(build: FrameworkBuild, choice: Choice) -> bool:
     return build.package is not None or wheel_address(build, choice, Mirrors()) is not None
 
 
-def _cudnn_by_pip(choice: Choice) -> bool:
-    """True when the plan's cuDNN has no archive with a checksum, so that its wheel is the way to get it."""
-    row = choice.cudnn
-    return row is not None and not (row.url and row.sha256)
+def _cudnn_package(choice: Choice) -> str | None:
+    """The package of the plan's system cuDNN where no archive with a checksum brings it."""
+    row = choice.cudnn if choice.needs_toolkit else None
+    return row.pip_package if row is not None and not has_archive(row) else None
 
 
 def _own(options: ImageOptions, choice: Choice, mirrors: Mirrors) -> tuple[PipInstall, ...]:
@@ -110,6 +107,7 @@ def needs_driver(choice: Choice) -> bool:
 def wheel_libraries(installs: Iterable[PipInstall], choice: Choice) -> bool:
     """True when libraries that the frameworks take from the system come as wheels, so the loader must be told."""
     system = {line for build in choice.builds for needed in [data.need(build)] if needed for line in needed.pip}
-    if choice.needs_toolkit and _cudnn_by_pip(choice) and choice.cudnn and choice.cudnn.pip_package:
-        system.add(choice.cudnn.pip_package)
+    cudnn = _cudnn_package(choice)
+    if cudnn:
+        system.add(cudnn)
     return any(line in system for install in installs for line in install.requirements)

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from envkit.image import data
-from envkit.image.base import choose_base, choose_tag, plain_image, require_system
+from envkit.image.base import choose_base, choose_tag, fitting_tags, plain_image, require_system, wanted_flavour
+from envkit.image.cudnn import base_cudnn, settled
 from envkit.image.download import DOWNLOAD, download_stage
 from envkit.image.frameworks import (
     installed_by_pip,
@@ -25,8 +26,9 @@ from envkit.image.smoke import smoke_script
 from envkit.image.source_build import SourceBuild, source_build
 from envkit.image.system import install
 from envkit.image.toolkit import SystemCuda, cudnn_setup, toolkit_setup
-from envkit.matrix.rows import FrameworkBuild, OperatingSystem, PythonSource
-from envkit.plan.model import Choice, Plan
+from envkit.matrix.rows import FrameworkBuild, ImageTag, OperatingSystem, PythonSource
+from envkit.plan.model import Choice, Plan, Verdict
+from envkit.plan.relations import image_fits
 from envkit.records import record, replace
 from envkit.settings import Mirrors
 
@@ -90,13 +92,41 @@ def _notes(plan: Plan, options: ImageOptions, base: Base) -> tuple[str, ...]:
 
 
 def for_image(plan: Plan, options: ImageOptions, matrix: Matrix) -> Plan:
-    """The plan with the base image that the options lead to, and without a Python that nothing in it needs."""
+    """The plan with the base image and cuDNN that the options lead to, and without a Python that nothing needs."""
     choice = plan.choice
-    changed = replace(choice, base_image=choose_tag(choice, options, matrix.supported_image_tags))
     if not choice.builds and "python" not in plan.request.asked:
         source = _system_python(choice, matrix) if _installs(options) else None
-        changed = replace(changed, python=source.python if source else None, python_source=source)
-    return replace(plan, choice=changed)
+        choice = replace(choice, python=source.python if source else None, python_source=source)
+    tags = matrix.supported_image_tags
+    flavour = wanted_flavour(choice, options)
+    wanted = base_cudnn(choice, plan.request, fitting_tags(choice, flavour, tags), matrix)
+    tag = choose_tag(choice, options, tags, wanted)
+    with_python = choice.python is not None and (not choice.builds or _by_pip(choice) or _installs(options))
+    wanted_release = choice.cudnn
+    if not options.official:
+        choice = settled(choice, plan.request, tag, with_python, matrix)
+    left_out = (f"{_NO_CUDNN} {choice.architecture}",) if wanted_release and not choice.cudnn else ()
+    return replace(
+        plan,
+        choice=replace(choice, base_image=tag),
+        verdicts=_judged(plan, tag, matrix),
+        warnings=(*plan.warnings, *left_out),
+    )
+
+
+_NO_CUDNN = "the image holds no cuDNN: neither an image nor an archive with a checksum is on record for"
+
+
+def _by_pip(choice: Choice) -> bool:
+    """True when pip brings one of the plan's frameworks."""
+    return any(installed_by_pip(build, choice) for build in choice.builds)
+
+
+def _judged(plan: Plan, tag: ImageTag | None, matrix: Matrix) -> tuple[Verdict, ...]:
+    """The plan's verdicts, with that on the image which is really taken in place of the planned one."""
+    if tag is None:
+        return tuple(one for one in plan.verdicts if one.relation != "image-on-os" or plan.choice.base_image is None)
+    return tuple(image_fits(tag, matrix) if one.relation == "image-on-os" else one for one in plan.verdicts)
 
 
 def _installs(options: ImageOptions) -> bool:
@@ -157,7 +187,7 @@ def _parts(
         _python(choice, options, system, mirrors, compiling),
         tuple(cuda),
         tuple(made for made in sources if made),
-        pip_installs(choice, options, mirrors, base.has_cuda),
+        pip_installs(choice, options, mirrors, base),
     )
 
 
@@ -169,7 +199,7 @@ def _python(
     compiling: tuple[FrameworkBuild, ...],
 ) -> PythonSetup:
     """The Python of the image: none where nothing is installed with pip; compiled frameworks bring their own."""
-    by_pip = len(compiling) < len(choice.builds) or _installs(options)
+    by_pip = _by_pip(choice) or _installs(options)
     if not by_pip and choice.python is None or (compiling and not by_pip):
         return PythonSetup((), (), (), (), ())
     return python_setup(choice, system, mirrors)

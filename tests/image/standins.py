@@ -37,6 +37,7 @@ CUDA11 = (
     "nvidia-cusolver-cu11==11.4.1.48",
     "nvidia-nvtx-cu11==11.8.86",
 )
+CUDA12_RUNTIME = ("nvidia-cuda-runtime-cu12==12.4.127",)
 CUDNN8 = ("nvidia-cudnn-cu11==8.9.6.50",)
 NCCL = ("nvidia-nccl-cu11==2.21.5",)
 

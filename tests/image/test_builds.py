@@ -23,6 +23,7 @@ from tests.engine.engine import Engine, bases, one_off
 from tests.image.making import plan
 from tests.image.standins import (
     CUDA11,
+    CUDA12_RUNTIME,
     CUDNN8,
     LIBRARIES,
     NCCL,
@@ -104,6 +105,17 @@ def test_framework_with_its_own_cuda(
     said = try_out(engine, tag)
     assert all(word in said for word in says), said
     engine.run("rmi", "--force", tag)
+
+
+def test_cuda_alone(engine: Engine, matrix: Matrix) -> None:
+    """An image of CUDA 12 without a framework: its base brings cuDNN, and nothing asks for a Python."""
+    libraries = LIBRARIES / "cuda12-runtime"
+    wheel_libraries(CUDA12_RUNTIME, libraries)
+    recipe_made = made(matrix, cuda="12.4")
+    cuda_image(engine, recipe_made.final.base.image, libraries)
+    build(engine, recipe_made, "envkit-test-cuda")
+    assert "libcudart.so.12" in try_out(engine, "envkit-test-cuda")
+    engine.run("rmi", "--force", "envkit-test-cuda", recipe_made.final.base.image)
 
 
 def test_mxnet_on_system_cuda(engine: Engine, matrix: Matrix, cuda11: Path, tmp_path: Path) -> None:

@@ -47,6 +47,40 @@ def test_devel_only_when_asked_for(matrix: Matrix) -> None:
     assert "-devel-" in text(matrix, cuda="12.9", options=ImageOptions(devel=True))
 
 
+@pytest.mark.parametrize(
+    ("limits", "options", "base", "cudnn"),
+    [
+        ({"cuda": "12.4"}, ImageOptions(), "nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04", "9"),
+        ({"cuda": "12.0"}, ImageOptions(), "nvidia/cuda:12.0.1-cudnn8-runtime-ubuntu22.04", "8"),
+        ({"cuda": "12.1"}, ImageOptions(devel=True), "nvidia/cuda:12.1.1-cudnn8-devel-ubuntu22.04", "8"),
+        ({"cuda": "13.0"}, ImageOptions(), "nvidia/cuda:13.0.0-cudnn-runtime-ubuntu24.04", "9"),
+        ({"cuda": "12.4", "cudnn": "9.3"}, ImageOptions(), "nvidia/cuda:12.4.1-runtime-ubuntu22.04", "9.3.0.75"),
+        ({"cuda": "12.4"}, ImageOptions(slim=True), "ubuntu:22.04", "9.27.0.42"),
+        ({"cuda": "12.0", "architecture": "aarch64"}, ImageOptions(), "nvidia/cuda:12.0.1-runtime-ubuntu22.04", None),
+    ],
+)
+def test_cuda_alone_gets_its_cudnn_without_a_python(
+    matrix: Matrix, limits: dict[str, str], options: ImageOptions, base: str, cudnn: str | None
+) -> None:
+    recipe_made = made(matrix, options=options, **limits)
+    rendered = render_dockerfile(recipe_made)
+    assert froms(rendered)[-1] == base
+    assert "pip install" not in rendered and "/opt/venv" not in rendered
+    held = recipe_made.plan.choice.cudnn_version
+    assert (str(held) if held else None) == cudnn
+    assert ("-archive.tar.xz" in rendered) == (cudnn is not None and "." in cudnn)
+    assert any("holds no cuDNN" in note for note in recipe_made.notes) == (cudnn is None)
+    assert all(base in one.detail for one in recipe_made.plan.verdicts if one.relation == "image-on-os")
+
+
+def test_a_cudnn_that_only_a_package_brings_needs_a_python(matrix: Matrix) -> None:
+    with pytest.raises(EnvkitError, match="Python package only.*Add --python"):
+        made(matrix, cuda="12.9", architecture="aarch64", cudnn="9.11")
+    rendered = text(matrix, cuda="12.9", architecture="aarch64", cudnn="9.11", python="3.12")
+    assert "-m venv /opt/venv" in rendered
+    assert '"nvidia-cudnn-cu12==9.11' in rendered
+
+
 @pytest.mark.parametrize("cuda", ["8.0", "9.0", "9.2", "10.0", "10.1", "10.2"])
 def test_cuda_without_an_image_comes_from_its_checked_runfile(matrix: Matrix, cuda: str) -> None:
     chosen = plan(matrix, cuda=cuda)

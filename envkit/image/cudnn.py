@@ -1,0 +1,90 @@
+"""The cuDNN of an image: the base brings it, an archive with a checksum does, or a package where there is a Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from envkit.errors import EnvkitError
+from envkit.image import data
+from envkit.matrix.rows import CudnnRelease, ImageTag
+from envkit.plan import relations
+from envkit.plan.model import Choice
+from envkit.plan.request import Request
+from envkit.records import replace
+from envkit.versions import Version, VersionSpec
+
+if TYPE_CHECKING:
+    from envkit.matrix import Matrix
+
+_LAST = 10**6  # a minor version that no line reaches
+
+
+def base_cudnn(choice: Choice, request: Request, tags: Iterable[ImageTag], matrix: Matrix) -> int | None:
+    """The cuDNN major that one of these tags should bring; None where none brings what the plan wants.
+
+    A framework wants the major of the plan. Where none is named any cuDNN will do that was not ruled out: a base
+    that has one is smaller and better kept than one that is put on top.
+    """
+    if not choice.needs_toolkit or choice.cudnn is None:
+        return None
+    offered = {major for tag in tags if (major := data.tag_cudnn(tag.cudnn)) is not None}
+    allowed = {row.soname_major for row in _rows(choice, replace(request, cudnn=None), matrix)}
+    majors = {major for major in offered & allowed if request.cudnn is None or _whole_line(request.cudnn, major)}
+    planned = choice.cudnn.soname_major
+    if planned in majors or choice.builds:
+        return planned if planned in majors else None
+    return max(majors, default=None)
+
+
+def settled(choice: Choice, request: Request, tag: ImageTag | None, has_python: bool, matrix: Matrix) -> Choice:
+    """The choice with the cuDNN that an image on this base really gets; without one where there is no way to it.
+
+    Raises EnvkitError where a cuDNN that was asked for, or that a framework loads, has no way into the image.
+    """
+    if not choice.needs_toolkit or choice.cudnn is None:
+        return choice
+    major = data.tag_cudnn(tag.cudnn) if tag else None
+    if major is not None:
+        rows = [row for row in _rows(choice, replace(request, cudnn=None), matrix) if row.soname_major == major]
+        return replace(choice, cudnn=next(iter(rows), choice.cudnn), cudnn_version=Version.of(major))
+    if has_archive(choice.cudnn) or has_python:
+        return replace(choice, cudnn_version=choice.cudnn.version)
+    row = next((row for row in _rows(choice, request, matrix) if has_archive(row)), None)
+    if row is not None:
+        return replace(choice, cudnn=row, cudnn_version=row.version)
+    if request.cudnn is None and not choice.builds:
+        return replace(choice, cudnn=None, cudnn_version=None)
+    raise EnvkitError(
+        f"cuDNN {choice.cudnn.version} for CUDA {choice.cuda} on {choice.architecture} is on record as a Python package"
+        " only, and this image has no Python.",
+        "Add --python, or ask for another --cudnn." if not choice.builds else "Ask for another --cudnn.",
+    )
+
+
+def has_archive(row: CudnnRelease) -> bool:
+    """True when the release can be unpacked from an archive whose checksum is on record."""
+    return bool(row.url and row.archive and row.sha256)
+
+
+def _rows(choice: Choice, request: Request, matrix: Matrix) -> Iterator[CudnnRelease]:
+    """The cuDNN builds for the plan's CUDA, processor, frameworks and GPUs, newest first."""
+    if choice.cuda is None:
+        return
+    line = choice.cuda.release(2)
+    system = [build for build in choice.builds if not build.bundles_cuda]
+    fitting = (
+        row
+        for row in matrix.cudnns
+        if row.architecture == choice.architecture
+        and relations.cudnn_supports_cuda(row, line)
+        and (request.cudnn is None or request.cudnn.holds(row.version))
+        and all(relations.cudnn_serves(build, row.version) is not False for build in system)
+        and all(relations.cudnn_knows_gpu(row, gpu.compute_capability) is not False for gpu in request.gpus)
+    )
+    yield from sorted(fitting, key=lambda row: row.version, reverse=True)
+
+
+def _whole_line(spec: VersionSpec, major: int) -> bool:
+    """True when every release of that major meets the spec, so that the tag's word alone is enough."""
+    return spec.holds(Version.of(major)) and spec.holds(Version.of(major, _LAST))
