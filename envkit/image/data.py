@@ -135,6 +135,17 @@ class WheelTag:
 
 
 @record
+class WheelFile:
+    """A distribution whose files stand beside a framework's `page`, under versions that the default index has too."""
+
+    framework: str
+    page: str
+    distribution: str
+    versions: str
+    sources: tuple[str, ...]
+
+
+@record
 class BuildError:
     """A message of docker or of a tool inside a build: what it means and what to do; earlier rows win."""
 
@@ -162,6 +173,7 @@ _TABLES: dict[str, Table[Any]] = {
     "official": Table("image/official.csv", OfficialName, ("framework",)),
     "backends": Table("image/backends.csv", Backend, ("framework", "versions")),
     "wheel_abi": Table("image/wheel_abi.csv", WheelTag, ("python",)),
+    "wheel_files": Table("image/wheel_files.csv", WheelFile, ("framework", "page", "distribution")),
     "build_errors": Table("image/build_errors.csv", BuildError, ("pattern",)),
     "numpy_python": Table("image/numpy_python.csv", NumpyFloor, ("numpy",)),
     "sources": Table("image/sources.csv", Source, ("key",)),

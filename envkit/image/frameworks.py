@@ -9,6 +9,7 @@ from envkit.image import data
 from envkit.image.cudnn import has_archive
 from envkit.image.options import ImageOptions
 from envkit.image.parts import Base, PipInstall
+from envkit.image.wheel_files import by_file, requirement_lines
 from envkit.matrix.rows import FrameworkBuild
 from envkit.plan.model import Choice
 from envkit.settings import Mirrors
@@ -26,9 +27,12 @@ def pip_installs(choice: Choice, options: ImageOptions, mirrors: Mirrors, base: 
         needed = data.need(build)
         if needed and not base.has_cuda:  # a base with CUDA libraries brings these too, NCCL among them
             default += needed.pip
-        lines = (build.package or wheel_address(build, choice, mirrors) or "", *build.companions)
+        lines = tuple(requirement_lines(build, choice.python, choice.architecture, mirrors))
         if build.package is None:
-            others.append(PipInstall(lines, index_url=mirrors.index_url))
+            address = wheel_address(build, choice, mirrors) or ""
+            others.append(PipInstall((address, *build.companions), index_url=mirrors.index_url))
+        elif by_file(build, choice.python):
+            default += lines
         elif build.index_url or build.find_links:
             index = mirrors.rewrite(build.index_url) if build.index_url else mirrors.index_url
             links = mirrors.rewrite(build.find_links) if build.find_links else None

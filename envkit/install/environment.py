@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from envkit.errors import EnvkitError
+from envkit.image.wheel_files import by_file, requirement_lines
 from envkit.install.lore import PipRow, ProbeRow, PythonFileRow, lore
 from envkit.install.model import CreatePython, Download, InstallFramework
 from envkit.install.options import ScriptOptions
@@ -62,8 +63,8 @@ def _framework_step(build: FrameworkBuild, choice: Choice, mirrors: Mirrors) -> 
         title=f"{title} {build.version}",
         import_name=framework.import_name if framework else build.framework,
         version=build.version,
-        requirements=(*_requirements(build),),
-        source=tuple(_where(build, mirrors)),
+        requirements=(*_requirements(build, choice, mirrors),),
+        source=tuple(_where(build, choice.python, mirrors)),
         distribution=match.group(1),
         distribution_version=match.group(2) or str(build.version),
         expects_gpu=not build.cpu_only,
@@ -72,21 +73,20 @@ def _framework_step(build: FrameworkBuild, choice: Choice, mirrors: Mirrors) -> 
     )
 
 
-def _requirements(build: FrameworkBuild) -> Iterator[str]:
-    yield build.package or ""
-    yield from build.companions
+def _requirements(build: FrameworkBuild, choice: Choice, mirrors: Mirrors) -> Iterator[str]:
+    yield from requirement_lines(build, choice.python, choice.architecture, mirrors)
     if build.numpy:
         yield f"numpy{build.numpy}"
 
 
-def _where(build: FrameworkBuild, mirrors: Mirrors) -> Iterator[str]:
+def _where(build: FrameworkBuild, python: Version | None, mirrors: Mirrors) -> Iterator[str]:
     if build.index_url:
         yield from ("--index-url", mirrors.rewrite(build.index_url))
         if mirrors.index_url:
             yield from ("--extra-index-url", mirrors.index_url)
     elif mirrors.index_url:
         yield from ("--index-url", mirrors.index_url)
-    if build.find_links:
+    if build.find_links and not by_file(build, python):
         yield from ("--find-links", mirrors.rewrite(build.find_links))
 
 

@@ -157,7 +157,7 @@ def served(engine: Engine, folder: Path) -> Iterator[str]:
     """The address at which builds reach the files of a folder."""
     subnet = engine.run("network", "inspect", "bridge", "--format", "{{(index .IPAM.Config 0).Subnet}}").stdout.strip()
     gateway = str(ipaddress.ip_network(subnet)[1])
-    handler = functools.partial(_Quiet, directory=str(folder))
+    handler = functools.partial(Quiet, directory=str(folder))
     with ThreadingHTTPServer((gateway, 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
@@ -166,7 +166,7 @@ def served(engine: Engine, folder: Path) -> Iterator[str]:
         thread.join()
 
 
-class _Quiet(SimpleHTTPRequestHandler):
+class Quiet(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         """Nothing: the build's log says what was fetched."""
 

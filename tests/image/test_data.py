@@ -23,6 +23,7 @@ TABLES = (
     "official",
     "backends",
     "wheel_abi",
+    "wheel_files",
     "build_errors",
     "numpy_python",
 )
@@ -37,7 +38,7 @@ def test_every_row_has_sources_that_exist(name: str, matrix: Matrix) -> None:
             assert key in own or matrix.source(key).key == key
 
 
-@pytest.mark.parametrize("name", ["needs", "smoke_tests", "source_builds", "official", "backends"])
+@pytest.mark.parametrize("name", ["needs", "smoke_tests", "source_builds", "official", "backends", "wheel_files"])
 def test_frameworks_are_those_of_the_matrix(name: str, matrix: Matrix) -> None:
     known = {framework.name for framework in matrix.frameworks}
     assert {row.framework for row in data.table(name)} <= known

@@ -1,0 +1,51 @@
+"""Builds that pip has to be given by their file, because indexes hold other builds of the very same version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from envkit.image import data
+from envkit.matrix.rows import FrameworkBuild
+from envkit.regex import regex
+from envkit.settings import Mirrors
+from envkit.versions import Version, VersionSpec
+
+_PINNED = regex(r"([A-Za-z0-9._-]+)==([0-9][0-9.]*)")
+
+
+def by_file(build: FrameworkBuild, python: Version | None) -> bool:
+    """True for a build that stands on a page of its own CUDA under a version that the default index has as well.
+
+    pip takes the index's build of two with one version: its platform, manylinux, ranks before the page's.
+    """
+    return bool(_files(build)) and data.wheel_tag(python) is not None
+
+
+def requirement_lines(
+    build: FrameworkBuild, python: Version | None, architecture: str, mirrors: Mirrors
+) -> Iterator[str]:
+    """The build's requirement and those of its companions, with the file's address where pip must not choose."""
+    names = _files(build) if by_file(build, python) else {}
+    for line in (build.package or "", *build.companions):
+        pinned = _PINNED.fullmatch(line)
+        if pinned is None or build.find_links is None or not _listed(pinned.group(1), pinned.group(2), names):
+            yield line
+            continue
+        name, version = pinned.groups()
+        folder = mirrors.rewrite(build.find_links).rpartition("/")[0]
+        yield f"{name} @ {folder}/{name}-{version}-{data.wheel_tag(python)}-linux_{architecture}.whl"
+
+
+def _files(build: FrameworkBuild) -> dict[str, str]:
+    """The distributions that stand as files beside the build's page, each with its versions; {} for other builds."""
+    rows = {
+        row.distribution: row.versions
+        for row in data.table("wheel_files")
+        if row.framework == build.framework and (build.find_links or "").endswith(f"/{row.page}")
+    }
+    pinned = _PINNED.fullmatch(build.package or "")
+    return rows if pinned and _listed(pinned.group(1), pinned.group(2), rows) else {}
+
+
+def _listed(name: str, version: str, names: dict[str, str]) -> bool:
+    return name in names and VersionSpec.parse(names[name]).holds(Version.parse(version))

@@ -1,0 +1,113 @@
+"""Builds that share a version with another build: what pip really takes, from an index and a page on loopback."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+import sys
+import threading
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from envkit.image.wheel_files import requirement_lines
+from envkit.install.environment import framework_steps
+from envkit.matrix import Matrix
+from envkit.settings import Mirrors
+from envkit.versions import Version
+from tests.image.making import made, plan, text
+from tests.image.standins import Quiet
+
+
+def wheel(folder: Path, name: str, version: str, tag: str, requires: str = "") -> None:
+    """A package that holds its metadata alone."""
+    folder.mkdir(parents=True, exist_ok=True)
+    info = f"{name}-{version}.dist-info"
+    needs = f"Requires-Dist: {requires}\n" if requires else ""
+    with zipfile.ZipFile(folder / f"{name}-{version}-{tag}.whl", "w") as packed:
+        packed.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}")
+        packed.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: false\nTag: {tag}\n")
+        packed.writestr(f"{info}/RECORD", "")
+
+
+def page(folder: Path, file: str) -> None:
+    """The page that links every wheel of a folder."""
+    links = [f'<a href="{one.name}">{one.name}</a><br>' for one in sorted(folder.glob("*.whl"))]
+    (folder / file).write_text("\n".join(links))
+
+
+@contextmanager
+def loopback(folder: Path) -> Iterator[str]:
+    """The address that serves a folder."""
+    handler = functools.partial(Quiet, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_pip_takes_the_build_of_the_page(matrix: Matrix, tmp_path: Path) -> None:
+    """As with PyTorch 1.1.0: the index holds the manylinux wheel of CUDA 9.0, the page that of CUDA 10.0."""
+    own = f"cp{sys.version_info[0]}{sys.version_info[1]}"
+    for name, version, requires in (("torch", "1.1.0", "six"), ("torchvision", "0.3.0", "torch>=1.1.0")):
+        wheel(tmp_path / "www/whl/cu100", name, version, f"{own}-{own}-linux_x86_64", requires)
+        wheel(tmp_path / f"www/simple/{name}", name, version, f"{own}-{own}-manylinux1_x86_64", requires)
+        page(tmp_path / f"www/simple/{name}", "index.html")
+    wheel(tmp_path / "www/simple/six", "six", "1.16.0", "py3-none-any")
+    page(tmp_path / "www/simple/six", "index.html")
+    page(tmp_path / "www/whl/cu100", "torch_stable.html")
+    build = plan(matrix, "pytorch==1.1", cuda="10.0").choice.builds[0]
+    with loopback(tmp_path / "www") as address:
+        mirrors = Mirrors(hosts={"download.pytorch.org": address})
+        python = Version.of(sys.version_info[0], sys.version_info[1])
+        lines = tuple(requirement_lines(build, python, "x86_64", mirrors))
+        old = ("--find-links", f"{address}/whl/cu100/torch_stable.html", build.package or "", *build.companions)
+        for words, tag in ((old, "manylinux1_x86_64"), (lines, "linux_x86_64")):
+            target = tmp_path / tag
+            pip = [sys.executable, "-m", "pip", "--isolated", "download", "--quiet", "--no-cache-dir"]
+            index = ["--index-url", f"{address}/simple/", "--dest", str(target)]
+            subprocess.run([*pip, *index, *words], check=True)
+            assert {one.name for one in target.iterdir()} == {
+                f"torch-1.1.0-{own}-{own}-{tag}.whl",
+                f"torchvision-0.3.0-{own}-{own}-{tag}.whl",
+                "six-1.16.0-py3-none-any.whl",
+            }
+
+
+@pytest.mark.parametrize(
+    ("framework", "cuda", "file"),
+    [
+        ("pytorch==1.1", "10.0", "cu100/torch-1.1.0-cp37-cp37m-linux_x86_64.whl"),
+        ("pytorch==1.1", "10.0", "cu100/torchvision-0.3.0-cp37-cp37m-linux_x86_64.whl"),
+        ("pytorch==0.4.1", "9.2", "cu92/torch-0.4.1-cp37-cp37m-linux_x86_64.whl"),
+        ("pytorch==1.0.0", "8.0", "cu80/torch-1.0.0-cp37-cp37m-linux_x86_64.whl"),
+    ],
+)
+def test_the_file_is_named(matrix: Matrix, framework: str, cuda: str, file: str) -> None:
+    rendered = text(matrix, framework, cuda=cuda)
+    assert f" @ https://download.pytorch.org/whl/{file}" in rendered
+    assert "--find-links" not in rendered
+    step = next(framework_steps(plan(matrix, framework, cuda=cuda).choice, Mirrors()))
+    assert any(line.endswith(file) for line in step.requirements)
+    assert "--find-links" not in step.source
+
+
+def test_builds_with_a_version_of_their_own_are_found_on_their_page(matrix: Matrix) -> None:
+    rendered = text(matrix, "pytorch==1.2", cuda="9.2")
+    assert '--find-links "https://download.pytorch.org/whl/torch_stable.html"' in rendered
+    assert '"torch==1.2.0+cu92"' in rendered
+
+
+def test_a_python_whose_file_is_not_known_leaves_the_choice_to_pip(matrix: Matrix) -> None:
+    build = plan(matrix, "pytorch==1.1", cuda="10.0").choice.builds[0]
+    assert tuple(requirement_lines(build, None, "x86_64", Mirrors())) == (build.package, *build.companions)
+    pure = replace(build, companions=("torchvision==0.2.2",))
+    assert tuple(requirement_lines(pure, Version.of(3, 6), "x86_64", Mirrors()))[1] == "torchvision==0.2.2"
+    assert made(matrix, "pytorch==1.1", cuda="10.0").pip[0].find_links is None
