@@ -69,6 +69,11 @@ def _check_usage(options: dict[str, Any], run_here: bool) -> None:
 
     if options["driver_runfile"] and not options["with_driver"]:
         raise RequestError("--driver-runfile: needs --with-driver.", "The driver is left alone without it.")
+    if options["toolkit"] is False and not options["frameworks"]:
+        raise RequestError(
+            "--no-toolkit: without --framework nothing is left to install.",
+            "Give --framework, or leave --no-toolkit out.",
+        )
     if run_here and options["target"] != "this":
         raise RequestError("--run: installs on this machine, so --target must be this.", "Leave --target out.")
 

@@ -30,18 +30,28 @@ def parse_request(options: Mapping[str, Any], matrix: Matrix, *, container: bool
     def spec(name: str, versions: Callable[[], Iterable[Version]]) -> VersionSpec | None:
         return None if options[name] is None else parse_known(f"--{name}", options[name], versions())
 
+    gpus = tuple(parse_gpu(text, matrix) for text in options["gpus"])
     return Request(
         frameworks=_merged(parse_framework(text, matrix) for text in options["frameworks"]),
         cuda=spec("cuda", lambda: (row.version for row in matrix.toolkits)),
         cudnn=spec("cudnn", lambda: (row.version for row in matrix.cudnns)),
         python=None if options["python"] is None else parse_python(options["python"], matrix),
         os_id=None if options["os_id"] is None else parse_os(options["os_id"], matrix),
-        architecture=options["arch"] or "x86_64",
-        gpus=tuple(parse_gpu(text, matrix) for text in options["gpus"]),
+        architecture=_architecture(options["arch"], gpus),
+        platform=next((gpu.platform for gpu in gpus if gpu.platform), "linux"),
+        gpus=gpus,
         driver=None if options["driver"] is None else parse_driver(options["driver"]),
         container=container,
         asked=frozenset(name for name in asked if options[name]),
     )
+
+
+def _architecture(asked: str | None, gpus: Iterable[TargetGpu]) -> str:
+    """The processor asked for, else the one that a GPU is built onto. Raises RequestError where they differ."""
+    for gpu in gpus:
+        if gpu.architecture and asked and asked != gpu.architecture:
+            raise RequestError(f"--arch: {gpu.name} is built onto a processor of {gpu.architecture}.", "Leave it out.")
+    return asked or next((gpu.architecture for gpu in gpus if gpu.architecture), "x86_64")
 
 
 def parse_spec(option: str, text: str) -> VersionSpec:
@@ -100,6 +110,8 @@ def parse_os(text: str, matrix: Matrix) -> str:
 
 def parse_gpu(text: str, matrix: Matrix) -> TargetGpu:
     """A GPU by name or compute capability. Raises RequestError with the nearest names."""
+    from envkit.plan.target import target_gpu
+
     try:
         capability = ComputeCapability.parse(text)
     except ValueError:
@@ -109,7 +121,7 @@ def parse_gpu(text: str, matrix: Matrix) -> TargetGpu:
     model = matrix.gpu_by_name(text) or _same_gpu(text, matrix)
     if model is None:
         raise RequestError.unknown_value("--gpu", text, dict.fromkeys(row.name for row in matrix.gpus))
-    return TargetGpu(model.compute_capability, model.name, model.last_driver_branch, model.data_center, model.memory_gb)
+    return target_gpu(model)
 
 
 def _on_record(capability: ComputeCapability, text: str, matrix: Matrix) -> ComputeCapability:

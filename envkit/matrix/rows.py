@@ -28,6 +28,7 @@ class Toolkit:
     minimum_driver: Version | None  # Linux, native
     minor_compatibility_driver: Version | None  # Linux floor of the whole major line (CUDA 11 on)
     minimum_windows_driver: Version | None
+    libraries_since: Version | None  # the first release line whose libraries have the names of this one's
     compute_capabilities: tuple[ComputeCapability, ...] | None  # nvcc targets; None where not recorded
     min_compute_capability: ComputeCapability | None
     max_compute_capability: ComputeCapability | None
@@ -96,6 +97,7 @@ class GpuModel:
     launch_year: int | None
     device_ids: tuple[str, ...]  # upper-case hex
     last_driver_branch: int | None  # None: current branches still support it, or unknown
+    architecture: str | None  # of the processor that it is built onto; None for a card that any machine may hold
     data_center: bool
     sources: tuple[str, ...]
 
@@ -234,6 +236,7 @@ class PythonSource:
     os_ids: tuple[str, ...]  # empty: any that meets min_glibc
     min_glibc: Version | None
     architectures: tuple[str, ...]
+    pinned: bool  # False: its files have no checksum on record, so no script and no Dockerfile can fetch them
     sources: tuple[str, ...]
 
 

@@ -66,7 +66,9 @@ class Arranger:
             return (self.request.python.exact if self.request.python else None), None
         if own in allowed and system is not None and self.knowledge.maintained(system):
             return own, _plainest(sources, own)
-        had = [python for python in allowed if _plainest(sources, python)] or list(allowed)
+        pinned = [row for row in sources if row.pinned]
+        had = [python for python in allowed if _plainest(pinned, python)]
+        had = had or [python for python in allowed if _plainest(sources, python)] or list(allowed)
         python = max(had)
         return python, _plainest(sources, python)
 

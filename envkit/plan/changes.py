@@ -150,6 +150,8 @@ def _distribution(os_id: str) -> str:
 
 
 def _arch_changes(part: Part, request: Request, knowledge: Knowledge) -> Iterator[Change]:
+    if any(gpu.architecture for gpu in request.gpus):
+        return  # the GPU is built onto its processor
     architecture = Request().architecture
     yield Change(COSTS.index("arch"), "arch", architecture, replace(request, architecture=architecture))
 

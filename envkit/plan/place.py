@@ -72,7 +72,8 @@ class Placer:
         cuda_rows = [toolkit] if toolkit else self._wheel_toolkits
         listed = any(system.os_id in (row.os_ids or ()) for row in cuda_rows)
         by_list = toolkit is not None or not self.request.container
-        return (not has_image, by_list and not listed, not self.knowledge.maintained(system))
+        compiles = toolkit is None or self.knowledge.compiles_on(system, toolkit)
+        return (not has_image, by_list and not listed, not compiles, not self.knowledge.maintained(system))
 
     @cached_property
     def _wheel_toolkits(self) -> list[Toolkit]:

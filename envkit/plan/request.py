@@ -29,6 +29,8 @@ class TargetGpu:
     last_driver_branch: int | None = None
     data_center: bool = False
     memory_gb: float | None = None
+    architecture: str | None = None  # of the processor that it is built onto, where there is but one
+    platform: str | None = None  # jetson
 
     def __str__(self) -> str:
         return (

@@ -77,4 +77,12 @@ def _from_pci(gpu: PciGpu, matrix: GpuTables) -> TargetGpu | None:
 
 def target_gpu(model: GpuModel) -> TargetGpu:
     """A GPU model as something that a plan must work on."""
-    return TargetGpu(model.compute_capability, model.name, model.last_driver_branch, model.data_center, model.memory_gb)
+    return TargetGpu(
+        model.compute_capability,
+        model.name,
+        model.last_driver_branch,
+        model.data_center,
+        model.memory_gb,
+        model.architecture,
+        "jetson" if model.variant == "jetson" else None,
+    )

@@ -304,14 +304,18 @@ def begins(version: Version, line: Version) -> bool:
 
 
 def serves(row: Toolkit, build: FrameworkBuild) -> bool:
-    """The same line, inside the bounds of a build for a whole major; or a newer minor from CUDA 11 on."""
+    """The same line, inside the bounds of a build for a whole major; or a newer minor with libraries of the same names.
+
+    The names stayed from 11.2 on, and through all of each later major.
+    """
     assert build.cuda is not None
     if begins(row.version, build.cuda):
         below = build.cuda_min is not None and row.version < build.cuda_min
         above = build.cuda_max is not None and two(row.version) > two(build.cuda_max)
         return not below and not above
     same_major = row.version.parts[0] == build.cuda.parts[0]
-    return same_major and row.version > build.cuda and row.minor_compatibility_driver is not None
+    names_kept = build.cuda.parts[0] > 11 or two(build.cuda) >= (11, 2)
+    return same_major and names_kept and row.version > build.cuda and row.minor_compatibility_driver is not None
 
 
 def toolkit_knows(row: Toolkit, gpu: ComputeCapability) -> bool:

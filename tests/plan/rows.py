@@ -32,6 +32,13 @@ def ccs(text: str) -> tuple[ComputeCapability, ...]:
     return tuple(cc(part) for part in text.split())
 
 
+def libraries_since(version: Version) -> Version:
+    """The libraries of CUDA 11 kept their names from 11.2 on, those of later majors from their first release on."""
+    if version.major > 11:
+        return Version.of(version.major, 0)
+    return Version.of(11, 2) if version.major == 11 and version.minor >= 2 else version.release(2)
+
+
 def toolkit(
     version: str,
     driver: str | None,
@@ -52,6 +59,7 @@ def toolkit(
         bundled_driver=None,
         minimum_driver=v(driver) if driver else None,
         minor_compatibility_driver=v(minor) if minor else None,
+        libraries_since=libraries_since(v(version)),
         minimum_windows_driver=v(windows) if windows else None,
         compute_capabilities=ccs(targets) if targets else None,
         min_compute_capability=cc(low) if low else None,
@@ -98,6 +106,7 @@ def gpu(name: str, capability: str, family: str, *, last: int | None = None, dat
         launch_year=None,
         device_ids=(),
         last_driver_branch=last,
+        architecture=None,
         data_center=data_center,
         sources=("gpus",),
     )

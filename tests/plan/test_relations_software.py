@@ -67,7 +67,10 @@ def test_a_toolkit_serves_its_own_line_and_later_minors_of_cuda_11() -> None:
     mxnet = build("1.9.1", "11.0", framework="mxnet", bundles=False)
     rows = {str(row.version): row for row in TABLES.toolkits}
     assert relations.toolkit_serves(mxnet, rows["11.0.3"]) is LibraryMatch.SAME
-    assert relations.toolkit_serves(mxnet, rows["11.8.0"]) is LibraryMatch.MINOR
+    # libcusolver and libnvrtc of 11.0 are called otherwise than those of 11.8
+    assert relations.toolkit_serves(mxnet, rows["11.8.0"]) is LibraryMatch.NONE
+    later = build("1.9.1", "11.2", framework="mxnet", bundles=False)
+    assert relations.toolkit_serves(later, rows["11.8.0"]) is LibraryMatch.MINOR
     assert relations.toolkit_serves(mxnet, rows["12.4.0"]) is LibraryMatch.NONE
     older = build("1.0", "12.8", bundles=False)
     assert relations.toolkit_serves(older, rows["12.4.0"]) is LibraryMatch.NONE  # libraries do not run newer builds
@@ -86,7 +89,13 @@ def test_a_build_for_a_whole_major_keeps_its_bounds() -> None:
 
 @pytest.mark.parametrize(
     ("cuda", "version", "status"),
-    [("11.8", "11.8.0", "ok"), ("11.0", "11.8.0", "warn"), ("10.0", "11.8.0", "fail"), (None, "11.8.0", "unknown")],
+    [
+        ("11.8", "11.8.0", "ok"),
+        ("11.2", "11.8.0", "warn"),
+        ("11.0", "11.8.0", "fail"),
+        ("10.0", "11.8.0", "fail"),
+        (None, "11.8.0", "unknown"),
+    ],
 )
 def test_toolkit_verdicts(cuda: str | None, version: str, status: str) -> None:
     row = next(row for row in TABLES.toolkits if row.version == v(version))

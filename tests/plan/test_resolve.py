@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from envkit.cli.parse import parse_request
+from envkit.errors import RequestError
+from envkit.plan import relations
 from envkit.plan.model import NoPlan
 from envkit.plan.request import Request
 from envkit.plan.solve import resolve
@@ -249,3 +252,27 @@ def test_an_image_says_why_it_is_plain() -> None:
 def test_a_jetson_is_told_that_server_builds_are_not_made_for_it() -> None:
     plan = plan_of(ask("pytorch", platform="jetson"))
     assert any("JetPack" in warning for warning in plan.warnings)
+
+
+@pytest.mark.parametrize(
+    ("gpu", "architecture", "platform"),
+    [("GB200", "aarch64", "linux"), ("Jetson Orin NX 8 GB", "aarch64", "jetson"), ("B200", "x86_64", "linux")],
+)
+def test_a_gpu_that_is_built_onto_a_processor_brings_it(gpu: str, architecture: str, platform: str) -> None:
+    options: dict[str, object] = dict.fromkeys(("cuda", "cudnn", "python", "os_id", "arch", "driver"))
+    request = parse_request({**options, "frameworks": (), "gpus": (gpu,)}, matrix(), container=False)
+    assert (request.architecture, request.platform) == (architecture, platform)
+    if architecture != "x86_64":
+        with pytest.raises(RequestError, match="built onto"):
+            parse_request({**options, "frameworks": (), "gpus": (gpu,), "arch": "x86_64"}, matrix(), container=False)
+
+
+def test_the_system_chosen_for_a_toolkit_has_a_compiler_that_nvcc_takes() -> None:
+    plan = plan_of(ask(cuda=">=11.8,<12.2", needs_toolkit=True))
+    assert plan.choice.toolkit is not None and plan.choice.os is not None
+    assert relations.nvcc_compiles_on(plan.choice.os, plan.choice.toolkit)
+
+
+def test_a_python_whose_files_nobody_vouches_for_is_chosen_by_nobody() -> None:
+    plan = plan_of(ask("pytorch", os_id="ubuntu22.04"))
+    assert plan.choice.python_source is not None and plan.choice.python_source.pinned

@@ -45,7 +45,13 @@ from envkit.plan.relations.software import (
     toolkit_serves,
     toolkit_serves_build,
 )
-from envkit.plan.relations.system import compiler_fits_nvcc, image_fits, os_compiler_fits_nvcc, runfile_on_os
+from envkit.plan.relations.system import (
+    compiler_fits_nvcc,
+    image_fits,
+    nvcc_compiles_on,
+    os_compiler_fits_nvcc,
+    runfile_on_os,
+)
 
 __all__ = [
     "CodeMatch",
@@ -78,6 +84,7 @@ __all__ = [
     "last_driver_runs_cuda",
     "numpy_agree",
     "numpy_specs",
+    "nvcc_compiles_on",
     "os_compiler_fits_nvcc",
     "python_has_wheel",
     "runfile_on_os",

@@ -116,8 +116,8 @@ class LibraryMatch(str, Enum):
 def toolkit_serves(build: FrameworkBuild, toolkit: Toolkit) -> LibraryMatch:
     """How this toolkit's libraries serve a build made for its own CUDA line.
 
-    From the first CUDA with minor-version compatibility on, libraries keep their interface inside a major version,
-    so a build for an earlier minor loads them.
+    Under minor-version compatibility libraries keep their interface inside a major version, so a build for an earlier
+    minor loads them, provided that they are still called what they were then (not so from 11.0 to 11.1 and 11.2).
     """
     if build.cuda is None:
         return LibraryMatch.UNKNOWN
@@ -127,8 +127,8 @@ def toolkit_serves(build: FrameworkBuild, toolkit: Toolkit) -> LibraryMatch:
             high is None or toolkit.version <= high or toolkit.version.starts_with(high)
         )
         return LibraryMatch.SAME if inside else LibraryMatch.NONE
-    same_major = toolkit.version.major == build.cuda.major
-    if same_major and toolkit.minor_compatibility_driver is not None and toolkit.version > build.cuda:
+    since = toolkit.libraries_since
+    if toolkit.minor_compatibility_driver is not None and since is not None and since <= build.cuda < toolkit.version:
         return LibraryMatch.MINOR
     return LibraryMatch.NONE
 

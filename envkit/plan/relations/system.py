@@ -23,6 +23,13 @@ def compiler_fits_nvcc(name: str, version: Version, toolkit: Toolkit, tables: Ta
     return Verdict("compiler-fits-nvcc", "ok", f"{what} takes {name} {version}", source)
 
 
+def nvcc_compiles_on(system: OperatingSystem, toolkit: Toolkit) -> bool:
+    """False where none of the GCCs that are recorded for a system is one that nvcc takes."""
+    known = [gcc for gcc in (system.default_gcc, *system.installable_gcc) if gcc is not None]
+    high = toolkit.gcc_max
+    return not known or high is None or any(gcc <= high or gcc.starts_with(high) for gcc in known)
+
+
 def os_compiler_fits_nvcc(system: OperatingSystem, toolkit: Toolkit, tables: Tables) -> Verdict:
     """Whether the distribution has a GCC that nvcc accepts: its default one, or another that can be installed."""
     if system.default_gcc is None:
