@@ -51,6 +51,7 @@ class BuildStage:
     parent: int | None
     instructions: tuple[Instruction, ...]
     unresolved: bool  # the image's name holds a variable without a value
+    platform: str = ""
 
 
 def read_instructions(text: str) -> tuple[Instruction, ...]:
@@ -164,15 +165,19 @@ def _stage(group: tuple[Instruction, ...], outer: Mapping[str, str], earlier: li
     start = group[0]
     words = substitute(start.text, outer).split()
     image = words[0] if words else ""
-    name = words[2] if len(words) > 2 and words[1].upper() == "AS" else ""
-    parent = next((index for index, stage in enumerate(earlier) if image and stage.name == image), None)
+    name = words[2].lower() if len(words) > 2 and words[1].upper() == "AS" else ""
+    parent = next((index for index, stage in enumerate(earlier) if image and stage.name == image.lower()), None)
     values: dict[str, str] = {}
     body = []
     for instruction in group[1:]:
         if instruction.keyword in ("ARG", "ENV"):
             values.update(_pairs(instruction, {**outer, **values}, outer if instruction.keyword == "ARG" else None))
-        body.append(replace(instruction, text=substitute(instruction.text, values)))
-    return BuildStage(start.line, name, image, parent, tuple(body), "$" in image or not image)
+        changed = replace(instruction, text=substitute(instruction.text, values))
+        if instruction.keyword == "RUN":  # the shell puts the variables into a heredoc
+            changed = replace(changed, heredocs=tuple(substitute(text, values) for text in instruction.heredocs))
+        body.append(changed)
+    platform = substitute(start.flags.get("platform", ""), outer)
+    return BuildStage(start.line, name, image, parent, tuple(body), "$" in image or not image, platform)
 
 
 def _pairs(
@@ -229,7 +234,7 @@ def needed_stages(stages: tuple[BuildStage, ...]) -> tuple[BuildStage, ...]:
         needed.add(index)
         stage = stages[index]
         waiting += [] if stage.parent is None else [stage.parent]
-        sources = {part.flags["from"] for part in stage.instructions if "from" in part.flags}
+        sources = {part.flags["from"].lower() for part in stage.instructions if "from" in part.flags}
         waiting += [
             other for other, one in enumerate(stages[:index]) if one.name in sources - {""} or str(other) in sources
         ]

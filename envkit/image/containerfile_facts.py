@@ -3,50 +3,76 @@
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from envkit.image import data
+from envkit.image.base import CUDA_REPOSITORY
 from envkit.image.containerfile import BuildStage, final_chain, needed_stages
-from envkit.matrix.rows import ImageTag, OperatingSystem
-from envkit.records import record
+from envkit.image.containerfile_packages import ListFile, Package, installed, normal
+from envkit.matrix.rows import FrameworkImage, ImageTag, OperatingSystem
+from envkit.records import record, replace
 from envkit.regex import regex
 from envkit.versions import Version
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
 
-_SEPARATORS = regex(r"&&|\|\||[;\n|]")
-_INDEX_CUDA = regex(r"/(?:whl|packages/stable)/(?:test/|nightly/)?(cu\d+|cpu)\b")
-_LOCAL_CUDA = regex(r"\+(cu\d+|cpu)")
-_REQUIREMENT = regex(
-    r"([A-Za-z0-9][\w.-]*)(?:\[[^\]]*\])?\s*((?:[<>=!~]=?|===)\s*[\w.*+!-]+(?:,\s*[<>=!~]=?\s*[\w.*+-]+)*)?"
+_INDEX_VARIANT = regex(r"/(?:whl|packages/stable)/(?:test/|nightly/|lts/[\d.]+/)?(cu\d+|cpu|rocm[\d.]*|xpu)\b")
+_LOCAL_VARIANT = regex(r"\+(cu\d+|cpu|rocm[\d.]*|xpu)")
+_INDEX_SETTING = regex(r"(?:PIP|UV)_(?:EXTRA_INDEX_URL|INDEX_URL|FIND_LINKS|DEFAULT_INDEX|INDEX)[= ](\S+)")
+_SETTINGS = regex(r"\b(?:PIP|UV)_\w*(?:INDEX|FIND_LINKS)|pip\.conf|pip[\d.]* config|uv\.toml")
+_APT_CUDA = regex(r"\bcuda(?!-compat|-drivers|-keyring|-repo)(?:-[a-z]+)*-(\d+)[-.](\d+)\b")
+_SOME_CUDA = regex(
+    r"\b(nvidia-cuda-toolkit|nvidia-cuda-runtime-cu\d+|libcudart[\d.]+)\b|\s(cuda(?:-toolkit)?(?:-\d+)?)(?=\s|$)"
 )
-_APT_CUDA = regex(r"\bcuda(?:-toolkit|-libraries|-runtime|-compiler)?-(\d+)-(\d+)\b")
-_APT_CUDNN = regex(r"\blibcudnn(\d+)(?:-[\w-]+)?(?:=(\d+(?:\.\d+)+))?")
+_APT_CUDNN = regex(r"\blibcudnn(\d+)(?:-[\w-]+)?(?:=(\d+(?:\.\d+)+))?|\bcudnn(\d+)-cuda")
+_ARCHIVE_CUDNN = regex(r"\bcudnn-[\w.-]*?-v?(\d+(?:\.\d+)+)(?:_cuda[\d.]+-archive)?\.t")
+_SOME_CUDNN = regex(r"\b(?:nvidia-cudnn|cudnn|libcudnn)\b")
 _RUNFILE = regex(r"\bcuda_(\d+\.\d+\.\d+)[\w.-]*(?:run|linux)\b")
 _PYTHON_PACKAGE = regex(r"\bpython(\d\.\d+)(?:-(?:venv|dev|distutils|pip|full))?\b")
+_PYTHON_CALLED = regex(r"\bpython(\d\.\d+) -m (?:pip|venv|virtualenv)")
+_PYTHON_MADE = regex(
+    r"(?:--python[= ]|python install (?:cpython-)?|pyenv (?:install|global) (?:-\w+ )*|\b[Cc]?[Pp]ython-)[\"']?"
+    r"(\d\.\d+)"
+)
 _CONDA_PYTHON = regex(r"\bpython[= ]+=?(\d\.\d+)")
+_CONDA = regex(r"conda|mamba|miniforge")
 _PYTHON_IMAGE = regex(r"(?:^|/)python:(\d\.\d+)")
+_PYTHON_WORD = regex(r"(?:^|[-_])py(?:thon)?(\d)\.?(\d+)\b")
 _DRIVER_PACKAGE = regex(
     r"\b(nvidia-driver-\d+[\w-]*|nvidia-headless-\d+[\w-]*|nvidia-open|cuda-drivers(?:-\d+)?|nvidia-utils-\d+)\b"
 )
 _IMAGE = regex(
-    r"(?:(?:docker\.io|registry-1\.docker\.io)/)?(?P<repository>[^:@\s]+)(?::(?P<tag>[^@\s]+))?(?:@(?P<digest>\S+))?"
+    r"(?:(?:docker\.io|registry-1\.docker\.io|index\.docker\.io)/)?(?:library/)?"
+    r"(?P<repository>[^:@\s]+?)(?::(?P<tag>[^@\s/]+))?(?:@(?P<digest>\S+))?"
+)
+# Images that hold a distribution and a language, and no CUDA.
+_WITHOUT_CUDA = regex(
+    r"python|buildpack-deps|node|golang|mambaorg/micromamba|continuumio/(?:mini|ana)conda3?|condaforge/[\w-]+"
+)
+_ARM = regex(r"arm64|aarch64")
+_CUDA_OF_CONDA = frozenset(
+    {"cuda", "cuda-toolkit", "cuda-version", "cuda-runtime", "cuda-libraries", "cudatoolkit", "pytorch-cuda"}
 )
 
 
 @record
 class Wanted:
-    """One framework package that a RUN installs. `cuda`: the variant that an index or suffix names (`cpu` too)."""
+    """One framework package that a RUN installs. `variant`: what an index or suffix names: cu118, cpu, rocm5.6."""
 
     line: int
     framework: str
     package: str
+    tool: str  # pip or conda
+    extras: tuple[str, ...]
     spec: str  # without the suffix of the variant
-    cuda: str
-    default_index: bool
+    variant: str
+    suffix: bool  # the variant is part of the version
+    default_index: bool  # the default index is asked too
+    other_index: bool  # another place is asked
+    nightly: bool
+    source: str  # conda's channels
 
 
 @record
@@ -57,13 +83,22 @@ class Contents:
     image: str
     repository: str
     tag: str
+    architecture: str
     system: OperatingSystem | None
+    plain: bool  # the base is known to hold no CUDA
     cuda: Version | None  # system CUDA
     cuda_where: str
+    some_cuda: str  # what brings a CUDA whose version is not told
     cudnn: Version | None  # system cuDNN; the major alone where only that is told
+    some_cudnn: bool  # there is a cuDNN whose version is not told
     python: Version | None
     wanted: tuple[Wanted, ...]
+    names: frozenset[str]  # every package
     pinned: frozenset[str]  # every package name with a version bound
+    conda_cuda: Version | None  # the CUDA that conda is told to bring
+    conda_cpu: bool
+    index_set: bool  # an index is set outside of the commands
+    lists: tuple[ListFile, ...]
     driver_packages: tuple[tuple[int, str], ...]
 
 
@@ -72,32 +107,64 @@ def contents(stages: tuple[BuildStage, ...], matrix: Matrix) -> Contents:
     chain = final_chain(stages)
     base = chain[0]
     runs = [(part.line, part.script) for stage in chain for part in stage.instructions if part.keyword == "RUN"]
-    copied = "\n".join(
-        part.script
-        for stage in needed_stages(stages)
-        for part in stage.instructions
-        if stage not in chain and part.keyword == "RUN"
-    )
+    copied = _scripts(stage for stage in needed_stages(stages) if stage not in chain)
     repository, tag = repository_and_tag(base.image)
     row = tag_row(repository, tag, matrix)
+    own = framework_image(repository, tag, matrix)
     script = "\n".join(text for _, text in runs)
-    system = _system(repository, tag, row, matrix)
-    cuda, where = _cuda(row, tag, repository, script + "\n" + copied, matrix)
-    packages = [item for line, text in runs for item in _packages(line, text)]
+    whole = f"{script}\n{copied}"
+    system = _system(repository, tag, row, own, matrix)
+    items = [item for line, text in runs for item in installed(line, text)]
+    packages = [item for item in items if isinstance(item, Package)]
+    elsewhere = [item for item in installed(0, copied) if isinstance(item, Package)]
+    settings = "\n".join(part.text for stage in chain for part in stage.instructions if part.keyword in ("ENV", "ARG"))
+    set_index = " ".join(_INDEX_SETTING.findall(settings))
+    conda_cuda = _conda_version([*packages, *elsewhere], _CUDA_OF_CONDA)
+    cuda, where = _cuda(row, own, tag, repository, whole, matrix)
+    if cuda is None:
+        cuda, where = _copied_cuda(chain, matrix)
+    if cuda is None and conda_cuda is not None:
+        cuda, where = conda_cuda, f"CUDA {conda_cuda} of conda"
+    cudnn = _cudnn(row, own, tag, whole) or _copied_cudnn(chain, matrix)
     return Contents(
         line=base.line,
         image=base.image,
         repository=repository,
         tag=tag,
+        architecture=_architecture(base),
         system=system,
+        plain=_is_plain(repository, tag, row, system, matrix),
         cuda=cuda,
         cuda_where=where,
-        cudnn=_cudnn(row, tag, script),
-        python=_python(repository, tag, script, system),
-        wanted=tuple(wanted for item in packages for wanted in _wanted(item, matrix)),
+        some_cuda=next((found.group(1) or found.group(2) for found in _SOME_CUDA.finditer(whole)), ""),
+        cudnn=cudnn or _conda_version(packages, ("cudnn",)) or _wheel_cudnn(packages),
+        some_cudnn=_SOME_CUDNN.search(whole) is not None,
+        python=_python(repository, tag, own, script, copied, system),
+        wanted=_merged([wanted for item in packages for wanted in _wanted(item, set_index, matrix)]),
+        names=frozenset(normal(item.name) for item in packages),
         pinned=frozenset(normal(item.name) for item in packages if item.spec),
+        conda_cuda=conda_cuda,
+        conda_cpu=any(item.tool == "conda" and item.name == "cpuonly" for item in packages),
+        index_set=_SETTINGS.search(f"{settings}\n{script}") is not None,
+        lists=tuple(item for item in items if isinstance(item, ListFile)),
         driver_packages=tuple((line, name) for line, text in runs for name in _DRIVER_PACKAGE.findall(text)),
     )
+
+
+def _scripts(stages: Iterable[BuildStage]) -> str:
+    return "\n".join(part.script for stage in stages for part in stage.instructions if part.keyword == "RUN")
+
+
+def _architecture(base: BuildStage) -> str:
+    """arm64 where the platform or the image of a Jetson says so; x86_64 otherwise."""
+    return "aarch64" if _ARM.search(base.platform) or "l4t" in base.image or "jetson" in base.image else "x86_64"
+
+
+def _is_plain(repository: str, tag: str, row: ImageTag | None, system: OperatingSystem | None, matrix: Matrix) -> bool:
+    if row is not None:
+        return True  # what the tags of nvidia/cuda hold is on record
+    plain = {(known.base_image or "").partition(":")[0] for known in matrix.operating_systems} - {""}
+    return repository in plain or _WITHOUT_CUDA.fullmatch(repository) is not None
 
 
 def repository_and_tag(image: str) -> tuple[str, str]:
@@ -113,9 +180,26 @@ def tag_row(repository: str, tag: str, matrix: Matrix) -> ImageTag | None:
     return next((row for row in matrix.image_tags if row.repository == repository and row.tag == tag), None)
 
 
-def _system(repository: str, tag: str, row: ImageTag | None, matrix: Matrix) -> OperatingSystem | None:
-    if row is not None and row.os_id:
-        return matrix.operating_system(row.os_id)
+def framework_image(repository: str, tag: str, matrix: Matrix) -> FrameworkImage | None:
+    """The framework's own image that a base names, or None."""
+    return next((row for row in matrix.framework_images if row.repository == repository and row.tag == tag), None)
+
+
+def copied_images(stages: Iterable[BuildStage]) -> Iterator[tuple[int, str]]:
+    """Line and name of each image that files are copied from without a stage of its own."""
+    for stage in stages:
+        for part in stage.instructions:
+            source = part.flags.get("from", "")
+            if part.keyword in ("COPY", "ADD") and re.search(r"[:/]", source) and "$" not in source:
+                yield part.line, source
+
+
+def _system(
+    repository: str, tag: str, row: ImageTag | None, own: FrameworkImage | None, matrix: Matrix
+) -> OperatingSystem | None:
+    named = (row.os_id if row is not None else None) or (own.os_id if own is not None else None)
+    if named:
+        return matrix.operating_system(named)
     ends = [part for part in re.split(r"[-_]", tag) if matrix.operating_system(part)]
     if ends:
         return matrix.operating_system(ends[-1])
@@ -124,7 +208,9 @@ def _system(repository: str, tag: str, row: ImageTag | None, matrix: Matrix) -> 
     return by_image[0] if by_image else matrix.operating_system(f"{name}{tag}")
 
 
-def _cuda(row: ImageTag | None, tag: str, repository: str, script: str, matrix: Matrix) -> tuple[Version | None, str]:
+def _cuda(
+    row: ImageTag | None, own: FrameworkImage | None, tag: str, repository: str, script: str, matrix: Matrix
+) -> tuple[Version | None, str]:
     """The system CUDA and where it is named: in the base image, a runfile or packages. A base flavour has none."""
     runfile = _RUNFILE.search(script)
     if runfile:
@@ -132,105 +218,150 @@ def _cuda(row: ImageTag | None, tag: str, repository: str, script: str, matrix: 
     package = _APT_CUDA.search(script)
     if package:
         return Version.of(int(package.group(1)), int(package.group(2))), package.group()
-    if row is not None and row.cuda is not None and row.repository.endswith("nvidia/cuda"):
-        return (row.cuda, f"{repository}:{tag}") if row.flavor != "base" else (None, "")
-    found = re.search(r"(?:^|cuda-?)(\d+\.\d+(?:\.\d+)?)", tag) if "cuda" in f"{repository}{tag}" else None
-    usable = found is not None and "-base" not in tag
-    return (Version.parse(found.group(1)), f"{repository}:{tag}") if found and usable else (None, "")
+    return image_cuda(row, own, tag, repository)
 
 
-def _cudnn(row: ImageTag | None, tag: str, script: str) -> Version | None:
+def image_cuda(
+    row: ImageTag | None, own: FrameworkImage | None, tag: str, repository: str
+) -> tuple[Version | None, str]:
+    """The CUDA libraries of an image, as its row or its name tells; none in a base flavour."""
+    where = f"{repository}:{tag}"
+    if row is not None and row.cuda is not None and row.repository == CUDA_REPOSITORY:
+        return (row.cuda, where) if row.flavor != "base" else (None, "")
+    if own is not None and own.cuda is not None:
+        return own.cuda, where
+    # In the names of CUDA's own images the tag starts with its version, elsewhere with that of the framework.
+    lead = "" if re.search(r"(?:^|/)cuda[a-z]*$|/l4t-cuda$", repository) else r".*cuda-?"
+    found = re.match(rf"{lead}(\d+\.\d+(?:\.\d+)?)", tag) if "cuda" in where and "-base" not in tag else None
+    return (Version.parse(found.group(1)), where) if found else (None, "")
+
+
+def _copied_cuda(stages: Iterable[BuildStage], matrix: Matrix) -> tuple[Version | None, str]:
+    for _, image in copied_images(stages):
+        repository, tag = repository_and_tag(image)
+        found = image_cuda(tag_row(repository, tag, matrix), None, tag, repository)
+        if found[0] is not None:
+            return found
+    return None, ""
+
+
+def _copied_cudnn(stages: Iterable[BuildStage], matrix: Matrix) -> Version | None:
+    for _, image in copied_images(stages):
+        repository, tag = repository_and_tag(image)
+        found = _cudnn(tag_row(repository, tag, matrix), None, tag, "")
+        if found is not None:
+            return found
+    return None
+
+
+def _cudnn(row: ImageTag | None, own: FrameworkImage | None, tag: str, script: str) -> Version | None:
     package = _APT_CUDNN.search(script)
     if package:
-        return Version.parse(package.group(2) or package.group(1))
+        return Version.parse(package.group(2) or package.group(1) or package.group(3))
+    archive = _ARCHIVE_CUDNN.search(script)
+    if archive:
+        return Version.parse(archive.group(1))
+    if own is not None and own.cudnn:
+        return Version.find(own.cudnn)
     word = row.cudnn if row is not None else next((part for part in tag.split("-") if part.startswith("cudnn")), "")
     major = data.tag_cudnn(word)
     return Version.of(major) if major else None
 
 
-def _python(repository: str, tag: str, script: str, system: OperatingSystem | None) -> Version | None:
-    image = _PYTHON_IMAGE.search(f"{repository}:{tag}")
-    if image:
-        return Version.parse(image.group(1))
-    conda = _CONDA_PYTHON.search(script) if "conda" in script or "mamba" in script else None
-    for found in (conda, _PYTHON_PACKAGE.search(script)):
-        if found:
-            return Version.parse(found.group(1))
-    named = re.search(r"-py(\d\.?\d+)\b", tag)
-    if named and "." in named.group(1):
-        return Version.parse(named.group(1))
+def _conda_version(packages: list[Package], names: Container[str]) -> Version | None:
+    """The version that conda is told for one of these packages."""
+    for item in packages:
+        if item.tool != "conda" or item.name not in names:
+            continue
+        found = Version.find(item.spec)
+        if found is not None and not re.search(r"[<>!]", item.spec):
+            return found
+        label = re.search(r"nvidia/label/cuda-(\d+\.\d+)", " ".join(item.channels))
+        if label:
+            return Version.parse(label.group(1))
+    return None
+
+
+def _wheel_cudnn(packages: list[Package]) -> Version | None:
+    """The cuDNN that comes as a wheel."""
+    for item in packages:
+        if item.tool == "pip" and normal(item.name).startswith("nvidia-cudnn-cu") and "<" not in item.spec:
+            return Version.find(item.spec)
+    return None
+
+
+def _python(
+    repository: str, tag: str, own: FrameworkImage | None, script: str, copied: str, system: OperatingSystem | None
+) -> Version | None:
+    conda = _CONDA.search(f"{repository} {script}\n{copied}") is not None
+    made = next(filter(None, _made_pythons(f"{repository}:{tag}", script, copied, conda)), None)
+    if made is not None:
+        return Version.parse(made.group(1))
+    named = set(_PYTHON_PACKAGE.findall(script))
+    if named:
+        return Version.parse(named.pop()) if len(named) == 1 else None
+    if own is not None and own.python is not None:
+        return own.python.release(2)
+    word = _PYTHON_WORD.search(tag)
+    if word:
+        return Version.of(int(word.group(1)), int(word.group(2)))
+    if conda or repository.rpartition("/")[2] == "python":  # its own Python, whose version is not told
+        return None
     return system.default_python.release(2) if system and system.default_python else None
 
 
-@record
-class _Package:
-    line: int
-    name: str
-    spec: str
-    index: str
+def _made_pythons(image: str, script: str, copied: str, conda: bool) -> Iterator[re.Match[str] | None]:
+    """Where a Python's version is told, the nearest to what runs first."""
+    if conda:  # the environments of the image itself come before those that another stage hands over
+        yield _CONDA_PYTHON.search(script)
+        yield _CONDA_PYTHON.search(copied)
+    yield _PYTHON_CALLED.search(script)
+    yield _PYTHON_MADE.search(f"{script}\n{copied}")
+    yield _PYTHON_IMAGE.search(image)
 
 
-def _packages(line: int, script: str) -> Iterator[_Package]:
-    """Every package that pip, uv or conda installs in a script."""
-    for command in _SEPARATORS.split(script):
-        words = _words(command)
-        if "install" not in words:
-            continue
-        start = words.index("install")
-        if not any(_is_installer(word) for word in words[:start]):
-            continue
-        yield from _requirements(line, words[start + 1 :])
+def _merged(items: list[Wanted]) -> tuple[Wanted, ...]:
+    """The packages, each once: one command's requirements of a package count together, as does a mere repetition."""
+    merged: list[Wanted] = []
+    for item in items:
+        for place, earlier in enumerate(merged):
+            alike = (earlier.package, earlier.tool, earlier.framework) == (item.package, item.tool, item.framework)
+            if alike and (earlier.line == item.line or not item.spec):
+                merged[place] = replace(
+                    earlier if earlier.variant or not item.variant else item,
+                    extras=tuple(dict.fromkeys((*earlier.extras, *item.extras))),
+                    spec=",".join(dict.fromkeys(filter(None, (earlier.spec, item.spec)))),
+                )
+                break
+        else:
+            merged.append(item)
+    return tuple(merged)
 
 
-def _is_installer(word: str) -> bool:
-    name = word.rpartition("/")[2]
-    return re.fullmatch(r"pip[\d.]*|uv|conda|mamba|micromamba", name) is not None
-
-
-def _words(command: str) -> list[str]:
-    try:
-        return shlex.split(command, comments=True)
-    except ValueError:  # a quote that the split cut in two
-        return command.split()
-
-
-_WITH_VALUE = ("-i", "--index-url", "--extra-index-url", "-f", "--find-links", "-c", "--channel", "-r", "--requirement")
-
-
-def _requirements(line: int, words: list[str]) -> Iterator[_Package]:
-    indexes: list[str] = []
-    plain: list[str] = []
-    position = 0
-    while position < len(words):
-        word = words[position]
-        name, _, value = word.partition("=")
-        if word in _WITH_VALUE:
-            indexes.append(words[position + 1] if position + 1 < len(words) else "")
-            position += 1
-        elif name in _WITH_VALUE:
-            indexes.append(value)
-        elif not word.startswith("-"):
-            plain.append(word)
-        position += 1
-    for word in plain:
-        found = _REQUIREMENT.fullmatch(word)
-        if found:
-            yield _Package(line, found.group(1), (found.group(2) or "").replace(" ", ""), " ".join(indexes))
-
-
-def normal(name: str) -> str:
-    """The name of a package as indexes compare it."""
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def _wanted(item: _Package, matrix: Matrix) -> Iterator[Wanted]:
+def _wanted(item: Package, set_index: str, matrix: Matrix) -> Iterator[Wanted]:
+    name = normal(item.name)
     for framework in matrix.frameworks:
-        names = {normal(name) for name in framework.packages}
-        if normal(item.name) not in names and not (item.name == framework.name and "pytorch" in item.index):
+        names = {normal(known) for known in framework.packages}
+        if item.tool == "conda":  # conda names some packages as their projects do, and adds -gpu
+            names |= {framework.name, f"{framework.name}-gpu"}
+        if name not in names:
             continue
-        local = _LOCAL_CUDA.search(item.spec)
-        index = _INDEX_CUDA.search(item.index)
-        variant = (local or index).group(1) if local or index else ""  # type: ignore[union-attr]
-        spec = _LOCAL_CUDA.sub("", item.spec)
-        yield Wanted(item.line, framework.name, normal(item.name), spec, variant, not item.index)
+        pip = item.tool == "pip"
+        local = _LOCAL_VARIANT.search(item.spec)
+        index = _INDEX_VARIANT.search(item.index) or _INDEX_VARIANT.search(f"{item.more} {set_index if pip else ''}")
+        told = local or index
+        yield Wanted(
+            line=item.line,
+            framework=framework.name,
+            package=name,
+            tool=item.tool,
+            extras=item.extras,
+            spec=_LOCAL_VARIANT.sub("", item.spec),
+            variant=told.group(1) if told else item.backend if item.backend not in ("", "auto") else "",
+            suffix=local is not None,
+            default_index=not item.index and not item.backend,
+            other_index=bool(item.index or item.more or set_index or item.backend),
+            nightly=item.nightly,
+            source=" ".join(item.channels),
+        )
         return

@@ -1,57 +1,173 @@
-"""Which build of a framework pip would take for what a Dockerfile names."""
+"""Which build of a framework pip or conda would take for what a Dockerfile names."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from envkit.checks.findings import Status
-from envkit.image.containerfile_facts import Wanted, normal
+from envkit.checks.tensorflow_packages import EmptiedPackage
+from envkit.image.check_spec import Wish, package_extras, package_name, package_release
+from envkit.image.containerfile_facts import Contents, Wanted
+from envkit.image.containerfile_packages import normal
 from envkit.matrix.rows import FrameworkBuild
-from envkit.regex import regex
-from envkit.versions import Version, VersionSpec
+from envkit.matrix.tables import Table, read
+from envkit.records import record
+from envkit.versions import Version
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
 
-Problem = tuple[Status, str, str]
-_NAME = regex(r"[A-Za-z0-9][\w.-]*")
+_EMPTIED = Table("emptied_packages.csv", EmptiedPackage, ("package",))
 
 
-def chosen_build(wanted: Wanted, python: Version | None, matrix: Matrix) -> tuple[FrameworkBuild | None, Problem]:
-    """The build, or why there is none: status, what is wrong, and the mend."""
-    nothing = (Status.UNKNOWN, "", "")
-    builds = [build for build in matrix.builds(wanted.framework) if _package(build) in ("", wanted.package)]
+@record
+class Problem:
+    """Why no build can be named: how bad that is, what is wrong, and the mend."""
+
+    status: Status
+    told: str
+    mend: str
+
+
+def chosen_build(wanted: Wanted, found: Contents, matrix: Matrix) -> FrameworkBuild | Problem:
+    """The build, or why there is none."""
+    builds = [build for build in matrix.builds(wanted.framework) if found.architecture in build.architectures]
+    named = [build for build in builds if _has_name(build, wanted)]
     try:
-        spec = VersionSpec.parse(wanted.spec.replace("===", "==").replace(".*", ""))
+        wish = Wish.parse(wanted.spec, wanted.tool)
     except ValueError:
-        return None, (
-            Status.UNKNOWN,
-            f"The version of {wanted.package}{wanted.spec} cannot be judged",
-            "Pin a release.",
-        )
-    fitting = [build for build in builds if spec.holds(build.version)]
+        told = f"The version of {wanted.package}{wanted.spec} cannot be judged"
+        return Problem(Status.UNKNOWN, told, "Pin a release.")
+    if wanted.tool == "pip" and _is_empty(wanted, wish, named, found.python):
+        told = f"{wanted.package}{wanted.spec} is an empty package whose installation stops: its name was given up"
+        return Problem(Status.FAIL, told, "Install tensorflow[and-cuda].")
+    if wanted.nightly:
+        told = f"Which nightly build of {wanted.package} comes is not on record"
+        return Problem(Status.UNKNOWN, told, "Pin a release.")
+    fitting = [build for build in named if wish.holds(package_release(build))]
     if not fitting:
-        return None, _no_version(wanted, builds)
-    cuda = variant(wanted.cuda)
-    if wanted.cuda.startswith("cu"):
-        of_cuda = [build for build in fitting if build.cuda is not None and cuda is not None and build.cuda == cuda]
-        if not of_cuda:
-            return None, _no_variant(wanted, fitting)
-        fitting = of_cuda
-    elif wanted.default_index:
-        fitting = [build for build in fitting if build.on_pypi] or fitting
+        return _no_version(wanted, wish, named, builds, found)
+    candidates = _of_variant(wanted, fitting, found)
+    if isinstance(candidates, Problem):
+        return candidates
     # Without a pin pip takes the newest release that has a package for this Python.
-    if python is not None and spec.exact is None:
-        able = [
-            build for build in fitting if not build.pythons or any(python.starts_with(one) for one in build.pythons)
-        ]
-        fitting = able or fitting
-    return max(fitting, key=lambda build: (build.version, build.on_pypi)), nothing
+    if found.python is not None and wish.exact is None and wanted.tool == "pip":
+        candidates = [build for build in candidates if _has_python(build, found.python)] or candidates
+    return _best(wanted, candidates, found)
 
 
-def _package(build: FrameworkBuild) -> str:
-    found = _NAME.match(build.package or "")
-    return normal(found.group()) if found else ""
+def _has_name(build: FrameworkBuild, wanted: Wanted) -> bool:
+    """True for the package that is named; conda has one name where an index has one for each CUDA line."""
+    own = normal(package_name(build))
+    if wanted.tool == "pip":
+        return own == wanted.package
+    return own == wanted.package or wanted.package in (wanted.framework, f"{wanted.framework}-gpu")
+
+
+def _has_python(build: FrameworkBuild, python: Version) -> bool:
+    return not build.pythons or any(python.starts_with(one) for one in build.pythons)
+
+
+def _is_empty(wanted: Wanted, wish: Wish, named: Sequence[FrameworkBuild], python: Version | None) -> bool:
+    """True when what pip takes is a package that was emptied."""
+    first = next((row.first_empty_version for row in read(_EMPTIED) if row.package == wanted.package), None)
+    if first is None:
+        return False
+    if wish.exact is not None:
+        return wish.exact.numbers >= first
+    # A bound below it, or a Python so old that the releases before it may be all there is, leave another one.
+    bounded = any(clause.operator in ("<", "<=", "~=", "==") for clause in wish.clauses)
+    return not bounded and (python is None or not any(_has_python(build, python) for build in named))
+
+
+def _of_variant(wanted: Wanted, fitting: list[FrameworkBuild], found: Contents) -> list[FrameworkBuild] | Problem:
+    """The builds that the named indexes hold."""
+    if wanted.variant == "cpu" or wanted.tool == "conda" and found.conda_cpu:
+        return fitting
+    if wanted.variant and not wanted.variant.startswith("cu"):
+        told = f"{wanted.package} for {wanted.variant} is not for NVIDIA GPUs; the data knows CUDA alone"
+        return Problem(Status.UNKNOWN, told, "Take an index of CUDA builds where the GPU is NVIDIA's.")
+    if wanted.tool == "conda":
+        return _of_conda(wanted, fitting, found)
+    cuda = variant(wanted.variant)
+    of_cuda = [build for build in fitting if cuda is not None and build.cuda == cuda]
+    on_default = [build for build in fitting if build.on_pypi]
+    if wanted.suffix and wanted.default_index and not wanted.other_index and not found.index_set:
+        told = f"The default index has no {wanted.package} with +{wanted.variant}: such builds are on their own index"
+        index = next((build.index_url for build in of_cuda if build.index_url), None)
+        return Problem(Status.FAIL, told, f"Add --index-url {index}." if index else "Name that index.")
+    if wanted.variant:
+        if wanted.suffix or not wanted.default_index:
+            return of_cuda or _no_variant(wanted, fitting)
+        # Beside the default index: the newest release of both, and of one release the build with the suffix.
+        return of_cuda + [build for build in on_default if build not in of_cuda] or _no_variant(wanted, fitting)
+    if wanted.default_index and not on_default and not wanted.other_index and not found.index_set:
+        place = fitting[-1].index_url or fitting[-1].find_links
+        told = f"{wanted.package}{wanted.spec} is not on record for the default index"
+        return Problem(Status.UNKNOWN, told, f"It is at {place}." if place else "Name its index.")
+    return on_default or fitting
+
+
+def _of_conda(wanted: Wanted, fitting: list[FrameworkBuild], found: Contents) -> list[FrameworkBuild] | Problem:
+    """The rows for the CUDA that conda is told; the data lists the builds of indexes, so another may exist."""
+    if found.conda_cuda is None:
+        told = f"Nothing here says which CUDA conda takes for {wanted.package}{wanted.spec}, or whether it takes any"
+        return Problem(Status.UNKNOWN, told, "Name it, such as pytorch-cuda or cuda-version.")
+    of_cuda = [build for build in fitting if build.cuda is not None and _same_line(build.cuda, found.conda_cuda)]
+    if not of_cuda:
+        told = f"Whether conda has {wanted.package}{wanted.spec} for CUDA {found.conda_cuda} is not on record"
+        return Problem(Status.UNKNOWN, told, "Ask conda search.")
+    return of_cuda
+
+
+def _same_line(cuda: Version, told: Version) -> bool:
+    return cuda.starts_with(told) or told.starts_with(cuda)
+
+
+def _best(wanted: Wanted, candidates: list[FrameworkBuild], found: Contents) -> FrameworkBuild | Problem:
+    """The newest of the builds; among alike ones the one whose extras or companions the Dockerfile names."""
+    newest = max(package_release(build).order for build in candidates)
+    alike = [build for build in candidates if package_release(build).order == newest]
+    cuda = variant(wanted.variant)
+    lines = {_cuda_line(extra) for extra in wanted.extras} - {""}
+    own = [build for build in alike if {_cuda_line(extra) for extra in package_extras(build)} & lines]
+    alike = own or alike
+    if cuda is not None:
+        alike = [build for build in alike if build.cuda == cuda] or alike
+    if len({build.package for build in alike}) == 1 and len({build.cuda for build in alike}) > 1:
+        beside = [build for build in alike if _companions(build) & found.names]
+        if not any(_companions(build) for build in alike):
+            beside = [build for build in alike if found.cuda and build.cuda and _same_line(build.cuda, found.cuda)]
+        if not beside:
+            told = f"Which CUDA {wanted.package} {alike[-1].version} uses is not told by what stands beside it"
+            offered = ", ".join(sorted({name for build in alike for name in _companions(build)}))
+            return Problem(Status.UNKNOWN, told, f"Name one of {offered}." if offered else "See envkit resolve.")
+        alike = beside
+    return max(alike, key=lambda build: (build.on_pypi, build.cuda or build.version))
+
+
+def _companions(build: FrameworkBuild) -> frozenset[str]:
+    """The packages that stand beside a build, by name."""
+    names = (re.match(r"[\w.-]+", line) for line in build.companions)
+    return frozenset(normal(name.group()) for name in names if name)
+
+
+def _cuda_line(extra: str) -> str:
+    """The CUDA line in the name of an extra: cuda12 of cuda12_pip and cuda12_local; '' in others."""
+    found = re.match(r"cuda\d+", extra)
+    return found.group() if found else ""
+
+
+def lacks_cuda_extra(build: FrameworkBuild, wanted: Wanted) -> bool:
+    """True when a build's CUDA comes with an extra that the requirement does not name."""
+    return bool(package_extras(build)) and not wanted.extras
+
+
+def names_variant(build: FrameworkBuild) -> bool:
+    """True when the extra of a build is what makes it a CUDA build at all (jax[cuda12])."""
+    return any(_cuda_line(extra) for extra in package_extras(build))
 
 
 def variant(word: str) -> Version | None:
@@ -60,26 +176,30 @@ def variant(word: str) -> Version | None:
     return Version.of(int(digits[:-1]), int(digits[-1])) if digits.isdigit() and len(digits) > 1 else None
 
 
-def _no_version(wanted: Wanted, builds: list[FrameworkBuild]) -> Problem:
-    if not builds:
-        return (
-            Status.UNKNOWN,
-            f"No GPU build of {wanted.package} is on record",
-            f"See: envkit matrix {wanted.framework}",
-        )
-    last = max(build.version for build in builds)
-    exact = VersionSpec.parse(wanted.spec.replace("===", "==").replace(".*", "")).exact
-    if exact is not None and exact > last:
-        told = f"No {wanted.package}{wanted.spec} is on record; the newest is {last}"
-        return (Status.UNKNOWN, told, f"Check the version; {wanted.package}=={last} is on record.")
-    return (Status.UNKNOWN, f"{wanted.package}{wanted.spec} is not on record", f"{wanted.package}=={last} is.")
+def _no_version(
+    wanted: Wanted, wish: Wish, named: list[FrameworkBuild], builds: list[FrameworkBuild], found: Contents
+) -> Problem:
+    asked = f"{wanted.package}{wanted.spec}"
+    others = [build for build in builds if build.package and wish.holds(package_release(build))]
+    if wanted.tool == "pip" and others and found.architecture == "x86_64":
+        best = max(others, key=lambda build: (package_release(build).order, build.on_pypi))
+        return Problem(Status.UNKNOWN, f"No GPU build of {asked} is on record", f"{best.package} is one.")
+    if not named:
+        where = f" for {found.architecture}" if found.architecture != "x86_64" else ""
+        told = f"No GPU build of {wanted.package} is on record{where}"
+        return Problem(Status.UNKNOWN, told, f"See: envkit matrix {wanted.framework}")
+    last = max(named, key=lambda build: package_release(build).order).version
+    if wish.exact is not None and wish.exact.numbers > last:
+        told = f"No {asked} is on record; the newest is {last}"
+        return Problem(Status.UNKNOWN, told, f"Check the version; {wanted.package}=={last} is on record.")
+    return Problem(Status.UNKNOWN, f"{asked} is not on record", f"{wanted.package}=={last} is.")
 
 
 def _no_variant(wanted: Wanted, fitting: list[FrameworkBuild]) -> Problem:
     offered = sorted({build.cuda for build in fitting if build.cuda is not None})
     told = ", ".join(str(cuda) for cuda in offered)
-    cuda = variant(wanted.cuda)
-    return (
+    cuda = variant(wanted.variant)
+    return Problem(
         Status.FAIL,
         f"{wanted.package}{wanted.spec} was never built for CUDA {cuda}; it was for {told}",
         f"Use the index of one of these: cu{str(offered[-1]).replace('.', '')}."

@@ -1,0 +1,113 @@
+"""Judges the images that a Dockerfile starts from and copies from: whether they exist and are kept up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.checks.findings import Finding, Remedy, Status
+from envkit.image.base import CUDA_REPOSITORY
+from envkit.image.check_parts import from_verdict, subject_of
+from envkit.image.containerfile import BuildStage
+from envkit.image.containerfile_facts import copied_images, repository_and_tag, tag_row
+from envkit.matrix.rows import ImageTag
+from envkit.plan import relations
+from envkit.versions import Version
+
+if TYPE_CHECKING:
+    from envkit.matrix import Matrix
+
+
+def base_findings(stage: BuildStage, matrix: Matrix) -> Iterator[Finding]:
+    """What is to say of the image that a stage starts from, and of those that it copies from."""
+    for line, image in copied_images((stage,)):
+        yield from _image(image, line, "The build stops at COPY.", matrix)
+    if stage.parent is not None:
+        return
+    if stage.unresolved:
+        title = f"the base image {stage.image} depends on a build argument without a default"
+        yield Finding("image.base-unknown", Status.UNKNOWN, title, subject_of(stage.line, stage.image))
+        return
+    yield from _image(stage.image, stage.line, "The build stops at FROM.", matrix)
+
+
+def _image(image: str, line: int, stops: str, matrix: Matrix) -> Iterator[Finding]:
+    subject = subject_of(line, image)
+    repository, tag = repository_and_tag(image)
+    row = tag_row(repository, tag, matrix)
+    if row is not None and row.cuda is None and row.state in ("deleted", "never"):
+        yield _no_latest(row, image, subject, stops, matrix)
+    elif row is not None:
+        verdict = relations.image_fits(row, matrix)
+        impact = stops if verdict.status == "fail" else "It gets no security updates."
+        ids = {"fail": "image.base-gone", "warn": "image.base-end-of-life"}
+        mend = nearest_tag(row, matrix)
+        yield from_verdict(ids.get(verdict.status, "image.base-on-record"), verdict, subject, impact, mend)
+    elif repository == CUDA_REPOSITORY and tag:
+        yield _unlisted(image, tag, subject, stops, matrix)
+
+
+def _no_latest(row: ImageTag, image: str, subject: str, stops: str, matrix: Matrix) -> Finding:
+    """The finding on a tag that names no CUDA: `latest`, which an image without a tag means too."""
+    name = f"{row.repository}:{row.tag}"
+    gone = "it was deleted" if row.state == "deleted" else "there never was one"
+    unsaid = name not in image
+    title = f"{image} without a tag means {name}, and that tag is gone: {gone}" if unsaid else f"{name} is gone: {gone}"
+    system = [tag for tag in matrix.image_tags if tag.state == "supported" and tag.repository == row.repository]
+    plain = [tag for tag in system if tag.flavor == "base" and not tag.cudnn and tag.os_id.startswith("ubuntu")]
+    newest = max(plain or system, key=lambda tag: (tag.cuda or Version.of(0), tag.os_id), default=None)
+    mend = "Name CUDA's version, the flavour and the distribution"
+    mend += f", as in {newest.repository}:{newest.tag}." if newest else "."
+    return Finding(
+        "image.base-gone",
+        Status.FAIL,
+        title,
+        subject,
+        impact=stops,
+        remedy=Remedy(mend, ("envkit matrix image_tags",)),
+        references=(matrix.cite(row.sources),),
+    )
+
+
+def _unlisted(image: str, tag: str, subject: str, stops: str, matrix: Matrix) -> Finding:
+    named = Version.find(tag)
+    known = {row.cuda.release(2) for row in matrix.image_tags if row.cuda is not None}
+    if named is not None and matrix.toolkit(named) is None and named.release(2) not in known:
+        title = f"{image} cannot exist: there is no CUDA {named.release(2)}"
+        remedy = Remedy("Name a CUDA release that exists: envkit matrix image_tags")
+        return Finding("image.base-gone", Status.FAIL, title, subject, impact=stops, remedy=remedy)
+    return Finding("image.base-unknown", Status.UNKNOWN, f"whether {image} exists is not on record", subject)
+
+
+def nearest_tag(row: ImageTag, matrix: Matrix) -> str:
+    """The mend for a tag that is gone: the supported tag nearest to it, or CUDA on the plain distribution."""
+    offered = [
+        tag
+        for tag in matrix.image_tags
+        if tag.state == "supported" and tag.repository == row.repository and tag.cuda is not None and tag.flavor
+    ]
+    flavour = row.flavor or "runtime"
+    same = [
+        tag
+        for tag in offered
+        if row.cuda is not None
+        and tag.cuda is not None
+        and tag.cuda.major == row.cuda.major
+        and tag.flavor == flavour
+        and bool(tag.cudnn) == bool(row.cudnn)
+    ]
+    if not same:
+        release = f" {row.cuda.release(2)}" if row.cuda else ""
+        option = f"--cuda {row.cuda.release(2)} " if row.cuda else ""
+        return (
+            f"No image of CUDA{release} or its major version is supported any more."
+            f" envkit dockerfile {option}installs it on the plain distribution."
+        )
+
+    def distance(tag: ImageTag) -> tuple[object, ...]:
+        assert tag.cuda is not None and row.cuda is not None
+        newest = tuple(-part for part in tag.cuda.parts)
+        return (tag.os_id != row.os_id, tag.cuda.release(2) != row.cuda.release(2), newest, tag.tag)
+
+    best = min(same, key=distance)
+    return f"The nearest supported tag is {best.repository}:{best.tag}."

@@ -1,0 +1,243 @@
+"""Judges one framework package of a Dockerfile against the Python, CUDA, cuDNN, GPUs and driver around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.checks.findings import Finding, Remedy, Status
+from envkit.image import data
+from envkit.image.base import CUDA_REPOSITORY
+from envkit.image.check_parts import from_verdict, subject_of
+from envkit.image.check_spec import package_name
+from envkit.image.containerfile_facts import Contents, Wanted
+from envkit.image.containerfile_packages import normal
+from envkit.image.wanted import Problem, chosen_build, lacks_cuda_extra, names_variant
+from envkit.matrix.rows import FrameworkBuild
+from envkit.plan import relations
+from envkit.plan.model import Verdict
+from envkit.plan.request import Request
+from envkit.regex import regex
+from envkit.versions import Version, VersionSpec
+
+if TYPE_CHECKING:
+    from envkit.matrix import Matrix
+
+_ISSUE = regex(r"#\d+")
+_FIRST_OF_A_MAJOR = regex(r"<\d+$")
+
+
+def framework_findings(found: Contents, request: Request, matrix: Matrix) -> Iterator[Finding]:
+    """What is to say of every framework package, in the order of the file."""
+    for wanted in dict.fromkeys(found.wanted):
+        if _has_rows(wanted, matrix) or not any(
+            other.framework == wanted.framework and _has_rows(other, matrix) for other in found.wanted
+        ):
+            yield from _framework(wanted, found, request, matrix)
+
+
+def _has_rows(wanted: Wanted, matrix: Matrix) -> bool:
+    """False for a part of a framework whose builds are listed under another package, as jaxlib's under jax."""
+    return wanted.tool == "conda" or any(
+        normal(package_name(build)) == wanted.package for build in matrix.builds(wanted.framework)
+    )
+
+
+def _framework(wanted: Wanted, found: Contents, request: Request, matrix: Matrix) -> Iterator[Finding]:
+    subject = subject_of(wanted.line, _in_words(wanted))
+    if wanted.variant == "cpu" or wanted.package.endswith("-cpu") or (wanted.tool == "conda" and found.conda_cpu):
+        yield from _cpu_on_purpose(wanted, subject, found, request)
+        return
+    build = chosen_build(wanted, found, matrix)
+    if isinstance(build, Problem):
+        yield Finding("image.framework-version", build.status, build.told, subject, remedy=Remedy(build.mend))
+        if wanted.tool == "conda":
+            yield from _conda_targets(subject, found, request, matrix)
+        return
+    if build.cpu_only:
+        title = f"{build.framework} {build.version} comes as a CPU build: it will not use a GPU"
+        yield _cpu_build(title, subject, f"envkit resolve --framework {build.framework}")
+        return
+    if wanted.tool == "conda":  # conda brings Python, NumPy and CUDA that suit, or refuses
+        yield from _conda_targets(subject, found, request, matrix)
+        return
+    yield from _build(build, wanted, found, request, subject, matrix)
+
+
+def _build(
+    build: FrameworkBuild, wanted: Wanted, found: Contents, request: Request, subject: str, matrix: Matrix
+) -> Iterator[Finding]:
+    """What is to say of a build that pip takes."""
+    anew = f"envkit dockerfile --framework {build.framework}=={build.version}"
+    if found.python is not None and build.pythons:
+        verdict = relations.python_has_wheel(build, found.python, matrix)
+        mend = f"Use one of these Python versions, such as {build.pythons[-1]}."
+        yield from_verdict("image.python-without-package", verdict, subject, "pip finds no package.", mend, anew)
+    if found.system is not None and build.min_glibc is not None:
+        where = found.system.os_id
+        verdict = relations.glibc_meets(build, found.system.glibc, matrix, where=where)
+        mend = "Start from a newer distribution."
+        yield from_verdict("image.glibc-too-old", verdict, subject, "pip refuses the package.", mend, anew)
+    from_system = build.bundles_cuda is False
+    if build.bundles_cuda and (lacks_cuda_extra(build, wanted) or "local" in " ".join(wanted.extras)):
+        plugin = any(name.startswith(f"{wanted.package}-cuda") for name in found.names)
+        if names_variant(build) and not wanted.extras and not plugin:
+            title = f"{wanted.package} {build.version} comes without CUDA: the extra of {build.package} brings it"
+            yield _cpu_build(title, subject, f'pip install "{build.package}"')
+            return
+        from_system = not plugin
+    if from_system:
+        yield from _cuda_of(build, found, request, subject, anew, matrix)
+    yield from _numpy(build, found, subject, matrix)
+    yield from _targets(build, from_system, subject, request, matrix)
+
+
+def _in_words(wanted: Wanted) -> str:
+    suffix = f"+{wanted.variant}" if wanted.suffix else ""
+    extras = f"[{','.join(wanted.extras)}]" if wanted.extras else ""
+    return f"{wanted.package}{extras}{wanted.spec}{suffix}"
+
+
+def _cpu_build(title: str, subject: str, command: str) -> Finding:
+    return Finding("image.cpu-build", Status.WARN, title, subject, remedy=Remedy("Install the CUDA build.", (command,)))
+
+
+def _cpu_on_purpose(wanted: Wanted, subject: str, found: Contents, request: Request) -> Iterator[Finding]:
+    """A CPU build that the Dockerfile asks for is wrong only where a GPU is meant."""
+    gpu_meant = bool(request.gpus or request.driver or found.cuda or found.repository == CUDA_REPOSITORY)
+    title = f"{wanted.package}{wanted.spec} comes as a CPU build: it will not use a GPU"
+    if gpu_meant:
+        yield _cpu_build(title, subject, f"envkit resolve --framework {wanted.framework}{wanted.spec}")
+    else:
+        yield Finding("image.cpu-build", Status.OK, title, subject)
+
+
+def _conda_targets(subject: str, found: Contents, request: Request, matrix: Matrix) -> Iterator[Finding]:
+    """Whether the named GPUs and driver run the CUDA that conda is told, where the system's is another."""
+    if found.conda_cuda is not None and found.conda_cuda != found.cuda:
+        yield from cuda_targets(found.conda_cuda, subject, request, matrix)
+
+
+def cuda_targets(cuda: Version, subject: str, request: Request, matrix: Matrix) -> Iterator[Finding]:
+    """Whether the named GPUs and driver run a CUDA version."""
+    if request.driver is not None:
+        verdict = relations.driver_runs_cuda(request.driver, cuda, matrix)
+        mend = "Update the driver of the host, or take an older CUDA."
+        yield from_verdict("image.driver-too-old", verdict, subject, "The container does not start.", mend)
+    for gpu in request.gpus:
+        verdict = relations.gpu_runs_cuda(gpu.compute_capability, cuda, matrix, name=str(gpu))
+        mend = f'Take a CUDA that knows it: envkit dockerfile --gpu "{gpu.name or gpu}"'
+        yield from_verdict("image.gpu-unknown-to-cuda", verdict, subject, "Its libraries hold no code for it.", mend)
+
+
+def _cuda_of(
+    build: FrameworkBuild, found: Contents, request: Request, subject: str, anew: str, matrix: Matrix
+) -> Iterator[Finding]:
+    """Whether the system has the CUDA and cuDNN that a build loads from there."""
+    if build.cuda is None:
+        return
+    title = f"{build.framework} {build.version}"
+    if found.cuda is None:
+        yield _without_cuda(build, found, request, subject, anew)
+        return
+    toolkits = [row for row in matrix.toolkits if row.version.starts_with(found.cuda)]
+    if toolkits:
+        verdict = relations.toolkit_serves_build(build, toolkits[-1], matrix)
+        if verdict.status == "warn":  # a later minor release keeps the interface: worth a note, not a complaint
+            verdict = Verdict(verdict.relation, "ok", verdict.detail, verdict.source)
+        mend = f"Use an image with CUDA {build.cuda}, or the release of {build.framework} built for yours."
+        impact = f"{title} does not find its libraries: the import fails, or leaves the GPU unused."
+        yield from_verdict("image.framework-for-other-cuda", verdict, subject, impact, mend, anew)
+    yield from _cudnn_of(build, found, subject, anew)
+
+
+def _without_cuda(build: FrameworkBuild, found: Contents, request: Request, subject: str, anew: str) -> Finding:
+    """The finding where no CUDA is named: nothing is certain of a base that is not on record."""
+    title = f"{build.framework} {build.version} loads CUDA {build.cuda} from the system, and"
+    if found.some_cuda or not found.plain:
+        source = found.some_cuda or found.image
+        told = f"{title} which CUDA {source} holds is not on record"
+        return Finding("image.cuda-unknown", Status.UNKNOWN, told, subject)
+    remedy = Remedy(f"Start from an image with the CUDA {build.cuda} libraries (runtime, not base).", (anew,))
+    if build.bundles_cuda:  # with its extra it would bring them
+        remedy = Remedy("Install it with its extra.", (f'pip install "{build.package}"',))
+        if not (request.gpus or request.driver or found.repository == CUDA_REPOSITORY):
+            told = f"{title} the image has none: it will not use a GPU"
+            return Finding("image.cpu-build", Status.WARN, told, subject, remedy=remedy)
+    impact = "The import fails, or leaves the GPU unused."
+    return Finding(
+        "image.cuda-missing", Status.FAIL, f"{title} the image has none", subject, impact=impact, remedy=remedy
+    )
+
+
+def _cudnn_of(build: FrameworkBuild, found: Contents, subject: str, anew: str) -> Iterator[Finding]:
+    title = f"{build.framework} {build.version}"
+    if build.cudnn is None:
+        return
+    impact = "The import, or the first convolution, fails."
+    if found.cudnn is None and found.plain and not found.some_cudnn:
+        told = f"{title} loads cuDNN {build.cudnn} from the system, and the image has none"
+        remedy = Remedy(
+            f"Start from an image with cuDNN {build.cudnn.major} in its tag (cudnn{build.cudnn.major}).", (anew,)
+        )
+        yield Finding("image.cudnn-missing", Status.FAIL, told, subject, impact=impact, remedy=remedy)
+    elif found.cudnn is not None and found.cudnn.major != build.cudnn.major:
+        told = f"{title} loads cuDNN {build.cudnn.major}, the image has cuDNN {found.cudnn.major}"
+        remedy = Remedy(f"Start from an image with cuDNN {build.cudnn.major}.", (anew,))
+        yield Finding("image.cudnn-differs", Status.FAIL, told, subject, impact=impact, remedy=remedy)
+
+
+def _numpy(build: FrameworkBuild, found: Contents, subject: str, matrix: Matrix) -> Iterator[Finding]:
+    if "numpy" in found.pinned or "numpy" in " ".join(build.companions) or _bounds_numpy_itself(build, matrix):
+        return
+    # A Python that nothing names is at best one that the build has a package for.
+    python = found.python or (build.pythons[-1] if build.pythons else None)
+    for spec in relations.numpy_specs(build.numpy, python):
+        if not _pip_may_pass(spec, python):
+            continue
+        title = f"{build.framework} {build.version} needs numpy{spec}, and nothing here holds NumPy back"
+        remedy = Remedy("Pin NumPy in the same pip install.", (f'pip install "numpy{spec}"',))
+        impact = "The package does not bound NumPy itself: pip brings one on which the import fails or warns."
+        yield Finding("image.numpy-unbounded", Status.WARN, title, subject, impact=impact, remedy=remedy)
+
+
+def _bounds_numpy_itself(build: FrameworkBuild, matrix: Matrix) -> bool:
+    """True when the bound of a row is the one in the package's own metadata.
+
+    A bound that people found out cites the issue where they did; one that only keeps NumPy's next major away is
+    written as that major alone, while metadata writes the release out (`<2.0.0`).
+    """
+    reported = any(_ISSUE.search(matrix.source(key).title) for key in build.sources)
+    return not reported and not _FIRST_OF_A_MAJOR.search(build.numpy or "")
+
+
+def _pip_may_pass(spec: VersionSpec, python: Version | None) -> bool:
+    """True when pip could bring a NumPy beyond the upper bound: one that runs on this Python."""
+    bounds = [bound for operator, bound in spec.clauses if operator in ("<", "<=")]
+    if not bounds:
+        return False
+    floor = data.numpy_needs_python(min(bounds))
+    return python is None or floor is None or python >= floor
+
+
+def _targets(
+    build: FrameworkBuild, from_system: bool, subject: str, request: Request, matrix: Matrix
+) -> Iterator[Finding]:
+    """Whether the named GPUs and driver run the build."""
+    anew = f"envkit dockerfile --framework {build.framework}"
+    driver_verdict = ""
+    if request.driver is not None and build.cuda is not None and not from_system:
+        verdict = relations.driver_runs_cuda(request.driver, build.cuda, matrix)
+        driver_verdict = verdict.status
+        mend = f"Update the driver of the host, or take a build for an older CUDA: add --driver {request.driver}."
+        yield from_verdict("image.driver-too-old", verdict, subject, "CUDA does not start.", mend, anew)
+    for gpu in request.gpus:
+        verdict = relations.gpu_runs_build(
+            gpu.compute_capability, build, matrix, driver_verdict=driver_verdict, name=str(gpu)
+        )
+        stops = "It stops with: no kernel image is available for execution on the device."
+        impact = stops if verdict.status == "fail" else "The first start takes minutes."
+        mend = f"Take a release with code for {gpu}."
+        yield from_verdict(
+            "image.gpu-without-code", verdict, subject, impact, mend, f'{anew} --gpu "{gpu.name or gpu}"'
+        )
