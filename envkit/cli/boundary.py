@@ -40,7 +40,7 @@ def _exit_code(words: list[str], debug: bool) -> int:
     except Exception as error:  # noqa: BLE001 - the last handler: a bug of ours, reported as one
         if debug:
             raise
-        return failed(error) if is_of_output(error) else _bug(error, words)
+        return failed(error) if isinstance(error, OSError) and is_of_output(error) else _bug(error, words)
     return int(code or 0)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from typing import TypeGuard
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
@@ -21,9 +20,9 @@ def written(text: str = "", code: int = 0) -> int:
     return code
 
 
-def is_of_output(error: BaseException) -> TypeGuard[OSError]:
+def is_of_output(error: OSError) -> bool:
     """True for an error of writing to a stream; errors of files name the file."""
-    return isinstance(error, OSError) and error.filename is None and error.errno in (errno.EPIPE, *_FULL)
+    return error.filename is None and error.errno in (errno.EPIPE, *_FULL)
 
 
 def failed(error: OSError) -> int:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from envkit.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from importlib.abc import Traversable
 
     from jinja2 import Environment, Template
@@ -57,15 +56,15 @@ def jinja_environment(folder: str) -> Environment:
 
 
 @cache
-def _ahead() -> Mapping[str, AheadEnvironment]:
-    """The folders of templates that were compiled when the wheel was built; none in a checkout."""
+def _ahead(folder: str) -> AheadEnvironment | None:
+    """The templates of a folder that were compiled when the wheel was built; none in a checkout."""
     try:
-        folders: Mapping[str, AheadEnvironment] = import_module("envkit.compiled_templates").FOLDERS
+        environment: AheadEnvironment = import_module(f"envkit.compiled_{folder}").environment
     except ImportError:
-        return {}
-    return folders
+        return None
+    return environment
 
 
 def template(folder: str, name: str) -> Template | CompiledTemplate:
     """The compiled template `name` of `scripts`, `dockerfiles` or `reports`."""
-    return (_ahead().get(folder) or jinja_environment(folder)).get_template(name)
+    return (_ahead(folder) or jinja_environment(folder)).get_template(name)

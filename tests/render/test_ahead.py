@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
@@ -49,11 +48,11 @@ def build_hook(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     return _module(ROOT / "hatch_build.py", "hatch_build")
 
 
-def _folders(build_hook: ModuleType, root: Path, folder: Path) -> Mapping[str, AheadEnvironment]:
-    made = folder / "compiled.py"
-    made.write_text(build_hook.compiled_source(root))
-    folders: Mapping[str, AheadEnvironment] = _module(made, "compiled").FOLDERS
-    return folders
+def _compiled(build_hook: ModuleType, root: Path, folder: str, place: Path) -> AheadEnvironment:
+    made = place / "compiled.py"
+    made.write_text(build_hook.compiled_source(root, folder))
+    environment: AheadEnvironment = _module(made, f"compiled_{folder}").environment
+    return environment
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +63,7 @@ def ahead(build_hook: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> A
         (root / "templates" / folder).mkdir(parents=True)
     for name, text in CASES.items():
         (root / "templates" / "scripts" / f"{name}.j2").write_text(text.replace("'inner'", "'inner.j2'"))
-    return _folders(build_hook, root, root)["scripts"]
+    return _compiled(build_hook, root, "scripts", root)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -84,9 +83,8 @@ def test_a_missing_name_is_refused(ahead: AheadEnvironment) -> None:
 
 
 def test_our_templates_all_compile(build_hook: ModuleType, tmp_path: Path) -> None:
-    folders = _folders(build_hook, ROOT, tmp_path)
-    assert folders["scripts"].get_template("install.sh.j2")
-    assert folders["dockerfiles"].get_template("Dockerfile.j2")
+    assert _compiled(build_hook, ROOT, "scripts", tmp_path).get_template("install.sh.j2")
+    assert _compiled(build_hook, ROOT, "dockerfiles", tmp_path).get_template("Dockerfile.j2")
 
 
 def test_an_unknown_filter_stops_the_build(build_hook: ModuleType, tmp_path: Path) -> None:
@@ -94,4 +92,4 @@ def test_an_unknown_filter_stops_the_build(build_hook: ModuleType, tmp_path: Pat
         (tmp_path / "templates" / folder).mkdir(parents=True)
     (tmp_path / "templates" / "scripts" / "a.j2").write_text("{{ x|title }}")
     with pytest.raises(ValueError, match="no filter 'title'"):
-        build_hook.compiled_source(tmp_path)
+        build_hook.compiled_source(tmp_path, "scripts")
