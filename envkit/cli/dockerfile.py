@@ -160,6 +160,10 @@ def _plan(options: dict[str, Any], matrix: Matrix) -> Plan | NoPlan:
         from envkit.records import replace
 
         request = replace(request, needs_toolkit=True)
+    if options["base"]:
+        from envkit.image.own_base import on_own_base
+
+        request = on_own_base(request, options["base"], matrix)
     return with_backends(resolve(request, matrix), lambda changed: resolve(changed, matrix))
 
 

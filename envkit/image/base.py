@@ -7,21 +7,24 @@ from collections.abc import Iterable
 from envkit.errors import EnvkitError
 from envkit.image import data
 from envkit.image.options import ImageOptions
+from envkit.image.own_base import CUDA_REPOSITORY, OwnBase
 from envkit.image.parts import Base
 from envkit.matrix.rows import ImageTag, OperatingSystem
 from envkit.plan.model import Choice
 
-CUDA_REPOSITORY = "nvidia/cuda"
 
-
-def choose_base(choice: Choice, options: ImageOptions, tags: Iterable[ImageTag], compiles: bool) -> Base:
+def choose_base(
+    choice: Choice, options: ImageOptions, tags: Iterable[ImageTag], compiles: bool, own: OwnBase | None = None
+) -> Base:
     """The smallest base that serves the plan. Raises EnvkitError when its distribution has no image on record.
 
     `compiles`: something is built from source in another stage; the final image still needs libraries only.
+    `own` is what is known of the base that the user named.
     """
-    if options.base:
+    if own is not None:
+        devel = options.devel
         return Base(
-            options.base, "named with --base", has_cuda="cuda" in options.base, has_cudnn="cudnn" in options.base
+            own.image, "named with --base", has_cuda=own.cuda(choice, devel), has_cudnn=own.cudnn(choice, devel)
         )
     system = require_system(choice)
     flavour = wanted_flavour(choice, options)

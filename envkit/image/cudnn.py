@@ -40,26 +40,32 @@ def base_cudnn(choice: Choice, request: Request, tags: Iterable[ImageTag], matri
 def settled(choice: Choice, request: Request, tag: ImageTag | None, has_python: bool, matrix: Matrix) -> Choice:
     """The choice with the cuDNN that an image on this base really gets; without one where there is no way to it.
 
-    Raises EnvkitError where a cuDNN that was asked for, or that a framework loads, has no way into the image.
+    Raises EnvkitError where a cuDNN that was asked for has no way into the image.
     """
-    if not choice.needs_toolkit or choice.cudnn is None:
+    if not choice.needs_toolkit:
         return choice
+    if choice.cudnn is None:
+        # A version without a release is what a build was made with: only one that carries its libraries has it.
+        carried = any(build.bundles_cuda for build in choice.builds)
+        return choice if carried else replace(choice, cudnn_version=None)
     major = data.tag_cudnn(tag.cudnn) if tag else None
     if major is not None:
         rows = [row for row in _rows(choice, replace(request, cudnn=None), matrix) if row.soname_major == major]
         return replace(choice, cudnn=next(iter(rows), choice.cudnn), cudnn_version=Version.of(major))
-    if has_archive(choice.cudnn) or has_python:
+    if has_archive(choice.cudnn) or (has_python and choice.cudnn.pip_package):
         return replace(choice, cudnn_version=choice.cudnn.version)
     row = next((row for row in _rows(choice, request, matrix) if has_archive(row)), None)
     if row is not None:
         return replace(choice, cudnn=row, cudnn_version=row.version)
-    if request.cudnn is None and not choice.builds:
+    if request.cudnn is None:
         return replace(choice, cudnn=None, cudnn_version=None)
-    raise EnvkitError(
-        f"cuDNN {choice.cudnn.version} for CUDA {choice.cuda} on {choice.architecture} is on record as a Python package"
-        " only, and this image has no Python.",
-        "Add --python, or ask for another --cudnn." if not choice.builds else "Ask for another --cudnn.",
-    )
+    missing = f"cuDNN {choice.cudnn.version} for CUDA {choice.cuda} on {choice.architecture}"
+    if choice.cudnn.pip_package and not choice.builds:
+        raise EnvkitError(
+            f"{missing} is on record as a Python package only, and this image has no Python.",
+            "Add --python, or ask for another --cudnn.",
+        )
+    raise EnvkitError(f"No archive of {missing} with a checksum is on record.", "Ask for another --cudnn.")
 
 
 def has_archive(row: CudnnRelease) -> bool:

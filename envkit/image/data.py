@@ -146,6 +146,25 @@ class WheelFile:
 
 
 @record
+class SystemName:
+    """A release's code name, as tags of its images have it."""
+
+    word: str
+    os_id: str
+    sources: tuple[str, ...]
+
+
+@record
+class ForeignSystem:
+    """A word in an image's name for a system that no recipe can start from, and why."""
+
+    word: str
+    title: str
+    reason: str
+    sources: tuple[str, ...]
+
+
+@record
 class BuildError:
     """A message of docker or of a tool inside a build: what it means and what to do; earlier rows win."""
 
@@ -174,6 +193,8 @@ _TABLES: dict[str, Table[Any]] = {
     "backends": Table("image/backends.csv", Backend, ("framework", "versions")),
     "wheel_abi": Table("image/wheel_abi.csv", WheelTag, ("python",)),
     "wheel_files": Table("image/wheel_files.csv", WheelFile, ("framework", "page", "distribution")),
+    "system_names": Table("image/system_names.csv", SystemName, ("word",)),
+    "foreign_systems": Table("image/foreign_systems.csv", ForeignSystem, ("word",)),
     "build_errors": Table("image/build_errors.csv", BuildError, ("pattern",)),
     "numpy_python": Table("image/numpy_python.csv", NumpyFloor, ("numpy",)),
     "sources": Table("image/sources.csv", Source, ("key",)),

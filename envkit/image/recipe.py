@@ -19,6 +19,7 @@ from envkit.image.frameworks import (
 )
 from envkit.image.labels import labels
 from envkit.image.options import ImageOptions
+from envkit.image.own_base import base_notes, own_base
 from envkit.image.parts import Base, PipInstall, Recipe, Run, Stage, Step
 from envkit.image.python import VENV, PythonSetup, pip_run, python_setup
 from envkit.image.runtime import runtime
@@ -57,7 +58,8 @@ def recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) 
     system = require_system(choice)
     require_ways(choice)
     compiles = any(not installed_by_pip(build, choice) for build in choice.builds)
-    base = choose_base(choice, options, matrix.supported_image_tags, compiles)
+    own = own_base(options.base, matrix) if options.base else None
+    base = choose_base(choice, options, matrix.supported_image_tags, compiles, own)
     parts = _parts(choice, options, mirrors, matrix, system, base)
     title = image_title(plan, matrix)
     frameworks = [matrix.framework(build.framework) for build in choice.builds]
@@ -77,7 +79,7 @@ def recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) 
         needs_driver=needs_driver(choice),
         source_built=tuple(build.framework for build in choice.builds if not installed_by_pip(build, choice)),
         context=tuple(name for name in (options.lock, options.requirements) if name),
-        notes=_notes(plan, options, base),
+        notes=(*_notes(plan, options, base), *(base_notes(own, choice) if own else ())),
         syntax=options.syntax,
     )
 
@@ -100,12 +102,14 @@ def for_image(plan: Plan, options: ImageOptions, matrix: Matrix) -> Plan:
     tags = matrix.supported_image_tags
     flavour = wanted_flavour(choice, options)
     wanted = base_cudnn(choice, plan.request, fitting_tags(choice, flavour, tags), matrix)
-    tag = choose_tag(choice, options, tags, wanted)
+    own = own_base(options.base, matrix) if options.base else None
+    tag = choose_tag(choice, options, tags, wanted) if own is None else own.row
     with_python = choice.python is not None and (not choice.builds or _by_pip(choice) or _installs(options))
-    wanted_release = choice.cudnn
+    planned = choice.cudnn_version
     if not options.official:
-        choice = settled(choice, plan.request, tag, with_python, matrix)
-    left_out = (f"{_NO_CUDNN} {choice.architecture}",) if wanted_release and not choice.cudnn else ()
+        brings = tag if own is None or own.cudnn(choice, options.devel) else None
+        choice = settled(choice, plan.request, brings, with_python, matrix)
+    left_out = (f"{_NO_CUDNN} {choice.architecture}",) if planned and not choice.cudnn_version else ()
     return replace(
         plan,
         choice=replace(choice, base_image=tag),
@@ -114,7 +118,7 @@ def for_image(plan: Plan, options: ImageOptions, matrix: Matrix) -> Plan:
     )
 
 
-_NO_CUDNN = "the image holds no cuDNN: neither an image nor an archive with a checksum is on record for"
+_NO_CUDNN = "the image holds no cuDNN: no image, archive with a checksum or package of one that fits is on record for"
 
 
 def _by_pip(choice: Choice) -> bool:
@@ -211,7 +215,9 @@ def _compilers(choice: Choice, options: ImageOptions, matrix: Matrix, plain: Bas
         return plain
     if not base.has_cuda:
         return Base("cuda", "the toolkit unpacked above")
-    return choose_base(choice, replace(options, devel=True), matrix.supported_image_tags, compiles=True)
+    devel = replace(options, devel=True)
+    own = own_base(options.base, matrix) if options.base else None
+    return choose_base(choice, devel, matrix.supported_image_tags, True, own)
 
 
 def _stages(parts: _Parts, choice: Choice, system: OperatingSystem, mirrors: Mirrors) -> tuple[Stage, ...]:

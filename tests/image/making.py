@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import dockerfile
+from click.testing import CliRunner, Result
 
+from envkit.cli.main import envkit
 from envkit.image.backends import with_backends
 from envkit.image.options import ImageOptions
 from envkit.image.parts import Recipe
@@ -66,6 +68,19 @@ def parsed(dockerfile_text: str) -> tuple[Any, ...]:
     """The instructions as BuildKit's own parser reads them."""
     commands: tuple[Any, ...] = dockerfile.parse_string(dockerfile_text)
     return commands
+
+
+def commands(dockerfile_text: str, keyword: str) -> list[str]:
+    """The words of every instruction with that keyword."""
+    return [" ".join(part.value) for part in parsed(dockerfile_text) if part.cmd.upper() == keyword]
+
+
+def run(*arguments: str) -> Result:
+    """`envkit dockerfile` with these arguments; what it raises is raised."""
+    result = CliRunner().invoke(envkit, ["dockerfile", *arguments], standalone_mode=False)
+    if isinstance(result.exception, Exception):
+        raise result.exception
+    return result
 
 
 def froms(dockerfile_text: str) -> list[str]:

@@ -5,18 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from envkit.cli.main import envkit
 from envkit.errors import EnvkitError, RequestError
-from tests.image.making import froms, hadolint, parsed
-
-
-def run(*arguments: str) -> Result:
-    result = CliRunner().invoke(envkit, ["dockerfile", *arguments], standalone_mode=False)
-    if isinstance(result.exception, Exception):
-        raise result.exception
-    return result
+from tests.image.making import froms, hadolint, parsed, run
 
 
 @pytest.mark.parametrize("framework", ["tensorflow", "pytorch", "mxnet"])

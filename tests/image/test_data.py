@@ -24,6 +24,8 @@ TABLES = (
     "backends",
     "wheel_abi",
     "wheel_files",
+    "system_names",
+    "foreign_systems",
     "build_errors",
     "numpy_python",
 )

@@ -16,11 +16,7 @@ from envkit.matrix import Matrix
 from envkit.plan.model import Plan
 from envkit.render.dockerfile import render_dockerfile, shell_word
 from envkit.settings import Mirrors
-from tests.image.making import froms, made, parsed, plan, planned, request, text
-
-
-def commands(rendered: str, keyword: str) -> list[str]:
-    return [" ".join(part.value) for part in parsed(rendered) if part.cmd.upper() == keyword]
+from tests.image.making import commands, froms, made, parsed, plan, planned, request, text
 
 
 @pytest.mark.parametrize(
@@ -71,6 +67,12 @@ def test_cuda_alone_gets_its_cudnn_without_a_python(
     assert ("-archive.tar.xz" in rendered) == (cudnn is not None and "." in cudnn)
     assert any("holds no cuDNN" in note for note in recipe_made.notes) == (cudnn is None)
     assert all(base in one.detail for one in recipe_made.plan.verdicts if one.relation == "image-on-os")
+
+
+def test_a_cudnn_that_nothing_brings_is_not_in_the_plan(matrix: Matrix) -> None:
+    recipe_made = made(matrix, "cupy==12.3.0", cuda="10.2")
+    assert recipe_made.plan.choice.cudnn_version is None
+    assert any("holds no cuDNN" in note for note in recipe_made.notes)
 
 
 def test_a_cudnn_that_only_a_package_brings_needs_a_python(matrix: Matrix) -> None:

@@ -1,0 +1,177 @@
+"""The user's own base image: what its name says of its distribution and its CUDA, and whether it can be had."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.errors import RequestError
+from envkit.image import data
+from envkit.matrix.rows import ImageTag, OperatingSystem
+from envkit.plan.model import Choice
+from envkit.plan.request import Request
+from envkit.records import record, replace
+from envkit.regex import regex
+from envkit.versions import VersionSpec
+
+if TYPE_CHECKING:
+    from envkit.matrix import Matrix
+
+CUDA_REPOSITORY = "nvidia/cuda"
+_NAME = regex(r"([a-z]+)-?(\d[\d.]*)?")
+_WORDS = regex(r"[-_/:]")
+_SERVED = "Name one of a distribution with apt, dnf, yum or zypper, such as ubuntu:22.04 or rockylinux/rockylinux:9."
+
+
+@record
+class OwnBase:
+    """An image that the user named. `cuda_tag`: one of nvidia/cuda, whose `row` is None where none is on record."""
+
+    image: str
+    system: OperatingSystem | None
+    family: str  # a distribution that is known, in a release that is not; else ''
+    cuda_tag: bool
+    row: ImageTag | None
+
+    def cuda(self, choice: Choice, devel: bool) -> bool:
+        """True when it holds the plan's CUDA libraries, and its compilers where those are wanted."""
+        if not self.cuda_tag or self.row is None:
+            return "cuda" in self.image
+        if self.row.cuda is None or choice.cuda is None or self.row.flavor not in ("runtime", "devel"):
+            return False
+        return self.row.cuda.release(2) == choice.cuda.release(2) and (self.row.flavor == "devel" or not devel)
+
+    def cudnn(self, choice: Choice, devel: bool) -> bool:
+        """True when it holds a cuDNN that serves the plan."""
+        if not self.cuda_tag or self.row is None:
+            return "cudnn" in self.image
+        major = data.tag_cudnn(self.row.cudnn)
+        return self.cuda(choice, devel) and choice.cudnn is not None and major == choice.cudnn.soname_major
+
+
+def own_base(image: str, matrix: Matrix) -> OwnBase:
+    """What is known of the image. Raises RequestError for one that no recipe of ours can start from."""
+    repository, tag = _split(image)
+    words = _words(repository, tag)
+    for row in data.table("foreign_systems"):
+        if any(word == row.word or (word.startswith(row.word) and word[len(row.word)].isdigit()) for word in words):
+            raise RequestError(f"--base {image}: {row.title} cannot be the base, {row.reason}.", _SERVED)
+    is_cuda = repository == CUDA_REPOSITORY
+    tags = (one for one in matrix.image_tags if (one.repository, one.tag) == (repository, tag)) if is_cuda else ()
+    found = next(iter(tags), None)
+    system = matrix.operating_system(found.os_id) if found and found.os_id else _system(repository, tag, matrix)
+    family = "" if system or is_cuda else _family(repository, matrix)
+    return OwnBase(image, system, family, is_cuda, found)
+
+
+def on_own_base(request: Request, image: str, matrix: Matrix) -> Request:
+    """The request for an image that starts there: for its system, and CUDA alone for its CUDA.
+
+    Raises RequestError where --os or --cuda contradicts it, and where its release has to be said.
+    """
+    base = own_base(image, matrix)
+    told = request.os_id if "os_id" in request.asked else None
+    if base.system is not None:
+        if told is not None and told != base.system.os_id:
+            raise RequestError(
+                f"--base {image} is {base.system.os_id}, and --os says {told}.", "Leave one of them out."
+            )
+        request = replace(request, os_id=base.system.os_id)
+    elif told is None and base.family:
+        releases = ", ".join(row.os_id for row in matrix.operating_systems if row.os_id.startswith(base.family))
+        raise RequestError(
+            f"--base {image}: which release of {base.family} this is its name does not say, or none is on record.",
+            f"Say what it is, or what it comes nearest to, with --os: {releases}.",
+        )
+    row = base.row
+    if row is not None and row.cuda is not None and row.flavor != "base" and not request.frameworks:
+        if request.cuda is None:
+            release = row.cuda.release(2)
+            request = replace(request, cuda=VersionSpec.parse(f"=={release}"))
+        elif not request.cuda.holds(row.cuda):
+            raise RequestError(
+                f"--base {image} holds CUDA {row.cuda}, and --cuda says {request.cuda}.", "Leave one of them out."
+            )
+    return request
+
+
+def base_notes(base: OwnBase, choice: Choice) -> Iterator[str]:
+    """What the user should know of the image: that it is gone, unknown, or holds another CUDA."""
+    image = base.image
+    if base.cuda_tag:
+        state = base.row.state if base.row else ""
+        told = {
+            "deleted": "was deleted from its registry: the build finds it only where somebody kept a copy",
+            "never": "never existed",
+            "unsupported": "is past its end of support and will be deleted",
+            "": "is no tag on record: whether it exists is not known",
+        }.get(state)
+        if told:
+            yield f"{image} {told}"
+    if base.system is None and choice.os is not None:
+        yield f"what {image} is made of is not known: the file is written for {choice.os.os_id} (--os says another)"
+    held = base.row.cuda if base.row and base.row.flavor != "base" else None
+    if held and choice.needs_toolkit and choice.cuda and held.release(2) != choice.cuda.release(2):
+        yield f"{image} holds CUDA {held}, and the plan needs {choice.cuda}, which is put beside it"
+
+
+def _split(image: str) -> tuple[str, str]:
+    """Repository and tag, without Docker Hub's own prefixes and without a digest."""
+    name = image.partition("@")[0]
+    folder, slash, last = name.rpartition("/")
+    last, _, tag = last.partition(":")
+    repository = f"{folder}{slash}{last}"
+    for prefix in ("docker.io/", "index.docker.io/", "library/"):
+        repository = repository.removeprefix(prefix)
+    return repository, tag
+
+
+def _words(repository: str, tag: str) -> list[str]:
+    """The words of the name; a registry's host is none of it."""
+    host, slash, rest = repository.partition("/")
+    plain = rest if slash and ("." in host or ":" in host) else repository
+    return [word for word in _WORDS.split(f"{plain}/{tag}".lower()) if word]
+
+
+def _system(repository: str, tag: str, matrix: Matrix) -> OperatingSystem | None:
+    """The distribution that the name speaks of: its own image, its id or its code name among the words."""
+    last = repository.rpartition("/")[2]
+    for system in matrix.operating_systems:
+        own, _, own_tag = (system.base_image or "").partition(":")
+        name, number = _id_parts(system)
+        if own and own == repository and (not own_tag or _release(tag, own_tag)):
+            return system
+        if number and last in _names(system, name) and _release(tag, number):
+            return system
+    words = _words(repository, tag)
+    pairs = [*words, *(f"{one}{other}" for one, other in zip(words, words[1:], strict=False))]
+    by_name = {row.word: row.os_id for row in data.table("system_names")}
+    named = [by_name[word] for word in words if word in by_name]
+    exact = [system.os_id for word in pairs for system in matrix.operating_systems if _release(word, system.os_id)]
+    return next((matrix.operating_system(os_id) for os_id in (*exact, *named)), None)
+
+
+def _release(text: str, wanted: str) -> bool:
+    """True when the text is that release, or a point release or variant of it."""
+    return text == wanted or text.startswith((f"{wanted}.", f"{wanted}-"))
+
+
+def _id_parts(system: OperatingSystem) -> tuple[str, str]:
+    found = _NAME.fullmatch(system.os_id)
+    return (found.group(1), found.group(2) or "") if found else (system.os_id, "")
+
+
+def _names(system: OperatingSystem, name: str) -> set[str]:
+    """What the distribution's repository is called: its id, or its own image's name on Docker Hub."""
+    own = (system.base_image or "").partition(":")[0]
+    return {name, own.rpartition("/")[2] if "." not in own.partition("/")[0] else name}
+
+
+def _family(repository: str, matrix: Matrix) -> str:
+    """The known distribution whose image this is, in a release that is not known; else ''."""
+    last = repository.rpartition("/")[2]
+    for system in matrix.operating_systems:
+        name, _ = _id_parts(system)
+        if last in _names(system, name):
+            return name
+    return ""
