@@ -76,6 +76,11 @@ def _check_usage(options: dict[str, Any], run_here: bool) -> None:
         )
     if run_here and options["target"] != "this":
         raise RequestError("--run: installs on this machine, so --target must be this.", "Leave --target out.")
+    for name, path in (("--toolkit-path", options["toolkit_path"]), ("--env", options["env_dir"])):
+        if path is not None and not path.startswith("/"):
+            raise RequestError(
+                f"{name}: {path} is relative, but the script may run elsewhere.", f"Give a whole path: {name} /..."
+            )
 
 
 def _completed(request: Request, options: dict[str, Any]) -> Request:
@@ -95,10 +100,15 @@ def _show(plan: Plan | NoPlan) -> None:
 
 
 def _script_options(options: dict[str, Any]) -> ScriptOptions:
+    import os
+
     from envkit.install.options import ScriptOptions
 
-    names = ("with_driver", "driver_runfile", "accept_eula", "toolkit_path", "symlink", "samples", "env_dir")
-    return ScriptOptions(**{name: options[name] for name in names})
+    names = ("with_driver", "accept_eula", "toolkit_path", "symlink", "samples", "env_dir")
+    runfile = options["driver_runfile"]
+    if runfile and "://" not in runfile:
+        runfile = os.path.abspath(runfile)  # a file that lies here: the script is started from any folder
+    return ScriptOptions(driver_runfile=runfile, **{name: options[name] for name in names})
 
 
 def _deliver(

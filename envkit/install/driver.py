@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from urllib.parse import unquote, urlsplit
 
 from envkit.errors import EnvkitError, RequestError
 from envkit.install.commands import installer_options, option_for
 from envkit.install.lore import DriverPackageRow, ModuleRow, for_os, has_quirk, lore
-from envkit.install.model import Download, InstallDriver, Step, SwitchOffNouveau
+from envkit.install.model import Download, FetchFile, InstallDriver, Step, SwitchOffNouveau
 from envkit.install.options import ScriptOptions
 from envkit.matrix import Matrix
 from envkit.matrix.rows import DriverBranch
 from envkit.plan.model import Plan
 from envkit.plan.request import TargetGpu
+from envkit.regex import regex
 from envkit.settings import Mirrors
 from envkit.versions import Version
 
 _OPEN_BY_DEFAULT = ("default", "only")
+_USUAL_HEADERS = {
+    "apt": ("linux-headers-$(uname -r)",),
+    "dnf": ("kernel-devel-$(uname -r)",),
+    "yum": ("kernel-devel-$(uname -r)",),
+    "zypper": ("kernel-default-devel",),
+}
+_RUNFILE_VERSION = regex(r"(?:^|[-_])(\d+(?:\.\d+)+)")
 
 
 def driver_steps(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> Iterator[Step]:
@@ -31,8 +40,11 @@ def driver_steps(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> Iterat
     minimum = plan.choice.minimum_driver or (plan.choice.toolkit.minimum_driver if plan.choice.toolkit else None)
     if minimum is None:
         raise EnvkitError("No minimum driver for this plan is on record.", "Install a current driver by hand.")
+    driver = _install_driver(plan, options, mirrors, minimum)
     yield SwitchOffNouveau()
-    yield _install_driver(plan, options, mirrors, minimum)
+    if driver.chosen and driver.file is not None:
+        yield FetchFile(driver.file, "driver")
+    yield driver
 
 
 def module_for(branch: DriverBranch, gpus: tuple[TargetGpu, ...]) -> str | None:
@@ -79,17 +91,29 @@ def _packages(plan: Plan, branches: list[DriverBranch]) -> Iterator[str]:
 
 
 def _headers(plan: Plan) -> tuple[str, ...]:
-    rows = for_os(lore(DriverPackageRow), plan.choice.os.os_id) if plan.choice.os else ()
-    return rows[0].headers if rows else ("linux-headers-$(uname -r)",)
+    """The packages of the kernel's headers: as the driver's row says, as the distribution's does, else as usual."""
+    system = plan.choice.os
+    rows = for_os(lore(DriverPackageRow), system.os_id) if system else ()
+    if rows:
+        return rows[0].headers
+    if system and system.kernel_headers:
+        return tuple(system.kernel_headers.split())
+    return _USUAL_HEADERS[system.package_manager if system else "apt"]
 
 
 def _install_driver(plan: Plan, options: ScriptOptions, mirrors: Mirrors, minimum: Version) -> InstallDriver:
     toolkit = plan.choice.toolkit if plan.choice.needs_toolkit else None
     branches = _branches(minimum, plan.request.gpus)
-    file, path, style = None, None, "package"
+    file, path, style, chosen = None, None, "package", ""
     if options.driver_runfile:
         file, path = _chosen(options.driver_runfile, mirrors)
-        version = Version.find(options.driver_runfile.rsplit("/", 1)[-1].partition("-")[2])
+        chosen = path or (file.name if file else "")
+        version = _version_in(chosen.rsplit("/", 1)[-1])
+        if version is not None and version < minimum:
+            raise RequestError(
+                f"--driver-runfile: holds driver {version}, but this plan needs {minimum} or newer.",
+                "Choose a newer one: https://www.nvidia.com/en-us/drivers/unix/",
+            )
     elif toolkit is not None and _bundles(plan, minimum):
         row = plan.choice.runfiles[0]
         algorithm = "sha256" if row.sha256 else "md5" if row.md5 else "none"
@@ -105,6 +129,7 @@ def _install_driver(plan: Plan, options: ScriptOptions, mirrors: Mirrors, minimu
         headers=_headers(plan),
         file=file,
         chosen_path=path,
+        chosen=chosen,
         runfile_options=installer_options(style, "driver", cuda, conditions, {"work": '"$WORK_DIR"'}),
         no_opengl_option=option_for(style, "driver", "other-display"),
         kernel_source_option=option_for(style, "driver", "kernel-source"),
@@ -128,6 +153,21 @@ def _conditions(version: Version | None, branches: list[DriverBranch], gpus: tup
 
 
 def _chosen(text: str, mirrors: Mirrors) -> tuple[Download | None, str | None]:
+    """What is fetched, or the path on the target's disk. Raises RequestError for a path that leads nowhere there."""
     if text.startswith(("http://", "https://")):
-        return Download(text.rsplit("/", 1)[-1], mirrors.rewrite(text), "none", ""), None
+        name = unquote(urlsplit(text).path).rsplit("/", 1)[-1]
+        if not name or not all(letter.isalnum() or letter in "._+-" for letter in name):
+            raise RequestError("--driver-runfile: this URL does not end in a file name.", "Give the file's own URL.")
+        return Download(name, mirrors.rewrite(text), "none", ""), None
+    if not text.startswith("/"):
+        raise RequestError(
+            f"--driver-runfile: {text} is relative, but the script may run elsewhere.",
+            "Give the whole path that the file has on the target, or its URL.",
+        )
     return None, text
+
+
+def _version_in(name: str) -> Version | None:
+    """The driver version that a runfile's name holds (NVIDIA-Linux-ARCH-VERSION.run), or None."""
+    match = _RUNFILE_VERSION.search(name)
+    return Version.parse(match.group(1)) if match else None

@@ -58,6 +58,7 @@ class InstallDriver:
     headers: tuple[str, ...]
     file: Download | None  # runfile to use when no package will do
     chosen_path: str | None  # driver runfile on the target's own disk
+    chosen: str  # --driver-runfile, as a path or the name of the fetched file; '' when packages come first
     runfile_options: tuple[str, ...]
     no_opengl_option: str
     kernel_source_option: str

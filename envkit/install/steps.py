@@ -16,11 +16,11 @@ from envkit.install.model import (
     FetchFile,
     Installation,
     InstallCudnn,
+    InstallDriver,
     InstallToolkit,
     LinkToolkit,
     SetEnvironment,
     Step,
-    SwitchOffNouveau,
     Verify,
 )
 from envkit.install.options import ScriptOptions
@@ -71,13 +71,12 @@ def installation(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> Instal
 
 
 def _in_order(driver: tuple[Step, ...], body: list[Step], fetches: list[FetchFile]) -> tuple[Step, ...]:
-    """Nouveau first, because it may need a reboot; the driver after the file that may hold it."""
-    first = [step for step in driver if isinstance(step, SwitchOffNouveau)]
-    toolkit_file = fetches[:1] if any(isinstance(step, InstallToolkit) for step in body) else []
-    rest = [step for step in driver if not isinstance(step, SwitchOffNouveau)]
-    if not driver:
-        return tuple(body)
-    return (*first, *toolkit_file, *rest, *(step for step in body if step not in toolkit_file))
+    """The file that holds the driver first: nouveau goes only once it is here. Then the driver, which may reboot."""
+    runfiles = [step.file for step in driver if isinstance(step, InstallDriver)]
+    own = [step for step in driver if isinstance(step, FetchFile)]
+    shared = [step for step in fetches[:1] if step.download in runfiles and step not in own]
+    rest = [step for step in driver if step not in own]
+    return (*own, *shared, *rest, *(step for step in body if step not in shared))
 
 
 def _toolkit_steps(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> Iterator[Step]:

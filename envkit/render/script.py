@@ -165,7 +165,7 @@ def _add(found: dict[str, Any], step: Step) -> None:  # noqa: C901 - one case fo
                 "headers": step.headers,
                 "file": step.file,
                 "chosen_path": step.chosen_path,
-                "chosen": step.chosen_path or (step.file.name if step.file and step.file.algorithm == "none" else ""),
+                "chosen": step.chosen,
                 "runfile_options": step.runfile_options,
                 "no_opengl": step.no_opengl_option,
                 "kernel_source_option": step.kernel_source_option,

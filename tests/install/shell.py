@@ -1,0 +1,39 @@
+"""Single bash functions of a generated script, with stand-ins for what would touch the machine."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+
+def call(script: str, body: str, folder: Path, shell: tuple[str, ...] = ("bash",)) -> subprocess.CompletedProcess[str]:
+    """Runs `body` after the script's functions, none of which has run: state, log and /sys lie in `folder`."""
+    parts = re.sub(r'^(main "\$@"|trap .*)$', "", script, flags=re.M)
+    text = f"""\
+export ENVKIT_STATE_DIR={folder}/state ENVKIT_LOG_DIR={folder}/log ENVKIT_SYSROOT={folder}/root TMPDIR={folder}
+{parts}
+LOG_FILE={folder}/log.txt
+SPACE_CHECK=0
+PACKAGE_MANAGER=apt
+mkdir -p "$STATE_DIR" "$CACHE_DIR"
+WATCHED=({folder}/watched:1)
+modprobe() {{ echo "modprobe $*"; }}
+modinfo() {{ :; }}
+list_packages() {{ :; }}
+refresh_packages() {{ :; }}
+install_packages() {{ echo "installs $*"; }}
+package_candidate() {{ :; }}
+installed_version() {{ :; }}
+is_wsl() {{ return 1; }}
+headers_are_here() {{ return 0; }}
+runfile_driver() {{ return 1; }}
+driver_on_disk() {{ cat {folder}/driver-on-disk 2>/dev/null || true; }}
+rebuild_initramfs() {{ echo "rebuilds the boot image"; }}
+{body}
+"""
+    file = folder / "functions.sh"
+    file.write_text(text)
+    return subprocess.run(
+        [*shell, str(file)], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60
+    )

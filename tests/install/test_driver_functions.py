@@ -1,0 +1,188 @@
+"""The decisions of `--with-driver`, function by function: what refuses, what is kept, what is asked for only once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envkit.errors import RequestError
+from envkit.install.model import FetchFile
+from envkit.install.options import ScriptOptions
+from envkit.install.steps import installation
+from envkit.render.script import render_script
+from envkit.settings import Mirrors
+from tests.install.plans import plan
+from tests.install.shell import call
+
+URL = "https://mirror.lan/drivers/NVIDIA-Linux-x86_64-580.65.06.run?key=1"
+FILE = "NVIDIA-Linux-x86_64-580.65.06.run"
+
+
+def script(cuda: str = "12.4.1", os_id: str = "debian12", **options: Any) -> str:
+    found = plan(cuda, os_id=os_id, gpus=("8.6",), with_driver=True)
+    return render_script(found, replace(ScriptOptions(with_driver=True), **options), Mirrors())
+
+
+def machine(folder: Path, *modules: str, secure_boot: bool = False) -> None:
+    """A /sys with an NVIDIA GPU, these loaded modules, and Secure Boot on or off."""
+    device = folder / "root/sys/bus/pci/devices/0000:01:00.0"
+    device.mkdir(parents=True)
+    (device / "vendor").write_text("0x10de\n")
+    (device / "class").write_text("0x030000\n")
+    for module in modules:
+        (folder / "root/sys/module" / module).mkdir(parents=True)
+    variables = folder / "root/sys/firmware/efi/efivars"
+    variables.mkdir(parents=True)
+    (variables / "SecureBoot-8be4").write_bytes(bytes((6, 0, 0, 0, int(secure_boot))))
+
+
+def installer(result: str, before: str = "") -> str:
+    """A bundled runfile that writes `result` into the list of what is on disk, or fails when it is empty."""
+    mark = "/driver-on-disk"
+    return f"""
+    CURRENT_STEP=driver; folder=${{STATE_DIR%/state/*}}
+    [ -z '{before}' ] || echo '{before}' >"$folder{mark}"
+    printf '#!/bin/sh\\n%s\\n' "{f"echo {result} >$folder{mark}" if result else "exit 1"}" \
+      >"$CACHE_DIR/cuda_12.4.1_550.54.15_linux.run"
+    run() {{ echo "runs $*"; }}
+    """
+
+
+@pytest.mark.parametrize(
+    ("before", "result", "removes"),
+    [("", "new", True), ("", "", False), ("old", "", False), ("old", "new", False)],
+)
+def test_rollback_removes_only_a_driver_that_the_script_brought(
+    tmp_path: Path, before: str, result: str, removes: bool
+) -> None:
+    machine(tmp_path)
+    body = installer(result, before) + (
+        '(install_driver_runfile) || echo "code $?"\n'
+        'uninstall() { local code; code=$(declare -f remove_driver_runfile); eval "${code//\\/usr\\/bin/$folder}"; }\n'
+        "uninstall; : >$folder/nvidia-uninstall; chmod +x $folder/nvidia-uninstall; undo_changes"
+    )
+    done = call(script(), body, tmp_path)
+    assert ("nvidia-uninstall --silent" in done.stdout) is removes, done
+    assert ("code 11" in done.stdout) is (not result)
+    assert ("cannot be brought back" in done.stderr) is (before == "old" and result == "new")
+
+
+def test_the_marks_of_the_first_try_outlive_a_second_one(tmp_path: Path) -> None:
+    machine(tmp_path)
+    body = installer("new") + "install_driver_runfile; install_driver_runfile; cat $STATE_DIR/driver-before; echo end"
+    assert call(script(), body, tmp_path).stdout == "end\n"
+
+
+REFUSALS = {
+    "secure boot": ("12.4.1", "", "Secure Boot refuses"),
+    "no driver in the runfile": ("13.4.1", "", "holds none"),
+    "a packaged driver that is too old": ("12.4.1", "packaged_driver() { echo nvidia-driver; }", "must not mix"),
+    "headers that cannot be had": ("12.4.1", "headers_are_here() { return 1; }", "no kernel headers"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_nouveau_stays_where_no_driver_can_be_installed(tmp_path: Path, name: str) -> None:
+    cuda, stub, words = REFUSALS[name]
+    machine(tmp_path, "nouveau", secure_boot=name == "secure boot")
+    done = call(script(cuda, "ubuntu24.04"), f"{stub}\ncheck_for_driver\nrun_step 1 nouveau N", tmp_path)
+    assert done.returncode == 11, done
+    assert words in done.stderr
+    assert "boot image" not in done.stdout
+
+
+def test_a_chosen_file_must_be_there_before_nouveau_goes(tmp_path: Path) -> None:
+    machine(tmp_path, "nouveau")
+    done = call(script(driver_runfile="/nowhere/d.run"), "check_for_driver\nrun_step 1 nouveau N", tmp_path)
+    assert done.returncode == 11 and "/nowhere/d.run is not on this machine" in done.stderr
+
+
+# dnf lists nothing as available for a package that is installed and current
+INSTALLED = """
+PACKAGE_MANAGER=dnf
+unset -f package_candidate
+eval "$real_candidate"
+dnf() { return 1; }
+installed_version() { [[ $1 != nvidia-open ]] || echo 580.65.06; }
+list_packages() { echo nvidia-open.noarch; }
+"""
+
+
+def test_an_installed_package_that_waits_for_its_reboot_is_no_obstacle(tmp_path: Path) -> None:
+    machine(tmp_path)
+    body = INSTALLED + "MODE=install\ncheck_for_driver\nrun_step 1 driver D"
+    text = script("12.8", "rockylinux9")
+    done = call(
+        text.replace("run_all_steps() {", "real_candidate=$(declare -f package_candidate)\nrun_all_steps() {", 1),
+        body,
+        tmp_path,
+    )
+    assert done.returncode == 8, done
+    assert "installed already" in done.stderr and "remove it first" not in done.stderr
+    assert "installs" not in done.stdout and "modprobe nvidia" in (tmp_path / "log.txt").read_text()
+
+
+def test_a_driver_that_does_not_load_after_its_reboot_is_told_and_no_second_reboot_asked_for(tmp_path: Path) -> None:
+    machine(tmp_path)
+    waiting = 'modinfo() { echo 580.65.06; }\njournal driver reboot\necho another-boot >"$STATE_DIR/driver-boot"\n'
+    done = call(script(), waiting + "check_for_driver\nrun_step 1 driver D", tmp_path)
+    assert done.returncode == 11 and "its module does not load" in done.stderr, done
+
+
+def test_without_a_terminal_no_driver_installer_runs_before_the_licence_is_accepted(tmp_path: Path) -> None:
+    machine(tmp_path, "nouveau")
+    text = script(accept_eula=False)
+    assert call(text, "check_for_driver", tmp_path).returncode == 3
+    done = call(text, installer("new") + "install_driver_runfile", tmp_path)
+    assert done.returncode == 3 and not (tmp_path / "driver-on-disk").exists()
+    asked_once = 'EULA_ACCEPTED=yes\ncheck_for_driver && accept_eula && echo "went on"'
+    assert call(text, asked_once, tmp_path).stdout == "went on\n"
+
+
+def test_a_url_is_fetched_first_and_used_under_its_own_name(tmp_path: Path) -> None:
+    found = plan("12.4.1", gpus=("8.6",), with_driver=True)
+    options = ScriptOptions(with_driver=True, driver_runfile=URL)
+    work = installation(found, options, Mirrors())
+    (fetch,) = (step for step in work.steps if isinstance(step, FetchFile) and step.needed_by == "driver")
+    assert fetch.download.url == URL and fetch.download in work.downloads
+    text = render_script(found, options, Mirrors())
+    assert text.index("run_step 2 fetch-driver") < text.index(" nouveau 'Switch")
+    assert f'sh "$(file_path "{FILE}")"' in text
+
+
+def test_the_bundled_file_is_here_before_nouveau_goes() -> None:
+    text = script()
+    assert text.index("run_step 2 fetch-toolkit") < text.index(" nouveau 'Switch") < text.index(" driver 'NVIDIA")
+
+
+def test_a_bundle_without_a_published_checksum_does_not_count_as_a_chosen_runfile() -> None:
+    assert "\nDRIVER_FILE=''\n" in script("11.0.1")
+
+
+@pytest.mark.parametrize(
+    ("runfile", "words"),
+    [("there/d.run", "relative"), ("/d/NVIDIA-Linux-x86_64-390.87.run", "390.87"), ("https://x.org/", "file name")],
+)
+def test_a_runfile_that_cannot_serve_is_wrong_usage(runfile: str, words: str) -> None:
+    with pytest.raises(RequestError, match=words):
+        script(driver_runfile=runfile)
+
+
+@pytest.mark.parametrize(("os_id", "headers"), [("oraclelinux9", "kernel-devel-"), ("kylin10", "kernel-devel-")])
+def test_headers_are_named_as_the_distribution_does(os_id: str, headers: str) -> None:
+    text = script("12.8", os_id)
+    assert headers in text and "linux-headers" not in text
+
+
+@pytest.mark.parametrize("os_id", ["oraclelinux8", "oraclelinux9", "ubi9"])
+def test_the_kin_of_rhel_get_its_packages(os_id: str) -> None:
+    assert "DRIVER_PACKAGES=(nvidia-open cuda-drivers )" in script("12.8", os_id)
+
+
+def test_a_distribution_without_driver_packages_gets_the_runfile(tmp_path: Path) -> None:
+    machine(tmp_path)
+    done = call(script("12.8", "kylin10"), 'check_for_driver; echo "package: $DRIVER_PACKAGE"', tmp_path)
+    assert done.stdout == "package: \n", done
