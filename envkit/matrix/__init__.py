@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from envkit.errors import DataError
@@ -38,11 +38,17 @@ class Matrix:
     def __init__(self, folder: str | PathLike[str] = tables.DATA) -> None:
         self._folder = folder
         self._builds: dict[str, tuple[FrameworkBuild, ...]] = {}
+        self._runfiles: dict[Version, tuple[Runfile, ...]] = {}
 
     @classmethod
     def load(cls, folder: str | PathLike[str] = tables.DATA) -> Matrix:
-        """The packaged tables, or those of `folder`. Reads nothing yet."""
-        return cls(folder)
+        """The packaged tables, which are read but once, or those of `folder`. Reads nothing yet."""
+        return cls._packaged() if folder == tables.DATA else cls(folder)
+
+    @classmethod
+    @cache
+    def _packaged(cls) -> Matrix:
+        return cls()
 
     def _read(self, table: tables.Table[Row], holding: str = "") -> tuple[Row, ...]:
         return tables.read(table, self._folder, frozenset(self._sources), holding)
@@ -83,8 +89,10 @@ class Matrix:
 
     def runfiles(self, cuda: Version, architecture: str) -> tuple[Runfile, ...]:
         """The installers of exactly this toolkit: the toolkit itself, then its patches in order."""
-        wanted = (row for row in self.all_runfiles if row.cuda == cuda and row.architecture == architecture)
-        return tuple(sorted(wanted, key=lambda row: row.order))
+        if cuda not in self._runfiles:
+            self._runfiles[cuda] = self._read(tables.RUNFILES, holding=f"{cuda},")
+        rows = (row for row in self._runfiles[cuda] if row.cuda == cuda and row.architecture == architecture)
+        return tuple(sorted(rows, key=lambda row: row.order))
 
     @cached_property
     def driver_branches(self) -> tuple[DriverBranch, ...]:

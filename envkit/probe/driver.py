@@ -142,15 +142,16 @@ def _libraries(host: Host) -> Observed[tuple[DriverLibrary, ...]]:
     """Every driver library: those of LD_LIBRARY_PATH, then the ld cache's, then those of the usual folders."""
     cache = ld_cache(host, host.identity().get("architecture", ""))
     searched = [folder for folder in host.variables().get("LD_LIBRARY_PATH", "").split(":") if folder.startswith("/")]
-    mounted = _mount_points(host)
-    seen: dict[str, DriverLibrary] = {}
+    paths: dict[str, str] = {}
     for path in _candidates(host, cache, searched):
         real = host.real_path(path).value
-        if real is not None and real not in seen:
-            seen[real] = _library(path, real, cache, mounted)
-    if seen:
-        return found(tuple(seen.values()), "library folders")
-    if not host.list_dir("/usr/lib").known and not cache:
+        if real is not None:
+            paths.setdefault(real, path)
+    if paths:
+        mounted = _mount_points(host)
+        libraries = (_library(path, real, cache, mounted) for real, path in paths.items())
+        return found(tuple(libraries), "library folders")
+    if not cache and not host.list_dir("/usr/lib").known:
         return derived(host.list_dir("/usr/lib"), lambda names: None)
     return missing(Problem.ABSENT, "library folders", "no libcuda.so.1 or libnvidia-ml.so.1")
 
