@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.findings import Finding, Remedy, Status
 from envkit.image.check_base import base_findings
-from envkit.image.check_framework import cuda_targets, framework_findings
+from envkit.image.check_framework import brings_its_cuda, cuda_targets, framework_findings
 from envkit.image.check_parts import subject_of
 from envkit.image.containerfile import needed_stages, read_stages
 from envkit.image.containerfile_facts import Contents, contents
@@ -29,7 +29,8 @@ def check_dockerfile(text: str, request: Request, matrix: Matrix) -> tuple[Findi
         findings += base_findings(stage, matrix)
     findings += framework_findings(found, request, matrix)
     if found.cuda is not None:
-        findings += cuda_targets(found.cuda, subject_of(found.line, found.cuda_where), request, matrix)
+        subject = subject_of(found.line, found.cuda_where)
+        findings += cuda_targets(found.cuda, subject, request, matrix, unused=brings_its_cuda(found, matrix))
     findings += _lists(found)
     order = {Status.FAIL: 0, Status.WARN: 1, Status.UNKNOWN: 2}
     return tuple(sorted(findings, key=lambda finding: order.get(finding.status, 3)))

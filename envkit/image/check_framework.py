@@ -23,6 +23,8 @@ from envkit.versions import Version, VersionSpec
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
 
+# They run without cuDNN, and use it where they find theirs.
+_CUDNN_AT_WILL = frozenset({"cupy", "chainer"})
 _ISSUE = regex(r"#\d+")
 _FIRST_OF_A_MAJOR = regex(r"<\d+$")
 
@@ -118,14 +120,24 @@ def _conda_targets(subject: str, found: Contents, request: Request, matrix: Matr
         yield from cuda_targets(found.conda_cuda, subject, request, matrix)
 
 
-def cuda_targets(cuda: Version, subject: str, request: Request, matrix: Matrix) -> Iterator[Finding]:
-    """Whether the named GPUs and driver run a CUDA version."""
+def brings_its_cuda(found: Contents, matrix: Matrix) -> bool:
+    """True when every framework of the file comes with CUDA of its own, so that the system's serves none of them."""
+    builds = [chosen_build(wanted, found, matrix) for wanted in found.wanted if _has_rows(wanted, matrix)]
+    return bool(builds) and all(not isinstance(build, Problem) and build.bundles_cuda for build in builds)
+
+
+def cuda_targets(
+    cuda: Version, subject: str, request: Request, matrix: Matrix, *, unused: bool = False
+) -> Iterator[Finding]:
+    """Whether the named GPUs and driver run a CUDA version; `unused`: no framework of the file loads it."""
     if request.driver is not None:
         verdict = relations.driver_runs_cuda(request.driver, cuda, matrix)
         mend = "Update the driver of the host, or take an older CUDA."
         yield from_verdict("image.driver-too-old", verdict, subject, "The container does not start.", mend)
     for gpu in request.gpus:
         verdict = relations.gpu_runs_cuda(gpu.compute_capability, cuda, matrix, name=str(gpu))
+        if unused and verdict.status == "fail":
+            verdict = Verdict(verdict.relation, "warn", verdict.detail, verdict.source)
         mend = f'Take a CUDA that knows it: envkit dockerfile --gpu "{gpu.name or gpu}"'
         yield from_verdict("image.gpu-unknown-to-cuda", verdict, subject, "Its libraries hold no code for it.", mend)
 
@@ -172,7 +184,7 @@ def _without_cuda(build: FrameworkBuild, found: Contents, request: Request, subj
 
 def _cudnn_of(build: FrameworkBuild, found: Contents, subject: str, anew: str) -> Iterator[Finding]:
     title = f"{build.framework} {build.version}"
-    if build.cudnn is None:
+    if build.cudnn is None or build.framework in _CUDNN_AT_WILL:
         return
     impact = "The import, or the first convolution, fails."
     if found.cudnn is None and found.plain and not found.some_cudnn:
@@ -196,6 +208,10 @@ def _numpy(build: FrameworkBuild, found: Contents, subject: str, matrix: Matrix)
         if not _pip_may_pass(spec, python):
             continue
         title = f"{build.framework} {build.version} needs numpy{spec}, and nothing here holds NumPy back"
+        if found.python is None and build.pythons and not _pip_may_pass(spec, build.pythons[0]):
+            told = f"{title}; whether pip brings a newer one is for the Python to say, which is not told"
+            yield Finding("image.numpy-unbounded", Status.UNKNOWN, told, subject)
+            continue
         remedy = Remedy("Pin NumPy in the same pip install.", (f'pip install "numpy{spec}"',))
         impact = "The package does not bound NumPy itself: pip brings one on which the import fails or warns."
         yield Finding("image.numpy-unbounded", Status.WARN, title, subject, impact=impact, remedy=remedy)

@@ -41,7 +41,8 @@ _WORDS = ((Status.FAIL, "wrong"), (Status.WARN, "to watch"), (Status.UNKNOWN, "n
 
 def _finding(finding: Finding) -> Iterator[str]:
     yield from _wrapped(f"{finding.status.value.upper():<8}", finding.title)
-    yield f"        {finding.subject}  [{finding.id}]"
+    place = f"        {finding.subject}  [{finding.id}]"
+    yield from [place] if len(place) <= WIDTH else [f"        {finding.subject}", f"        [{finding.id}]"]
     if finding.impact:
         yield from _wrapped("        ", finding.impact)
     if finding.remedy is not None:

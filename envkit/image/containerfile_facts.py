@@ -39,6 +39,7 @@ _PYTHON_MADE = regex(
 _CONDA_PYTHON = regex(r"\bpython[= ]+=?(\d\.\d+)")
 _CONDA = regex(r"conda|mamba|miniforge")
 _PYTHON_IMAGE = regex(r"(?:^|/)python:(\d\.\d+)")
+_NEWER_PYTHON = 3
 _PYTHON_WORD = regex(r"(?:^|[-_])py(?:thon)?(\d)\.?(\d+)\b")
 _DRIVER_PACKAGE = regex(
     r"\b(nvidia-driver-\d+[\w-]*|nvidia-headless-\d+[\w-]*|nvidia-open|cuda-drivers(?:-\d+)?|nvidia-utils-\d+)\b"
@@ -71,6 +72,7 @@ class Wanted:
     suffix: bool  # the variant is part of the version
     default_index: bool  # the default index is asked too
     other_index: bool  # another place is asked
+    places: str  # the addresses of all of them
     nightly: bool
     source: str  # conda's channels
 
@@ -307,7 +309,10 @@ def _python(
         return Version.of(int(word.group(1)), int(word.group(2)))
     if conda or repository.rpartition("/")[2] == "python":  # its own Python, whose version is not told
         return None
-    return system.default_python.release(2) if system and system.default_python else None
+    default = system.default_python if system else None
+    if default is None or (default.major < _NEWER_PYTHON and f"python{_NEWER_PYTHON}" in script):
+        return None  # a second Python of the distribution, whose version is not told
+    return default.release(2)
 
 
 def _made_pythons(image: str, script: str, copied: str, conda: bool) -> Iterator[re.Match[str] | None]:
@@ -360,6 +365,7 @@ def _wanted(item: Package, set_index: str, matrix: Matrix) -> Iterator[Wanted]:
             variant=told.group(1) if told else item.backend if item.backend not in ("", "auto") else "",
             suffix=local is not None,
             default_index=not item.index and not item.backend,
+            places=f"{item.index} {item.more} {set_index}".strip() if pip else "",
             other_index=bool(item.index or item.more or set_index or item.backend),
             nightly=item.nightly,
             source=" ".join(item.channels),

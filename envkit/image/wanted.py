@@ -47,6 +47,9 @@ def chosen_build(wanted: Wanted, found: Contents, matrix: Matrix) -> FrameworkBu
         told = f"Which nightly build of {wanted.package} comes is not on record"
         return Problem(Status.UNKNOWN, told, "Pin a release.")
     fitting = [build for build in named if wish.holds(package_release(build))]
+    if fitting and _has_own_place(wanted, builds):
+        told = f"Which build of {wanted.package}{wanted.spec} comes from {wanted.places} is not on record"
+        return Problem(Status.UNKNOWN, told, f"The data knows {wanted.package} of the default index.")
     if not fitting:
         return _no_version(wanted, wish, named, builds, found)
     candidates = _of_variant(wanted, fitting, found)
@@ -56,6 +59,18 @@ def chosen_build(wanted: Wanted, found: Contents, matrix: Matrix) -> FrameworkBu
     if found.python is not None and wish.exact is None and wanted.tool == "pip":
         candidates = [build for build in candidates if _has_python(build, found.python)] or candidates
     return _best(wanted, candidates, found)
+
+
+def _has_own_place(wanted: Wanted, builds: Sequence[FrameworkBuild]) -> bool:
+    """True for an address that no row has and that speaks of CUDA or the framework: its builds may be others."""
+    if wanted.variant:
+        return False
+    known = {place.rstrip("/") for build in builds for place in (build.index_url, build.find_links) if place}
+    names = {"cuda", wanted.framework, wanted.package}
+    return any(
+        place.rstrip("/") not in known and any(name in place.lower() for name in names)
+        for place in wanted.places.split()
+    )
 
 
 def _has_name(build: FrameworkBuild, wanted: Wanted) -> bool:
@@ -188,11 +203,12 @@ def _no_version(
         where = f" for {found.architecture}" if found.architecture != "x86_64" else ""
         told = f"No GPU build of {wanted.package} is on record{where}"
         return Problem(Status.UNKNOWN, told, f"See: envkit matrix {wanted.framework}")
+    where = f" for {found.architecture}" if found.architecture != "x86_64" else ""
     last = max(named, key=lambda build: package_release(build).order).version
     if wish.exact is not None and wish.exact.numbers > last:
-        told = f"No {asked} is on record; the newest is {last}"
+        told = f"No {asked} is on record{where}; the newest is {last}"
         return Problem(Status.UNKNOWN, told, f"Check the version; {wanted.package}=={last} is on record.")
-    return Problem(Status.UNKNOWN, f"{asked} is not on record", f"{wanted.package}=={last} is.")
+    return Problem(Status.UNKNOWN, f"{asked} is not on record{where}", f"{wanted.package}=={last} is.")
 
 
 def _no_variant(wanted: Wanted, fitting: list[FrameworkBuild]) -> Problem:

@@ -1,0 +1,3 @@
+FROM nvidia/cuda:12.4.1-base-ubuntu22.04
+RUN apt-get update && apt-get install -y python3-pip
+RUN pip install --pre torch --index-url https://download.pytorch.org/whl/nightly/cu124

@@ -1,0 +1,2 @@
+FROM python:3.10-slim
+RUN pip install onnxruntime==1.18.0
