@@ -5,7 +5,6 @@ from __future__ import annotations
 from envkit.plan.alternatives import improvements, rescues
 from envkit.plan.arrange import Arranger
 from envkit.plan.candidates import Judge
-from envkit.plan.conflicts import conflicts, rejections
 from envkit.plan.knowledge import Knowledge
 from envkit.plan.model import NoPlan, Plan
 from envkit.plan.request import Request
@@ -29,6 +28,8 @@ def resolve_with(request: Request, knowledge: Knowledge) -> Plan | NoPlan:
     judge = Judge(request, knowledge)
     selection = select(judge)
     if selection is None:
+        from envkit.plan.conflicts import conflicts, rejections
+
         return NoPlan(
             request,
             conflicts=conflicts(request, knowledge),
