@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.findings import Finding, Remedy, Status
-from envkit.image.base import CUDA_REPOSITORY
 from envkit.image.check_parts import from_verdict, subject_of
 from envkit.image.containerfile import BuildStage
 from envkit.image.containerfile_facts import copied_images, repository_and_tag, tag_row
+from envkit.image.own_base import CUDA_REPOSITORY
 from envkit.matrix.rows import ImageTag
 from envkit.plan import relations
 from envkit.versions import Version

@@ -7,9 +7,9 @@ from collections.abc import Container, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from envkit.image import data
-from envkit.image.base import CUDA_REPOSITORY
 from envkit.image.containerfile import BuildStage, final_chain, needed_stages
 from envkit.image.containerfile_packages import ListFile, Package, installed, normal
+from envkit.image.own_base import CUDA_REPOSITORY
 from envkit.matrix.rows import FrameworkImage, ImageTag, OperatingSystem
 from envkit.records import record, replace
 from envkit.regex import regex
