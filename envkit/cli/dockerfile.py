@@ -153,6 +153,7 @@ def _check_names(options: dict[str, Any]) -> None:
 
 def _plan(options: dict[str, Any], matrix: Matrix) -> Plan | NoPlan:
     from envkit.image.backends import with_backends
+    from envkit.image.source_python import with_its_system
     from envkit.plan.solve import resolve
 
     request = request_from(options, matrix, container=True)
@@ -164,7 +165,8 @@ def _plan(options: dict[str, Any], matrix: Matrix) -> Plan | NoPlan:
         from envkit.image.own_base import on_own_base
 
         request = on_own_base(request, options["base"], matrix)
-    return with_backends(resolve(request, matrix), lambda changed: resolve(changed, matrix))
+    plan = with_backends(resolve(request, matrix), lambda changed: resolve(changed, matrix))
+    return with_its_system(plan, lambda changed: resolve(changed, matrix), matrix)
 
 
 def _produce(plan: Plan, chosen: ImageOptions, options: dict[str, Any], matrix: Matrix) -> int:

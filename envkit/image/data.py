@@ -75,7 +75,11 @@ class SmokeTest:
 
 @record
 class SourceStep:
-    """One step of a source build. `kind`: packages, archive, git, run, copy, runtime, environment, smoke."""
+    """One step of a source build. `kind`: packages, archive, git, run, copy, runtime, environment, smoke, python.
+
+    `value` may name {python} (python or python3), {python_major} and {cuda_flags}. A framework without a row of kind
+    python has no use for one.
+    """
 
     framework: str
     cuda: str | None

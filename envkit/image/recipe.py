@@ -25,8 +25,9 @@ from envkit.image.python import VENV, PythonSetup, pip_run, python_setup
 from envkit.image.runtime import runtime
 from envkit.image.smoke import smoke_script
 from envkit.image.source_build import SourceBuild, source_build
+from envkit.image.source_python import own_python
 from envkit.image.system import install
-from envkit.image.toolkit import SystemCuda, cudnn_setup, toolkit_setup
+from envkit.image.toolkit import SystemCuda, cudnn_beside_compilers, cudnn_setup, linked_toolkit, toolkit_setup
 from envkit.matrix.rows import FrameworkBuild, ImageTag, OperatingSystem, PythonSource
 from envkit.plan.model import Choice, Plan, Verdict
 from envkit.plan.relations import image_fits
@@ -99,6 +100,8 @@ def for_image(plan: Plan, options: ImageOptions, matrix: Matrix) -> Plan:
     if not choice.builds and "python" not in plan.request.asked:
         source = _system_python(choice, matrix) if _installs(options) else None
         choice = replace(choice, python=source.python if source else None, python_source=source)
+    elif choice.builds and not _by_pip(choice) and not options.official:
+        choice = replace(choice, python=own_python(plan, matrix), python_source=None)
     tags = matrix.supported_image_tags
     flavour = wanted_flavour(choice, options)
     wanted = base_cudnn(choice, plan.request, fitting_tags(choice, flavour, tags), matrix)
@@ -183,10 +186,13 @@ def _parts(
     if choice.needs_toolkit and not base.has_cuda:
         cuda.append(toolkit_setup(choice, mirrors, whole=options.devel))
     if choice.needs_toolkit and choice.cudnn and not base.has_cudnn:
-        found = cudnn_setup(choice.cudnn, mirrors, headers=options.devel)
+        found = cudnn_setup(choice.cudnn, mirrors, headers=options.devel, compiles=bool(compiling))
         cuda += [found] if found else []
     compilers = _compilers(choice, options, matrix, plain, base)
-    sources = [source_build(build, choice, system, compilers, mirrors) for build in compiling]
+    first = linked_toolkit(choice) if choice.needs_toolkit and not base.has_cuda else ()
+    if any(stage.name == "cudnn" for one in cuda for stage in one.stages) and not compilers.has_cudnn:
+        first += cudnn_beside_compilers()
+    sources = [source_build(build, choice, system, compilers, mirrors, first) for build in compiling]
     return _Parts(
         _python(choice, options, system, mirrors, compiling),
         tuple(cuda),

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from envkit.image import data
 from envkit.image.frameworks import installed_by_pip
+from envkit.image.source_build import filled
 from envkit.matrix.rows import Framework
 from envkit.plan.model import Choice
 
@@ -19,7 +20,7 @@ def smoke_script(
     tested = False
     for build, framework in zip(choice.builds, frameworks, strict=True):
         steps = [step for step in data.source_steps(build) if step.kind == "smoke"]
-        lines += [step.value for step in steps]
+        lines += [filled(step.value, choice) for step in steps]
         if framework is not None and (official or installed_by_pip(build, choice)):
             lines += _import_lines(framework)
         tested = tested or framework is not None

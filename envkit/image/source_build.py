@@ -9,6 +9,7 @@ from envkit.image.system import install
 from envkit.matrix.rows import FrameworkBuild, OperatingSystem
 from envkit.plan.model import Choice
 from envkit.records import record, replace
+from envkit.regex import regex
 from envkit.settings import Mirrors
 
 
@@ -22,15 +23,23 @@ class SourceBuild:
 
 
 def source_build(
-    build: FrameworkBuild, choice: Choice, system: OperatingSystem, base: Base, mirrors: Mirrors
+    build: FrameworkBuild,
+    choice: Choice,
+    system: OperatingSystem,
+    base: Base,
+    mirrors: Mirrors,
+    first: tuple[Step, ...] = (),
 ) -> SourceBuild | None:
-    """The build from source on `base`, which has the compilers of CUDA; None for a framework that has packages."""
+    """The build from source on `base`, which has the compilers of CUDA; None for a framework that has packages.
+
+    `first` are steps that come before it, such as those that bring cuDNN.
+    """
     rows = data.source_steps(build)
     if build.package is not None or not rows:
         return None
     by_kind: dict[str, list[str]] = {}
     for row in rows:
-        by_kind.setdefault(row.kind, []).append(row.value)
+        by_kind.setdefault(row.kind, []).append(filled(row.value, choice))
     name = f"{build.framework}-build"
     folder = f"/opt/src/{build.framework}"
     commands: list[str] = []
@@ -45,8 +54,7 @@ def source_build(
             f"git clone --depth 1 --recursive --shallow-submodules --branch {branch}"
             f" {mirrors.rewrite(address)} {folder}"
         )
-    values = {"cuda_flags": _cuda_flags(choice)}
-    commands += [f"cd {folder}", *(text.format(**values) for text in by_kind.get("run", ()))]
+    commands += [f"cd {folder}", *by_kind.get("run", ())]
     commands += [command for path in by_kind.get("copy", ()) for command in _list_libraries(path)]
     packages = tuple(name for text in by_kind.get("packages", ()) for name in text.split(";"))
     tools = download_steps(system, mirrors, extra=packages)
@@ -57,7 +65,7 @@ def source_build(
         ignore=("DL3003",),
         why="The build runs where its sources are.",
     )
-    stage = Stage(name, base, (*tools, compiled))
+    stage = Stage(name, base, (*tools, *first, compiled))
     taken: list[Step] = []
     for path in by_kind.get("copy", ()):
         taken += [Copy(name, path, path), *_libraries_step(path, system)]
@@ -67,6 +75,21 @@ def source_build(
         taken.append(Environment(variables))
     runtime = tuple(name for text in by_kind.get("runtime", ()) for name in text.split(";"))
     return SourceBuild(stage, tuple(taken), runtime)
+
+
+_TWO = 2  # whose program and packages are called plain python
+_FIELDS = regex(r"\{(python|python_major|cuda_flags)\}")
+
+
+def filled(value: str, choice: Choice) -> str:
+    """A step's value with the names of the plan's Python and CMake's words for its CUDA."""
+    major = choice.python.major if choice.python else _TWO
+    fields = {
+        "python": "python" if major == _TWO else f"python{major}",
+        "python_major": str(major),
+        "cuda_flags": _cuda_flags(choice),
+    }
+    return _FIELDS.sub(lambda found: fields[found.group(1)], value)
 
 
 def _list_libraries(path: str) -> tuple[str, ...]:

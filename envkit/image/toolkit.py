@@ -87,8 +87,11 @@ def _trim(path: str) -> Run:
     )
 
 
-def cudnn_setup(row: CudnnRelease, mirrors: Mirrors, headers: bool) -> SystemCuda | None:
-    """The cuDNN release from its archive; None where no archive with a checksum is on record."""
+def cudnn_setup(row: CudnnRelease, mirrors: Mirrors, headers: bool, compiles: bool) -> SystemCuda | None:
+    """The cuDNN release from its archive; None where no archive with a checksum is on record.
+
+    `headers`: the image gets them as well; `compiles`: a build stage does.
+    """
     if row.url is None or row.archive is None or row.sha256 is None:
         return None
     got = fetch(mirrors.rewrite(row.url), row.archive, row.sha256, None)
@@ -99,11 +102,25 @@ def cudnn_setup(row: CudnnRelease, mirrors: Mirrors, headers: bool) -> SystemCud
         f"tar -xf {got.path} -C {unpacked} --strip-components=1",
         f"find {unpacked} -name 'libcudnn*.so*' -exec cp -a -t {_CUDNN}/lib64/ {{}} +",
     ]
-    if headers:
+    if headers or compiles:
         commands += [
             f"mkdir {_CUDNN}/include",
             f"find {unpacked} -name 'cudnn*.h' -exec cp -a -t {_CUDNN}/include/ {{}} +",
         ]
     stage = Stage("cudnn", FROM_DOWNLOAD, (Run(tuple(commands), (got.folder,), {"ca": None}),))
     place = Run((f"echo {_CUDNN}/lib64 > /etc/ld.so.conf.d/cudnn.conf", "ldconfig"))
-    return SystemCuda((stage,), (Copy("cudnn", _CUDNN, _CUDNN), place))
+    taken = _CUDNN if headers else f"{_CUDNN}/lib64"
+    return SystemCuda((stage,), (Copy("cudnn", taken, taken), place))
+
+
+def cudnn_beside_compilers() -> tuple[Step, ...]:
+    """The steps that put cuDNN where builds look for it: among the toolkit's own headers and libraries."""
+    return (
+        Copy("cudnn", _CUDNN, _CUDNN),
+        Run((f"cp -a {_CUDNN}/include/. {_LINKED}/include/", f"cp -a {_CUDNN}/lib64/. {_LINKED}/lib64/")),
+    )
+
+
+def linked_toolkit(choice: Choice) -> tuple[Step, ...]:
+    """The step that gives the unpacked toolkit its usual name, which its installer may have done already."""
+    return (Run((f"ln -sfn /usr/local/cuda-{choice.toolkit.release} {_LINKED}",)),) if choice.toolkit else ()

@@ -18,6 +18,7 @@ from envkit.image.backends import with_backends
 from envkit.image.options import ImageOptions
 from envkit.image.parts import Recipe
 from envkit.image.recipe import recipe
+from envkit.image.source_python import with_its_system
 from envkit.matrix import Matrix
 from envkit.plan.model import NoPlan, Plan
 from envkit.plan.request import FrameworkRequest, Request
@@ -43,8 +44,9 @@ def request(*frameworks: str, **limits: str | bool) -> Request:
 
 
 def planned(asked: Request, matrix: Matrix) -> Plan | NoPlan:
-    """What the command line would plan: with the backends of the frameworks."""
-    return with_backends(resolve(asked, matrix), lambda changed: resolve(changed, matrix))
+    """What the command line would plan: with the backends of the frameworks, on a system that they build on."""
+    found = with_backends(resolve(asked, matrix), lambda changed: resolve(changed, matrix))
+    return with_its_system(found, lambda changed: resolve(changed, matrix), matrix)
 
 
 def plan(matrix: Matrix, *frameworks: str, **limits: str | bool) -> Plan:

@@ -232,8 +232,9 @@ CAFFE_SOURCE = "pool/universe/c/caffe/caffe_1.0.0.orig.tar.gz"
 
 def test_caffe_from_source(engine: Engine, matrix: Matrix, tmp_path: Path) -> None:
     """Compiled without CUDA, whose real compiler no test machine may fetch; the steps are the same."""
-    found = plan(matrix, "caffe", cuda="8.0", os_id="ubuntu18.04")
-    choice = replace(found.choice, cuda=None, toolkit=None, needs_toolkit=False, cudnn=None)
+    found = plan(matrix, "caffe", cuda="8.0", python="3.6")
+    assert found.choice.os is not None and found.choice.os.os_id == "ubuntu18.04"
+    choice = replace(found.choice, cuda=None, toolkit=None, needs_toolkit=False, cudnn=None, cudnn_version=None)
     files = tmp_path / "files"
     address_of = next(step.value for step in source_steps(found.choice.builds[0]) if step.kind == "archive")
     put(files, address_of).parent.mkdir(parents=True)
@@ -248,5 +249,8 @@ def test_caffe_from_source(engine: Engine, matrix: Matrix, tmp_path: Path) -> No
     with served(engine, files) as address:
         recipe_made = recipe(replace(found, choice=choice), ImageOptions(), mirrors(address), matrix)
         build(engine, recipe_made, "envkit-test-caffe")
-    assert "caffe version 1.0" in try_out(engine, "envkit-test-caffe")
+    said = try_out(engine, "envkit-test-caffe")
+    assert "caffe version 1.0" in said and "pycaffe 1.0" in said
+    linked = engine.run("run", "--rm", "envkit-test-caffe", "sh", "-c", "ldd /opt/caffe/python/caffe/_caffe.so").stdout
+    assert "libpython3.6" in linked and "libpython2" not in linked
     engine.run("rmi", "--force", "envkit-test-caffe")

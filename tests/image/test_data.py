@@ -63,7 +63,7 @@ def test_patterns_and_ranges_can_be_read() -> None:
 
 
 def test_source_builds_know_only_kinds_that_are_built() -> None:
-    kinds = {"packages", "archive", "git", "run", "copy", "runtime", "environment", "smoke"}
+    kinds = {"packages", "archive", "git", "run", "copy", "runtime", "environment", "smoke", "python"}
     assert {row.kind for row in data.table("source_builds")} == kinds
 
 

@@ -263,6 +263,53 @@ def test_what_no_image_can_hold_says_why(matrix: Matrix) -> None:
         made(matrix, "caffe2", cuda="9.0")
 
 
+@pytest.mark.parametrize(
+    ("framework", "limits", "python", "os_id"),
+    [
+        ("caffe", {}, "2.7", "ubuntu16.04"),
+        ("caffe", {"python": "3.6"}, "3.6", "ubuntu18.04"),
+        ("caffe", {"cuda": "8.0", "os_id": "ubuntu18.04"}, "3.6", "ubuntu18.04"),
+        ("caffe", {"python": "2.7", "os_id": "ubuntu18.04"}, "2.7", "ubuntu18.04"),
+        ("caffe2", {"cuda": "8.0"}, "2.7", "ubuntu16.04"),
+        ("torch7", {}, None, "ubuntu18.04"),
+    ],
+)
+def test_a_source_build_is_its_plan(
+    matrix: Matrix, framework: str, limits: dict[str, str], python: str | None, os_id: str
+) -> None:
+    """The Python and cuDNN that the plan names are those that the framework is compiled with."""
+    recipe_made = made(matrix, framework, options=ImageOptions(), **limits)
+    choice = recipe_made.plan.choice
+    assert (str(choice.python) if choice.python else None, choice.os and choice.os.os_id) == (python, os_id)
+    rendered = render_dockerfile(recipe_made)
+    name = "python3" if python and python.startswith("3") else "python"
+    built = rendered[rendered.index(f"AS {framework}-build") :]
+    assert (f"        {name}-numpy" in built) == (python is not None)
+    if framework == "caffe":
+        assert f"-Dpython_version={(python or '')[0]}" in built
+        assert f"{name} -c '" in built
+    assert choice.cudnn is not None and choice.cudnn.sha256 is not None and choice.cudnn.sha256 in rendered
+    into = built.index("COPY --from=cudnn /usr/local/cudnn /usr/local/cudnn")
+    assert into < built.index("cp -a /usr/local/cudnn/include/. /usr/local/cuda/include/") < built.index("AS runtime")
+    assert "COPY --from=cudnn /usr/local/cudnn/lib64 /usr/local/cudnn/lib64" in built
+
+
+@pytest.mark.parametrize(
+    ("framework", "limits", "told"),
+    [
+        ("caffe", {"os_id": "ubuntu22.04"}, "own Python.*2.7 or 3.6.*--os ubuntu18.04"),
+        ("caffe", {"os_id": "rockylinux9"}, "Debian and Ubuntu only"),
+        ("caffe", {"python": "3.5"}, "has not Python 3.5"),
+        ("caffe", {"python": "3.6", "os_id": "ubuntu16.04"}, "--os ubuntu18.04"),
+    ],
+)
+def test_a_source_build_that_its_system_cannot_hold(
+    matrix: Matrix, framework: str, limits: dict[str, str], told: str
+) -> None:
+    with pytest.raises(EnvkitError, match=told):
+        made(matrix, framework, options=ImageOptions(), **limits)
+
+
 def test_aarch64_where_there_are_packages(matrix: Matrix) -> None:
     rendered = text(matrix, cuda="12.9", architecture="aarch64", os_id="ubuntu22.04")
     assert "x86_64" not in rendered.replace('\\"arch\\":\\"x86_64', "")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from envkit.errors import EnvkitError
+from envkit.image.data import table
 from envkit.image.options import ImageOptions
 from envkit.image.recipe import recipe
 from envkit.matrix import Matrix
@@ -53,9 +54,11 @@ def systems(matrix: Matrix) -> list[str]:
 
 def requests(matrix: Matrix) -> Iterator[Request]:
     """Every framework with each CUDA release that a build of it has, and without one, on every distribution."""
+    source_built = {row.framework for row in table("source_builds")}
     for framework in FRAMEWORKS:
         releases = {str(build.cuda) for build in matrix.builds(framework) if build.cuda is not None}
-        for os_id in systems(matrix):
+        own = ("ubuntu18.04",) if framework in source_built else ()  # they build on old systems alone
+        for os_id in dict.fromkeys((*systems(matrix), *own)):
             yield request(framework, os_id=os_id)
             for release in sorted(releases):
                 yield request(framework, cuda=release, os_id=os_id)

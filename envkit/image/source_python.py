@@ -1,0 +1,97 @@
+"""Frameworks compiled from source: the distributions that they build on, and whose Python they take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from envkit.errors import EnvkitError
+from envkit.image import data
+from envkit.matrix.rows import FrameworkBuild, OperatingSystem
+from envkit.plan.model import NoPlan, Plan
+from envkit.plan.request import Request
+from envkit.records import replace
+from envkit.versions import Version
+
+if TYPE_CHECKING:
+    from envkit.matrix import Matrix
+
+_MANAGER = "apt"  # the packages that the recipes name are Debian's and Ubuntu's
+
+
+def with_its_system(plan: Plan | NoPlan, resolve: Callable[[Request], Plan | NoPlan], matrix: Matrix) -> Plan | NoPlan:
+    """The plan on a distribution that its source build can run on, where the request leaves the distribution open."""
+    if isinstance(plan, NoPlan) or plan.request.os_id is not None:
+        return plan
+    build = _compiled(plan)
+    if build is None or plan.choice.os is None or _pythons(build, plan.choice.os, plan.request) != []:
+        return plan
+    for system in _systems(build, plan.request, matrix):
+        found = resolve(replace(plan.request, os_id=system.os_id))
+        if isinstance(found, Plan):
+            return found
+    return plan
+
+
+def own_python(plan: Plan, matrix: Matrix) -> Version | None:
+    """The Python that the plan's source build is made with, None for one without.
+
+    Raises EnvkitError where the distribution has none that will do, or is none that the build runs on.
+    """
+    build, system = _compiled(plan), plan.choice.os
+    if build is None or system is None:
+        return None
+    framework = matrix.framework(build.framework)
+    title = framework.title if framework else build.framework
+    if system.package_manager != _MANAGER:
+        raise EnvkitError(
+            f"{title} has a recipe for Debian and Ubuntu only, not for {system.os_id}.", _advice(build, plan, matrix)
+        )
+    pythons = _pythons(build, system, plan.request)
+    if pythons is None:
+        return None
+    if not pythons:
+        wanted = f"Python {plan.request.python}" if plan.request.python else "one of them"
+        told = " or ".join(str(python) for python in _known(build))
+        raise EnvkitError(
+            f"{title} is compiled for its distribution's own Python ({told}), and {system.os_id} has not {wanted}.",
+            _advice(build, plan, matrix),
+        )
+    return max(pythons)
+
+
+def _compiled(plan: Plan) -> FrameworkBuild | None:
+    """The build of the plan that has to be compiled, or None."""
+    return next((build for build in plan.choice.builds if build.package is None and data.source_steps(build)), None)
+
+
+def _known(build: FrameworkBuild) -> tuple[Version, ...]:
+    """The Pythons whose packages the recipe knows; () for a framework without Python."""
+    steps = (step.value for step in data.source_steps(build) if step.kind == "python")
+    return tuple(Version.parse(word) for value in steps for word in value.split(";"))
+
+
+def _pythons(build: FrameworkBuild, system: OperatingSystem, request: Request) -> list[Version] | None:
+    """The distribution's own Pythons that the recipe and the request allow; None for a framework without Python."""
+    known = _known(build)
+    if not known:
+        return None
+    had = {python.release(2) for python in (system.default_python, *system.other_pythons) if python}
+    if system.package_manager != _MANAGER:
+        return []
+    return [one for one in known if one in had and (request.python is None or request.python.holds(one))]
+
+
+def _systems(build: FrameworkBuild, request: Request, matrix: Matrix) -> list[OperatingSystem]:
+    """The distributions with an image that the build runs on, with a Python as requested; longest supported first."""
+    fitting = [
+        system
+        for system in matrix.operating_systems
+        if system.base_image and system.package_manager == _MANAGER and _pythons(build, system, request) != []
+    ]
+    return sorted(fitting, key=lambda row: row.extended_support_end or row.end_of_support or "", reverse=True)
+
+
+def _advice(build: FrameworkBuild, plan: Plan, matrix: Matrix) -> str:
+    names = [system.os_id for system in _systems(build, plan.request, matrix)]
+    return f"Choose --os {names[0]}." if names else "Leave --python out, or choose another."
