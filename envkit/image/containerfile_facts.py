@@ -39,7 +39,7 @@ _PYTHON_MADE = regex(
 _CONDA_PYTHON = regex(r"\bpython[= ]+=?(\d\.\d+)")
 _CONDA = regex(r"conda|mamba|miniforge")
 _PYTHON_IMAGE = regex(r"(?:^|/)python:(\d\.\d+)")
-_NEWER_PYTHON = 3
+_PYTHON_MAJOR = regex(r"\b(?:python|pip)(\d)")
 _PYTHON_WORD = regex(r"(?:^|[-_])py(?:thon)?(\d)\.?(\d+)\b")
 _DRIVER_PACKAGE = regex(
     r"\b(nvidia-driver-\d+[\w-]*|nvidia-headless-\d+[\w-]*|nvidia-open|cuda-drivers(?:-\d+)?|nvidia-utils-\d+)\b"
@@ -310,7 +310,7 @@ def _python(
     if conda or repository.rpartition("/")[2] == "python":  # its own Python, whose version is not told
         return None
     default = system.default_python if system else None
-    if default is None or (default.major < _NEWER_PYTHON and f"python{_NEWER_PYTHON}" in script):
+    if default is None or any(int(major) > default.major for major in _PYTHON_MAJOR.findall(script)):
         return None  # a second Python of the distribution, whose version is not told
     return default.release(2)
 

@@ -48,7 +48,7 @@ def written(framework: str, matrix: Matrix) -> Iterator[tuple[str, Plan, str]]:
 def lost_cudnn(plan: Plan) -> bool:
     """True for a plan whose cuDNN has neither an archive with a checksum nor a wheel: the image comes without it."""
     row = plan.choice.cudnn
-    return row is None or not (row.url and row.sha256 or row.pip_package)
+    return row is not None and not ((row.url and row.sha256) or row.pip_package)
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
@@ -62,6 +62,29 @@ def test_no_complaint_about_our_own(framework: str, matrix: Matrix) -> None:
         assert not wrong, f"{asked}: {report_text(findings, framework)}"
         count += 1
     assert count
+
+
+@pytest.mark.parametrize(
+    ("frameworks", "official"),
+    [
+        (("tensorflow", "pytorch"), False),
+        (("pytorch", "jax"), False),
+        (("tensorflow==2.10.1",), False),
+        (("tensorflow==2.15.0",), False),
+        (("pytorch==1.1.0",), False),
+        (("pytorch==2.1.0",), True),
+        (("tensorflow==1.15.0",), True),
+    ],
+)
+def test_no_complaint_about_several_older_and_official(
+    frameworks: tuple[str, ...], official: bool, matrix: Matrix
+) -> None:
+    plan = planned(request(*frameworks), matrix)
+    assert isinstance(plan, Plan)
+    text = render_dockerfile(recipe(plan, ImageOptions(official=official), Mirrors(), matrix))
+    findings = check_dockerfile(text, Request(container=True), matrix)
+    wrong = [finding for finding in findings if finding.status in (Status.FAIL, Status.WARN)]
+    assert not wrong, report_text(findings, str(frameworks))
 
 
 def test_no_complaint_about_cuda_alone(matrix: Matrix) -> None:
