@@ -72,6 +72,7 @@ def dockerfile(**options: Any) -> int:
 
     matrix = Matrix.load()
     if options["checked"] is not None:
+        _refuse_beside_check(options)
         return _check(options, matrix)
     if (options["smoke"] or options["tag"]) and not options["build"]:
         raise RequestError("--smoke and --tag go with --build.", "Add --build.")
@@ -113,6 +114,7 @@ def image_options(options: dict[str, Any]) -> ImageOptions:
     if options["slim"] and options["start"] == "official":
         raise RequestError("--slim and --from official contradict each other.", "Leave one out.")
     _check_names(options)
+    _check_places(options)
     return ImageOptions(
         official=options["start"] == "official",
         base=options["base"],
@@ -149,6 +151,39 @@ def _check_names(options: dict[str, Any]) -> None:
         for value in values:
             if value is not None and not re.fullmatch(pattern, value):
                 raise RequestError(f"--{name}: {value!r} is not {what}.", f"Give {what}.")
+
+
+def _check_places(options: dict[str, Any]) -> None:
+    """Raises RequestError for a file that no build context holds, a user that has another id, and half a command."""
+    from envkit.image.data import system_user
+    from envkit.image.runtime import words
+
+    for name in ("requirements", "lock"):
+        value = options[name]
+        if value is not None and (value.startswith("/") or ".." in value.split("/") or value.endswith("/")):
+            raise RequestError(
+                f"--{name}: {value!r} does not lie in the folder of the Dockerfile, which is all that a build sees.",
+                "Copy it there and give its name.",
+            )
+    if system_user(options["user"]):
+        raise RequestError(
+            f"--user: {options['user']!r} has an id of its own in every image; containers run as user 1000.",
+            "Choose another name, or leave --user out.",
+        )
+    if options["entrypoint"] is not None:
+        words(options["entrypoint"])
+
+
+def _refuse_beside_check(options: dict[str, Any]) -> None:
+    """Raises RequestError for an option that shapes or builds an image, of which --check makes none."""
+    context = click.get_current_context()
+    judged = {"frameworks", "cuda", "cudnn", "python", "os_id", "arch", "gpus", "driver", "target", "as_json", "output"}
+    for parameter in context.command.params:
+        given = options.get(parameter.name or "")
+        if parameter.name in judged | {"checked", "mirrors", "index_url"} or given == parameter.get_default(context):
+            continue
+        if given:
+            raise RequestError(f"{parameter.opts[0]} does not go with --check, which writes no file.", "Leave one out.")
 
 
 def _plan(options: dict[str, Any], matrix: Matrix) -> Plan | NoPlan:

@@ -169,6 +169,14 @@ class ForeignSystem:
 
 
 @record
+class SystemUser:
+    """The name of a user that distributions make themselves, with an id that is not 1000."""
+
+    name: str
+    sources: tuple[str, ...]
+
+
+@record
 class BuildError:
     """A message of docker or of a tool inside a build: what it means and what to do; earlier rows win."""
 
@@ -199,6 +207,7 @@ _TABLES: dict[str, Table[Any]] = {
     "wheel_files": Table("image/wheel_files.csv", WheelFile, ("framework", "page", "distribution")),
     "system_names": Table("image/system_names.csv", SystemName, ("word",)),
     "foreign_systems": Table("image/foreign_systems.csv", ForeignSystem, ("word",)),
+    "system_users": Table("image/system_users.csv", SystemUser, ("name",)),
     "build_errors": Table("image/build_errors.csv", BuildError, ("pattern",)),
     "numpy_python": Table("image/numpy_python.csv", NumpyFloor, ("numpy",)),
     "sources": Table("image/sources.csv", Source, ("key",)),
@@ -234,6 +243,11 @@ def jupyterlab(python: Version | None) -> str | None:
 def tag_cudnn(word: str) -> int | None:
     """The cuDNN major that a tag's `cudnn…` word promises; None for no word or an unknown one."""
     return next((row.major for row in table("tag_cudnn") if row.word == word), None)
+
+
+def system_user(name: str) -> bool:
+    """True for a user that a distribution makes itself, such as root."""
+    return any(row.name == name for row in table("system_users"))
 
 
 def frontend() -> str:

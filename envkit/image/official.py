@@ -23,7 +23,7 @@ _USABLE = ("supported", "seen", "derived")
 
 def official_recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) -> Recipe:
     """The recipe on the framework's own image. Raises EnvkitError where no usable image is on record."""
-    from envkit.image.recipe import image_name, image_title, own_steps
+    from envkit.image.recipe import image_name, image_title, no_digest, own_steps
 
     choice = plan.choice
     if len(choice.builds) != 1:
@@ -34,11 +34,11 @@ def official_recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix:
     calls: tuple[PipInstall, ...] = ()
     if options.pip or options.jupyter:
         calls = (PipInstall((*options.pip, *_jupyter(plan, options)), index_url=mirrors.index_url),)
-    notes = (
-        plan.warnings
-        if proven
-        else (*plan.warnings, f"The tag {base.image} follows the project's naming; not looked up.")
-    )
+    notes = [*plan.warnings]
+    if not proven:
+        notes.append(f"The tag {base.image} follows the project's naming; not looked up.")
+    if options.digest:
+        notes.append(no_digest(base.image))
     return Recipe(
         title=title,
         name=image_name(plan),
@@ -55,7 +55,7 @@ def official_recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix:
         source_built=(),
         context=(options.requirements,) if options.requirements else (),
         official=True,
-        notes=notes,
+        notes=tuple(notes),
         syntax=options.syntax,
     )
 

@@ -90,7 +90,15 @@ def _notes(plan: Plan, options: ImageOptions, base: Base) -> tuple[str, ...]:
     missing = options.digest and base.digest is None
     return (
         *plan.warnings,
-        *((f"no digest of {base.image} is on record, so its tag alone is named",) if missing else ()),
+        *((no_digest(base.image),) if missing else ()),
+    )
+
+
+def no_digest(image: str) -> str:
+    """What to do about a base whose digest nobody recorded."""
+    return (
+        f"no digest of {image} is on record, so its tag alone is named; to pin it, look it up with"
+        f" docker buildx imagetools inspect {image} and give --base {image}@sha256:DIGEST"
     )
 
 
@@ -165,10 +173,21 @@ def image_title(plan: Plan, matrix: Matrix) -> str:
     for build in choice.builds:
         framework = matrix.framework(build.framework)
         named.append(f"{framework.title if framework else build.framework} {build.version}")
-    cuda = f"CUDA {choice.cuda}" if choice.cuda else "no CUDA"
     where = f" on {choice.os.os_id}" if choice.os else ""
     python = f", Python {choice.python}" if choice.python else ""
+    cuda = _cuda_words(choice)
     return f"{' and '.join(named)} with {cuda}{where}{python}" if named else f"{cuda}{where}{python}"
+
+
+def _cuda_words(choice: Choice) -> str:
+    """The CUDA of the image in words: each release that a framework carries, in order."""
+    if choice.cuda is None:
+        return "no CUDA"
+    releases = {choice.cuda} | {
+        build.cuda for build in choice.builds if build.cuda and build.bundles_cuda and not build.cpu_only
+    }
+    told = [one for one in sorted(releases) if one is choice.cuda or not choice.cuda.starts_with(one)]
+    return f"CUDA {' and '.join(map(str, told))}"
 
 
 def image_name(plan: Plan) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from envkit.errors import RequestError
 from envkit.image.options import ImageOptions
 from envkit.image.parts import Runtime
 from envkit.plan.model import Choice
@@ -19,7 +20,7 @@ _JUPYTER_PORT = 8888
 
 def runtime(choice: Choice, options: ImageOptions, matrix: Matrix) -> Runtime:
     """The runtime of the plan: GPUs only for a plan with CUDA, JupyterLab where asked for, otherwise a shell."""
-    entrypoint = tuple(shlex.split(options.entrypoint)) if options.entrypoint else ()
+    entrypoint = words(options.entrypoint) if options.entrypoint else ()
     command: tuple[str, ...] = () if options.entrypoint else ("bash",)
     port: int | None = None
     health: tuple[str, ...] = ()
@@ -39,6 +40,19 @@ def runtime(choice: Choice, options: ImageOptions, matrix: Matrix) -> Runtime:
     )
 
 
+def words(entrypoint: str) -> tuple[str, ...]:
+    """The words of a command as a shell splits it. Raises RequestError for one that it cannot split."""
+    try:
+        split = tuple(shlex.split(entrypoint))
+    except ValueError as error:
+        raise RequestError(
+            f"--entrypoint: {entrypoint!r} is no whole command ({str(error).lower()}).", "Close its quotes."
+        ) from None
+    if not split:
+        raise RequestError("--entrypoint: an empty command runs nothing.", "Leave it out, or give a command.")
+    return split
+
+
 def gpu_variables(choice: Choice, matrix: Matrix) -> dict[str, str]:
     """The variables that the NVIDIA container runtime reads; {} for a plan without CUDA."""
     if choice.cuda is None:
@@ -53,7 +67,8 @@ def gpu_variables(choice: Choice, matrix: Matrix) -> dict[str, str]:
 def required_cuda(choice: Choice, matrix: Matrix) -> Version:
     """The CUDA version that the host's driver must report: that of the branch of the oldest driver that will do."""
     assert choice.cuda is not None
-    needed = choice.cuda.release(2)
+    own = [build.cuda for build in choice.builds if build.cuda is not None and not build.cpu_only]
+    needed = max(cuda.release(2) for cuda in (choice.cuda, *own))  # the strictest, in whatever order they were named
     if choice.minimum_driver is None:
         return needed
     branch = matrix.driver_branch(choice.minimum_driver.major)

@@ -7,6 +7,7 @@ import re
 import shlex
 
 from envkit.image import data
+from envkit.image.options import ImageOptions
 from envkit.image.parts import Recipe
 from envkit.render.templating import template
 
@@ -17,6 +18,7 @@ def render_dockerfile(recipe: Recipe) -> str:
         recipe=recipe,
         header=header(recipe),
         frontend=data.frontend(),
+        renamed=recipe.runtime.user != ImageOptions().user,  # a name that was asked for holds in every base
         quoted=quoted,
         shell=shell_word,
         label=_label,

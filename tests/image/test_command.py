@@ -62,6 +62,17 @@ def test_dockerignore_goes_with_it() -> None:
         ["--pip", "x$(id)"],
         ["--base", "a b"],
         ["--requirements", "a b.txt"],
+        ["--requirements", "/etc/passwd"],
+        ["--requirements", "../x.txt"],
+        ["--requirements", "a/../../x.txt"],
+        ["--lock", "/tmp/x.lock"],
+        ["--user", "root"],
+        ["--entrypoint", 'python -c "print(1)'],
+        ["--entrypoint", "  "],
+        ["--check", "Dockerfile", "--build"],
+        ["--check", "Dockerfile", "--jupyter"],
+        ["--check", "Dockerfile", "--user", "bob"],
+        ["--check", "Dockerfile", "--format", "compose"],
     ],
 )
 def test_wrong_use_is_named(arguments: list[str]) -> None:
@@ -94,3 +105,15 @@ def test_a_generated_dockerfile_passes_its_own_check(tmp_path: Path) -> None:
         file = tmp_path / framework
         run("--framework", framework, "--target", "any", "-o", str(file))
         assert run("--check", str(file), "--target", "any").return_value == 0
+
+
+def test_half_a_command_is_named() -> None:
+    with pytest.raises(RequestError, match="--entrypoint: .*no closing quotation"):
+        run("--framework", "pytorch", "--target", "any", "--entrypoint", "sh -c 'x")
+
+
+def test_no_digest_says_what_to_do() -> None:
+    told = run("--framework", "pytorch", "--target", "any", "--digest").stderr
+    assert "no digest of nvidia/cuda:" in told and "docker buildx imagetools inspect" in told
+    official = run("--framework", "pytorch==2.5.1", "--target", "any", "--digest", "--from", "official").stderr
+    assert "no digest of pytorch/pytorch:" in official

@@ -25,6 +25,7 @@ TABLES = (
     "wheel_abi",
     "wheel_files",
     "system_names",
+    "system_users",
     "foreign_systems",
     "build_errors",
     "numpy_python",

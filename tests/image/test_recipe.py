@@ -141,6 +141,20 @@ def test_containers_run_as_user_1000(matrix: Matrix) -> None:
         assert "getent passwd 1000 || useradd" in rendered
 
 
+def test_a_name_that_was_asked_for_holds(matrix: Matrix) -> None:
+    """ubuntu24.04 has a user 1000 already, who is called ubuntu."""
+    rendered = text(matrix, "pytorch", os_id="ubuntu24.04", options=ImageOptions(user="bob"))
+    assert 'usermod --login bob --home /home/bob --move-home "$(id -nu 1000)"' in rendered
+    assert "usermod" not in text(matrix, "pytorch", os_id="ubuntu24.04")
+
+
+def test_the_strictest_build_says_which_driver(matrix: Matrix) -> None:
+    orders = (("tensorflow", "pytorch"), ("pytorch", "tensorflow"))
+    told = {made(matrix, *order).runtime.environment["NVIDIA_REQUIRE_CUDA"] for order in orders}
+    assert told == {"cuda>=13.0"}
+    assert all("CUDA 12.5 and 13" in made(matrix, *order).title for order in orders)
+
+
 def test_the_host_driver_is_asked_for_as_the_plan_needs_it(matrix: Matrix) -> None:
     rendered = text(matrix, "tensorflow", os_id="ubuntu22.04")
     variables = " ".join(commands(rendered, "ENV"))
