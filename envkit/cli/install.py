@@ -31,7 +31,7 @@ Examples:
 @click.option("--toolkit/--no-toolkit", "toolkit", default=None, help="Force or leave out the CUDA toolkit.")
 @click.option("--symlink/--no-symlink", default=True, help="Set /usr/local/cuda when it is absent.")
 @click.option("--samples", is_flag=True, help="Install the code samples too, where the release has them.")
-@click.option("--env", "env_dir", metavar="DIR", help="Where the framework goes; /opt/envkit/NAME-VERSION by default.")
+@click.option("--env", "env_dir", metavar="DIR", help="Where the framework goes; /opt/envkit/NAME-VERSION-cuXYZ by default.")
 @click.option("--accept-eula/--no-accept-eula", default=True, help="Accept NVIDIA's EULA in the script, or let it ask.")
 @click.option("--run", "run_here", is_flag=True, help="Run the script here, after showing the plan and asking.")
 @click.option("--yes", is_flag=True, help="With --run: do not ask.")

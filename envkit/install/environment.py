@@ -25,13 +25,19 @@ def python_step(choice: Choice, options: ScriptOptions, mirrors: Mirrors) -> Cre
     if choice.python is None:
         raise EnvkitError("This plan names no Python version.", "Say which: --python")
     python = choice.python.release(2)
-    path = options.env_dir or "/opt/envkit/" + "-".join(f"{build.framework}-{build.version}" for build in choice.builds)
+    path = options.env_dir or "/opt/envkit/" + "-".join(map(_folder_word, choice.builds))
     way = choice.python_source.way if choice.python_source else "system"
     if way in ("system", "deadsnakes"):
         return CreatePython(python, "system", path, None, "")
     row = _python_file(way, python, choice.architecture)
     file = Download(row.name, mirrors.rewrite(row.url), "sha256", row.sha256)
     return CreatePython(python, way, path, file, mirrors.rewrite(row.channel))
+
+
+def _folder_word(build: FrameworkBuild) -> str:
+    """The framework, its version and its CUDA: builds for two CUDA lines must not share a folder."""
+    cuda = "" if build.cuda is None or build.cpu_only else "-cu" + str(build.cuda).replace(".", "")
+    return f"{build.framework}-{build.version}{cuda}"
 
 
 def _python_file(way: str, python: Version, architecture: str) -> PythonFileRow:
@@ -67,6 +73,7 @@ def _framework_step(build: FrameworkBuild, choice: Choice, mirrors: Mirrors) -> 
         source=tuple(_where(build, choice.python, mirrors)),
         distribution=match.group(1),
         distribution_version=match.group(2) or str(build.version),
+        cuda=None if build.cpu_only else build.cuda,
         expects_gpu=not build.cpu_only,
         probe=next((row.probe for row in lore(ProbeRow) if row.framework == build.framework), _PLAIN_PROBE),
         pip_requirement=_pip_requirement(choice.python),

@@ -129,6 +129,7 @@ class InstallFramework:
     source: tuple[str, ...]  # pip's own words on where to look
     distribution: str
     distribution_version: str
+    cuda: Version | None  # what the build is for; None for a build without CUDA
     expects_gpu: bool
     probe: str
     pip_requirement: str

@@ -155,10 +155,10 @@ def _verify(plan: Plan) -> Verify:
     if toolkit is None:
         return Verify((), None, None)
     wanted = sorted({gpu.compute_capability for gpu in plan.request.gpus})
-    targets = [_nvcc_target(toolkit, capability) for capability in wanted]
+    targets = [target for capability in wanted if (target := _nvcc_target(toolkit, capability))]
     if not targets and toolkit.max_compute_capability:
         targets = [toolkit.max_compute_capability]
-    return Verify(tuple(dict.fromkeys(target.sm for target in targets if target)), toolkit.gcc_min, toolkit.gcc_max)
+    return Verify(tuple(dict.fromkeys(target.sm for target in targets)), toolkit.gcc_min, toolkit.gcc_max)
 
 
 def _nvcc_target(toolkit: Toolkit, wanted: ComputeCapability) -> ComputeCapability | None:

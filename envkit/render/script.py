@@ -27,6 +27,8 @@ from envkit.records import record
 from envkit.render.script_header import EULA_URL, header, help_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from envkit.install.model import Download, Installation
     from envkit.install.options import ScriptOptions
     from envkit.plan.model import Plan
@@ -57,7 +59,7 @@ def render_installation(work: Installation, plan: Plan, options: ScriptOptions) 
     """The script that carries out these steps."""
     from envkit.render.templating import template
 
-    steps = [step_line(step) for step in work.steps]
+    steps = [step_line(step, work.steps) for step in work.steps]
     context = _context(work, options)
     page = template("scripts", "install.sh.j2")
     text = page.render(
@@ -70,8 +72,8 @@ def render_installation(work: Installation, plan: Plan, options: ScriptOptions) 
     return re.sub(r"\n{3,}", "\n\n", text)
 
 
-def step_line(step: Step) -> StepLine:  # noqa: C901 - one case for each kind of step
-    """How the script names, tests and does this step."""
+def step_line(step: Step, steps: Sequence[Step] = ()) -> StepLine:  # noqa: C901 - one case for each kind of step
+    """How the script names, tests and does this step, which is one of `steps`."""
     match step:
         case InstallPrerequisites():
             return StepLine("prerequisites", "Packages", "prerequisites_are_met", "install_prerequisites")
@@ -79,7 +81,10 @@ def step_line(step: Step) -> StepLine:  # noqa: C901 - one case for each kind of
             return StepLine("nouveau", "Switch nouveau off", "nouveau_is_away", "blacklist_nouveau")
         case FetchFile(download=download, needed_by=needed_by):
             words = _file_words(download)
-            test = f"step_is_done {needed_by} || have_file {words}"
+            done = f"step_is_done {needed_by}"
+            if needed_by != "driver" and any(isinstance(one, InstallDriver) and one.file == download for one in steps):
+                done = f"{{ {done} && step_is_done driver; }}"
+            test = f"{done} || have_file {words}"
             action = f"get_file {_file_words(download, with_url=True)}"
             return StepLine(f"fetch-{needed_by}", f"Fetch {download.name}", test, action)
         case InstallDriver(minimum=minimum):
@@ -139,7 +144,7 @@ def _context(work: Installation, options: ScriptOptions) -> dict[str, Any]:
         "downloads": work.downloads,
         "accept_eula": options.accept_eula,
         "eula_url": EULA_URL,
-        "watched": lore(PlaceRow),
+        "watched": [],
         "stale_log": None,
         "installer_logs": [],
         "failures": [],
@@ -148,6 +153,7 @@ def _context(work: Installation, options: ScriptOptions) -> dict[str, Any]:
         _add(found, step)
     found["uses_packages"] = bool(found["needs"]) or found["driver"] is not None
     found["work_bytes"] = _work_bytes(found)
+    found["uses_work_dir"] = bool(found["work_bytes"]) or bool(found["python"] and found["python"]["way"] == "conda")
     found["space"] = _space(found)
     found["places"] = _places(found)
     found["closing"] = _closing(found)
@@ -219,6 +225,10 @@ def _add_toolkit(found: dict[str, Any], step: InstallToolkit) -> None:
     found["cuda"] = toolkit.version
     found["stale_log"] = style.stale_log
     found["installer_logs"] = style.log
+    found["watched"] = [
+        *({"path": row.path, "depth": row.depth, "why": row.why} for row in lore(PlaceRow)),
+        *({"path": log, "depth": 0, "why": "its log"} for log in style.log),
+    ]
     found["failures"] = [row for row in lore(FailureRow) if row.style in ("all", toolkit.installer_style)]
 
 
@@ -231,6 +241,7 @@ def _framework(step: InstallFramework) -> dict[str, Any]:
         "import_name": step.import_name,
         "version": step.distribution_version.partition("+")[0],
         "distribution": step.distribution,
+        "cuda": str(step.cuda or ""),
         "requirements": step.requirements,
         "source": step.source,
         "expected": "gpu" if step.expects_gpu else "any",
@@ -244,15 +255,24 @@ def _work_bytes(found: dict[str, Any]) -> int:
 
 
 def _space(found: dict[str, Any]) -> list[str]:
-    """`step|folder|bytes` for the steps that take room."""
+    """`step|path|bytes` for the steps that take room, in their order; the path WORK is one that is given back."""
     needs = []
     if found["toolkit"]:
-        needs.append(f"toolkit|$STATE_DIR|{space('download', found['cuda'])}")
+        file = f"$CACHE_DIR/{found['toolkit']['file'].name}.part"
+        needs.append(f"fetch-toolkit|{file}|{space('download', found['cuda'])}")
+    if found["driver"] and (found["driver"]["file"] or found["driver"]["chosen_path"]):
+        needs.append(f"driver|WORK|{found['work_bytes']}")
+    if found["toolkit"]:
         needs.append(f"toolkit|$TOOLKIT_DIR|{space('toolkit', found['cuda'])}")
+        needs.append(f"toolkit|WORK|{found['work_bytes']}")
+        needs += [f"patch-{patch.order}|WORK|{found['work_bytes']}" for patch in found["patches"]]
     if found["cudnn"]:
         needs.append(f"cudnn|$TOOLKIT_DIR|{found['cudnn']['bytes']}")
+        needs.append(f"cudnn|WORK|{found['cudnn']['bytes']}")
     if found["python"]:
         needs.append(f"python|$ENV_DIR|{found['python']['bytes']}")
+        if found["python"]["way"] == "conda":
+            needs.append(f"python|WORK|{found['python']['bytes']}")
     return needs
 
 
