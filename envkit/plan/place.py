@@ -160,14 +160,13 @@ class Placer:
         return bool(self.system_builds) or not bundled or self.request.cudnn is not None
 
     def cudnn(self, toolkit: Toolkit) -> CudnnRelease | None:
-        """The newest cuDNN for the toolkit, request and builds that knows the GPUs, or else may know them."""
-        first = None
-        for row in self.knowledge.cudnns(toolkit, self.request.architecture):
-            if self._fits(row):
-                if all(answer is True for answer in self._known_gpus(row)):
-                    return row
-                first = first or row
-        return first
+        """The newest cuDNN for the toolkit, request and builds: one that can be fetched, and that knows the GPUs."""
+        rows = (row for row in self.knowledge.cudnns(toolkit, self.request.architecture) if self._fits(row))
+        return min(rows, key=self._cudnn_rank, default=None)
+
+    def _cudnn_rank(self, row: CudnnRelease) -> tuple[bool, bool]:
+        fetched = bool(row.pip_package or (row.url and row.sha256))
+        return not fetched, not all(answer is True for answer in self._known_gpus(row))
 
     def _fits(self, row: CudnnRelease) -> bool:
         asked = self.request.cudnn is None or self.request.cudnn.holds(row.version)
