@@ -31,7 +31,9 @@ Examples:
 @click.option("--toolkit/--no-toolkit", "toolkit", default=None, help="Force or leave out the CUDA toolkit.")
 @click.option("--symlink/--no-symlink", default=True, help="Set /usr/local/cuda when it is absent.")
 @click.option("--samples", is_flag=True, help="Install the code samples too, where the release has them.")
-@click.option("--env", "env_dir", metavar="DIR", help="Where the framework goes; /opt/envkit/NAME-VERSION-cuXYZ by default.")
+@click.option(
+    "--env", "env_dir", metavar="DIR", help="Where the framework goes; /opt/envkit/NAME-VERSION-cuXYZ by default."
+)
 @click.option("--accept-eula/--no-accept-eula", default=True, help="Accept NVIDIA's EULA in the script, or let it ask.")
 @click.option("--run", "run_here", is_flag=True, help="Run the script here, after showing the plan and asking.")
 @click.option("--yes", is_flag=True, help="With --run: do not ask.")
@@ -44,6 +46,7 @@ def install(run_here: bool, yes: bool, bundle: str | None, **options: Any) -> in
     no Python, can be read, run twice, resumed, verified and undone.
     Windows: use WSL2. Jetson: sudo apt-get install nvidia-jetpack
     """
+    from envkit.install.environment import for_script
     from envkit.matrix import Matrix
     from envkit.plan.model import NoPlan
     from envkit.plan.solve import resolve
@@ -53,6 +56,8 @@ def install(run_here: bool, yes: bool, bundle: str | None, **options: Any) -> in
     request = _completed(request_from(options, matrix), options)
     mirrors = mirrors_from(options)
     plan = resolve(request, matrix)
+    if not isinstance(plan, NoPlan):
+        plan = for_script(plan)
     if options["as_json"]:
         from envkit.cli.resolve import plan_json
 

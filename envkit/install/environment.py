@@ -10,14 +10,41 @@ from envkit.install.lore import PipRow, ProbeRow, PythonFileRow, lore
 from envkit.install.model import CreatePython, Download, InstallFramework
 from envkit.install.options import ScriptOptions
 from envkit.matrix import Matrix
-from envkit.matrix.rows import FrameworkBuild
-from envkit.plan.model import Choice
+from envkit.matrix.rows import FrameworkBuild, PythonSource
+from envkit.plan.model import Choice, Plan
+from envkit.records import replace
 from envkit.regex import regex
 from envkit.settings import Mirrors
 from envkit.versions import Version
 
 _REQUIREMENT = regex(r"([A-Za-z0-9._-]+)(?:\[[^\]]*\])?(?:==([^\s;+]+))?.*")
 _PLAIN_PROBE = "verify/generic.py.j2"
+
+
+def for_script(plan: Plan) -> Plan:
+    """The plan with a Python that a script can bring: not from deadsnakes, whose archive would be added for good."""
+    choice = plan.choice
+    if choice.python is None or choice.python_source is None or choice.python_source.way != "deadsnakes":
+        return plan
+    return replace(plan, choice=replace(choice, python_source=_portable(choice)))
+
+
+def _portable(choice: Choice) -> PythonSource:
+    """A standalone build of the plan's Python, else conda-forge's. Raises EnvkitError when neither is on record."""
+    python = choice.python.release(2) if choice.python else None
+    glibc = choice.os.glibc if choice.os else None
+    for way in ("standalone", "conda"):
+        has_file = any(
+            row.way == way and row.architecture == choice.architecture and row.python in (None, python)
+            for row in lore(PythonFileRow)
+        )
+        for row in Matrix.load().python_sources if has_file else ():
+            old = row.min_glibc is not None and glibc is not None and glibc < row.min_glibc
+            if row.way == way and row.python == python and choice.architecture in row.architectures and not old:
+                return row
+    raise EnvkitError(
+        f"No pinned build of Python {python} for {choice.architecture} is on record.", "Choose another --python."
+    )
 
 
 def python_step(choice: Choice, options: ScriptOptions, mirrors: Mirrors) -> CreatePython:
@@ -27,7 +54,7 @@ def python_step(choice: Choice, options: ScriptOptions, mirrors: Mirrors) -> Cre
     python = choice.python.release(2)
     path = options.env_dir or "/opt/envkit/" + "-".join(map(_folder_word, choice.builds))
     way = choice.python_source.way if choice.python_source else "system"
-    if way in ("system", "deadsnakes"):
+    if way == "system":
         return CreatePython(python, "system", path, None, "")
     row = _python_file(way, python, choice.architecture)
     file = Download(row.name, mirrors.rewrite(row.url), "sha256", row.sha256)

@@ -8,7 +8,7 @@ from zlib import crc32
 from envkit.errors import EnvkitError
 from envkit.install.commands import installer_options
 from envkit.install.driver import driver_steps
-from envkit.install.environment import framework_steps, python_step
+from envkit.install.environment import for_script, framework_steps, python_step
 from envkit.install.lore import OsNameRow, for_os, has_quirk, lore
 from envkit.install.model import (
     ApplyPatch,
@@ -45,6 +45,7 @@ _TARGET_FOLDERS = {"x86_64": "x86_64-linux", "aarch64": "sbsa-linux"}
 
 def installation(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> Installation:
     """The steps for this plan. Raises EnvkitError for a platform or a plan that no script can install."""
+    plan = for_script(plan)
     choice, request = plan.choice, plan.request
     if request.platform in _ELSEWHERE:
         raise EnvkitError(*_ELSEWHERE[request.platform])

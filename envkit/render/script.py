@@ -50,8 +50,10 @@ class StepLine:
 
 def render_script(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> str:
     """The whole script for this plan. Raises EnvkitError where no script can do it."""
+    from envkit.install.environment import for_script
     from envkit.install.steps import installation
 
+    plan = for_script(plan)
     return render_installation(installation(plan, options, mirrors), plan, options)
 
 
