@@ -200,6 +200,8 @@ def _plan(options: dict[str, Any], matrix: Matrix) -> Plan | NoPlan:
         from envkit.image.own_base import on_own_base
 
         request = on_own_base(request, options["base"], matrix)
+    if options["start"] == "official":  # its image holds all that it needs
+        return resolve(request, matrix)
     plan = with_backends(resolve(request, matrix), lambda changed: resolve(changed, matrix))
     return with_its_system(plan, lambda changed: resolve(changed, matrix), matrix)
 

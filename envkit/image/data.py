@@ -65,11 +65,15 @@ class Need:
 
 @record
 class SmokeTest:
-    """How to see that a framework works: `m` is the imported module; `gpu_code` only where a GPU is."""
+    """How to see that a framework works: `m` is the imported module; `gpu_code` only where a GPU is.
+
+    `command` stands in place of the import for a server that is no Python package.
+    """
 
     framework: str
     code: str | None
     gpu_code: str | None
+    command: str | None
     sources: tuple[str, ...]
 
 

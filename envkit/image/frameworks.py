@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from envkit.errors import EnvkitError
 from envkit.image import data
@@ -11,8 +12,11 @@ from envkit.image.options import ImageOptions
 from envkit.image.parts import Base, PipInstall
 from envkit.image.wheel_files import by_file, requirement_lines
 from envkit.matrix.rows import FrameworkBuild
-from envkit.plan.model import Choice
+from envkit.plan.model import Choice, Plan
 from envkit.settings import Mirrors
+
+if TYPE_CHECKING:
+    from envkit.matrix import Matrix
 
 
 def pip_installs(choice: Choice, options: ImageOptions, mirrors: Mirrors, base: Base) -> tuple[PipInstall, ...]:
@@ -79,22 +83,25 @@ def _once(lines: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(lines))
 
 
-def require_ways(choice: Choice) -> None:
-    """Raises EnvkitError for a build that neither an index nor a source recipe gives."""
-    for build in choice.builds:
-        if installed_by_pip(build, choice) or data.source_steps(build):
+def require_ways(plan: Plan, matrix: Matrix) -> None:
+    """Raises EnvkitError for a build that neither an index nor a source recipe gives, with a way that there is."""
+    from envkit.image.official import has_official
+
+    for build in plan.choice.builds:
+        if installed_by_pip(build, plan.choice) or data.source_steps(build):
             continue
-        others = sorted(
-            {row.cuda for row in data.table("source_builds") if row.framework == build.framework and row.cuda}
-        )
-        way = (
-            f"There is one for CUDA {', '.join(others)}: add --cuda."
-            if others
-            else "Try its own image: --from official."
-        )
-        raise EnvkitError(
-            f"There is no package and no recipe for {build.framework} {build.version} with CUDA {build.cuda}.", way
-        )
+        framework = matrix.framework(build.framework)
+        cuda = f" with CUDA {build.cuda}" if build.cuda else ""
+        others = {row.cuda for row in data.table("source_builds") if row.framework == build.framework and row.cuda}
+        if others:
+            told = ", ".join(sorted(others))
+            way = f"There is one for CUDA {told}: add --cuda."
+        elif has_official(build, plan.request, matrix):
+            way = "Try its own image: --from official."
+        else:
+            way = f"{framework.note} " if framework and framework.note else ""
+            way += f"envkit matrix {build.framework} shows what is on record."
+        raise EnvkitError(f"There is no package and no recipe for {build.framework} {build.version}{cuda}.", way)
 
 
 def system_packages(choice: Choice) -> tuple[str, ...]:

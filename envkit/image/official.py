@@ -2,103 +2,207 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from envkit.errors import EnvkitError
 from envkit.image import data
+from envkit.image.frameworks import needs_driver
 from envkit.image.labels import labels
 from envkit.image.options import ImageOptions
-from envkit.image.parts import Base, PipInstall, Recipe, Stage
-from envkit.image.runtime import runtime
+from envkit.image.parts import Base, PipInstall, Recipe, Runtime, Stage
+from envkit.image.runtime import GPU_VARIABLES, runtime
 from envkit.image.smoke import smoke_script
-from envkit.matrix.rows import FrameworkBuild, FrameworkImage
-from envkit.plan.model import Plan
+from envkit.matrix.rows import FrameworkBuild, FrameworkImage, ImageTag
+from envkit.plan.model import Choice, Plan
+from envkit.plan.request import Request
+from envkit.records import replace
 from envkit.settings import Mirrors
+from envkit.versions import Version
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
 
-_USABLE = ("supported", "seen", "derived")
+_PROVEN = ("supported", "seen")
+_USABLE = (*_PROVEN, "derived")
 
 
-def official_recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) -> Recipe:
-    """The recipe on the framework's own image. Raises EnvkitError where no usable image is on record."""
-    from envkit.image.recipe import image_name, image_title, no_digest, own_steps
+def official_plan(plan: Plan, options: ImageOptions, matrix: Matrix) -> Plan:
+    """The plan with what is known of the framework's own image, and nothing that is only true of one built here.
 
+    Raises EnvkitError where no usable image is on record.
+    """
     choice = plan.choice
     if len(choice.builds) != 1:
         raise EnvkitError("--from official: an official image holds one framework.", "Name one --framework.")
     build = choice.builds[0]
-    base, proven = official_base(build, options, matrix)
+    image = official_image(build, options, plan.request, matrix)
+    told = plan.request.os_id if "os_id" in plan.request.asked else None
+    os_id = image.os_id or told
+    same = image.cuda is not None and choice.cuda is not None and image.cuda.release(2) == choice.cuda.release(2)
+    tag = ImageTag(
+        image.repository, image.tag, image.cuda, "", image.flavor, os_id or "", image.state, None, None, image.sources
+    )
+    cudnn = Version.find(image.cudnn) if image.cudnn else None
+    own = replace(
+        choice,
+        cuda=image.cuda,
+        toolkit=None,
+        runfiles=(),
+        cudnn=None,
+        cudnn_version=cudnn,
+        python=image.python,
+        python_source=None,
+        os=matrix.operating_system(os_id) if os_id else None,
+        builds=(replace(build, cuda=image.cuda, cudnn=cudnn, package=None, index_url=None, find_links=None),),
+        base_image=tag,
+        minimum_driver=choice.minimum_driver if same else _driver(image, matrix),
+        needs_toolkit=False,
+    )
+    kept = tuple(one for one in plan.verdicts if same and one.relation.startswith(("gpu-", "driver-")))
+    untold = {one.detail for one in plan.verdicts} - {one.detail for one in kept}
+    warnings = tuple(warning for warning in plan.warnings if warning not in untold)
+    return replace(plan, choice=own, verdicts=kept, warnings=warnings)
+
+
+def official_recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) -> Recipe:
+    """The recipe on the framework's own image, from a plan that `official_plan` has made."""
+    from envkit.image.recipe import image_name, image_title, no_digest, own_steps
+
+    choice = plan.choice
+    build, tag = choice.builds[0], choice.base_image
+    assert tag is not None
+    base = Base(f"{tag.repository}:{tag.tag}", "the project's own image", has_cuda=True, has_cudnn=True)
+    if options.apt and choice.os is None:
+        raise EnvkitError(f"--apt: which distribution {base.image} is made of is not on record.", "Say it with --os.")
     title = f"{image_title(plan, matrix)} (official image)"
     calls: tuple[PipInstall, ...] = ()
     if options.pip or options.jupyter:
         calls = (PipInstall((*options.pip, *_jupyter(plan, options)), index_url=mirrors.index_url),)
-    notes = [*plan.warnings]
-    if not proven:
-        notes.append(f"The tag {base.image} follows the project's naming; not looked up.")
-    if options.digest:
-        notes.append(no_digest(base.image))
     return Recipe(
         title=title,
         name=image_name(plan),
         plan=plan,
         stages=(Stage("runtime", base, own_steps(calls, options, mirrors, choice.os)),),
-        runtime=runtime(choice, options, matrix),
+        runtime=_runtime(choice, options, matrix),
         labels=labels(plan, title, base.image),
         pip=calls,
         python=choice.python,
         conda=False,
         apt=options.apt,
         smoke=smoke_script(choice, [matrix.framework(build.framework)], devel=False, official=True),
-        needs_driver=False,
+        needs_driver=needs_driver(choice),
         source_built=(),
         context=(options.requirements,) if options.requirements else (),
         official=True,
-        notes=tuple(notes),
+        notes=(*plan.warnings, *_notes(plan, tag, base.image, options, no_digest)),
         syntax=options.syntax,
     )
 
 
+def _notes(
+    plan: Plan, tag: ImageTag, image: str, options: ImageOptions, no_digest: Callable[[str], str]
+) -> Iterator[str]:
+    if tag.state not in _PROVEN:
+        yield f"The tag {image} follows the project's naming; not looked up."
+    if "python" in plan.request.asked and plan.choice.python is None:
+        yield f"which Python {image} holds is not on record, so --python could not be checked"
+    if options.digest:
+        yield no_digest(image)
+
+
+def _runtime(choice: Choice, options: ImageOptions, matrix: Matrix) -> Runtime:
+    """The image's own command where it is a server's; the GPUs even where its CUDA is not on record."""
+    made = runtime(choice, options, matrix)
+    if choice.cuda is None:
+        made = replace(made, environment=GPU_VARIABLES)
+    test = data.smoke_test(choice.builds[0].framework)
+    serves = test is not None and test.command and not options.jupyter
+    return replace(made, command=()) if serves else made
+
+
+def _driver(image: FrameworkImage, matrix: Matrix) -> Version | None:
+    """The oldest driver that runs the image's CUDA, None where that is not known."""
+    cuda = image.cuda
+    rows = [row for row in matrix.toolkits if cuda is not None and row.release == cuda.release(2)]
+    newest = max(rows, key=lambda row: row.version, default=None)
+    return (newest.minor_compatibility_driver or newest.minimum_driver) if newest else None
+
+
 def _jupyter(plan: Plan, options: ImageOptions) -> tuple[str, ...]:
-    wanted = data.jupyterlab(plan.choice.python) if options.jupyter else None
-    return (wanted,) if wanted else ()
+    """JupyterLab for the image's Python; pip chooses where that is not known."""
+    if not options.jupyter:
+        return ()
+    known = data.jupyterlab(plan.choice.python) if plan.choice.python else None
+    return (known or "jupyterlab",)
 
 
-def official_base(build: FrameworkBuild, options: ImageOptions, matrix: Matrix) -> tuple[Base, bool]:
-    """The official image of that build, and whether its tag was seen. Raises EnvkitError when none is on record."""
-    images = [image for image in matrix.framework_images if _same(image, build)]
+def official_image(build: FrameworkBuild, options: ImageOptions, request: Request, matrix: Matrix) -> FrameworkImage:
+    """The project's image of that version, with the plan's CUDA where there is one.
+
+    A tag that only the project's naming gives has no facts but those in its name. Raises EnvkitError for no image.
+    """
+    images = [image for image in _images(build, request, matrix) if image.version == build.version]
     wanted = "devel" if options.devel else "runtime"
-    images.sort(key=lambda image: (image.state not in _USABLE[:2], image.flavor != wanted, image.tag))
     if images:
-        best = images[0]
-        return _base(best.repository, best.tag), best.state in _USABLE[:2]
+        return min(images, key=lambda image: (not _same_cuda(image, build), *_rank(image, wanted)))
     named = next((row for row in data.table("official") if row.framework == build.framework), None)
-    if named is None:
+    if named is None or ("{cuda}" in named.tag and build.cuda is None):
         raise EnvkitError(
-            f"--from official: no official image of {build.framework} {build.version} is on record.",
-            _nearest(build, matrix),
+            f"--from official: no official image of {build.framework} {build.version}"
+            f"{f' with CUDA {request.cuda}' if request.cuda else ''} is on record.",
+            _nearest(build, request, matrix),
         )
     tag = named.tag.format(version=build.version, cuda=build.cuda, cudnn=build.cudnn)
-    return _base(named.repository, tag), False
+    told = "{cuda}" in named.tag
+    cudnn = str(build.cudnn) if told and build.cudnn else None
+    return FrameworkImage(
+        build.framework,
+        build.version,
+        named.repository,
+        tag,
+        build.cuda if told else None,
+        cudnn,
+        None,
+        None,
+        "",
+        "derived",
+        named.sources,
+    )
 
 
-def _nearest(build: FrameworkBuild, matrix: Matrix) -> str:
-    """The newest version that has an official image, in words."""
-    versions = [
-        image.version
+def has_official(build: FrameworkBuild, request: Request, matrix: Matrix) -> bool:
+    """True when --from official has an image of that build."""
+    try:
+        official_image(build, ImageOptions(official=True), request, matrix)
+    except EnvkitError:
+        return False
+    return True
+
+
+def _rank(image: FrameworkImage, wanted: str) -> tuple[bool, bool, str]:
+    return image.state not in _PROVEN, image.flavor != wanted, image.tag
+
+
+def _images(build: FrameworkBuild, request: Request, matrix: Matrix) -> list[FrameworkImage]:
+    """The framework's usable images of any version, with a CUDA and a Python as requested where those are known."""
+    return [
+        image
         for image in matrix.framework_images
-        if image.framework == build.framework and image.state in _USABLE and image.version is not None
+        if image.framework == build.framework
+        and image.state in _USABLE
+        and (image.cuda is None or request.cuda is None or request.cuda.holds(image.cuda))
+        and (image.python is None or request.python is None or request.python.holds(image.python))
     ]
+
+
+def _same_cuda(image: FrameworkImage, build: FrameworkBuild) -> bool:
+    return image.cuda is None or build.cuda is None or image.cuda.release(2) == build.cuda.release(2)
+
+
+def _nearest(build: FrameworkBuild, request: Request, matrix: Matrix) -> str:
+    """The newest version that has an official image, in words, and the way without one."""
+    versions = [image.version for image in _images(build, request, matrix) if image.version is not None]
     newest = f"The newest with one: --framework {build.framework}=={max(versions)}. " if versions else ""
-    return f"{newest}Without --from envkit builds the image itself."
-
-
-def _same(image: FrameworkImage, build: FrameworkBuild) -> bool:
-    same_cuda = image.cuda is None or build.cuda is None or image.cuda.release(2) == build.cuda.release(2)
-    usable = image.state in _USABLE and image.framework == build.framework
-    return usable and image.version == build.version and same_cuda
-
-
-def _base(repository: str, tag: str) -> Base:
-    return Base(f"{repository}:{tag}", "the project's own image", has_cuda=True, has_cudnn=True)
+    own = build.package is not None or data.source_steps(build)
+    return f"{newest}{'Without --from envkit builds the image itself.' if own else ''}".strip()

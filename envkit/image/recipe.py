@@ -52,12 +52,12 @@ def recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) 
     """The image of a plan. Raises EnvkitError where an image cannot hold it, and says what would do."""
     plan = for_image(plan, options, matrix)
     choice = plan.choice
-    if options.official or _only_official(choice):
+    if _official(choice, options):
         from envkit.image.official import official_recipe
 
         return official_recipe(plan, options, mirrors, matrix)
     system = require_system(choice)
-    require_ways(choice)
+    require_ways(plan, matrix)
     compiles = any(not installed_by_pip(build, choice) for build in choice.builds)
     own = own_base(options.base, matrix) if options.base else None
     base = choose_base(choice, options, matrix.supported_image_tags, compiles, own)
@@ -105,10 +105,14 @@ def no_digest(image: str) -> str:
 def for_image(plan: Plan, options: ImageOptions, matrix: Matrix) -> Plan:
     """The plan with the base image and cuDNN that the options lead to, and without a Python that nothing needs."""
     choice = plan.choice
+    if _official(choice, options):
+        from envkit.image.official import official_plan
+
+        return official_plan(plan, options, matrix)
     if not choice.builds and "python" not in plan.request.asked:
         source = _system_python(choice, matrix) if _installs(options) else None
         choice = replace(choice, python=source.python if source else None, python_source=source)
-    elif choice.builds and not _by_pip(choice) and not options.official:
+    elif choice.builds and not _by_pip(choice):
         choice = replace(choice, python=own_python(plan, matrix), python_source=None)
     tags = matrix.supported_image_tags
     flavour = wanted_flavour(choice, options)
@@ -117,9 +121,8 @@ def for_image(plan: Plan, options: ImageOptions, matrix: Matrix) -> Plan:
     tag = choose_tag(choice, options, tags, wanted) if own is None else own.row
     with_python = choice.python is not None and (not choice.builds or _by_pip(choice) or _installs(options))
     planned = choice.cudnn_version
-    if not options.official:
-        brings = tag if own is None or own.cudnn(choice, options.devel) else None
-        choice = settled(choice, plan.request, brings, with_python, matrix)
+    brings = tag if own is None or own.cudnn(choice, options.devel) else None
+    choice = settled(choice, plan.request, brings, with_python, matrix)
     left_out = (f"{_NO_CUDNN} {choice.architecture}",) if planned and not choice.cudnn_version else ()
     return replace(
         plan,
@@ -158,11 +161,15 @@ def _system_python(choice: Choice, matrix: Matrix) -> PythonSource | None:
     return None
 
 
-def _only_official(choice: Choice) -> bool:
-    """True for frameworks that come as an image and in no other way."""
-    return bool(choice.builds) and all(
-        not installed_by_pip(build, choice) and not data.source_steps(build) and build.bundles_cuda
-        for build in choice.builds
+def _official(choice: Choice, options: ImageOptions) -> bool:
+    """True where the image is the project's own: as asked, or for frameworks that come in no other way."""
+    return (
+        options.official
+        or bool(choice.builds)
+        and all(
+            not installed_by_pip(build, choice) and not data.source_steps(build) and build.bundles_cuda
+            for build in choice.builds
+        )
     )
 
 
@@ -176,13 +183,15 @@ def image_title(plan: Plan, matrix: Matrix) -> str:
     where = f" on {choice.os.os_id}" if choice.os else ""
     python = f", Python {choice.python}" if choice.python else ""
     cuda = _cuda_words(choice)
-    return f"{' and '.join(named)} with {cuda}{where}{python}" if named else f"{cuda}{where}{python}"
+    if not named:
+        return f"{cuda}{where}{python}"
+    return f"{' and '.join(named)}{f' with {cuda}' if cuda else ''}{where}{python}"
 
 
 def _cuda_words(choice: Choice) -> str:
     """The CUDA of the image in words: each release that a framework carries, in order."""
     if choice.cuda is None:
-        return "no CUDA"
+        return "no CUDA" if not choice.builds or all(build.cpu_only for build in choice.builds) else ""
     releases = {choice.cuda} | {
         build.cuda for build in choice.builds if build.cuda and build.bundles_cuda and not build.cpu_only
     }

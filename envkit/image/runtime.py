@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 USER_ID = 1000
 _JUPYTER_PORT = 8888
+GPU_VARIABLES = {"NVIDIA_VISIBLE_DEVICES": "all", "NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
 
 
 def runtime(choice: Choice, options: ImageOptions, matrix: Matrix) -> Runtime:
@@ -57,11 +58,7 @@ def gpu_variables(choice: Choice, matrix: Matrix) -> dict[str, str]:
     """The variables that the NVIDIA container runtime reads; {} for a plan without CUDA."""
     if choice.cuda is None:
         return {}
-    return {
-        "NVIDIA_VISIBLE_DEVICES": "all",
-        "NVIDIA_DRIVER_CAPABILITIES": "compute,utility",
-        "NVIDIA_REQUIRE_CUDA": f"cuda>={required_cuda(choice, matrix)}",
-    }
+    return {**GPU_VARIABLES, "NVIDIA_REQUIRE_CUDA": f"cuda>={required_cuda(choice, matrix)}"}
 
 
 def required_cuda(choice: Choice, matrix: Matrix) -> Version:

@@ -31,6 +31,8 @@ def smoke_script(
 
 def _import_lines(framework: Framework) -> list[str]:
     test = data.smoke_test(framework.name)
+    if test and test.command:
+        return [test.command]
     title = f'"{framework.title}"'
     code = f'import {framework.import_name} as m; print({title}, getattr(m, "__version__", "imported"))'
     if test and test.code:

@@ -31,15 +31,18 @@ def header(recipe: Recipe) -> list[str]:
     """The comment lines on top: what the image holds, what its host needs, how to build and run it."""
     choice = recipe.plan.choice
     lines = [f"{recipe.title}. Written by envkit."]
-    if choice.cuda is not None:
+    if recipe.runtime.environment:
         driver = f"NVIDIA driver {choice.minimum_driver} or newer" if choice.minimum_driver else "an NVIDIA driver"
         lines.append(f"The host needs {driver} and the NVIDIA container toolkit, and nothing else of CUDA.")
-    gpus = "--gpus all " if choice.cuda is not None else ""
+    gpus = "--gpus all " if recipe.runtime.environment else ""
+    # An entrypoint takes every word for its own: the test has to stand in its place.
+    own = recipe.official or recipe.runtime.entrypoint
+    test = f"--entrypoint smoke-test {recipe.name}" if own else f"{recipe.name} smoke-test"
     port = f"-p {recipe.runtime.port}:{recipe.runtime.port} " if recipe.runtime.port else ""
     lines += [
         f"Build: docker build -t {recipe.name} .",
         f"Run:   docker run --rm -it {gpus}{port}{recipe.name}",
-        f"Test:  docker run --rm {gpus}{recipe.name} smoke-test",
+        f"Test:  docker run --rm {gpus}{test}",
         "With a CA of your own: --secret id=ca,src=CA.pem --build-arg PIP_CERT=/run/secrets/ca"
         " --build-arg SSL_CERT_FILE=/run/secrets/ca",
         "With an index of your own: --secret id=pip,src=pip.conf; proxies: --build-arg HTTPS_PROXY=URL",
