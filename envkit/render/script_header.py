@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -35,13 +36,13 @@ EXIT_CODES = (
 
 
 def header(work: Installation, plan: Plan, options: ScriptOptions, steps: Sequence[StepLine]) -> str:
-    """The comment block below the shebang."""
+    """The comment block below the shebang; it shows no password of an address."""
     lines = [*_what(work), "", *_plan(plan), "", *_files(work), "", *_choices(plan, work, options), ""]
     if work.notes or plan.warnings:
         lines += ["Please note", *_items((*plan.warnings, *work.notes)), ""]
     lines += ["Steps", *(f"  {number}. {step.title}" for number, step in enumerate(steps, 1)), ""]
     lines += ["Exit codes", *(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES)]
-    return "\n".join(f"# {line}".rstrip() for line in lines)
+    return re.sub(r"://[^/@\s]+@", "://***@", "\n".join(f"# {line}".rstrip() for line in lines))
 
 
 def help_text(work: Installation) -> str:

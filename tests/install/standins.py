@@ -61,7 +61,8 @@ if (-e "/installer-lies") { quit(0, "Finished\n") }
 InstallUtils::copy("payload", $path, $patch);
 unless ($patch) {
   unlink "/usr/local/cuda"; symlink($path, "/usr/local/cuda");
-  mkdir "/usr/share/applications"; open(my $menu, '>', "/usr/share/applications/nsight.desktop"); close $menu;
+  mkdir "/usr/share/applications"; open(my $menu, '>', "/usr/share/applications/nsight.desktop");
+  print $menu "Exec=$path/libnsight/nsight\n"; close $menu;
   print "***WARNING: Incomplete installation! This installation did not install the CUDA Driver.\n";
 }
 """
@@ -111,10 +112,11 @@ fi
 [ ! -e /installer-lies ] || quit 0 "[INFO]: done"
 [ ! -e "${tmp:-/tmp}/envkit-test-full" ] || quit 1 "[ERROR]: Disk space check has failed"
 mkdir -p "$path" || quit 1 "[ERROR]: Install of toolkit failed, quitting"
+echo "Toolkit:  Installed in $path/" >>"$log"
 cp -a payload/bin "$path/"
 [ ! -e /slow ] || sleep 2
 cp -a payload/. "$path/"
-if [ -z "$root" ]; then mkdir -p /usr/lib/pkgconfig; : >/usr/lib/pkgconfig/cudart.pc; fi
+if [ -z "$root" ]; then mkdir -p /usr/lib/pkgconfig; echo "cudaroot=$path" >/usr/lib/pkgconfig/cudart.pc; fi
 if [ "$(id -u)" = 0 ]; then
   rm -f /usr/local/cuda; ln -s "$path" /usr/local/cuda
   mkdir -p /var/log/nvidia/.uninstallManifests; echo "$path" >/var/log/nvidia/.uninstallManifests/toolkit
