@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, TypeVar
 
+from envkit.install.wheel_files import WHEEL_FILES, WHEEL_TAGS
 from envkit.matrix.rows import FrameworkBuild, OperatingSystem, Source
 from envkit.matrix.tables import Table, read
 from envkit.records import record
@@ -134,26 +135,6 @@ class Backend:
 
 
 @record
-class WheelTag:
-    """The interpreter and ABI part of a wheel's name."""
-
-    python: Version
-    tag: str
-    sources: tuple[str, ...]
-
-
-@record
-class WheelFile:
-    """A distribution whose files stand beside a framework's `page`, under versions that the default index has too."""
-
-    framework: str
-    page: str
-    distribution: str
-    versions: str
-    sources: tuple[str, ...]
-
-
-@record
 class SystemName:
     """A release's code name, as tags of its images have it."""
 
@@ -207,8 +188,8 @@ _TABLES: dict[str, Table[Any]] = {
     "repositories": Table("image/repositories.csv", Repository, ("name",)),
     "official": Table("image/official.csv", OfficialName, ("framework",)),
     "backends": Table("image/backends.csv", Backend, ("framework", "versions")),
-    "wheel_abi": Table("image/wheel_abi.csv", WheelTag, ("python",)),
-    "wheel_files": Table("image/wheel_files.csv", WheelFile, ("framework", "page", "distribution")),
+    "wheel_abi": WHEEL_TAGS,
+    "wheel_files": WHEEL_FILES,
     "system_names": Table("image/system_names.csv", SystemName, ("word",)),
     "foreign_systems": Table("image/foreign_systems.csv", ForeignSystem, ("word",)),
     "system_users": Table("image/system_users.csv", SystemUser, ("name",)),
@@ -297,11 +278,6 @@ def backend(build: FrameworkBuild) -> Backend | None:
     """The framework that this build computes with, or None for one that stands alone."""
     rows: list[Backend] = [row for row in table("backends") if row.framework == build.framework]
     return next((row for row in rows if VersionSpec.parse(row.versions).holds(build.version)), None)
-
-
-def wheel_tag(python: Version | None) -> str | None:
-    """The tag in the name of a wheel for that Python, or None where it is not on record."""
-    return next((row.tag for row in table("wheel_abi") if python is not None and row.python == python.release(2)), None)
 
 
 def numpy_needs_python(numpy: Version) -> Version | None:

@@ -10,7 +10,7 @@ from envkit.image import data
 from envkit.image.cudnn import has_archive
 from envkit.image.options import ImageOptions
 from envkit.image.parts import Base, PipInstall
-from envkit.image.wheel_files import by_file, requirement_lines
+from envkit.install.wheel_files import by_file, requirement_lines, wheel_tag
 from envkit.matrix.rows import FrameworkBuild
 from envkit.plan.model import Choice, Plan
 from envkit.settings import Mirrors
@@ -52,7 +52,7 @@ def pip_installs(choice: Choice, options: ImageOptions, mirrors: Mirrors, base: 
 
 def wheel_address(build: FrameworkBuild, choice: Choice, mirrors: Mirrors) -> str | None:
     """The address of the wheel of a build that stands in a folder without an index page, or None."""
-    tag = data.wheel_tag(choice.python)
+    tag = wheel_tag(choice.python)
     if build.package or tag is None or build.find_links is None or not build.find_links.endswith("/"):
         return None
     return f"{mirrors.rewrite(build.find_links)}{build.framework}-{build.version}-{tag}-linux_{choice.architecture}.whl"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from envkit.errors import EnvkitError
-from envkit.image.wheel_files import by_file, requirement_lines
 from envkit.install.lore import PipRow, ProbeRow, PythonFileRow, lore
 from envkit.install.model import CreatePython, Download, InstallFramework
 from envkit.install.options import ScriptOptions
+from envkit.install.wheel_files import by_file, requirement_lines
 from envkit.matrix import Matrix
 from envkit.matrix.rows import FrameworkBuild, PythonSource
 from envkit.plan.model import Choice, Plan

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from envkit.image.wheel_files import requirement_lines
 from envkit.install.environment import framework_steps
+from envkit.install.wheel_files import requirement_lines
 from envkit.matrix import Matrix
 from envkit.settings import Mirrors
 from envkit.versions import Version

@@ -3,14 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
-from envkit.image import data
 from envkit.matrix.rows import FrameworkBuild
+from envkit.matrix.tables import Table, read
+from envkit.records import record
 from envkit.regex import regex
 from envkit.settings import Mirrors
 from envkit.versions import Version, VersionSpec
 
+
+@record
+class WheelTag:
+    """The interpreter and ABI part of a wheel's name."""
+
+    python: Version
+    tag: str
+    sources: tuple[str, ...]
+
+
+@record
+class WheelFile:
+    """A distribution whose files stand beside a framework's `page`, under versions that the default index has too."""
+
+    framework: str
+    page: str
+    distribution: str
+    versions: str
+    sources: tuple[str, ...]
+
+
+WHEEL_TAGS = Table("image/wheel_abi.csv", WheelTag, ("python",))
+WHEEL_FILES = Table("image/wheel_files.csv", WheelFile, ("framework", "page", "distribution"))
 _PINNED = regex(r"([A-Za-z0-9._-]+)==([0-9][0-9.]*)")
+
+
+def wheel_tag(python: Version | None) -> str | None:
+    """The tag in the name of a wheel for that Python, or None where it is not on record."""
+    return next((row.tag for row in _wheel_tags() if python is not None and row.python == python.release(2)), None)
 
 
 def by_file(build: FrameworkBuild, python: Version | None) -> bool:
@@ -18,7 +48,7 @@ def by_file(build: FrameworkBuild, python: Version | None) -> bool:
 
     pip takes the index's build of two with one version: its platform, manylinux, ranks before the page's.
     """
-    return bool(_files(build)) and data.wheel_tag(python) is not None
+    return bool(_files(build)) and wheel_tag(python) is not None
 
 
 def requirement_lines(
@@ -33,14 +63,14 @@ def requirement_lines(
             continue
         name, version = pinned.groups()
         folder = mirrors.rewrite(build.find_links).rpartition("/")[0]
-        yield f"{name} @ {folder}/{name}-{version}-{data.wheel_tag(python)}-linux_{architecture}.whl"
+        yield f"{name} @ {folder}/{name}-{version}-{wheel_tag(python)}-linux_{architecture}.whl"
 
 
 def _files(build: FrameworkBuild) -> dict[str, str]:
     """The distributions that stand as files beside the build's page, each with its versions; {} for other builds."""
     rows = {
         row.distribution: row.versions
-        for row in data.table("wheel_files")
+        for row in _wheel_files()
         if row.framework == build.framework and (build.find_links or "").endswith(f"/{row.page}")
     }
     pinned = _PINNED.fullmatch(build.package or "")
@@ -49,3 +79,13 @@ def _files(build: FrameworkBuild) -> dict[str, str]:
 
 def _listed(name: str, version: str, names: dict[str, str]) -> bool:
     return name in names and VersionSpec.parse(names[name]).holds(Version.parse(version))
+
+
+@cache
+def _wheel_tags() -> tuple[WheelTag, ...]:
+    return read(WHEEL_TAGS)
+
+
+@cache
+def _wheel_files() -> tuple[WheelFile, ...]:
+    return read(WHEEL_FILES)
