@@ -186,3 +186,15 @@ def test_a_distribution_without_driver_packages_gets_the_runfile(tmp_path: Path)
     machine(tmp_path)
     done = call(script("12.8", "kylin10"), 'check_for_driver; echo "package: $DRIVER_PACKAGE"', tmp_path)
     assert done.stdout == "package: \n", done
+
+
+@pytest.mark.parametrize("runfile", [None, "/d/NVIDIA-Linux-x86_64-580.65.06.run", URL])
+@pytest.mark.parametrize("os_id", ["debian12", "kylin10"])
+def test_a_script_for_the_driver_alone_is_whole(tmp_path: Path, os_id: str, runfile: str | None) -> None:
+    found = plan("12.8", os_id=os_id, gpus=("8.6",), with_driver=True)
+    found = replace(found, choice=replace(found.choice, needs_toolkit=False, cudnn=None))
+    options = ScriptOptions(with_driver=True, driver_runfile=runfile, accept_eula=False)
+    machine(tmp_path)
+    done = call(render_script(found, options, Mirrors()), "install_driver_runfile", tmp_path)
+    words = "this plan has no driver runfile" if runfile is None else "the EULA has not been accepted"
+    assert words in done.stderr, done
