@@ -47,7 +47,7 @@ def smoke(tag: str, wants_gpu: bool, needs_driver: bool, say: Say) -> str:
     if needs_driver and not has_gpu:
         return "Smoke test not run: its import loads the NVIDIA driver's library, and this machine has no driver."
     gpus = ["--gpus", "all"] if wants_gpu and has_gpu else []
-    code, tail = _stream([client(), "run", "--rm", *gpus, tag, "smoke-test"], say)
+    code, tail = _stream([client(), "run", "--rm", *gpus, "--entrypoint", "smoke-test", tag], say)
     if code != 0:
         raise failure("docker run … smoke-test", code, tail)
     where = "on this machine's GPUs" if gpus else "without a GPU, as this machine has none"

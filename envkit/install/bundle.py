@@ -29,10 +29,19 @@ def wheel_commands(work: Installation, folder: str) -> tuple[tuple[str, ...], ..
     for tag in reversed(tags):
         target += ["--platform", f"{tag}_{work.architecture}"]
     return tuple(
-        ("download", "--dest", folder, *target, *step.source, step.pip_requirement, *step.requirements)
+        (
+            "download", "--dest", folder, *target, *_plain_tag(step, work.architecture), *step.source,
+            step.pip_requirement, *step.requirements,
+        )
         for step in work.steps
         if isinstance(step, InstallFramework)
-    )
+    )  # fmt: skip
+
+
+def _plain_tag(step: InstallFramework, architecture: str) -> tuple[str, ...]:
+    """The platform of wheels that are named by their address: theirs is the plain one, which no index takes."""
+    by_address = any(" @ " in requirement for requirement in step.requirements)
+    return ("--platform", f"linux_{architecture}") if by_address else ()
 
 
 def bundle_document(work: Installation, files: tuple[FetchedFile, ...], wheels: Mapping[str, int]) -> dict[str, object]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from urllib.parse import unquote, urlsplit
 
 from envkit.errors import EnvkitError, RequestError
 from envkit.install.commands import installer_options, option_for
@@ -155,6 +154,8 @@ def _conditions(version: Version | None, branches: list[DriverBranch], gpus: tup
 def _chosen(text: str, mirrors: Mirrors) -> tuple[Download | None, str | None]:
     """What is fetched, or the path on the target's disk. Raises RequestError for a path that leads nowhere there."""
     if text.startswith(("http://", "https://")):
+        from urllib.parse import unquote, urlsplit
+
         name = unquote(urlsplit(text).path).rsplit("/", 1)[-1]
         if not name or not all(letter.isalnum() or letter in "._+-" for letter in name):
             raise RequestError("--driver-runfile: this URL does not end in a file name.", "Give the file's own URL.")
