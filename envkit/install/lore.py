@@ -61,7 +61,7 @@ class FailureRow:
 
 @record
 class PlaceRow:
-    """A folder in which installers write beside the toolkit; `depth` levels of it are looked at."""
+    """Names that installers make beside the toolkit: a shell pattern, and how many levels below a match are looked at."""
 
     path: str
     depth: int

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from envkit.matrix.rows import FrameworkBuild
 from envkit.plan.model import Alternative, Choice, NoPlan, Plan, Verdict
 from envkit.render.plan_json import image_name
+from envkit.render.wrap import hang
 
-WIDTH = 80
 _MARKS = {"ok": "ok", "native": "ok", "fail": "NO", "incompatible": "NO", "unknown": "?"}
 
 
@@ -21,30 +21,30 @@ def plan_summary(plan: Plan | NoPlan) -> str:
 def _plan(plan: Plan) -> Iterator[str]:
     yield "Plan"
     for name, value in _choices(plan.choice):
-        yield from _hang(f"  {name:<11} ", value)
+        yield from hang(f"  {name:<11} ", value)
     if plan.verdicts:
         yield ""
         yield "Why it fits"
         for verdict in plan.verdicts:
-            yield from _hang(f"  {_mark(verdict):<5}", verdict.detail)
-        yield from _hang("  Sources: ", "; ".join(_titles(verdict.source for verdict in plan.verdicts)))
+            yield from hang(f"  {_mark(verdict):<5}", verdict.detail)
+        yield from hang("  Sources: ", "; ".join(_titles(verdict.source for verdict in plan.verdicts)))
     if plan.warnings:
         yield ""
         yield "Watch out"
         for warning in plan.warnings:
-            yield from _hang("  - ", warning)
+            yield from hang("  - ", warning)
     yield from _alternatives(plan.alternatives, "With a change")
 
 
 def _refusal(plan: NoPlan) -> Iterator[str]:
     yield "No plan: these cannot be had together"
     for conflict in plan.conflicts:
-        yield from _hang("  - ", f"{' with '.join(conflict.between)}: {conflict.detail}")
+        yield from hang("  - ", f"{' with '.join(conflict.between)}: {conflict.detail}")
         if conflict.source:
-            yield from _hang("    Sources: ", "; ".join(_titles([conflict.source])))
+            yield from hang("    Sources: ", "; ".join(_titles([conflict.source])))
     yield from _alternatives(plan.alternatives, "Nearest choices that work")
     for warning in plan.warnings:
-        yield from _hang("  - ", warning)
+        yield from hang("  - ", warning)
 
 
 def _choices(choice: Choice) -> Iterator[tuple[str, str]]:
@@ -89,19 +89,8 @@ def _alternatives(alternatives: tuple[Alternative, ...], title: str) -> Iterator
     yield title
     for alternative in alternatives:
         options = " ".join(f"--{option} {_quoted(value)}" for option, value in alternative.changes.items())
-        yield from _hang("  - ", f"{options}: {alternative.gain}")
+        yield from hang("  - ", f"{options}: {alternative.gain}")
 
 
 def _quoted(value: str) -> str:
     return f"'{value}'" if any(mark in value for mark in " <>!*") else value
-
-
-def _hang(head: str, text: str) -> Iterator[str]:
-    """The text after its head, broken at spaces; later lines stand under the text's first word."""
-    line, indent = head, " " * len(head)
-    for word in text.split():
-        if line.strip() and len(line) + len(word) + 1 > WIDTH and line not in (head, indent):
-            yield line.rstrip()
-            line = indent
-        line += word if line in (head, indent) else f" {word}"
-    yield line.rstrip()

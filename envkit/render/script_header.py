@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from envkit.install.model import InstallToolkit
+from envkit.render.wrap import hang
 
 if TYPE_CHECKING:
     from envkit.install.model import Installation
@@ -71,10 +71,12 @@ def help_text(work: Installation) -> str:
 def _what(work: Installation) -> Iterator[str]:
     yield f"Install script {work.plan_id}, written by envkit."
     yield ""
-    yield from _wrap(
+    yield from hang(
+        "",
         "Read it before you run it. It can be run twice (the second run changes nothing), stopped at any point "
         "and run again, checked with --verify-only and undone with --rollback. It needs bash 4 and the usual "
-        "base tools, no Python. Nothing is done that is not listed under Steps."
+        "base tools, no Python. Nothing is done that is not listed under Steps.",
+        WIDTH,
     )
 
 
@@ -134,10 +136,4 @@ def _choices(plan: Plan, work: Installation, options: ScriptOptions) -> Iterator
 
 def _items(texts: Sequence[str]) -> Iterator[str]:
     for text in texts:
-        yield from textwrap.wrap(
-            text, WIDTH, initial_indent="  - ", subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
-        )
-
-
-def _wrap(text: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH)
+        yield from hang("  - ", text, WIDTH)
