@@ -61,7 +61,7 @@ class FailureRow:
 
 @record
 class PlaceRow:
-    """Names that installers make beside the toolkit: a shell pattern, and how many levels below a match are looked at."""
+    """A shell pattern of names that installers make beside the toolkit; `depth` levels below a match are looked at."""
 
     path: str
     depth: int
