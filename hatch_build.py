@@ -37,6 +37,10 @@ def compiled_source(root: Path, folder: str) -> str:
         for kind, used in _USED.findall(code):
             if used not in known[kind]:
                 raise ValueError(f"{folder}/{name}: envkit.render.ahead has no {kind[:-1]} {used!r}; add it there")
+        if "cond_expr_undefined(" in code:
+            raise ValueError(
+                f"{folder}/{name}: an inline `if` has no `else`, which jinja2 prints as nothing; write it out"
+            )
         code = _EDGES.sub("", code).replace("def root(", f"def {folder}_{number}(", 1)
         parts.append(f"{code.strip()}\n\nenvironment.add({name!r}, {folder}_{number})\n")
     return "\n".join(parts)

@@ -93,3 +93,10 @@ def test_an_unknown_filter_stops_the_build(build_hook: ModuleType, tmp_path: Pat
     (tmp_path / "templates" / "scripts" / "a.j2").write_text("{{ x|title }}")
     with pytest.raises(ValueError, match="no filter 'title'"):
         build_hook.compiled_source(tmp_path, "scripts")
+
+
+def test_an_if_without_else_stops_the_build(build_hook: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "templates" / "scripts").mkdir(parents=True)
+    (tmp_path / "templates" / "scripts" / "a.j2").write_text("{{ 'x' if y }}")
+    with pytest.raises(ValueError, match="has no `else`"):
+        build_hook.compiled_source(tmp_path, "scripts")
