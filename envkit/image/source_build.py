@@ -8,6 +8,7 @@ from envkit.image.parts import Base, Copy, Environment, Run, Stage, Step
 from envkit.image.system import install
 from envkit.matrix.rows import FrameworkBuild, OperatingSystem
 from envkit.plan.model import Choice
+from envkit.plan.relations import other_gcc
 from envkit.records import record, replace
 from envkit.regex import regex
 from envkit.settings import Mirrors
@@ -54,10 +55,14 @@ def source_build(
             f"git clone --depth 1 --recursive --shallow-submodules --branch {branch}"
             f" {mirrors.rewrite(address)} {folder}"
         )
-    commands += [f"cd {folder}", *by_kind.get("run", ())]
+    gcc = other_gcc(system, choice.toolkit) if choice.toolkit else None
+    compilers = (f"gcc-{gcc}", f"g++-{gcc}") if gcc else ()
+    # cmake hands the compiler of C to nvcc, which refuses the system's own
+    commands += [f"cd {folder}", *([f"export CC=gcc-{gcc} CXX=g++-{gcc}"] if gcc else [])]
+    commands += by_kind.get("run", ())
     commands += [command for path in by_kind.get("copy", ()) for command in _list_libraries(path)]
     packages = tuple(name for text in by_kind.get("packages", ()) for name in text.split(";"))
-    tools = download_steps(system, mirrors, extra=packages)
+    tools = download_steps(system, mirrors, extra=(*packages, *compilers))
     compiled = Run(
         tuple(commands),
         caches=caches,

@@ -194,10 +194,6 @@ class Knowledge:
         """The date that the tables speak for, as text: that of the newest toolkit."""
         return max((row.release_date for row in self.tables.toolkits if row.release_date), default="")
 
-    def compiles_on(self, system: OperatingSystem, toolkit: Toolkit) -> bool:
-        """False where none of the system's GCCs is one that the toolkit's nvcc takes."""
-        return relations.nvcc_compiles_on(system, toolkit)
-
     def maintained(self, system: OperatingSystem) -> bool:
         """True unless the distribution's standard support had ended when the tables were made."""
         return system.end_of_support is None or system.end_of_support >= self.as_of

@@ -68,12 +68,12 @@ class Placer:
             if system.glibc is not None and all((self.request.glibc or system.glibc) >= floor for floor in floors)
         )
 
-    def _system_rank(self, system: OperatingSystem, toolkit: Toolkit | None, has_image: bool) -> tuple[bool, ...]:
+    def _system_rank(self, system: OperatingSystem, toolkit: Toolkit | None, has_image: bool) -> tuple[int, ...]:
         cuda_rows = [toolkit] if toolkit else self._wheel_toolkits
         listed = any(system.os_id in (row.os_ids or ()) for row in cuda_rows)
         by_list = toolkit is not None or not self.request.container
-        compiles = toolkit is None or self.knowledge.compiles_on(system, toolkit)
-        return (not has_image, by_list and not listed, not compiles, not self.knowledge.maintained(system))
+        effort = relations.compiling_effort(system, toolkit) if toolkit else 0
+        return (not has_image, effort, by_list and not listed, not self.knowledge.maintained(system))
 
     @cached_property
     def _wheel_toolkits(self) -> list[Toolkit]:

@@ -338,3 +338,9 @@ def test_without_the_syntax_line(matrix: Matrix) -> None:
 def test_a_shell_word_is_read_back(word: str) -> None:
     done = subprocess.run(["sh", "-c", f"printf %s {shell_word(word)}"], capture_output=True, text=True, check=True)
     assert done.stdout == word
+
+
+def test_a_source_build_has_the_compiler_that_its_nvcc_takes(matrix: Matrix) -> None:
+    rendered = render_dockerfile(made(matrix, "caffe", options=ImageOptions(), cuda="8.0", os_id="ubuntu18.04"))
+    assert "        g++-5 \\\n" in rendered and "export CC=gcc-5 CXX=g++-5" in rendered
+    assert "export CC=" not in render_dockerfile(made(matrix, "caffe", options=ImageOptions()))

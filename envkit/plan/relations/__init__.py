@@ -47,9 +47,10 @@ from envkit.plan.relations.software import (
 )
 from envkit.plan.relations.system import (
     compiler_fits_nvcc,
+    compiling_effort,
     image_fits,
-    nvcc_compiles_on,
     os_compiler_fits_nvcc,
+    other_gcc,
     runfile_on_os,
 )
 
@@ -84,8 +85,9 @@ __all__ = [
     "last_driver_runs_cuda",
     "numpy_agree",
     "numpy_specs",
-    "nvcc_compiles_on",
+    "compiling_effort",
     "os_compiler_fits_nvcc",
+    "other_gcc",
     "python_has_wheel",
     "runfile_on_os",
     "some_version_meets",

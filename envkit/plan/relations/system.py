@@ -23,11 +23,22 @@ def compiler_fits_nvcc(name: str, version: Version, toolkit: Toolkit, tables: Ta
     return Verdict("compiler-fits-nvcc", "ok", f"{what} takes {name} {version}", source)
 
 
-def nvcc_compiles_on(system: OperatingSystem, toolkit: Toolkit) -> bool:
-    """False where none of the GCCs that are recorded for a system is one that nvcc takes."""
-    known = [gcc for gcc in (system.default_gcc, *system.installable_gcc) if gcc is not None]
-    high = toolkit.gcc_max
-    return not known or high is None or any(gcc <= high or gcc.starts_with(high) for gcc in known)
+def compiling_effort(system: OperatingSystem, toolkit: Toolkit) -> int:
+    """0 where nvcc takes the system's own GCC or nothing is recorded, 1 where another is to be installed, 2: none."""
+    if system.default_gcc is None or _taken(system.default_gcc, toolkit):
+        return 0
+    return 1 if other_gcc(system, toolkit) else 2
+
+
+def other_gcc(system: OperatingSystem, toolkit: Toolkit) -> Version | None:
+    """The newest GCC that the system packages and nvcc takes, where nvcc does not take the system's own."""
+    if system.default_gcc is None or _taken(system.default_gcc, toolkit):
+        return None
+    return max((gcc for gcc in system.installable_gcc if _taken(gcc, toolkit)), default=None)
+
+
+def _taken(gcc: Version, toolkit: Toolkit) -> bool:
+    return toolkit.gcc_max is None or gcc <= toolkit.gcc_max or gcc.starts_with(toolkit.gcc_max)
 
 
 def os_compiler_fits_nvcc(system: OperatingSystem, toolkit: Toolkit, tables: Tables) -> Verdict:
