@@ -7,7 +7,7 @@ REAL := docker or browser or network
 EVERY ?= 40
 UNIT := not (docker or browser or network) and not gpu and not bench
 
-.PHONY: doctor test test-integration test-builds test-sweep lint bench docs wheel-smoke zipapp refresh-data verify-data clean
+.PHONY: doctor test test-integration test-builds test-source-build test-sweep lint bench docs wheel-smoke zipapp refresh-data verify-data clean
 
 $(VENV)/run.stamp: pyproject.toml
 	@$(PYTHON) -m venv $(VENV)
@@ -31,9 +31,13 @@ test: $(VENV)/test.stamp
 test-integration: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -m "$(REAL)" --ignore=tests/image/test_builds.py -o cache_dir=.cache/pytest-$@ $(AGAIN)
 
-# Real images of whole frameworks, one of them compiled; tens of gigabytes of packages come and go.
+# Real images of whole frameworks: tens of gigabytes, which `docker builder prune` gives back.
 test-builds: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -s -m "$(REAL)" tests/image/test_builds.py -o cache_dir=.cache/pytest-$@ $(AGAIN)
+	$(BIN)/python -m pytest -s -m "$(REAL)" -k "not source" tests/image/test_builds.py -o cache_dir=.cache/pytest-$@ $(AGAIN)
+
+# One that is compiled.
+test-source-build: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -s -m "$(REAL)" -k source tests/image/test_builds.py -o cache_dir=.cache/pytest-$@ $(AGAIN)
 
 # Every combination: the resolver against the oracle, every script and every Dockerfile that can be asked for.
 test-sweep: $(VENV)/test.stamp

@@ -41,10 +41,9 @@ RESULTS: list[str] = []
 
 
 @pytest.fixture(scope="module", autouse=True)
-def report(engine: Engine, request: pytest.FixtureRequest) -> Iterator[None]:
-    """Prints sizes and times at the end, and gives the disk back."""
+def report(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Prints sizes and times at the end."""
     yield
-    engine.run("builder", "prune", "--force")
     capture = request.config.pluginmanager.getplugin("capturemanager")
     assert capture is not None
     with capture.global_and_fixture_disabled():
