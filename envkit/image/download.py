@@ -24,18 +24,20 @@ class Fetched:
 
 
 def fetch(url: str, name: str, sha256: str | None, md5: str | None) -> Fetched:
-    """The commands that fetch `url` unless the cache holds it, and check it against the better checksum on record."""
-    # A broken download must not stay in the cache under its final name.
-    commands = [
-        f"file='{CACHE}/{name}'",
-        f'{{ test -f "$file" || {{ curl -fsSL --retry 3 -o "$file.part" \'{url}\' && mv "$file.part" "$file"; }}; }}',
-    ]
+    """The commands that fetch `url` unless the cache holds it whole, checked against the better checksum on record."""
+    # A broken download must not stay in the cache under its final name, and an outdated file in it must not be used.
+    get = f'curl -fsSL --retry 3 -o "$file.part" \'{url}\' && mv "$file.part" "$file"'
+    commands = [f"file='{CACHE}/{name}'"]
     checksum, program = (sha256, "sha256sum") if sha256 else (md5, "md5sum")
     if checksum:
+        check = f"{program} -c /tmp/checksum"
         commands += [
             f'echo "{checksum}  $file" > /tmp/checksum',
-            f'{{ {program} -c /tmp/checksum || {{ rm "$file" && false; }}; }}',
+            f"{{ {check} --status 2> /dev/null || {{ {get}; }}; }}",
+            f'{{ {check} || {{ rm "$file" && false; }}; }}',
         ]
+    else:
+        commands.append(f'{{ test -f "$file" || {{ {get}; }}; }}')
     return Fetched(tuple(commands), '"$file"')
 
 
