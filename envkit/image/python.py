@@ -138,11 +138,11 @@ def _path() -> Environment:
 def _pip_upgrade(version: Version | None, mirrors: Mirrors) -> tuple[str, ...]:
     """The command that gives an old Python the last pip that runs on it; newer ones come with one that serves.
 
-    The pip that comes with it may still ask the index at its former address, so the address is named.
+    Which index it asks is a mirror's, the build argument's, or what pip itself takes.
     """
-    index = f"${{PIP_INDEX_URL:-{mirrors.index_url or data.repository('pypi')[1]}}}"
+    index = f' --index-url "${{PIP_INDEX_URL:-{mirrors.index_url}}}"' if mirrors.index_url else ""
     row = next((row for row in lore(PipRow) if version is not None and row.python == version.release(2)), None)
-    return (f'python -m pip install --index-url "{index}" --upgrade "{row.requirement}"',) if row else ()
+    return (f'python -m pip install{index} --upgrade "{row.requirement}"',) if row else ()
 
 
 def _steps(make: str, version: Version | None, mirrors: Mirrors) -> tuple[Step, ...]:

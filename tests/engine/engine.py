@@ -14,9 +14,15 @@ from pathlib import Path
 
 from tests.engine.roots import os_of, root_archive
 from tests.engine.tools import CACHE, need, run
+from tools.data.index import pip_index_url
 
 SOCKET = Path("/var/run/docker.sock")
 _STANDIN_LABEL = "envkit.stand-in"
+_NETWORK_FAILED = re.compile(
+    "Temporary failure|Could not (?:resolve|connect)|Name or service not known|Network is unreachable"
+    "|Connection (?:timed out|reset)|Read timed out"
+)
+_PAUSES = (15, 45)  # seconds before what the network failed is tried again
 
 
 @dataclass(frozen=True)
@@ -78,9 +84,11 @@ class Engine:
         context: Path | None = None,
         target: str | None = None,
         limit_s: float = 1200,
+        again: bool = True,
     ) -> Build:
         """Builds the text with BuildKit, this host's CA bundle and pip settings carried in; every FROM must be there.
 
+        `again`: what fails for the network's sake is built again from the steps that worked; the last log is given.
         The `# syntax` line is left out: it names a frontend image in a registry that a test machine may not reach.
         """
         with tempfile.TemporaryDirectory(dir=CACHE) as folder:
@@ -90,16 +98,20 @@ class Engine:
             for key, value in {**host_arguments(), **(arguments or {})}.items():
                 command += ["--build-arg", f"{key}={value}"]
             command += [*host_secrets(), *(["--target", target] if target else []), str(context or folder)]
-            started = time.monotonic()
-            done = subprocess.run(
-                command,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                timeout=limit_s,
-                env={**os.environ, "DOCKER_BUILDKIT": "1"},
-                check=False,
-            )
+            for pause in (*(_PAUSES if again else ()), None):
+                started = time.monotonic()
+                done = subprocess.run(
+                    command,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                    timeout=limit_s,
+                    env={**os.environ, "DOCKER_BUILDKIT": "1"},
+                    check=False,
+                )
+                if done.returncode == 0 or pause is None or not _NETWORK_FAILED.search(done.stdout):
+                    break
+                time.sleep(pause)
             return Build(done.returncode, done.stdout, time.monotonic() - started)
 
 
@@ -127,8 +139,10 @@ def ca_bundle() -> Path | None:
 def host_arguments() -> dict[str, str]:
     """Build arguments that carry this host's index and CA settings into a build."""
     found = {"PIP_CERT": "/run/secrets/ca", "SSL_CERT_FILE": "/run/secrets/ca"} if ca_bundle() else {}
-    names = ("PIP_INDEX_URL", "PIP_DEFAULT_TIMEOUT", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+    names = ("PIP_DEFAULT_TIMEOUT", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
     found.update({name: os.environ[name] for name in names if os.environ.get(name)})
+    # named even when nothing is configured: pips of old distributions ask the index at a former address
+    found["PIP_INDEX_URL"] = pip_index_url()
     return found
 
 

@@ -153,6 +153,7 @@ def test_no_network_inside_the_build(engine: Engine, tmp_path: Path) -> None:
         f"{SMALL}RUN apt-get update && apt-get install -y --no-install-recommends curl\n"
         "RUN curl -fsS https://no-such-host.invalid/\n",
         "envkit-test-offline",
+        again=False,
     )
     assert built.exit_code != 0
     assert "cannot reach the network" in str(failure("docker build", built.exit_code, built.log))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from email.message import Message
 from email.parser import Parser
+from functools import cache
 from html.parser import HTMLParser
 from urllib.error import HTTPError, URLError
 from urllib.parse import unquote, urljoin
@@ -115,6 +116,7 @@ def fetch(url: str) -> tuple[str, bytes]:
         raise IndexUnreachable(f"{url}: {error}") from error
 
 
+@cache
 def pip_index_url() -> str:
     """The index that pip is configured to use here, or the one that pip uses when nothing is configured."""
     listed = subprocess.run([sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=True)
