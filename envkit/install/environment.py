@@ -26,10 +26,10 @@ def for_script(plan: Plan) -> Plan:
     choice = plan.choice
     if choice.python is None or choice.python_source is None or choice.python_source.way != "deadsnakes":
         return plan
-    return replace(plan, choice=replace(choice, python_source=_portable(choice)))
+    return replace(plan, choice=replace(choice, python_source=_portable(choice, Matrix.load())))
 
 
-def _portable(choice: Choice) -> PythonSource:
+def _portable(choice: Choice, matrix: Matrix) -> PythonSource:
     """A standalone build of the plan's Python, else conda-forge's. Raises EnvkitError when neither is on record."""
     python = choice.python.release(2) if choice.python else None
     glibc = choice.os.glibc if choice.os else None
@@ -38,7 +38,7 @@ def _portable(choice: Choice) -> PythonSource:
             row.way == way and row.architecture == choice.architecture and row.python in (None, python)
             for row in lore(PythonFileRow)
         )
-        for row in Matrix.load().python_sources if has_file else ():
+        for row in matrix.python_sources if has_file else ():
             old = row.min_glibc is not None and glibc is not None and glibc < row.min_glibc
             if row.way == way and row.python == python and choice.architecture in row.architectures and not old:
                 return row
@@ -78,12 +78,13 @@ def _python_file(way: str, python: Version, architecture: str) -> PythonFileRow:
 
 def framework_steps(choice: Choice, mirrors: Mirrors) -> Iterator[InstallFramework]:
     """One step per framework. Raises EnvkitError for one that has no package to install."""
+    matrix = Matrix.load()
     for build in choice.builds:
-        yield _framework_step(build, choice, mirrors)
+        yield _framework_step(build, choice, matrix, mirrors)
 
 
-def _framework_step(build: FrameworkBuild, choice: Choice, mirrors: Mirrors) -> InstallFramework:
-    framework = Matrix.load().framework(build.framework)
+def _framework_step(build: FrameworkBuild, choice: Choice, matrix: Matrix, mirrors: Mirrors) -> InstallFramework:
+    framework = matrix.framework(build.framework)
     title = framework.title if framework else build.framework
     match = _REQUIREMENT.fullmatch(build.package or "")
     if match is None:
