@@ -34,11 +34,7 @@ def _portable(choice: Choice, matrix: Matrix) -> PythonSource:
     python = choice.python.release(2) if choice.python else None
     glibc = choice.os.glibc if choice.os else None
     for way in ("standalone", "conda"):
-        has_file = any(
-            row.way == way and row.architecture == choice.architecture and row.python in (None, python)
-            for row in lore(PythonFileRow)
-        )
-        for row in matrix.python_sources if has_file else ():
+        for row in matrix.python_sources if _python_file(way, python, choice.architecture) else ():
             old = row.min_glibc is not None and glibc is not None and glibc < row.min_glibc
             if row.way == way and row.python == python and choice.architecture in row.architectures and not old:
                 return row
@@ -57,6 +53,11 @@ def python_step(choice: Choice, options: ScriptOptions, mirrors: Mirrors) -> Cre
     if way == "system":
         return CreatePython(python, "system", path, None, "")
     row = _python_file(way, python, choice.architecture)
+    if row is None:
+        raise EnvkitError(
+            f"No pinned {way} build of Python {python} for {choice.architecture} is on record.",
+            "Choose another --python.",
+        )
     file = Download(row.name, mirrors.rewrite(row.url), "sha256", row.sha256)
     return CreatePython(python, way, path, file, mirrors.rewrite(row.channel))
 
@@ -67,13 +68,12 @@ def _folder_word(build: FrameworkBuild) -> str:
     return f"{build.framework}-{build.version}{cuda}"
 
 
-def _python_file(way: str, python: Version, architecture: str) -> PythonFileRow:
+def _python_file(way: str, python: Version | None, architecture: str) -> PythonFileRow | None:
+    """The pinned file that brings that Python that way; None where none is on record."""
     for row in lore(PythonFileRow):
         if row.way == way and row.architecture == architecture and row.python in (None, python):
             return row
-    raise EnvkitError(
-        f"No pinned {way} build of Python {python} for {architecture} is on record.", "Choose another --python."
-    )
+    return None
 
 
 def framework_steps(choice: Choice, mirrors: Mirrors) -> Iterator[InstallFramework]:
