@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from envkit.errors import EnvkitError
 from envkit.image import data
+from envkit.image.known_images import CUDA_REPOSITORY
 from envkit.image.options import ImageOptions
-from envkit.image.own_base import CUDA_REPOSITORY, OwnBase
+from envkit.image.own_base import OwnBase
 from envkit.image.parts import Base
 from envkit.matrix.rows import ImageTag, OperatingSystem
 from envkit.plan.model import Choice

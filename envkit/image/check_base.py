@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from envkit.checks.findings import Finding, Remedy, Status
 from envkit.image.check_parts import from_verdict, subject_of
 from envkit.image.containerfile import BuildStage
-from envkit.image.containerfile_facts import copied_images, repository_and_tag, tag_row
-from envkit.image.own_base import CUDA_REPOSITORY
+from envkit.image.containerfile_facts import copied_images, repository_and_tag
+from envkit.image.known_images import CUDA_REPOSITORY, supported_beside, tag_row
 from envkit.matrix.rows import ImageTag
 from envkit.plan import relations
 from envkit.versions import Version
@@ -53,7 +53,7 @@ def _no_latest(row: ImageTag, image: str, subject: str, stops: str, matrix: Matr
     gone = "it was deleted" if row.state == "deleted" else "there never was one"
     unsaid = name not in image
     title = f"{image} without a tag means {name}, and that tag is gone: {gone}" if unsaid else f"{name} is gone: {gone}"
-    system = [tag for tag in matrix.image_tags if tag.state == "supported" and tag.repository == row.repository]
+    system = supported_beside(row, matrix)
     plain = [tag for tag in system if tag.flavor == "base" and not tag.cudnn and tag.os_id.startswith("ubuntu")]
     newest = max(plain or system, key=lambda tag: (tag.cuda or Version.of(0), tag.os_id), default=None)
     mend = "Name CUDA's version, the flavour and the distribution"
@@ -81,11 +81,7 @@ def _unlisted(image: str, tag: str, subject: str, stops: str, matrix: Matrix) ->
 
 def nearest_tag(row: ImageTag, matrix: Matrix) -> str:
     """The mend for a tag that is gone: the supported tag nearest to it, or CUDA on the plain distribution."""
-    offered = [
-        tag
-        for tag in matrix.image_tags
-        if tag.state == "supported" and tag.repository == row.repository and tag.cuda is not None and tag.flavor
-    ]
+    offered = [tag for tag in supported_beside(row, matrix) if tag.cuda is not None and tag.flavor]
     flavour = row.flavor or "runtime"
     same = [
         tag

@@ -11,7 +11,7 @@ from envkit.image.check_parts import from_verdict, subject_of
 from envkit.image.check_spec import package_name
 from envkit.image.containerfile_facts import Contents, Wanted
 from envkit.image.containerfile_packages import normal
-from envkit.image.own_base import CUDA_REPOSITORY
+from envkit.image.known_images import CUDA_REPOSITORY
 from envkit.image.wanted import Problem, chosen_build, lacks_cuda_extra, names_variant
 from envkit.matrix.rows import FrameworkBuild
 from envkit.plan import relations

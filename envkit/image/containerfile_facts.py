@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from envkit.image import data
 from envkit.image.containerfile import BuildStage, final_chain, needed_stages
 from envkit.image.containerfile_packages import ListFile, Package, installed, normal
-from envkit.image.own_base import CUDA_REPOSITORY
+from envkit.image.known_images import CUDA_REPOSITORY, framework_image, tag_row
 from envkit.matrix.rows import FrameworkImage, ImageTag, OperatingSystem
 from envkit.records import record, replace
 from envkit.regex import regex
@@ -175,16 +175,6 @@ def repository_and_tag(image: str) -> tuple[str, str]:
     if found is None:
         return image, ""
     return found["repository"], found["tag"] or ("" if found["digest"] else "latest")
-
-
-def tag_row(repository: str, tag: str, matrix: Matrix) -> ImageTag | None:
-    """The tag on record, or None."""
-    return next((row for row in matrix.image_tags if row.repository == repository and row.tag == tag), None)
-
-
-def framework_image(repository: str, tag: str, matrix: Matrix) -> FrameworkImage | None:
-    """The framework's own image that a base names, or None."""
-    return next((row for row in matrix.framework_images if row.repository == repository and row.tag == tag), None)
 
 
 def copied_images(stages: Iterable[BuildStage]) -> Iterator[tuple[int, str]]:

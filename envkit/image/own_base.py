@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit.errors import RequestError
 from envkit.image import data
+from envkit.image.known_images import CUDA_REPOSITORY, tag_row
 from envkit.matrix.rows import ImageTag, OperatingSystem
 from envkit.plan.model import Choice
 from envkit.plan.request import Request
@@ -17,7 +18,6 @@ from envkit.versions import VersionSpec
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
 
-CUDA_REPOSITORY = "nvidia/cuda"
 _NAME = regex(r"([a-z]+)-?(\d[\d.]*)?")
 _WORDS = regex(r"[-_/:]")
 _SERVED = "Name one of a distribution with apt, dnf, yum or zypper, such as ubuntu:22.04 or rockylinux/rockylinux:9."
@@ -57,8 +57,7 @@ def own_base(image: str, matrix: Matrix) -> OwnBase:
         if any(word == row.word or (word.startswith(row.word) and word[len(row.word)].isdigit()) for word in words):
             raise RequestError(f"--base {image}: {row.title} cannot be the base, {row.reason}.", _SERVED)
     is_cuda = repository == CUDA_REPOSITORY
-    tags = (one for one in matrix.image_tags if (one.repository, one.tag) == (repository, tag)) if is_cuda else ()
-    found = next(iter(tags), None)
+    found = tag_row(repository, tag, matrix) if is_cuda else None
     system = matrix.operating_system(found.os_id) if found and found.os_id else _system(repository, tag, matrix)
     family = "" if system or is_cuda else _family(repository, matrix)
     return OwnBase(image, system, family, is_cuda, found)
