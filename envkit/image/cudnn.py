@@ -52,9 +52,9 @@ def settled(choice: Choice, request: Request, tag: ImageTag | None, has_python: 
     if major is not None:
         rows = [row for row in _rows(choice, replace(request, cudnn=None), matrix) if row.soname_major == major]
         return replace(choice, cudnn=next(iter(rows), choice.cudnn), cudnn_version=Version.of(major))
-    if has_archive(choice.cudnn) or (has_python and choice.cudnn.pip_package):
+    if archive_of(choice.cudnn) or (has_python and choice.cudnn.pip_package):
         return replace(choice, cudnn_version=choice.cudnn.version)
-    row = next((row for row in _rows(choice, request, matrix) if has_archive(row)), None)
+    row = next((row for row in _rows(choice, request, matrix) if archive_of(row)), None)
     if row is not None:
         return replace(choice, cudnn=row, cudnn_version=row.version)
     if request.cudnn is None:
@@ -68,9 +68,9 @@ def settled(choice: Choice, request: Request, tag: ImageTag | None, has_python: 
     raise EnvkitError(f"No archive of {missing} with a checksum is on record.", "Ask for another --cudnn.")
 
 
-def has_archive(row: CudnnRelease) -> bool:
-    """True when the release can be unpacked from an archive whose checksum is on record."""
-    return bool(row.url and row.archive and row.sha256)
+def archive_of(row: CudnnRelease) -> tuple[str, str, str] | None:
+    """Address, name and SHA-256 of the archive that the release is unpacked from; None without one of them."""
+    return (row.url, row.archive, row.sha256) if row.url and row.archive and row.sha256 else None
 
 
 def _rows(choice: Choice, request: Request, matrix: Matrix) -> Iterator[CudnnRelease]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit.errors import EnvkitError
 from envkit.image import data
-from envkit.image.cudnn import has_archive
+from envkit.image.cudnn import archive_of
 from envkit.image.options import ImageOptions
 from envkit.image.parts import Base, PipInstall
 from envkit.install.wheel_files import by_file, requirement_lines, wheel_tag
@@ -66,7 +66,7 @@ def installed_by_pip(build: FrameworkBuild, choice: Choice) -> bool:
 def _cudnn_package(choice: Choice) -> str | None:
     """The package of the plan's system cuDNN where no archive with a checksum brings it."""
     row = choice.cudnn if choice.needs_toolkit else None
-    return row.pip_package if row is not None and not has_archive(row) else None
+    return row.pip_package if row is not None and archive_of(row) is None else None
 
 
 def _own(options: ImageOptions, choice: Choice, mirrors: Mirrors) -> tuple[PipInstall, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from envkit.errors import EnvkitError
+from envkit.image.cudnn import archive_of
 from envkit.image.download import FROM_DOWNLOAD, fetch
 from envkit.image.parts import Copy, Environment, Run, Stage, Step
 from envkit.install.commands import installer_options
@@ -92,9 +93,11 @@ def cudnn_setup(row: CudnnRelease, mirrors: Mirrors, headers: bool, compiles: bo
 
     `headers`: the image gets them as well; `compiles`: a build stage does.
     """
-    if row.url is None or row.archive is None or row.sha256 is None:
+    archive = archive_of(row)
+    if archive is None:
         return None
-    got = fetch(mirrors.rewrite(row.url), row.archive, row.sha256, None)
+    url, name, sha256 = archive
+    got = fetch(mirrors.rewrite(url), name, sha256, None)
     unpacked = "/tmp/cudnn"
     commands = [
         *got.commands,
