@@ -19,7 +19,7 @@ from envkit.image.frameworks import (
 )
 from envkit.image.labels import labels
 from envkit.image.options import ImageOptions
-from envkit.image.own_base import base_notes, own_base
+from envkit.image.own_base import OwnBase, base_notes, own_base
 from envkit.image.parts import Base, PipInstall, Recipe, Run, Stage, Step
 from envkit.image.python import VENV, PythonSetup, pip_run, python_setup
 from envkit.image.runtime import runtime
@@ -59,7 +59,7 @@ def recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) 
     system = require_system(choice)
     require_ways(plan, matrix)
     compiles = any(not installed_by_pip(build, choice) for build in choice.builds)
-    own = own_base(options.base, matrix) if options.base else None
+    own = _named_base(options, matrix)
     base = choose_base(choice, options, matrix.supported_image_tags, compiles, own)
     parts = _parts(choice, options, mirrors, matrix, system, base)
     title = image_title(plan, matrix)
@@ -83,6 +83,11 @@ def recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) 
         notes=(*_notes(plan, options, base), *(base_notes(own, choice) if own else ())),
         syntax=options.syntax,
     )
+
+
+def _named_base(options: ImageOptions, matrix: Matrix) -> OwnBase | None:
+    """What is known of the image that --base names; None without one."""
+    return own_base(options.base, matrix) if options.base else None
 
 
 def _notes(plan: Plan, options: ImageOptions, base: Base) -> tuple[str, ...]:
@@ -117,7 +122,7 @@ def for_image(plan: Plan, options: ImageOptions, matrix: Matrix) -> Plan:
     tags = matrix.supported_image_tags
     flavour = wanted_flavour(choice, options)
     wanted = base_cudnn(choice, plan.request, fitting_tags(choice, flavour, tags), matrix)
-    own = own_base(options.base, matrix) if options.base else None
+    own = _named_base(options, matrix)
     tag = choose_tag(choice, options, tags, wanted) if own is None else own.row
     with_python = choice.python is not None and (not choice.builds or _by_pip(choice) or _installs(options))
     planned = choice.cudnn_version
@@ -250,7 +255,7 @@ def _compilers(choice: Choice, options: ImageOptions, matrix: Matrix, plain: Bas
     if not base.has_cuda:
         return Base("cuda", "the toolkit unpacked above")
     devel = replace(options, devel=True)
-    own = own_base(options.base, matrix) if options.base else None
+    own = _named_base(options, matrix)
     return choose_base(choice, devel, matrix.supported_image_tags, True, own)
 
 
