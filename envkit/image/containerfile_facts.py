@@ -122,7 +122,7 @@ def contents(stages: tuple[BuildStage, ...], matrix: Matrix) -> Contents:
     settings = "\n".join(part.text for stage in chain for part in stage.instructions if part.keyword in ("ENV", "ARG"))
     set_index = " ".join(_INDEX_SETTING.findall(settings))
     conda_cuda = _conda_version([*packages, *elsewhere], _CUDA_OF_CONDA)
-    cuda, where = _cuda(row, own, tag, repository, whole, matrix)
+    cuda, where = _cuda(row, own, tag, repository, whole)
     if cuda is None:
         cuda, where = _copied_cuda(chain, matrix)
     if cuda is None and conda_cuda is not None:
@@ -135,7 +135,7 @@ def contents(stages: tuple[BuildStage, ...], matrix: Matrix) -> Contents:
         tag=tag,
         architecture=_architecture(base),
         system=system,
-        plain=_is_plain(repository, tag, row, system, matrix),
+        plain=_is_plain(repository, row, matrix),
         cuda=cuda,
         cuda_where=where,
         some_cuda=next((found.group(1) or found.group(2) for found in _SOME_CUDA.finditer(whole)), ""),
@@ -162,7 +162,7 @@ def _architecture(base: BuildStage) -> str:
     return "aarch64" if _ARM.search(base.platform) or "l4t" in base.image or "jetson" in base.image else "x86_64"
 
 
-def _is_plain(repository: str, tag: str, row: ImageTag | None, system: OperatingSystem | None, matrix: Matrix) -> bool:
+def _is_plain(repository: str, row: ImageTag | None, matrix: Matrix) -> bool:
     if row is not None:
         return True  # what the tags of nvidia/cuda hold is on record
     plain = {(known.base_image or "").partition(":")[0] for known in matrix.operating_systems} - {""}
@@ -201,7 +201,7 @@ def _system(
 
 
 def _cuda(
-    row: ImageTag | None, own: FrameworkImage | None, tag: str, repository: str, script: str, matrix: Matrix
+    row: ImageTag | None, own: FrameworkImage | None, tag: str, repository: str, script: str
 ) -> tuple[Version | None, str]:
     """The system CUDA and where it is named: in the base image, a runfile or packages. A base flavour has none."""
     runfile = _RUNFILE.search(script)

@@ -81,7 +81,6 @@ class PipInstall:
 
     requirements: tuple[str, ...]
     index_url: str | None = None
-    extra_index_url: str | None = None
     find_links: str | None = None
 
 
@@ -97,7 +96,6 @@ class Runtime:
     command: tuple[str, ...]
     port: int | None = None
     health: tuple[str, ...] = ()
-    shm: str | None = None  # size of /dev/shm that data loaders need
 
 
 @record
@@ -116,7 +114,7 @@ class Recipe:
     apt: tuple[str, ...]
     smoke: tuple[str, ...]  # lines of the smoke test's shell script
     needs_driver: bool  # the smoke test works only where the driver's library is there
-    source_built: tuple[str, ...]  # titles of the frameworks built from source
+    source_built: tuple[str, ...]  # names of the frameworks built from source
     context: tuple[str, ...] = ()  # files of the build context that it reads
     official: bool = False  # starts from the project's own image
     notes: tuple[str, ...] = ()
