@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from envkit.image import data
 from envkit.image.download import download_steps, fetch
 from envkit.image.parts import Base, Copy, Environment, Run, Stage, Step
@@ -61,7 +63,7 @@ def source_build(
     commands += [f"cd {folder}", *([f"export CC=gcc-{gcc} CXX=g++-{gcc}"] if gcc else [])]
     commands += by_kind.get("run", ())
     commands += [command for path in by_kind.get("copy", ()) for command in _list_libraries(path)]
-    packages = tuple(name for text in by_kind.get("packages", ()) for name in text.split(";"))
+    packages = _names(by_kind.get("packages", ()))
     tools = download_steps(system, mirrors, extra=(*packages, *compilers))
     compiled = Run(
         tuple(commands),
@@ -78,8 +80,12 @@ def source_build(
     variables = {key: f"{value}$PATH" if key == "PATH" else value for key, _, value in pairs}
     if variables:
         taken.append(Environment(variables))
-    runtime = tuple(name for text in by_kind.get("runtime", ()) for name in text.split(";"))
-    return SourceBuild(stage, tuple(taken), runtime)
+    return SourceBuild(stage, tuple(taken), _names(by_kind.get("runtime", ())))
+
+
+def _names(values: Iterable[str]) -> tuple[str, ...]:
+    """The package names that the values of steps list, with semicolons between them."""
+    return tuple(name for text in values for name in text.split(";"))
 
 
 _TWO = 2  # whose program and packages are called plain python

@@ -195,15 +195,14 @@ def _no_version(
     wanted: Wanted, wish: Wish, named: list[FrameworkBuild], builds: list[FrameworkBuild], found: Contents
 ) -> Problem:
     asked = f"{wanted.package}{wanted.spec}"
+    where = f" for {found.architecture}" if found.architecture != "x86_64" else ""
     others = [build for build in builds if build.package and wish.holds(package_release(build))]
     if wanted.tool == "pip" and others and found.architecture == "x86_64":
         best = max(others, key=lambda build: (package_release(build).order, build.on_pypi))
         return Problem(Status.UNKNOWN, f"No GPU build of {asked} is on record", f"{best.package} is one.")
     if not named:
-        where = f" for {found.architecture}" if found.architecture != "x86_64" else ""
         told = f"No GPU build of {wanted.package} is on record{where}"
         return Problem(Status.UNKNOWN, told, f"See: envkit matrix {wanted.framework}")
-    where = f" for {found.architecture}" if found.architecture != "x86_64" else ""
     last = max(named, key=lambda build: package_release(build).order).version
     if wish.exact is not None and wish.exact.numbers > last:
         told = f"No {asked} is on record{where}; the newest is {last}"
