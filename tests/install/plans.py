@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
+from typing import ParamSpec, TypeVar
 
 from envkit.matrix import Matrix
 from envkit.matrix.rows import Runfile
@@ -14,6 +15,9 @@ from envkit.plan.solve import resolve
 from envkit.settings import Mirrors
 from envkit.versions import ComputeCapability, VersionSpec
 from tests.install.standins import StandIn
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @cache
@@ -45,32 +49,29 @@ def asked(
     )
 
 
-def outcome(
-    cuda: str | None = None,
-    framework: str | None = None,
-    os_id: str | None = "debian12",
-    architecture: str = "x86_64",
-    gpus: tuple[str, ...] = (),
-    with_driver: bool = False,
-    platform: str = "linux",
-) -> Plan | NoPlan:
-    """What the resolver answers to it."""
-    return resolve(asked(cuda, framework, os_id, architecture, gpus, with_driver, platform), matrix())
+def _answered(ask: Callable[P, Request], answer: Callable[[Request], T]) -> Callable[P, T]:
+    """`answer` to what `ask` makes of its arguments."""
+
+    def function(*arguments: P.args, **named: P.kwargs) -> T:
+        return answer(ask(*arguments, **named))
+
+    return function
 
 
-def plan(
-    cuda: str | None = None,
-    framework: str | None = None,
-    os_id: str | None = "debian12",
-    architecture: str = "x86_64",
-    gpus: tuple[str, ...] = (),
-    with_driver: bool = False,
-    platform: str = "linux",
-) -> Plan:
-    """The plan for such a request; the test fails when there is none."""
-    found = outcome(cuda, framework, os_id, architecture, gpus, with_driver, platform)
+def _resolved(request: Request) -> Plan | NoPlan:
+    return resolve(request, matrix())
+
+
+def planned(request: Request) -> Plan:
+    """The plan for a request; the test fails when there is none."""
+    found = _resolved(request)
     assert isinstance(found, Plan), found
     return found
+
+
+# Called as `asked` is: what the resolver answers to such a request, and the plan for it.
+outcome = _answered(asked, _resolved)
+plan = _answered(asked, planned)
 
 
 def with_stand_ins(original: Plan, files: Mapping[str, StandIn]) -> Plan:

@@ -9,20 +9,16 @@ import pytest
 from envkit.install.environment import for_script
 from envkit.install.options import ScriptOptions
 from envkit.plan.model import Plan
-from envkit.plan.solve import resolve
 from envkit.records import replace
 from envkit.render.script import render_script
 from envkit.settings import Mirrors
 from envkit.versions import VersionSpec
 from tests.cli.run import envkit
-from tests.install.plans import asked, matrix
+from tests.install.plans import asked, planned
 
 
 def chosen(python: str, framework: str = "pytorch") -> Plan:
-    request = replace(asked(None, framework, "ubuntu22.04"), python=VersionSpec.parse(python))
-    plan = resolve(request, matrix())
-    assert isinstance(plan, Plan)
-    return plan
+    return planned(replace(asked(None, framework, "ubuntu22.04"), python=VersionSpec.parse(python)))
 
 
 @pytest.mark.parametrize(
