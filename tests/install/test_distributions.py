@@ -9,10 +9,10 @@ import pytest
 from envkit.install.options import ScriptOptions
 from envkit.render.script import render_script
 from tests.engine.engine import Engine
+from tests.install.conftest import StandIns
 from tests.install.machine import Machine, machine
 from tests.install.plans import mirrors_to, plan, with_stand_ins
 from tests.install.server import Behaviour
-from tests.install.standins import StandIn
 
 pytestmark = [pytest.mark.docker, pytest.mark.network]
 
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.docker, pytest.mark.network]
 )
 def test_a_minimal_system_gets_what_it_lacks_and_gives_it_back(
     engine: Engine,
-    stand_ins: tuple[Path, dict[str, dict[str, StandIn]]],
+    stand_ins: StandIns,
     server: tuple[str, Behaviour],
     os_id: str,
     release: str,

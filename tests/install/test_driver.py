@@ -10,10 +10,10 @@ import pytest
 from envkit.install.options import ScriptOptions
 from envkit.render.script import render_script
 from tests.engine.engine import Engine
+from tests.install.conftest import NEW, StandIns
 from tests.install.machine import Done, Machine, machine
 from tests.install.plans import mirrors_to, plan, with_stand_ins
 from tests.install.server import Behaviour
-from tests.install.standins import StandIn
 
 pytestmark = pytest.mark.docker
 
@@ -32,14 +32,10 @@ cd /repo; dpkg-scanpackages . >Packages 2>/dev/null || true
 
 @pytest.fixture
 def target(
-    engine: Engine,
-    target_image: str,
-    stand_ins: tuple[Path, dict[str, dict[str, StandIn]]],
-    server: tuple[str, Behaviour],
-    tmp_path: Path,
+    engine: Engine, target_image: str, stand_ins: StandIns, server: tuple[str, Behaviour], tmp_path: Path
 ) -> Iterator[Machine]:
     """A machine with an NVIDIA GPU on its bus, kernel headers and a boot image tool, and no driver."""
-    found = with_stand_ins(plan("12.4.1", gpus=("8.6",), with_driver=True), stand_ins[1]["12.4.1"])
+    found = with_stand_ins(plan(NEW, gpus=("8.6",), with_driver=True), stand_ins[1][NEW])
     with machine(engine, target_image, tmp_path) as made:
         made.put(render_script(found, ScriptOptions(with_driver=True), mirrors_to(server[0])))
         made.sh(

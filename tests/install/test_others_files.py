@@ -11,14 +11,11 @@ import pytest
 
 from envkit.install.options import ScriptOptions
 from tests.engine.engine import Engine
-from tests.install.conftest import Job, job_for
+from tests.install.conftest import Job
 from tests.install.machine import Machine, machine
-from tests.install.server import Behaviour
-from tests.install.standins import SLOW, StandIn
+from tests.install.standins import SLOW
 
 pytestmark = pytest.mark.docker
-
-StandIns = tuple[Path, dict[str, dict[str, StandIn]]]
 
 # Made by others after a kill; the names of the last four are such as NVIDIA's installers make too.
 _OTHERS = (
@@ -64,18 +61,6 @@ sed '/^main "\\$@"$/d' /job/install.sh >/functions.sh; . /functions.sh
 mkdir -p "$STATE_DIR"; LOG_FILE=/job/log; : >$LOG_FILE; PACKAGE_MANAGER=apt; CURRENT_STEP=prerequisites
 trap - ERR EXIT
 """
-
-
-@pytest.fixture(params=["9.0.176", "12.4.1"])
-def styled(request: pytest.FixtureRequest, stand_ins: StandIns, server: tuple[str, Behaviour]) -> Job:
-    """A legacy and a new release."""
-    return job_for(str(request.param), stand_ins, server)
-
-
-@pytest.fixture
-def new(stand_ins: StandIns, server: tuple[str, Behaviour]) -> Job:
-    """A new release."""
-    return job_for("12.4.1", stand_ins, server)
 
 
 def _kill_in_the_installer(target: Machine) -> None:
@@ -239,12 +224,11 @@ def test_red_hats_alternatives_get_the_toolkit_once(
 
 
 def test_the_loader_still_knows_a_toolkit_that_came_later(
-    engine: Engine, target_image: str, stand_ins: StandIns, server: tuple[str, Behaviour], tmp_path: Path
+    engine: Engine, target_image: str, legacy: Job, new: Job, tmp_path: Path
 ) -> None:
-    old, later = (job_for(release, stand_ins, server) for release in ("9.0.176", "12.4.1"))
     with machine(engine, target_image, tmp_path) as target:
-        target.put(old.script(), "old.sh")
-        target.put(later.script(), "new.sh")
+        target.put(legacy.script(), "old.sh")
+        target.put(new.script(), "new.sh")
         assert target.install(name="old.sh").exit_code == 0
         assert target.install(name="new.sh").exit_code == 0
         assert target.install("--rollback", name="old.sh").exit_code == 0

@@ -10,16 +10,13 @@ import pytest
 from envkit.install.options import ScriptOptions
 from envkit.render.script import render_script
 from tests.engine.engine import Engine
-from tests.install.conftest import Job, job_for
+from tests.install.conftest import Job
 from tests.install.machine import machine
 from tests.install.plans import mirrors_to, plan
-from tests.install.server import Behaviour
-from tests.install.standins import SLOW, StandIn
+from tests.install.standins import SLOW
 from tests.install.test_others_files import FUNCTIONS
 
 pytestmark = pytest.mark.docker
-
-StandIns = tuple[Path, dict[str, dict[str, StandIn]]]
 
 # A disk of a made-up size, all folders on it; everything is fetched already, in /job/files.
 _SPACE = """
@@ -27,18 +24,6 @@ SPACE_CHECK=1; MODE=install; OFFLINE_DIR=/job; CURRENT_STEP=
 df() {{ printf 'x\\nfs 0 0 %s 0 /\\n' $(({free} / 1024)); }}
 check_space && echo enough
 """
-
-
-@pytest.fixture(params=["9.0.176", "12.4.1"])
-def styled(request: pytest.FixtureRequest, stand_ins: StandIns, server: tuple[str, Behaviour]) -> Job:
-    """A legacy release with patches, and a new one."""
-    return job_for(str(request.param), stand_ins, server)
-
-
-@pytest.fixture
-def new(stand_ins: StandIns, server: tuple[str, Behaviour]) -> Job:
-    """A new release."""
-    return job_for("12.4.1", stand_ins, server)
 
 
 def _folder(job: Job) -> str:

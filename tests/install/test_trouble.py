@@ -11,20 +11,11 @@ import pytest
 
 from envkit.install.options import ScriptOptions
 from tests.engine.engine import Engine
-from tests.install.conftest import Job, job_for
+from tests.install.conftest import Job, StandIns
 from tests.install.machine import Machine, machine
-from tests.install.server import Behaviour
-from tests.install.standins import SLOW, StandIn
+from tests.install.standins import SLOW
 
 pytestmark = pytest.mark.docker
-
-StandIns = tuple[Path, dict[str, dict[str, StandIn]]]
-
-
-@pytest.fixture(params=["9.0.176", "12.4.1"])
-def styled(request: pytest.FixtureRequest, stand_ins: StandIns, server: tuple[str, Behaviour]) -> Job:
-    """A legacy and a new release."""
-    return job_for(str(request.param), stand_ins, server)
 
 
 def test_a_wrong_checksum_stops_before_anything_is_installed(
@@ -186,12 +177,11 @@ def test_an_existing_link_stays_and_a_gcc_that_does_not_fit_is_told(
 
 
 def test_two_releases_stand_side_by_side_and_leave_alone(
-    engine: Engine, target_image: str, stand_ins: StandIns, server: tuple[str, Behaviour], tmp_path: Path
+    engine: Engine, target_image: str, legacy: Job, new: Job, tmp_path: Path
 ) -> None:
-    old, new = (job_for(release, stand_ins, server) for release in ("9.0.176", "12.4.1"))
     with machine(engine, target_image, tmp_path) as target:
         before = target.tree()
-        target.put(old.script(), "old.sh")
+        target.put(legacy.script(), "old.sh")
         target.put(new.script(), "new.sh")
         assert target.install(name="old.sh").exit_code == 0
         one = target.tree()
@@ -254,13 +244,12 @@ def _without_state(tree: dict[str, str]) -> dict[str, str]:
 
 
 def test_a_link_run_by_update_alternatives_gets_one_more_choice(
-    engine: Engine, target_image: str, stand_ins: StandIns, server: tuple[str, Behaviour], tmp_path: Path
+    engine: Engine, target_image: str, new: Job, tmp_path: Path
 ) -> None:
-    job = job_for("12.4.1", stand_ins, server)
     with machine(engine, target_image, tmp_path) as target:
         target.sh("mkdir /usr/local/cuda-13.0")
         target.sh("update-alternatives --install /usr/local/cuda cuda /usr/local/cuda-13.0 130")
-        target.put(job.script())
+        target.put(new.script())
         done = target.install()
         assert done.exit_code == 0, done.stderr
         listed = target.sh("update-alternatives --list cuda")

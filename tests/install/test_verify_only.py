@@ -7,18 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.engine.engine import Engine
-from tests.install.conftest import Job, job_for
+from tests.install.conftest import Job
 from tests.install.machine import machine
-from tests.install.server import Behaviour
-from tests.install.standins import StandIn
 
 pytestmark = pytest.mark.docker
-
-
-@pytest.fixture
-def job(stand_ins: tuple[Path, dict[str, dict[str, StandIn]]], server: tuple[str, Behaviour]) -> Job:
-    """One new release."""
-    return job_for("12.4.1", stand_ins, server)
 
 
 FAULTS = {
@@ -35,10 +27,10 @@ FAULTS = {
 
 
 def test_each_planted_fault_is_found_and_a_sound_machine_passes(
-    engine: Engine, target_image: str, job: Job, tmp_path: Path
+    engine: Engine, target_image: str, new: Job, tmp_path: Path
 ) -> None:
     with machine(engine, target_image, tmp_path) as target:
-        target.put(job.script())
+        target.put(new.script())
         assert target.install().exit_code == 0
         target.sh("cp -a /usr/local /saved")
         sound = target.install("--verify-only")
