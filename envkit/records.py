@@ -86,6 +86,7 @@ def record(cls: type[T]) -> type[T]:
     made.__record_known__ = frozenset(names)
     made.__record_plain__ = plain
     made.__record_made__ = factories
+    made.__record_after__ = hasattr(cls, "__post_init__")
     made.__dataclass_fields__ = _Fields(cls)
     for name, method in _METHODS.items():
         if name not in cls.__dict__:
@@ -129,7 +130,7 @@ def _init(self: Any, *args: object, **given: object) -> None:  # noqa: ANN401 - 
     names = cls.__record_names__
     values = self.__dict__
     if not given and len(args) == len(names):  # most are made like this, by the thousand
-        values.update(zip(names, args, strict=True))
+        values.update(zip(names, args, strict=False))
         return _check(self)
     values.update(cls.__record_plain__)
     values.update(zip(names, args, strict=False))
@@ -148,9 +149,8 @@ def _init(self: Any, *args: object, **given: object) -> None:  # noqa: ANN401 - 
 
 
 def _check(self: Any) -> None:  # noqa: ANN401 - any record
-    after = getattr(self, "__post_init__", None)
-    if after is not None:
-        after()
+    if type(self).__record_after__:
+        self.__post_init__()
 
 
 def _key(self: Any) -> tuple[object, ...]:  # noqa: ANN401

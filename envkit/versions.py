@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from functools import total_ordering
+from typing import TYPE_CHECKING, TypeVar
 
 from envkit.records import record
 from envkit.regex import regex
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+T = TypeVar("T")
 
 _NUMBERS = regex(r"\d+(?:\.\d+)*")
 _CAPABILITY = regex(r"(?:sm_|compute_)?(\d+)\.(\d)([af]?)|(?:sm_|compute_)?(\d+)(\d)([af]?)")
@@ -165,6 +171,19 @@ class VersionSpec:
 
     def __str__(self) -> str:
         return ",".join(f"{'' if operator == '==' else operator}{version}" for operator, version in self.clauses)
+
+
+_LONGEST = 5  # numbers of a version that anybody asks for
+
+
+def by_line(items: Iterable[T], version_of: Callable[[T], Version]) -> dict[tuple[int, ...], list[T]]:
+    """The items by every release line that holds them: 12.4.1 by 12, 12.4, 12.4.1 and 12.4.1.0, up to five numbers."""
+    lines: dict[tuple[int, ...], list[T]] = {}
+    for item in items:
+        parts = (version_of(item).parts + (0,) * _LONGEST)[:_LONGEST]
+        for length in range(1, _LONGEST + 1):
+            lines.setdefault(parts[:length], []).append(item)
+    return lines
 
 
 def _meets(version: Version, operator: str, bound: Version) -> bool:

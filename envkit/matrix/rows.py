@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from envkit.records import record
 from envkit.versions import ComputeCapability, Version
 
@@ -41,7 +43,7 @@ class Toolkit:
     sources: tuple[str, ...]
     note: str = ""
 
-    @property
+    @cached_property
     def release(self) -> Version:
         """The release line, such as 9.0 of 9.0.176."""
         return self.version.release(2)

@@ -7,7 +7,7 @@ from itertools import combinations, islice
 
 from envkit.plan.arrange import Arranger
 from envkit.plan.candidates import Judge
-from envkit.plan.changes import COSTS, Change, changes_of, exactly, with_spec, works
+from envkit.plan.changes import COSTS, Change, changes_of, exactly, with_framework, with_spec, works
 from envkit.plan.knowledge import Knowledge, gpu_builds
 from envkit.plan.model import Alternative, Choice
 from envkit.plan.parts import Part, parts_of, without
@@ -116,8 +116,7 @@ def _chosen(part: Part, choice: Choice, request: Request) -> Change | None:
     cost = _cost(part)
     if part.option == "framework":
         wanted = FrameworkRequest(request.frameworks[part.index].name, exactly(choice.builds[part.index].version))
-        items = (*request.frameworks[: part.index], wanted, *request.frameworks[part.index + 1 :])
-        return Change(cost, "framework", str(wanted), replace(request, frameworks=items))
+        return Change(cost, "framework", str(wanted), with_framework(request, part.index, wanted))
     if part.option == "os":
         system = choice.os
         changed = replace(request, os_id=system.os_id, glibc=None) if system else request

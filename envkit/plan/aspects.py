@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from envkit.matrix.rows import FrameworkBuild
 from envkit.plan.relations import CodeMatch
 from envkit.records import record
-from envkit.versions import Version, VersionSpec
+from envkit.versions import Version, VersionSpec, by_line
 
 if TYPE_CHECKING:
     from envkit.plan.candidates import Judge
@@ -33,22 +33,25 @@ class Aspect:
 
 
 class Answers:
-    """What one aspect says under one request: of builds by what it looks at, and of whole shelves."""
+    """What one aspect says under one request: of builds by what it looks at, and of those on each shelf."""
 
     def __init__(self) -> None:
-        self.failures: dict[Hashable, tuple[str, ...]] = {}
-        self._known: dict[str, tuple[int, int]] = {}  # of a framework's builds: those that were asked for, that passed
+        self.names: dict[Hashable, tuple[str, ...]] = {}  # the relations that rule a build out
+        self._marks: dict[str, Marks] = {}
 
-    def passing(self, shelf: Shelf, aspect: Aspect, asked: int, judge: Judge) -> int:
-        """Those of the builds `asked` that pass; of the others none is looked at."""
-        known, passed = self._known.get(shelf.framework, (0, 0))
-        if asked & ~known:
-            for build, alike in shelf.groups(aspect):
-                if alike & asked and not alike & known:
-                    known |= alike
-                    passed |= 0 if judge.ruled_out_by(aspect, build) else alike
-            self._known[shelf.framework] = known, passed
-        return asked & passed
+    def on(self, shelf: Shelf) -> Marks:
+        """The same for the builds of a framework."""
+        if shelf.framework not in self._marks:
+            self._marks[shelf.framework] = Marks()
+        return self._marks[shelf.framework]
+
+
+class Marks:
+    """The builds of a shelf that one aspect was asked for, and those of them that it rules out."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.failed = 0
 
 
 class Shelf:
@@ -58,10 +61,10 @@ class Shelf:
         self.framework = framework
         self.builds = tuple(builds)
         self.all = (1 << len(self.builds)) - 1
-        self._groups: dict[str, list[tuple[FrameworkBuild, int]]] = {}
+        self._groups: dict[str, dict[Hashable, tuple[FrameworkBuild, int]]] = {}
 
-    def groups(self, aspect: Aspect) -> list[tuple[FrameworkBuild, int]]:
-        """One build for each group that is alike in this aspect, with the group."""
+    def groups(self, aspect: Aspect) -> dict[Hashable, tuple[FrameworkBuild, int]]:
+        """One build for each group that is alike in this aspect, with the group, by what tells it from others."""
         if aspect.name not in self._groups:
             first: dict[Hashable, FrameworkBuild] = {}
             bits: dict[Hashable, int] = {}
@@ -72,29 +75,46 @@ class Shelf:
                 else:
                     first[key], bits[key] = build, bit
                 bit <<= 1
-            self._groups[aspect.name] = [(first[key], bits[key]) for key in first]
+            self._groups[aspect.name] = {key: (first[key], bits[key]) for key in first}
         return self._groups[aspect.name]
 
+    def is_grouped(self, aspect: Aspect) -> bool:
+        """Whether the groups of an aspect are made already."""
+        return aspect.name in self._groups
+
+    def alike(self, aspect: Aspect, build: FrameworkBuild) -> int:
+        """The builds that one aspect cannot tell from `build`."""
+        return self.groups(aspect)[aspect.of_build(build)][1]
+
     @cached_property
-    def versions(self) -> list[tuple[Version, int]]:
+    def _versions(self) -> dict[tuple[int, ...], int]:
         """Each version with its builds, in order."""
         bits: dict[tuple[int, ...], int] = {}
         for number, build in enumerate(self.builds):
             bits[build.version.parts] = bits.get(build.version.parts, 0) | 1 << number
-        return [(Version(parts), numbers) for parts, numbers in bits.items()]
+        return bits
+
+    @cached_property
+    def _lines(self) -> dict[tuple[int, ...], list[tuple[int, ...]]]:
+        return by_line(self._versions, Version)
 
     def of(self, spec: VersionSpec | None) -> int:
         """The builds whose version meets `spec`."""
         if spec is None:
             return self.all
-        return sum(numbers for version, numbers in self.versions if spec.holds(version))
+        if spec.exact is not None:
+            return sum(self._versions[parts] for parts in self._lines.get(spec.exact.parts, ()))
+        return sum(numbers for parts, numbers in self._versions.items() if spec.holds(Version(parts)))
+
+    def first(self, numbers: int) -> FrameworkBuild:
+        """The first build of a set that is not empty."""
+        return self.builds[(numbers & -numbers).bit_length() - 1]
 
     def picked(self, numbers: int) -> Iterator[FrameworkBuild]:
         """The builds of a set, in order."""
         while numbers:
-            lowest = numbers & -numbers
-            yield self.builds[lowest.bit_length() - 1]
-            numbers ^= lowest
+            yield self.first(numbers)
+            numbers &= numbers - 1
 
 
 def needs_system_cuda(build: FrameworkBuild) -> bool:
@@ -143,12 +163,13 @@ def _cuda(judge: Judge, build: FrameworkBuild) -> Iterator[str]:
         yield "cuda-version"
 
 
-def _driver(judge: Judge, build: FrameworkBuild) -> Iterator[str]:
-    if build.cpu_only:
-        return
-    if judge.driver_drops_gpu:
+def _dropped(judge: Judge, build: FrameworkBuild) -> Iterator[str]:
+    if judge.driver_drops_gpu and not build.cpu_only:
         yield "gpu-on-driver"
-    if build.cuda and not needs_system_cuda(build):
+
+
+def _driver(judge: Judge, build: FrameworkBuild) -> Iterator[str]:
+    if build.cuda and not build.cpu_only and not needs_system_cuda(build):
         yield from judge.cuda_failures(build.cuda)
 
 
@@ -188,12 +209,18 @@ def _kernels(judge: Judge, build: FrameworkBuild) -> Iterator[str]:
             yield "gpu-on-cudnn"
 
 
+def spec_key(spec: VersionSpec | None) -> Hashable:
+    """What tells one spec from another, quicker to hash than the spec."""
+    return spec and tuple([(operator, version.parts) for operator, version in spec.clauses])
+
+
 def _from_elsewhere(build: FrameworkBuild) -> bool:
     """True when the build has no cuDNN of its own to speak of: it takes the system's, or none."""
     return build.cpu_only or needs_system_cuda(build)
 
 
-def _cuda_of_system(build: FrameworkBuild) -> Hashable:
+def cuda_of_system(build: FrameworkBuild) -> Hashable:
+    """What a build looks for in the system, as far as the answer depends on it; None where it brings its own."""
     if not needs_system_cuda(build):
         return None
     return id(build.cuda), id(build.cuda_min), id(build.cuda_max), id(build.cudnn)
@@ -204,9 +231,20 @@ ASPECTS = (
     Aspect(
         "architecture", lambda build: id(build.architectures), lambda judge: judge.request.architecture, _architecture
     ),
-    Aspect("python", lambda build: id(build.pythons), lambda judge: judge.request.python, _python),
-    Aspect("glibc", lambda build: id(build.min_glibc), lambda judge: (judge.glibc, judge.request.platform), _glibc),
-    Aspect("cuda", lambda build: (_from_elsewhere(build), id(build.cuda)), lambda judge: judge.request.cuda, _cuda),
+    Aspect("python", lambda build: id(build.pythons), lambda judge: spec_key(judge.request.python), _python),
+    Aspect(
+        "glibc",
+        lambda build: id(build.min_glibc),
+        lambda judge: (judge.glibc and judge.glibc.parts, judge.request.platform),
+        _glibc,
+    ),
+    Aspect(
+        "cuda",
+        lambda build: (_from_elsewhere(build), id(build.cuda)),
+        lambda judge: spec_key(judge.request.cuda),
+        _cuda,
+    ),
+    Aspect("dropped", lambda build: build.cpu_only, lambda judge: judge.machine, _dropped),
     Aspect(
         "driver",
         lambda build: (build.cpu_only, needs_system_cuda(build), id(build.cuda)),
@@ -215,14 +253,19 @@ ASPECTS = (
     ),
     Aspect(
         "system-cuda",
-        _cuda_of_system,
-        lambda judge: (judge.machine, judge.request.cuda, judge.request.cudnn, judge.request.architecture),
+        cuda_of_system,
+        lambda judge: (
+            judge.machine,
+            spec_key(judge.request.cuda),
+            spec_key(judge.request.cudnn),
+            judge.request.architecture,
+        ),
         _system_cuda,
     ),
     Aspect(
         "cudnn",
         lambda build: (_from_elsewhere(build), id(build.cuda), id(build.cudnn)),
-        lambda judge: judge.request.cudnn,
+        lambda judge: spec_key(judge.request.cudnn),
         _wheel_cudnn,
     ),
     Aspect(
@@ -240,7 +283,7 @@ ASPECTS = (
     Aspect(
         "kernels",
         lambda build: (build.cpu_only, build.bundles_cuda, id(build.cuda), id(build.cudnn)),
-        lambda judge: judge.request.gpus,
+        lambda judge: judge.machine,
         _kernels,
     ),
 )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
+from itertools import groupby
 
 from envkit.matrix.rows import FrameworkBuild, OperatingSystem, Toolkit
 from envkit.plan import relations
-from envkit.plan.aspects import ASPECTS, Answers, Aspect, meets, needs_system_cuda, python_meets
-from envkit.plan.knowledge import Knowledge
+from envkit.plan.aspects import ASPECTS, Answers, Aspect, Marks, Shelf, cuda_of_system, needs_system_cuda, python_meets
+from envkit.plan.knowledge import Knowledge, identity
 from envkit.plan.model import DriverVerdict
 from envkit.plan.relations import CodeMatch
 from envkit.plan.request import FrameworkRequest, Request
@@ -36,8 +37,14 @@ class Candidate:
     """
 
     build: FrameworkBuild
-    pythons: tuple[Version, ...]
+    pythons: frozenset[Version]
     toolkits: tuple[Toolkit, ...] | None
+
+    @property
+    def kind(self) -> Hashable:
+        """What other builds see of it: two of a kind go with the same ones."""
+        toolkits = None if self.toolkits is None else tuple([row.version.parts for row in self.toolkits])
+        return self.pythons, self.build.numpy, toolkits
 
 
 class Judge:
@@ -50,16 +57,16 @@ class Judge:
         self.knowledge = knowledge
         self.driver = None if request.with_driver else request.driver
         self.data_center = bool(request.gpus) and all(gpu.data_center for gpu in request.gpus)
-        self._cuda_failures: dict[tuple[int, ...], tuple[str, ...]] = {}
-        self._cuda_meets: dict[tuple[int, ...], bool] = {}
+        self._wanted_cudnns: dict[tuple[int, ...], list[Version] | None] = {}
+        self._pythons: dict[int, frozenset[Version]] = {}
         self._toolkits_for: dict[object, tuple[Toolkit, ...]] = {}
-        self._asked: dict[str, Answers] = {}
+        self._answers: dict[str, Answers] = {}
 
     @cached_property
     def machine(self) -> Hashable:
         """What tells one driver with its GPUs from another."""
-        gpus = tuple((gpu.compute_capability, gpu.last_driver_branch) for gpu in self.request.gpus)
-        return (self.driver, gpus, self.data_center, self.request.platform)
+        gpus = tuple([identity(gpu) for gpu in self.request.gpus])
+        return (self.driver and self.driver.parts, gpus, self.data_center, self.request.platform)
 
     @cached_property
     def system(self) -> OperatingSystem | None:
@@ -87,9 +94,14 @@ class Judge:
 
     def cuda_failures(self, cuda: Version) -> tuple[str, ...]:
         """The relations by which driver or GPUs rule out a CUDA version."""
-        if cuda.parts not in self._cuda_failures:
-            self._cuda_failures[cuda.parts] = tuple(dict.fromkeys(self._found_cuda_failures(cuda)))
-        return self._cuda_failures[cuda.parts]
+        known = self._cuda_answers
+        if cuda.parts not in known:
+            known[cuda.parts] = tuple(dict.fromkeys(self._found_cuda_failures(cuda)))
+        return known[cuda.parts]
+
+    @cached_property
+    def _cuda_answers(self) -> dict[Hashable, tuple[str, ...]]:
+        return self.knowledge.answers("cuda-failures", self.machine).names
 
     def _found_cuda_failures(self, cuda: Version) -> Iterator[str]:
         if self.level(cuda) is DriverVerdict.INCOMPATIBLE:
@@ -98,22 +110,41 @@ class Judge:
             yield from self.knowledge.gpu_failures(gpu, cuda, self.request.platform)
 
     @cached_property
-    def toolkits(self) -> tuple[Toolkit, ...]:
-        """The toolkits that the request, the driver and the GPUs allow."""
-        return tuple(toolkit for toolkit in self.knowledge.tables.toolkits if self._allows(toolkit))
+    def wanted_toolkits(self) -> Sequence[Toolkit]:
+        """The toolkits that the request names, oldest first."""
+        return self.knowledge.toolkits_meeting(self.request.cuda)
 
-    def usable_toolkits(self) -> Iterator[Toolkit]:
-        """Those of them that a system cuDNN as requested exists for, each looked at when it is asked for."""
-        allowed = (toolkit for toolkit in self.knowledge.tables.toolkits if self._allows(toolkit))
-        return (toolkit for toolkit in allowed if self.cudnn_allowed(toolkit, None))
+    @cached_property
+    def _wanted_cudas(self) -> frozenset[tuple[int, ...]]:
+        return frozenset([toolkit.version.parts for toolkit in self.wanted_toolkits])
+
+    @cached_property
+    def toolkits(self) -> tuple[Toolkit, ...]:
+        """Those of them that the driver and the GPUs allow."""
+        return tuple(toolkit for toolkit in self.wanted_toolkits if not self.cuda_failures(toolkit.version))
+
+    @cached_property
+    def usable_toolkits(self) -> tuple[Toolkit, ...]:
+        """Those of them that a system cuDNN as requested exists for."""
+        return tuple(toolkit for toolkit in self.toolkits if self.cudnn_allowed(toolkit, None))
+
+    @property
+    def has_usable_toolkit(self) -> bool:
+        """Whether there is one: the newest are looked at first, as most often they will do."""
+        return any(
+            not self.cuda_failures(toolkit.version) and self.cudnn_allowed(toolkit, None)
+            for toolkit in reversed(self.wanted_toolkits)
+        )
 
     def cudnn_allowed(self, toolkit: Toolkit, build: FrameworkBuild | None) -> bool:
         """Whether a system cuDNN of the requested version exists for the toolkit and serves the build."""
-        spec = self.request.cudnn
+        spec, line = self.request.cudnn, toolkit.release.parts
         if spec is None:
             return True
-        rows = self.knowledge.cudnns(toolkit, self.request.architecture)
-        return not rows or any(spec.holds(row.version) and self.cudnn_fits(row.version, build) for row in rows)
+        if line not in self._wanted_cudnns:
+            self._wanted_cudnns[line] = self.knowledge.cudnns_meeting(spec, toolkit, self.request.architecture)
+        wanted = self._wanted_cudnns[line]
+        return wanted is None or any(self.cudnn_fits(version, build) for version in wanted)
 
     def cudnn_fits(self, cudnn: Version, build: FrameworkBuild | None) -> bool:
         """Whether nothing known speaks against a system cuDNN for this build."""
@@ -121,7 +152,7 @@ class Judge:
 
     def toolkits_for(self, build: FrameworkBuild) -> tuple[Toolkit, ...]:
         """The allowed toolkits that serve a build which brings no CUDA."""
-        key = (build.cuda and build.cuda.parts, build.cuda_min, build.cuda_max, build.cudnn)
+        key = cuda_of_system(build)
         if key not in self._toolkits_for:
             self._toolkits_for[key] = tuple(
                 toolkit
@@ -131,24 +162,19 @@ class Judge:
         return self._toolkits_for[key]
 
     def _allows(self, toolkit: Toolkit) -> bool:
-        return meets(self.request.cuda, toolkit.version) and not self.cuda_failures(toolkit.version)
+        return toolkit.version.parts in self._wanted_cudas and not self.cuda_failures(toolkit.version)
 
     def ruled_out_by(self, aspect: Aspect, build: FrameworkBuild) -> tuple[str, ...]:
         """The relations by which one side of a build rules it out; none where it passes."""
-        known = self._answers(aspect).failures
-        key = aspect.of_build(build)
+        known, key = self._answers_of(aspect).names, aspect.of_build(build)
         if key not in known:
             known[key] = tuple(dict.fromkeys(aspect.failures(self, build)))
         return known[key]
 
-    def _answers(self, aspect: Aspect) -> Answers:
-        if aspect.name not in self._asked:
-            self._asked[aspect.name] = self.knowledge.answers(aspect.name, aspect.of_request(self))
-        return self._asked[aspect.name]
-
-    def passes(self, build: FrameworkBuild) -> bool:
-        """Whether no relation but the wanted version rules a build out."""
-        return not any(self.ruled_out_by(aspect, build) for aspect in ASPECTS)
+    def _answers_of(self, aspect: Aspect) -> Answers:
+        if aspect.name not in self._answers:
+            self._answers[aspect.name] = self.knowledge.answers(aspect.name, aspect.of_request(self))
+        return self._answers[aspect.name]
 
     def rejected(self, framework: FrameworkRequest) -> list[tuple[FrameworkBuild, tuple[str, ...]]]:
         """The builds of the wanted versions, newest release first, each with the relations that rule it out."""
@@ -163,20 +189,10 @@ class Judge:
         shelf = self.knowledge.shelf(framework.name)
         counts = Counter({"framework-version": len(shelf.builds) - shelf.of(framework.spec).bit_count()})
         for aspect in ASPECTS:
-            for build, alike in shelf.groups(aspect):
+            for build, alike in shelf.groups(aspect).values():
                 for name in self.ruled_out_by(aspect, build):
                     counts[name] += alike.bit_count()
         return +counts
-
-    def _passing_set(self, framework: FrameworkRequest) -> int:
-        """The builds on the framework's shelf that pass."""
-        shelf = self.knowledge.shelf(framework.name)
-        numbers = shelf.of(framework.spec)
-        for aspect in ASPECTS:
-            if not numbers:
-                break
-            numbers = self._answers(aspect).passing(shelf, aspect, numbers, self)
-        return numbers
 
     def can_compile_ptx(self, build: FrameworkBuild) -> bool:
         """Whether the driver, or the newest one that the GPUs can have, compiles PTX of the build's CUDA."""
@@ -195,17 +211,18 @@ class Judge:
 
     def cuda_meets(self, cuda: Version) -> bool:
         """Whether a build's CUDA line meets the requested CUDA: `12.4.1` is met by a build for 12.4."""
-        if self.request.cuda is None:
+        spec = self.request.cuda
+        if spec is None or spec.holds(cuda):
             return True
-        if cuda.parts not in self._cuda_meets:
-            versions = (cuda, *(toolkit.version for toolkit in self.knowledge.toolkits(cuda)))
-            self._cuda_meets[cuda.parts] = any(map(self.request.cuda.holds, versions))
-        return self._cuda_meets[cuda.parts]
+        return any(toolkit.version.parts in self._wanted_cudas for toolkit in self.knowledge.toolkits(cuda))
 
     def candidate(self, build: FrameworkBuild) -> Candidate:
         """A build that passed, not ranked yet."""
-        pythons = tuple(python for python in build.pythons if python_meets(self.request.python, python))
-        return Candidate(build, pythons, self.toolkits_for(build) if needs_system_cuda(build) else None)
+        cell = id(build.pythons)  # the tables keep it
+        if cell not in self._pythons:
+            meeting = (python for python in build.pythons if python_meets(self.request.python, python))
+            self._pythons[cell] = frozenset(meeting)
+        return Candidate(build, self._pythons[cell], self.toolkits_for(build) if needs_system_cuda(build) else None)
 
     def rank(self, candidate: Candidate) -> tuple[object, ...]:
         """Where a candidate stands among those of its release; the lowest is the best."""
@@ -236,19 +253,42 @@ class Judge:
         return any(wanted in (None, tag.os_id) for row in toolkits for tag in self.knowledge.images(row))
 
     def passing_builds(self, framework: FrameworkRequest) -> Iterator[FrameworkBuild]:
-        """The builds of a framework that pass, newest release first."""
-        return self.knowledge.shelf(framework.name).picked(self._passing_set(framework))
+        """The builds of a framework that pass, newest release first, each looked at when it is asked for.
+
+        One that does not takes all with it that are alike in what rules it out.
+        """
+        shelf = self.knowledge.shelf(framework.name)
+        sides = [(aspect, self._answers_of(aspect).on(shelf)) for aspect in ASPECTS]
+        left = shelf.of(framework.spec)
+        for _, marks in sides:
+            left &= ~marks.failed
+        while left:
+            first = left & -left
+            failed = next((marks.failed for aspect, marks in sides if self._fails(aspect, marks, shelf, first)), None)
+            left &= ~(first if failed is None else failed)
+            if failed is None:
+                yield shelf.first(first)
+
+    def _fails(self, aspect: Aspect, marks: Marks, shelf: Shelf, one: int) -> bool:
+        """Whether an aspect rules out the one build of a set; those alike are marked with it."""
+        if not marks.asked & one:
+            build = shelf.first(one)
+            failed = bool(self.ruled_out_by(aspect, build))
+            # most often the first build that is asked for will do, and the groups need not be made
+            alike = shelf.alike(aspect, build) if failed or shelf.is_grouped(aspect) else one
+            marks.asked |= alike
+            if failed:
+                marks.failed |= alike
+        return bool(marks.failed & one)
 
     def passing(self, framework: FrameworkRequest) -> Iterator[Candidate]:
         """The same as candidates."""
         return map(self.candidate, self.passing_builds(framework))
 
     def candidates(self, framework: FrameworkRequest) -> Iterator[Candidate]:
-        """The builds of a framework that pass, best first, each looked at when it is asked for."""
-        for release in self.knowledge.releases(framework.name):
-            if meets(framework.spec, release[0].version):
-                passing = (self.candidate(build) for build in release if self.passes(build))
-                yield from sorted(passing, key=self.rank)
+        """The same, the best of each release first."""
+        for _, release in groupby(self.passing_builds(framework), lambda build: (build.yanked, build.version.parts)):
+            yield from sorted(map(self.candidate, release), key=self.rank)
 
 
 def _descending(version: Version) -> tuple[int, ...]:

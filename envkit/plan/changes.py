@@ -11,7 +11,7 @@ from envkit.plan.candidates import Judge
 from envkit.plan.knowledge import Knowledge, gpu_builds
 from envkit.plan.parts import Part, without
 from envkit.plan.request import FrameworkRequest, Request, TargetGpu
-from envkit.plan.search import feasible
+from envkit.plan.search import compatible, feasible
 from envkit.records import record, replace
 from envkit.versions import ComputeCapability, Version, VersionSpec
 
@@ -61,6 +61,11 @@ def with_spec(request: Request, option: str, spec: VersionSpec) -> Request:
     return replace(request, cudnn=spec) if option == "cudnn" else replace(request, python=spec)
 
 
+def with_framework(request: Request, index: int, wanted: FrameworkRequest) -> Request:
+    """The request with another one of its frameworks."""
+    return replace(request, frameworks=(*request.frameworks[:index], wanted, *request.frameworks[index + 1 :]))
+
+
 def _anchor(spec: VersionSpec | None) -> Version:
     return spec.clauses[0][1] if spec and spec.clauses else Version.of(0)
 
@@ -75,16 +80,14 @@ def nearest_first(versions: Iterable[Version], anchor: Version) -> list[Version]
 
 def _framework_changes(part: Part, request: Request, knowledge: Knowledge) -> Iterator[Change]:
     framework = request.frameworks[part.index]
-    judge = Judge(request, knowledge)
-    passing = [build.version for build in judge.passing_builds(FrameworkRequest(framework.name))]
+    judge = Judge(with_framework(request, part.index, FrameworkRequest(framework.name)), knowledge)
     anchor = _anchor(framework.spec)
-    for version in nearest_first(passing, anchor):
+    for version in nearest_first((build.version for build in compatible(judge, part.index)), anchor):
         if framework.spec is not None and framework.spec.holds(version):
             continue
         wanted = FrameworkRequest(framework.name, exactly(version))
-        frameworks = (*request.frameworks[: part.index], wanted, *request.frameworks[part.index + 1 :])
         cost = "patch" if version.release(2) == anchor.release(2) else "minor"
-        yield Change(COSTS.index(cost), "framework", str(wanted), replace(request, frameworks=frameworks))
+        yield Change(COSTS.index(cost), "framework", str(wanted), with_framework(request, part.index, wanted))
 
 
 def _cuda_changes(part: Part, request: Request, knowledge: Knowledge) -> Iterator[Change]:

@@ -170,8 +170,7 @@ def _distinct(candidates: Iterable[Candidate]) -> list[Candidate]:
     """The best candidate of each kind: those with the same needs clash alike."""
     kinds: dict[object, Candidate] = {}
     for candidate in candidates:
-        toolkits = tuple(row.version.parts for row in candidate.toolkits or ())
-        kinds.setdefault((candidate.pythons, candidate.build.numpy, toolkits), candidate)
+        kinds.setdefault(candidate.kind, candidate)
     return list(kinds.values())
 
 
@@ -187,7 +186,7 @@ def _nearest(groups: list[list[Candidate]]) -> tuple[list[FrameworkBuild], froze
 
 
 def _shared(combination: Iterable[Candidate]) -> frozenset[Version] | None:
-    known = [frozenset(candidate.pythons) for candidate in combination if candidate.pythons]
+    known = [candidate.pythons for candidate in combination if candidate.pythons]
     return frozenset.intersection(*known) if known else None
 
 

@@ -1,4 +1,4 @@
-"""The relations' answers, each worked out once: one `Knowledge` serves a request and every change tried on it."""
+"""The relations' answers, each worked out once: those that no request changes are kept as long as their tables."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ from functools import cached_property
 from itertools import chain
 from typing import TypeVar
 
-from envkit.matrix.rows import CudnnRelease, FrameworkBuild, ImageTag, OperatingSystem, Runfile, Toolkit
+from envkit.matrix.rows import CudnnRelease, DriverBranch, FrameworkBuild, ImageTag, OperatingSystem, Runfile, Toolkit
 from envkit.plan import relations
 from envkit.plan.aspects import Answers, Shelf
 from envkit.plan.model import DriverVerdict
 from envkit.plan.relations import ToolkitMatch
 from envkit.plan.request import TargetGpu
 from envkit.plan.tables import Tables
-from envkit.versions import ComputeCapability, Version
+from envkit.versions import ComputeCapability, Version, VersionSpec, by_line
 
 T = TypeVar("T")
+
+
+_MOST_ANSWERS = 2_000  # of requests, some megabytes; a service that resolves all day must not grow
 
 
 class Knowledge:
@@ -24,25 +27,33 @@ class Knowledge:
 
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
-        self._answers: dict[Hashable, object] = {}
+        self._known: dict[Hashable, object] = {}
+        self._answers: dict[Hashable, Answers] = {}
+
+    def forget_requests(self) -> None:
+        """Leaves only what the tables say whatever is asked."""
+        self._answers = {}  # a new one: another thread may be reading the old
 
     def _once(self, key: Hashable, work: Callable[[], T]) -> T:
-        if key not in self._answers:
-            self._answers[key] = work()
-        return self._answers[key]  # type: ignore[return-value]  # the key names the work, so the type is its own
+        if key not in self._known:
+            self._known[key] = work()
+        return self._known[key]  # type: ignore[return-value]  # the key names the work, so the type is its own
 
-    def toolkits(self, cuda: Version) -> tuple[Toolkit, ...]:
+    def toolkits(self, cuda: Version) -> Sequence[Toolkit]:
         """The toolkits of a CUDA version or release line."""
-        return self._toolkits_by_prefix.get(cuda.parts, ())
+        return self._toolkits_by_line.get(cuda.parts, ())
+
+    def toolkits_meeting(self, spec: VersionSpec | None) -> Sequence[Toolkit]:
+        """The toolkits whose version meets `spec`, oldest first."""
+        if spec is None:
+            return self.tables.toolkits
+        if spec.exact is not None:
+            return self.toolkits(spec.exact)
+        return [toolkit for toolkit in self.tables.toolkits if spec.holds(toolkit.version)]
 
     @cached_property
-    def _toolkits_by_prefix(self) -> dict[tuple[int, ...], tuple[Toolkit, ...]]:
-        groups: dict[tuple[int, ...], list[Toolkit]] = {}
-        for toolkit in self.tables.toolkits:
-            parts = toolkit.version.parts
-            for length in range(1, len(parts) + 1):
-                groups.setdefault(parts[:length], []).append(toolkit)
-        return {prefix: tuple(rows) for prefix, rows in groups.items()}
+    def _toolkits_by_line(self) -> dict[tuple[int, ...], list[Toolkit]]:
+        return by_line(self.tables.toolkits, lambda toolkit: toolkit.version)
 
     def floors(self, cuda: Version, platform: str) -> relations.DriverFloors:
         """The driver floors of a CUDA version or release line."""
@@ -53,10 +64,14 @@ class Knowledge:
         """How a driver runs a CUDA version."""
 
         def work() -> DriverVerdict:
-            branch = relations.branch_of(driver, self.tables) if data_center else None
+            branch = self.branch(driver) if data_center else None
             return relations.driver_level(driver, self.floors(cuda, platform), branch, data_center)
 
         return self._once(("level", driver.parts, cuda.parts, platform, data_center), work)
+
+    def branch(self, driver: Version) -> DriverBranch | None:
+        """The branch of a driver."""
+        return self._once(("branch", driver.parts), lambda: relations.branch_of(driver, self.tables))
 
     def cuda_match(self, gpu: ComputeCapability, cuda: Version) -> relations.ToolkitMatch:
         """How a CUDA version knows a GPU."""
@@ -65,7 +80,7 @@ class Knowledge:
 
     def gpu_failures(self, gpu: TargetGpu, cuda: Version, platform: str) -> tuple[str, ...]:
         """The relations by which a GPU rules out a CUDA version."""
-        key = ("gpu-cuda", _identity(gpu), cuda.parts, platform)
+        key = ("gpu-cuda", identity(gpu), cuda.parts, platform)
         return self._once(key, lambda: tuple(self._gpu_failures(gpu, cuda, platform)))
 
     def _gpu_failures(self, gpu: TargetGpu, cuda: Version, platform: str) -> Iterator[str]:
@@ -91,7 +106,9 @@ class Knowledge:
 
     def answers(self, aspect: str, inputs: Hashable) -> Answers:
         """The memory of an aspect under a request."""
-        return self._once(("answers", aspect, inputs), Answers)
+        if len(self._answers) > _MOST_ANSWERS:
+            self.forget_requests()
+        return self._answers.setdefault((aspect, inputs), Answers())
 
     def cudnn_on_gpu(self, gpu: ComputeCapability, cudnn: Version, cuda: Version | None) -> str:
         """The status of a cuDNN version on a GPU: ok, fail or unknown."""
@@ -116,7 +133,7 @@ class Knowledge:
 
     def serving(self, build: FrameworkBuild) -> tuple[Toolkit, ...]:
         """The toolkits whose libraries serve a build that brings none."""
-        key = ("serving", build.cuda and build.cuda.parts, build.cuda_min, build.cuda_max)
+        key = ("serving", id(build.cuda), id(build.cuda_min), id(build.cuda_max))  # the tables keep the cells
         return self._once(
             key,
             lambda: tuple(
@@ -149,6 +166,16 @@ class Knowledge:
             ),
         )
 
+    def cudnns_meeting(self, spec: VersionSpec, toolkit: Toolkit, architecture: str) -> list[Version] | None:
+        """Their versions that meet `spec`; None where none is recorded at all."""
+        rows = self.cudnns(toolkit, architecture)
+        if not rows:
+            return None
+        if spec.exact is None:
+            return [row.version for row in rows if spec.holds(row.version)]
+        key = ("cudnn-lines", toolkit.release.parts, architecture)
+        return self._once(key, lambda: by_line((row.version for row in rows), _itself)).get(spec.exact.parts, [])
+
     @cached_property
     def _cudnns_by_major(self) -> dict[int, list[CudnnRelease]]:
         groups: dict[int, list[CudnnRelease]] = {}
@@ -159,7 +186,7 @@ class Knowledge:
     def driver_on_gpu(self, gpu: TargetGpu, driver: Version) -> str:
         """The status of a driver on a GPU: ok, fail or unknown."""
         return self._once(
-            ("driver", _identity(gpu), driver.major),
+            ("driver", identity(gpu), driver.major),
             lambda: (
                 relations.gpu_on_driver(
                     gpu.compute_capability, driver, self.tables, last_driver_branch=gpu.last_driver_branch
@@ -172,7 +199,7 @@ class Knowledge:
         if gpu.last_driver_branch is not None:
             return gpu.last_driver_branch
         return self._once(
-            ("last", _identity(gpu)), lambda: relations.last_branch_of(gpu.compute_capability, self.tables)
+            ("last", identity(gpu)), lambda: relations.last_branch_of(gpu.compute_capability, self.tables)
         )
 
     @cached_property
@@ -199,6 +226,19 @@ class Knowledge:
         return system.end_of_support is None or system.end_of_support >= self.as_of
 
 
+_LATEST: list[Knowledge] = []
+
+
+def knowledge_of(tables: Tables) -> Knowledge:
+    """What is known of these tables, kept until other tables are asked about."""
+    for knowledge in tuple(_LATEST):
+        if knowledge.tables is tables:
+            return knowledge
+    made = Knowledge(tables)
+    _LATEST[:] = [made]
+    return made
+
+
 def gpu_builds(builds: tuple[FrameworkBuild, ...]) -> tuple[FrameworkBuild, ...]:
     """The builds that use a GPU; all of them where none is known to."""
     return tuple(build for build in builds if not build.cpu_only) or builds
@@ -212,7 +252,12 @@ def _releases(builds: tuple[FrameworkBuild, ...]) -> list[tuple[FrameworkBuild, 
     return [tuple(groups[key]) for key in ordered]
 
 
-def _identity(gpu: TargetGpu) -> tuple[int, int, int | None]:
+def _itself(version: Version) -> Version:
+    return version
+
+
+def identity(gpu: TargetGpu) -> tuple[int, int, int | None]:
+    """What tells one GPU from another for the tables."""
     return gpu.compute_capability.major, gpu.compute_capability.minor, gpu.last_driver_branch
 
 

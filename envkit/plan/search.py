@@ -28,8 +28,7 @@ class Selection:
                 return None
         pythons = self.pythons
         if candidate.pythons:
-            own = frozenset(candidate.pythons)
-            pythons = own if pythons is None else pythons & own
+            pythons = candidate.pythons if pythons is None else pythons & candidate.pythons
             if not pythons:
                 return None
         return Selection((*self.builds, build), toolkits, pythons)
@@ -68,11 +67,28 @@ def select(judge: Judge) -> Selection | None:
 def feasible(judge: Judge) -> bool:
     """Whether a request has any plan: `select` without looking for the best."""
     if not judge.request.frameworks:
-        return not judge.driver_drops_gpu and next(judge.usable_toolkits(), None) is not None
+        return not judge.driver_drops_gpu and judge.has_usable_toolkit
     start = _start(judge)
     if start is None:
         return False
     return _first(start, [judge.passing(framework) for framework in judge.request.frameworks]) is not None
+
+
+def compatible(judge: Judge, index: int) -> Iterator[FrameworkBuild]:
+    """The builds of one framework of a request, newest first, that leave the others any."""
+    start = _start(judge)
+    if start is None:
+        return
+    groups = [_Replay(judge.passing(framework)) for framework in judge.request.frameworks]
+    others = (*groups[:index], *groups[index + 1 :])
+    known: dict[object, bool] = {}
+    for candidate in groups[index]:
+        twins = candidate.kind
+        if twins not in known:
+            extended = start.extended(candidate)
+            known[twins] = extended is not None and next(_extensions(extended, others), None) is not None
+        if known[twins]:
+            yield candidate.build
 
 
 class _Replay:
@@ -103,8 +119,7 @@ def _start(judge: Judge) -> Selection | None:
         return None
     if request.frameworks and not request.needs_toolkit:
         return Selection()
-    toolkits = tuple(judge.usable_toolkits())
-    return Selection(toolkits=toolkits) if toolkits else None
+    return Selection(toolkits=judge.usable_toolkits) if judge.usable_toolkits else None
 
 
 def _extensions(start: Selection, groups: Sequence[Iterable[Candidate]]) -> Iterator[Selection]:
@@ -115,8 +130,7 @@ def _extensions(start: Selection, groups: Sequence[Iterable[Candidate]]) -> Iter
         return
     hopeless: set[object] = set()  # what the rest saw of a build that led nowhere: its twin leads nowhere too
     for candidate in groups[0]:
-        toolkits = None if candidate.toolkits is None else tuple([row.version.parts for row in candidate.toolkits])
-        seen = (candidate.pythons, candidate.build.numpy, toolkits)
+        seen = candidate.kind
         if seen in hopeless:
             continue
         hopeless.add(seen)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from envkit.plan.alternatives import improvements, rescues
 from envkit.plan.arrange import Arranger
 from envkit.plan.candidates import Judge
-from envkit.plan.knowledge import Knowledge
+from envkit.plan.knowledge import knowledge_of
 from envkit.plan.model import NoPlan, Plan
 from envkit.plan.request import Request
 from envkit.plan.search import select
@@ -20,11 +20,7 @@ def resolve(request: Request, matrix: Tables) -> Plan | NoPlan:
     then code and libraries made for it, a supported image (for a container), and the newest CUDA. What the tables
     leave blank refuses nothing, ranks lower, and is told in the warnings.
     """
-    return resolve_with(request, Knowledge(matrix))
-
-
-def resolve_with(request: Request, knowledge: Knowledge) -> Plan | NoPlan:
-    """`resolve` for one of many requests: what was worked out for one serves the next."""
+    knowledge = knowledge_of(matrix)
     judge = Judge(request, knowledge)
     selection = select(judge)
     if selection is None:

@@ -24,7 +24,7 @@ from envkit.plan.candidates import Judge
 from envkit.plan.knowledge import Knowledge
 from envkit.plan.model import Plan
 from envkit.plan.search import feasible
-from envkit.plan.solve import resolve_with
+from envkit.plan.solve import resolve
 from envkit.render.script import render_script
 from envkit.settings import Mirrors
 from tests.install.plans import asked, matrix
@@ -109,7 +109,7 @@ def render_all(wanted: Iterable[Combination]) -> Rendered:
         gpus = (_GPU[one.cuda.partition(".")[0]],) if one.with_driver else ()
         request = asked(one.cuda, one.framework, one.os_id, one.architecture, gpus, one.with_driver)
         # why there is no plan, and what would do instead, takes most of the time and is not looked at here
-        plan = resolve_with(request, knowledge) if feasible(Judge(request, knowledge)) else None
+        plan = resolve(request, matrix()) if feasible(Judge(request, knowledge)) else None
         if not isinstance(plan, Plan):
             found.without_plan += 1
             continue

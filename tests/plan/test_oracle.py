@@ -20,7 +20,7 @@ from envkit.plan.knowledge import Knowledge
 from envkit.plan.model import NoPlan, Plan
 from envkit.plan.request import FrameworkRequest, Request, TargetGpu
 from envkit.plan.search import feasible
-from envkit.plan.solve import resolve_with
+from envkit.plan.solve import resolve
 from envkit.versions import ComputeCapability, Version, VersionSpec
 from tests.plan.oracle import Oracle, Question
 
@@ -121,7 +121,7 @@ def check_plans(part: int, parts: int) -> Counter[str]:
     matrix = Matrix.load()
     oracle, knowledge, counts = Oracle(matrix), Knowledge(matrix), Counter[str]()
     for question in plan_questions(matrix)[part::parts]:
-        plan = resolve_with(request_of(question), knowledge)
+        plan = resolve(request_of(question), matrix)
         newest = oracle.newest(question)
         if isinstance(plan, Plan):
             assert list(oracle.faults(question, plan.choice)) == [], question

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from envkit.matrix.rows import DriverBranch, Toolkit
 from envkit.plan.model import DriverVerdict, Verdict
 from envkit.plan.relations.cuda_line import cited, toolkits_of
@@ -30,7 +32,7 @@ def driver_floors(cuda: Version, tables: Tables, platform: str = "linux") -> Dri
     return floors_of(cuda, toolkits_of(cuda, tables), tables, platform)
 
 
-def floors_of(cuda: Version, rows: tuple[Toolkit, ...], tables: Tables, platform: str) -> DriverFloors:
+def floors_of(cuda: Version, rows: Sequence[Toolkit], tables: Tables, platform: str) -> DriverFloors:
     """`driver_floors` for a CUDA whose toolkits are at hand."""
     windows = platform in WINDOWS_DRIVERS
     natives = [row.minimum_windows_driver if windows else row.minimum_driver for row in rows]
