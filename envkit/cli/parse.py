@@ -12,7 +12,6 @@ from envkit.versions import ComputeCapability, Version, VersionSpec
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
-    from envkit.matrix.rows import GpuModel
 
 _EXAMPLES = {
     "--cuda": "Examples: --cuda 9.0 or --cuda '>=12'",
@@ -109,7 +108,8 @@ def parse_os(text: str, matrix: Matrix) -> str:
 
 
 def parse_gpu(text: str, matrix: Matrix) -> TargetGpu:
-    """A GPU by name or compute capability. Raises RequestError with the nearest names."""
+    """A GPU by name, model number or compute capability. Raises RequestError with the nearest names."""
+    from envkit.cli.gpu_name import is_model_number, model_of
     from envkit.plan.target import target_gpu
 
     try:
@@ -117,11 +117,9 @@ def parse_gpu(text: str, matrix: Matrix) -> TargetGpu:
     except ValueError:
         pass
     else:
-        return TargetGpu(_on_record(capability, text, matrix))
-    model = matrix.gpu_by_name(text) or _same_gpu(text, matrix)
-    if model is None:
-        raise RequestError.unknown_value("--gpu", text, dict.fromkeys(row.name for row in matrix.gpus))
-    return target_gpu(model)
+        if not is_model_number(text, matrix):
+            return TargetGpu(_on_record(capability, text, matrix))
+    return target_gpu(model_of(text, matrix))
 
 
 def _on_record(capability: ComputeCapability, text: str, matrix: Matrix) -> ComputeCapability:
@@ -134,16 +132,6 @@ def _on_record(capability: ComputeCapability, text: str, matrix: Matrix) -> Comp
         f"--gpu: no GPU of compute capability {text} is on record.",
         f"Nearest: {', '.join(f'{major}.{minor}' for major, minor in nearest)}",
     )
-
-
-def _same_gpu(text: str, matrix: Matrix) -> GpuModel | None:
-    """The model meant by a part of its name (`H100`, `gtx1080ti`), where all that hold it are alike to the resolver."""
-    words = set(text.lower().split())
-    joined = "".join(text.lower().split())
-    by_words = [row for row in matrix.gpus if words and words <= set(row.name.lower().split())]
-    models = by_words or [row for row in matrix.gpus if joined and row.name.lower().replace(" ", "").endswith(joined)]
-    alike = {(row.compute_capability, row.last_driver_branch, row.data_center) for row in models}
-    return models[0] if len(alike) == 1 else None
 
 
 def _merged(asked: Iterable[FrameworkRequest]) -> tuple[FrameworkRequest, ...]:

@@ -1,0 +1,86 @@
+"""Which model a user means by a GPU's name, or by a part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import TYPE_CHECKING
+
+from envkit.errors import RequestError
+from envkit.regex import regex
+
+if TYPE_CHECKING:
+    from envkit.matrix import Matrix
+    from envkit.matrix.rows import GpuModel
+
+_WORD = regex(r"[a-z0-9]+")
+_PIECE = regex(r"[a-z]+|[0-9]+")
+# said by many, and part of few names: the maker, lines of products that were renamed, how a board is built
+_ASIDE = regex(r"nvidia|gpu|tesla|quadro|sxm[0-9]*|pcie|[0-9]+gb|hbm[0-9]+e?")
+_SHOWN = 8
+
+
+def model_of(text: str, matrix: Matrix) -> GpuModel:
+    """The model whose name holds each word of `text`, whole: of several that judge alike a data-centre one.
+
+    `V100` is no `GV100`, and `K40` is the beginning of `K40m`. Raises RequestError with the models that fit where
+    they judge differently, else with the nearest names.
+    """
+    named = matrix.gpu_by_name(text)
+    if named is not None:
+        return named
+    models = _holding(_words(text), matrix.gpus) or _without_asides(text, matrix.gpus)
+    if not models:
+        raise RequestError.unknown_value("--gpu", text, dict.fromkeys(row.name for row in matrix.gpus))
+    if len({_judged(row) for row in models}) > 1:
+        told = list(dict.fromkeys(_told(row) for row in models))
+        more = f" … ({len(told)} in all)" if len(told) > _SHOWN else ""
+        raise RequestError(
+            f"--gpu: {text!r} fits models that differ in what they run: {', '.join(told[:_SHOWN])}{more}.",
+            "Give a whole name, or the compute capability.",
+        )
+    return min(models, key=lambda row: (not row.data_center, len(_pieces(row))))
+
+
+def is_model_number(text: str, matrix: Matrix) -> bool:
+    """Whether a bare number such as 3090 is that of a model, and so no compute capability: those have two figures."""
+    number = text.strip()
+    return number.isdigit() and len(number) > 2 and any(_is_numbered(number, _pieces(row)) for row in matrix.gpus)
+
+
+def _is_numbered(number: str, pieces: list[str]) -> bool:
+    """Whether a name holds the number other than as its memory (120GB)."""
+    return any(piece == number and after != "gb" for piece, after in zip(pieces, [*pieces[1:], ""], strict=True))
+
+
+def _words(text: str) -> list[list[str]]:
+    """The words of a name, each in its runs of letters and of figures: `gtx 1080Ti` is `gtx`, and `1080` with `ti`."""
+    return [_PIECE.findall(word) for word in _WORD.findall(text.lower())]
+
+
+def _pieces(row: GpuModel) -> list[str]:
+    return [piece for word in _words(f"{row.name} {row.variant}") for piece in word]
+
+
+def _holding(words: list[list[str]], rows: Iterable[GpuModel]) -> list[GpuModel]:
+    return [row for row in rows if words and all(_stands_in(word, _pieces(row)) for word in words)]
+
+
+def _stands_in(word: list[str], pieces: list[str]) -> bool:
+    return any(pieces[start : start + len(word)] == word for start in range(len(pieces)))
+
+
+def _without_asides(text: str, rows: Iterable[GpuModel]) -> list[GpuModel]:
+    """The models that fit when words are left out which tell no two of them apart; a Tesla stays a data-centre GPU."""
+    said = _WORD.findall(text.lower())
+    kept = " ".join(word for word in said if not _ASIDE.fullmatch(word))
+    return [row for row in _holding(_words(kept), rows) if row.data_center or "tesla" not in said]
+
+
+def _judged(row: GpuModel) -> Hashable:
+    """What the relations look at; being a data-centre GPU only allows more."""
+    return row.compute_capability, row.last_driver_branch, row.architecture, row.variant == "jetson"
+
+
+def _told(row: GpuModel) -> str:
+    same = f" {row.variant}" if row.variant and row.variant.lower() not in row.name.lower() else ""
+    return f"{row.name}{same} ({row.compute_capability})"
