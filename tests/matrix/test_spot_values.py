@@ -385,6 +385,20 @@ def test_distributions(matrix: Matrix, os_id: str, glibc: str, python: str, gcc:
     assert row.default_gcc.major == int(gcc)
 
 
+# packages.ubuntu.com and packages.debian.org: the gcc-N that each release has, in all its components
+@pytest.mark.parametrize(
+    ("os_id", "versions"),
+    [
+        ("ubuntu20.04", "7;8;9;10"), ("ubuntu22.04", "9;10;11;12"), ("ubuntu24.04", "9;10;11;12;13;14"),
+        ("ubuntu26.04", "11;12;13;14;15;16"), ("debian11", "9;10"), ("debian12", "11;12"), ("debian13", "12;13;14"),
+    ],
+)  # fmt: skip
+def test_compilers_of_distributions(matrix: Matrix, os_id: str, versions: str) -> None:
+    row = matrix.operating_system(os_id)
+    assert row is not None
+    assert ";".join(map(str, row.installable_gcc)) == versions
+
+
 # https://github.com/mayeut/pep600_compliance/blob/main/README.rst, table "compatibility": the newest policy that each
 # distribution meets is its glibc
 @pytest.mark.parametrize(

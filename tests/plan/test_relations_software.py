@@ -176,7 +176,28 @@ def test_the_systems_compilers() -> None:
     told = relations.os_compiler_fits_nvcc(other, row, TABLES)
     assert told.status == "warn" and "install gcc-11" in told.detail
     assert "packages none" in relations.os_compiler_fits_nvcc(none, row, TABLES).detail
+    unlisted = relations.os_compiler_fits_nvcc(system("rhel9", gcc="13.3.0"), row, TABLES)
+    assert unlisted.status == "warn" and "which others rhel9 packages is not recorded" in unlisted.detail
     assert relations.os_compiler_fits_nvcc(system("kylin10"), row, TABLES).status == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("gcc", "others", "effort", "other"),
+    [
+        ("9.4.0", "", 0, None),
+        (None, "", 0, None),
+        ("13.3.0", "10 11 13", 1, "11"),
+        ("13.3.0", "", 2, None),
+        ("13.3.0", "12 13", 3, None),
+        ("5.4.0", "4.8 5 8", 1, "8"),  # nvcc has a lowest GCC too
+        ("5.4.0", "4.8 5", 3, None),
+    ],
+)
+def test_what_compiling_takes(gcc: str | None, others: str, effort: int, other: str | None) -> None:
+    row = replace(toolkit("11.8.0", None, gcc="11"), gcc_min=v("6"))
+    host = system("debian12", gcc=gcc, others=others)
+    assert relations.compiling_effort(host, row) == effort
+    assert relations.other_gcc(host, row) == (other and v(other))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 from envkit.matrix.rows import ImageTag, OperatingSystem, Toolkit
 from envkit.plan.model import Verdict
 from envkit.plan.tables import Tables
@@ -11,34 +13,52 @@ from envkit.versions import Version
 def compiler_fits_nvcc(name: str, version: Version, toolkit: Toolkit, tables: Tables) -> Verdict:
     """Whether nvcc of this toolkit accepts a host compiler (`gcc` or `clang`); it refuses newer majors."""
     source = tables.cite(toolkit.sources)
-    low = toolkit.gcc_min if name == "gcc" else None
-    high = toolkit.gcc_max if name == "gcc" else toolkit.clang_max
     what = f"nvcc of CUDA {toolkit.release}"
-    if high is None:
+    if _bounds(name, toolkit)[1] is None:
         return Verdict("compiler-fits-nvcc", "unknown", f"the newest {name} for {what} is not recorded", source)
-    if version > high and not version.starts_with(high):
-        return Verdict("compiler-fits-nvcc", "fail", f"{what} takes {name} up to {high}, not {version}", source)
-    if low is not None and version < low:
-        return Verdict("compiler-fits-nvcc", "fail", f"{what} needs {name} {low} or newer, not {version}", source)
+    bound = _crossed(name, version, toolkit)
+    if bound:
+        return Verdict("compiler-fits-nvcc", "fail", f"{what} {bound}, not {version}", source)
     return Verdict("compiler-fits-nvcc", "ok", f"{what} takes {name} {version}", source)
 
 
-def compiling_effort(system: OperatingSystem, toolkit: Toolkit) -> int:
-    """0 where nvcc takes the system's own GCC or nothing is recorded, 1 where another is to be installed, 2: none."""
-    if system.default_gcc is None or _taken(system.default_gcc, toolkit):
-        return 0
-    return 1 if other_gcc(system, toolkit) else 2
+def _bounds(name: str, toolkit: Toolkit) -> tuple[Version | None, Version | None]:
+    return (toolkit.gcc_min, toolkit.gcc_max) if name == "gcc" else (None, toolkit.clang_max)
+
+
+def _crossed(name: str, version: Version, toolkit: Toolkit) -> str:
+    """The bound of nvcc's that a host compiler crosses, in words; empty where it crosses none that is recorded."""
+    low, high = _bounds(name, toolkit)
+    if high is not None and version > high and not version.starts_with(high):
+        return f"takes {name} up to {high}"
+    if low is not None and version < low:
+        return f"needs {name} {low} or newer"
+    return ""
+
+
+class CompilerEffort(IntEnum):
+    """What compiling with nvcc takes on a system, least first."""
+
+    NONE = 0  # nvcc takes the system's own GCC, or that is not recorded
+    INSTALL = 1  # the system packages another
+    UNKNOWN = 2  # which others it packages is not recorded
+    IMPOSSIBLE = 3  # none that it packages is taken
+
+
+def compiling_effort(system: OperatingSystem, toolkit: Toolkit) -> CompilerEffort:
+    """What it takes to have a GCC that nvcc of this toolkit accepts."""
+    if system.default_gcc is None or not _crossed("gcc", system.default_gcc, toolkit):
+        return CompilerEffort.NONE
+    if not system.installable_gcc:
+        return CompilerEffort.UNKNOWN
+    return CompilerEffort.INSTALL if other_gcc(system, toolkit) else CompilerEffort.IMPOSSIBLE
 
 
 def other_gcc(system: OperatingSystem, toolkit: Toolkit) -> Version | None:
     """The newest GCC that the system packages and nvcc takes, where nvcc does not take the system's own."""
-    if system.default_gcc is None or _taken(system.default_gcc, toolkit):
+    if system.default_gcc is None or not _crossed("gcc", system.default_gcc, toolkit):
         return None
-    return max((gcc for gcc in system.installable_gcc if _taken(gcc, toolkit)), default=None)
-
-
-def _taken(gcc: Version, toolkit: Toolkit) -> bool:
-    return toolkit.gcc_max is None or gcc <= toolkit.gcc_max or gcc.starts_with(toolkit.gcc_max)
+    return max((gcc for gcc in system.installable_gcc if not _crossed("gcc", gcc, toolkit)), default=None)
 
 
 def os_compiler_fits_nvcc(system: OperatingSystem, toolkit: Toolkit, tables: Tables) -> Verdict:
@@ -49,15 +69,17 @@ def os_compiler_fits_nvcc(system: OperatingSystem, toolkit: Toolkit, tables: Tab
     default = compiler_fits_nvcc("gcc", system.default_gcc, toolkit, tables)
     if default.status != "fail":
         return default
-    fitting = [gcc for gcc in system.installable_gcc if compiler_fits_nvcc("gcc", gcc, toolkit, tables).status == "ok"]
-    hint = (
-        f"install gcc-{max(fitting)} and pass it with nvcc -ccbin"
-        if fitting
-        else f"{system.os_id} packages none that it takes: frameworks run, compiling with nvcc does not"
-    )
-    return Verdict(
-        "compiler-fits-nvcc", "warn", f"{default.detail} (the default of {system.os_id}); {hint}", default.source
-    )
+    hints = {
+        CompilerEffort.INSTALL: f"install gcc-{other_gcc(system, toolkit)} and pass it with nvcc -ccbin",
+        CompilerEffort.UNKNOWN: (
+            f"which others {system.os_id} packages is not recorded: frameworks run, compiling with nvcc needs another"
+        ),
+        CompilerEffort.IMPOSSIBLE: (
+            f"{system.os_id} packages none that it takes: frameworks run, compiling with nvcc does not"
+        ),
+    }
+    detail = f"{default.detail} (the default of {system.os_id}); {hints[compiling_effort(system, toolkit)]}"
+    return Verdict("compiler-fits-nvcc", "warn", detail, default.source)
 
 
 def runfile_on_os(system: OperatingSystem, toolkit: Toolkit, tables: Tables) -> Verdict:
