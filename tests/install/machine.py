@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import time
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.engine.engine import Engine, host_mounts
+from tests.install.standins import SLOW
 
 IMAGE = "envkit-test/install-debian12"
 _PACKAGES = "gcc g++ make perl libxml2 curl ca-certificates xz-utils python3-venv procps"
@@ -21,6 +21,12 @@ _PACKAGES = "gcc g++ make perl libxml2 curl ca-certificates xz-utils python3-ven
 _NOT_STATE = "/proc /sys /dev /run /tmp /var/log/envkit /var/cache/ldconfig /slow /installer-fails /installer-lies /job"
 # Rebuilt, and dated anew, by every ldconfig; sums() compares it.
 _CACHE = "/etc/ld.so.cache"
+# The functions of the script in /job, without a run of it.
+FUNCTIONS = """\
+sed '/^main "\\$@"$/d' /job/install.sh >/functions.sh; . /functions.sh
+mkdir -p "$STATE_DIR"; LOG_FILE=/job/log; : >$LOG_FILE; PACKAGE_MANAGER=apt; CURRENT_STEP=prerequisites
+trap - ERR EXIT
+"""
 
 
 def image(engine: Engine, base: str = "debian:12", name: str = IMAGE, packages: str = _PACKAGES) -> str:
@@ -58,6 +64,11 @@ class Done:
         return {step["id"]: step["state"] for step in self.result["steps"]}
 
     @property
+    def changed_nothing(self) -> bool:
+        """True when every step was done before; verify runs each time."""
+        return {state for step, state in self.states.items() if step != "verify"} == {"unchanged"}
+
+    @property
     def verdicts(self) -> dict[str, str]:
         """Each verification's status."""
         return {item["name"]: item["status"] for item in self.result["verify"]}
@@ -87,27 +98,34 @@ class Machine:
 
     def stop_at(self, marker: str, how: signal.Signals, delay_s: float = 0.15) -> Done:
         """Runs the script and sends it a signal shortly after it has printed `marker`."""
-        command = [
-            self.engine.docker,
-            "exec",
-            self.container,
-            "bash",
-            "-c",
-            "echo $$ >/job/pid; exec bash /job/install.sh",
-        ]
-        child = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ)
-        )
+        return self.disturb_at(marker, f"kill -{how.value} $(cat /job/pid)", delay_s)
+
+    def disturb_at(self, marker: str, command: str, delay_s: float) -> Done:
+        """Runs the script, and a shell command beside it shortly after it has printed `marker`."""
+        child = self.start()
         assert child.stderr is not None
         heard = []
         for line in child.stderr:
             heard.append(line)
             if marker in line:
                 time.sleep(delay_s)
-                self.sh(f"kill -{how.value} $(cat /job/pid)", check=False)
+                self.sh(command, check=False)
                 break
         out, rest = child.communicate(timeout=120)
         return Done(child.returncode, out, "".join(heard) + rest)
+
+    def start(self) -> subprocess.Popen[str]:
+        """The script, running; its process there is in /job/pid."""
+        start = "echo $$ >/job/pid; exec bash /job/install.sh"
+        command = [self.engine.docker, "exec", self.container, "bash", "-c", start]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def kill_in_the_installer(self) -> None:
+        """Kills the script while the toolkit's installer, which is slow for that, is half way."""
+        self.sh(f"touch {SLOW}")
+        self.stop_at("] CUDA ", signal.SIGKILL, 0.8)
+        self.wait_until_idle()
+        self.sh(f"rm {SLOW}")
 
     def wait_until_idle(self) -> None:
         """Waits until nothing that a killed script has left behind still holds its lock."""
@@ -133,6 +151,11 @@ class Machine:
     def sums(self) -> str:
         """Checksums of what the installer is known to touch outside its folder."""
         return self.sh("md5sum /etc/ld.so.cache /etc/ld.so.conf.d/* /etc/profile.d/* 2>/dev/null || true")
+
+
+def without_notes(tree: dict[str, str]) -> dict[str, str]:
+    """A tree without the script's own notes, whose times and backups differ from run to run."""
+    return {path: what for path, what in tree.items() if not path.startswith("/var/lib/envkit")}
 
 
 @contextmanager

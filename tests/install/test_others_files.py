@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +9,7 @@ import pytest
 from envkit.install.options import ScriptOptions
 from tests.engine.engine import Engine
 from tests.install.conftest import Job
-from tests.install.machine import Machine, machine
+from tests.install.machine import FUNCTIONS, machine
 from tests.install.standins import SLOW
 
 pytestmark = pytest.mark.docker
@@ -55,21 +52,6 @@ LIST
 rm -f /etc/apt/sources.list /etc/apt/sources.list.d/*
 echo 'deb [trusted=yes] file:/repo ./' >/etc/apt/sources.list; apt-get update >/dev/null
 """
-# The script's functions without a run of it.
-FUNCTIONS = """\
-sed '/^main "\\$@"$/d' /job/install.sh >/functions.sh; . /functions.sh
-mkdir -p "$STATE_DIR"; LOG_FILE=/job/log; : >$LOG_FILE; PACKAGE_MANAGER=apt; CURRENT_STEP=prerequisites
-trap - ERR EXIT
-"""
-
-
-def _kill_in_the_installer(target: Machine) -> None:
-    target.sh(f"touch {SLOW}")
-    target.stop_at("] CUDA ", signal.SIGKILL, 0.8)
-    target.wait_until_idle()
-    target.sh(f"rm {SLOW}")
-    assert "\ttoolkit\tstarted" in target.sh("cat /var/lib/envkit/*/journal")
-    assert "\ttoolkit\tdone" not in target.sh("cat /var/lib/envkit/*/journal")
 
 
 @pytest.mark.parametrize("options", [("--rollback",), ("--resume", "--rollback")])
@@ -78,7 +60,9 @@ def test_what_others_make_after_a_kill_stays(
 ) -> None:
     with machine(engine, target_image, tmp_path) as target:
         target.put(styled.script())
-        _kill_in_the_installer(target)
+        target.kill_in_the_installer()
+        journal = target.sh("cat /var/lib/envkit/*/journal")
+        assert "\ttoolkit\tstarted" in journal and "\ttoolkit\tdone" not in journal
         target.sh(_MAKE_OTHERS)
         for option in options:
             done = target.install(option)
@@ -92,16 +76,7 @@ def test_what_others_make_while_it_runs_stays(engine: Engine, target_image: str,
     with machine(engine, target_image, tmp_path) as target:
         target.put(styled.script())
         target.sh(f"touch {SLOW}")
-        command = [engine.docker, "exec", target.container, "bash", "/job/install.sh"]
-        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        assert child.stderr is not None
-        for line in child.stderr:
-            if "] CUDA " in line:
-                time.sleep(0.8)
-                target.sh(f"touch {others}")
-                break
-        child.communicate(timeout=120)
-        assert child.returncode == 0
+        assert target.disturb_at("] CUDA ", f"touch {others}", 0.8).exit_code == 0
         assert target.install("--rollback").exit_code == 0
         target.sh(f"ls {others}")
 
@@ -157,7 +132,7 @@ def test_the_toolkit_may_be_usr_local_cuda_itself(engine: Engine, target_image: 
         done = target.install()
         assert done.exit_code == 0, done.stderr
         assert "release 12.4" in target.sh("/usr/local/cuda/bin/nvcc --version")
-        assert {state for step, state in target.install().states.items() if step != "verify"} == {"unchanged"}
+        assert target.install().changed_nothing
         assert target.install("--rollback").exit_code == 0
         assert target.tree() == before
 

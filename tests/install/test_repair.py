@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 
 import pytest
@@ -11,10 +10,8 @@ from envkit.install.options import ScriptOptions
 from envkit.render.script import render_script
 from tests.engine.engine import Engine
 from tests.install.conftest import Job
-from tests.install.machine import machine
+from tests.install.machine import FUNCTIONS, machine
 from tests.install.plans import mirrors_to, plan
-from tests.install.standins import SLOW
-from tests.install.test_others_files import FUNCTIONS
 
 pytestmark = pytest.mark.docker
 
@@ -53,10 +50,9 @@ def test_a_repair_that_is_killed_goes_on(engine: Engine, target_image: str, styl
         target.put(styled.script())
         before = target.tree()
         assert target.install().exit_code == 0
-        target.sh(f"rm -r {_folder(styled)}; touch {SLOW}")
-        target.stop_at("] CUDA ", signal.SIGKILL, 0.8)
-        target.wait_until_idle()
-        target.sh(f"rm {SLOW}; rm -f {_folder(styled)}/include/cuda_runtime.h")
+        target.sh(f"rm -r {_folder(styled)}")
+        target.kill_in_the_installer()
+        target.sh(f"rm -f {_folder(styled)}/include/cuda_runtime.h")
         again = target.install()
         assert again.exit_code == 0, again.stderr
         assert target.install("--rollback").exit_code == 0

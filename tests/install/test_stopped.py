@@ -9,7 +9,7 @@ import pytest
 
 from tests.engine.engine import Engine
 from tests.install.conftest import Job
-from tests.install.machine import Machine, machine
+from tests.install.machine import Machine, machine, without_notes
 from tests.install.standins import SLOW
 
 pytestmark = pytest.mark.docker
@@ -21,7 +21,7 @@ def test_every_step_is_stopped_once_and_nothing_is_lost(
     with machine(engine, target_image, tmp_path / "clean") as target:
         target.put(job.script())
         assert target.install().exit_code == 0
-        wanted = _installed(target)
+        wanted = without_notes(target.tree())
 
     with machine(engine, target_image, tmp_path / "stopped") as target:
         target.put(job.script())
@@ -35,7 +35,7 @@ def test_every_step_is_stopped_once_and_nothing_is_lost(
         job.behaviour.delay_s = 0
         last = target.install("--resume")
         assert last.exit_code == 0, last.stderr
-        assert _installed(target) == wanted
+        assert without_notes(target.tree()) == wanted
 
         assert target.install("--rollback").exit_code == 0
         assert target.tree() == before
@@ -65,8 +65,3 @@ def _stop_at_step(target: Machine, number: int, steps: int) -> bool:
     target.wait_until_idle()
     assert done.exit_code in (0, 130, 137, 128 + how.value), done.stderr
     return done.exit_code != 0
-
-
-def _installed(target: Machine) -> dict[str, str]:
-    """The tree without the script's own notes, whose times and backups differ from run to run."""
-    return {path: what for path, what in target.tree().items() if not path.startswith("/var/lib/envkit")}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import time
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 from envkit.install.options import ScriptOptions
 from tests.engine.engine import Engine
 from tests.install.conftest import Job, StandIns
-from tests.install.machine import Machine, machine
+from tests.install.machine import machine, without_notes
 from tests.install.standins import SLOW
 
 pytestmark = pytest.mark.docker
@@ -28,7 +27,7 @@ def test_a_wrong_checksum_stops_before_anything_is_installed(
         done = target.install()
         assert done.exit_code == 6
         assert "wrong sha256 checksum" in done.stderr
-        assert _beside_state(target) == _without_state(before)
+        assert without_notes(target.tree()) == without_notes(before)
         styled.behaviour.damaged = False
         assert target.install().exit_code == 0
 
@@ -109,13 +108,13 @@ def test_a_second_run_at_the_same_time_is_turned_away(
     with machine(engine, target_image, tmp_path) as target:
         target.put(styled.script())
         target.sh(f"touch {SLOW}")
-        command = [engine.docker, "exec", target.container, "bash", "/job/install.sh"]
-        first = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        first = target.start()
         time.sleep(1.0)
         second = target.install()
         assert second.exit_code == 7
         assert "another run" in second.stderr
-        assert first.wait(timeout=120) == 0
+        first.communicate(timeout=120)
+        assert first.returncode == 0
 
 
 def test_an_installer_that_fails_or_lies_is_not_believed(
@@ -233,14 +232,6 @@ def test_without_root_only_own_folders_are_touched(
         assert done.returncode == 0, done.stderr
         assert target.sh("ls -lR /etc /usr/local | md5sum") == before
         assert target.sh("/home/person/cuda/bin/nvcc --version")
-
-
-def _beside_state(target: Machine) -> dict[str, str]:
-    return _without_state(target.tree())
-
-
-def _without_state(tree: dict[str, str]) -> dict[str, str]:
-    return {path: what for path, what in tree.items() if not path.startswith("/var/lib/envkit")}
 
 
 def test_a_link_run_by_update_alternatives_gets_one_more_choice(
