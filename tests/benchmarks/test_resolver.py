@@ -11,51 +11,22 @@ from dataclasses import replace
 import pytest
 
 from envkit.matrix.rows import FrameworkBuild
-from envkit.plan.knowledge import knowledge_of
-from envkit.plan.request import Request
 from envkit.plan.solve import resolve
 from envkit.versions import Version
 from tests.plan.asking import ask, matrix
 from tests.plan.rows import TABLES, build
+from tools.bench.resolver import PLANS, QUESTIONS, question, times
 
 pytestmark = pytest.mark.bench
 
-PLANS = {
-    "pytorch": ask("pytorch"),
-    "image": ask("pytorch", container=True),
-    "tensorflow-image": ask("tensorflow", container=True),
-    "mxnet-image": ask("mxnet", container=True),
-    "this-gpu": ask("pytorch", gpus=("GeForce GTX 1080 Ti",), driver="580.65.06"),
-    "cuda-9": ask("pytorch", cuda="9.0", needs_toolkit=True),
-    "toolkit": ask(),
-    "cupy": ask("cupy"),
-}
-REFUSALS = {
-    "h100-cuda-9": ask("pytorch", gpus=("H100 PCIe",), cuda="9.0", needs_toolkit=True),
-    "old-driver": ask("pytorch>=2", driver="384.81"),
-}
+SLOWEST = "pytorch 2.15, tensorflow 1.15"  # every version of either is tried with the other
 
 
-def best_seconds(request: Request, runs: int = 7) -> float:
-    """The least processor time of one `resolve` of a new request, once the tables are read."""
-    resolve(request, matrix())
-    times = []
-    for _ in range(runs):
-        knowledge_of(matrix()).forget_requests()
-        started = time.process_time()
-        resolve(request, matrix())
-        times.append(time.process_time() - started)
-    return min(times)
-
-
-@pytest.mark.parametrize("name", PLANS)
-def test_a_plan_takes_less_than_5_ms(name: str) -> None:
-    assert best_seconds(PLANS[name]) < 0.005
-
-
-@pytest.mark.parametrize("name", REFUSALS)
-def test_a_refusal_with_its_reasons_and_offers_takes_less_than_20_ms(name: str) -> None:
-    assert best_seconds(REFUSALS[name]) < 0.020
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_an_answer_takes_less_than_5_ms(name: str) -> None:
+    spent = times(question(QUESTIONS[name], matrix()), matrix())
+    assert spent.plan == (name in PLANS)
+    assert spent.next < (0.005 if name != SLOWEST else 0.010)
 
 
 def releases(count: int) -> tuple[FrameworkBuild, ...]:

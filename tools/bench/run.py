@@ -17,6 +17,8 @@ import time
 import venv
 from pathlib import Path
 
+from tools.bench import resolver
+
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache" / "bench"
 PEERS = ["hpccm", "env-doctor", "cuda-doctor", "gpustat", "nvitop", "uv"]
@@ -49,7 +51,7 @@ def main() -> None:
             if round_number:  # the first round only warms caches
                 times[name].append(seconds)
             memory[name] = max(memory.get(name, 0), peak)
-    table = _table(commands, times, memory) + _modules_table(product, commands)
+    table = _table(commands, times, memory) + resolver.table() + _modules_table(product, commands)
     (ROOT / "docs" / "benchmarks.md").write_text(table, encoding="utf-8")
     print(table)
 
@@ -67,7 +69,9 @@ def _commands(product: Path, peers: Path, torch: Path | None) -> dict[str, list[
         "envkit resolve": [envkit, "resolve", "--framework", "pytorch"],
         "envkit install": [envkit, "install", "--cuda", "9.0", "--framework", "pytorch"],
         "envkit dockerfile": [envkit, "dockerfile", "--framework", "tensorflow"],
+        "envkit resolve (refused)": [envkit, "resolve", "--framework", "pytorch==2.6", "--gpu", "RTX 5090"],
         "envkit matrix toolkits": [envkit, "matrix", "toolkits"],
+        "envkit matrix image_tags --format json": [envkit, "matrix", "image_tags", "--format", "json"],
         "envkit doctor": [envkit, "doctor"],
         "envkit doctor --from 1 MB text": [envkit, "doctor", "--from", str(text)],
         "hpccm basic recipe": [str(peers / "hpccm"), "--recipe", str(recipe)],

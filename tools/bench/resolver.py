@@ -1,0 +1,108 @@
+"""The resolver alone, in one process: processor time for questions that have a plan and for some that have none.
+
+`first` is a question to tables that are read but were never asked anything; `next` is one to tables that were asked
+before, with nothing kept of earlier requests. Each is the least of several runs: a busy machine does not matter.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Mapping
+
+from envkit.cli.parse import parse_request
+from envkit.matrix import Matrix
+from envkit.plan.knowledge import knowledge_of
+from envkit.plan.model import Plan
+from envkit.plan.request import Request
+from envkit.plan.solve import resolve
+from envkit.records import record
+
+RUNS = 9
+NOTHING: Mapping[str, object] = {
+    **dict.fromkeys(("cuda", "cudnn", "python", "os_id", "arch", "driver")),
+    "frameworks": (),
+    "gpus": (),
+}
+PLANS: dict[str, dict[str, object]] = {
+    "pytorch": {"frameworks": ("pytorch",)},
+    "tensorflow, jax": {"frameworks": ("tensorflow", "jax"), "cuda": "12"},
+    "mxnet": {"frameworks": ("mxnet",)},
+    "cupy": {"frameworks": ("cupy",)},
+    "pytorch, GTX 1080 Ti, driver 580": {
+        "frameworks": ("pytorch",), "gpus": ("GeForce GTX 1080 Ti",), "driver": "580.65.06",
+    },
+    "pytorch, CUDA 9.0": {"frameworks": ("pytorch",), "cuda": "9.0"},
+    "CUDA alone": {},
+}  # fmt: skip
+REFUSALS: dict[str, dict[str, object]] = {
+    "pytorch, H100, CUDA 9.0": {"frameworks": ("pytorch",), "gpus": ("H100 PCIe",), "cuda": "9.0"},
+    "pytorch >=2, driver 384.81": {"frameworks": ("pytorch>=2",), "driver": "384.81"},
+    "pytorch 2.15, GTX 1080 Ti": {"frameworks": ("pytorch==2.15",), "gpus": ("GeForce GTX 1080 Ti",)},
+    "pytorch 2.6, RTX 5090": {"frameworks": ("pytorch==2.6",), "gpus": ("GeForce RTX 5090",)},
+    "tensorflow 1.15, RTX 3090": {"frameworks": ("tensorflow==1.15",), "gpus": ("GeForce RTX 3090",)},
+    "pytorch, K80, driver 580": {"frameworks": ("pytorch",), "gpus": ("Tesla K80",), "driver": "580.65.06"},
+    "mxnet 1.9.1, Python 3.12": {"frameworks": ("mxnet==1.9.1",), "python": "3.12"},
+    "pytorch 2.4, RTX 2080 Ti and B200": {"frameworks": ("pytorch==2.4",), "gpus": ("GeForce RTX 2080 Ti", "B200")},
+    "pytorch 2.15, tensorflow 1.15": {"frameworks": ("pytorch==2.15", "tensorflow==1.15")},
+}
+QUESTIONS = PLANS | REFUSALS
+
+
+@record
+class Times:
+    """Processor seconds of one question; `plan` tells whether it has a plan."""
+
+    first: float
+    next: float
+    plan: bool
+
+
+def question(options: Mapping[str, object], matrix: Matrix) -> Request:
+    """The request that these options of `envkit resolve` make."""
+    return parse_request({**NOTHING, **options}, matrix, container=False)
+
+
+def times(request: Request, matrix: Matrix) -> Times:
+    """How long the resolver takes for a request."""
+    found = resolve(request, matrix)  # reads the tables
+    return Times(
+        min(_seconds(request, copy.copy(matrix)) for _ in range(RUNS)),
+        min(_next_seconds(request, matrix) for _ in range(RUNS)),
+        isinstance(found, Plan),
+    )
+
+
+def _next_seconds(request: Request, matrix: Matrix) -> float:
+    resolve(request, matrix)
+    knowledge_of(matrix).forget_requests()
+    return _seconds(request, matrix)
+
+
+def _seconds(request: Request, matrix: Matrix) -> float:
+    started = time.process_time()
+    resolve(request, matrix)
+    return time.process_time() - started
+
+
+def table() -> str:
+    """Markdown lines with the times of every question."""
+    matrix = Matrix.load()
+    lines = [
+        "## The resolver alone",
+        "",
+        "Processor time inside one process, the least of several runs: the first question to tables that were read "
+        "but never asked anything, and the next one, with nothing kept of earlier requests.",
+        "",
+        "| question | answer | first ms | next ms |",
+        "|---|---|---|---|",
+    ]
+    for name, options in QUESTIONS.items():
+        spent = times(question(options, matrix), matrix)
+        answer = "plan" if spent.plan else "refusal"
+        lines.append(f"| {name} | {answer} | {spent.first * 1e3:.1f} | {spent.next * 1e3:.1f} |")
+    return "\n".join(["", *lines, ""])
+
+
+if __name__ == "__main__":
+    print(table())
