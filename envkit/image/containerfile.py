@@ -6,14 +6,15 @@ import re
 from collections.abc import Iterator, Mapping
 
 from envkit.errors import SourceError
+from envkit.image.heredocs import heredocs
 from envkit.records import record, replace
 from envkit.regex import regex
 
 _DIRECTIVE = regex(r"#\s*(\w+)\s*=\s*(\S+)\s*$")
 _WORD = regex(r"\s*([A-Za-z]+)(?:\s+|$)")
 _FLAG = regex(r"--([a-z-]+)(?:=(\"[^\"]*\"|\S+))?\s*")
-_HEREDOC = regex(r"<<(-?)([\"']?)(\w+)\2")
 _TAKES_HEREDOC = frozenset({"RUN", "COPY", "ADD"})
+_BYTE_ORDER_MARK = "\ufeff"
 _KEYWORD = regex(
     r"FROM|RUN|CMD|LABEL|MAINTAINER|EXPOSE|ENV|ADD|COPY|ENTRYPOINT|VOLUME|USER|WORKDIR|ARG|ONBUILD|STOPSIGNAL"
     r"|HEALTHCHECK|SHELL"
@@ -42,7 +43,8 @@ class Instruction:
 class BuildStage:
     """One stage, with every ARG and ENV that is known put in: what it starts from and its instructions.
 
-    `parent` is the index of the stage that it starts from, None where it starts from an image.
+    `parent` is the index of the stage that it starts from, None where it starts from an image. `environment` is what
+    ENV has set at its end, the parent's included.
     """
 
     line: int
@@ -51,12 +53,13 @@ class BuildStage:
     parent: int | None
     instructions: tuple[Instruction, ...]
     unresolved: bool  # the image's name holds a variable without a value
-    platform: str = ""
+    platform: str
+    environment: Mapping[str, str]
 
 
 def read_instructions(text: str) -> tuple[Instruction, ...]:
     """The instructions of a Dockerfile in order. Raises SourceError, naming the line, for what is none."""
-    lines = text.splitlines()
+    lines = text.removeprefix(_BYTE_ORDER_MARK).splitlines()
     escape = _escape(lines)
     instructions = []
     position = 0
@@ -119,14 +122,15 @@ def _instruction(text: str, line: int) -> Instruction:
 
 def _heredocs(text: str, lines: list[str], position: int, line: int) -> tuple[tuple[str, ...], int]:
     bodies = []
-    for dash, _, word in _HEREDOC.findall(text):
+    for heredoc in heredocs(text):
+        end = heredoc.end
         body: list[str] = []
         while True:
             if position >= len(lines):
-                raise SourceError(f"line {line}: the heredoc {word} is never closed.", f"Add a line with {word} alone.")
-            content = lines[position].lstrip("\t") if dash else lines[position]
+                raise SourceError(f"line {line}: the heredoc {end} is never closed.", f"Add a line with {end} alone.")
+            content = lines[position].lstrip("\t") if heredoc.strips_tabs else lines[position]
             position += 1
-            if content == word:
+            if content == end:
                 break
             body.append(content)
         bodies.append("\n".join(body))
@@ -167,17 +171,22 @@ def _stage(group: tuple[Instruction, ...], outer: Mapping[str, str], earlier: li
     image = words[0] if words else ""
     name = words[2].lower() if len(words) > 2 and words[1].upper() == "AS" else ""
     parent = next((index for index, stage in enumerate(earlier) if image and stage.name == image.lower()), None)
-    values: dict[str, str] = {}
+    environment = {} if parent is None else dict(earlier[parent].environment)
+    arguments: dict[str, str] = {}
     body = []
     for instruction in group[1:]:
-        if instruction.keyword in ("ARG", "ENV"):
-            values.update(_pairs(instruction, {**outer, **values}, outer if instruction.keyword == "ARG" else None))
-        changed = replace(instruction, text=substitute(instruction.text, values))
+        values = {**arguments, **environment}  # ENV goes before an ARG of the same name, wherever that stands
+        if instruction.keyword == "ARG":
+            arguments.update(_pairs(instruction, values, outer))
+        elif instruction.keyword == "ENV":
+            environment.update(_pairs(instruction, values))
+        changed = replace(instruction, text=substitute(instruction.text, {**arguments, **environment}))
         if instruction.keyword == "RUN":  # the shell puts the variables into a heredoc
             changed = replace(changed, heredocs=tuple(substitute(text, values) for text in instruction.heredocs))
         body.append(changed)
     platform = substitute(start.flags.get("platform", ""), outer)
-    return BuildStage(start.line, name, image, parent, tuple(body), "$" in image or not image, platform)
+    unresolved = "$" in image or not image
+    return BuildStage(start.line, name, image, parent, tuple(body), unresolved, platform, environment)
 
 
 def _pairs(

@@ -61,6 +61,34 @@ def test_reads_the_same_instructions_as_buildkit(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        'RUN python -c "print(1<<20)"',
+        "RUN echo $((1<<4))",
+        "RUN echo $(( 1 << 4 ))",
+        "RUN grep a <<<abc",
+        "RUN bash -c 'cat > /etc/foo <<EOF \\n\\\nhello \\n\\\nEOF'",
+        "RUN echo ${A:-<<EOF}",
+        "RUN echo \\<<EOF",
+        "RUN echo 'never closed <<EOF",
+        "RUN cat <<EOF\nRUN no instruction\nEOF",
+        "RUN cat <<-'EOF' > /a\n\tx\n\tEOF",
+        'RUN cat 3<<"EOF"\nx\nEOF',
+        "RUN cat <<A <<B\na\nA\nb\nB",
+        "COPY <<EOF /a\n$x\nEOF",
+        "CMD cat <<EOF",
+        "\ufeffRUN echo",
+    ],
+)
+def test_a_heredoc_opens_where_buildkit_opens_one(text: str) -> None:
+    start = "FROM a\n"
+    whole = f"\ufeff{start}{text[1:]}" if text.startswith("\ufeff") else start + text
+    whole += "\nLABEL last=1\n"
+    ours = [(part.keyword, part.line) for part in read_instructions(whole)]
+    assert ours == [(part.cmd.upper(), part.start_line) for part in parsed(whole)]
+
+
+@pytest.mark.parametrize(
     ("text", "value"),
     [
         ("$A", "1"),
@@ -84,6 +112,11 @@ def test_an_argument_before_from_counts_in_a_stage_only_when_named_again() -> No
     assert one.instructions[1].text == "echo 1"
     assert two.parent == 0
     assert two.instructions[0].text == "echo $V"
+
+
+def test_a_stage_has_the_environment_of_the_stage_that_it_starts_from() -> None:
+    text = "FROM a AS one\nENV V=1 W=2\nARG A=3\nFROM one AS two\nARG V=9\nENV W=4\nFROM two\nRUN echo $V $W $A\n"
+    assert read_stages(text)[2].instructions[0].text == "echo 1 4 $A"
 
 
 @pytest.mark.parametrize(
