@@ -156,12 +156,18 @@ def driver_stub(folder: Path, library: Path) -> Path:
 def served(engine: Engine, folder: Path) -> Iterator[str]:
     """The address at which builds reach the files of a folder."""
     subnet = engine.run("network", "inspect", "bridge", "--format", "{{(index .IPAM.Config 0).Subnet}}").stdout.strip()
-    gateway = str(ipaddress.ip_network(subnet)[1])
+    with serving(folder, str(ipaddress.ip_network(subnet)[1])) as address:
+        yield address
+
+
+@contextmanager
+def serving(folder: Path, host: str = "127.0.0.1") -> Iterator[str]:
+    """The address that serves the files of a folder."""
     handler = functools.partial(Quiet, directory=str(folder))
-    with ThreadingHTTPServer((gateway, 0), handler) as server:
+    with ThreadingHTTPServer((host, 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
-        yield f"http://{gateway}:{server.server_port}"
+        yield f"http://{host}:{server.server_port}"
         server.shutdown()
         thread.join()
 

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import subprocess
 import sys
-import threading
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -21,7 +16,7 @@ from envkit.matrix import Matrix
 from envkit.settings import Mirrors
 from envkit.versions import Version
 from tests.image.making import made, plan, text
-from tests.image.standins import Quiet
+from tests.image.standins import serving
 
 
 def wheel(folder: Path, name: str, version: str, tag: str, requires: str = "") -> None:
@@ -41,18 +36,6 @@ def page(folder: Path, file: str) -> None:
     (folder / file).write_text("\n".join(links))
 
 
-@contextmanager
-def loopback(folder: Path) -> Iterator[str]:
-    """The address that serves a folder."""
-    handler = functools.partial(Quiet, directory=str(folder))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
-
-
 def test_pip_takes_the_build_of_the_page(matrix: Matrix, tmp_path: Path) -> None:
     """As with PyTorch 1.1.0: the index holds the manylinux wheel of CUDA 9.0, the page that of CUDA 10.0."""
     own = f"cp{sys.version_info[0]}{sys.version_info[1]}"
@@ -64,7 +47,7 @@ def test_pip_takes_the_build_of_the_page(matrix: Matrix, tmp_path: Path) -> None
     page(tmp_path / "www/simple/six", "index.html")
     page(tmp_path / "www/whl/cu100", "torch_stable.html")
     build = plan(matrix, "pytorch==1.1", cuda="10.0").choice.builds[0]
-    with loopback(tmp_path / "www") as address:
+    with serving(tmp_path / "www") as address:
         mirrors = Mirrors(hosts={"download.pytorch.org": address})
         python = Version.of(sys.version_info[0], sys.version_info[1])
         lines = tuple(requirement_lines(build, python, "x86_64", mirrors))
