@@ -149,7 +149,7 @@ def toolkit_dropped_arch(environment: Environment, matrix: Matrix) -> Iterator[O
 
 
 def _targets(environment: Environment, matrix: Matrix, id: str, fault: str) -> Iterator[Outcome]:  # noqa: A002
-    from envkit.plan.relations import cuda_span, toolkit_match
+    from envkit.plan.relations import target_span, toolkit_match
 
     messages = seen(environment, id)
     place = build_nvcc(environment)
@@ -172,7 +172,7 @@ def _targets(environment: Environment, matrix: Matrix, id: str, fault: str) -> I
     else:
         for gpu, own in gpus:
             match = toolkit_match(own, row)
-            first, last = cuda_span(own, matrix)
+            first, last = target_span(own, matrix)
             evidence = [
                 Evidence("nvcc", str(place[0]), place[1]),
                 Evidence("gpus.compute_capability", str(own), gpu.title),

@@ -12,6 +12,7 @@ from envkit.plan.explain import build_verdict, joint_reason, toolkit_reason
 from envkit.plan.knowledge import Knowledge
 from envkit.plan.model import Conflict, Verdict
 from envkit.plan.parts import Part, only, parts_of
+from envkit.plan.relations import title_of
 from envkit.plan.request import FrameworkRequest, Request
 from envkit.plan.search import feasible
 
@@ -61,18 +62,28 @@ def _framework_reason(framework: FrameworkRequest, judge: Judge) -> Verdict:
         return Verdict("framework-version", "fail", f"no build is {framework}; the newest on record is {newest}")
     build, names = min(wanted, key=_nearness)
     told = [build_verdict(name, build, judge) for name in names[:2]]
-    count = f"none of {len(wanted)} builds of {framework} fits; the nearest: " if len(wanted) > 1 else ""
-    return Verdict(told[0].relation, "fail", count + "; ".join(verdict.detail for verdict in told), told[0].source)
+    reason = "; ".join(verdict.detail for verdict in told)
+    named = reason.startswith(f"{build.framework} {build.version}")
+    subject = "" if named else title_of(build)
+    if len(wanted) > 1:
+        nearest = f"nearest, {subject}" if subject else "nearest"
+        subject = f"none of {len(wanted)} builds of {framework} fits; the {nearest}"
+    return Verdict(told[0].relation, "fail", f"{subject}: {reason}" if subject else reason, told[0].source)
 
 
 def _nearness(rejected: tuple[FrameworkBuild, tuple[str, ...]]) -> tuple[object, ...]:
     """Fewest clashes first; among those the lowest CUDA where the driver is too old, else the newest build."""
     build, names = rejected
+    clashes = len({_ONE_CLASH.get(name, name) for name in names})
     cuda = build.cuda.parts if build.cuda else ()
     newest = tuple(-part for part in build.version.parts)
     if "driver-runs-cuda" in names:
-        return (len(names), cuda, newest)
-    return (len(names), newest, tuple(-part for part in cuda))
+        return (clashes, cuda, newest)
+    return (clashes, newest, tuple(-part for part in cuda))
+
+
+# a build that is made before, or after, the time of a GPU lacks it in each of its libraries
+_ONE_CLASH = dict.fromkeys(("gpu-runs-build", "gpu-runs-cuda", "gpu-on-cudnn"), "gpu")
 
 
 def rejections(judge: Judge) -> Mapping[str, int]:

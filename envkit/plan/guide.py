@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from envkit.matrix import Matrix
-from envkit.matrix.rows import FrameworkBuild, GpuModel, Toolkit
-from envkit.plan.relations.gpu import CodeMatch, ToolkitMatch, code_match, cuda_match, toolkit_match
+from envkit.matrix.rows import FrameworkBuild, GpuModel
+from envkit.plan.relations.gpu import CodeMatch, ToolkitMatch, code_match, cuda_match, cuda_span
 from envkit.plan.relations.software import gpu_on_cudnn
 from envkit.records import record, types_of
 from envkit.versions import ComputeCapability, Version
@@ -35,7 +35,7 @@ def gpu_guide(matrix: Matrix) -> tuple[GpuGuide, ...]:
         capability = gpu.compute_capability
         if capability not in reaches:
             reaches[capability] = (
-                _last_cuda(capability, matrix.toolkits),
+                cuda_span(capability, matrix)[1],
                 _newest(capability, matrix.builds("pytorch"), matrix),
                 _newest(capability, matrix.builds("tensorflow"), matrix),
             )
@@ -51,11 +51,6 @@ def gpu_guide(matrix: Matrix) -> tuple[GpuGuide, ...]:
             )
         )
     return tuple(guides)
-
-
-def _last_cuda(capability: ComputeCapability, toolkits: Iterable[Toolkit]) -> Version | None:
-    held = [row.release for row in toolkits if toolkit_match(capability, row) is ToolkitMatch.TARGET]
-    return held[-1] if held else None
 
 
 def _newest(capability: ComputeCapability, builds: Iterable[FrameworkBuild], matrix: Matrix) -> Version | None:

@@ -67,9 +67,33 @@ def test_h100_with_cuda_9_0() -> None:
 def test_tensorflow_1_15_on_rtx_3090() -> None:
     refused = refusal_of(ask("tensorflow==1.15", gpus=("GeForce RTX 3090",)))
     (conflict,) = refused.conflicts
-    assert "CUDA 10.0 is older" in conflict.detail and "11.1 or newer" in conflict.detail
+    assert "the nearest, tensorflow 1.15.5 for CUDA 10.0: CUDA 10.0 is older" in conflict.detail
+    assert "11.0 or newer" in conflict.detail  # its sm_80 code runs on sm_86; 11.1 is the first to compile for it
     assert "PTX could be compiled" in conflict.detail and "cuBLAS" in conflict.detail
     assert offers(refused, "framework")[0] == "tensorflow==2.4.0"
+
+
+def test_the_reason_and_the_offer_name_the_same_cuda() -> None:
+    refused = refusal_of(ask(cuda="10.2", gpus=("GeForce RTX 3090",)))
+    assert "needs CUDA 11.0 or newer" in refused.conflicts[0].detail
+    assert offers(refused, "cuda")[0] == "11.0"
+
+
+@pytest.mark.parametrize(
+    ("framework", "gpu", "nearest"),
+    [
+        ("tensorflow", "GeForce RTX 5090", "tensorflow 2.21.0 for CUDA 12.5: CUDA 12.5 is older"),
+        ("pytorch==1.1", "GeForce RTX 3090", "pytorch 1.1.0 for CUDA 10.0: CUDA 10.0 is older"),
+    ],
+)
+def test_the_nearest_build_is_the_newest_of_those_that_lack_the_gpu(framework: str, gpu: str, nearest: str) -> None:
+    (conflict,) = refusal_of(ask(framework, gpus=(gpu,))).conflicts
+    assert f"the nearest, {nearest}" in conflict.detail
+
+
+def test_a_reason_does_not_name_its_build_twice() -> None:
+    (conflict,) = refusal_of(ask("pytorch==1.1", os_id="ubuntu22.04", python="3.10")).conflicts
+    assert conflict.detail.count("pytorch 1.1.0") == 1
 
 
 def test_mxnet_on_python_3_12() -> None:

@@ -97,6 +97,8 @@ def test_cuda_span() -> None:
     assert relations.cuda_span(cc("3.7"), TABLES) == (v("9.0"), v("11.8"))
     assert relations.cuda_span(cc("9.0"), TABLES) == (v("11.8"), v("13.0"))
     assert relations.cuda_span(cc("99.0"), TABLES) == (None, None)
+    assert relations.cuda_span(cc("8.6"), TABLES)[0] == v("11.0")  # whose code for sm_80 runs on sm_86
+    assert relations.target_span(cc("8.6"), TABLES)[0] == v("11.8")  # the first here to compile for it
 
 
 def test_h100_and_cuda_9_0_are_refused_with_the_reason() -> None:

@@ -28,6 +28,7 @@ from envkit.plan.relations.gpu import (
     cuda_span,
     gpu_runs_build,
     gpu_runs_cuda,
+    target_span,
     toolkit_match,
 )
 from envkit.plan.relations.software import (
@@ -91,6 +92,7 @@ __all__ = [
     "python_has_wheel",
     "runfile_on_os",
     "some_version_meets",
+    "target_span",
     "title_of",
     "toolkit_match",
     "toolkit_serves",

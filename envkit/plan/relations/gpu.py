@@ -180,6 +180,17 @@ def gpu_runs_cuda(gpu: ComputeCapability, cuda: Version, tables: Tables, *, name
 
 
 def cuda_span(gpu: ComputeCapability, tables: Tables) -> tuple[Version | None, Version | None]:
+    """The first and last CUDA release line that a GPU runs; None where none is recorded."""
+    return _span(gpu, tables, (ToolkitMatch.TARGET, ToolkitMatch.BINARY))
+
+
+def target_span(gpu: ComputeCapability, tables: Tables) -> tuple[Version | None, Version | None]:
     """The first and last CUDA release line whose compiler targets this GPU; None where none is recorded."""
-    lines = [row.release for row in tables.toolkits if toolkit_match(gpu, row) is ToolkitMatch.TARGET]
+    return _span(gpu, tables, (ToolkitMatch.TARGET,))
+
+
+def _span(
+    gpu: ComputeCapability, tables: Tables, wanted: Iterable[ToolkitMatch]
+) -> tuple[Version | None, Version | None]:
+    lines = [row.release for row in tables.toolkits if toolkit_match(gpu, row) in wanted]
     return (lines[0], lines[-1]) if lines else (None, None)
