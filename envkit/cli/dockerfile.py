@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -213,6 +214,8 @@ def _produce(plan: Plan, chosen: ImageOptions, options: dict[str, Any], matrix: 
     for note in made.notes:
         if note not in plan.warnings:
             say(f"Note: {note}")
+    for note in _format_notes(made, options["target_format"]):
+        say(f"Note: {note}")
     if chosen.lock:
         _write_lock(made, chosen.lock)
     text = render(made, options["target_format"])
@@ -224,6 +227,14 @@ def _produce(plan: Plan, chosen: ImageOptions, options: dict[str, Any], matrix: 
     if options["output"]:
         write_output(text, options["output"])
     return _build(made, text, options)
+
+
+def _format_notes(recipe: Recipe, target_format: str) -> Iterator[str]:
+    """What the user should know of this format alone."""
+    if target_format in ("conda", "requirements"):
+        from envkit.image.limits import loader_notes
+
+        yield from loader_notes(recipe)
 
 
 def _write_lock(recipe: Recipe, file: str) -> None:

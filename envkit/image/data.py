@@ -54,13 +54,18 @@ class Frontend:
 
 @record
 class Need:
-    """What a framework's build needs beside CUDA: `packages` are purposes, `driver`: its import loads libcuda."""
+    """What a framework's build needs beside CUDA: `packages` are purposes, `driver`: its import loads libcuda.
+
+    `loader` is the call that finds the libraries of its CUDA packages where the loader was not told of them; None for
+    a framework that finds them itself.
+    """
 
     framework: str
     cuda: str | None
     packages: tuple[str, ...]
     pip: tuple[str, ...]
     driver: bool
+    loader: str | None
     sources: tuple[str, ...]
 
 

@@ -115,8 +115,16 @@ def needs_driver(choice: Choice) -> bool:
     return any(needed.driver for needed in (data.need(build) for build in choice.builds) if needed)
 
 
+def loader_calls(choice: Choice) -> tuple[str, ...]:
+    """The calls that frameworks need where the loader was not told of the libraries that came as wheels."""
+    needs = (data.need(build) for build in choice.builds if build.bundles_cuda and build.package)
+    return tuple(needed.loader for needed in needs if needed and needed.loader)
+
+
 def wheel_libraries(installs: Iterable[PipInstall], choice: Choice) -> bool:
     """True when libraries that the frameworks take from the system come as wheels, so the loader must be told."""
+    if loader_calls(choice):
+        return True
     system = {line for build in choice.builds for needed in [data.need(build)] if needed for line in needed.pip}
     cudnn = _cudnn_package(choice)
     if cudnn:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from envkit.errors import EnvkitError
+from envkit.image.frameworks import loader_calls
 from envkit.image.options import ImageOptions
 from envkit.image.parts import PipInstall, Recipe
 
@@ -30,6 +31,14 @@ def outside_python(recipe: Recipe) -> list[str]:
     if recipe.official:
         reasons.append("--from official names an image")
     return reasons + container_settings(recipe)
+
+
+def loader_notes(recipe: Recipe) -> tuple[str, ...]:
+    """What programs must do where no image tells the loader of the libraries that came as Python packages."""
+    return tuple(
+        f"a program calls {call} before it uses the GPU: outside an image the loader does not know its CUDA packages"
+        for call in loader_calls(recipe.plan.choice)
+    )
 
 
 def container_settings(recipe: Recipe) -> list[str]:

@@ -92,6 +92,7 @@ def _framework_step(build: FrameworkBuild, choice: Choice, matrix: Matrix, mirro
             f"{title} {build.version} has no package to install: it is built from source or comes as an image.",
             "Use envkit dockerfile, or ask for another version.",
         )
+    row = next((row for row in lore(ProbeRow) if row.framework == build.framework), None)
     return InstallFramework(
         name=build.framework,
         title=f"{title} {build.version}",
@@ -103,8 +104,9 @@ def _framework_step(build: FrameworkBuild, choice: Choice, matrix: Matrix, mirro
         distribution_version=match.group(2) or str(build.version),
         cuda=None if build.cpu_only else build.cuda,
         expects_gpu=not build.cpu_only,
-        probe=next((row.probe for row in lore(ProbeRow) if row.framework == build.framework), _PLAIN_PROBE),
+        probe=row.probe if row else _PLAIN_PROBE,
         pip_requirement=_pip_requirement(choice.python),
+        advice=row.advice if row and build.bundles_cuda else "",
     )
 
 

@@ -160,10 +160,11 @@ class ModuleRow:
 
 @record
 class ProbeRow:
-    """The template that tries a framework out."""
+    """The template that tries a framework out, and what a program must do that uses its CUDA packages."""
 
     framework: str
     probe: str
+    advice: str
     sources: tuple[str, ...]
 
 

@@ -133,6 +133,7 @@ class InstallFramework:
     expects_gpu: bool
     probe: str
     pip_requirement: str
+    advice: str = ""  # what programs must do beside importing it
 
 
 @record

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from envkit.image.limits import outside_python, pip_lines, refuse
+from envkit.image.limits import loader_notes, outside_python, pip_lines, refuse
 from envkit.image.parts import Recipe
 from envkit.render.templating import template
 
@@ -14,5 +14,8 @@ def render_conda(recipe: Recipe) -> str:
         reasons.append("--requirements and --lock name files that environment.yml cannot take in")
     refuse("conda", reasons)
     return template("dockerfiles", "environment.yml.j2").render(
-        recipe=recipe, pip_lines=pip_lines("conda", recipe), python=recipe.python and recipe.python.release(2)
+        recipe=recipe,
+        pip_lines=pip_lines("conda", recipe),
+        python=recipe.python and recipe.python.release(2),
+        notes=loader_notes(recipe),
     )

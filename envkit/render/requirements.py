@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from envkit.image.limits import outside_python, pip_lines, refuse
+from envkit.image.limits import loader_notes, outside_python, pip_lines, refuse
 from envkit.image.parts import Recipe
 
 
@@ -18,4 +18,5 @@ def render_requirements(recipe: Recipe) -> str:
         lines.append(f"# For Python {recipe.python.release(2)}.")
     if choice.minimum_driver is not None:
         lines.append(f"# The machine needs NVIDIA driver {choice.minimum_driver} or newer.")
+    lines += [f"# Note: {note}." for note in loader_notes(recipe)]
     return "\n".join([*lines, *pip_lines("requirements", recipe)]) + "\n"

@@ -248,6 +248,7 @@ def _framework(step: InstallFramework) -> dict[str, Any]:
         "source": step.source,
         "expected": "gpu" if step.expects_gpu else "any",
         "probe": step.probe,
+        "advice": step.advice,
         "pip_requirement": step.pip_requirement,
     }
 
@@ -289,4 +290,5 @@ def _closing(found: dict[str, Any]) -> list[str]:
         lines.append(f"CUDA: {found['toolkit']['path']} (settings for a shell: . {found['toolkit']['path']}/envkit.sh)")
     if found["python"]:
         lines.append(f"Python: . {found['python']['path']}/bin/activate")
+    lines += [f"{one['title']}: {one['advice']}." for one in found["frameworks"] if one["advice"]]
     return lines

@@ -17,7 +17,7 @@ from envkit.render.devcontainer import render_devcontainer
 from envkit.render.dockerfile import render_dockerfile
 from envkit.render.dockerignore import render_dockerignore
 from envkit.render.requirements import render_requirements
-from tests.image.making import made
+from tests.image.making import made, run
 
 
 def test_compose_holds_the_dockerfile(matrix: Matrix) -> None:
@@ -48,6 +48,14 @@ def test_requirements_are_readable_by_pip(matrix: Matrix) -> None:
     lines = [line for line in rendered.splitlines() if not line.startswith("#")]
     names = {Requirement(line).name for line in lines}
     assert "tensorflow" in names
+
+
+def test_lists_of_packages_say_what_their_loader_is_not_told(matrix: Matrix) -> None:
+    for render in (render_conda, render_requirements):
+        assert "# Note: a program calls onnxruntime.preload_dlls()" in render(made(matrix, "onnxruntime"))
+        assert "preload" not in render(made(matrix, "pytorch"))
+    shown = run("--framework", "onnxruntime", "--target", "any", "--format", "requirements")
+    assert "Note: a program calls onnxruntime.preload_dlls()" in shown.stderr
 
 
 def test_apptainer_copies_from_stages_that_exist(matrix: Matrix) -> None:

@@ -130,3 +130,13 @@ def test_a_standalone_python_is_pinned() -> None:
     text = script("12.4", "pytorch", os_id="ubuntu20.04")
     found = re.search(r"get_file (cpython-\S+) https://github.com/\S+ sha256 ([0-9a-f]{64})", text)
     assert found is not None
+
+
+def test_a_program_is_told_how_its_cuda_packages_are_found() -> None:
+    """onnxruntime.ai, CUDA Execution Provider: preload_dlls loads the libraries of the site packages."""
+    text = script(framework="onnxruntime", os_id="ubuntu24.04")
+    advice = "call onnxruntime.preload_dlls() before the first session"
+    assert advice in text
+    probe = text[text.index("import onnxruntime") :]
+    assert probe.index("onnxruntime.preload_dlls()") < probe.index('attempt("onnxruntime provider", libraries)')
+    assert "preload" not in script(framework="pytorch", os_id="ubuntu24.04")
