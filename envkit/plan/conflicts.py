@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import cache
 from itertools import combinations
 
 from envkit.matrix.rows import FrameworkBuild
@@ -74,12 +75,17 @@ def _framework_reason(framework: FrameworkRequest, judge: Judge) -> Verdict:
 def _nearness(rejected: tuple[FrameworkBuild, tuple[str, ...]]) -> tuple[object, ...]:
     """Fewest clashes first; among those the lowest CUDA where the driver is too old, else the newest build."""
     build, names = rejected
-    clashes = len({_ONE_CLASH.get(name, name) for name in names})
+    clashes = _clashes(names)
     cuda = build.cuda.parts if build.cuda else ()
     newest = tuple(-part for part in build.version.parts)
     if "driver-runs-cuda" in names:
         return (clashes, cuda, newest)
     return (clashes, newest, tuple(-part for part in cuda))
+
+
+@cache  # many builds clash alike
+def _clashes(names: tuple[str, ...]) -> int:
+    return len({_ONE_CLASH.get(name, name) for name in names})
 
 
 # a build that is made before, or after, the time of a GPU lacks it in each of its libraries

@@ -365,6 +365,36 @@ def test_images(matrix: Matrix, tag: str, states: set[str]) -> None:
     assert row.state in states
 
 
+# https://github.com/tensorflow/tensorflow/blob/HEAD/RELEASE.md, 2.3.0: "TF 2.3 includes PTX kernels only for compute
+# capability 7.0 [...]. Earlier releases included PTX for a variety of older compute capabilities", which the wrapper of
+# nvcc made for each of 3.5, 3.7, 5.2, 6.0, 6.1 and 7.0; tensorflow/tensorflow#41892: 2.2 runs on 5.0
+@pytest.mark.parametrize(("version", "ptx"), [("1.15.5", "3.5"), ("2.2.0", "3.5"), ("2.3.0", "7.0"), ("2.4.0", "8.0")])
+def test_the_lowest_ptx_in_tensorflow(matrix: Matrix, version: str, ptx: str) -> None:
+    for row in matrix.builds("tensorflow"):
+        if row.version == v(version):
+            assert row.ptx and min(row.ptx, key=lambda target: (target.major, target.minor)) == ComputeCapability.parse(
+                ptx
+            )
+
+
+# https://github.com/jax-ml/jax/blob/HEAD/CHANGELOG.md, jaxlib 0.4.4: "Support for NVIDIA Kepler series GPUs has been
+# removed"; docs/installation.md: "SM version 5.2 (Maxwell) or newer"
+def test_jax_left_kepler_before_cuda_12(matrix: Matrix) -> None:
+    rows = [row for row in matrix.builds("jax") if row.cuda is not None and row.cuda.major == 11]
+    assert rows and all(row.min_compute_capability == ComputeCapability.parse("5.2") for row in rows)
+
+
+# https://docs.nvidia.com/deeplearning/tensorrt: the support matrix of 10.1.0 ("SM 7.0 or higher") and the release notes
+# of 10.5.0 ("NVIDIA Volta support [...] has been removed starting with TensorRT 10.5")
+@pytest.mark.parametrize(
+    ("version", "lowest"),
+    [("10.1.0", "7.0"), ("10.4.0", "7.0"), ("10.5.0", "7.5"), ("10.16.1.11", "7.5"), ("11.4.0.106", "7.5")],
+)
+def test_the_gpus_of_tensorrt(matrix: Matrix, version: str, lowest: str) -> None:
+    rows = [row for row in matrix.builds("tensorrt") if row.version == v(version)]
+    assert rows and all(row.min_compute_capability == ComputeCapability.parse(lowest) for row in rows)
+
+
 # packages.ubuntu.com, packages.debian.org and docs.redhat.com: glibc, default Python, default GCC
 @pytest.mark.parametrize(
     ("os_id", "glibc", "python", "gcc"),

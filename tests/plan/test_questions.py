@@ -96,6 +96,19 @@ def test_a_reason_does_not_name_its_build_twice() -> None:
     assert conflict.detail.count("pytorch 1.1.0") == 1
 
 
+def test_tensorflow_2_2_on_a_gpu_between_its_binaries() -> None:
+    plan = plan_of(ask("tensorflow==2.2", gpus=("5.0",)))  # no binary for 5.0, and PTX of 3.7
+    assert status_of(plan, "gpu-runs-build") == {"warn"}
+    (conflict,) = refusal_of(ask("tensorflow==2.3", gpus=("5.0",))).conflicts
+    assert "holds no code" in conflict.detail and "PTX compute_70" in conflict.detail
+
+
+@pytest.mark.parametrize(("framework", "gpu"), [("jax", "Tesla K80"), ("tensorrt>=11", "Tesla V100-PCIE-16GB")])
+def test_gpus_below_the_lowest_of_a_framework_are_refused(framework: str, gpu: str) -> None:
+    (conflict,) = refusal_of(ask(framework, gpus=(gpu,))).conflicts
+    assert "needs compute capability" in conflict.detail
+
+
 def test_mxnet_on_python_3_12() -> None:
     plan = plan_of(ask("mxnet", python="3.12"))
     assert str(plan.choice.builds[0].version).startswith("1.5")  # later releases import np.bool, gone with NumPy 1.24
