@@ -269,13 +269,13 @@ def _build(recipe: Recipe, text: str, options: dict[str, Any]) -> int:
 
 
 def _check(options: dict[str, Any], matrix: Matrix) -> int:
-    from envkit.host.user_file import read_user_file
+    from envkit.host.user_file import read_beside, read_user_file
     from envkit.image.check import check_dockerfile
     from envkit.image.check_report import report_json, report_text
 
     request = request_from(options, matrix, container=True)
     text = read_user_file("--check", options["checked"])
-    findings = check_dockerfile(text, request, matrix)
+    findings = check_dockerfile(text, request, matrix, lambda name: read_beside(options["checked"], name))
     rendered = report_json(findings) if options["as_json"] else report_text(findings, options["checked"])
     write_output(rendered, options["output"])
     return 1 if any(finding.severity == "error" for finding in findings) else 0

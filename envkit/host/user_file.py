@@ -21,3 +21,19 @@ def read_user_file(option: str, path: str) -> str:
         raise SourceError(f"{option}: cannot read {path}: {error.strerror}.", "Name a readable file.") from error
     except UnicodeDecodeError as error:
         raise SourceError(f"{option}: {path} is not text.", "Name a text file in UTF-8.") from error
+
+
+def read_beside(path: str, name: str) -> str | None:
+    """The text of the file `name` in the folder of the file that the user named, and in none above it; None for no
+    such file, and beside standard input."""
+    if path == "-":
+        return None
+    folder = Path(path).resolve().parent
+    try:
+        place = (folder / name).resolve()
+        if not place.is_relative_to(folder) or not place.is_file():
+            return None
+        with place.open(encoding="utf-8-sig") as stream:
+            return stream.read(_LIMIT)
+    except (OSError, ValueError):  # a name that no file system takes, and text that is none
+        return None

@@ -11,19 +11,23 @@ from envkit.image.check_framework import brings_its_cuda, cuda_targets, framewor
 from envkit.image.check_parts import subject_of
 from envkit.image.containerfile import needed_stages, read_stages
 from envkit.image.containerfile_facts import Contents, contents
+from envkit.image.containerfile_lists import Reader, nothing_beside
 from envkit.plan.request import Request
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
 
 
-def check_dockerfile(text: str, request: Request, matrix: Matrix) -> tuple[Finding, ...]:
+def check_dockerfile(
+    text: str, request: Request, matrix: Matrix, beside: Reader = nothing_beside
+) -> tuple[Finding, ...]:
     """Every finding on a Dockerfile, failures first, then in the order of its lines; the request names GPUs and driver.
 
+    `beside` reads a file that lies beside the Dockerfile, by its name; None for one that cannot be read.
     Raises SourceError for a text that is no Dockerfile.
     """
     stages = read_stages(text)
-    found = contents(stages, matrix)
+    found = contents(stages, matrix, beside)
     findings = [*_driver_inside(found)]
     for stage in needed_stages(stages):
         findings += base_findings(stage, matrix)
@@ -31,7 +35,7 @@ def check_dockerfile(text: str, request: Request, matrix: Matrix) -> tuple[Findi
     if found.cuda is not None:
         subject = subject_of(found.line, found.cuda_where)
         findings += cuda_targets(found.cuda, subject, request, matrix, unused=brings_its_cuda(found, matrix))
-    findings += _lists(found)
+    findings += [*_wheels(found), *_lists(found)]
     order = {Status.FAIL: 0, Status.WARN: 1, Status.UNKNOWN: 2}
     return tuple(sorted(findings, key=lambda finding: order.get(finding.status, 3)))
 
@@ -48,7 +52,22 @@ def _driver_inside(found: Contents) -> Iterator[Finding]:
         )
 
 
+def _wheels(found: Contents) -> Iterator[Finding]:
+    """The wheels, named by their files, that the image's Python does not take."""
+    for line, wheel in found.wheels:
+        if found.python is not None and not wheel.installs_on(found.python):
+            yield Finding(
+                "image.python-without-package",
+                Status.FAIL,
+                f"{wheel.name} {wheel.version} is named as a wheel for {wheel.interpreters}, and the image has Python"
+                f" {found.python}",
+                subject_of(line, wheel.file),
+                impact="pip stops: the wheel is not supported on this platform.",
+                remedy=Remedy("Name the wheel for that Python, or its index in place of the file."),
+            )
+
+
 def _lists(found: Contents) -> Iterator[Finding]:
     for item in found.lists:
-        title = f"what {item.name} installs was not looked at: the Dockerfile does not hold it"
+        title = f"what {item.name} installs was not looked at: it is not to be seen here"
         yield Finding("image.list-unread", Status.UNKNOWN, title, subject_of(item.line, item.name))

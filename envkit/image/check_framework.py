@@ -9,7 +9,8 @@ from envkit.checks.findings import Finding, Remedy, Status
 from envkit.image import data
 from envkit.image.check_parts import from_verdict, subject_of
 from envkit.image.check_spec import package_name
-from envkit.image.containerfile_facts import Contents, Wanted
+from envkit.image.containerfile_facts import Contents
+from envkit.image.containerfile_frameworks import Wanted
 from envkit.image.containerfile_packages import normal
 from envkit.image.known_images import CUDA_REPOSITORY
 from envkit.image.wanted import Problem, chosen_build, lacks_cuda_extra, names_variant

@@ -25,7 +25,10 @@ def report_text(findings: Sequence[Finding], name: str) -> str:
     if sources:
         lines += ["", *_wrapped("Sources: ", "; ".join(sources))]
     if not any(finding.status is Status.FAIL for finding in shown):
-        lines += ["", "Nothing here stops the image from working, as far as the data goes."]
+        unseen = any(finding.status is Status.UNKNOWN for finding in shown)
+        told = "Nothing that could be judged" if unseen else "Nothing here"
+        end = "the rest is not known" if unseen else "as far as the data goes"
+        lines += ["", *_wrapped("", f"{told} stops the image from working, {end}.")]
     return "\n".join(lines)
 
 

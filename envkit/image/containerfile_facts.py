@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING
 
 from envkit.image import data
 from envkit.image.containerfile import BuildStage, final_chain, needed_stages
+from envkit.image.containerfile_frameworks import Wanted, is_framework, merged, wanted_of
+from envkit.image.containerfile_lists import Reader, list_reader, nothing_beside
 from envkit.image.containerfile_packages import ListFile, Package, installed, normal
 from envkit.image.known_images import CUDA_REPOSITORY, framework_image, tag_row
+from envkit.image.markers import holds
+from envkit.image.wheel_names import Wheel
 from envkit.matrix.rows import FrameworkImage, ImageTag, OperatingSystem
-from envkit.records import record, replace
+from envkit.records import record
 from envkit.regex import regex
 from envkit.versions import Version
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
 
-_INDEX_VARIANT = regex(r"/(?:whl|packages/stable)/(?:test/|nightly/|lts/[\d.]+/)?(cu\d+|cpu|rocm[\d.]*|xpu)\b")
-_LOCAL_VARIANT = regex(r"\+(cu\d+|cpu|rocm[\d.]*|xpu)")
 _INDEX_SETTING = regex(r"(?:PIP|UV)_(?:EXTRA_INDEX_URL|INDEX_URL|FIND_LINKS|DEFAULT_INDEX|INDEX)[= ](\S+)")
 _SETTINGS = regex(r"\b(?:PIP|UV)_\w*(?:INDEX|FIND_LINKS)|pip\.conf|pip[\d.]* config|uv\.toml")
 _APT_CUDA = regex(r"\bcuda(?!-compat|-drivers|-keyring|-repo)(?:-[a-z]+)*-(\d+)[-.](\d+)\b")
@@ -59,25 +61,6 @@ _CUDA_OF_CONDA = frozenset(
 
 
 @record
-class Wanted:
-    """One framework package that a RUN installs. `variant`: what an index or suffix names: cu118, cpu, rocm5.6."""
-
-    line: int
-    framework: str
-    package: str
-    tool: str  # pip or conda
-    extras: tuple[str, ...]
-    spec: str  # without the suffix of the variant
-    variant: str
-    suffix: bool  # the variant is part of the version
-    default_index: bool  # the default index is asked too
-    other_index: bool  # another place is asked
-    places: str  # the addresses of all of them
-    nightly: bool
-    source: str  # conda's channels
-
-
-@record
 class Contents:
     """What the final image is made of, as far as the file tells; None and () where it does not."""
 
@@ -101,24 +84,30 @@ class Contents:
     conda_cpu: bool
     index_set: bool  # an index is set outside of the commands
     lists: tuple[ListFile, ...]
+    wheels: tuple[tuple[int, Wheel], ...]  # those that are named by their files
     driver_packages: tuple[tuple[int, str], ...]
 
 
-def contents(stages: tuple[BuildStage, ...], matrix: Matrix) -> Contents:
-    """The contents of the image that the last stage makes."""
+def contents(stages: tuple[BuildStage, ...], matrix: Matrix, beside: Reader = nothing_beside) -> Contents:
+    """The contents of the image that the last stage makes; `beside` reads the files that lie with the Dockerfile."""
     chain = final_chain(stages)
     base = chain[0]
-    runs = [(part.line, part.script) for stage in chain for part in stage.instructions if part.keyword == "RUN"]
-    copied = _scripts(stage for stage in needed_stages(stages) if stage not in chain)
+    runs = _runs(chain)
+    needed = needed_stages(stages)
+    other_runs = _runs(stage for stage in needed if stage not in chain)
+    copied = "\n".join(text for _, text in other_runs)
     repository, tag = repository_and_tag(base.image)
     row = tag_row(repository, tag, matrix)
     own = framework_image(repository, tag, matrix)
     script = "\n".join(text for _, text in runs)
     whole = f"{script}\n{copied}"
     system = _system(repository, tag, row, own, matrix)
-    items = [item for line, text in runs for item in installed(line, text)]
-    packages = [item for item in items if isinstance(item, Package)]
-    elsewhere = [item for item in installed(0, copied) if isinstance(item, Package)]
+    read = list_reader(needed, beside)
+    items = [item for line, text in runs for item in installed(line, text, read)]
+    other_items = [item for line, text in other_runs for item in installed(line, text, read)]
+    python = _python(repository, tag, own, script, copied, system)
+    packages, unsure = _for_here(items, python, _architecture(base))
+    elsewhere = [item for item in other_items if isinstance(item, Package)]
     settings = "\n".join(part.text for stage in chain for part in stage.instructions if part.keyword in ("ENV", "ARG"))
     set_index = " ".join(_INDEX_SETTING.findall(settings))
     conda_cuda = _conda_version([*packages, *elsewhere], _CUDA_OF_CONDA)
@@ -141,20 +130,36 @@ def contents(stages: tuple[BuildStage, ...], matrix: Matrix) -> Contents:
         some_cuda=next((found.group(1) or found.group(2) for found in _SOME_CUDA.finditer(whole)), ""),
         cudnn=cudnn or _conda_version(packages, ("cudnn",)) or _wheel_cudnn(packages),
         some_cudnn=_SOME_CUDNN.search(whole) is not None,
-        python=_python(repository, tag, own, script, copied, system),
-        wanted=_merged([wanted for item in packages for wanted in _wanted(item, set_index, matrix)]),
+        python=python,
+        wanted=merged([wanted for item in packages for wanted in wanted_of(item, set_index, matrix)]),
         names=frozenset(normal(item.name) for item in packages),
         pinned=frozenset(normal(item.name) for item in packages if item.spec),
         conda_cuda=conda_cuda,
         conda_cpu=any(item.tool == "conda" and item.name == "cpuonly" for item in packages),
         index_set=_SETTINGS.search(f"{settings}\n{script}") is not None,
-        lists=tuple(item for item in items if isinstance(item, ListFile)),
+        lists=tuple(
+            [
+                *(item for item in (*items, *other_items) if isinstance(item, ListFile)),
+                *(ListFile(item.line, f"{item.name}; {item.marker}") for item in unsure if is_framework(item, matrix)),
+            ]
+        ),
+        wheels=tuple((item.line, item.wheel) for item in packages if item.wheel is not None),
         driver_packages=tuple((line, name) for line, text in runs for name in _DRIVER_PACKAGE.findall(text)),
     )
 
 
-def _scripts(stages: Iterable[BuildStage]) -> str:
-    return "\n".join(part.script for stage in stages for part in stage.instructions if part.keyword == "RUN")
+def _runs(stages: Iterable[BuildStage]) -> list[tuple[int, str]]:
+    return [(part.line, part.script) for stage in stages for part in stage.instructions if part.keyword == "RUN"]
+
+
+def _for_here(
+    items: Iterable[Package | ListFile], python: Version | None, architecture: str
+) -> tuple[list[Package], list[Package]]:
+    """The packages whose markers hold in the image, and those of which that cannot be told."""
+    packages = [item for item in items if isinstance(item, Package)]
+    verdicts = [holds(item.marker, python, architecture) for item in packages]
+    sure = [item for item, verdict in zip(packages, verdicts, strict=True) if verdict]
+    return sure, [item for item, verdict in zip(packages, verdicts, strict=True) if verdict is None]
 
 
 def _architecture(base: BuildStage) -> str:
@@ -313,51 +318,3 @@ def _made_pythons(image: str, script: str, copied: str, conda: bool) -> Iterator
     yield _PYTHON_CALLED.search(script)
     yield _PYTHON_MADE.search(f"{script}\n{copied}")
     yield _PYTHON_IMAGE.search(image)
-
-
-def _merged(items: list[Wanted]) -> tuple[Wanted, ...]:
-    """The packages, each once: one command's requirements of a package count together, as does a mere repetition."""
-    merged: list[Wanted] = []
-    for item in items:
-        for place, earlier in enumerate(merged):
-            alike = (earlier.package, earlier.tool, earlier.framework) == (item.package, item.tool, item.framework)
-            if alike and (earlier.line == item.line or not item.spec):
-                merged[place] = replace(
-                    earlier if earlier.variant or not item.variant else item,
-                    extras=tuple(dict.fromkeys((*earlier.extras, *item.extras))),
-                    spec=",".join(dict.fromkeys(filter(None, (earlier.spec, item.spec)))),
-                )
-                break
-        else:
-            merged.append(item)
-    return tuple(merged)
-
-
-def _wanted(item: Package, set_index: str, matrix: Matrix) -> Iterator[Wanted]:
-    name = normal(item.name)
-    for framework in matrix.frameworks:
-        names = {normal(known) for known in framework.packages}
-        if item.tool == "conda":  # conda names some packages as their projects do, and adds -gpu
-            names |= {framework.name, f"{framework.name}-gpu"}
-        if name not in names:
-            continue
-        pip = item.tool == "pip"
-        local = _LOCAL_VARIANT.search(item.spec)
-        index = _INDEX_VARIANT.search(item.index) or _INDEX_VARIANT.search(f"{item.more} {set_index if pip else ''}")
-        told = local or index
-        yield Wanted(
-            line=item.line,
-            framework=framework.name,
-            package=name,
-            tool=item.tool,
-            extras=item.extras,
-            spec=_LOCAL_VARIANT.sub("", item.spec),
-            variant=told.group(1) if told else item.backend if item.backend not in ("", "auto") else "",
-            suffix=local is not None,
-            default_index=not item.index and not item.backend,
-            places=f"{item.index} {item.more} {set_index}".strip() if pip else "",
-            other_index=bool(item.index or item.more or set_index or item.backend),
-            nightly=item.nightly,
-            source=" ".join(item.channels),
-        )
-        return

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 import shlex
 from collections.abc import Iterator
 
+from envkit.image.containerfile_lists import Reader, list_words, nothing_beside
+from envkit.image.wheel_names import Wheel, wheel
 from envkit.records import record
 from envkit.regex import regex
 
@@ -14,6 +17,11 @@ _REQUIREMENT = regex(
     r"(?P<name>[A-Za-z0-9][\w.-]*?)\s*(?:\[(?P<extras>[^\]]*)\])?\s*"
     r"(?P<spec>(?:(?:===|[<>=!~]=|[<>=])\s*[\w.*+!-]+)(?:\s*,\s*(?:===|[<>=!~]=|[<>=])\s*[\w.*+!-]+)*)?"
 )
+# A version that holds a variable nobody has set here: the name is told all the same.
+_OF_A_VARIABLE = regex(r"(?P<name>[A-Za-z0-9][\w.-]*?)(?:\[(?P<extras>[^\]$]*)\])?(?P<spec>[<>=!~].*)")
+_UNSET = regex(r"[$`]")
+_ELSEWHERE = regex(r"\.{1,2}(?:[\[/].*)?|[^=<>~]*/.*|.*\.(?:whl|zip|tar\.gz)|\w+\+\w+:.*|.*\*\.\w+|.* @ .*")
+_REDIRECTION = regex(r"\d*(?:>>?|<)(?P<target>[^=].*)?")
 _CONDA = regex(
     r"(?:(?P<channel>[\w./-]+)::)?(?P<name>[A-Za-z0-9_][\w.-]*)"
     r"\s*(?:(?P<spec>(?:[<>=!~]=?|\s)\s*[\w.*+!,<>=|-]+))?"
@@ -26,10 +34,14 @@ _SHELL = regex(r"(?:ba|da|z)?sh")
 _INDEX_OPTIONS = frozenset({"-i", "--index-url", "--index", "--default-index"})
 _MORE_OPTIONS = frozenset({"--extra-index-url", "-f", "--find-links", "--source"})
 _FILE_OPTIONS = frozenset({"-r", "--requirement", "--requirements", "--file"})
+_PROJECT_OPTIONS = frozenset({"-e", "--editable"})
+_JOINED = regex(r"(-[rifce])([^-=].*)")
+_LOCKS = regex(r"poetry|pdm")  # what they install stands in the project alone; pipenv takes packages too
+_NO_LIST = (".toml", ".py", ".cfg")
 _WITH_VALUE = regex(
-    r"-[cnpPrtGEe]|--(?:name|prefix|root-prefix|python|python-version|platform|target|cache-dir|timeout|retries"
-    r"|trusted-host|constraint|root|implementation|abi|only-binary|no-binary|proxy|cert|progress-bar|group|extra"
-    r"|upgrade-package|index-strategy|prerelease|link-mode|solver|editable)"
+    r"-[cnpPrtGE]|--(?:name|prefix|root-prefix|python|python-version|platform|target|cache-dir|timeout|retries"
+    r"|trusted-host|constraint|root|src|log|report|config-settings|exists-action|use-feature|directory|project|implementation|abi|only-binary|no-binary|proxy|cert|progress-bar|group|extra"
+    r"|upgrade-package|index-strategy|prerelease|link-mode|solver)"
 )
 
 
@@ -47,11 +59,13 @@ class Package:
     channels: tuple[str, ...]
     backend: str  # the variant that uv is told to take
     nightly: bool  # pre-releases are let in
+    marker: str  # the environment that it is for, as pip writes it
+    wheel: Wheel | None  # the one that is named in place of a version
 
 
 @record
 class ListFile:
-    """A file that a command takes its packages from; the Dockerfile does not hold it."""
+    """A list, project or address that a command takes packages from and that could not be looked at."""
 
     line: int
     name: str
@@ -62,21 +76,36 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def installed(line: int, script: str) -> Iterator[Package | ListFile]:
-    """Every package, and every list of packages, that the commands of a script install."""
+def installed(line: int, script: str, read: Reader = nothing_beside) -> Iterator[Package | ListFile]:
+    """Every package that the commands of a script install, and what else they install from that `read` has not."""
     for words in commands(script):
         inner = _inner(words)
         if inner is not None:
-            yield from installed(line, inner)
+            yield from installed(line, inner, read)
             continue
         for place, word in enumerate(words):
             tool = word.rpartition("/")[2]
             if _PIP.fullmatch(tool) or _CONDA_TOOL.fullmatch(tool):
+                if "xargs" in words[:place]:
+                    yield ListFile(line, f"xargs {tool}")
                 start = _arguments(tool, words[place + 1 :])
                 if start is not None:
-                    kind = "conda" if _CONDA_TOOL.fullmatch(tool) else "pip"
-                    yield from _listed(line, kind, words[place + 1 + start :])
+                    yield from _of_tool(line, tool, words[place + 1 :], start, read)
                     break
+            elif tool == "setup.py" and {"install", "develop"} & set(words[place:]):
+                yield ListFile(line, "setup.py")
+
+
+def _of_tool(line: int, tool: str, words: list[str], start: int, read: Reader) -> Iterator[Package | ListFile]:
+    """What one command installs; `start` is where what follows its verb begins."""
+    verb, given = words[start - 1], words[start:]
+    if verb == "sync" and "pip" in words[:start]:
+        given = [part for word in given for part in ([word] if word.startswith("-") else ["-r", word])]
+    elif verb == "sync" or (verb == "install" and _LOCKS.fullmatch(tool)):
+        yield ListFile(line, f"{tool} {verb}")
+        return
+    found = list(_listed(line, "conda" if _CONDA_TOOL.fullmatch(tool) else "pip", given, read))
+    yield from found or ([ListFile(line, f"{tool} {verb}")] if tool == "pipenv" else [])
 
 
 def commands(script: str) -> Iterator[list[str]]:
@@ -130,30 +159,93 @@ def _arguments(tool: str, words: list[str]) -> int | None:
     return None
 
 
-def _listed(line: int, tool: str, words: list[str]) -> Iterator[Package | ListFile]:
+def _listed(line: int, tool: str, words: list[str], read: Reader) -> Iterator[Package | ListFile]:
     plain, options = _sorted_out(tool, words)
-    yield from (ListFile(line, value) for kind, value in options if kind == "file")
+    if tool == "pip":
+        more, more_options, missing = _of_lists([value for kind, value in options if kind == "file"], read)
+        plain, options = [*plain, *more], [*options, *more_options]
+    else:
+        missing = [value for kind, value in options if kind == "file"]
+    yield from (ListFile(line, name) for name in missing)
+    yield from (ListFile(line, value) for kind, value in options if kind == "project")
+    for word in plain:
+        item = _item(line, tool, word, options, "--pre" in words)
+        if item is not None:
+            yield item
+
+
+def _of_lists(names: list[str], read: Reader) -> tuple[list[str], list[tuple[str, str]], list[str]]:
+    """The words and options of requirements files, those that they name included, and the files that are not there."""
+    plain: list[str] = []
+    options: list[tuple[str, str]] = []
+    missing: list[str] = []
+    waiting, seen = list(names), set(names)
+    while waiting:
+        name = waiting.pop(0)
+        text = None if name.endswith(_NO_LIST) else read(name)
+        if text is None:
+            missing.append(name)
+            continue
+        more, more_options = _sorted_out("pip", list(list_words(text, name)))
+        plain += more
+        options += [option for option in more_options if option[0] != "file"]
+        named = [posixpath.normpath(value) for kind, value in more_options if kind == "file"]
+        fresh = [value for value in named if value not in seen]
+        waiting += fresh
+        seen.update(fresh)
+    return plain, options, missing
+
+
+def _item(line: int, tool: str, word: str, options: list[tuple[str, str]], nightly: bool) -> Package | ListFile | None:
+    """What one word names; None for a word that names nothing to install."""
+    requirement, _, marker = word.partition(";") if tool == "pip" else (word, "", "")
+    requirement = requirement.strip()
+    named = wheel(requirement) if tool == "pip" else None
+    if named is not None:
+        options = [("index", named.folder)]
+        parts = {"name": named.name, "spec": f"=={named.version}"}
+    else:
+        found = (_CONDA if tool == "conda" else _REQUIREMENT).fullmatch(requirement)
+        if found is None and _UNSET.search(requirement):
+            found = _OF_A_VARIABLE.fullmatch(requirement)
+            if found is None:
+                return ListFile(line, "$(…)" if word == "$" else word)
+        if tool == "pip" and _ELSEWHERE.fullmatch(requirement):
+            return ListFile(line, word)
+        if found is None:
+            return None
+        parts = found.groupdict(default="")
+    return _package(line, tool, parts, options, nightly, marker.strip(), named)
+
+
+def _package(
+    line: int,
+    tool: str,
+    parts: dict[str, str],
+    options: list[tuple[str, str]],
+    nightly: bool,
+    marker: str,
+    named: Wheel | None,
+) -> Package:
     values = {
         kind: [value for other, value in options if other == kind] for kind in ("index", "more", "channel", "backend")
     }
     index, more = " ".join(values["index"]), " ".join(values["more"])
-    for word in plain:
-        found = (_CONDA if tool == "conda" else _REQUIREMENT).fullmatch(word.partition(";")[0].strip())
-        if found is None:
-            continue
-        parts = found.groupdict()
-        yield Package(
-            line=line,
-            tool=tool,
-            name=parts["name"],
-            extras=tuple(normal(extra.strip()) for extra in (parts.get("extras") or "").split(",") if extra.strip()),
-            spec=(parts["spec"] or "").replace(" ", ""),
-            index=index,
-            more=more,
-            channels=tuple(filter(None, (*values["channel"], parts.get("channel") or ""))),
-            backend=next(iter(values["backend"]), ""),
-            nightly="--pre" in words or "/nightly" in f"{index} {more}",
-        )
+    extras = parts.get("extras", "").split(",")
+    return Package(
+        line=line,
+        tool=tool,
+        name=parts["name"],
+        extras=tuple(normal(extra.strip()) for extra in extras if extra.strip()),
+        spec=parts["spec"].replace(" ", ""),
+        index=index,
+        more=more,
+        channels=tuple(filter(None, (*values["channel"], parts.get("channel", "")))),
+        backend=next(iter(values["backend"]), ""),
+        nightly=nightly or "/nightly" in f"{index} {more}",
+        marker=marker,
+        wheel=named,
+    )
 
 
 def _sorted_out(tool: str, words: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
@@ -164,10 +256,15 @@ def _sorted_out(tool: str, words: list[str]) -> tuple[list[str], list[tuple[str,
     while position < len(words):
         word = words[position]
         position += 1
+        redirection = _REDIRECTION.fullmatch(word)
+        if redirection is not None:  # to a file, which may be the next word
+            position += redirection["target"] is None
+            continue
         if not word.startswith("-"):
             plain.append(word)
             continue
-        name, equals, value = word.partition("=")
+        joined = _JOINED.fullmatch(word) if tool == "pip" else None
+        name, equals, value = (joined[1], "=", joined[2]) if joined else word.partition("=")
         kind = _kind(tool, name)
         if not equals and (kind or _WITH_VALUE.fullmatch(name)):
             value = words[position] if position < len(words) else ""
@@ -178,11 +275,13 @@ def _sorted_out(tool: str, words: list[str]) -> tuple[list[str], list[tuple[str,
 
 
 def _kind(tool: str, option: str) -> str:
-    """What an option's value is: index, more, file, channel or backend; '' for what does not matter."""
+    """What an option's value is: index, more, file, project, channel or backend; '' for what does not matter."""
     if tool == "conda":  # -f is its file, -r its root
         return {"-c": "channel", "--channel": "channel", "-f": "file", "--file": "file"}.get(option, "")
     if option in _INDEX_OPTIONS:
         return "index"
     if option in _MORE_OPTIONS:
         return "more"
+    if option in _PROJECT_OPTIONS:
+        return "project"
     return "file" if option in _FILE_OPTIONS else "backend" if option == "--torch-backend" else ""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from envkit.checks.findings import Status
 from envkit.checks.tensorflow_packages import EmptiedPackage
 from envkit.image.check_spec import Wish, package_extras, package_name, package_release
-from envkit.image.containerfile_facts import Contents, Wanted
+from envkit.image.containerfile_facts import Contents
+from envkit.image.containerfile_frameworks import Wanted
 from envkit.image.containerfile_packages import normal
 from envkit.matrix.rows import FrameworkBuild
 from envkit.matrix.tables import Table, read
@@ -113,6 +114,10 @@ def _of_variant(wanted: Wanted, fitting: list[FrameworkBuild], found: Contents) 
         told = f"The default index has no {wanted.package} with +{wanted.variant}: such builds are on their own index"
         index = next((build.index_url for build in of_cuda if build.index_url), None)
         return Problem(Status.FAIL, told, f"Add --index-url {index}." if index else "Name that index.")
+    if wanted.suffix and _is_of_other_places(wanted) and not found.index_set:
+        told = f"{wanted.package}{wanted.spec}+{wanted.variant} is not where pip is sent for it: {wanted.places}"
+        index = next((build.index_url or build.find_links for build in of_cuda), None)
+        return Problem(Status.FAIL, told, f"Use --index-url {index}." if index else "Name the index of that suffix.")
     if wanted.variant:
         if wanted.suffix or not wanted.default_index:
             return of_cuda or _no_variant(wanted, fitting)
@@ -123,6 +128,12 @@ def _of_variant(wanted: Wanted, fitting: list[FrameworkBuild], found: Contents) 
         told = f"{wanted.package}{wanted.spec} is not on record for the default index"
         return Problem(Status.UNKNOWN, told, f"It is at {place}." if place else "Name its index.")
     return on_default or fitting
+
+
+def _is_of_other_places(wanted: Wanted) -> bool:
+    """True when every place that pip is sent to holds the builds of one variant, and none that of the suffix."""
+    places = wanted.place_variants
+    return bool(places) and "" not in places and wanted.variant not in places
 
 
 def _of_conda(wanted: Wanted, fitting: list[FrameworkBuild], found: Contents) -> list[FrameworkBuild] | Problem:

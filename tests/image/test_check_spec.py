@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from envkit.checks.findings import Finding, Status
@@ -13,6 +15,7 @@ from envkit.image.containerfile_packages import ListFile, Package, installed
 from envkit.image.wanted import Problem, chosen_build
 from envkit.matrix import Matrix
 from envkit.plan.request import Request
+from tests.image.making import run
 
 
 @pytest.mark.parametrize(
@@ -117,6 +120,152 @@ def test_words_of_commands_are_told_apart() -> None:
     assert [item.name for item in found if isinstance(item, ListFile)] == ["more.txt"]
 
 
+@pytest.mark.parametrize(
+    ("command", "unread"),
+    [
+        ("pip install .", "."),
+        ('pip install -e ".[gpu]"', ".[gpu]"),
+        ("pip install -rmore.txt", "more.txt"),
+        ("uv sync --frozen --extra gpu", "uv sync"),
+        ("uv pip sync more.txt", "more.txt"),
+        ("uv pip install -r pyproject.toml", "pyproject.toml"),
+        ("poetry install --no-root --only main", "poetry install"),
+        ("pipenv install --system --deploy", "pipenv install"),
+        ("pdm sync", "pdm sync"),
+        ("pip install $PACKAGES", "$PACKAGES"),
+        ("pip install $(cat more.txt)", "$(…)"),
+        ("cat more.txt | xargs pip install", "xargs pip"),
+        ("pip install /wheels/*.whl", "/wheels/*.whl"),
+        ("pip install git+https://example.com/torch.git", "git+https://example.com/torch.git"),
+        ("python3 setup.py install", "setup.py"),
+        ("conda install -f more.yml", "more.yml"),
+    ],
+)
+def test_what_cannot_be_looked_at_is_named(command: str, unread: str, matrix: Matrix) -> None:
+    finding = only(f"FROM python:3.11\nRUN {command}\n", matrix)
+    assert (finding.id, finding.status) == ("image.list-unread", Status.UNKNOWN)
+    assert finding.subject == f"line 2: {unread}"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["pip install requests > /dev/null", "pip install requests 2>/tmp/log", "pip list", "pipenv install requests"],
+)
+def test_nothing_is_missed_where_all_is_told(command: str, matrix: Matrix) -> None:
+    assert check_dockerfile(f"FROM python:3.11\nRUN {command}\n", Request(container=True), matrix) == ()
+
+
+@pytest.mark.parametrize(
+    "requirement", ["torch==${V}", "torch==$V+cu118", "'torch>=${V},<3'", "jax[cuda12]==${V}", "${FRAMEWORK}"]
+)
+def test_a_variable_without_a_value_is_no_version(requirement: str, matrix: Matrix) -> None:
+    finding = only(f"FROM python:3.11\nARG V\nRUN pip install {requirement}\n", matrix)
+    assert finding.status is Status.UNKNOWN
+
+
+HASHED = "https://mirror.example/packages/aa/bb/" + "0" * 60
+WHEELS = [
+    # the wheel itself says for which Python it is, whatever else there is of that release
+    ("https://example.com/whl/cu121/torch-2.1.0%2Bcu121-cp310-cp310-linux_x86_64.whl", "3.10", set()),
+    (
+        "https://example.com/whl/cu121/torch-2.1.0%2Bcu121-cp310-cp310-linux_x86_64.whl",
+        "3.11",
+        {"image.python-without-package"},
+    ),
+    (
+        "torch @ https://example.com/whl/cu118/torch-2.0.0%2Bcu118-cp39-cp39-linux_x86_64.whl",
+        "3.10",
+        {"image.python-without-package"},
+    ),
+    (
+        "torch @ https://example.com/whl/cu113/torch-2.0.0%2Bcu113-cp310-cp310-linux_x86_64.whl",
+        "3.10",
+        {"image.framework-version"},
+    ),
+    ("https://example.com/whl/cu92/torch-1.2.0-cp36-cp36m-manylinux1_x86_64.whl", "3.6", set()),
+    (
+        f"{HASHED}/tensorflow-2.13.0-cp310-cp310-manylinux_2_17_x86_64.manylinux2014_x86_64.whl",
+        "3.10",
+        {"image.cuda-missing"},
+    ),
+    ("./flash_attn-2.5.8+cu122torch2.3-cp310-cp310-linux_x86_64.whl", "3.12", {"image.python-without-package"}),
+    ("./some_tool-1.0-py3-none-any.whl", "3.12", set()),
+    ("./some_tool-1.0-cp37-abi3-manylinux2014_x86_64.whl", "3.12", set()),
+    ("./some_tool-1.0-py2-none-any.whl", "3.12", {"image.python-without-package"}),
+]
+
+
+@pytest.mark.parametrize(("requirement", "python", "wrong"), WHEELS)
+def test_the_name_of_a_wheel_says_what_it_is(requirement: str, python: str, wrong: set[str], matrix: Matrix) -> None:
+    text = f'FROM python:{python}\nRUN pip install "numpy<1.24" "{requirement}"\n'
+    findings = check_dockerfile(text, Request(container=True), matrix)
+    assert {finding.id for finding in findings if finding.status in (Status.FAIL, Status.UNKNOWN)} == wrong
+
+
+def test_a_suffix_that_the_only_index_does_not_hold_is_wrong(matrix: Matrix) -> None:
+    for places, wrong in [
+        ("--index-url https://download.pytorch.org/whl/cu121", True),
+        ("--extra-index-url https://download.pytorch.org/whl/cu121", True),
+        ("--extra-index-url https://download.pytorch.org/whl/cu118", False),
+        ("--index-url https://example.com/simple", False),
+        ("-f https://download.pytorch.org/whl/torch_stable.html", False),
+    ]:
+        text = f'FROM python:3.10\nRUN pip install torch==2.1.0+cu118 "numpy<2" {places}\n'
+        findings = check_dockerfile(text, Request(container=True), matrix)
+        assert [finding.id for finding in findings if finding.status is Status.FAIL] == (
+            ["image.framework-version"] if wrong else []
+        ), places
+
+
+LISTS = {
+    "requirements.txt": (
+        "# the frameworks\n--index-url https://download.pytorch.org/whl/cu121\n"
+        "torch==2.1.0+cu121 \\\n    --hash=sha256:00 # pinned\nonnxruntime-gpu==1.18.0; sys_platform == 'win32'\n"
+    ),
+    "all.txt": "-r more/base.txt\ntorch==2.1.0\n",
+    "more/base.txt": "-r ../all.txt\n-rdeep.txt\n",
+    "more/deep.txt": "numpy<2\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("before", "named"),
+    [
+        ("COPY requirements.txt /tmp/", "/tmp/requirements.txt"),
+        ("COPY . /app", "/app/requirements.txt"),
+        ("COPY requirements.txt .", "requirements.txt"),
+        ("RUN --mount=type=bind,target=/src true", "/src/requirements.txt"),
+    ],
+)
+def test_a_list_beside_the_dockerfile_is_read(before: str, named: str, matrix: Matrix) -> None:
+    text = f"FROM python:3.12\n{before}\nRUN pip install -r {named} 'numpy<2'\n"
+    findings = check_dockerfile(text, Request(container=True), matrix, LISTS.get)
+    (finding,) = (finding for finding in findings if finding.status is not Status.OK)
+    assert finding.subject == "line 3: torch==2.1.0+cu121"
+    assert finding.id == "image.python-without-package"  # torch 2.1.0 has wheels up to Python 3.11
+
+
+@pytest.mark.parametrize("named", ["all.txt", "/app/all.txt"])
+def test_lists_name_further_lists(named: str, matrix: Matrix) -> None:
+    text = f"FROM python:3.11\nWORKDIR /app\nCOPY . /app\nRUN pip install -r {named}\n"
+    assert all(one.status is Status.OK for one in check_dockerfile(text, Request(container=True), matrix, LISTS.get))
+
+
+def test_a_list_that_the_dockerfile_writes_itself_is_read(matrix: Matrix) -> None:
+    text = "FROM python:3.12\nCOPY <<EOF /tmp/list.txt\ntorch==2.1.0\nnumpy<2\nEOF\nRUN pip install -r /tmp/list.txt\n"
+    (finding,) = (one for one in check_dockerfile(text, Request(container=True), matrix) if one.status is not Status.OK)
+    assert finding.id == "image.python-without-package"
+
+
+def test_a_marker_that_cannot_be_judged_leaves_the_package_unjudged(matrix: Matrix) -> None:
+    image = "FROM registry.example.com/base:1\n"
+    finding = only(f"{image}RUN pip install \"torch==2.0.1; python_version < '3.12'\"\n", matrix)
+    assert (finding.id, finding.status) == ("image.list-unread", Status.UNKNOWN)
+    assert not check_dockerfile(
+        "FROM python:3.12\nRUN pip install \"torch==2.0.1; python_version < '3.12'\"\n", Request(container=True), matrix
+    )
+
+
 def only(text: str, matrix: Matrix) -> Finding:
     (finding,) = check_dockerfile(text, Request(container=True), matrix)
     return finding
@@ -132,3 +281,20 @@ def test_cuda_without_a_tag_names_the_tag_that_is_gone(image: str, matrix: Matri
     newest = finding.remedy.summary.rpartition("as in ")[2].rstrip(".")
     supported = {f"{tag.repository}:{tag.tag}" for tag in matrix.image_tags if tag.state == "supported"}
     assert newest in supported
+
+
+def test_the_command_reads_the_list_beside_the_dockerfile(tmp_path: Path) -> None:
+    (tmp_path / "Dockerfile").write_text("FROM python:3.12\nCOPY . /app\nRUN pip install -r /app/list.txt\n")
+    unread = run("--check", str(tmp_path / "Dockerfile"))
+    assert "what /app/list.txt installs was not looked at" in unread.output
+    assert "as far as the data goes" not in unread.output
+    (tmp_path / "list.txt").write_text("torch==2.1.0\nnumpy<2\n", encoding="utf-8-sig")
+    assert "image.python-without-package" in run("--check", str(tmp_path / "Dockerfile")).output
+
+
+def test_no_list_is_read_from_above_the_dockerfile(tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text("torch==2.1.0\n")
+    folder = tmp_path / "context"
+    folder.mkdir()
+    (folder / "Dockerfile").write_text("FROM python:3.12\nRUN pip install -r ../list.txt\n")
+    assert "image.list-unread" in run("--check", str(folder / "Dockerfile")).output

@@ -1,0 +1,32 @@
+"""Whether an environment marker of a requirement holds inside an image."""
+
+from __future__ import annotations
+
+from envkit.versions import Version
+
+_OF_PYTHON = ("python_version", "python_full_version")
+
+
+def holds(marker: str, python: Version | None, architecture: str) -> bool | None:
+    """Whether the marker holds on Linux with that CPython; None where that cannot be told."""
+    from packaging.markers import InvalidMarker, Marker, UndefinedComparison, UndefinedEnvironmentName
+
+    if not marker:
+        return True
+    if python is None and any(name in marker for name in _OF_PYTHON):
+        return None
+    environment = {
+        "platform_system": "Linux",
+        "sys_platform": "linux",
+        "os_name": "posix",
+        "platform_machine": architecture,
+        "platform_python_implementation": "CPython",
+        "implementation_name": "cpython",
+        "extra": "",
+    }
+    if python is not None:
+        environment |= {"python_version": str(python.release(2)), "python_full_version": str(python.release(3))}
+    try:
+        return Marker(marker).evaluate(environment)
+    except (InvalidMarker, UndefinedComparison, UndefinedEnvironmentName):
+        return None
