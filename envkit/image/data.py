@@ -57,7 +57,7 @@ class Need:
     """What a framework's build needs beside CUDA: `packages` are purposes, `driver`: its import loads libcuda.
 
     `loader` is the call that finds the libraries of its CUDA packages where the loader was not told of them; None for
-    a framework that finds them itself.
+    a framework that finds them itself. `headers`: it compiles its kernels with those of CUDA while it runs.
     """
 
     framework: str
@@ -66,6 +66,7 @@ class Need:
     pip: tuple[str, ...]
     driver: bool
     loader: str | None
+    headers: bool
     sources: tuple[str, ...]
 
 

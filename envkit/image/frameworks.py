@@ -115,6 +115,12 @@ def needs_driver(choice: Choice) -> bool:
     return any(needed.driver for needed in (data.need(build) for build in choice.builds) if needed)
 
 
+def needs_headers(choice: Choice) -> bool:
+    """True when a framework compiles with the headers of the system's CUDA while it runs."""
+    needs = (data.need(build) for build in choice.builds if not build.bundles_cuda and not build.cpu_only)
+    return choice.needs_toolkit and any(needed.headers for needed in needs if needed)
+
+
 def loader_calls(choice: Choice) -> tuple[str, ...]:
     """The calls that frameworks need where the loader was not told of the libraries that came as wheels."""
     needs = (data.need(build) for build in choice.builds if build.bundles_cuda and build.package)

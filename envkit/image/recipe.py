@@ -12,6 +12,7 @@ from envkit.image.download import DOWNLOAD, download_stage
 from envkit.image.frameworks import (
     installed_by_pip,
     needs_driver,
+    needs_headers,
     pip_installs,
     require_ways,
     system_packages,
@@ -64,7 +65,7 @@ def recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) 
     parts = _parts(choice, options, mirrors, matrix, system, base)
     title = image_title(plan, matrix)
     frameworks = [matrix.framework(build.framework) for build in choice.builds]
-    final = Stage("runtime", base, _final_steps(choice, options, mirrors, system, parts))
+    final = Stage("runtime", base, _final_steps(choice, options, mirrors, matrix, system, parts, base))
     return Recipe(
         title=title,
         name=image_name(plan),
@@ -80,7 +81,7 @@ def recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) 
         needs_driver=needs_driver(choice),
         source_built=tuple(build.framework for build in choice.builds if not installed_by_pip(build, choice)),
         context=tuple(name for name in (options.lock, options.requirements) if name),
-        notes=(*_notes(plan, options, base), *(base_notes(own, choice) if own else ())),
+        notes=(*_notes(plan, options, base, own), *(base_notes(own, choice) if own else ())),
         syntax=options.syntax,
     )
 
@@ -90,12 +91,14 @@ def _named_base(options: ImageOptions, matrix: Matrix) -> OwnBase | None:
     return own_base(options.base, matrix) if options.base else None
 
 
-def _notes(plan: Plan, options: ImageOptions, base: Base) -> tuple[str, ...]:
+def _notes(plan: Plan, options: ImageOptions, base: Base, own: OwnBase | None) -> tuple[str, ...]:
     """What the user should know beside the plan's own warnings."""
     missing = options.digest and base.digest is None
+    foreign = own is not None and not own.cuda_tag and _lacks_headers(plan.choice, options, base)
     return (
         *plan.warnings,
         *((no_digest(base.image),) if missing else ()),
+        *((f"kernels are compiled with CUDA's headers at run time: {base.image} has to hold them",) if foreign else ()),
     )
 
 
@@ -217,7 +220,7 @@ def _parts(
     compiling = tuple(build for build in choice.builds if not installed_by_pip(build, choice))
     cuda: list[SystemCuda] = []
     if choice.needs_toolkit and not base.has_cuda:
-        cuda.append(toolkit_setup(choice, mirrors, whole=options.devel))
+        cuda.append(toolkit_setup(choice, mirrors, whole=options.devel, headers=needs_headers(choice)))
     if choice.needs_toolkit and choice.cudnn and not base.has_cudnn:
         found = cudnn_setup(choice.cudnn, mirrors, headers=options.devel, compiles=bool(compiling))
         cuda += [found] if found else []
@@ -272,7 +275,13 @@ def _stages(parts: _Parts, choice: Choice, system: OperatingSystem, mirrors: Mir
 
 
 def _final_steps(
-    choice: Choice, options: ImageOptions, mirrors: Mirrors, system: OperatingSystem, parts: _Parts
+    choice: Choice,
+    options: ImageOptions,
+    mirrors: Mirrors,
+    matrix: Matrix,
+    system: OperatingSystem,
+    parts: _Parts,
+    base: Base,
 ) -> tuple[Step, ...]:
     """The steps of the image itself, those that change least first, so that a change rebuilds little."""
     names = [
@@ -280,6 +289,7 @@ def _final_steps(
         *data.packages("users", system),
         *parts.python.packages,
         *(name for purpose in system_packages(choice) for name in data.packages(purpose, system)),
+        *_header_packages(choice, options, system, base, _named_base(options, matrix)),
         *(name for source in parts.sources for name in source.packages),
         *options.apt,
     ]
@@ -296,6 +306,20 @@ def _final_steps(
         steps.append(_WHEEL_LIBRARIES)
     steps += [step for source in parts.sources for step in source.steps]
     return merged(step for step in steps if step is not None)
+
+
+def _lacks_headers(choice: Choice, options: ImageOptions, base: Base) -> bool:
+    """True when a framework compiles with headers that the base, which has the libraries, was not chosen for."""
+    return needs_headers(choice) and base.has_cuda and not options.devel
+
+
+def _header_packages(
+    choice: Choice, options: ImageOptions, system: OperatingSystem, base: Base, own: OwnBase | None
+) -> tuple[str, ...]:
+    """The packages with CUDA's headers, from the repository that NVIDIA's images name."""
+    if not _lacks_headers(choice, options, base) or (own and not own.cuda_tag) or choice.cuda is None:
+        return ()
+    return data.packages("cuda-headers", system, release=str(choice.cuda.release(2)).replace(".", "-"))
 
 
 def merged(steps: Iterable[Step]) -> tuple[Step, ...]:

@@ -28,8 +28,11 @@ class SystemCuda:
     steps: tuple[Step, ...]
 
 
-def toolkit_setup(choice: Choice, mirrors: Mirrors, whole: bool) -> SystemCuda:
-    """The plan's toolkit from its runfiles; `whole`: with compilers and headers. Raises EnvkitError for no runfile."""
+def toolkit_setup(choice: Choice, mirrors: Mirrors, whole: bool, headers: bool = False) -> SystemCuda:
+    """The plan's toolkit from its runfiles. Raises EnvkitError for no runfile.
+
+    `whole`: with compilers and headers; `headers`: with headers alone.
+    """
     toolkit = choice.toolkit
     if toolkit is None or not choice.runfiles:
         raise EnvkitError(
@@ -39,7 +42,7 @@ def toolkit_setup(choice: Choice, mirrors: Mirrors, whole: bool) -> SystemCuda:
         )
     path = f"/usr/local/cuda-{toolkit.release}"
     runs = tuple(_runfile_step(row, toolkit.installer_style, path, mirrors) for row in choice.runfiles)
-    trim = () if whole else (_trim(path),)
+    trim = () if whole else (_trim(path, headers),)
     stage = Stage("cuda", FROM_DOWNLOAD, (*runs, *trim))
     link = Run(
         (
@@ -74,7 +77,8 @@ def _runfile_step(row: Runfile, style: str, path: str, mirrors: Mirrors) -> Run:
     )
 
 
-def _trim(path: str) -> Run:
+def _trim(path: str, headers: bool) -> Run:
+    kept = "libraries, headers, libdevice and ptxas" if headers else "libraries, libdevice and ptxas"
     folders = f"{path}/lib64/ {path}/extras/CUPTI/lib64/"
     return Run(
         (
@@ -83,8 +87,9 @@ def _trim(path: str) -> Run:
             f"find {folders} -maxdepth 1 -name '*.so*' -exec cp -a -t {_TRIMMED}/lib64/ {{}} +",
             f"cp -a {path}/nvvm/libdevice {_TRIMMED}/nvvm/",
             f"cp -a {path}/bin/ptxas {_TRIMMED}/bin/",
+            *((f"cp -a {path}/include/. {_TRIMMED}/include/",) if headers else ()),
         ),
-        why="Only what programs load at run time: libraries, libdevice and ptxas.",
+        why=f"Only what programs load at run time: {kept}.",
     )
 
 

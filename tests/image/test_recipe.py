@@ -3,9 +3,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -120,40 +118,6 @@ def test_jupyter_on_plain_cuda_suits_the_distribution_python(matrix: Matrix) -> 
     assert '"jupyterlab==3.2.9"' in rendered
     assert "python3 -m venv /opt/venv" in rendered
     assert "/opt/venv" not in text(matrix, cuda="9.0", os_id="ubuntu18.04")
-
-
-@pytest.mark.parametrize(
-    ("framework", "options", "told"),
-    [
-        ("onnxruntime", ImageOptions(), True),
-        ("onnxruntime", ImageOptions(slim=True), True),
-        ("onnxruntime", ImageOptions(lock="requirements.lock"), True),
-        ("onnxruntime==1.20.2", ImageOptions(), False),  # takes CUDA from its base
-        ("pytorch", ImageOptions(), False),  # finds its packages' libraries itself
-    ],
-)
-def test_the_loader_knows_the_libraries_of_packages(
-    matrix: Matrix, framework: str, options: ImageOptions, told: bool
-) -> None:
-    """libonnxruntime_providers_cuda.so has neither RPATH nor RUNPATH (readelf -d of the wheel of 1.31.1)."""
-    rendered = text(matrix, framework, options=options)
-    assert ("/etc/ld.so.conf.d/wheels.conf" in rendered) == told
-    if told:
-        assert rendered.index("pip install") < rendered.index("/etc/ld.so.conf.d/wheels.conf")
-
-
-def test_a_silent_fall_to_the_cpu_fails_the_smoke_test(matrix: Matrix, tmp_path: Path) -> None:
-    """A stand-in for onnxruntime-gpu whose provider library cannot be loaded, and one whose session is the CPU's."""
-    script = "\n".join(made(matrix, "onnxruntime").smoke)
-    providers = tmp_path / "onnxruntime/capi"
-    providers.mkdir(parents=True)
-    (tmp_path / "onnxruntime/__init__.py").write_text("__version__ = '1.31.1'\n")
-    run = ["sh", "-c", script.replace("python -c", f"PYTHONPATH={tmp_path} {sys.executable} -c")]
-    assert subprocess.run(run, capture_output=True, text=True).stdout.endswith("smoke test passed\n")
-    (providers / "libonnxruntime_providers_cuda.so").write_bytes(b"no library")
-    failed = subprocess.run(run, capture_output=True, text=True)
-    assert failed.returncode != 0 and "libonnxruntime_providers_cuda.so" in failed.stderr
-    assert 'assert s.get_providers()[0] == "CUDAExecutionProvider"' in script
 
 
 def test_no_smoke_stage_where_the_import_needs_a_driver(matrix: Matrix) -> None:

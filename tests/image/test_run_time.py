@@ -1,0 +1,72 @@
+"""What frameworks load, compile or look for when they run: the image holds it, and its smoke test would notice."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from envkit.image.options import ImageOptions
+from envkit.matrix import Matrix
+from envkit.render.dockerfile import render_dockerfile
+from tests.image.making import made, text
+
+
+@pytest.mark.parametrize(
+    ("framework", "options", "told"),
+    [
+        ("onnxruntime", ImageOptions(), True),
+        ("onnxruntime", ImageOptions(slim=True), True),
+        ("onnxruntime", ImageOptions(lock="requirements.lock"), True),
+        ("onnxruntime==1.20.2", ImageOptions(), False),  # takes CUDA from its base
+        ("pytorch", ImageOptions(), False),  # finds its packages' libraries itself
+    ],
+)
+def test_the_loader_knows_the_libraries_of_packages(
+    matrix: Matrix, framework: str, options: ImageOptions, told: bool
+) -> None:
+    """libonnxruntime_providers_cuda.so has neither RPATH nor RUNPATH (readelf -d of the wheel of 1.31.1)."""
+    rendered = text(matrix, framework, options=options)
+    assert ("/etc/ld.so.conf.d/wheels.conf" in rendered) == told
+    if told:
+        assert rendered.index("pip install") < rendered.index("/etc/ld.so.conf.d/wheels.conf")
+
+
+@pytest.mark.parametrize(
+    ("limits", "options", "package"),
+    [
+        ({"cuda": "12.4", "os_id": "ubuntu22.04"}, ImageOptions(), "cuda-cudart-dev-12-4"),
+        ({"cuda": "12.9", "os_id": "rockylinux9"}, ImageOptions(), "cuda-cudart-dev-12-9"),
+        ({"cuda": "13.0"}, ImageOptions(), "cuda-cudart-dev-13-0"),
+        ({"cuda": "12.4"}, ImageOptions(devel=True), None),
+        ({"cuda": "11.8"}, ImageOptions(), None),
+        ({"cuda": "12.4", "os_id": "ubuntu22.04"}, ImageOptions(slim=True), None),
+        ({"os_id": "ubuntu22.04"}, ImageOptions(base="mine/cuda:1"), None),
+    ],
+)
+def test_kernels_that_compile_at_run_time_have_the_headers(
+    matrix: Matrix, limits: dict[str, str], options: ImageOptions, package: str | None
+) -> None:
+    """cupy/cupy, docs/source/install.rst: from CUDA 12.2 on headers are required, cuda-cudart-dev-12-X has them."""
+    recipe_made = made(matrix, "cupy", options=options, **limits)
+    rendered = render_dockerfile(recipe_made)
+    assert re.findall(r"cuda-cudart-dev-[0-9-]+", rendered) == ([package] if package else [])
+    assert ("/include/. /opt/cuda/include/" in rendered) == options.slim
+    assert any("has to hold them" in note for note in recipe_made.notes) == bool(options.base)
+
+
+def test_a_silent_fall_to_the_cpu_fails_the_smoke_test(matrix: Matrix, tmp_path: Path) -> None:
+    """A stand-in for onnxruntime-gpu whose provider library cannot be loaded, and one whose session is the CPU's."""
+    script = "\n".join(made(matrix, "onnxruntime").smoke)
+    providers = tmp_path / "onnxruntime/capi"
+    providers.mkdir(parents=True)
+    (tmp_path / "onnxruntime/__init__.py").write_text("__version__ = '1.31.1'\n")
+    run = ["sh", "-c", script.replace("python -c", f"PYTHONPATH={tmp_path} {sys.executable} -c")]
+    assert subprocess.run(run, capture_output=True, text=True).stdout.endswith("smoke test passed\n")
+    (providers / "libonnxruntime_providers_cuda.so").write_bytes(b"no library")
+    failed = subprocess.run(run, capture_output=True, text=True)
+    assert failed.returncode != 0 and "libonnxruntime_providers_cuda.so" in failed.stderr
+    assert 'assert s.get_providers()[0] == "CUDAExecutionProvider"' in script
