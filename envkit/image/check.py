@@ -32,12 +32,26 @@ def check_dockerfile(
     for stage in needed_stages(stages):
         findings += base_findings(stage, matrix)
     findings += framework_findings(found, request, matrix)
+    unused = brings_its_cuda(found, matrix)
     if found.cuda is not None:
         subject = subject_of(found.line, found.cuda_where)
-        findings += cuda_targets(found.cuda, subject, request, matrix, unused=brings_its_cuda(found, matrix))
+        findings += cuda_targets(found.cuda, subject, request, matrix, unused=unused)
+    elif not unused:
+        findings += _targets_unknown(found, request)
     findings += [*_wheels(found), *_lists(found)]
     order = {Status.FAIL: 0, Status.WARN: 1, Status.UNKNOWN: 2}
     return tuple(sorted(findings, key=lambda finding: order.get(finding.status, 3)))
+
+
+def _targets_unknown(found: Contents, request: Request) -> Iterator[Finding]:
+    """What is to say of the named GPUs and driver where the image may hold a CUDA that is not told."""
+    named = [f"driver {request.driver}"] if request.driver is not None else []
+    named += [str(gpu) for gpu in request.gpus]
+    if not named or (found.plain and not found.some_cuda):
+        return
+    source = found.some_cuda or found.image
+    title = f"which CUDA {source} holds is not on record, nor so whether it runs with {' and '.join(named)}"
+    yield Finding("image.cuda-unknown", Status.UNKNOWN, title, subject_of(found.line, source))
 
 
 def _driver_inside(found: Contents) -> Iterator[Finding]:

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.findings import Finding, Remedy, Status
+from envkit.image import data
 from envkit.image.check_parts import from_verdict, subject_of
 from envkit.image.containerfile import BuildStage
 from envkit.image.containerfile_facts import copied_images, repository_and_tag
-from envkit.image.known_images import CUDA_REPOSITORY, supported_beside, tag_row
+from envkit.image.known_images import CUDA_REPOSITORY, framework_image, supported_beside, tag_row
 from envkit.matrix.rows import ImageTag
 from envkit.plan import relations
 from envkit.versions import Version
@@ -45,6 +46,16 @@ def _image(image: str, line: int, stops: str, matrix: Matrix) -> Iterator[Findin
         yield from_verdict(ids.get(verdict.status, "image.base-on-record"), verdict, subject, impact, mend)
     elif repository == CUDA_REPOSITORY and tag:
         yield _unlisted(image, tag, subject, stops, matrix)
+    elif repository == CUDA_REPOSITORY or _is_unlisted_of_a_framework(repository, tag, matrix):
+        title = f"whether {image} exists, and what it holds, is not on record"
+        remedy = Remedy("Compare it with the tags on record: envkit matrix framework_images")
+        yield Finding("image.base-unknown", Status.UNKNOWN, title, subject, remedy=remedy)
+
+
+def _is_unlisted_of_a_framework(repository: str, tag: str, matrix: Matrix) -> bool:
+    """True for an image of a framework's project under a tag that is not on record."""
+    known = any(row.repository == repository for row in matrix.framework_images)
+    return known and framework_image(repository, tag, matrix) is None
 
 
 def _no_latest(row: ImageTag, image: str, subject: str, stops: str, matrix: Matrix) -> Finding:
@@ -76,7 +87,23 @@ def _unlisted(image: str, tag: str, subject: str, stops: str, matrix: Matrix) ->
         title = f"{image} cannot exist: there is no CUDA {named.release(2)}"
         remedy = Remedy("Name a CUDA release that exists: envkit matrix image_tags")
         return Finding("image.base-gone", Status.FAIL, title, subject, impact=stops, remedy=remedy)
-    return Finding("image.base-unknown", Status.UNKNOWN, f"whether {image} exists is not on record", subject)
+    title = f"whether {image} exists is not on record"
+    mend = (
+        nearest_tag(_as_row(tag, matrix), matrix)
+        if named is not None
+        else "Name a tag on record: envkit matrix image_tags"
+    )
+    return Finding("image.base-unknown", Status.UNKNOWN, title, subject, remedy=Remedy(mend))
+
+
+def _as_row(tag: str, matrix: Matrix) -> ImageTag:
+    """What a tag of nvidia/cuda that is not on record says of itself."""
+    words = tag.split("-")
+    flavors = {row.flavor for row in matrix.image_tags} - {""}
+    flavor = next((word for word in words if word in flavors), "")
+    cudnn = next((word for word in words if data.tag_cudnn(word)), "")
+    os_id = words[-1] if matrix.operating_system(words[-1]) else ""
+    return ImageTag(CUDA_REPOSITORY, tag, Version.find(tag), cudnn, flavor, os_id, "", None, None, ())
 
 
 def nearest_tag(row: ImageTag, matrix: Matrix) -> str:

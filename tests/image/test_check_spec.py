@@ -15,6 +15,7 @@ from envkit.image.containerfile_packages import ListFile, Package, installed
 from envkit.image.wanted import Problem, chosen_build
 from envkit.matrix import Matrix
 from envkit.plan.request import Request
+from envkit.versions import Version
 from tests.image.making import run
 
 
@@ -298,3 +299,48 @@ def test_no_list_is_read_from_above_the_dockerfile(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "Dockerfile").write_text("FROM python:3.12\nRUN pip install -r ../list.txt\n")
     assert "image.list-unread" in run("--check", str(folder / "Dockerfile")).output
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "pytorch/pytorch:2.3.1-cuda12.4-cudnn9-runtime",
+        "tensorflow/tensorflow:2.99.0-gpu",
+        "nvcr.io/nvidia/pytorch:21.13-py3",
+        "tensorflow/tensorflow",
+        "nvidia/cuda@sha256:" + "0" * 64,
+    ],
+)
+def test_a_tag_of_a_known_repository_that_is_not_on_record_is_unknown(image: str, matrix: Matrix) -> None:
+    finding = only(f"FROM {image}\n", matrix)
+    assert (finding.id, finding.status) == ("image.base-unknown", Status.UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("tag", "nearest"),
+    [
+        ("11.8-cudnn8-devel-ubuntu20.04", "11.8.0-cudnn8-devel-ubuntu20.04"),
+        ("12.4-base-ubuntu22.04", "12.4.1-base-ubuntu22.04"),
+    ],
+)
+def test_a_tag_without_the_patch_release_names_the_nearest(tag: str, nearest: str, matrix: Matrix) -> None:
+    finding = only(f"FROM nvidia/cuda:{tag}\n", matrix)
+    assert finding.remedy is not None
+    assert f"nvidia/cuda:{nearest}." in finding.remedy.summary
+
+
+AIMED = Request(container=True, driver=Version.parse("470.57.02"))
+
+
+@pytest.mark.parametrize(
+    ("text", "unknown"),
+    [
+        ("FROM registry.example.com/base:1\n", True),
+        ("FROM ubuntu:22.04\nRUN apt-get install -y nvidia-cuda-toolkit\n", True),
+        ("FROM ubuntu:22.04\n", False),  # it holds no CUDA
+        ('FROM registry.example.com/base:1\nRUN pip install torch==1.9.0 "numpy<2"\n', False),  # the wheel's is judged
+    ],
+)
+def test_a_driver_for_a_cuda_that_is_not_told_is_unknown(text: str, unknown: bool, matrix: Matrix) -> None:
+    found = [one.id for one in check_dockerfile(text, AIMED, matrix) if one.status is Status.UNKNOWN]
+    assert found == (["image.cuda-unknown"] if unknown else [])
