@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from envkit.errors import EnvkitError
@@ -11,12 +11,16 @@ from envkit.image.cudnn import archive_of
 from envkit.image.options import ImageOptions
 from envkit.image.parts import Base, PipInstall
 from envkit.install.wheel_files import by_file, requirement_lines, wheel_tag
-from envkit.matrix.rows import FrameworkBuild
+from envkit.matrix.rows import FrameworkBuild, OperatingSystem
 from envkit.plan.model import Choice, Plan
 from envkit.settings import Mirrors
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
+
+
+_PYTHON = "python-library"
+_PACKAGED = ("system", "deadsnakes")  # the ways to a Python by packages of the distribution's kind
 
 
 def pip_installs(choice: Choice, options: ImageOptions, mirrors: Mirrors, base: Base) -> tuple[PipInstall, ...]:
@@ -104,10 +108,29 @@ def require_ways(plan: Plan, matrix: Matrix) -> None:
         raise EnvkitError(f"There is no package and no recipe for {build.framework} {build.version}{cuda}.", way)
 
 
-def system_packages(choice: Choice) -> tuple[str, ...]:
-    """The purposes of the distribution packages that the frameworks load."""
-    found = (data.need(build) for build in choice.builds)
-    return _once(purpose for needed in found if needed for purpose in needed.packages)
+def system_packages(choice: Choice, system: OperatingSystem) -> tuple[str, ...]:
+    """The distribution packages that the frameworks load. Raises EnvkitError where the distribution has not all."""
+    missing = lacking(choice, system)
+    if missing:
+        having = sorted({os_id for row in data.table("packages") if row.purpose == missing for os_id in row.os_ids})
+        names = ", ".join(build.framework for build in choice.builds)
+        way = f"Choose --os {having[0]}." if having else "Choose another --os."
+        raise EnvkitError(f"{names} loads {missing}, of which no package of {system.os_id} is on record.", way)
+    version = str(choice.python or "")
+    purposes = _once(_purposes(choice))
+    return tuple(name for purpose in purposes for name in data.packages(purpose, system, version=version))
+
+
+def lacking(choice: Choice, system: OperatingSystem) -> str | None:
+    """The first of the libraries that the frameworks load for which the distribution has no package, or None."""
+    return next((purpose for purpose in _purposes(choice) if not data.packages(purpose, system, version="")), None)
+
+
+def _purposes(choice: Choice) -> Iterator[str]:
+    """What the frameworks load from packages; an interpreter from elsewhere brings its own library."""
+    own = choice.python_source is not None and choice.python_source.way in _PACKAGED
+    for needed in (data.need(build) for build in choice.builds):
+        yield from (name for name in (needed.packages if needed else ()) if own or name != _PYTHON)
 
 
 def needs_driver(choice: Choice) -> bool:

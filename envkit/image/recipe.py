@@ -288,7 +288,7 @@ def _final_steps(
         *data.packages("certificates", system),
         *data.packages("users", system),
         *parts.python.packages,
-        *(name for purpose in system_packages(choice) for name in data.packages(purpose, system)),
+        *system_packages(choice, system),
         *_header_packages(choice, options, system, base, _named_base(options, matrix)),
         *(name for source in parts.sources for name in source.packages),
         *options.apt,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from envkit.errors import EnvkitError
 from envkit.image import data
+from envkit.image.frameworks import lacking
 from envkit.matrix.rows import FrameworkBuild, OperatingSystem
 from envkit.plan.model import NoPlan, Plan
 from envkit.plan.request import Request
@@ -20,17 +21,29 @@ _MANAGER = "apt"  # the packages that the recipes name are Debian's and Ubuntu's
 
 
 def with_its_system(plan: Plan | NoPlan, resolve: Callable[[Request], Plan | NoPlan], matrix: Matrix) -> Plan | NoPlan:
-    """The plan on a distribution that its source build can run on, where the request leaves the distribution open."""
-    if isinstance(plan, NoPlan) or plan.request.os_id is not None:
+    """The plan on a distribution that its frameworks can run on, where the request leaves the distribution open.
+
+    That is one with the Python that a source build takes, and with a package of each library that packages load.
+    """
+    if isinstance(plan, NoPlan) or plan.request.os_id is not None or plan.choice.os is None:
         return plan
-    build = _compiled(plan)
-    if build is None or plan.choice.os is None or _pythons(build, plan.choice.os, plan.request) != []:
-        return plan
-    for system in _systems(build, plan.request, matrix):
+    for system in _better_systems(plan, plan.choice.os, matrix):
         found = resolve(replace(plan.request, os_id=system.os_id))
         if isinstance(found, Plan):
             return found
     return plan
+
+
+def _better_systems(plan: Plan, planned: OperatingSystem, matrix: Matrix) -> list[OperatingSystem]:
+    """The distributions to try in place of the planned one; [] where that will do."""
+    build = _compiled(plan)
+    if build is not None:
+        return _systems(build, plan.request, matrix) if _pythons(build, planned, plan.request) == [] else []
+    if lacking(plan.choice, planned) is None:
+        return []
+    return _newest_first(
+        row for row in matrix.operating_systems if row.base_image and lacking(plan.choice, row) is None
+    )
 
 
 def own_python(plan: Plan, matrix: Matrix) -> Version | None:
@@ -84,12 +97,16 @@ def _pythons(build: FrameworkBuild, system: OperatingSystem, request: Request) -
 
 def _systems(build: FrameworkBuild, request: Request, matrix: Matrix) -> list[OperatingSystem]:
     """The distributions with an image that the build runs on, with a Python as requested; longest supported first."""
-    fitting = [
+    return _newest_first(
         system
         for system in matrix.operating_systems
         if system.base_image and system.package_manager == _MANAGER and _pythons(build, system, request) != []
-    ]
-    return sorted(fitting, key=lambda row: row.extended_support_end or row.end_of_support or "", reverse=True)
+    )
+
+
+def _newest_first(systems: Iterable[OperatingSystem]) -> list[OperatingSystem]:
+    """The distributions, the longest supported ones first."""
+    return sorted(systems, key=lambda row: row.extended_support_end or row.end_of_support or "", reverse=True)
 
 
 def _advice(build: FrameworkBuild, plan: Plan, matrix: Matrix) -> str:

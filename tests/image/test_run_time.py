@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from envkit.errors import EnvkitError
 from envkit.image.options import ImageOptions
 from envkit.matrix import Matrix
 from envkit.render.dockerfile import render_dockerfile
-from tests.image.making import made, text
+from tests.image.making import froms, made, text
 
 
 @pytest.mark.parametrize(
@@ -56,6 +57,32 @@ def test_kernels_that_compile_at_run_time_have_the_headers(
     assert re.findall(r"cuda-cudart-dev-[0-9-]+", rendered) == ([package] if package else [])
     assert ("/include/. /opt/cuda/include/" in rendered) == options.slim
     assert any("has to hold them" in note for note in recipe_made.notes) == bool(options.base)
+
+
+@pytest.mark.parametrize(
+    ("limits", "packages"),
+    [
+        ({}, ["libgomp1", "libopenmpi1.10"]),
+        ({"os_id": "ubuntu16.04", "python": "3.5"}, ["libgomp1", "libopenmpi1.10", "libpython3.5"]),
+    ],
+)
+def test_cntk_has_its_open_mpi(matrix: Matrix, limits: dict[str, str], packages: list[str]) -> None:
+    """readelf -d of _cntk_py and libCntk.Core in cntk_gpu-2.7.post2: libmpi.so.12, libmpi_cxx.so.1, libnvidia-ml.so.1.
+
+    Contents-amd64 of Ubuntu 16.04: usr/lib/libmpi.so.12 is of libopenmpi1.10; 18.04 and later have Open MPI 2 to 4.
+    """
+    recipe_made = made(matrix, "cntk", options=ImageOptions(), **limits)
+    rendered = render_dockerfile(recipe_made)
+    assert froms(rendered)[-1] == "ubuntu:16.04"
+    assert [
+        name for name in packages if f"        {name} \\\n" in rendered or f"        {name}\n" in rendered
+    ] == packages
+    assert recipe_made.needs_driver and "AS smoke-test" not in rendered
+
+
+def test_a_system_without_a_library_is_refused(matrix: Matrix) -> None:
+    with pytest.raises(EnvkitError, match="cntk loads openmpi1.10.*ubuntu22.04.*--os ubuntu16.04"):
+        made(matrix, "cntk", os_id="ubuntu22.04")
 
 
 def test_a_silent_fall_to_the_cpu_fails_the_smoke_test(matrix: Matrix, tmp_path: Path) -> None:
