@@ -41,6 +41,11 @@ def model_of(text: str, matrix: Matrix) -> GpuModel:
     return min(models, key=lambda row: (not row.data_center, len(_pieces(row))))
 
 
+def is_named(text: str, row: GpuModel) -> bool:
+    """Whether a model's name holds each word of `text`, whole: `rtx3090`, `1080Ti`."""
+    return bool(_holding(_words(text), [row]))
+
+
 def is_model_number(text: str, matrix: Matrix) -> bool:
     """Whether a bare number such as 3090 is that of a model, and so no compute capability: those have two figures."""
     number = text.strip()

@@ -18,15 +18,6 @@ if TYPE_CHECKING:
 
 _FORMATS = ["table", "csv", "json", "markdown"]
 _GUIDE_COLUMNS = ("last_cuda", "newest_pytorch", "newest_tensorflow")
-_HEADERS = {
-    "compute_capability": "CC", "memory_gb": "GB", "memory_bandwidth_gbs": "GB/s", "fp32_tflops": "TFLOPS",
-    "tdp_w": "W", "pcie_generation": "PCIe", "pcie_lanes": "lanes", "tensor_cores": "tensor",
-    "last_driver_branch": "last driver", "last_cuda": "CUDA", "newest_pytorch": "PyTorch",
-    "newest_tensorflow": "TensorFlow", "min_compute_capability": "from CC", "max_compute_capability": "to CC",
-    "minimum_driver": "driver", "minor_compatibility_driver": "minor", "minimum_windows_driver": "Windows",
-    "release_date": "released", "driver_cuda_version": "CUDA", "os_id": "os", "os_ids": "os", "min_glibc": "glibc",
-    "sass": "binary code for", "ptx": "PTX for",
-}  # fmt: skip
 
 
 def _complete_table(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -39,11 +30,13 @@ def _complete_table(ctx: click.Context, param: click.Parameter, incomplete: str)
 @click.command(
     context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
     epilog="""\b
-Examples (every column is also a filter; a number or version takes a bound):
+Examples (every column is also a filter, by its name or by its header; a number or version takes a bound;
+? is unknown, none is known not to be there; in JSON null and "none"):
   envkit matrix
   envkit matrix pytorch --cuda 11.8 --python 3.10
   envkit matrix gpus 4090
   envkit matrix gpus --memory '>=24' --sort -memory-bandwidth-gbs
+  envkit matrix gpus --tensorflow none
   envkit matrix cuda --format csv
   envkit matrix --status""",
 )
@@ -87,11 +80,12 @@ def matrix(
 
 
 def _rows(data: Matrix, name: str, words: Sequence[str], sort: str | None, columns: str | None, form: str) -> str:
+    from envkit.cli.gpu_name import is_named
     from envkit.matrix.browse import column_of, ordered, selected
 
     table = _listing(name, data)
     filters, wanted = _filters(words)
-    rows = selected(table, filters, wanted)
+    rows = selected(table, filters, wanted, *([is_named] if table.name == "gpus" else []))
     if sort:
         rows = ordered(rows, column_of(table, sort.lstrip("-")), descending=sort.startswith("-"))
     if columns == "all":
@@ -148,8 +142,9 @@ def _rendered(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tuple[
 
 def _for_people(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tuple[str, ...], *, markdown: bool) -> str:
     """The rows, the number of each row's sources in its last column, and below what the numbers stand for."""
-    from envkit.matrix.browse import cells, texts
-    from envkit.render.rows import markdown_table, text_table
+    from envkit.matrix.browse import cells, header_of, texts
+    from envkit.render.rows import left_out, markdown_table, text_table
+    from envkit.render.wrap import WIDTH, hang
 
     numbers: dict[str, int] = {}
     names = [name for name in shown if name != "sources"]
@@ -158,11 +153,18 @@ def _for_people(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tupl
         marks = ",".join(str(numbers.setdefault(key, len(numbers) + 1)) for key in getattr(row, "sources", ()))
         facts = zip(cells(row, names), texts(row, names), strict=True)
         lines.append([*("?" if value is None else text for value, text in facts), marks])
-    headers = [*(_HEADERS.get(name, name.replace("_", " ")) for name in names), "source"]
+    headers = [*map(header_of, names), "source"]
     if table.name == "sources":
         headers, lines = headers[:-1], [line[:-1] for line in lines]
-    body = markdown_table(headers, lines) if markdown else text_table(headers, lines, _width())
+    width = _width()
+    body = markdown_table(headers, lines) if markdown else text_table(headers, lines, width)
     parts = [body, f"{table.title}: {len(rows)} of {len(table.rows)} rows"]
+    hidden = [] if markdown else left_out(headers, lines, width)
+    if hidden:
+        told = (
+            f"{len(hidden)} columns do not fit here: {', '.join(hidden)}. --columns A,B chooses, --format csv has all."
+        )
+        parts.insert(1, "\n".join(hang("", told, width or WIDTH)))
     if numbers:
         parts.append("\n".join(f"[{number}] {data.cite([key])}" for key, number in numbers.items()))
     return "\n\n".join(parts)

@@ -13,6 +13,7 @@ from envkit.regex import regex
 from envkit.versions import ComputeCapability, Version, VersionSpec
 
 UNKNOWN = "unknown"
+NONE = "none"  # a version that certainly is not there
 _OTHER_WORDS = {
     "arch": ("architectures", "architecture"),
     "os": ("os_ids", "os_id"),
@@ -22,6 +23,15 @@ _OTHER_WORDS = {
     "fp32": ("fp32_tflops",),
     "tdp": ("tdp_w",),
 }
+HEADERS = {
+    "compute_capability": "CC", "memory_gb": "GB", "memory_bandwidth_gbs": "GB/s", "fp32_tflops": "TFLOPS",
+    "tdp_w": "W", "pcie_generation": "PCIe", "pcie_lanes": "lanes", "tensor_cores": "tensor",
+    "last_driver_branch": "last driver", "last_cuda": "CUDA", "newest_pytorch": "PyTorch",
+    "newest_tensorflow": "TensorFlow", "min_compute_capability": "from CC", "max_compute_capability": "to CC",
+    "minimum_driver": "driver", "minor_compatibility_driver": "minor", "minimum_windows_driver": "Windows",
+    "release_date": "released", "driver_cuda_version": "CUDA", "os_id": "os", "os_ids": "os", "min_glibc": "glibc",
+    "sass": "binary code for", "ptx": "PTX for",
+}  # fmt: skip
 _NUMBER = regex(r"\s*(==|>=|<=|>|<|=)?\s*(\d+(?:\.\d+)?)\s*")
 _COMPARE: dict[str | None, Callable[[float, float], bool]] = {
     None: operator.eq, "=": operator.eq, "==": operator.eq,
@@ -98,18 +108,39 @@ def listing(name: str, matrix: Matrix) -> Listing:
     return Listing(framework.name, f"{framework.title} builds", _BUILD_COLUMNS, matrix.builds(framework.name))
 
 
+def header_of(column: str) -> str:
+    """The word that stands above a column for people."""
+    return HEADERS.get(column, column.replace("_", " "))
+
+
 def column_of(table: Listing, word: str) -> str:
-    """The column that `word` names: its name, its singular, or a shorter word. Raises RequestError for another."""
-    name = word.strip().lower().replace("-", "_")
-    for candidate in (name, f"{name}s", *_OTHER_WORDS.get(name, ())):
+    """The column that `word` names: its name, its singular, a shorter word, or the one above it when it is printed.
+
+    Raises RequestError for another.
+    """
+    name = _plain(word)
+    printed = (column for column in (*table.default, *table.columns) if _plain(header_of(column)) == name)
+    for candidate in (name, f"{name}s", *_OTHER_WORDS.get(name, ()), *printed):
         if candidate in table.columns:
             return candidate
     valid = [column.replace("_", "-") for column in table.columns]
     raise RequestError.unknown_value(f"{table.name}: column", word, valid)
 
 
-def selected(table: Listing, filters: Iterable[tuple[str, str]], words: Iterable[str]) -> tuple[Any, ...]:
-    """The rows for which every (column, value) filter holds and in which every word occurs. Raises RequestError."""
+def _plain(word: str) -> str:
+    return word.strip().lower().replace("-", "_").replace(" ", "_")
+
+
+def selected(
+    table: Listing,
+    filters: Iterable[tuple[str, str]],
+    words: Iterable[str],
+    means: Callable[[str, Any], bool] = lambda word, row: False,
+) -> tuple[Any, ...]:
+    """The rows for which every (column, value) filter holds and in which every word occurs, or which it `means`.
+
+    Raises RequestError for a column or a value that cannot be.
+    """
     kept = table.rows
     for word, value in filters:
         column = column_of(table, word)
@@ -117,7 +148,9 @@ def selected(table: Listing, filters: Iterable[tuple[str, str]], words: Iterable
         kept = tuple(row for row in kept if holds(getattr(row, column)))
     for word in words:
         wanted = word.lower()
-        kept = tuple(row for row in kept if any(wanted in text.lower() for text in texts(row, table.columns)))
+        kept = tuple(
+            row for row in kept if any(wanted in text.lower() for text in texts(row, table.columns)) or means(word, row)
+        )
     return kept
 
 
@@ -159,6 +192,8 @@ def _condition(table: Listing, column: str, value: str) -> Callable[[Any], bool]
     kind = types_of(type(table.rows[0]))[column] if table.rows else "str"
     if value.lower() == UNKNOWN:
         return lambda cell: cell is None or cell == () or cell == ""
+    if value.lower() == NONE and "Version" in kind:
+        return lambda cell: str(cell) == NONE
     try:
         holds = _value_condition(kind, value)
     except ValueError as error:
@@ -190,7 +225,8 @@ def _value_condition(kind: str, value: str) -> Callable[[Any], bool]:
 def _version_condition(spec: VersionSpec) -> Callable[[Version], bool]:
     exact = spec.exact
     # a row for a whole line (CUDA 12) also answers the question for one release of it (12.4)
-    return lambda cell: spec.holds(cell) or (exact is not None and len(cell.parts) == 1 and exact.starts_with(cell))
+    line = exact or Version(())
+    return lambda cell: str(cell) != NONE and (spec.holds(cell) or (len(cell.parts) == 1 and line.starts_with(cell)))
 
 
 def _capability_condition(value: str) -> Callable[[ComputeCapability], bool]:

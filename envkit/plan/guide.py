@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from envkit.matrix import Matrix
+from envkit.matrix.browse import NONE
 from envkit.matrix.rows import FrameworkBuild, GpuModel
 from envkit.plan.relations.gpu import CodeMatch, ToolkitMatch, code_match, cuda_match, cuda_span
 from envkit.plan.relations.software import gpu_on_cudnn
 from envkit.records import record, types_of
 from envkit.versions import ComputeCapability, Version
 
-_RUNS = (CodeMatch.NATIVE, CodeMatch.BINARY, CodeMatch.JIT)
-_KNOWS = (ToolkitMatch.TARGET, ToolkitMatch.BINARY)
+NOTHING = Version((-1,), NONE)  # nothing on record runs; a version, so that a column is of one kind and can be sorted
 
 
 @record
 class GpuGuide(GpuModel):
-    """A GPU with what it can still run on Linux x86_64; None where that is unknown or nothing is known to run."""
+    """A GPU with what it can still run on Linux x86_64; None where that is unknown, `NOTHING` where nothing runs."""
 
     last_cuda: Version | None
     newest_pytorch: Version | None
@@ -36,8 +36,8 @@ def gpu_guide(matrix: Matrix) -> tuple[GpuGuide, ...]:
         if capability not in reaches:
             reaches[capability] = (
                 cuda_span(capability, matrix)[1],
-                _newest(capability, matrix.builds("pytorch"), matrix),
-                _newest(capability, matrix.builds("tensorflow"), matrix),
+                newest_for(capability, matrix.builds("pytorch"), matrix),
+                newest_for(capability, matrix.builds("tensorflow"), matrix),
             )
         cuda, pytorch, tensorflow = reaches[capability]
         desktop = gpu.variant != "jetson"
@@ -53,15 +53,25 @@ def gpu_guide(matrix: Matrix) -> tuple[GpuGuide, ...]:
     return tuple(guides)
 
 
-def _newest(capability: ComputeCapability, builds: Iterable[FrameworkBuild], matrix: Matrix) -> Version | None:
-    running = (build.version for build in reversed(tuple(builds)) if _runs(capability, build, matrix))
-    return next(running, None)
+def newest_for(capability: ComputeCapability, builds: Iterable[FrameworkBuild], matrix: Matrix) -> Version | None:
+    """The newest release of which a build runs on Linux x86_64; None where that is not known of any, else `NOTHING`."""
+    doubtful = False
+    for build in reversed(tuple(builds)):
+        runs = _runs(capability, build, matrix)
+        if runs:
+            return build.version
+        doubtful = doubtful or runs is None
+    return None if doubtful else NOTHING
 
 
-def _runs(capability: ComputeCapability, build: FrameworkBuild, matrix: Matrix) -> bool:
-    """True when the build, the CUDA libraries and the cuDNN that it was made for all hold code for the GPU."""
-    if build.cuda is None or build.yanked or cuda_match(capability, build.cuda, matrix) not in _KNOWS:
+def _runs(capability: ComputeCapability, build: FrameworkBuild, matrix: Matrix) -> bool | None:
+    """Whether the build, the CUDA libraries and the cuDNN that it was made for all hold code; None: not known."""
+    if build.cuda is None or build.yanked or "linux" not in build.platforms or "x86_64" not in build.architectures:
         return False
-    if code_match(capability, build.sass, build.ptx, build.min_compute_capability) not in _RUNS:
+    toolkits = cuda_match(capability, build.cuda, matrix)
+    code = code_match(capability, build.sass, build.ptx, build.min_compute_capability)
+    if toolkits in (ToolkitMatch.TOO_NEW, ToolkitMatch.DROPPED) or code is CodeMatch.NONE:
         return False
-    return build.cudnn is None or gpu_on_cudnn(capability, build.cudnn, build.cuda, matrix).status != "fail"
+    if build.cudnn is not None and gpu_on_cudnn(capability, build.cudnn, build.cuda, matrix).status == "fail":
+        return False
+    return None if toolkits is ToolkitMatch.UNKNOWN or code is CodeMatch.UNKNOWN else True

@@ -22,6 +22,12 @@ def text_table(headers: Sequence[str], lines: Sequence[Sequence[str]], width: in
     return "\n".join(shown)
 
 
+def left_out(headers: Sequence[str], lines: Sequence[Sequence[str]], width: int | None = None) -> list[str]:
+    """The headers of the columns that `text_table` leaves out to fit the width."""
+    kept, _ = _fitted(headers, lines, width)
+    return [header for column, header in enumerate(headers) if column not in kept]
+
+
 def _fitted(
     headers: Sequence[str], lines: Sequence[Sequence[str]], width: int | None
 ) -> tuple[Sequence[int], list[int]]:

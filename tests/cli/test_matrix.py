@@ -8,7 +8,9 @@ import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from envkit.cli.matrix import matrix
 from tests.cli.run import envkit
 
 
@@ -25,6 +27,26 @@ def test_builds_for_a_cuda_and_a_python_with_their_sources() -> None:
     assert "PyTorch builds: 1 of" in ran.stdout
     assert "[1] " in ran.stdout
     assert "https://" in ran.stdout
+
+
+@pytest.mark.parametrize("word", ["rtx3090", "RTX 3090", "3090"])
+def test_a_gpu_is_found_by_the_names_that_a_request_takes(word: str) -> None:
+    ran = envkit("matrix", "gpus", word, "--columns", "name")
+    assert "NVIDIA GeForce RTX 3090 Ti" in ran.stdout
+
+
+def on_terminal(monkeypatch: pytest.MonkeyPatch, columns: int, *words: str) -> str:
+    monkeypatch.setattr("envkit.cli.matrix._width", lambda: columns)
+    return CliRunner().invoke(matrix, words).output
+
+
+def test_a_narrow_terminal_hides_no_column_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = on_terminal(monkeypatch, 80, "gpus", "4090")
+    assert "6 columns do not fit here: TensorFlow, PCIe, lanes, tensor, last driver, variant." in " ".join(
+        shown.split()
+    )
+    assert "--columns" in shown and max(map(len, shown.split("GPUs: ")[0].splitlines())) <= 80
+    assert "do not fit" not in on_terminal(monkeypatch, 200, "gpus", "4090")
 
 
 def test_json_names_each_rows_sources_in_full() -> None:

@@ -10,9 +10,12 @@ import pytest
 from envkit.errors import RequestError
 from envkit.matrix import Matrix
 from envkit.matrix.age import ages
-from envkit.matrix.browse import cell_text, column_of, listing, ordered, selected, table_names, texts
-from envkit.plan.guide import gpu_guide
+from envkit.matrix.browse import cell_text, column_of, header_of, listing, ordered, selected, table_names, texts
+from envkit.plan.guide import NOTHING, gpu_guide, newest_for
+from envkit.plan.model import NoPlan
+from envkit.plan.solve import resolve
 from envkit.versions import ComputeCapability, Version
+from tests.plan.asking import ask
 
 
 @pytest.mark.parametrize(
@@ -133,15 +136,61 @@ def test_a_card_that_everything_supports_gets_the_newest_of_everything(matrix: M
 
 def test_a_card_newer_than_a_frameworks_cuda_libraries_gets_none_of_it(matrix: Matrix) -> None:
     card = next(row for row in gpu_guide(matrix) if row.name.endswith("GeForce RTX 5090"))
-    assert card.newest_tensorflow is None
+    assert card.newest_tensorflow is NOTHING  # known, and not the same as unknown
     assert card.newest_pytorch == matrix.builds("pytorch")[-1].version
 
 
 def test_older_cards_reach_no_further_than_newer_ones(matrix: Matrix) -> None:
     reach = {row.compute_capability: row.newest_pytorch for row in gpu_guide(matrix) if row.variant != "jetson"}
-    in_order = [reach[capability] for capability in sorted(reach) if reach[capability] is not None]
+    assert None not in reach.values()
+    in_order = [reach[capability] for capability in sorted(reach)]
     assert in_order == sorted(in_order, key=lambda version: version or Version.of(0))
     assert in_order[0] != in_order[-1]
+
+
+@pytest.mark.parametrize("framework", ["pytorch", "tensorflow"])
+def test_the_guide_and_the_resolver_agree_that_nothing_runs(matrix: Matrix, framework: str) -> None:
+    for capability, row in {
+        row.compute_capability: row for row in gpu_guide(matrix) if row.variant != "jetson"
+    }.items():
+        plan = resolve(ask(framework, gpus=(str(capability),)), matrix)
+        assert (getattr(row, f"newest_{framework}") is NOTHING) == isinstance(plan, NoPlan), capability
+
+
+def test_what_is_not_known_of_a_build_is_not_known_of_a_card(matrix: Matrix) -> None:
+    unlisted = [
+        replace(row, sass=None, ptx=None) for row in matrix.builds("pytorch") if row.version == Version.parse("2.6.0")
+    ]
+    card = ComputeCapability.parse("9.0")
+    assert newest_for(card, unlisted, matrix) is None
+    assert newest_for(ComputeCapability.parse("12.0"), unlisted, matrix) is NOTHING  # no CUDA of theirs knows it
+
+
+def test_none_is_found_by_its_word_and_by_no_bound(matrix: Matrix) -> None:
+    table = replace(listing("gpus", matrix), rows=gpu_guide(matrix))
+    without = selected(table, [("tensorflow", "none")], [])
+    assert any(row.name.endswith("RTX 5090") for row in without)
+    assert not {*without} & {*selected(table, [("tensorflow", "<99")], [])}
+    assert ordered(table.rows, "newest_tensorflow", descending=False)[0] in without
+    assert texts(without[0], ["newest_tensorflow"]) == ["none"]
+
+
+@pytest.mark.parametrize(
+    ("table", "word", "column"),
+    [("gpus", "TensorFlow", "newest_tensorflow"), ("gpus", "last-driver", "last_driver_branch"),
+     ("gpus", "GB/s", "memory_bandwidth_gbs"), ("gpus", "W", "tdp_w"), ("gpus", "cuda", "last_cuda"),
+     ("toolkits", "from CC", "min_compute_capability"), ("pytorch", "ptx-for", "ptx")],
+)  # fmt: skip
+def test_a_column_is_found_by_the_header_above_it(matrix: Matrix, table: str, word: str, column: str) -> None:
+    listed = listing(table, matrix)
+    assert column_of(replace(listed, rows=gpu_guide(matrix)) if table == "gpus" else listed, word) == column
+
+
+def test_every_printed_header_names_its_column(matrix: Matrix) -> None:
+    for name in table_names(matrix):
+        table = listing(name, matrix)
+        for column in table.default:
+            assert header_of(column_of(table, header_of(column))) == header_of(column), (name, column)
 
 
 def test_a_jetson_runs_builds_that_have_no_rows(matrix: Matrix) -> None:

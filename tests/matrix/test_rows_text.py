@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envkit.render.rows import csv_table, json_table, markdown_table, text_table
+from envkit.render.rows import csv_table, json_table, left_out, markdown_table, text_table
 from envkit.versions import ComputeCapability, Version
 
 HEADERS = ["name", "CC", "note", "source"]
@@ -29,6 +29,12 @@ def test_a_table_fits_the_terminal_and_keeps_its_sources(width: int) -> None:
     assert max(map(len, shown)) <= width
     assert shown[0].split()[-1] == "source"
     assert shown[2].endswith("1,2")
+
+
+def test_the_columns_that_do_not_fit_are_told() -> None:
+    assert left_out(HEADERS, LINES, 40) == ["note"]
+    assert left_out(HEADERS, LINES, 80) == left_out(HEADERS, LINES) == []
+    assert "note" not in text_table(HEADERS, LINES, 40)
 
 
 def test_a_cut_cell_says_so() -> None:
