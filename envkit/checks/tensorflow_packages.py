@@ -82,10 +82,12 @@ def tf_two_packages(environment: Environment, matrix: Matrix) -> Iterator[Outcom
 
 @record
 class EmptiedPackage:
-    """A package name that was emptied, from a release on."""
+    """A package name that was emptied, from a release on; from another one until then it was `same_as` another."""
 
     package: str
     first_empty_version: Version
+    same_as: str
+    same_since: Version
     sources: tuple[str, ...]
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from envkit.checks.findings import Status
 from envkit.checks.tensorflow_packages import EmptiedPackage
-from envkit.image.check_spec import Wish, package_extras, package_name, package_release
+from envkit.image.check_spec import Release, Wish, package_extras, package_name, package_release
 from envkit.image.containerfile_facts import Contents
 from envkit.image.containerfile_frameworks import Wanted
 from envkit.image.containerfile_packages import normal
@@ -41,7 +42,7 @@ def chosen_build(wanted: Wanted, found: Contents, matrix: Matrix) -> FrameworkBu
     except ValueError:
         told = f"The version of {wanted.package}{wanted.spec} cannot be judged"
         return Problem(Status.UNKNOWN, told, "Pin a release.")
-    if wanted.tool == "pip" and _is_empty(wanted, wish, named, found.python):
+    if wanted.tool == "pip" and _is_empty(wanted, wish):
         told = f"{wanted.package}{wanted.spec} is an empty package whose installation stops: its name was given up"
         return Problem(Status.FAIL, told, "Install tensorflow[and-cuda].")
     if wanted.nightly:
@@ -75,10 +76,12 @@ def _has_own_place(wanted: Wanted, builds: Sequence[FrameworkBuild]) -> bool:
 
 
 def _has_name(build: FrameworkBuild, wanted: Wanted) -> bool:
-    """True for the package that is named; conda has one name where an index has one for each CUDA line."""
+    """True for the package that is named, under another name too; conda has one name where an index has several."""
     own = normal(package_name(build))
     if wanted.tool == "pip":
-        return own == wanted.package
+        row = _emptied(wanted.package)
+        alias = row is not None and own == row.same_as and row.same_since <= build.version < row.first_empty_version
+        return own == wanted.package or alias
     return own == wanted.package or wanted.package in (wanted.framework, f"{wanted.framework}-gpu")
 
 
@@ -86,16 +89,19 @@ def _has_python(build: FrameworkBuild, python: Version) -> bool:
     return not build.pythons or any(python.starts_with(one) for one in build.pythons)
 
 
-def _is_empty(wanted: Wanted, wish: Wish, named: Sequence[FrameworkBuild], python: Version | None) -> bool:
-    """True when what pip takes is a package that was emptied."""
-    first = next((row.first_empty_version for row in read(_EMPTIED) if row.package == wanted.package), None)
-    if first is None:
+def _is_empty(wanted: Wanted, wish: Wish) -> bool:
+    """True when what pip takes is a package that was emptied: the newest release is, and asks for no Python."""
+    row = _emptied(wanted.package)
+    if row is None:
         return False
     if wish.exact is not None:
-        return wish.exact.numbers >= first
-    # A bound below it, or a Python so old that the releases before it may be all there is, leave another one.
-    bounded = any(clause.operator in ("<", "<=", "~=", "==") for clause in wish.clauses)
-    return not bounded and (python is None or not any(_has_python(build, python) for build in named))
+        return wish.exact.numbers >= row.first_empty_version
+    return wish.holds(Release(row.first_empty_version))
+
+
+@cache
+def _emptied(package: str) -> EmptiedPackage | None:
+    return next((row for row in read(_EMPTIED) if row.package == package), None)
 
 
 def _of_variant(wanted: Wanted, fitting: list[FrameworkBuild], found: Contents) -> list[FrameworkBuild] | Problem:

@@ -344,3 +344,26 @@ AIMED = Request(container=True, driver=Version.parse("470.57.02"))
 def test_a_driver_for_a_cuda_that_is_not_told_is_unknown(text: str, unknown: bool, matrix: Matrix) -> None:
     found = [one.id for one in check_dockerfile(text, AIMED, matrix) if one.status is Status.UNKNOWN]
     assert found == (["image.cuda-unknown"] if unknown else [])
+
+
+@pytest.mark.parametrize(
+    ("start", "spec", "wrong"),
+    [
+        # The page of the package: it and tensorflow are the same from 2.1 on, and 2.12.0 stops any pip.
+        ("python:3.13", "==2.8.0", {"image.python-without-package", "image.cuda-missing"}),
+        ("nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04", "==2.11.0", set()),
+        (
+            "nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04",
+            "==2.11.0",
+            {"image.framework-for-other-cuda", "image.cudnn-differs"},
+        ),
+        ("python:3.7", ">=2.1", {"image.framework-version"}),
+        ("python:3.9", "==2.12.0", {"image.framework-version"}),
+    ],
+)
+def test_tensorflow_gpu_is_tensorflow_until_it_was_emptied(
+    start: str, spec: str, wrong: set[str], matrix: Matrix
+) -> None:
+    install = f'RUN apt-get install -y python3-pip; pip install "numpy<1.24" "protobuf<3.21" "tensorflow-gpu{spec}"\n'
+    findings = check_dockerfile(f"FROM {start}\n{install}", Request(container=True), matrix)
+    assert {finding.id for finding in findings if finding.status in (Status.FAIL, Status.UNKNOWN)} == wrong
