@@ -42,6 +42,7 @@ FRAMEWORKS = (
     "caffe2",
     "torch7",
 )
+OLD = {"cntk": ("ubuntu16.04",)}  # the only one with the Open MPI that it loads
 FULL = os.environ.get("ENVKIT_FULL_SWEEP") == "1"
 FEW = ("ubuntu22.04", "rockylinux9")
 
@@ -57,7 +58,7 @@ def requests(matrix: Matrix) -> Iterator[Request]:
     source_built = {row.framework for row in table("source_builds")}
     for framework in FRAMEWORKS:
         releases = {str(build.cuda) for build in matrix.builds(framework) if build.cuda is not None}
-        own = ("ubuntu18.04",) if framework in source_built else ()  # they build on old systems alone
+        own = ("ubuntu18.04",) if framework in source_built else OLD.get(framework, ())  # on old systems alone
         for os_id in dict.fromkeys((*systems(matrix), *own)):
             yield request(framework, os_id=os_id)
             for release in sorted(releases):
