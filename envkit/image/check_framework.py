@@ -12,7 +12,10 @@ from envkit.image.check_spec import package_name
 from envkit.image.containerfile_facts import Contents
 from envkit.image.containerfile_frameworks import Wanted
 from envkit.image.containerfile_packages import normal
+from envkit.image.cpu_builds import cpu_build, cpu_on_purpose, is_for_the_cpu
+from envkit.image.data import ForeignSystem
 from envkit.image.known_images import CUDA_REPOSITORY
+from envkit.image.own_base import foreign_system
 from envkit.image.wanted import Problem, chosen_build, lacks_cuda_extra, names_variant
 from envkit.matrix.rows import FrameworkBuild
 from envkit.plan import relations
@@ -48,8 +51,12 @@ def _has_rows(wanted: Wanted, matrix: Matrix) -> bool:
 
 def _framework(wanted: Wanted, found: Contents, request: Request, matrix: Matrix) -> Iterator[Finding]:
     subject = subject_of(wanted.line, _in_words(wanted))
-    if wanted.variant == "cpu" or wanted.package.endswith("-cpu") or (wanted.tool == "conda" and found.conda_cpu):
-        yield from _cpu_on_purpose(wanted, subject, found, request)
+    foreign = foreign_system(found.repository, found.tag)
+    if foreign is not None and foreign.libc == "musl" and wanted.tool == "pip" and _needs_glibc(wanted, matrix):
+        yield _without_glibc(wanted, foreign, found, subject)
+        return
+    if is_for_the_cpu(wanted, found):
+        yield from cpu_on_purpose(wanted, subject, found, request, matrix)
         return
     build = chosen_build(wanted, found, matrix)
     if isinstance(build, Problem):
@@ -59,12 +66,31 @@ def _framework(wanted: Wanted, found: Contents, request: Request, matrix: Matrix
         return
     if build.cpu_only:
         title = f"{build.framework} {build.version} comes as a CPU build: it will not use a GPU"
-        yield _cpu_build(title, subject, f"envkit resolve --framework {build.framework}")
+        yield cpu_build(title, subject, f"envkit resolve --framework {build.framework}")
         return
     if wanted.tool == "conda":  # conda brings Python, NumPy and CUDA that suit, or refuses
         yield from _conda_targets(subject, found, request, matrix)
         return
     yield from _build(build, wanted, found, request, subject, matrix)
+
+
+def _needs_glibc(wanted: Wanted, matrix: Matrix) -> bool:
+    """True for a framework whose packages hold compiled code: pip takes none of those where the C library is musl."""
+    return any(build.min_glibc is not None or build.cuda is not None for build in matrix.builds(wanted.framework))
+
+
+def _without_glibc(wanted: Wanted, foreign: ForeignSystem, found: Contents, subject: str) -> Finding:
+    mend = "Start from an image of a distribution with glibc."
+    if found.repository == "python" and found.python is not None:
+        mend = f"Start from python:{found.python}-slim."
+    return Finding(
+        "image.glibc-missing",
+        Status.FAIL,
+        f"{wanted.package} cannot be installed on {foreign.title}: {foreign.reason}",
+        subject,
+        impact="pip finds no package, or builds for hours from the sources.",
+        remedy=Remedy(mend),
+    )
 
 
 def _build(
@@ -86,7 +112,7 @@ def _build(
         plugin = any(name.startswith(f"{wanted.package}-cuda") for name in found.names)
         if names_variant(build) and not wanted.extras and not plugin:
             title = f"{wanted.package} {build.version} comes without CUDA: the extra of {build.package} brings it"
-            yield _cpu_build(title, subject, f'pip install "{build.package}"')
+            yield cpu_build(title, subject, f'pip install "{build.package}"')
             return
         from_system = not plugin
     if from_system:
@@ -99,20 +125,6 @@ def _in_words(wanted: Wanted) -> str:
     suffix = f"+{wanted.variant}" if wanted.suffix else ""
     extras = f"[{','.join(wanted.extras)}]" if wanted.extras else ""
     return f"{wanted.package}{extras}{wanted.spec}{suffix}"
-
-
-def _cpu_build(title: str, subject: str, command: str) -> Finding:
-    return Finding("image.cpu-build", Status.WARN, title, subject, remedy=Remedy("Install the CUDA build.", (command,)))
-
-
-def _cpu_on_purpose(wanted: Wanted, subject: str, found: Contents, request: Request) -> Iterator[Finding]:
-    """A CPU build that the Dockerfile asks for is wrong only where a GPU is meant."""
-    gpu_meant = bool(request.gpus or request.driver or found.cuda or found.repository == CUDA_REPOSITORY)
-    title = f"{wanted.package}{wanted.spec} comes as a CPU build: it will not use a GPU"
-    if gpu_meant:
-        yield _cpu_build(title, subject, f"envkit resolve --framework {wanted.framework}{wanted.spec}")
-    else:
-        yield Finding("image.cpu-build", Status.OK, title, subject)
 
 
 def _conda_targets(subject: str, found: Contents, request: Request, matrix: Matrix) -> Iterator[Finding]:

@@ -151,11 +151,20 @@ class SystemName:
 
 @record
 class ForeignSystem:
-    """A word in an image's name for a system that no recipe can start from, and why."""
+    """A word in an image's name for a system that no recipe can start from, and why; `libc`: musl, or not known."""
 
     word: str
     title: str
     reason: str
+    libc: str
+    sources: tuple[str, ...]
+
+
+@record
+class CpuPackage:
+    """A package of a framework that its project builds for the CPU alone, beside one for GPUs of another name."""
+
+    package: str
     sources: tuple[str, ...]
 
 
@@ -198,6 +207,7 @@ _TABLES: dict[str, Table[Any]] = {
     "wheel_files": WHEEL_FILES,
     "system_names": Table("image/system_names.csv", SystemName, ("word",)),
     "foreign_systems": Table("image/foreign_systems.csv", ForeignSystem, ("word",)),
+    "cpu_packages": Table("image/cpu_packages.csv", CpuPackage, ("package",)),
     "system_users": Table("image/system_users.csv", SystemUser, ("name",)),
     "build_errors": Table("image/build_errors.csv", BuildError, ("pattern",)),
     "numpy_python": Table("image/numpy_python.csv", NumpyFloor, ("numpy",)),

@@ -52,15 +52,24 @@ class OwnBase:
 def own_base(image: str, matrix: Matrix) -> OwnBase:
     """What is known of the image. Raises RequestError for one that no recipe of ours can start from."""
     repository, tag = _split(image)
-    words = _words(repository, tag)
-    for row in data.table("foreign_systems"):
-        if any(word == row.word or (word.startswith(row.word) and word[len(row.word)].isdigit()) for word in words):
-            raise RequestError(f"--base {image}: {row.title} cannot be the base, {row.reason}.", _SERVED)
+    foreign = foreign_system(repository, tag)
+    if foreign is not None:
+        raise RequestError(f"--base {image}: {foreign.title} cannot be the base, {foreign.reason}.", _SERVED)
     is_cuda = repository == CUDA_REPOSITORY
     found = tag_row(repository, tag, matrix) if is_cuda else None
     system = matrix.operating_system(found.os_id) if found and found.os_id else _system(repository, tag, matrix)
     family = "" if system or is_cuda else _family(repository, matrix)
     return OwnBase(image, system, family, is_cuda, found)
+
+
+def foreign_system(repository: str, tag: str) -> data.ForeignSystem | None:
+    """The system that no recipe can start from and that the image's name speaks of, or None."""
+    words = _words(repository, tag)
+    rows: tuple[data.ForeignSystem, ...] = data.table("foreign_systems")
+    for row in rows:
+        if any(word == row.word or (word.startswith(row.word) and word[len(row.word)].isdigit()) for word in words):
+            return row
+    return None
 
 
 def on_own_base(request: Request, image: str, matrix: Matrix) -> Request:

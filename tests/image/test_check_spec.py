@@ -268,7 +268,9 @@ def test_a_marker_that_cannot_be_judged_leaves_the_package_unjudged(matrix: Matr
 
 
 def only(text: str, matrix: Matrix) -> Finding:
-    (finding,) = check_dockerfile(text, Request(container=True), matrix)
+    """The one finding that is not in order."""
+    findings = check_dockerfile(text, Request(container=True), matrix)
+    (finding,) = (one for one in findings if one.status is not Status.OK)
     return finding
 
 
@@ -367,3 +369,52 @@ def test_tensorflow_gpu_is_tensorflow_until_it_was_emptied(
     install = f'RUN apt-get install -y python3-pip; pip install "numpy<1.24" "protobuf<3.21" "tensorflow-gpu{spec}"\n'
     findings = check_dockerfile(f"FROM {start}\n{install}", Request(container=True), matrix)
     assert {finding.id for finding in findings if finding.status in (Status.FAIL, Status.UNKNOWN)} == wrong
+
+
+CUDA_11 = "nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04"
+CUDA_12 = "nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04"  # with cuDNN 9
+
+
+@pytest.mark.parametrize(
+    ("start", "package", "mend"),
+    [
+        (CUDA_11, "onnxruntime==1.18.0", 'pip install "onnxruntime-gpu==1.18.0"'),  # made for CUDA 11.8 and cuDNN 8
+        (CUDA_11, "mxnet", 'pip install "mxnet-cu112==1.9.1"'),
+        (CUDA_12, "mxnet", "envkit dockerfile --framework mxnet"),  # no build of it knows CUDA 12
+    ],
+)
+def test_a_cpu_package_on_cuda_names_the_build_that_the_image_serves(
+    start: str, package: str, mend: str, matrix: Matrix
+) -> None:
+    finding = only(f"FROM {start}\nRUN apt-get install -y python3-pip; pip install {package}\n", matrix)
+    assert (finding.id, finding.status) == ("image.cpu-build", Status.WARN)
+    assert finding.remedy is not None
+    assert finding.remedy.commands == (mend,)
+
+
+def test_what_is_named_for_a_cpu_package_has_no_fault_there(matrix: Matrix) -> None:
+    for start in (CUDA_11, CUDA_12):
+        for package in ("onnxruntime", "onnxruntime==1.18.0", "paddlepaddle==2.6.1", "mxnet-mkl"):
+            text = f"FROM {start}\nRUN apt-get install -y python3-pip; pip install 'numpy<1.24' "
+            finding = only(f"{text}{package}\n", matrix)
+            assert finding.remedy is not None
+            (command,) = finding.remedy.commands
+            if command.startswith("pip install "):
+                again = check_dockerfile(
+                    text + command.removeprefix("pip install ") + "\n", Request(container=True), matrix
+                )
+                assert all(one.status is Status.OK for one in again), (start, command, again)
+
+
+@pytest.mark.parametrize("package", ["torch", "tensorflow-cpu==2.15.0", "onnxruntime", "jax[cuda12]"])
+def test_no_compiled_package_installs_on_musl(package: str, matrix: Matrix) -> None:
+    finding = only(f"FROM python:3.11-alpine3.20\nRUN pip install {package}\n", matrix)
+    assert (finding.id, finding.status) == ("image.glibc-missing", Status.FAIL)
+    assert "musl" in finding.title
+
+
+def test_plain_python_packages_install_on_musl(matrix: Matrix) -> None:
+    findings = check_dockerfile(
+        "FROM python:3.11-alpine\nRUN pip install keras==3.3.3\n", Request(container=True), matrix
+    )
+    assert "image.glibc-missing" not in {finding.id for finding in findings}

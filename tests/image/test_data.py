@@ -27,6 +27,7 @@ TABLES = (
     "system_names",
     "system_users",
     "foreign_systems",
+    "cpu_packages",
     "build_errors",
     "numpy_python",
 )
