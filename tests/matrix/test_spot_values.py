@@ -181,6 +181,28 @@ def test_gpus(
     assert gpu.last_driver_branch == last
 
 
+# hothardware.com/reviews/nvidia-geforce-gtx-660-roundup-msi-zotac-gigabyte?page=3 (GTX 650: GK107, 64 W, 2012); the
+# announcement of the V100 for PCIe (150 W, full height half length); nvidia.com/en-us/products/workstations/a800
+@pytest.mark.parametrize(
+    ("name", "chip", "year", "power"),
+    [
+        ("GeForce GTX 650", "GK107", 2012, 64),
+        ("Tesla V100-FHHL-16GB", "GV100", 2018, 150),
+        ("NVIDIA A800 40GB Active", "GA100", 2022, 240),
+    ],
+)
+def test_boards_that_share_a_name_with_others(matrix: Matrix, name: str, chip: str, year: int, power: int) -> None:
+    gpu = matrix.gpu_by_name(name)
+    assert gpu is not None
+    assert (gpu.chip, gpu.launch_year, gpu.tdp_w) == (chip, year, power)
+
+
+# en.wikipedia.org/wiki/List_of_Nvidia_graphics_processing_units: 192 cores at 797 MHz, two operations each
+def test_the_gt_720_has_192_cores(matrix: Matrix) -> None:
+    gpu = matrix.gpu_by_name("GeForce GT 720")
+    assert gpu is not None and gpu.fp32_tflops == pytest.approx(2 * 192 * 797e6 / 1e12, rel=0.01)
+
+
 @pytest.mark.parametrize("name", ["Tesla T4", "NVIDIA A100-SXM4-80GB", "NVIDIA L40S", "NVIDIA H200", "NVIDIA B200"])
 def test_data_centre_gpus(matrix: Matrix, name: str) -> None:
     gpu = matrix.gpu_by_name(name)
@@ -413,6 +435,15 @@ def test_distributions(matrix: Matrix, os_id: str, glibc: str, python: str, gcc:
     assert (row.glibc, row.default_python) == (v(glibc), v(python))
     assert row.default_gcc is not None
     assert row.default_gcc.major == int(gcc)
+
+
+# https://docs.nvidia.com/cuda/cuda-installation-guide-linux/: openSUSE Leap 15.6 and SLES 15.7 have glibc 2.38 and GCC
+# 7.5.0, those of 15.5 glibc 2.31; the rows are those of the images that they name
+@pytest.mark.parametrize("os_id", ["opensuse15", "sles15"])
+def test_suse_is_that_of_its_image(matrix: Matrix, os_id: str) -> None:
+    row = matrix.operating_system(os_id)
+    assert row is not None and row.base_image is not None and row.base_image.endswith(":15.6")
+    assert (row.glibc, row.default_gcc) == (v("2.38"), v("7.5.0"))
 
 
 # packages.ubuntu.com and packages.debian.org: the gcc-N that each release has, in all its components
