@@ -38,7 +38,7 @@ def model_of(text: str, matrix: Matrix) -> GpuModel:
             f"--gpu: {text!r} fits models that differ in what they run: {', '.join(told[:_SHOWN])}{more}.",
             "Give a whole name, or the compute capability.",
         )
-    return min(models, key=lambda row: (not row.data_center, len(_pieces(row))))
+    return min(models, key=lambda row: (not row.data_center, len(_WORD.findall(row.name.lower())), len(_pieces(row))))
 
 
 def is_named(text: str, row: GpuModel) -> bool:

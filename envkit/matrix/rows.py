@@ -42,6 +42,8 @@ class Toolkit:
     installer_style: str  # legacy, new
     sources: tuple[str, ...]
     note: str = ""
+    minor_compatibility_windows_driver: Version | None = None  # the same floor on Windows
+    compat_branches: tuple[int, ...] | None = None  # driver branches that its cuda-compat takes; None where not recorded
 
     @cached_property
     def release(self) -> Version:
@@ -77,6 +79,7 @@ class DriverBranch:
     driver_cuda_version: Version | None  # highest CUDA it supports
     open_kernel_module: str
     sources: tuple[str, ...]
+    windows_majors: tuple[int, ...] = ()  # first numbers that the branch's drivers for Windows have (581 of 581.15)
 
 
 @record
@@ -99,6 +102,7 @@ class GpuModel:
     launch_year: int | None
     device_ids: tuple[str, ...]  # upper-case hex
     last_driver_branch: int | None  # None: current branches still support it, or unknown
+    first_driver: Version | None  # no older one knows it, though its branch knows the family; None: no such bound
     architecture: str | None  # of the processor that it is built onto; None for a card that any machine may hold
     data_center: bool
     sources: tuple[str, ...]

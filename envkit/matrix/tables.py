@@ -273,6 +273,8 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "ComputeCapability | None": _or_unknown(_capability),
     "tuple[str, ...]": _several(_text),
     "tuple[str, ...] | None": _several_or_unknown(_text),
+    "tuple[int, ...]": _several(int),
+    "tuple[int, ...] | None": _several_or_unknown(int),
     "tuple[Version, ...]": _several(_version),
     "tuple[ComputeCapability, ...]": _several(_capability),
     "tuple[ComputeCapability, ...] | None": _several_or_unknown(_capability),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations, islice
 
 from envkit.plan.arrange import Arranger
-from envkit.plan.candidates import Judge
+from envkit.plan.candidates import LEVEL_ORDER, Judge
 from envkit.plan.changes import COSTS, Change, changes_of, exactly, with_framework, with_spec, works
 from envkit.plan.knowledge import Knowledge, gpu_builds
 from envkit.plan.model import Alternative, Choice
@@ -65,15 +65,17 @@ def _cost(part: Part) -> int:
 
 
 def _offer(changes: list[Change], knowledge: Knowledge) -> Alternative:
-    request = changes[-1].request
-    selection = select(Judge(request, knowledge)) or Selection()
-    return Alternative({change.option: change.value for change in changes}, _gain(selection, request))
+    judge = Judge(changes[-1].request, knowledge)
+    selection = select(judge) or Selection()
+    return Alternative({change.option: change.value for change in changes}, _gain(selection, judge))
 
 
-def _gain(selection: Selection, request: Request) -> str:
+def _gain(selection: Selection, judge: Judge) -> str:
     if selection.builds:
         return "gives " + " and ".join(title_of(build) for build in selection.builds)
-    return f"gives CUDA {max(row.version for row in selection.toolkits or ())}"
+    # the newest of those that the driver runs best, as the plan itself would have it
+    best = max(selection.toolkits or (), key=lambda row: (-LEVEL_ORDER[judge.level(row.version)], row.version))
+    return f"gives CUDA {best.version}"
 
 
 def _combined(groups: Iterable[tuple[Part, ...]], request: Request, knowledge: Knowledge) -> Iterator[list[Change]]:

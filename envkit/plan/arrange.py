@@ -92,7 +92,8 @@ class Arranger:
         if not floors:
             return None
         firsts = (
-            relations.first_driver_for_gpu(gpu.compute_capability, self.knowledge.tables) for gpu in self.request.gpus
+            relations.first_driver_for_gpu(gpu.compute_capability, self.knowledge.tables, gpu.first_driver)
+            for gpu in self.request.gpus
         )
         return max((floor for floor in (*floors, *firsts) if floor), default=None)
 

@@ -83,7 +83,7 @@ class Judge:
         """True when the driver no longer or not yet supports one of the GPUs."""
         driver = self.driver
         return driver is not None and any(
-            self.knowledge.driver_on_gpu(gpu, driver) == "fail" for gpu in self.request.gpus
+            self.knowledge.driver_on_gpu(gpu, driver, self.request.platform) == "fail" for gpu in self.request.gpus
         )
 
     def level(self, cuda: Version) -> DriverVerdict | None:
@@ -200,9 +200,12 @@ class Judge:
             return True
         if self.level(build.cuda) is DriverVerdict.MINOR_VERSION:
             return False
-        native = self.knowledge.floors(build.cuda, self.request.platform).native
+        platform, tables = self.request.platform, self.knowledge.tables
+        native = self.knowledge.floors(build.cuda, platform).native
         lasts = [self.knowledge.last_branch(gpu) for gpu in self.request.gpus]
-        return native is None or all(last is None or native.major <= last for last in lasts)
+        return native is None or not any(
+            last is not None and relations.is_after(native, last, tables, platform) for last in lasts
+        )
 
     def compiles_ptx(self, build: FrameworkBuild) -> bool:
         """True when the driver has to compile the build's PTX for one of the GPUs, which needs a native driver."""

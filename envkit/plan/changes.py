@@ -9,6 +9,7 @@ from envkit.matrix.rows import OperatingSystem
 from envkit.plan.aspects import needs_system_cuda
 from envkit.plan.candidates import Judge
 from envkit.plan.knowledge import Knowledge, gpu_builds
+from envkit.plan.model import DriverVerdict
 from envkit.plan.parts import Part, without
 from envkit.plan.request import FrameworkRequest, Request, TargetGpu
 from envkit.plan.search import compatible, feasible
@@ -95,7 +96,10 @@ def _cuda_changes(part: Part, request: Request, knowledge: Knowledge) -> Iterato
     builds = chain.from_iterable(gpu_builds(knowledge.tables.builds(item.name)) for item in request.frameworks)
     from_system = request.needs_toolkit or not request.frameworks or any(needs_system_cuda(build) for build in builds)
     cost = COSTS.index("cuda" if from_system else "wheel-index")
+    judge = Judge(request, knowledge)
     for release in nearest_first(lines, _anchor(request.cuda)):
+        if judge.level(release) is DriverVerdict.UNKNOWN:
+            continue  # an offer is something that is known to work
         if request.cuda is None or not request.cuda.holds(release):
             yield Change(cost, "cuda", str(release), replace(request, cuda=exactly(release)))
 

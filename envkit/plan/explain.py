@@ -58,10 +58,8 @@ def cuda_verdict(name: str, cuda: Version | None, judge: Judge) -> Verdict:
     """The verdict by which the driver or a GPU rules out a CUDA version, or the driver a GPU."""
     tables, request = judge.knowledge.tables, judge.request
     if name == "gpu-on-driver" and judge.driver is not None:
-        gpu = next(gpu for gpu in request.gpus if judge.knowledge.driver_on_gpu(gpu, judge.driver) == "fail")
-        return relations.gpu_on_driver(
-            gpu.compute_capability, judge.driver, tables, name=str(gpu), last_driver_branch=gpu.last_driver_branch
-        )
+        told = [judge.knowledge.gpu_on_driver(gpu, judge.driver, request.platform) for gpu in request.gpus]
+        return next(verdict for verdict in told if verdict.status == "fail")
     if cuda is None:
         return Verdict(name, "fail", "no CUDA version fits")
     if name == "driver-runs-cuda" and judge.driver is not None:

@@ -10,7 +10,7 @@ from typing import TypeVar
 from envkit.matrix.rows import CudnnRelease, DriverBranch, FrameworkBuild, ImageTag, OperatingSystem, Runfile, Toolkit
 from envkit.plan import relations
 from envkit.plan.aspects import Answers, Shelf
-from envkit.plan.model import DriverVerdict
+from envkit.plan.model import DriverVerdict, Verdict
 from envkit.plan.relations import ToolkitMatch
 from envkit.plan.request import TargetGpu
 from envkit.plan.tables import Tables
@@ -64,8 +64,11 @@ class Knowledge:
         """How a driver runs a CUDA version."""
 
         def work() -> DriverVerdict:
-            branch = self.branch(driver) if data_center else None
-            return relations.driver_level(driver, self.floors(cuda, platform), branch, data_center)
+            floors = self.floors(cuda, platform)
+            if not data_center or platform in relations.WINDOWS_DRIVERS:
+                return relations.driver_level(driver, floors)
+            compat = relations.compat_branches(self.toolkits(relations.compat_line(cuda)))
+            return relations.driver_level(driver, floors, self.branch(driver), True, compat)
 
         return self._once(("level", driver.parts, cuda.parts, platform, data_center), work)
 
@@ -88,7 +91,7 @@ class Knowledge:
             yield "gpu-runs-cuda"
         floors, last = self.floors(cuda, platform), self.last_branch(gpu)
         known = [floor for floor in (floors.native, floors.minor_version) if floor]
-        if last is not None and known and min(known).major > last:
+        if last is not None and known and relations.is_after(min(known), last, self.tables, platform):
             yield "gpu-last-driver"
 
     def code_match(self, gpu: ComputeCapability, build: FrameworkBuild) -> relations.CodeMatch:
@@ -183,15 +186,21 @@ class Knowledge:
             groups.setdefault(row.cuda.major, []).append(row)
         return groups
 
-    def driver_on_gpu(self, gpu: TargetGpu, driver: Version) -> str:
+    def driver_on_gpu(self, gpu: TargetGpu, driver: Version, platform: str) -> str:
         """The status of a driver on a GPU: ok, fail or unknown."""
-        return self._once(
-            ("driver", identity(gpu), driver.major),
-            lambda: (
-                relations.gpu_on_driver(
-                    gpu.compute_capability, driver, self.tables, last_driver_branch=gpu.last_driver_branch
-                ).status
-            ),
+        key = ("driver", identity(gpu), driver.parts, platform)
+        return self._once(key, lambda: self.gpu_on_driver(gpu, driver, platform).status)
+
+    def gpu_on_driver(self, gpu: TargetGpu, driver: Version, platform: str) -> Verdict:
+        """The verdict on a driver and a GPU, with its reason."""
+        return relations.gpu_on_driver(
+            gpu.compute_capability,
+            driver,
+            self.tables,
+            name=str(gpu),
+            last_driver_branch=gpu.last_driver_branch,
+            first_driver=gpu.first_driver,
+            platform=platform,
         )
 
     def last_branch(self, gpu: TargetGpu) -> int | None:
@@ -256,9 +265,10 @@ def _itself(version: Version) -> Version:
     return version
 
 
-def identity(gpu: TargetGpu) -> tuple[int, int, int | None]:
+def identity(gpu: TargetGpu) -> Hashable:
     """What tells one GPU from another for the tables."""
-    return gpu.compute_capability.major, gpu.compute_capability.minor, gpu.last_driver_branch
+    capability, first = gpu.compute_capability, gpu.first_driver
+    return capability.major, capability.minor, gpu.last_driver_branch, first and first.parts
 
 
 def _is_long_term_ubuntu(os_id: str) -> bool:

@@ -31,6 +31,7 @@ class TargetGpu:
     memory_gb: float | None = None
     architecture: str | None = None  # of the processor that it is built onto, where there is but one
     platform: str | None = None  # jetson
+    first_driver: Version | None = None  # no older one knows it
 
     def __str__(self) -> str:
         return (

@@ -85,4 +85,5 @@ def target_gpu(model: GpuModel) -> TargetGpu:
         model.memory_gb,
         model.architecture,
         "jetson" if model.variant == "jetson" else None,
+        model.first_driver,
     )

@@ -73,9 +73,7 @@ def _gpu_verdicts(gpu: TargetGpu, choice: Choice, judge: Judge) -> Iterator[Verd
     tables, request = judge.knowledge.tables, judge.request
     capability, name = gpu.compute_capability, str(gpu)
     if judge.driver is not None:
-        yield relations.gpu_on_driver(
-            capability, judge.driver, tables, name=name, last_driver_branch=gpu.last_driver_branch
-        )
+        yield judge.knowledge.gpu_on_driver(gpu, judge.driver, request.platform)
     last = judge.knowledge.last_branch(gpu)
     for cuda in cudas_of(choice):
         yield relations.gpu_runs_cuda(capability, cuda, tables, name=name)

@@ -11,8 +11,9 @@ import pytest
 from envkit.errors import DataError
 from envkit.matrix import Matrix, tables
 
-HEADER = "branch,kind,first_version,last_version,end_of_life,families,driver_cuda_version,open_kernel_module,sources\n"
-GOOD = "384,,384.81,384.130,,Fermi;Kepler,9.0,none,notes\n"
+HEADER = "branch,kind,first_version,last_version,end_of_life,families,driver_cuda_version,open_kernel_module,sources"
+HEADER += ",windows_majors\n"
+GOOD = "384,,384.81,384.130,,Fermi;Kepler,9.0,none,notes,385;386\n"
 
 
 @pytest.fixture
@@ -36,6 +37,7 @@ def test_a_good_table_becomes_typed_rows(folder: Path) -> None:
     assert row.families == ("Fermi", "Kepler")
     assert row.end_of_life is None
     assert row.sources == ("notes",)
+    assert row.windows_majors == (385, 386)
 
 
 def test_an_empty_table_is_no_error(folder: Path) -> None:
@@ -46,12 +48,12 @@ def test_an_empty_table_is_no_error(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("x,,384.81,384.130,,Fermi,9.0,none,notes\n", "branch: "),
-        ("384,,384.a,384.130,,Fermi,9.0,none,notes\n", "first_version: not a version: '384.a'"),
-        ("384,,384.81,384.130,,Fermi,9.0,maybe,notes\n", "open_kernel_module: 'maybe' is not one of"),
-        ("384,,384.81,384.130,,Fermi,9.0,none,\n", "sources: no source"),
-        ("384,,384.81,384.130,,Fermi,9.0,none,notes;rumour\n", "sources: 'rumour' is not in sources.csv"),
-        ("384,,384.81\n", "3 cells, not 9"),
+        ("x,,384.81,384.130,,Fermi,9.0,none,notes,\n", "branch: "),
+        ("384,,384.a,384.130,,Fermi,9.0,none,notes,\n", "first_version: not a version: '384.a'"),
+        ("384,,384.81,384.130,,Fermi,9.0,maybe,notes,\n", "open_kernel_module: 'maybe' is not one of"),
+        ("384,,384.81,384.130,,Fermi,9.0,none,,\n", "sources: no source"),
+        ("384,,384.81,384.130,,Fermi,9.0,none,notes;rumour,\n", "sources: 'rumour' is not in sources.csv"),
+        ("384,,384.81\n", "3 cells, not 10"),
     ],
 )
 def test_a_wrong_cell_is_named_by_line_and_column(folder: Path, line: str, told: str) -> None:

@@ -153,6 +153,10 @@ class Oracle:
             return True
         if not gpus or not all(gpu.data_center for gpu in gpus):
             return False
+        line = Version(cuda.parts[:2])
+        listed = [row.compat_branches for row in self.line(line) if row.compat_branches is not None]
+        if listed:  # what NVIDIA's images of this CUDA take
+            return any(driver.parts[0] in branches for branches in listed)
         branch = self.branch(driver)
         if minor is None or branch is None or branch.kind == "":
             return True
@@ -179,10 +183,43 @@ class Oracle:
     def driver_knows(self, driver: Version, gpu: TargetGpu) -> bool:
         if gpu.last_driver_branch is not None and driver.parts[0] > gpu.last_driver_branch:
             return False
+        if gpu.first_driver is not None and driver < gpu.first_driver:
+            return False
         branch, family = self.branch(driver), self.families.get(pair(gpu.compute_capability))
-        if branch is None or branch.families is None or family is None:
+        if branch is not None and branch.driver_cuda_version is not None:
+            first = self.first_target(pair(gpu.compute_capability))
+            if first is not None and two(branch.driver_cuda_version) < first:
+                return False
+        if branch is not None and branch.families is not None:
+            return family is None or family not in self.ever_listed or family in branch.families
+        return self.neighbours_know(driver.parts[0], family)
+
+    def neighbours_know(self, number: int, family: str | None) -> bool:
+        """Of a branch that lists no families: what the listing ones before and after it have in common."""
+        told = [row for row in self.matrix.driver_branches if row.families is not None]
+        with_it = [row.branch for row in told if family in (row.families or ())]
+        if not with_it or with_it[0] < number < with_it[-1]:
             return True
-        return family in branch.families
+        if number < with_it[0]:
+            return with_it[0] == told[0].branch  # nothing older is told
+        return with_it[-1] == told[-1].branch  # nothing newer is told
+
+    @cached_property
+    def ever_listed(self) -> set[str]:
+        return {family for row in self.matrix.driver_branches for family in row.families or ()}
+
+    @cache  # noqa: B019 - as above
+    def first_target(self, gpu: tuple[int, int]) -> tuple[int, ...] | None:
+        """The first CUDA release line that compiles for exactly this GPU."""
+        for row in self.matrix.toolkits:
+            if row.compute_capabilities is not None:
+                if any(pair(target) == gpu for target in row.compute_capabilities):
+                    return two(row.version)
+                continue
+            low, high = row.min_compute_capability, row.max_compute_capability
+            if low is not None and high is not None and pair(low) <= gpu <= pair(high):
+                return two(row.version)
+        return None
 
     def last_branch(self, gpu: TargetGpu) -> int | None:
         if gpu.last_driver_branch is not None:

@@ -48,6 +48,8 @@ def toolkit(
     high: str | None = None,
     targets: str | None = None,
     windows: str | None = None,
+    windows_minor: str | None = None,
+    compat: str = "",
     gcc: str | None = None,
     clang: str | None = None,
     os_ids: tuple[str, ...] | None = None,
@@ -71,10 +73,14 @@ def toolkit(
         os_ids_complete=complete,
         installer_style="new",
         sources=("notes",),
+        minor_compatibility_windows_driver=v(windows_minor) if windows_minor else None,
+        compat_branches=tuple(map(int, compat.split())) if compat else None,
     )
 
 
-def branch(number: int, cuda: str, families: str, kind: str = "", first: str | None = None) -> DriverBranch:
+def branch(
+    number: int, cuda: str, families: str, kind: str = "", first: str | None = None, windows: str = ""
+) -> DriverBranch:
     return DriverBranch(
         branch=number,
         kind=kind,
@@ -85,10 +91,19 @@ def branch(number: int, cuda: str, families: str, kind: str = "", first: str | N
         driver_cuda_version=v(cuda) if cuda else None,
         open_kernel_module="none",
         sources=("branches",),
+        windows_majors=tuple(map(int, windows.split())),
     )
 
 
-def gpu(name: str, capability: str, family: str, *, last: int | None = None, data_center: bool = False) -> GpuModel:
+def gpu(
+    name: str,
+    capability: str,
+    family: str,
+    *,
+    last: int | None = None,
+    first: str | None = None,
+    data_center: bool = False,
+) -> GpuModel:
     return GpuModel(
         name=name,
         aliases=(),
@@ -106,6 +121,7 @@ def gpu(name: str, capability: str, family: str, *, last: int | None = None, dat
         launch_year=None,
         device_ids=(),
         last_driver_branch=last,
+        first_driver=v(first) if first else None,
         architecture=None,
         data_center=data_center,
         sources=("gpus",),
@@ -250,12 +266,20 @@ TOOLKITS = (
         os_ids=("ubuntu22.04",),
         complete=True,
         windows="520.06",
+        windows_minor="452.39",
+        compat="450 470",
     ),
     toolkit(
         "12.4.0", "550.54.14", "525.60.13", targets="5.0 5.2 6.0 6.1 7.0 7.5 8.0 8.6 8.9 9.0", low="5.0", high="9.0"
     ),
     toolkit(
-        "12.4.1", "550.54.15", "525.60.13", targets="5.0 5.2 6.0 6.1 7.0 7.5 8.0 8.6 8.9 9.0", low="5.0", high="9.0"
+        "12.4.1",
+        "550.54.15",
+        "525.60.13",
+        targets="5.0 5.2 6.0 6.1 7.0 7.5 8.0 8.6 8.9 9.0",
+        low="5.0",
+        high="9.0",
+        compat="470 525 535",  # NVIDIA_REQUIRE_CUDA of nvidia/cuda:12.4.1-base-ubuntu22.04
     ),
     toolkit(
         "12.8.0", "570.26", "525.60.13", targets="5.0 6.0 6.1 7.0 7.5 8.0 8.6 8.9 9.0 10.0 12.0", low="5.0", high="12.0"
@@ -272,10 +296,10 @@ BRANCHES = (
     branch(390, "9.1", "Kepler Maxwell Pascal Volta", "lts"),
     branch(450, "11.0", "Kepler Maxwell Pascal Volta Turing Ampere", "lts"),
     branch(465, "11.3", "Kepler Maxwell Pascal Volta Turing Ampere", "new-feature"),
-    branch(470, "11.4", "Kepler Maxwell Pascal Volta Turing Ampere", "lts", first="470.42.01"),
+    branch(470, "11.4", "Kepler Maxwell Pascal Volta Turing Ampere", "lts", first="470.42.01", windows="471 475"),
     branch(535, "12.2", "Maxwell Pascal Volta Turing Ampere Ada Hopper", "lts"),
     branch(570, "12.8", "Maxwell Pascal Volta Turing Ampere Ada Hopper Blackwell", "production", first="570.86.10"),
-    branch(580, "13.0", "Maxwell Pascal Volta Turing Ampere Ada Hopper Blackwell", "lts"),
+    branch(580, "13.0", "Maxwell Pascal Volta Turing Ampere Ada Hopper Blackwell", "lts", windows="580 581"),
     branch(590, "13.1", "Turing Ampere Ada Hopper Blackwell", "new-feature"),
     branch(615, "13.4", "", ""),
 )

@@ -31,12 +31,12 @@ STEP = 1 if FULL else 37  # prime to the sizes of the tables, so that a part tou
 def gpu_classes(matrix: Matrix) -> list[TargetGpu]:
     """GPUs that differ in anything that a relation looks at."""
     found = {
-        (row.compute_capability, row.last_driver_branch, row.data_center): TargetGpu(
-            row.compute_capability, row.name, row.last_driver_branch, row.data_center
+        (row.compute_capability, row.last_driver_branch, row.data_center, row.first_driver): TargetGpu(
+            row.compute_capability, row.name, row.last_driver_branch, row.data_center, first_driver=row.first_driver
         )
         for row in matrix.gpus
     }
-    return [found[key] for key in sorted(found, key=lambda key: (key[0], key[1] or 0, key[2]))]
+    return [found[key] for key in sorted(found, key=lambda key: (key[0], key[1] or 0, key[2], str(key[3] or "")))]
 
 
 def drivers(matrix: Matrix) -> list[Version]:

@@ -21,9 +21,13 @@ from tests.plan.rows import TABLES, Rows, cc, toolkit, v
         ("410.47", "10.0", False, DriverVerdict.INCOMPATIBLE),  # before CUDA 11 there is no minor-version rule
         ("470.256.02", "12.4", True, DriverVerdict.FORWARD),
         ("470.256.02", "12.4", False, DriverVerdict.INCOMPATIBLE),
-        ("465.19.01", "12.4", True, DriverVerdict.INCOMPATIBLE),  # cuda-compat is not made for new-feature branches
-        ("390.157", "11.8", True, DriverVerdict.INCOMPATIBLE),  # nor over two majors
-        ("384.81", "11.8", True, DriverVerdict.UNKNOWN),  # the branch's kind is not recorded
+        ("465.19.01", "12.4", True, DriverVerdict.INCOMPATIBLE),  # the image of 12.4.1 takes 470, 525 and 535
+        ("450.248.02", "12.4", True, DriverVerdict.INCOMPATIBLE),  # a supported kind and one major older, yet not taken
+        ("384.81", "11.8", True, DriverVerdict.INCOMPATIBLE),
+        ("470.256.02", "12.8", True, DriverVerdict.UNKNOWN),  # no list is recorded here: the rule makes it possible
+        ("465.19.01", "12.8", True, DriverVerdict.INCOMPATIBLE),  # never for new-feature branches
+        ("390.157", "12.8", True, DriverVerdict.INCOMPATIBLE),  # nor over two majors
+        ("384.81", "12.8", True, DriverVerdict.UNKNOWN),  # the branch's kind is not recorded
         ("384.81", "10.0", True, DriverVerdict.UNKNOWN),
         ("615.71.09", "13.4", False, DriverVerdict.NATIVE),  # no floor on record: the branch reports it
         ("590.48.01", "13.4", False, DriverVerdict.MINOR_VERSION),
@@ -52,6 +56,18 @@ def test_incompatible_verdict_names_the_lowest_driver_that_would_do() -> None:
     assert "needs 384.81 or newer" in relations.driver_runs_cuda(v("375.26"), v("9.0"), TABLES).detail
 
 
+def test_windows_has_no_forward_compatibility() -> None:
+    for platform in ("windows", "wsl"):
+        verdict = relations.driver_runs_cuda(v("475.14"), v("12.4"), TABLES, data_center=True, platform=platform)
+        assert verdict.status != "forward-compatibility"
+
+
+def test_minor_version_floors_on_windows() -> None:
+    # NVIDIA CUDA Compatibility, Minor Version Compatibility: 450.80.02 (Linux) / 452.39 (Windows) for CUDA 11
+    for driver, status in (("452.39", "minor-version-compatibility"), ("452.06", "incompatible")):
+        assert relations.driver_runs_cuda(v(driver), v("11.8"), TABLES, platform="windows").status == status
+
+
 def test_windows_has_its_own_floors() -> None:
     assert relations.driver_runs_cuda(v("385.54"), v("9.0"), TABLES, platform="windows").status == "native"
     assert relations.driver_runs_cuda(v("384.81"), v("9.0"), TABLES, platform="wsl").status == "incompatible"
@@ -69,6 +85,12 @@ def test_windows_has_its_own_floors() -> None:
         ("12.0", "615.71.09", None, "unknown"),  # the families of 615 are not recorded
         ("8.6", "700.1", None, "unknown"),
         ("13.0", "580.65.06", None, "unknown"),  # a GPU that no table knows
+        ("7.5", "387.26", None, "fail"),  # no row, and before the first branch with Turing
+        ("3.7", "520.61.05", None, "fail"),  # no row, and after the last one with Kepler
+        ("7.5", "460.32.03", None, "ok"),  # no row, between two that have it
+        ("12.0", "566.36", None, "fail"),
+        ("3.7", "346.46", None, "unknown"),  # before everything that is recorded
+        ("8.6", "450.80.02", None, "fail"),  # Ampere, but its CUDA 11.0 compiles for 8.0 alone
     ],
 )
 def test_gpu_on_driver(capability: str, driver: str, last: int | None, status: str) -> None:
@@ -80,6 +102,39 @@ def test_a_dropped_gpu_is_told_its_last_branch() -> None:
     verdict = relations.gpu_on_driver(cc("6.1"), v("590.48.01"), TABLES, name="GTX 1080 Ti", last_driver_branch=580)
     assert "GTX 1080 Ti" in verdict.detail and "580 is its last branch" in verdict.detail
     assert "390 to 470" in relations.gpu_on_driver(cc("3.7"), v("580.1"), _from(390)).detail
+
+
+def test_a_model_may_be_younger_than_its_family() -> None:
+    # LibreELEC/LibreELEC.tv#3327, NVIDIA's announcement: 418.43 added support for GeForce GTX 1660 Ti
+    def on(driver: str, platform: str = "linux") -> str:
+        return relations.gpu_on_driver(cc("7.5"), v(driver), TABLES, first_driver=v("535.54"), platform=platform).status
+
+    assert (on("470.256.02"), on("535.43.02"), on("535.54.03")) == ("fail", "fail", "ok")
+    assert (on("475.14", "windows"), on("581.15", "windows")) == ("fail", "ok")  # by its branch alone
+
+
+@pytest.mark.parametrize(
+    ("driver", "last", "status"),
+    [
+        ("581.15", 580, "ok"),  # vGPU 19.1: R580 is 580.82.07 for Linux and 581.15 for Windows
+        ("475.14", 470, "ok"),  # vGPU 13.12: R470 is 470.256.02 for Linux and 475.14 for Windows
+        ("581.15", 470, "fail"),
+        ("596.21", 580, "unknown"),  # of a branch that is not recorded
+    ],
+)
+def test_windows_numbers_are_of_a_branch(driver: str, last: int, status: str) -> None:
+    for platform in ("windows", "wsl"):
+        verdict = relations.gpu_on_driver(cc("7.5"), v(driver), TABLES, last_driver_branch=last, platform=platform)
+        assert verdict.status == status, verdict.detail
+
+
+def test_the_last_branch_bounds_the_cuda_of_windows_too() -> None:
+    rows = Rows(
+        toolkits=(toolkit("11.4.0", "470.42.01", windows="471.11"), toolkit("13.1.0", None, windows="591.44")),
+        driver_branches=TABLES.driver_branches,
+    )
+    for cuda in ("11.4", "13.1"):  # 471.11 is of R470; the branch of 591.44 is not recorded, so it refuses nothing
+        assert relations.last_driver_runs_cuda(470, v(cuda), rows, name="K80", platform="windows").status == "ok"
 
 
 def _from(first: int) -> Rows:

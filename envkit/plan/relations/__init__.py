@@ -6,16 +6,23 @@ tables leave blank is `unknown`, never a refusal.
 
 from envkit.plan.relations.cuda_line import toolkits_of
 from envkit.plan.relations.driver import (
+    WINDOWS_DRIVERS,
     DriverFloors,
+    branch_number,
     branch_of,
+    compat_branches,
+    compat_line,
     driver_floors,
     driver_level,
     driver_runs_cuda,
+    floors_of,
+)
+from envkit.plan.relations.driver_gpu import (
     family_of,
     first_driver_for_gpu,
-    floors_of,
     gpu_on_driver,
     gpu_on_kernel_module,
+    is_after,
     last_branch_of,
     last_driver_runs_cuda,
 )
@@ -60,9 +67,13 @@ __all__ = [
     "DriverFloors",
     "LibraryMatch",
     "ToolkitMatch",
+    "WINDOWS_DRIVERS",
     "best_match",
+    "branch_number",
     "branch_of",
     "code_match",
+    "compat_branches",
+    "compat_line",
     "compiler_fits_nvcc",
     "cuda_match",
     "cuda_span",
@@ -82,6 +93,7 @@ __all__ = [
     "gpu_runs_build",
     "gpu_runs_cuda",
     "image_fits",
+    "is_after",
     "last_branch_of",
     "last_driver_runs_cuda",
     "numpy_agree",
