@@ -17,6 +17,8 @@ from envkit.matrix.rows import (
     GpuModel,
     ImageTag,
     OperatingSystem,
+    PackageFile,
+    PackageRequirements,
     PythonSource,
     Runfile,
     Source,
@@ -192,6 +194,16 @@ class Matrix:
             rows = self._read(tables.builds_table(framework_name))
             self._builds[framework_name] = tuple(sorted(rows, key=lambda build: build.version))
         return self._builds[framework_name]
+
+    @cached_property
+    def package_requirements(self) -> tuple[PackageRequirements, ...]:
+        """What the packages of builds require of the CUDA libraries' packages; one without a row is unknown."""
+        return self._read(tables.PACKAGE_REQUIREMENTS)
+
+    @cached_property
+    def package_files(self) -> tuple[PackageFile, ...]:
+        """The files that several packages of CUDA libraries write."""
+        return self._read(tables.PACKAGE_FILES)
 
     @cached_property
     def operating_systems(self) -> tuple[OperatingSystem, ...]:

@@ -74,6 +74,10 @@ _LISTINGS: dict[str, tuple[str, tuple[str, ...]]] = {
     "image_tags": ("nvidia/cuda image tags", ("tag", "state", "date", "cuda", "cudnn", "flavor", "os_id")),
     "framework_images": ("Framework images", ("repository", "tag", "version", "cuda", "cudnn", "python", "state")),
     "frameworks": ("Frameworks", ("name", "title", "packages", "archived", "note")),
+    "package_requirements": (
+        "Packages of CUDA libraries that builds require", ("package", "place", "architectures", "requires"),
+    ),
+    "package_files": ("Files of several packages", ("file", "package", "versions")),
     "operating_systems": (
         "Distributions",
         ("os_id", "glibc", "default_gcc", "default_python", "other_pythons", "end_of_support", "base_image"),

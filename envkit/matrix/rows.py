@@ -211,6 +211,27 @@ class FrameworkBuild:
 
 
 @record
+class PackageRequirements:
+    """What a build's package requires of the CUDA libraries' packages on Linux, with those that it requires in turn."""
+
+    package: str  # as the build names it: torch==2.6.0
+    place: str  # the build's index or page; blank for the default index
+    architectures: tuple[str, ...]
+    requires: tuple[str, ...] | None  # requirement lines; () is certainly none
+    sources: tuple[str, ...]
+
+
+@record
+class PackageFile:
+    """A file that versions of a package write, where another package writes one of the same name."""
+
+    file: str
+    package: str
+    versions: str
+    sources: tuple[str, ...]
+
+
+@record
 class OperatingSystem:
     """One distribution release."""
 

@@ -73,6 +73,10 @@ FRAMEWORK_IMAGES = Table(
     (_words("state", "supported", "unsupported", "deleted", "seen", "never", "derived"),),
 )
 FRAMEWORKS = Table("frameworks.csv", rows.Framework, ("name",))
+PACKAGE_REQUIREMENTS = Table(
+    "package_requirements.csv", rows.PackageRequirements, ("package", "place", "architectures")
+)
+PACKAGE_FILES = Table("package_files.csv", rows.PackageFile, ("file", "package"))
 OPERATING_SYSTEMS = Table(
     "operating_systems.csv",
     rows.OperatingSystem,

@@ -14,6 +14,7 @@ from envkit.plan.knowledge import Knowledge, identity
 from envkit.plan.model import DriverVerdict
 from envkit.plan.relations import CodeMatch
 from envkit.plan.request import FrameworkRequest, Request
+from envkit.plan.together import Together
 from envkit.records import record
 from envkit.versions import Version
 
@@ -40,12 +41,6 @@ class Candidate:
     pythons: frozenset[Version]
     toolkits: tuple[Toolkit, ...] | None
 
-    @property
-    def kind(self) -> Hashable:
-        """What other builds see of it: two of a kind go with the same ones."""
-        toolkits = None if self.toolkits is None else tuple([row.version.parts for row in self.toolkits])
-        return self.pythons, self.build.numpy, toolkits
-
 
 class Judge:
     """The relations applied to one request."""
@@ -61,6 +56,7 @@ class Judge:
         self._pythons: dict[int, frozenset[Version]] = {}
         self._toolkits_for: dict[object, tuple[Toolkit, ...]] = {}
         self._answers: dict[str, Answers] = {}
+        self._others: dict[str, tuple[tuple[str, bool], ...]] = {}
 
     @cached_property
     def machine(self) -> Hashable:
@@ -226,6 +222,30 @@ class Judge:
             meeting = (python for python in build.pythons if python_meets(self.request.python, python))
             self._pythons[cell] = frozenset(meeting)
         return Candidate(build, self._pythons[cell], self.toolkits_for(build) if needs_system_cuda(build) else None)
+
+    def kind(self, candidate: Candidate) -> Hashable:
+        """What other builds see of a candidate: two of a kind go with the same ones."""
+        build, rows = candidate.build, candidate.toolkits
+        toolkits = None if rows is None else tuple([row.version.parts for row in rows])
+        others = self._others_of(build.framework)
+        traits = self.together.traits(build, others) if others else None
+        return candidate.pythons, build.numpy, toolkits, traits
+
+    def _others_of(self, framework: str) -> tuple[tuple[str, bool], ...]:
+        """The other frameworks of the request, each with whether a wanted build of it brings CUDA libraries."""
+        if framework not in self._others:
+            shelves = [(item, self.knowledge.shelf(item.name)) for item in self.request.frameworks]
+            self._others[framework] = tuple(
+                (item.name, any(relations.brings_cuda(build) for build in shelf.picked(shelf.of(item.spec))))
+                for item, shelf in shelves
+                if item.name != framework
+            )
+        return self._others[framework]
+
+    @cached_property
+    def together(self) -> Together:
+        """What goes together in one environment on the target."""
+        return self.knowledge.together(self.request.architecture, self.request.platform)
 
     def rank(self, candidate: Candidate) -> tuple[object, ...]:
         """Where a candidate stands among those of its release; the lowest is the best."""

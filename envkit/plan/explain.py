@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import product
+from itertools import combinations, islice, product
 
 from envkit.matrix.rows import FrameworkBuild
 from envkit.plan import relations
@@ -147,8 +147,8 @@ def _generations_apart(judge: Judge) -> Verdict:
 
 def joint_reason(judge: Judge) -> Verdict:
     """Why frameworks that each have a build cannot share one environment: the clash of the builds that come nearest."""
-    groups = [_distinct(judge.candidates(framework)) for framework in judge.request.frameworks]
-    builds, shared = _nearest(groups)
+    groups = [_distinct(judge.candidates(framework), judge) for framework in judge.request.frameworks]
+    builds, shared = _nearest(groups, judge)
     tables = judge.knowledge.tables
     cite = tables.cite(dict.fromkeys(key for build in builds for key in build.sources))
     if shared is not None and not shared:
@@ -157,6 +157,10 @@ def joint_reason(judge: Judge) -> Verdict:
             for build in builds
         )
         return Verdict("python-has-wheel", "fail", f"they share no Python: {wants}", cite)
+    pairs = (verdict for pair in combinations(builds, 2) for verdict in judge.together.verdicts(*pair))
+    apart = next((verdict for verdict in pairs if verdict.status == "fail"), None)
+    if apart is not None:
+        return apart
     numpy = relations.numpy_agree(builds, max(shared) if shared else None, tables)
     if numpy.status == "fail":
         return numpy
@@ -164,23 +168,37 @@ def joint_reason(judge: Judge) -> Verdict:
     return Verdict("toolkit-serves-build", "fail", f"no one system CUDA toolkit serves them: {wants}", cite)
 
 
-def _distinct(candidates: Iterable[Candidate]) -> list[Candidate]:
+def _distinct(candidates: Iterable[Candidate], judge: Judge) -> list[Candidate]:
     """The best candidate of each kind: those with the same needs clash alike."""
     kinds: dict[object, Candidate] = {}
     for candidate in candidates:
-        kinds.setdefault(candidate.kind, candidate)
+        kinds.setdefault(judge.kind(candidate), candidate)
     return list(kinds.values())
 
 
-def _nearest(groups: list[list[Candidate]]) -> tuple[list[FrameworkBuild], frozenset[Version] | None]:
+_LOOKED_AT = 5_000  # combinations of kinds before the nearest so far is good enough
+
+
+def _nearest(groups: list[list[Candidate]], judge: Judge) -> tuple[list[FrameworkBuild], frozenset[Version] | None]:
     """The builds, one of each group, that get furthest before they clash, and the Pythons they share (None: any)."""
-    best = [group[0] for group in groups]
-    for combination in product(*groups):
-        if _shared(combination) != frozenset():
-            best = list(combination)
-            if _toolkits_shared(combination):
-                break
+    best, furthest = tuple(group[0] for group in groups), -1
+    for combination in islice(product(*groups), _LOOKED_AT):
+        steps = _steps(combination, judge)
+        if steps > furthest:
+            best, furthest = combination, steps
+        if steps == len(_STEPS):
+            break
     return [candidate.build for candidate in best], _shared(best)
+
+
+def _steps(combination: tuple[Candidate, ...], judge: Judge) -> int:
+    """How many things the candidates share before the first that they do not."""
+    return next((number for number, shares in enumerate(_STEPS) if not shares(combination, judge)), len(_STEPS))
+
+
+def _go_together(combination: Iterable[Candidate], judge: Judge) -> bool:
+    pairs = combinations([candidate.build for candidate in combination], 2)
+    return all(judge.together.status(*pair) != "fail" for pair in pairs)
 
 
 def _shared(combination: Iterable[Candidate]) -> frozenset[Version] | None:
@@ -193,3 +211,10 @@ def _toolkits_shared(combination: Iterable[Candidate]) -> bool:
         {row.version.parts for row in candidate.toolkits} for candidate in combination if candidate.toolkits is not None
     ]
     return not needed or bool(set.intersection(*needed))
+
+
+_STEPS: tuple[Callable[[tuple[Candidate, ...], Judge], bool], ...] = (
+    lambda combination, _: _shared(combination) != frozenset(),
+    _go_together,
+    lambda combination, _: _toolkits_shared(combination),
+)

@@ -14,6 +14,7 @@ from envkit.plan.model import DriverVerdict, Verdict
 from envkit.plan.relations import ToolkitMatch
 from envkit.plan.request import TargetGpu
 from envkit.plan.tables import Tables
+from envkit.plan.together import Together
 from envkit.versions import ComputeCapability, Version, VersionSpec, by_line
 
 T = TypeVar("T")
@@ -133,6 +134,10 @@ class Knowledge:
             groups.setdefault((version.major,), []).append(row)
             groups.setdefault((version.major, version.minor), []).append(row)
         return groups
+
+    def together(self, architecture: str, platform: str) -> Together:
+        """What goes together in one environment."""
+        return self._once(("together", architecture, platform), lambda: Together(self.tables, architecture, platform))
 
     def serving(self, build: FrameworkBuild) -> tuple[Toolkit, ...]:
         """The toolkits whose libraries serve a build that brings none."""

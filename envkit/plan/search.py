@@ -1,12 +1,14 @@
-"""One build per framework such that they share a Python, a NumPy and, where they need one, a system CUDA toolkit."""
+"""One build per framework such that they go into one environment, and share a system CUDA toolkit if they need one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, groupby
 
 from envkit.matrix.rows import FrameworkBuild, Toolkit
 from envkit.plan import relations
 from envkit.plan.candidates import Candidate, Judge
+from envkit.plan.together import Together
 from envkit.records import record, replace
 from envkit.versions import Version
 
@@ -19,9 +21,16 @@ class Selection:
     toolkits: tuple[Toolkit, ...] | None = None
     pythons: frozenset[Version] | None = None
 
-    def extended(self, candidate: Candidate) -> Selection | None:
-        """The selection with one more build, or None when it shares no toolkit or no Python with the others."""
+    @property
+    def versions(self) -> tuple[Version, ...]:
+        """The version of each build."""
+        return tuple(build.version for build in self.builds)
+
+    def extended(self, candidate: Candidate, bar: Bar) -> Selection | None:
+        """The selection with one more build, or None when it does not go with the others."""
         build, toolkits = candidate.build, self.toolkits
+        if not bar.admits(build, self.builds):
+            return None
         if candidate.toolkits is not None:
             toolkits = candidate.toolkits if toolkits is None else _common(toolkits, candidate.toolkits)
             if not toolkits:
@@ -44,6 +53,21 @@ class Selection:
         return replace(self, pythons=pythons) if pythons else None
 
 
+@record
+class Bar:
+    """What two builds must be to each other: `refused` are the statuses that they must not have."""
+
+    together: Together
+    refused: tuple[str, ...] = ("fail",)
+
+    def admits(self, build: FrameworkBuild, others: tuple[FrameworkBuild, ...]) -> bool:
+        """Whether a build may stand beside the others."""
+        return not any(self.together.status(other, build) in self.refused for other in others)
+
+
+_SURENESS = ("ok", "unknown", "apart")  # the surest first
+
+
 def _numpy_agrees(bounds: set[str], python: Version | None) -> bool:
     return relations.some_version_meets(spec for bound in bounds for spec in relations.numpy_specs(bound, python))
 
@@ -56,12 +80,82 @@ def _common(first: tuple[Toolkit, ...], second: tuple[Toolkit, ...]) -> tuple[To
 def select(judge: Judge) -> Selection | None:
     """The best selection for a request, or None when no builds fit together.
 
-    The framework that was asked for first gets the best build that leaves the others any.
+    The framework that was asked for first gets the newest release that leaves the others any. Where it is not known
+    whether the builds go together, older releases of the same majors that are known to are better.
     """
     start = _start(judge)
     if start is None:
         return None
-    return _first(start, [judge.candidates(framework) for framework in judge.request.frameworks])
+    groups = [_Replay(judge.candidates(framework)) for framework in judge.request.frameworks]
+    best = _best(start, groups, judge, Bar(judge.together))
+    doubt = _doubt(best, judge) if best is not None else 0
+    if best is None or not doubt:
+        return best
+    alike = [_Replay(_like(build, best, group)) for build, group in zip(best.builds, groups, strict=True)]
+    for allowed in range(doubt):
+        surer = _surest(start, alike, judge, Bar(judge.together, ("fail", *_SURENESS[allowed + 1 :])))
+        if surer is not None:
+            return surer
+    return best
+
+
+def _best(start: Selection, groups: Sequence[Iterable[Candidate]], judge: Judge, bar: Bar) -> Selection | None:
+    """The newest release of the first framework that leaves the others any, of it the build that leaves the best."""
+    if not groups:
+        return start.with_numpy()
+    newest = [next((candidate.build.version for candidate in group), None) for group in groups[1:]]
+    if None in newest:
+        return None
+    hopeless: set[object] = set()  # what the rest saw of a build that led nowhere: its twin leads nowhere too
+    for _, release in groupby(groups[0], lambda candidate: (candidate.build.yanked, candidate.build.version.parts)):
+        found: list[Selection] = []
+        for candidate in release:
+            seen = judge.kind(candidate)
+            extended = start.extended(candidate, bar) if seen not in hopeless else None
+            hopeless.add(seen)
+            best = _best(extended, groups[1:], judge, bar) if extended is not None else None
+            if best is not None:
+                found.append(best)
+                if list(best.versions[len(start.builds) + 1 :]) == newest and _doubt(best, judge) == 0:
+                    break  # those of one release come best first, and none leaves newer others
+        if found:
+            return max(found, key=lambda best: (best.versions, -_doubt(best, judge)))
+    return None
+
+
+def _doubt(selection: Selection, judge: Judge) -> int:
+    """How doubtful it is that the builds go together; 0 where it is known."""
+    pairs = combinations(selection.builds, 2)
+    return max((_SURENESS.index(judge.together.status(*pair)) for pair in pairs), default=0)
+
+
+def _surest(start: Selection, groups: Sequence[Iterable[Candidate]], judge: Judge, bar: Bar) -> Selection | None:
+    """The newest builds that pass the bar; each framework leads in turn, and the cheapest in releases is right."""
+    found: list[Selection] = []
+    for lead in range(len(groups)):
+        order = [lead, *(place for place in range(len(groups)) if place != lead)]
+        selection = _best(start, [groups[place] for place in order], judge, bar)
+        if selection is not None:
+            in_place = dict(zip(order, selection.builds, strict=True))
+            found.append(replace(selection, builds=tuple(in_place[place] for place in range(len(groups)))))
+    return min(found, key=lambda selection: _newer_releases(selection, judge), default=None)
+
+
+def _like(build: FrameworkBuild, best: Selection, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+    """The candidates of the build's major version that need no system toolkit where the best selection needs none."""
+    for candidate in candidates:
+        needs_more = candidate.toolkits is not None and best.toolkits is None
+        if candidate.build.version.major == build.version.major and not needs_more:
+            yield candidate
+
+
+def _newer_releases(selection: Selection, judge: Judge) -> int:
+    """How many releases of its frameworks are newer than those of the selection."""
+    return sum(
+        release[0].version > build.version
+        for build in selection.builds
+        for release in judge.knowledge.releases(build.framework)
+    )
 
 
 def feasible(judge: Judge) -> bool:
@@ -71,7 +165,8 @@ def feasible(judge: Judge) -> bool:
     start = _start(judge)
     if start is None:
         return False
-    return _first(start, [judge.passing(framework) for framework in judge.request.frameworks]) is not None
+    groups = [judge.passing(framework) for framework in judge.request.frameworks]
+    return _first(start, groups, judge, Bar(judge.together)) is not None
 
 
 def compatible(judge: Judge, index: int) -> Iterator[FrameworkBuild]:
@@ -82,11 +177,12 @@ def compatible(judge: Judge, index: int) -> Iterator[FrameworkBuild]:
     groups = [_Replay(judge.passing(framework)) for framework in judge.request.frameworks]
     others = (*groups[:index], *groups[index + 1 :])
     known: dict[object, bool] = {}
+    bar = Bar(judge.together)
     for candidate in groups[index]:
-        twins = candidate.kind
+        twins = judge.kind(candidate)
         if twins not in known:
-            extended = start.extended(candidate)
-            known[twins] = extended is not None and next(_extensions(extended, others), None) is not None
+            extended = start.extended(candidate, bar)
+            known[twins] = extended is not None and next(_extensions(extended, others, judge, bar), None) is not None
         if known[twins]:
             yield candidate.build
 
@@ -105,11 +201,11 @@ class _Replay:
             yield candidate
 
 
-def _first(start: Selection, groups: list[Iterator[Candidate]]) -> Selection | None:
+def _first(start: Selection, groups: list[Iterator[Candidate]], judge: Judge, bar: Bar) -> Selection | None:
     again = [_Replay(group) for group in groups]
     if any(next(iter(group), None) is None for group in again):
         return None
-    return next(_extensions(start, again), None)
+    return next(_extensions(start, again, judge, bar), None)
 
 
 def _start(judge: Judge) -> Selection | None:
@@ -122,7 +218,7 @@ def _start(judge: Judge) -> Selection | None:
     return Selection(toolkits=judge.usable_toolkits) if judge.usable_toolkits else None
 
 
-def _extensions(start: Selection, groups: Sequence[Iterable[Candidate]]) -> Iterator[Selection]:
+def _extensions(start: Selection, groups: Sequence[Iterable[Candidate]], judge: Judge, bar: Bar) -> Iterator[Selection]:
     if not groups:
         final = start.with_numpy()
         if final is not None:
@@ -130,10 +226,10 @@ def _extensions(start: Selection, groups: Sequence[Iterable[Candidate]]) -> Iter
         return
     hopeless: set[object] = set()  # what the rest saw of a build that led nowhere: its twin leads nowhere too
     for candidate in groups[0]:
-        seen = candidate.kind
+        seen = judge.kind(candidate)
         if seen in hopeless:
             continue
         hopeless.add(seen)
-        extended = start.extended(candidate)
+        extended = start.extended(candidate, bar)
         if extended is not None:
-            yield from _extensions(extended, groups[1:])
+            yield from _extensions(extended, groups[1:], judge, bar)

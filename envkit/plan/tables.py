@@ -13,6 +13,8 @@ from envkit.matrix.rows import (
     GpuModel,
     ImageTag,
     OperatingSystem,
+    PackageFile,
+    PackageRequirements,
     PythonSource,
     Runfile,
     Toolkit,
@@ -45,6 +47,14 @@ class Tables(Protocol):
     @property
     def supported_image_tags(self) -> tuple[ImageTag, ...]:
         """The image tags that are supported."""
+
+    @property
+    def package_requirements(self) -> tuple[PackageRequirements, ...]:
+        """What the packages of builds require of the CUDA libraries' packages."""
+
+    @property
+    def package_files(self) -> tuple[PackageFile, ...]:
+        """The files that several packages of CUDA libraries write."""
 
     @property
     def operating_systems(self) -> tuple[OperatingSystem, ...]:

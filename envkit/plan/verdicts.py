@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 
 from envkit.matrix.rows import FrameworkBuild, OperatingSystem, Toolkit
 from envkit.plan import relations
@@ -112,13 +113,8 @@ def _build_verdicts(build: FrameworkBuild, choice: Choice, judge: Judge) -> Iter
 def _shared_verdicts(choice: Choice, judge: Judge) -> Iterator[Verdict]:
     if len(choice.builds) > 1:
         yield relations.numpy_agree(choice.builds, choice.python, judge.knowledge.tables)
-        cudas = {build.cuda for build in choice.builds if build.cuda and build.bundles_cuda}
-        if len(cudas) > 1:
-            held = ", ".join(
-                f"{build.framework} {build.cuda}" for build in choice.builds if build.cuda and build.bundles_cuda
-            )
-            detail = f"each wheel brings its own CUDA ({held}); they do not share one, and need not"
-            yield Verdict("cuda-in-wheels", "ok", detail)
+        for pair in combinations(choice.builds, 2):
+            yield from judge.together.verdicts(*pair)
 
 
 def _system_verdicts(choice: Choice, judge: Judge) -> Iterator[Verdict]:

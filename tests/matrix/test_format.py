@@ -82,7 +82,7 @@ def test_every_file_in_the_folder_of_builds_is_a_framework(matrix: Matrix) -> No
 def _sourced(matrix: Matrix) -> Iterator[tuple[str, tuple[str, ...]]]:
     for member in (
         "toolkits", "all_runfiles", "driver_branches", "gpus", "cudnns", "image_tags", "framework_images",
-        "frameworks", "operating_systems", "python_sources",
+        "frameworks", "operating_systems", "python_sources", "package_requirements", "package_files",
     ):  # fmt: skip
         for row in getattr(matrix, member):
             yield member, row.sources

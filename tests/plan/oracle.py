@@ -6,9 +6,13 @@ from NVIDIA's and the packagers' documents, in the plainest way and without rega
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
+
+from packaging.markers import Marker
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from envkit.matrix import Matrix
 from envkit.matrix.rows import CudnnRelease, DriverBranch, FrameworkBuild, Toolkit
@@ -16,6 +20,7 @@ from envkit.plan.model import Choice
 from envkit.plan.request import TargetGpu
 from envkit.versions import ComputeCapability, Version, VersionSpec
 
+ANY = SpecifierSet()
 FORWARD_KINDS = ("lts", "production")
 
 
@@ -123,7 +128,8 @@ class Oracle:
         return wanted.holds(cuda) or any(wanted.holds(row.version) for row in self.line(cuda))
 
     def glibc_ok(self, build: FrameworkBuild, os_id: str | None) -> bool:
-        if os_id is None or build.min_glibc is None:
+        glibc = self._systems[os_id].glibc if os_id is not None else None
+        if glibc is None:
             return True
         glibc = self._systems[os_id].glibc
         return glibc is None or build.min_glibc.parts <= glibc.parts
@@ -282,6 +288,60 @@ class Oracle:
         ]
         return not rows or any(cudnn_has(row, gpu) for row in rows)
 
+    # ---- two frameworks in one environment
+
+    def pairs(self, one: Question, other: Question) -> Iterator[tuple[FrameworkBuild, FrameworkBuild]]:
+        """Every two builds, one for each question, that go into one environment."""
+        for first, _ in self.answers(one):
+            for second, _ in self.answers(other):
+                if next(self.apart(first, second), None) is None:
+                    yield first, second
+
+    def apart(self, first: FrameworkBuild, second: FrameworkBuild) -> Iterator[str]:
+        """Each reason why two builds cannot be in one environment."""
+        for build, other in ((first, second), (second, first)):
+            names = {name for row in self.matrix.frameworks if row.name == other.framework for name in row.packages}
+            for line in (*build.companions, *(self.required(build) or ())):
+                wanted = as_requirement(line)
+                if wanted.name.lower() in names and not wanted.specifier.contains(str(other.version), prereleases=True):
+                    yield f"{build.package} requires {line}"
+        yield from self.clashes(self.required(first) or (), self.required(second) or ())
+        toolkits = [set(self.servers(build)) for build in (first, second) if self.servers(build) != [None]]
+        if toolkits and not set.intersection(*toolkits):
+            yield "toolkit"
+        pythons = [set(build.pythons) for build in (first, second) if build.pythons]
+        shared = set.intersection(*pythons) if pythons else {None}
+        if not any(numpy_exists((first, second), python) for python in shared):
+            yield "python or numpy"
+
+    def required(self, build: FrameworkBuild) -> tuple[str, ...] | None:
+        """What the package requires of CUDA libraries on x86_64 Linux; None where that is unknown."""
+        if build.bundles_cuda is False or build.cpu_only or build.package is None:
+            return ()
+        for row in self.matrix.package_requirements:
+            same = (row.package, row.place) == (build.package, build.index_url or build.find_links or "")
+            if same and "x86_64" in row.architectures:
+                return row.requires
+        return None
+
+    def clashes(self, first: tuple[str, ...], second: tuple[str, ...]) -> Iterator[str]:
+        """The packages that both require in versions apart, and the files that both sides write by other packages."""
+        for one in map(as_requirement, first):
+            for other in map(as_requirement, second):
+                if one.name == other.name and not versions_in(one.specifier, other.specifier):
+                    yield f"{one}, {other}"
+                if one.name != other.name:
+                    yield from self.written_by(one) & self.written_by(other)
+
+    def written_by(self, requirement: Requirement) -> set[str]:
+        """The files that every version which meets a requirement writes."""
+        return {
+            row.file
+            for row in self.matrix.package_files
+            if row.package == requirement.name
+            and not versions_in(requirement.specifier, ANY, outside=SpecifierSet(row.versions))
+        }
+
     # ---- what was chosen
 
     def faults(self, question: Question, choice: Choice) -> Iterator[str]:
@@ -322,6 +382,36 @@ class Oracle:
                 yield f"cuDNN {row.version} does not serve {build.package}"
         if not all(cudnn_has(row, gpu.compute_capability) for gpu in question.gpus):
             yield f"cuDNN {row.version} does not know the GPU"
+
+
+# ---- rules on requirement lines, by what packaging says of them
+
+
+@cache
+def as_requirement(line: str) -> Requirement:
+    return Requirement(line)
+
+
+@cache
+def versions_in(first: SpecifierSet, second: SpecifierSet, outside: SpecifierSet | None = None) -> bool:
+    """Whether some version is in both; with `outside`, some version in them that is not in that."""
+    bounds = [clause.version.removesuffix(".*") for part in (first, second, outside or ANY) for clause in part]
+    tried = ["0", "999", *bounds, *(f"{bound}.1" for bound in bounds)]
+    for bound in bounds:
+        *head, last = bound.split(".")
+        tried += [".".join([*head, str(int(last) + 1)]), str(max(0, int(bound.split(".")[0]) - 1))]
+    inside = (version for version in tried if first.contains(version, True) and second.contains(version, True))
+    return any(outside is None or not outside.contains(version, True) for version in inside)
+
+
+def numpy_exists(builds: Iterable[FrameworkBuild], python: Version | None) -> bool:
+    """Whether some NumPy meets the bounds of all builds on a Python."""
+    wanted = SpecifierSet()
+    for part in (part.strip() for build in builds for part in (build.numpy or "").split("|")):
+        bound, _, marker = part.removesuffix("]").partition("[")
+        if not marker or (python is not None and Marker(marker).evaluate({"python_version": str(python)})):
+            wanted &= SpecifierSet(bound.strip())
+    return versions_in(wanted, ANY)
 
 
 # ---- rules on single values

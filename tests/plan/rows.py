@@ -13,6 +13,8 @@ from envkit.matrix.rows import (
     GpuModel,
     ImageTag,
     OperatingSystem,
+    PackageFile,
+    PackageRequirements,
     PythonSource,
     Runfile,
     Toolkit,
@@ -228,6 +230,8 @@ class Rows:
     operating_systems: tuple[OperatingSystem, ...] = ()
     python_sources: tuple[PythonSource, ...] = ()
     frameworks: tuple[FrameworkBuild, ...] = ()
+    package_requirements: tuple[PackageRequirements, ...] = ()
+    package_files: tuple[PackageFile, ...] = ()
 
     @property
     def supported_image_tags(self) -> tuple[ImageTag, ...]:

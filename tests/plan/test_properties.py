@@ -128,6 +128,29 @@ def test_single_frameworks_agree_with_brute_force(
         assert ORACLE.exists(other), alternative
 
 
+SHARING = ("pytorch", "tensorflow", "jax", "keras", "sonnet", "onnxruntime", "tensorrt", "chainer", "cupy")
+
+
+@st.composite
+def releases(draw: st.DrawFn, name: str) -> FrameworkRequest:
+    version = draw(st.sampled_from(matrix().builds(name))).version
+    return FrameworkRequest(name, VersionSpec((("==", version),)))
+
+
+@settings(RELAXED, max_examples=50)
+@given(st.data(), st.lists(st.sampled_from(SHARING), min_size=2, max_size=2, unique=True))
+def test_two_frameworks_go_together_exactly_where_brute_force_finds_a_pair(
+    data: st.DataObject, names: list[str]
+) -> None:
+    asked = tuple(data.draw(releases(name)) for name in names)
+    one, other = (Question(item.name, (), None, None, item.spec) for item in asked)
+    pairs = list(ORACLE.pairs(one, other))
+    plan = resolve(Request(asked), matrix())
+    assert isinstance(plan, Plan) == bool(pairs)
+    if isinstance(plan, Plan):
+        assert plan.choice.builds in pairs
+
+
 @RELAXED
 @given(requests)
 def test_a_driver_that_the_plan_asks_for_is_enough(request: Request) -> None:

@@ -62,12 +62,51 @@ def test_a_driver_to_be_installed_is_no_limit() -> None:
     assert plan_of(old).choice.builds[0].version == plan_of(ask("pytorch")).choice.builds[0].version
 
 
-def test_frameworks_share_one_python_and_say_that_their_cuda_differs() -> None:
-    plan = plan_of(ask("pytorch", "tensorflow"))
-    torch, tensorflow = plan.choice.builds
-    assert plan.choice.python in torch.pythons and plan.choice.python in tensorflow.pythons
-    assert torch.cuda != tensorflow.cuda and torch.bundles_cuda and tensorflow.bundles_cuda
-    assert any("each wheel brings its own CUDA" in verdict.detail for verdict in plan.verdicts)
+@pytest.mark.parametrize("names", [("pytorch", "tensorflow"), ("tensorflow", "pytorch")])
+def test_frameworks_share_one_python_and_the_packages_of_their_cuda(names: tuple[str, str]) -> None:
+    plan = plan_of(ask(*names))
+    first, second = plan.choice.builds
+    assert plan.choice.python in first.pythons and plan.choice.python in second.pythons
+    assert first.cuda != second.cuda and first.bundles_cuda and second.bundles_cuda
+    # METADATA on PyPI: torch 2.10.0 has nvidia-nccl-cu12==2.27.5, tensorflow[and-cuda] 2.21.0 >=2.27.7
+    assert {build.package for build in plan.choice.builds} == {"torch==2.10.0", "tensorflow[and-cuda]==2.20.0"}
+    assert status_of(plan, "wheels-share-libraries") == {"ok"}
+
+
+def test_a_release_whose_libraries_are_not_known_to_go_together_is_taken_with_a_warning() -> None:
+    # PyPI's torch 2.11 and newer is for CUDA 13; the builds for CUDA 12 are on PyTorch's own index
+    plan = plan_of(ask("pytorch>=2.11", "tensorflow"))
+    assert {build.cuda.major for build in plan.choice.builds if build.cuda} == {12}
+    assert status_of(plan, "wheels-share-libraries") == {"unknown"}
+    assert any("is not recorded" in warning for warning in plan.warnings)
+
+
+def test_wheels_that_pin_other_libraries_are_no_plan() -> None:
+    # METADATA on PyPI: onnxruntime-gpu 1.31.1 [cuda,cudnn] nvidia-cudnn-cu13~=9.0, jax-cuda12-plugin nvidia-cudnn-cu12
+    refused = refusal_of(ask("jax==0.6.0", "onnxruntime==1.31.1"))
+    assert "both packages write nvidia/cudnn/lib/libcudnn.so.9" in refused.conflicts[0].detail
+    assert refused.alternatives
+
+
+@pytest.mark.parametrize(
+    ("asked", "packages"),
+    [
+        # METADATA on PyPI: tensorflow 2.15.1 has keras<2.16,>=2.15.0; dm-sonnet 1.36 is the last for TensorFlow 1
+        (("keras", "tensorflow==2.15"), ["keras==2.15.0", "tensorflow[and-cuda]==2.15.1"]),
+        (("sonnet", "tensorflow==1.15"), ["dm-sonnet==1.36", "tensorflow-gpu==1.15.5"]),
+    ],
+)
+def test_a_version_meets_what_another_framework_requires_of_it(asked: tuple[str, str], packages: list[str]) -> None:
+    plan = plan_of(ask(*asked))
+    assert [build.package for build in plan.choice.builds] == packages
+    assert status_of(plan, "requirement-met") == {"ok"}
+
+
+def test_a_version_that_another_framework_does_not_take_is_no_plan() -> None:
+    refused = refusal_of(ask("keras==2.13", "tensorflow==2.10"))
+    assert refused.conflicts[0].between == ("keras==2.13", "tensorflow==2.10")
+    assert "requires tensorflow==2.13.*" in refused.conflicts[0].detail
+    assert {"keras==2.10.0", "tensorflow==2.13.0"} <= set(offers(refused, "framework"))
 
 
 def test_frameworks_that_load_cuda_share_one_toolkit() -> None:
