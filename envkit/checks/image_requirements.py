@@ -70,16 +70,16 @@ def _requirement(environment: Environment, matrix: Matrix, requirement: str, imp
     if capabilities:
         lowest = min(capabilities)
         facts["arch"] = Version.of(lowest.major, lowest.minor)
-    brands = {_brand(gpu.name) for gpu in seen_gpus(environment, matrix)} - {""}
-    verdicts = [_alternative(text, facts, brands) for text in requirement.split()]
+    brands = {brand_of(gpu.name) for gpu in seen_gpus(environment, matrix)} - {""}
+    met = requirement_met(requirement, facts, brands)
     evidence = [
         Evidence("variables[NVIDIA_REQUIRE_CUDA]", requirement, environment.variables.source),
         known(environment, "driver.driver_cuda_version"),
         known(environment, "driver.kernel_module"),
     ]
-    if True in verdicts:
+    if met:
         return ok("the driver meets what the image asks for", evidence=evidence)
-    if None in verdicts:
+    if met is None:
         return unknown("whether the driver meets what the image asks for is not known", evidence=evidence)
     return fail(
         f"The driver does not meet what the image asks for ({requirement.split()[0]})",
@@ -89,7 +89,17 @@ def _requirement(environment: Environment, matrix: Matrix, requirement: str, imp
     )
 
 
-def _brand(name: str) -> str:
+def requirement_met(requirement: str, facts: Mapping[str, Version], brands: set[str]) -> bool | None:
+    """Whether one alternative of an NVIDIA_REQUIRE_CUDA holds in full; None where the facts do not tell.
+
+    `facts`: versions of cuda (that the driver reports), driver and arch, as far as they are known.
+    """
+    verdicts = [_alternative(text, facts, brands) for text in requirement.split()]
+    return True if True in verdicts else None if None in verdicts else False
+
+
+def brand_of(name: str) -> str:
+    """The brand in NVIDIA_REQUIRE_CUDA that a GPU's name stands for; '' where it does not tell."""
     lowered = name.lower()
     words = {"geforce": "geforce", "titan": "titan", "quadro": "quadro", "rtx a": "quadrortx", "tesla": "tesla"}
     return next(

@@ -9,6 +9,7 @@ from envkit.checks.findings import Finding, Remedy, Status
 from envkit.image.check_base import base_findings
 from envkit.image.check_framework import brings_its_cuda, cuda_targets, framework_findings
 from envkit.image.check_parts import subject_of
+from envkit.image.check_requirement import requirement_findings
 from envkit.image.containerfile import needed_stages, read_stages
 from envkit.image.containerfile_facts import Contents, contents
 from envkit.image.containerfile_lists import Reader, nothing_beside
@@ -38,6 +39,8 @@ def check_dockerfile(
         findings += cuda_targets(found.cuda, subject, request, matrix, unused=unused)
     elif not unused:
         findings += _targets_unknown(found, request)
+    if not any(finding.id == "image.driver-too-old" and finding.status is Status.FAIL for finding in findings):
+        findings += requirement_findings(found, stages[-1].environment, request, matrix)
     findings += [*_wheels(found), *_lists(found)]
     order = {Status.FAIL: 0, Status.WARN: 1, Status.UNKNOWN: 2}
     return tuple(sorted(findings, key=lambda finding: order.get(finding.status, 3)))

@@ -169,6 +169,15 @@ class CpuPackage:
 
 
 @record
+class GeforceBranches:
+    """The older driver branches that an image of nvidia/cuda admits with a GeForce or TITAN (NVIDIA_REQUIRE_CUDA)."""
+
+    cuda: Version
+    branches: tuple[str, ...] | None
+    sources: tuple[str, ...]
+
+
+@record
 class SystemUser:
     """The name of a user that distributions make themselves, with an id that is not 1000."""
 
@@ -208,6 +217,7 @@ _TABLES: dict[str, Table[Any]] = {
     "system_names": Table("image/system_names.csv", SystemName, ("word",)),
     "foreign_systems": Table("image/foreign_systems.csv", ForeignSystem, ("word",)),
     "cpu_packages": Table("image/cpu_packages.csv", CpuPackage, ("package",)),
+    "geforce_branches": Table("image/geforce_branches.csv", GeforceBranches, ("cuda",)),
     "system_users": Table("image/system_users.csv", SystemUser, ("name",)),
     "build_errors": Table("image/build_errors.csv", BuildError, ("pattern",)),
     "numpy_python": Table("image/numpy_python.csv", NumpyFloor, ("numpy",)),

@@ -28,6 +28,7 @@ TABLES = (
     "system_users",
     "foreign_systems",
     "cpu_packages",
+    "geforce_branches",
     "build_errors",
     "numpy_python",
 )
