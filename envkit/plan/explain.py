@@ -38,7 +38,7 @@ def _effective_cuda(build: FrameworkBuild, judge: Judge) -> Version | None:
 _BUILD_REASONS: dict[str, Callable[[FrameworkBuild, Judge], str]] = {
     "platform": lambda build, judge: f"{relations.title_of(build)} has no package for {judge.request.platform}",
     "architecture": lambda build, judge: (
-        f"{relations.title_of(build)} has packages for {', '.join(build.architectures)}, "
+        f"{relations.title_of(build)} has packages on record for {', '.join(build.architectures)}, "
         f"not for {judge.request.architecture}"
     ),
     "python-has-wheel": lambda build, judge: (

@@ -460,6 +460,27 @@ def test_compilers_of_distributions(matrix: Matrix, os_id: str, versions: str) -
     assert ";".join(map(str, row.installable_gcc)) == versions
 
 
+# OpenRAL/openral#99: "2.7.x and 2.9.x both ship manylinux_2_28_aarch64 on cu128", 2.8.0 does not; openral#167:
+# 2.9.1+cu128 on aarch64 lists sm_80, sm_90, sm_100 and sm_120; pytorch/builder#1971:
+# whl/cu124/torch-2.4.0-cp311-cp311-linux_aarch64.whl
+# pytorch/pytorch, RELEASE.md, "architectures supported for Linux aarch64 builds" of 2.12, 2.13 and 2.14
+@pytest.mark.parametrize(
+    ("version", "cuda", "held"),
+    [
+        ("2.4.0", "12.4", None), ("2.7.1", "12.8", "9.0 10.0 12.0"), ("2.9.1", "12.8", "8.0 9.0 10.0 12.0"),
+        ("2.13.0", "12.6", "8.0 9.0"), ("2.13.0", "13.0", "8.0 9.0 10.0 11.0 12.0"),
+        ("2.14.1", "13.2", "8.0 9.0 10.0 11.0 12.0"),
+    ],
+)  # fmt: skip
+def test_pytorch_for_aarch64(matrix: Matrix, version: str, cuda: str, held: str | None) -> None:
+    (row,) = [row for row in builds(matrix, "pytorch", version, cuda) if "aarch64" in row.architectures]
+    assert row.package == f"torch=={version}" and row.on_pypi == (cuda == "13.0")
+    assert row.sass == (tuple(map(ComputeCapability.parse, held.split())) if held else None)
+    assert not [row for row in builds(matrix, "pytorch", "2.8.0", "12.8") if "aarch64" in row.architectures], (
+        "the one release without"
+    )
+
+
 # https://github.com/mayeut/pep600_compliance/blob/main/README.rst, table "compatibility": the newest policy that each
 # distribution meets is its glibc
 @pytest.mark.parametrize(

@@ -109,6 +109,15 @@ def test_gpus_below_the_lowest_of_a_framework_are_refused(framework: str, gpu: s
     assert "needs compute capability" in conflict.detail
 
 
+def test_pytorch_2_9_on_a_grace_hopper() -> None:
+    plan = plan_of(ask("pytorch==2.9", gpus=("GH200 480GB",), architecture="aarch64"))
+    (build,) = plan.choice.builds
+    assert build.package == "torch==2.9.1" and build.index_url == "https://download.pytorch.org/whl/cu128"
+    assert status_of(plan, "gpu-runs-build") == {"ok"}
+    refused = refusal_of(ask("pytorch==2.3", gpus=("GH200 480GB",), architecture="aarch64"))
+    assert offers(refused, "framework")[0] == "pytorch==2.4.0"
+
+
 def test_mxnet_on_python_3_12() -> None:
     plan = plan_of(ask("mxnet", python="3.12"))
     assert str(plan.choice.builds[0].version).startswith("1.5")  # later releases import np.bool, gone with NumPy 1.24
