@@ -105,8 +105,13 @@ def _build(
     if found.system is not None and build.min_glibc is not None:
         where = found.system.os_id
         verdict = relations.glibc_meets(build, found.system.glibc, matrix, where=where)
-        mend = "Start from a newer distribution."
-        yield from_verdict("image.glibc-too-old", verdict, subject, "pip refuses the package.", mend, anew)
+        refusing = build.execstack_glibc
+        if refusing is not None and found.system.glibc is not None and found.system.glibc >= refusing:
+            mend = f"Start from a distribution with a glibc before {refusing}, or take another release."
+            yield from_verdict("image.glibc-too-new", verdict, subject, "Its import fails.", mend, anew)
+        else:
+            mend = "Start from a newer distribution."
+            yield from_verdict("image.glibc-too-old", verdict, subject, "pip refuses the package.", mend, anew)
     from_system = build.bundles_cuda is False
     if build.bundles_cuda and (lacks_cuda_extra(build, wanted) or "local" in " ".join(wanted.extras)):
         plugin = any(name.startswith(f"{wanted.package}-cuda") for name in found.names)

@@ -208,6 +208,7 @@ class FrameworkBuild:
     note: str = ""
     cuda_min: Version | None = None  # lowest and highest CUDA it works with, where `cuda` is a whole major line (12)
     cuda_max: Version | None = None
+    execstack_glibc: Version | None = None  # first glibc that refuses one of its libraries: it asks for such a stack
 
 
 @record

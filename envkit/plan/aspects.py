@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from envkit.matrix.rows import FrameworkBuild
-from envkit.plan.relations import CodeMatch
+from envkit.plan.relations import CodeMatch, glibc_runs
 from envkit.records import record
 from envkit.versions import Version, VersionSpec, by_line
 
@@ -153,7 +153,9 @@ def _python(judge: Judge, build: FrameworkBuild) -> Iterator[str]:
 
 
 def _glibc(judge: Judge, build: FrameworkBuild) -> Iterator[str]:
-    if build.min_glibc and judge.glibc and judge.request.platform != "windows" and judge.glibc < build.min_glibc:
+    if judge.glibc is None or judge.request.platform == "windows":
+        return
+    if not glibc_runs(build, judge.glibc):
         yield "glibc-meets-build"
 
 
@@ -234,7 +236,7 @@ ASPECTS = (
     Aspect("python", lambda build: id(build.pythons), lambda judge: spec_key(judge.request.python), _python),
     Aspect(
         "glibc",
-        lambda build: id(build.min_glibc),
+        lambda build: (id(build.min_glibc), id(build.execstack_glibc)),
         lambda judge: (judge.glibc and judge.glibc.parts, judge.request.platform),
         _glibc,
     ),

@@ -61,11 +61,11 @@ class Placer:
     @cached_property
     def _offered(self) -> tuple[OperatingSystem, ...]:
         """The systems to choose from, newest first: those whose glibc suits every build."""
-        floors = [build.min_glibc for build in self.selection.builds if build.min_glibc]
+        builds, told = self.selection.builds, self.request.glibc
         return tuple(
             system
             for system in self.knowledge.long_term_ubuntus
-            if system.glibc is not None and all((self.request.glibc or system.glibc) >= floor for floor in floors)
+            if system.glibc is not None and all(relations.glibc_runs(build, told or system.glibc) for build in builds)
         )
 
     def _system_rank(self, system: OperatingSystem, toolkit: Toolkit | None, has_image: bool) -> tuple[int, ...]:

@@ -131,8 +131,9 @@ class Oracle:
         glibc = self._systems[os_id].glibc if os_id is not None else None
         if glibc is None:
             return True
-        glibc = self._systems[os_id].glibc
-        return glibc is None or build.min_glibc.parts <= glibc.parts
+        old = build.min_glibc is not None and glibc.parts < build.min_glibc.parts
+        refusing = build.execstack_glibc is not None and glibc.parts >= build.execstack_glibc.parts
+        return not old and not refusing
 
     def floors(self, cuda: Version) -> tuple[Version | None, Version | None]:
         """The native floor and that of minor-version compatibility."""

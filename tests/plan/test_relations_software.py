@@ -28,6 +28,22 @@ def test_glibc_bounds() -> None:
     assert relations.glibc_meets(build(), v("2.27"), TABLES).status == "unknown"
 
 
+def test_a_glibc_that_refuses_executable_stacks() -> None:
+    """NEWS of glibc 2.41: dlopen fails for a library that asks for an executable stack."""
+    torch = replace(build("1.10.2", "11.3", glibc="2.17"), execstack_glibc=v("2.41"))
+    assert relations.glibc_meets(torch, v("2.40"), TABLES).status == "ok"
+    for glibc in ("2.41", "2.43"):
+        refused = relations.glibc_meets(torch, v(glibc), TABLES, where="ubuntu26.04")
+        assert refused.status == "fail" and "executable stack" in refused.detail and "ubuntu26.04" in refused.detail
+    assert relations.glibc_meets(torch, None, TABLES).status == "unknown"
+    assert [relations.glibc_runs(torch, v(glibc)) for glibc in ("2.16", "2.17", "2.40", "2.41")] == [
+        False,
+        True,
+        True,
+        False,
+    ]
+
+
 def test_numpy_bounds_follow_the_python() -> None:
     jax = '>=1.22 | >=1.26.0 [python_version >= "3.12"]'
     assert [str(spec) for spec in relations.numpy_specs(jax, v("3.11"))] == [">=1.22"]

@@ -31,10 +31,23 @@ def python_has_wheel(build: FrameworkBuild, python: Version, tables: Tables) -> 
     return Verdict("python-has-wheel", "fail", detail, source)
 
 
+def glibc_runs(build: FrameworkBuild, glibc: Version) -> bool:
+    """False for a glibc that is too old for the build's binaries, and for one that refuses to load them."""
+    refused = build.execstack_glibc is not None and glibc >= build.execstack_glibc
+    return not refused and (build.min_glibc is None or glibc >= build.min_glibc)
+
+
 def glibc_meets(build: FrameworkBuild, glibc: Version | None, tables: Tables, *, where: str = "") -> Verdict:
-    """Whether the target's glibc is new enough for the build's binaries."""
+    """Whether the target's glibc is new enough for the build's binaries, and loads them."""
     source = tables.cite(build.sources)
     place = f" of {where}" if where else ""
+    refusing = build.execstack_glibc
+    if refusing is not None and glibc is not None and glibc >= refusing:
+        detail = (
+            f"a library of {title_of(build)} asks for an executable stack, which glibc refuses from {refusing} on;"
+            f" the glibc{place} is {glibc}"
+        )
+        return Verdict("glibc-meets-build", "fail", detail, source)
     if build.min_glibc is None:
         return Verdict(
             "glibc-meets-build", "unknown", f"the glibc that {title_of(build)} needs is not recorded", source
