@@ -20,6 +20,10 @@ _KEYWORD = regex(
     r"|HEALTHCHECK|SHELL"
 )
 _VARIABLE = regex(r"\\\$|\$(?:\{(\w+)(?:(:?[-+])([^}]*))?\}|(\w+))")
+# Folders that hold Python packages; what else is copied from a stage says nothing of what that stage installs.
+_ENVIRONMENT = regex(
+    r"venv|conda|mamba|(?:site|dist)-packages|/\.local\b|/install\b|/usr/local(?:/lib(?:/python[\d.]*)?)?/?(?:\s|$)"
+)
 _PAIR = regex(r"(\w[\w.-]*)=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|\S*)")
 
 
@@ -248,3 +252,17 @@ def needed_stages(stages: tuple[BuildStage, ...]) -> tuple[BuildStage, ...]:
             other for other, one in enumerate(stages[:index]) if one.name in sources - {""} or str(other) in sources
         ]
     return tuple(stage for index, stage in enumerate(stages) if index in needed)
+
+
+def environment_stages(stages: tuple[BuildStage, ...]) -> tuple[BuildStage, ...]:
+    """The stages whose Python packages the last one copies, each with those that it starts from."""
+    chain = final_chain(stages)
+    sources = {
+        part.flags["from"].lower()
+        for stage in chain
+        for part in stage.instructions
+        if "from" in part.flags and _ENVIRONMENT.search(part.text)
+    }
+    named = [place for place, one in enumerate(stages) if one.name in sources - {""} or str(place) in sources]
+    found = [one for place in named for one in final_chain(stages[: place + 1]) if one not in chain]
+    return tuple(one for one in stages if one in found)

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from envkit.image import data
-from envkit.image.containerfile import BuildStage, final_chain, needed_stages
+from envkit.image.containerfile import BuildStage, environment_stages, final_chain, needed_stages
 from envkit.image.containerfile_frameworks import Wanted, is_framework, merged, wanted_of
 from envkit.image.containerfile_lists import Reader, list_reader, nothing_beside
 from envkit.image.containerfile_packages import ListFile, Package, installed, normal
@@ -94,6 +94,7 @@ def contents(stages: tuple[BuildStage, ...], matrix: Matrix, beside: Reader = no
     base = chain[0]
     runs = _runs(chain)
     needed = needed_stages(stages)
+    brought = environment_stages(stages)
     other_runs = _runs(stage for stage in needed if stage not in chain)
     copied = "\n".join(text for _, text in other_runs)
     repository, tag = repository_and_tag(base.image)
@@ -103,9 +104,9 @@ def contents(stages: tuple[BuildStage, ...], matrix: Matrix, beside: Reader = no
     whole = f"{script}\n{copied}"
     system = _system(repository, tag, row, own, matrix)
     read = list_reader(needed, beside)
-    items = [item for line, text in runs for item in installed(line, text, read)]
+    items = [item for line, text in [*_runs(brought), *runs] for item in installed(line, text, read)]
     other_items = [item for line, text in other_runs for item in installed(line, text, read)]
-    python = _python(repository, tag, own, script, copied, system)
+    python = _python(repository, tag, own, script, copied, system, brought)
     packages, unsure = _for_here(items, python, _architecture(base))
     elsewhere = [item for item in other_items if isinstance(item, Package)]
     settings = "\n".join(part.text for stage in chain for part in stage.instructions if part.keyword in ("ENV", "ARG"))
@@ -139,7 +140,7 @@ def contents(stages: tuple[BuildStage, ...], matrix: Matrix, beside: Reader = no
         index_set=_SETTINGS.search(f"{settings}\n{script}") is not None,
         lists=tuple(
             [
-                *(item for item in (*items, *other_items) if isinstance(item, ListFile)),
+                *dict.fromkeys(item for item in (*items, *other_items) if isinstance(item, ListFile)),
                 *(ListFile(item.line, f"{item.name}; {item.marker}") for item in unsure if is_framework(item, matrix)),
             ]
         ),
@@ -288,10 +289,17 @@ def _wheel_cudnn(packages: list[Package]) -> Version | None:
 
 
 def _python(
-    repository: str, tag: str, own: FrameworkImage | None, script: str, copied: str, system: OperatingSystem | None
+    repository: str,
+    tag: str,
+    own: FrameworkImage | None,
+    script: str,
+    copied: str,
+    system: OperatingSystem | None,
+    brought: tuple[BuildStage, ...],
 ) -> Version | None:
     conda = _CONDA.search(f"{repository} {script}\n{copied}") is not None
-    made = next(filter(None, _made_pythons(f"{repository}:{tag}", script, copied, conda)), None)
+    images = [f"{repository}:{tag}", *(stage.image for stage in brought)]
+    made = next(filter(None, _made_pythons(images, script, copied, conda)), None)
     if made is not None:
         return Version.parse(made.group(1))
     named = set(_PYTHON_PACKAGE.findall(script))
@@ -310,11 +318,11 @@ def _python(
     return default.release(2)
 
 
-def _made_pythons(image: str, script: str, copied: str, conda: bool) -> Iterator[re.Match[str] | None]:
+def _made_pythons(images: list[str], script: str, copied: str, conda: bool) -> Iterator[re.Match[str] | None]:
     """Where a Python's version is told, the nearest to what runs first."""
     if conda:  # the environments of the image itself come before those that another stage hands over
         yield _CONDA_PYTHON.search(script)
         yield _CONDA_PYTHON.search(copied)
     yield _PYTHON_CALLED.search(script)
     yield _PYTHON_MADE.search(f"{script}\n{copied}")
-    yield _PYTHON_IMAGE.search(image)
+    yield from map(_PYTHON_IMAGE.search, images)

@@ -418,3 +418,20 @@ def test_plain_python_packages_install_on_musl(matrix: Matrix) -> None:
         "FROM python:3.11-alpine\nRUN pip install keras==3.3.3\n", Request(container=True), matrix
     )
     assert "image.glibc-missing" not in {finding.id for finding in findings}
+
+
+@pytest.mark.parametrize(
+    ("copied", "judged"),
+    [
+        ("--from=build /opt/venv /opt/venv", True),
+        ("--from=0 /root/.local /root/.local", True),
+        ("--from=build /usr/local/lib/python3.12/site-packages /usr/local/lib/python3.12/site-packages", True),
+        ("--from=build /src/model.onnx /model.onnx", False),  # what wrote the model is not in the image
+    ],
+)
+def test_an_environment_that_another_stage_hands_over_is_judged(copied: str, judged: bool, matrix: Matrix) -> None:
+    build = 'FROM python:3.12 AS build\nRUN pip install torch==2.0.1 "numpy<2"\n'
+    for last in ("python:3.12-slim", "ubuntu:22.04"):
+        findings = check_dockerfile(f"{build}FROM {last}\nCOPY {copied}\n", Request(container=True), matrix)
+        wrong = [one.id for one in findings if one.status is not Status.OK]
+        assert wrong == (["image.python-without-package"] if judged else []), last
