@@ -29,6 +29,8 @@ _INSTALL = {
 _WHY = "Distribution packages are not pinned: their archive keeps only the newest build of a version."
 # Where the archives of Ubuntu and Debian are named, in sources.list and in the newer .sources files.
 _APT_ARCHIVE = r"https?://([a-z0-9.-]*archive|security|ports|deb)\.(ubuntu|debian)\.[a-z]+/[a-z-]+/?"
+# Whose repository NVIDIA's images have beside the distribution's own: no mirror of that one holds it.
+_FOREIGN = "nvidia"
 
 
 def install(
@@ -60,8 +62,8 @@ def _prepare(system: OperatingSystem, mirrors: Mirrors) -> tuple[str, ...]:
     elif mirrors.yum and system.package_manager in ("dnf", "yum"):
         base = mirrors.yum.rstrip("/")
         commands.append(
-            f"sed -i -E -e 's|^(mirrorlist\\|metalink)=|#&|' -e 's|^#? ?baseurl=https?://[^/]+|baseurl={base}|'"
-            " /etc/yum.repos.d/*.repo"
+            "sed -i -E -e '/^(mirrorlist|metalink)=/s/^/#/'"
+            f" -e '/{_FOREIGN}/!s|^#? ?baseurl=https?://[^/]+|baseurl={base}|' /etc/yum.repos.d/*.repo"
         )
     return tuple(commands)
 

@@ -11,9 +11,11 @@ import pytest
 
 from envkit.errors import EnvkitError
 from envkit.image.options import ImageOptions
+from envkit.image.recipe import recipe
 from envkit.matrix import Matrix
 from envkit.render.dockerfile import render_dockerfile
-from tests.image.making import froms, made, text
+from envkit.settings import Mirrors
+from tests.image.making import froms, made, plan, text
 
 
 @pytest.mark.parametrize(
@@ -83,6 +85,26 @@ def test_cntk_has_its_open_mpi(matrix: Matrix, limits: dict[str, str], packages:
 def test_a_system_without_a_library_is_refused(matrix: Matrix) -> None:
     with pytest.raises(EnvkitError, match="cntk loads openmpi1.10.*ubuntu22.04.*--os ubuntu16.04"):
         made(matrix, "cntk", os_id="ubuntu22.04")
+
+
+def test_a_mirror_of_the_distribution_leaves_nvidias_repository_alone(matrix: Matrix, tmp_path: Path) -> None:
+    """The files as in rockylinux:9 (rocky.repo) and in NVIDIA's images on it (cuda.repo)."""
+    rocky = "mirrorlist=https://mirrors.rockylinux.org/mirrorlist?arch=x\n#baseurl=http://dl.rockylinux.org/$contentdir/9/\n"
+    nvidia = "baseurl=https://developer.download.nvidia.com/compute/cuda/repos/rhel9/x86_64\n"
+    (tmp_path / "rocky.repo").write_text(rocky)
+    (tmp_path / "cuda.repo").write_text(nvidia)
+    mirrors = Mirrors(yum="https://mirror.example/")
+    chosen = plan(matrix, "tensorflow", os_id="rockylinux9")
+    rendered = render_dockerfile(recipe(chosen, ImageOptions(), mirrors, matrix))
+    command = re.search(r"sed -i -E [^&]*", rendered)
+    assert command is not None
+    script = command.group().replace("\\\n", "").replace("/etc/yum.repos.d", str(tmp_path))
+    subprocess.run(["sh", "-c", script], check=True)
+    assert (tmp_path / "cuda.repo").read_text() == nvidia
+    assert (tmp_path / "rocky.repo").read_text().splitlines() == [
+        "#mirrorlist=https://mirrors.rockylinux.org/mirrorlist?arch=x",
+        "baseurl=https://mirror.example/$contentdir/9/",
+    ]
 
 
 def test_a_silent_fall_to_the_cpu_fails_the_smoke_test(matrix: Matrix, tmp_path: Path) -> None:
