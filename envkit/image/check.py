@@ -13,6 +13,7 @@ from envkit.image.check_requirement import requirement_findings
 from envkit.image.containerfile import needed_stages, read_stages
 from envkit.image.containerfile_facts import Contents, contents
 from envkit.image.containerfile_lists import Reader, nothing_beside
+from envkit.image.known_images import CUDA_REPOSITORY
 from envkit.plan.request import Request
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ def check_dockerfile(
     unused = brings_its_cuda(found, matrix)
     if found.cuda is not None:
         subject = subject_of(found.line, found.cuda_where)
-        findings += cuda_targets(found.cuda, subject, request, matrix, unused=unused)
+        compat = found.repository == CUDA_REPOSITORY
+        findings += cuda_targets(found.cuda, subject, request, matrix, unused=unused, compat=compat)
     elif not unused:
         findings += _targets_unknown(found, request)
     if not any(finding.id == "image.driver-too-old" and finding.status is Status.FAIL for finding in findings):

@@ -145,11 +145,15 @@ def brings_its_cuda(found: Contents, matrix: Matrix) -> bool:
 
 
 def cuda_targets(
-    cuda: Version, subject: str, request: Request, matrix: Matrix, *, unused: bool = False
+    cuda: Version, subject: str, request: Request, matrix: Matrix, *, unused: bool = False, compat: bool = False
 ) -> Iterator[Finding]:
-    """Whether the named GPUs and driver run a CUDA version; `unused`: no framework of the file loads it."""
+    """Whether the named GPUs and driver run a CUDA version.
+
+    `unused`: no framework of the file loads it. `compat`: the image holds cuda-compat, which data-centre GPUs use.
+    """
     if request.driver is not None:
-        verdict = relations.driver_runs_cuda(request.driver, cuda, matrix)
+        helped = compat and bool(request.gpus) and all(gpu.data_center for gpu in request.gpus)
+        verdict = relations.driver_runs_cuda(request.driver, cuda, matrix, data_center=helped)
         mend = "Update the driver of the host, or take an older CUDA."
         yield from_verdict("image.driver-too-old", verdict, subject, "The container does not start.", mend)
     for gpu in request.gpus:

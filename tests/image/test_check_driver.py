@@ -34,6 +34,9 @@ def verdicts(text: str, driver: str, *gpus: TargetGpu, matrix: Matrix) -> list[F
         ("12.8.1-runtime-ubuntu22.04", "550.54.14", L4, ""),
         ("12.8.1-runtime-ubuntu22.04", "550.54.14", UNNAMED, "image.driver-unknown"),
         ("12.8.1-runtime-ubuntu22.04", "570.26", UNNAMED, ""),
+        # cuda-compat is in the image, and takes branch 470 with data-centre GPUs, as NVIDIA's CUDA Compatibility says
+        ("12.4.1-runtime-ubuntu22.04", "470.57.02", L4, ""),
+        ("12.4.1-runtime-ubuntu22.04", "470.57.02", RTX_4090, "image.driver-too-old"),
         # what 12.4.0 asked for is not recorded
         ("12.4.0-runtime-ubuntu22.04", "530.30.02", RTX_4090, "image.driver-unknown"),
         ("12.4.0-runtime-ubuntu22.04", "550.54.14", RTX_4090, ""),
