@@ -29,10 +29,11 @@ def complete_cuda(ctx: click.Context, param: click.Parameter, incomplete: str) -
 
 
 def complete_os(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Ids of the distributions on record."""
+    """Ids of the distributions on record, and Windows."""
     from envkit.matrix import Matrix
+    from envkit.plan.request import WINDOWS
 
-    return _beginning_with((row.os_id for row in Matrix.load().operating_systems), incomplete)
+    return _beginning_with([*(row.os_id for row in Matrix.load().operating_systems), WINDOWS], incomplete)
 
 
 def complete_gpu(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

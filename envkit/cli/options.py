@@ -30,7 +30,7 @@ _OPTIONS = [
     click.option("--cudnn", metavar="SPEC", help="7.6, '>=9'."),
     click.option("--python", metavar="SPEC", help="3.10."),
     click.option(
-        "--os", "os_id", metavar="ID", shell_complete=complete_os, help="ubuntu22.04, rockylinux9, debian12 …"
+        "--os", "os_id", metavar="ID", shell_complete=complete_os, help="ubuntu22.04, rockylinux9, windows, wsl …"
     ),
     click.option("--arch", type=click.Choice(["x86_64", "aarch64"]), help="Processor; this machine's by default."),
     click.option(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from envkit.errors import RequestError
-from envkit.plan.request import FrameworkRequest, Request, TargetGpu
+from envkit.plan.request import WINDOWS, WSL, FrameworkRequest, Request, TargetGpu
 from envkit.regex import regex
 from envkit.versions import ComputeCapability, Version, VersionSpec
 
@@ -30,19 +30,38 @@ def parse_request(options: Mapping[str, Any], matrix: Matrix, *, container: bool
         return None if options[name] is None else parse_known(f"--{name}", options[name], versions())
 
     gpus = tuple(parse_gpu(text, matrix) for text in options["gpus"])
+    os_id, platform = _system(options["os_id"], gpus, matrix, container=container)
     return Request(
         frameworks=_merged(parse_framework(text, matrix) for text in options["frameworks"]),
         cuda=spec("cuda", lambda: (row.version for row in matrix.toolkits)),
         cudnn=spec("cudnn", lambda: (row.version for row in matrix.cudnns)),
         python=None if options["python"] is None else parse_python(options["python"], matrix),
-        os_id=None if options["os_id"] is None else parse_os(options["os_id"], matrix),
+        os_id=os_id,
         architecture=_architecture(options["arch"], gpus),
-        platform=next((gpu.platform for gpu in gpus if gpu.platform), "linux"),
+        platform=platform,
         gpus=gpus,
         driver=None if options["driver"] is None else parse_driver(options["driver"]),
         container=container,
         asked=frozenset(name for name in asked if options[name]),
     )
+
+
+def _system(asked: str | None, gpus: Iterable[TargetGpu], matrix: Matrix, *, container: bool) -> tuple[str | None, str]:
+    """The distribution asked for and the platform: that of a GPU built onto one, else what `--os` says of it.
+
+    Windows is a platform without a distribution; `wsl` stands for a distribution under the driver of Windows. Raises
+    RequestError where they differ.
+    """
+    board = next((gpu for gpu in gpus if gpu.platform), None)
+    os_id = None if asked is None else parse_os(asked, matrix)
+    platform = os_id if os_id in (WINDOWS, WSL) else None
+    if platform and board:
+        raise RequestError(f"--os: {board.name} does not run {platform}.", "Leave it out.")
+    if platform == WINDOWS and container:
+        raise RequestError("--os: an image holds a Linux distribution, not Windows.", "Example: --os ubuntu22.04")
+    if board and board.platform:
+        return os_id, board.platform
+    return (None if platform == WINDOWS else os_id), platform or "linux"
 
 
 def _architecture(asked: str | None, gpus: Iterable[TargetGpu]) -> str:
@@ -100,11 +119,13 @@ def parse_framework(text: str, matrix: Matrix) -> FrameworkRequest:
 
 
 def parse_os(text: str, matrix: Matrix) -> str:
-    """The id of a distribution on record. Raises RequestError."""
+    """The id of a distribution on record, or `windows`. Raises RequestError."""
     row = matrix.operating_system(text.lower())
-    if row is None:
-        raise RequestError.unknown_value("--os", text, [row.os_id for row in matrix.operating_systems])
-    return row.os_id
+    if row is not None:
+        return row.os_id
+    if text.lower() == WINDOWS:
+        return WINDOWS
+    raise RequestError.unknown_value("--os", text, [*(row.os_id for row in matrix.operating_systems), WINDOWS])
 
 
 def parse_gpu(text: str, matrix: Matrix) -> TargetGpu:

@@ -10,6 +10,7 @@ from envkit.plan.aspects import python_meets
 from envkit.plan.candidates import Judge
 from envkit.plan.model import Choice
 from envkit.plan.place import Placer
+from envkit.plan.request import WINDOWS_DRIVERS
 from envkit.plan.search import Selection
 from envkit.versions import Version
 
@@ -91,10 +92,12 @@ class Arranger:
             floors.append(self._floor(toolkit.version, system_builds))
         if not floors:
             return None
-        firsts = (
+        known = (
             relations.first_driver_for_gpu(gpu.compute_capability, self.knowledge.tables, gpu.first_driver)
             for gpu in self.request.gpus
         )
+        windows = self.request.platform in WINDOWS_DRIVERS  # its drivers share no more than the branch with those
+        firsts = (first.release(1) if windows and first else first for first in known)
         return max((floor for floor in (*floors, *firsts) if floor), default=None)
 
     def _floor(self, cuda: Version, builds: Iterable[FrameworkBuild]) -> Version | None:

@@ -11,7 +11,7 @@ from envkit.plan.candidates import Judge
 from envkit.plan.knowledge import Knowledge, gpu_builds
 from envkit.plan.model import DriverVerdict
 from envkit.plan.parts import Part, without
-from envkit.plan.request import FrameworkRequest, Request, TargetGpu
+from envkit.plan.request import WINDOWS_DRIVERS, FrameworkRequest, Request, TargetGpu
 from envkit.plan.search import compatible, feasible
 from envkit.records import record, replace
 from envkit.versions import ComputeCapability, Version, VersionSpec
@@ -128,8 +128,12 @@ def _driver_changes(part: Part, request: Request, knowledge: Knowledge) -> Itera
     values = {floor for pair in floors for floor in (pair.minor_version, pair.native) if floor}
     lasts = {knowledge.last_branch(gpu) for gpu in request.gpus}
     branches = [row for row in knowledge.tables.driver_branches if row.branch in lasts]
-    values |= {row.last_version or Version.of(row.branch) for row in branches}
-    values |= {row.first_version for row in knowledge.tables.driver_branches if row.first_version and request.gpus}
+    if request.platform in WINDOWS_DRIVERS:
+        values |= {Version.of(major) for row in branches for major in row.windows_majors[-1:]}
+        values |= {Version.of(major) for row in knowledge.tables.driver_branches for major in row.windows_majors[:1]}
+    else:
+        values |= {row.last_version or Version.of(row.branch) for row in branches}
+        values |= {row.first_version for row in knowledge.tables.driver_branches if row.first_version and request.gpus}
     for driver in nearest_first(values, request.driver or Version.of(0)):
         if driver != request.driver:
             yield Change(COSTS.index("driver"), "driver", str(driver), replace(request, driver=driver))

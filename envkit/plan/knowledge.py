@@ -12,7 +12,7 @@ from envkit.plan import relations
 from envkit.plan.aspects import Answers, Shelf
 from envkit.plan.model import DriverVerdict, Verdict
 from envkit.plan.relations import ToolkitMatch
-from envkit.plan.request import TargetGpu
+from envkit.plan.request import WINDOWS_DRIVERS, TargetGpu
 from envkit.plan.tables import Tables
 from envkit.plan.together import Together
 from envkit.versions import ComputeCapability, Version, VersionSpec, by_line
@@ -66,7 +66,7 @@ class Knowledge:
 
         def work() -> DriverVerdict:
             floors = self.floors(cuda, platform)
-            if not data_center or platform in relations.WINDOWS_DRIVERS:
+            if not data_center or platform in WINDOWS_DRIVERS:
                 return relations.driver_level(driver, floors)
             compat = relations.compat_branches(self.toolkits(relations.compat_line(cuda)))
             return relations.driver_level(driver, floors, self.branch(driver), True, compat)

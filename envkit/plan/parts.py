@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from envkit.plan.request import Request
+from envkit.plan.request import WINDOWS_DRIVERS, WSL, Request
 from envkit.records import record, replace
 
 
@@ -54,6 +54,9 @@ def without(request: Request, parts: Iterable[Part]) -> Request:
     for option, fields in _FIELDS.items():
         if option in options:
             changed = replace(changed, **{field: getattr(Request(), field) for field in fields})
+    if changed.driver is not None and request.platform in WINDOWS_DRIVERS:
+        # the driver that stays has the numbers of Windows: so it does under WSL, with the packages of Linux
+        changed = replace(changed, platform=WSL if "platform" in options else request.platform)
     return changed
 
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 from envkit.records import record
 from envkit.versions import ComputeCapability, Version, VersionSpec
 
+WINDOWS = "windows"  # platforms that `--os` names
+WSL = "wsl"
+WINDOWS_DRIVERS = (WINDOWS, WSL)  # platforms whose driver is the Windows one
+
 
 @record
 class FrameworkRequest:

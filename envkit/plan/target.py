@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from envkit.matrix.rows import GpuModel
-from envkit.plan.request import Request, TargetGpu
+from envkit.plan.request import WINDOWS, WINDOWS_DRIVERS, Request, TargetGpu
 from envkit.plan.tables import GpuTables
 from envkit.records import replace
 from envkit.versions import Version
@@ -26,16 +26,33 @@ def for_environment(request: Request, environment: Environment, matrix: GpuTable
     completed = request
     if "arch" not in request.asked and system.architecture.known:
         completed = replace(completed, architecture=system.architecture.get())
-    if request.os_id is None and not request.container:
-        os_id = system.os.get().os_id if system.os.known else None
+    own = platform_of(environment)
+    if request.os_id is None and request.platform != WINDOWS and not request.container:
+        os_id = system.os.get().os_id if system.os.known and own != WINDOWS else None
         completed = replace(completed, os_id=os_id, glibc=system.glibc.value if system.glibc.known else None)
-    if request.driver is None:
+    if request.platform == Request().platform and own and not request.container:
+        completed = replace(completed, platform=own)
+    if request.driver is None and _numbers_alike(completed.platform, own):
         completed = replace(completed, driver=driver_of(environment))
     if not request.gpus:
         completed = replace(completed, gpus=gpus_of(environment, matrix))
-    if system.machine_kind.known and not request.container:
-        completed = replace(completed, platform=_PLATFORMS.get(system.machine_kind.get().value, request.platform))
     return completed
+
+
+def platform_of(environment: Environment) -> str | None:
+    """The machine's platform where it is another than Linux with its own driver; else, and where not seen, None."""
+    system = environment.system
+    if system.os.known and system.os.get().os_id == WINDOWS:
+        return WINDOWS
+    return _PLATFORMS.get(system.machine_kind.get().value) if system.machine_kind.known else None
+
+
+def _numbers_alike(platform: str, machine: str | None) -> bool:
+    """Whether a machine's driver has the numbers of the platform that is asked for: those of Windows are others.
+
+    A container's host is Linux as far as the request says; its driver is the machine's, whatever that is.
+    """
+    return (platform in WINDOWS_DRIVERS) == (machine in WINDOWS_DRIVERS) or platform == Request().platform
 
 
 def driver_of(environment: Environment) -> Version | None:

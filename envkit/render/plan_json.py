@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from envkit.matrix.rows import FrameworkBuild, ImageTag
 from envkit.plan.model import Alternative, Choice, Conflict, NoPlan, Plan, Verdict
+from envkit.plan.request import WINDOWS, Request
 from envkit.versions import Version
 
 SCHEMA = 1
@@ -23,7 +24,7 @@ def plan_document(plan: Plan | NoPlan) -> dict[str, object]:
     return {
         "schema": SCHEMA,
         "status": "ok",
-        "choice": _choice(plan.choice),
+        "choice": _choice(plan.choice, plan.request),
         "verdicts": [_verdict(verdict) for verdict in plan.verdicts],
         "alternatives": [_alternative(alternative) for alternative in plan.alternatives],
         "warnings": list(plan.warnings),
@@ -35,13 +36,20 @@ def image_name(tag: ImageTag) -> str:
     return f"{tag.repository}:{tag.tag}"
 
 
-def _choice(choice: Choice) -> dict[str, object]:
+def os_name(choice: Choice, request: Request) -> str | None:
+    """The system of a plan by its id; Windows is none of the distributions on record."""
+    if request.platform == WINDOWS:
+        return WINDOWS
+    return choice.os.os_id if choice.os else None
+
+
+def _choice(choice: Choice, request: Request) -> dict[str, object]:
     return {
         "cuda": _text(choice.cuda),
         "cudnn": _text(choice.cudnn_version),
         "python": _text(choice.python),
         "python_source": choice.python_source.way if choice.python_source else None,
-        "os": choice.os.os_id if choice.os else None,
+        "os": os_name(choice, request),
         "arch": choice.architecture,
         "frameworks": [_framework(build) for build in choice.builds],
         "base_image": image_name(choice.base_image) if choice.base_image else None,

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from envkit.matrix.rows import FrameworkBuild
 from envkit.plan.model import Alternative, Choice, NoPlan, Plan, Verdict
-from envkit.render.plan_json import image_name
+from envkit.plan.request import Request
+from envkit.render.plan_json import image_name, os_name
 from envkit.render.wrap import hang
 
 _MARKS = {"ok": "ok", "native": "ok", "fail": "NO", "incompatible": "NO", "unknown": "?"}
@@ -20,7 +21,7 @@ def plan_summary(plan: Plan | NoPlan) -> str:
 
 def _plan(plan: Plan) -> Iterator[str]:
     yield "Plan"
-    for name, value in _choices(plan.choice):
+    for name, value in _choices(plan.choice, plan.request):
         yield from hang(f"  {name:<11} ", value)
     if plan.verdicts:
         yield ""
@@ -47,7 +48,7 @@ def _refusal(plan: NoPlan) -> Iterator[str]:
         yield from hang("  - ", warning)
 
 
-def _choices(choice: Choice) -> Iterator[tuple[str, str]]:
+def _choices(choice: Choice, request: Request) -> Iterator[tuple[str, str]]:
     for build in choice.builds:
         yield build.framework, _package(build)
     if choice.cuda is not None:
@@ -58,8 +59,9 @@ def _choices(choice: Choice) -> Iterator[tuple[str, str]]:
     if choice.python is not None:
         way = f" ({choice.python_source.way})" if choice.python_source else ""
         yield "Python", f"{choice.python}{way}"
-    if choice.os is not None:
-        yield "System", f"{choice.os.os_id}, {choice.architecture}"
+    system = os_name(choice, request)
+    if system is not None:
+        yield "System", f"{system}, {choice.architecture}"
     if choice.base_image is not None:
         yield "Image", image_name(choice.base_image)
     if choice.minimum_driver is not None:

@@ -17,6 +17,7 @@ from envkit.facts import (
     found,
     missing,
 )
+from envkit.plan.parts import parts_of, without
 from envkit.plan.request import Request, TargetGpu
 from envkit.plan.target import for_environment
 from envkit.versions import ComputeCapability, Version
@@ -117,6 +118,32 @@ def test_alike_gpus_count_once() -> None:
 )
 def test_platforms(kind: MachineKind, platform: str) -> None:
     assert for_environment(Request(), machine(kind=kind), matrix()).platform == platform
+
+
+def test_a_linux_driver_is_none_for_windows() -> None:
+    """The numbers of Windows drivers are others, and the system of this machine is not the one that was asked for."""
+    for platform in ("windows", "wsl"):
+        asked = Request(platform=platform, os_id=None if platform == "windows" else "wsl")
+        request = for_environment(asked, machine(module="580.65.06"), matrix())
+        assert (request.platform, request.driver, request.os_id) == (platform, None, asked.os_id)
+    inside = for_environment(
+        Request(os_id="wsl", platform="wsl"), machine(module="581.15", kind=MachineKind.WSL2), matrix()
+    )
+    assert inside.driver == v("581.15")
+
+
+def test_a_report_from_windows_is_judged_as_one() -> None:
+    seen = machine(library="581.15")
+    told = replace(seen, system=replace(seen.system, os=found(OsRelease("windows", "windows", "11"), "text")))
+    request = for_environment(Request(), told, matrix())
+    assert (request.platform, request.os_id, request.driver) == ("windows", None, v("581.15"))
+
+
+def test_without_windows_its_driver_is_still_judged_by_its_own_numbers() -> None:
+    request = Request(platform="windows", driver=v("581.15"), gpus=(TargetGpu(ComputeCapability(6, 1)),))
+    (platform,) = (part for part in parts_of(request) if part.option == "platform")
+    assert without(request, [platform]).platform == "wsl"
+    assert without(request, [part for part in parts_of(request) if part.option != "gpu"]).platform == "linux"
 
 
 def test_an_unknown_kind_of_machine_is_no_platform() -> None:

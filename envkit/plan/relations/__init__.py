@@ -6,7 +6,6 @@ tables leave blank is `unknown`, never a refusal.
 
 from envkit.plan.relations.cuda_line import toolkits_of
 from envkit.plan.relations.driver import (
-    WINDOWS_DRIVERS,
     DriverFloors,
     branch_number,
     branch_of,
@@ -79,7 +78,6 @@ __all__ = [
     "LibraryMatch",
     "Requirement",
     "ToolkitMatch",
-    "WINDOWS_DRIVERS",
     "best_match",
     "branch_number",
     "branch_of",

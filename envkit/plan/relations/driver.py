@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from envkit.matrix.rows import DriverBranch, Toolkit
 from envkit.plan.model import DriverVerdict, Verdict
 from envkit.plan.relations.cuda_line import cited, toolkits_of
+from envkit.plan.request import WINDOWS_DRIVERS
 from envkit.plan.tables import Tables
 from envkit.records import record
 from envkit.versions import Version
 
-WINDOWS_DRIVERS = ("windows", "wsl")  # platforms whose driver is the Windows one
 SUPPORTED_KINDS = ("lts", "production")  # branches that NVIDIA builds cuda-compat for
 
 

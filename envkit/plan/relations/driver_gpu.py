@@ -5,8 +5,9 @@ from __future__ import annotations
 from envkit.matrix.rows import DriverBranch
 from envkit.plan.model import Verdict
 from envkit.plan.relations.cuda_line import cited, toolkits_of
-from envkit.plan.relations.driver import WINDOWS_DRIVERS, branch_number, branch_of, driver_floors
+from envkit.plan.relations.driver import branch_number, branch_of, driver_floors
 from envkit.plan.relations.gpu import target_span
+from envkit.plan.request import WINDOWS_DRIVERS
 from envkit.plan.tables import Tables
 from envkit.versions import ComputeCapability, Version
 
