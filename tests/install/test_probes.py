@@ -1,0 +1,140 @@
+"""What the verification says of a framework beside a GPU that is there, hidden, or not there; with stand-in modules."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from envkit.install.options import ScriptOptions
+from envkit.records import replace
+from envkit.render.script import render_script
+from envkit.settings import Mirrors
+from tests.install.plans import plan
+from tests.install.shell import call
+
+_TORCH = """
+__version__ = {version!r}
+class cuda:
+    is_available = staticmethod(lambda: False)
+class version:
+    cuda = {cuda!r}
+class _Tensor:
+    def cuda(self):
+        raise RuntimeError("The NVIDIA driver on your system is too old (found version 11040).")
+zeros = ones = lambda *shape: _Tensor()
+"""
+_TENSORFLOW = """
+import sys
+__version__ = {version!r}
+class test:
+    is_built_with_cuda = staticmethod(lambda: {cuda!r} is not None)
+class config:
+    list_physical_devices = staticmethod(lambda kind: [])
+for name in ("libcudnn.so.8", "libnvinfer.so.7"):
+    sys.stderr.write("W dso_loader.cc:64] Could not load dynamic library '%s'; dlerror: no such file\\n" % name)
+sys.stderr.flush()
+"""
+# libinfo and the strings are those of mxnet 1.4.1 and mxnet-cu80 1.2.1 on PyPI: only the latter's library names CUDA's.
+_MXNET = """
+import os
+__version__ = {version!r}
+class libinfo:
+    find_lib_path = staticmethod(lambda: [os.path.join(os.path.dirname(__file__), "libmxnet.so")])
+class context:
+    num_gpus = staticmethod(lambda: 0)
+open(libinfo.find_lib_path()[0], "wb").write(b"ELF libgomp.so.1 " + (b"libcudart.so.8.0" if {cuda!r} else b""))
+"""
+_MODULES = {"pytorch": ("torch", _TORCH), "tensorflow": ("tensorflow", _TENSORFLOW), "mxnet": ("mxnet", _MXNET)}
+_ABSENT = "no NVIDIA GPU is here"
+
+
+def verified(
+    framework: str, folder: Path, *, gpu: bool, cuda: str | None, settings: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """The verification of this framework, whose stand-in is a build for `cuda` that finds no GPU."""
+    found = plan(framework=framework, os_id="ubuntu22.04")
+    found = replace(found, choice=replace(found.choice, needs_toolkit=False))
+    text = render_script(found, ScriptOptions(), Mirrors())
+    name, source = _MODULES[framework]
+    build = found.choice.builds[0]
+    version = (build.package or "").split("==")[1].split("+")[0]
+    cuda = cuda and str(build.cuda)
+    (folder / "modules" / name).mkdir(parents=True)
+    (folder / "modules" / name / "__init__.py").write_text(source.format(version=version, cuda=cuda))
+    (folder / "root/dev").mkdir(parents=True)
+    if gpu:
+        (folder / "root/dev/nvidia0").touch()
+    body = f"""
+    ENV_DIR={folder}/env; mkdir -p $ENV_DIR/bin; ln -s {sys.executable} $ENV_DIR/bin/python
+    python_is_complete() {{ return 0; }}
+    pip_is_content() {{ return 0; }}
+    export PYTHONPATH={folder}/modules {settings}
+    code=0; verify_all || code=$?; echo "$code"
+    """
+    return call(text, body, folder)
+
+
+@pytest.mark.parametrize(
+    ("framework", "words"),
+    [
+        ("pytorch", "driver on your system is too old (found version 11040)"),
+        ("tensorflow", "not found: libcudnn.so.8;"),
+        ("mxnet", "/dev/nvidia0 is here, but mxnet finds no GPU"),
+    ],
+)
+def test_a_gpu_that_is_here_and_not_found_is_a_fault(framework: str, words: str, tmp_path: Path) -> None:
+    done = verified(framework, tmp_path, gpu=True, cuda="as planned")
+    assert done.stdout == "9\n", done
+    assert f"fail {framework} kernel" in done.stderr and words in done.stderr and "nvidia-smi" in done.stderr
+
+
+@pytest.mark.parametrize("framework", sorted(_MODULES))
+def test_without_a_gpu_nothing_is_tried_and_nothing_is_wrong(framework: str, tmp_path: Path) -> None:
+    done = verified(framework, tmp_path, gpu=False, cuda="as planned")
+    assert done.stdout == "0\n", done
+    assert f"skip {framework} kernel: {_ABSENT}" in done.stderr
+
+
+@pytest.mark.parametrize("framework", sorted(_MODULES))
+def test_a_cpu_only_build_is_found_without_a_gpu(framework: str, tmp_path: Path) -> None:
+    done = verified(framework, tmp_path, gpu=False, cuda=None)
+    assert done.stdout == "9\n", done
+    assert f"fail {framework} build: this is a CPU-only build" in done.stderr
+
+
+def test_a_variable_that_hides_the_gpu_is_named(tmp_path: Path) -> None:
+    done = verified("pytorch", tmp_path, gpu=True, cuda="as planned", settings="CUDA_VISIBLE_DEVICES=-1")
+    assert "CUDA_VISIBLE_DEVICES is '-1'" in done.stderr, done
+
+
+@pytest.mark.parametrize(
+    ("paths", "seen", "absent"),
+    [
+        (("dev/nvidia0",), "dev/nvidia0", _ABSENT),
+        (("dev/nvidia3",), "dev/nvidia3", _ABSENT),
+        (("dev/nvidiactl",), "", _ABSENT),
+        (("proc/driver/nvidia/gpus/0000:01:00.0",), "proc/driver/nvidia/gpus/0000:01:00.0", _ABSENT),
+        # a container sees its host's /proc/driver, and has the GPU only when its node was given to it
+        (("proc/driver/nvidia/gpus/0000:01:00.0", ".dockerenv"), "", _ABSENT),
+        (("dev/dxg", "usr/lib/wsl/lib/libcuda.so.1"), "dev/dxg", _ABSENT),
+        (("dev/dxg",), "", "install its driver on Windows"),
+        (("sys/bus/pci/devices/0000:01:00.0/",), "", "(0000:01:00.0), but its driver is not loaded"),
+    ],
+)
+def test_what_tells_of_a_gpu(paths: tuple[str, ...], seen: str, absent: str, tmp_path: Path) -> None:
+    for path in paths:
+        (tmp_path / "root" / path).parent.mkdir(parents=True, exist_ok=True)
+        if path.endswith("/"):
+            (tmp_path / "root" / path).mkdir()
+            (tmp_path / "root" / path / "vendor").write_text("0x10de\n")
+            (tmp_path / "root" / path / "class").write_text("0x030000\n")
+        else:
+            (tmp_path / "root" / path).touch()
+    text = render_script(plan("12.4.1"), ScriptOptions(), Mirrors())
+    done = call(text, 'look_for_gpu; echo "$GPU_SEEN"; echo "$GPU_ABSENT"', tmp_path)
+    first, second = done.stdout.splitlines()
+    assert first == (f"{tmp_path}/root/{seen}" if seen else ""), done
+    assert absent in second
