@@ -32,11 +32,17 @@ def asked(options: str) -> Request:
     return Request(gpus=tuple(gpus), driver=driver, container=True)
 
 
+def beside(name: str, file: str) -> str | None:
+    """The file of that name beside the Dockerfile, kept under the Dockerfile's own."""
+    place = FOLDER / f"{name}.{file}"
+    return place.read_text() if place.is_file() else None
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_verdict(name: str, matrix: Matrix) -> None:
     text = (FOLDER / f"{name}.Dockerfile").read_text()
     first, *expected = (FOLDER / f"{name}.expected").read_text().splitlines()
-    findings = check_dockerfile(text, asked(first.removeprefix("options:")), matrix)
+    findings = check_dockerfile(text, asked(first.removeprefix("options:")), matrix, lambda file: beside(name, file))
     told = [f"{finding.status.value} {finding.id}" for finding in findings if finding.status in SHOWN]
     assert sorted(told) == sorted(expected), report_text(findings, name)
     assert all(finding.remedy for finding in findings if finding.status in (Status.FAIL, Status.WARN))
