@@ -1,4 +1,4 @@
-"""The user's own settings: mirrors that stand in for vendors' hosts, from a config file, variables and options."""
+"""The user's own settings: mirrors that stand in for vendors' hosts, from a config file and options."""
 
 from __future__ import annotations
 
@@ -6,6 +6,21 @@ from collections.abc import Mapping
 
 from envkit.errors import RequestError
 from envkit.records import field, record, replace
+from envkit.regex import regex
+
+# What scripts, Dockerfiles and sed expressions can hold as it is: no blanks, quotes, $, #, & or |.
+_URL = regex(r"(?:https?|file)://[A-Za-z0-9_.~:/?@+,;=%\[\]-]+")
+_HOST = regex(r"[A-Za-z0-9.-]+(?::[0-9]+)?")
+
+
+def is_url(text: object) -> bool:
+    """Whether a value is an address that can stand for a vendor's."""
+    return isinstance(text, str) and _URL.fullmatch(text) is not None
+
+
+def is_host(text: str) -> bool:
+    """Whether a text is the name of a host, with or without a port."""
+    return _HOST.fullmatch(text) is not None
 
 
 @record
@@ -29,7 +44,7 @@ class Mirrors:
         changes: dict[str, str] = {}
         for text in mirrors:
             name, separator, url = text.partition("=")
-            if not separator or not url.startswith(("http://", "https://", "file://")):
+            if not separator or not is_host(name) or not is_url(url):
                 raise RequestError(
                     f"--mirror: {text!r} is not HOST=URL.", "Example: --mirror apt=https://mirror.lan/debian"
                 )
@@ -37,4 +52,8 @@ class Mirrors:
                 changes[name] = url
             else:
                 hosts[name] = url
+        if index_url is not None and not is_url(index_url):
+            raise RequestError(
+                f"--index-url: {index_url!r} is no address.", "Example: --index-url https://mirror.lan/simple"
+            )
         return replace(self, hosts=hosts, index_url=index_url or self.index_url, **changes)

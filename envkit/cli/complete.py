@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 def _beginning_with(words: Iterable[str], incomplete: str) -> list[str]:
@@ -37,10 +41,45 @@ def complete_os(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
 
 
 def complete_gpu(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """GPU names."""
+    """GPU names, with the vendor's and the family's word in front only where they are typed."""
     from envkit.matrix import Matrix
 
-    return _beginning_with(dict.fromkeys(row.name for row in Matrix.load().gpus), incomplete)
+    names = list(dict.fromkeys(row.name for row in Matrix.load().gpus))
+    for words in ("NVIDIA ", "NVIDIA GeForce ", ""):
+        found = _beginning_with((name.removeprefix(words) for name in names), incomplete)
+        if found:
+            return found
+    return []
+
+
+def complete_cudnn(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """cuDNN release lines."""
+    from envkit.matrix import Matrix
+
+    return _beginning_with(dict.fromkeys(str(row.version.release(2)) for row in Matrix.load().cudnns), incomplete)
+
+
+def complete_python(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Python release lines that can be had."""
+    from envkit.matrix import Matrix
+
+    pythons = sorted({row.python.release(2) for row in Matrix.load().python_sources})
+    return _beginning_with(map(str, pythons), incomplete)
+
+
+def complete_file(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Files, which the shell itself lists."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type="file")]
+
+
+def complete_target(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The words that `--target` knows, and files."""
+    from click.shell_completion import CompletionItem
+
+    words = _beginning_with(("this", "any"), incomplete)
+    return [CompletionItem(word) for word in words] or complete_file(ctx, param, incomplete)
 
 
 def complete_check(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

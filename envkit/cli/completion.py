@@ -9,7 +9,7 @@ import click
     epilog="""\b
 Examples:
   envkit completion bash >> ~/.bashrc
-  envkit completion zsh >> ~/.zshrc
+  envkit completion zsh >> ~/.zshrc   # after: autoload -U compinit; compinit
   envkit completion fish > ~/.config/fish/completions/envkit.fish"""
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))

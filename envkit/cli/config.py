@@ -6,8 +6,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from envkit.errors import SourceError
-from envkit.settings import Mirrors
+from envkit.errors import SourceError, nearest_first
+from envkit.settings import Mirrors, is_host, is_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,27 +27,65 @@ def config_path() -> str:
 
 
 def configured_mirrors() -> Mirrors:
-    """The `[mirrors]` table of the config file, or no mirrors. Raises SourceError for a file that cannot be read.
+    """The `[mirrors]` table of the config file, or no mirrors. Raises SourceError for a file that cannot be used.
 
     Keys: `index-url`, `apt`, `yum`, and a table `hosts` of HOST = "URL".
     """
     path = config_path()
+    text = _read(path)
+    if text is None:
+        return Mirrors()
+    document = _parse(text, path)
+    _refuse_unknown(document, ("mirrors",), path)
+    table = _table(document, "mirrors", path)
+    _refuse_unknown(table, ("index-url", "apt", "yum", "hosts"), path)
+    hosts = _table(table, "hosts", path)
+    for host in hosts:
+        if not is_host(host):
+            raise SourceError(f"config file {path}: {host!r} is no host.", 'Write a name: "example.com" = "URL".')
+    return Mirrors(
+        hosts={host: _url(hosts, host, path) for host in hosts},
+        index_url=_url(table, "index-url", path) if "index-url" in table else None,
+        apt=_url(table, "apt", path) if "apt" in table else None,
+        yum=_url(table, "yum", path) if "yum" in table else None,
+    )
+
+
+def _read(path: str) -> str | None:
+    """The text of the config file, None where there is none."""
+    hint = "Mend it or name another with ENVKIT_CONFIG."
     try:
         with open(path, encoding="utf-8") as stream:
-            text = stream.read()
+            return stream.read()
     except FileNotFoundError:
-        return Mirrors()
+        return None
+    except UnicodeDecodeError as error:
+        raise SourceError(f"config file {path}: it is not UTF-8 text.", hint) from error
     except OSError as error:
-        raise SourceError(
-            f"config file {path}: {error.strerror}.", "Mend it or name another with ENVKIT_CONFIG."
-        ) from error
-    table = _parse(text, path).get("mirrors", {})
-    return Mirrors(
-        hosts={str(host): str(url) for host, url in table.get("hosts", {}).items()},
-        index_url=table.get("index-url"),
-        apt=table.get("apt"),
-        yum=table.get("yum"),
-    )
+        raise SourceError(f"config file {path}: {error.strerror}.", hint) from error
+
+
+def _refuse_unknown(table: Mapping[str, Any], known: tuple[str, ...], path: str) -> None:
+    for key in table:
+        if key not in known:
+            nearest = ", ".join(nearest_first(key, known))
+            raise SourceError(f"config file {path}: {key!r} is not known.", f"Known there, nearest first: {nearest}.")
+
+
+def _table(above: Mapping[str, Any], key: str, path: str) -> Mapping[str, Any]:
+    """The table of that name, empty where there is none."""
+    found = above.get(key, {})
+    if not isinstance(found, dict):
+        raise SourceError(f"config file {path}: {key} is no table.", "Example: [mirrors.hosts] or [mirrors] on a line.")
+    return found
+
+
+def _url(table: Mapping[str, Any], key: str, path: str) -> str:
+    value: str = table[key]
+    if not is_url(value):
+        example = '"https://mirror.lan/simple"'
+        raise SourceError(f"config file {path}: {key} = {value!r} is no address.", f"Example: {key} = {example}")
+    return value
 
 
 def _parse(text: str, path: str) -> Mapping[str, Any]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from envkit.cli.complete import complete_check, complete_fact
-from envkit.cli.output import output_option, write_output
+from envkit.cli.complete import complete_check, complete_fact, complete_file
+from envkit.cli.output import one_format, output_option, write_output
 
 if TYPE_CHECKING:
     from envkit.checks.findings import Finding
@@ -28,16 +28,22 @@ Examples:
   envkit doctor --format html -o report.html"""
 )
 @click.option(
-    "--from", "source", metavar="PATH|-", help="A capture, facts JSON, or pasted text, instead of this machine."
+    "--from",
+    "source",
+    metavar="PATH|-",
+    shell_complete=complete_file,
+    help="A capture, facts JSON, or pasted text, instead of this machine.",
 )
-@click.option("--root", type=click.Path(), metavar="DIR", help="Look at a mounted file system or unpacked image.")
+@click.option(
+    "--root", type=click.Path(file_okay=False), metavar="DIR", help="Look at a mounted file system or unpacked image."
+)
 @click.option("--assume", multiple=True, metavar="FACT=VALUE", shell_complete=complete_fact, help="Override a fact.")
 @click.option("--check", "ids", multiple=True, metavar="ID", shell_complete=complete_check, help="Run this check only.")
 @click.option("--list-checks", is_flag=True, help="List the checks and stop.")
 @click.option("--deep", is_flag=True, help="Also import frameworks and run a small kernel in a child process.")
 @click.option("--strict", is_flag=True, help="Exit with 1 for warnings and unknowns too.")
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
-@click.option("--format", "form", type=click.Choice(["text", "json", "html", "markdown"]), default="text")
+@click.option("--format", "form", type=click.Choice(["text", "json", "html", "markdown"]), help="text by default.")
 @click.option("--mask", is_flag=True, help="Mask host, user, addresses and serial numbers in the report.")
 @click.option("--verbose", "-v", is_flag=True, help="Also list what is healthy and what does not apply.")
 @output_option
@@ -50,7 +56,7 @@ def doctor(
     deep: bool,
     strict: bool,
     as_json: bool,
-    form: str,
+    form: str | None,
     mask: bool,
     verbose: bool,
     output: str | None,
@@ -59,8 +65,9 @@ def doctor(
 
     The first FAIL of the report is the answer to "what is wrong?"; what follows from it stands after it.
     """
+    form = one_format(form, as_json)
     here = None
-    if not (source or root or list_checks or ids):
+    if source is None and root is None and not (list_checks or ids):
         from envkit.cli.environment import started_machine
 
         here = started_machine()  # its slowest answer is on its way while the checks are loaded
@@ -69,7 +76,8 @@ def doctor(
     from envkit.matrix import Matrix
 
     if list_checks:
-        return _list_checks(all_checks())
+        write_output(_list_of(all_checks(), form), output)
+        return 0
     checks = _selected(ids, all_checks())
     environment = _environment(source, root, assume, deep, here)
     findings = run_checks(environment, Matrix.load(), checks)
@@ -78,7 +86,7 @@ def doctor(
 
         findings = mask_findings(findings, environment)
         environment = mask_environment(environment)
-    write_output(_rendered("json" if as_json else form, environment, findings, verbose, output), output)
+    write_output(_rendered(form, environment, findings, verbose, output), output)
     return exit_code(findings, strict)
 
 
@@ -96,11 +104,18 @@ def _environment(
     from envkit.cli.environment import recorded, this_machine, under_root
     from envkit.errors import RequestError
 
-    if source and root:
+    if "" in (source, root):
+        raise RequestError(
+            f"{'--from' if source == '' else '--root'} is empty.", "Leave it out to look at this machine."
+        )
+    if source is not None and root is not None:
         raise RequestError("--from and --root contradict each other.", "Give one of them.")
-    if deep and (source or root):
+    if deep and not (source is None and root is None):
         raise RequestError("--deep runs tests on this machine.", "Leave out --from and --root.")
-    environment = recorded(source) if source else under_root(root) if root else this_machine(deep, here)
+    if source is not None:
+        environment = recorded(source)
+    else:
+        environment = this_machine(deep, here) if root is None else under_root(root)
     if assume:
         from envkit.assume import assume_facts
 
@@ -117,11 +132,13 @@ def _selected(ids: tuple[str, ...], checks: Mapping[str, Check]) -> list[Check]:
     return [checks[id] for id in ids] if ids else list(checks.values())
 
 
-def _list_checks(checks: Mapping[str, Check]) -> int:
+def _list_of(checks: Mapping[str, Check], form: str) -> str:
+    if form == "json":
+        import json
+
+        return json.dumps([{"id": check.id, "title": check.title} for check in checks.values()], indent=2)
     width = max(map(len, checks))
-    for check in checks.values():
-        click.echo(f"{check.id:<{width}}  {check.title}")
-    return 0
+    return "\n".join(f"{check.id:<{width}}  {check.title}" for check in checks.values())
 
 
 def _rendered(form: str, environment: Environment, findings: list[Finding], verbose: bool, output: str | None) -> str:

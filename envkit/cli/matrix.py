@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from envkit.cli.output import output_option, say, write_output
+from envkit.cli.output import one_format, output_option, say, write_output
 from envkit.errors import RequestError
 
 if TYPE_CHECKING:
@@ -30,8 +30,9 @@ def _complete_table(ctx: click.Context, param: click.Parameter, incomplete: str)
 @click.command(
     context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
     epilog="""\b
-Examples (every column is also a filter, by its name or by its header; a number or version takes a bound;
-? is unknown, none is known not to be there; in JSON null and "none"):
+Examples (every column is also a filter, by its name or its header; a number
+or version takes a bound; ? is unknown, none is known not to be there, in JSON
+null and "none"):
   envkit matrix
   envkit matrix pytorch --cuda 11.8 --python 3.10
   envkit matrix gpus 4090
@@ -44,7 +45,7 @@ Examples (every column is also a filter, by its name or by its header; a number 
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[WORD]... [--COLUMN VALUE]...")
 @click.option("--sort", metavar="COLUMN", help="Sort by COLUMN; -COLUMN sorts downwards.")
 @click.option("--columns", metavar="A,B", help="Show these columns only; 'all' shows every one.")
-@click.option("--format", "form", type=click.Choice(_FORMATS), default="table", show_default=True)
+@click.option("--format", "form", type=click.Choice(_FORMATS), help="table by default.")
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option("--status", is_flag=True, help="Show the age of each table, and warn where it is past its limit.")
 @click.option("--max-age", type=click.IntRange(min=0), metavar="DAYS", help="With --status: another limit.")
@@ -54,7 +55,7 @@ def matrix(
     words: tuple[str, ...],
     sort: str | None,
     columns: str | None,
-    form: str,
+    form: str | None,
     as_json: bool,
     status: bool,
     max_age: int | None,
@@ -64,7 +65,7 @@ def matrix(
     from envkit.matrix import Matrix
 
     data = Matrix.load()
-    chosen = "json" if as_json else form
+    chosen = one_format(form, as_json, "table")
     for option, value in (("--sort", sort), ("--columns", columns)):
         if value == "":
             raise RequestError(f"{option}: an empty value says nothing.", "Give the name of a column.")
@@ -171,7 +172,7 @@ def _for_people(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tupl
 
 
 def _width() -> int | None:
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
 
 
 def _tables(data: Matrix, form: str) -> str:

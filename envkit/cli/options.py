@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from envkit.cli.complete import complete_cuda, complete_framework, complete_gpu, complete_os
+from envkit.cli.complete import (
+    complete_cuda,
+    complete_cudnn,
+    complete_framework,
+    complete_gpu,
+    complete_os,
+    complete_python,
+    complete_target,
+)
 from envkit.cli.output import output_option
 
 if TYPE_CHECKING:
@@ -27,8 +35,8 @@ _OPTIONS = [
         help="pytorch, tensorflow==1.12, 'mxnet>=1.5'; may be repeated.",
     ),
     click.option("--cuda", metavar="SPEC", shell_complete=complete_cuda, help="9.0, 12.4.1, '>=12'."),
-    click.option("--cudnn", metavar="SPEC", help="7.6, '>=9'."),
-    click.option("--python", metavar="SPEC", help="3.10."),
+    click.option("--cudnn", metavar="SPEC", shell_complete=complete_cudnn, help="7.6, '>=9'."),
+    click.option("--python", metavar="SPEC", shell_complete=complete_python, help="3.10."),
     click.option(
         "--os", "os_id", metavar="ID", shell_complete=complete_os, help="ubuntu22.04, rockylinux9, windows, wsl …"
     ),
@@ -47,6 +55,7 @@ _OPTIONS = [
         default="this",
         show_default=True,
         metavar="this|any|PATH",
+        shell_complete=complete_target,
         help="Decide for this machine, for none in particular, or for a capture.",
     ),
     click.option(
@@ -84,7 +93,7 @@ def request_from(options: Mapping[str, Any], matrix: Matrix, *, container: bool 
 
 
 def mirrors_from(options: Mapping[str, Any]) -> Mirrors:
-    """The user's mirrors: config file first, then variables, then the options. Raises RequestError."""
+    """The user's mirrors: config file first, then the options. Raises RequestError."""
     from envkit.cli.config import configured_mirrors
 
     return configured_mirrors().with_options(tuple(options["mirrors"]), options["index_url"])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     epilog="""\b
 Examples:
   envkit resolve --framework pytorch
-  envkit resolve --framework pytorch==2.6 --gpu "GeForce RTX 5090"
+  envkit resolve --framework pytorch==2.7 --gpu "GeForce RTX 5090"
   envkit resolve --framework tensorflow --driver 450.80.02 --target any --json"""
 )
 @request_options

@@ -124,6 +124,8 @@ def write_recording(
     `parts` cuts big files (by path) down to what the probes read. Raises OutputError. The folder appears whole or not
     at all.
     """
+    if not directory:
+        raise OutputError("The name of the folder is empty.", "Name a new folder.")
     target = Path(directory)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise OutputError(f"{directory} is not empty.", "Name a new folder.")

@@ -19,6 +19,10 @@ WORDS = [
     (["envkit", "explain", "no-gpu"], "no-gpu-on-pci"),
     (["envkit", "doctor", "--check", "driver-lib"], "driver-library-mismatch"),
     (["envkit", "doctor", "--form"], "--format"),
+    (["envkit", "resolve", "--gpu", "B20"], "B200"),
+    (["envkit", "resolve", "--cudnn", "8."], "8.9"),
+    (["envkit", "resolve", "--python", "3.1"], "3.12"),
+    (["envkit", "resolve", "--target", "an"], "any"),
 ]
 _BASH = """
 source <(envkit completion bash)
