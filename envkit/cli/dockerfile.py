@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from envkit.plan.model import NoPlan, Plan
 
 FORMATS = ("dockerfile", "compose", "devcontainer", "apptainer", "conda", "requirements")
+_LISTS = ("conda", "requirements")  # of Python packages alone
 
 
 @click.command(
@@ -116,6 +117,7 @@ def image_options(options: dict[str, Any]) -> ImageOptions:
         raise RequestError("--slim and --from official contradict each other.", "Leave one out.")
     _check_names(options)
     _check_places(options)
+    _refuse_mirrors(options)
     return ImageOptions(
         official=options["start"] == "official",
         base=options["base"],
@@ -231,10 +233,41 @@ def _produce(plan: Plan, chosen: ImageOptions, options: dict[str, Any], matrix: 
 
 def _format_notes(recipe: Recipe, target_format: str) -> Iterator[str]:
     """What the user should know of this format alone."""
-    if target_format in ("conda", "requirements"):
+    if target_format in _LISTS:
         from envkit.image.limits import loader_notes
 
         yield from loader_notes(recipe)
+    if target_format == "devcontainer":
+        yield f"it builds the Dockerfile beside it, which this writes with the same options: {_same_image()}"
+
+
+def _same_image() -> str:
+    """The command that writes the Dockerfile with the options of this call."""
+    import os
+    import shlex
+
+    context = click.get_current_context()
+    words = ["envkit", "dockerfile"]
+    for parameter in context.command.params:
+        given = context.params.get(parameter.name or "")
+        if parameter.name in ("target_format", "output") or not given or given == parameter.get_default(context):
+            continue
+        flag = isinstance(parameter, click.Option) and parameter.is_flag
+        for value in given if isinstance(given, tuple) else (given,):
+            words += [parameter.opts[0]] if flag else [parameter.opts[0], str(value)]
+    beside = os.path.join(os.path.dirname(context.params["output"] or ""), "Dockerfile")
+    return shlex.join([*words, "-o", beside])
+
+
+def _refuse_mirrors(options: dict[str, Any]) -> None:
+    """Raises RequestError for a mirror of a distribution where the format names no packages of one."""
+    for text in options["mirrors"] if options["target_format"] in _LISTS else ():
+        name = text.partition("=")[0]
+        if name in ("apt", "yum"):
+            raise RequestError(
+                f"--format {options['target_format']}: --mirror {name}= belongs to an image.",
+                "Use --format dockerfile, or leave that mirror out.",
+            )
 
 
 def _write_lock(recipe: Recipe, file: str) -> None:

@@ -42,9 +42,9 @@ def loader_notes(recipe: Recipe) -> tuple[str, ...]:
 
 
 def container_settings(recipe: Recipe) -> list[str]:
-    """The settings of containers that were asked for and have no place outside an image."""
+    """The settings of images and containers that were asked for and have no place outside an image."""
     runtime = recipe.runtime
-    reasons = []
+    reasons = [f"{option} belongs to an image" for option in recipe.of_the_image]
     if runtime.workdir != _DEFAULTS.workdir:
         reasons.append("--workdir belongs to a container")
     if runtime.entrypoint:

@@ -23,3 +23,9 @@ class ImageOptions:
     workdir: str = "/workspace"
     entrypoint: str | None = None
     user: str = "app"
+
+    @property
+    def of_the_image(self) -> tuple[str, ...]:
+        """The options among those given that say what an image starts from, or how its file is written."""
+        given = {"--base": self.base, "--digest": self.digest, "--slim": self.slim, "--no-syntax": not self.syntax}
+        return tuple(name for name, value in given.items() if value)

@@ -119,6 +119,7 @@ class Recipe:
     official: bool = False  # starts from the project's own image
     notes: tuple[str, ...] = ()
     syntax: bool = True
+    of_the_image: tuple[str, ...] = ()  # options given that have no meaning outside an image
 
     @property
     def final(self) -> Stage:

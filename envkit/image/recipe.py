@@ -83,6 +83,7 @@ def recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) 
         context=tuple(name for name in (options.lock, options.requirements) if name),
         notes=(*_notes(plan, options, base, own), *(base_notes(own, choice) if own else ())),
         syntax=options.syntax,
+        of_the_image=options.of_the_image,
     )
 
 

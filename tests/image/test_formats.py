@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import textwrap
+from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
-from envkit.errors import EnvkitError
+from envkit.errors import EnvkitError, RequestError
 from envkit.image.options import ImageOptions
 from envkit.matrix import Matrix
 from envkit.render.apptainer import render_apptainer
@@ -50,6 +52,29 @@ def test_requirements_are_readable_by_pip(matrix: Matrix) -> None:
     assert "tensorflow" in names
 
 
+def test_devcontainer_says_what_writes_its_dockerfile(tmp_path: Path) -> None:
+    options = ("--framework", "pytorch", "--target", "any", "--apt", "git", "--pip", "pandas>=2", "--slim")
+    folder = tmp_path / ".devcontainer"
+    folder.mkdir()
+    shown = run(*options, "--format", "devcontainer", "-o", str(folder / "devcontainer.json"))
+    told = re.search(r"with the same options: (envkit dockerfile .*)", shown.stderr)
+    assert told is not None
+    again = shlex.split(told.group(1))[2:]
+    assert again == [*again[:-2], "-o", str(folder / "Dockerfile")]
+    assert sorted(again[:-2]) == sorted(options)
+    run(*again)
+    written = (folder / "Dockerfile").read_text()
+    assert "        git" in written and '"pandas>=2"' in written
+    assert "nvidia/cuda" not in written
+
+
+@pytest.mark.parametrize("target", ["conda", "requirements"])
+def test_a_mirror_of_distribution_packages_has_no_place_in_a_list(target: str) -> None:
+    options = ("--framework", "pytorch", "--target", "any", "--format", target)
+    with pytest.raises(RequestError, match="--mirror apt= belongs to an image"):
+        run(*options, "--mirror", "apt=https://mirror.example/ubuntu")
+
+
 def test_lists_of_packages_say_what_their_loader_is_not_told(matrix: Matrix) -> None:
     for render in (render_conda, render_requirements):
         assert "# Note: a program calls onnxruntime.preload_dlls()" in render(made(matrix, "onnxruntime"))
@@ -80,6 +105,10 @@ def test_apptainer_copies_from_stages_that_exist(matrix: Matrix) -> None:
         (render_conda, "pytorch", ImageOptions(user="me"), "--user"),
         (render_conda, "pytorch==2.5.1", ImageOptions(official=True), "--from official"),
         (render_requirements, "pytorch", ImageOptions(requirements="r.txt"), "--requirements"),
+        (render_requirements, "pytorch", ImageOptions(base="mine:1"), "--base belongs to an image"),
+        (render_conda, "pytorch", ImageOptions(slim=True), "--slim"),
+        (render_conda, "pytorch", ImageOptions(digest=True), "--digest"),
+        (render_requirements, "pytorch", ImageOptions(syntax=False), "--no-syntax"),
         (render_devcontainer, "pytorch", ImageOptions(entrypoint="x"), "--entrypoint"),
         (render_apptainer, "pytorch", ImageOptions(jupyter=True), "health checks"),
         (render_apptainer, "pytorch", ImageOptions(user="me"), "--user"),
