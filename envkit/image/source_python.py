@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from envkit.errors import EnvkitError
 from envkit.image import data
-from envkit.image.frameworks import lacking
+from envkit.image.frameworks import installed_by_pip, lacking
 from envkit.matrix.rows import FrameworkBuild, OperatingSystem
 from envkit.plan.model import NoPlan, Plan
 from envkit.plan.request import Request
 from envkit.records import replace
-from envkit.versions import Version
+from envkit.versions import Version, VersionSpec
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
@@ -24,11 +24,26 @@ def with_its_system(plan: Plan | NoPlan, resolve: Callable[[Request], Plan | NoP
     """The plan on a distribution that its frameworks can run on, where the request leaves the distribution open.
 
     That is one with the Python that a source build takes, and with a package of each library that packages load.
+    Where the request leaves the CUDA open, a build that has a recipe is taken in place of one that has none.
     """
+    plan = _with_a_recipe(plan, resolve)
     if isinstance(plan, NoPlan) or plan.request.os_id is not None or plan.choice.os is None:
         return plan
     for system in _better_systems(plan, plan.choice.os, matrix):
         found = resolve(replace(plan.request, os_id=system.os_id))
+        if isinstance(found, Plan):
+            return found
+    return plan
+
+
+def _with_a_recipe(plan: Plan | NoPlan, resolve: Callable[[Request], Plan | NoPlan]) -> Plan | NoPlan:
+    """The plan for a CUDA whose build has a recipe, where the planned one can neither be fetched nor compiled."""
+    if isinstance(plan, NoPlan) or plan.request.cuda is not None:
+        return plan
+    stuck = [one for one in plan.choice.builds if not installed_by_pip(one, plan.choice) and not data.source_steps(one)]
+    lines = {row.cuda for build in stuck for row in data.table("source_builds") if row.framework == build.framework}
+    for line in sorted(line for line in lines if line):
+        found = resolve(replace(plan.request, cuda=VersionSpec.parse(line)))
         if isinstance(found, Plan):
             return found
     return plan

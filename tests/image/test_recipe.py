@@ -285,6 +285,7 @@ def test_what_no_image_can_hold_says_why(matrix: Matrix) -> None:
         ("caffe", {"cuda": "8.0", "os_id": "ubuntu18.04"}, "3.6", "ubuntu18.04"),
         ("caffe", {"python": "2.7", "os_id": "ubuntu18.04"}, "2.7", "ubuntu18.04"),
         ("caffe2", {"cuda": "8.0"}, "2.7", "ubuntu16.04"),
+        ("caffe2", {}, "2.7", "ubuntu16.04"),  # its newest build is for CUDA 9.0 and has no recipe
         ("torch7", {}, None, "ubuntu18.04"),
     ],
 )
