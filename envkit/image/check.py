@@ -88,5 +88,5 @@ def _wheels(found: Contents) -> Iterator[Finding]:
 
 def _lists(found: Contents) -> Iterator[Finding]:
     for item in found.lists:
-        title = f"what {item.name} installs was not looked at: it is not to be seen here"
+        title = f"what {item.name} brings was not looked at: it is not to be seen here"
         yield Finding("image.list-unread", Status.UNKNOWN, title, subject_of(item.line, item.name))

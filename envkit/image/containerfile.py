@@ -73,11 +73,16 @@ def read_instructions(text: str) -> tuple[Instruction, ...]:
         if joined is None:
             continue
         instruction = _instruction(joined, start + 1)
-        if instruction.keyword in _TAKES_HEREDOC:
+        if _acts(instruction) in _TAKES_HEREDOC:
             bodies, position = _heredocs(instruction.text, lines, position, start + 1)
             instruction = replace(instruction, heredocs=bodies)
         instructions.append(instruction)
     return tuple(instructions)
+
+
+def _acts(instruction: Instruction) -> str:
+    """The keyword of what an instruction does, at once or in the images that start from this one (ONBUILD)."""
+    return instruction.text.partition(" ")[0].upper() if instruction.keyword == "ONBUILD" else instruction.keyword
 
 
 def _escape(lines: list[str]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from envkit.image.containerfile_lists import Reader, list_words, nothing_beside
 from envkit.image.wheel_names import Wheel, wheel
-from envkit.records import record
+from envkit.records import record, replace
 from envkit.regex import regex
 
 _REQUIREMENT = regex(
@@ -34,13 +34,14 @@ _SHELL = regex(r"(?:ba|da|z)?sh")
 _INDEX_OPTIONS = frozenset({"-i", "--index-url", "--index", "--default-index"})
 _MORE_OPTIONS = frozenset({"--extra-index-url", "-f", "--find-links", "--source"})
 _FILE_OPTIONS = frozenset({"-r", "--requirement", "--requirements", "--file"})
+_CONSTRAINT_OPTIONS = frozenset({"-c", "--constraint", "--constraints"})
 _PROJECT_OPTIONS = frozenset({"-e", "--editable"})
 _JOINED = regex(r"(-[rifce])([^-=].*)")
 _LOCKS = regex(r"poetry|pdm")  # what they install stands in the project alone; pipenv takes packages too
 _NO_LIST = (".toml", ".py", ".cfg")
 _WITH_VALUE = regex(
-    r"-[cnpPrtGE]|--(?:name|prefix|root-prefix|python|python-version|platform|target|cache-dir|timeout|retries"
-    r"|trusted-host|constraint|root|src|log|report|config-settings|exists-action|use-feature|directory|project|implementation|abi|only-binary|no-binary|proxy|cert|progress-bar|group|extra"
+    r"-[npPrtGE]|--(?:name|prefix|root-prefix|python|python-version|platform|target|cache-dir|timeout|retries"
+    r"|trusted-host|root|src|log|report|config-settings|exists-action|use-feature|directory|project|implementation|abi|only-binary|no-binary|proxy|cert|progress-bar|group|extra"
     r"|upgrade-package|index-strategy|prerelease|link-mode|solver)"
 )
 
@@ -168,10 +169,28 @@ def _listed(line: int, tool: str, words: list[str], read: Reader) -> Iterator[Pa
         missing = [value for kind, value in options if kind == "file"]
     yield from (ListFile(line, name) for name in missing)
     yield from (ListFile(line, value) for kind, value in options if kind == "project")
-    for word in plain:
-        item = _item(line, tool, word, options, "--pre" in words)
-        if item is not None:
-            yield item
+    found = [_item(line, tool, word, options, "--pre" in words) for word in plain]
+    yield from _constrained(line, [item for item in found if item is not None], options, read)
+
+
+def _constrained(
+    line: int, items: list[Package | ListFile], options: list[tuple[str, str]], read: Reader
+) -> Iterator[Package | ListFile]:
+    """The items with the bounds of the constraints files, and those of the files that leave a version open."""
+    bounds: dict[str, str] = {}
+    for name in [value for kind, value in options if kind == "constraint"]:
+        text = read(name)
+        if text is None and any(isinstance(item, Package) and not item.spec.startswith("==") for item in items):
+            yield ListFile(line, name)
+        for word in list_words(text or "", name):
+            found = _REQUIREMENT.fullmatch(word.partition(";")[0].strip())
+            if found is not None and found["spec"]:
+                bounds[normal(found["name"])] = found["spec"].replace(" ", "")
+    for item in items:
+        bound = bounds.get(normal(item.name)) if isinstance(item, Package) else None
+        if isinstance(item, Package) and bound:
+            item = replace(item, spec=",".join(filter(None, (item.spec, bound))))
+        yield item
 
 
 def _of_lists(names: list[str], read: Reader) -> tuple[list[str], list[tuple[str, str]], list[str]]:
@@ -275,7 +294,7 @@ def _sorted_out(tool: str, words: list[str]) -> tuple[list[str], list[tuple[str,
 
 
 def _kind(tool: str, option: str) -> str:
-    """What an option's value is: index, more, file, project, channel or backend; '' for what does not matter."""
+    """What an option's value is: index, more, file, constraint, project, channel or backend; '' for others."""
     if tool == "conda":  # -f is its file, -r its root
         return {"-c": "channel", "--channel": "channel", "-f": "file", "--file": "file"}.get(option, "")
     if option in _INDEX_OPTIONS:
@@ -284,4 +303,6 @@ def _kind(tool: str, option: str) -> str:
         return "more"
     if option in _PROJECT_OPTIONS:
         return "project"
+    if option in _CONSTRAINT_OPTIONS:
+        return "constraint"
     return "file" if option in _FILE_OPTIONS else "backend" if option == "--torch-backend" else ""

@@ -83,6 +83,7 @@ def test_reads_the_same_instructions_as_buildkit(name: str) -> None:
         "RUN cat <<A <<B\na\nA\nb\nB",
         "COPY <<EOF /a\n$x\nEOF",
         "CMD cat <<EOF",
+        "ONBUILD RUN cat <<EOF\nx\nEOF",
         "\ufeffRUN echo",
     ],
 )

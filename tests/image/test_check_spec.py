@@ -118,7 +118,7 @@ def test_words_of_commands_are_told_apart() -> None:
         ("conda", "pytorch", (), "=2.1.0"),
         ("pip", "cupy-cuda12x", (), ""),
     ]
-    assert [item.name for item in found if isinstance(item, ListFile)] == ["more.txt"]
+    assert [item.name for item in found if isinstance(item, ListFile)] == ["more.txt", "limits.txt"]
 
 
 @pytest.mark.parametrize(
@@ -246,6 +246,16 @@ def test_a_list_beside_the_dockerfile_is_read(before: str, named: str, matrix: M
     assert finding.id == "image.python-without-package"  # torch 2.1.0 has wheels up to Python 3.11
 
 
+@pytest.mark.parametrize(("limit", "wrong"), [("torch<2.2", True), ("# none", False), ("torchvision==0.15", False)])
+def test_a_constraints_file_bounds_what_is_named(limit: str, wrong: bool, matrix: Matrix) -> None:
+    text = "FROM python:3.12\nCOPY . .\nRUN pip install -c limits.txt torch 'numpy<2'\n"
+    findings = check_dockerfile(text, Request(container=True), matrix, {"limits.txt": f"{limit}\n"}.get)
+    assert [one.id for one in findings if one.status is not Status.OK] == ["image.python-without-package"] * wrong
+    assert only(text, matrix).subject == "line 3: limits.txt"
+    pinned = text.replace("torch 'numpy<2'", "torch==2.5.1 numpy==1.26.4")
+    assert all(one.status is Status.OK for one in check_dockerfile(pinned, Request(container=True), matrix))
+
+
 @pytest.mark.parametrize("named", ["all.txt", "/app/all.txt"])
 def test_lists_name_further_lists(named: str, matrix: Matrix) -> None:
     text = f"FROM python:3.11\nWORKDIR /app\nCOPY . /app\nRUN pip install -r {named}\n"
@@ -289,7 +299,7 @@ def test_cuda_without_a_tag_names_the_tag_that_is_gone(image: str, matrix: Matri
 def test_the_command_reads_the_list_beside_the_dockerfile(tmp_path: Path) -> None:
     (tmp_path / "Dockerfile").write_text("FROM python:3.12\nCOPY . /app\nRUN pip install -r /app/list.txt\n")
     unread = run("--check", str(tmp_path / "Dockerfile"))
-    assert "what /app/list.txt installs was not looked at" in unread.output
+    assert "what /app/list.txt brings was not looked at" in unread.output
     assert "as far as the data goes" not in unread.output
     (tmp_path / "list.txt").write_text("torch==2.1.0\nnumpy<2\n", encoding="utf-8-sig")
     assert "image.python-without-package" in run("--check", str(tmp_path / "Dockerfile")).output
