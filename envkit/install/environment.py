@@ -22,11 +22,22 @@ _PLAIN_PROBE = "verify/generic.py.j2"
 
 
 def for_script(plan: Plan) -> Plan:
-    """The plan with a Python that a script can bring: not from deadsnakes, whose archive would be added for good."""
+    """The plan with a Python that a script can bring an environment of.
+
+    Not one from deadsnakes, whose archive would be added for good, nor a distribution's without the module venv.
+    """
     choice = plan.choice
-    if choice.python is None or choice.python_source is None or choice.python_source.way != "deadsnakes":
+    if choice.python is None:
         return plan
-    return replace(plan, choice=replace(choice, python_source=_portable(choice, Matrix.load())))
+    way = choice.python_source.way if choice.python_source else "system"
+    if way == "deadsnakes" or (way == "system" and choice.python.major < _venv_major()):
+        return replace(plan, choice=replace(choice, python_source=_portable(choice, Matrix.load())))
+    return plan
+
+
+def _venv_major() -> int:
+    """The first Python whose own library makes environments: the major of the oldest standalone build."""
+    return min(row.python.major for row in lore(PythonFileRow) if row.python is not None)
 
 
 def _portable(choice: Choice, matrix: Matrix) -> PythonSource:

@@ -6,9 +6,12 @@ import re
 
 import pytest
 
+from envkit.errors import EnvkitError
 from envkit.install.environment import for_script
 from envkit.install.options import ScriptOptions
+from envkit.install.steps import installation
 from envkit.plan.model import Plan
+from envkit.plan.request import FrameworkRequest
 from envkit.records import replace
 from envkit.render.script import render_script
 from envkit.settings import Mirrors
@@ -17,8 +20,10 @@ from tests.cli.run import envkit
 from tests.install.plans import asked, planned
 
 
-def chosen(python: str, framework: str = "pytorch") -> Plan:
-    return planned(replace(asked(None, framework, "ubuntu22.04"), python=VersionSpec.parse(python)))
+def chosen(python: str, framework: str = "pytorch", os_id: str = "ubuntu22.04", version: str = "") -> Plan:
+    wanted = FrameworkRequest(framework, VersionSpec.parse(version) if version else None)
+    request = replace(asked(None, framework, os_id), frameworks=(wanted,), python=VersionSpec.parse(python))
+    return planned(request)
 
 
 @pytest.mark.parametrize(
@@ -45,3 +50,31 @@ def test_the_shown_plan_names_the_same_source() -> None:
     words = ("--framework", "pytorch", "--python", "3.11", "--os", "ubuntu22.04", "--target", "any")
     assert "3.11 (standalone)" in envkit("install", *words).stderr
     assert '"python_source": "standalone"' in envkit("install", *words, "--json").stdout
+
+
+@pytest.mark.parametrize(
+    ("framework", "version", "os_id"),
+    [("tensorflow", "1.12", "ubuntu16.04"), ("tensorflow", "1.12", "centos7"), ("pytorch", "1.4", "ubuntu18.04")],
+)
+def test_python_2_has_no_module_venv_and_comes_from_conda(framework: str, version: str, os_id: str) -> None:
+    """docs.python.org/3/library/venv.html: "New in version 3.3"."""
+    plan = chosen("2.7", framework, os_id, version)
+    assert plan.choice.python_source is not None and plan.choice.python_source.way == "system"
+    text = render_script(plan, ScriptOptions(), Mirrors())
+    assert 'micromamba" create' in text and '"python=$PYTHON" pip' in text
+    assert "-m venv" not in text and "python2.7-venv" not in text
+
+
+def test_python_2_is_refused_where_no_build_of_it_is_on_record() -> None:
+    plan = chosen("2.7", "tensorflow", "ubuntu16.04", "1.12")
+    plan = replace(plan, choice=replace(plan.choice, architecture="aarch64"))
+    with pytest.raises(EnvkitError, match=r"No pinned build of Python 2\.7 for aarch64"):
+        for_script(plan)
+
+
+@pytest.mark.parametrize("os_id", ["sles15", "opensuse15"])
+def test_suse_15_calls_its_python_3_6_python3(os_id: str) -> None:
+    """GoogleCloudPlatform/ops-agent#566: on SLES 15 there is no package python36, just python3, which is 3.6."""
+    work = installation(chosen("3.6", "tensorflow", os_id, "2.4"), ScriptOptions(), Mirrors())
+    (need,) = (need for step in work.steps for need in getattr(step, "needs", ()) if need.purpose == "venv")
+    assert need.packages == (("zypper", ("python3",)),)
