@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from envkit.matrix.rows import CudnnRelease, FrameworkBuild, ImageTag, OperatingSystem, PythonSource, Toolkit
+from envkit.matrix.rows import (
+    CudnnRelease,
+    FrameworkBuild,
+    FrameworkImage,
+    ImageTag,
+    OperatingSystem,
+    PythonSource,
+    Toolkit,
+)
 from envkit.plan import relations
 from envkit.plan.aspects import python_meets
 from envkit.plan.candidates import Judge
@@ -47,7 +55,15 @@ class Arranger:
             base_image=image,
             minimum_driver=self._minimum_driver(toolkit),
             needs_toolkit=toolkit is not None,
+            framework_images=tuple(image for build in self.selection.builds for image in self._own_images(build)),
         )
+
+    def _own_images(self, build: FrameworkBuild) -> Iterator[FrameworkImage]:
+        """The images of its own project that a build without a package comes as."""
+        for image in () if build.package else self.knowledge.tables.framework_images:
+            same = image.framework == build.framework and image.version == build.version
+            if same and (image.cuda is None) == (build.cuda is None):
+                yield image
 
     def _cudnn_version(self, cudnn: CudnnRelease | None, image: ImageTag | None) -> Version | None:
         if cudnn is not None:

@@ -8,6 +8,7 @@ from enum import Enum
 from envkit.matrix.rows import (
     CudnnRelease,
     FrameworkBuild,
+    FrameworkImage,
     ImageTag,
     OperatingSystem,
     PythonSource,
@@ -73,6 +74,16 @@ class Choice:
     base_image: ImageTag | None  # supported nvidia/cuda tag; None: the plain distribution image
     minimum_driver: Version | None
     needs_toolkit: bool  # a system CUDA toolkit has to be installed
+    framework_images: tuple[FrameworkImage, ...] = ()  # their own projects' for the builds without a package
+
+    def own_image(self, build: FrameworkBuild) -> str | None:
+        """The whole name of the image that a build without a package comes as."""
+        names = (
+            f"{image.repository}:{image.tag}"
+            for image in self.framework_images
+            if image.framework == build.framework and image.version == build.version
+        )
+        return None if build.package else next(names, None)
 
 
 @record

@@ -10,6 +10,7 @@ from envkit.matrix.rows import (
     DriverBranch,
     Framework,
     FrameworkBuild,
+    FrameworkImage,
     GpuModel,
     ImageTag,
     OperatingSystem,
@@ -55,6 +56,10 @@ class Tables(Protocol):
     @property
     def package_files(self) -> tuple[PackageFile, ...]:
         """The files that several packages of CUDA libraries write."""
+
+    @property
+    def framework_images(self) -> tuple[FrameworkImage, ...]:
+        """The images of the frameworks' own projects."""
 
     @property
     def operating_systems(self) -> tuple[OperatingSystem, ...]:

@@ -199,5 +199,7 @@ def _ended(choice: Choice, judge: Judge) -> Iterator[str]:
         if framework is not None and framework.archived:
             note = f": {framework.note}" if framework.note else ""
             yield f"{framework.title} has ended{note}"
-        if build.note and build.package is None:
-            yield f"{relations.title_of(build)} has no package to install: {build.note}"
+        image = choice.own_image(build)
+        if build.package is None and (build.note or image):
+            told = "; ".join(part for part in (f"it comes as the image {image}" if image else "", build.note) if part)
+            yield f"{relations.title_of(build)} has no package to install: {told}"

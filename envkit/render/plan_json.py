@@ -51,18 +51,19 @@ def _choice(choice: Choice, request: Request) -> dict[str, object]:
         "python_source": choice.python_source.way if choice.python_source else None,
         "os": os_name(choice, request),
         "arch": choice.architecture,
-        "frameworks": [_framework(build) for build in choice.builds],
+        "frameworks": [_framework(build, choice.own_image(build)) for build in choice.builds],
         "base_image": image_name(choice.base_image) if choice.base_image else None,
         "minimum_driver": _text(choice.minimum_driver),
         "needs_toolkit": choice.needs_toolkit,
     }
 
 
-def _framework(build: FrameworkBuild) -> dict[str, object]:
+def _framework(build: FrameworkBuild, image: str | None) -> dict[str, object]:
     return {
         "name": build.framework,
         "version": str(build.version),
         "package": build.package,
+        "image": image,
         "cuda": _text(build.cuda),
         "index_url": build.index_url,
         "find_links": build.find_links,

@@ -50,7 +50,7 @@ def _refusal(plan: NoPlan) -> Iterator[str]:
 
 def _choices(choice: Choice, request: Request) -> Iterator[tuple[str, str]]:
     for build in choice.builds:
-        yield build.framework, _package(build)
+        yield build.framework, _package(build, choice.own_image(build))
     if choice.cuda is not None:
         where = "system toolkit" if choice.needs_toolkit else "inside the package"
         yield "CUDA", f"{choice.cuda} ({where})"
@@ -68,8 +68,8 @@ def _choices(choice: Choice, request: Request) -> Iterator[tuple[str, str]]:
         yield "Driver", f"{choice.minimum_driver} or newer"
 
 
-def _package(build: FrameworkBuild) -> str:
-    package = build.package or f"{build.version} (no package)"
+def _package(build: FrameworkBuild, image: str | None) -> str:
+    package = build.package or f"{build.version} ({f'image {image}' if image else 'no package'})"
     place = build.index_url or build.find_links
     return f"{package} from {place}" if place else package
 

@@ -10,6 +10,7 @@ from envkit.matrix.rows import (
     DriverBranch,
     Framework,
     FrameworkBuild,
+    FrameworkImage,
     GpuModel,
     ImageTag,
     OperatingSystem,
@@ -232,6 +233,10 @@ class Rows:
     frameworks: tuple[FrameworkBuild, ...] = ()
     package_requirements: tuple[PackageRequirements, ...] = ()
     package_files: tuple[PackageFile, ...] = ()
+
+    @property
+    def framework_images(self) -> tuple[FrameworkImage, ...]:
+        return ()
 
     @property
     def supported_image_tags(self) -> tuple[ImageTag, ...]:

@@ -6,6 +6,8 @@ import pytest
 
 from envkit.plan.model import NoPlan
 from envkit.plan.solve import resolve
+from envkit.render.plan_json import plan_document
+from envkit.render.plan_text import plan_summary
 from envkit.versions import Version
 from tests.plan.asking import ask, matrix, offers, plan_of, refusal_of, status_of
 
@@ -116,6 +118,18 @@ def test_pytorch_2_9_on_a_grace_hopper() -> None:
     assert status_of(plan, "gpu-runs-build") == {"ok"}
     refused = refusal_of(ask("pytorch==2.3", gpus=("GH200 480GB",), architecture="aarch64"))
     assert offers(refused, "framework")[0] == "pytorch==2.4.0"
+
+
+def test_tensorflow_serving_comes_as_an_image() -> None:
+    plan = plan_of(ask("tensorflow-serving", gpus=("Tesla T4",)))
+    image = "tensorflow/serving:2.20.0-gpu"  # hub.docker.com/r/tensorflow/serving; there is no wheel with CUDA
+    assert plan.choice.own_image(plan.choice.builds[0]) == image
+    assert any(f"it comes as the image {image}" in warning for warning in plan.warnings)
+    (framework,) = plan_document(plan)["choice"]["frameworks"]  # type: ignore[index]
+    assert framework["package"] is None and framework["image"] == image
+    assert f"2.20.0 (image {image})" in plan_summary(plan)
+    packaged = plan_of(ask("tensorflow")).choice  # which has images too, and a package
+    assert packaged.framework_images == () and packaged.own_image(packaged.builds[0]) is None
 
 
 def test_mxnet_on_python_3_12() -> None:
