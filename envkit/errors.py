@@ -55,6 +55,8 @@ def nearest_first(value: str, valid: Iterable[str]) -> list[str]:
     wanted = value.lower()
 
     def distance(word: str) -> tuple[bool, float]:
-        return wanted not in word.lower(), -round(SequenceMatcher(None, wanted, word.lower()).ratio(), 2)
+        whole = word.lower()
+        end = " ".join(whole.split()[-len(wanted.split()) :])  # a GPU is asked for without its vendor
+        return wanted not in whole, -max(round(SequenceMatcher(None, wanted, text).ratio(), 2) for text in (whole, end))
 
     return sorted(valid, key=distance)

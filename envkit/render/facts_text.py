@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
+from enum import Enum
 
 from envkit.facts import Environment, Observed
 from envkit.render.machine import machine_lines, reason
+
+_LONGEST = 400  # characters of one fact; an environment's packages are tens of thousands
 
 
 def facts_text(environment: Environment) -> str:
@@ -15,7 +18,7 @@ def facts_text(environment: Environment) -> str:
     lines += ["", "Facts"]
     for path, observed in walk(environment):
         if observed.known:
-            lines.append(f"  {path} = {_value(observed.value)}  ({observed.source})")
+            lines.append(f"  {path} = {_shortened(_value(observed.value))}  ({observed.source})")
         else:
             lines.append(f"  {path}: {reason(observed)}")
     return "\n".join(lines) + "\n"
@@ -32,7 +35,13 @@ def walk(node: object, prefix: str = "") -> Iterator[tuple[str, Observed[object]
             yield from walk(value, f"{path}.")
 
 
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST].rstrip()} … (--json has all)"
+
+
 def _value(value: object) -> str:
+    if isinstance(value, Enum):
+        return str(value.value)
     if isinstance(value, Mapping):
         return ", ".join(f"{key}={_value(item)}" for key, item in value.items()) or "(empty)"
     if isinstance(value, tuple):

@@ -44,6 +44,8 @@ def test_mistyped_command_names_the_nearest() -> None:
         (["resolve", "--os", "ubunto22.04"], "ubuntu22.04"),
         (["resolve", "--gpu", "GeForce GTX 1080 Tie"], "1080 Ti"),
         (["resolve", "--gpu", "sm_99"], "9.0"),
+        (["resolve", "--gpu", "RTX 5099"], "first: NVIDIA GeForce RTX 5090"),
+        (["resolve", "--gpu", "GTX 1085"], "first: NVIDIA GeForce GTX 10"),
         (["resolve", "--gpu", "sm_999"], "--gpu"),
         (["resolve", "--python", "99"], "3.14"),
         (["resolve", "--python", ">=3.8,<3.8"], "--python"),
