@@ -42,6 +42,8 @@ def settled(choice: Choice, request: Request, tag: ImageTag | None, has_python: 
 
     Raises EnvkitError where a cuDNN that was asked for has no way into the image.
     """
+    if choice.cuda is None:
+        return replace(choice, cudnn=None, cudnn_version=None)  # what a build was made with, and no image brings
     if not choice.needs_toolkit:
         return choice
     if choice.cudnn is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from envkit.errors import EnvkitError
 from envkit.image import data
 from envkit.image.base import choose_base, choose_tag, fitting_tags, plain_image, require_system, wanted_flavour
 from envkit.image.cudnn import base_cudnn, settled
@@ -32,6 +33,7 @@ from envkit.image.toolkit import SystemCuda, cudnn_beside_compilers, cudnn_setup
 from envkit.matrix.rows import FrameworkBuild, ImageTag, OperatingSystem, PythonSource
 from envkit.plan.model import Choice, Plan, Verdict
 from envkit.plan.relations import image_fits
+from envkit.plan.request import JETSON
 from envkit.records import record, replace
 from envkit.settings import Mirrors
 
@@ -51,6 +53,11 @@ class _Parts:
 
 def recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) -> Recipe:
     """The image of a plan. Raises EnvkitError where an image cannot hold it, and says what would do."""
+    if plan.request.platform == JETSON:
+        raise EnvkitError(
+            "NVIDIA's CUDA images are for servers, and what a Jetson's JetPack needs is not on record.",
+            "Start from the image that NVIDIA makes for the JetPack on your Jetson.",
+        )
     plan = for_image(plan, options, matrix)
     choice = plan.choice
     if _official(choice, options):
@@ -132,7 +139,7 @@ def for_image(plan: Plan, options: ImageOptions, matrix: Matrix) -> Plan:
     planned = choice.cudnn_version
     brings = tag if own is None or own.cudnn(choice, options.devel) else None
     choice = settled(choice, plan.request, brings, with_python, matrix)
-    left_out = (f"{_NO_CUDNN} {choice.architecture}",) if planned and not choice.cudnn_version else ()
+    left_out = (f"{_NO_CUDNN} {choice.architecture}",) if planned and choice.cuda and not choice.cudnn_version else ()
     return replace(
         plan,
         choice=replace(choice, base_image=tag),

@@ -75,6 +75,19 @@ def test_a_cudnn_that_nothing_brings_is_not_in_the_plan(matrix: Matrix) -> None:
     assert any("holds no cuDNN" in note for note in recipe_made.notes)
 
 
+@pytest.mark.parametrize(
+    ("framework", "told"),
+    [("theano", "the CUDA of theano 1.0.5 is not recorded"), ("tensorflow-lite", "the plan has no CUDA")],
+)
+def test_an_image_without_cuda_says_so(matrix: Matrix, framework: str, told: str) -> None:
+    chosen = made(matrix, framework).plan
+    verdict = next(one for one in chosen.verdicts if one.relation == "image-on-os")
+    assert verdict.detail.startswith(told) and chosen.choice.base_image is None
+    assert (verdict.detail in chosen.warnings) == (framework == "theano")
+    assert chosen.choice.cuda is None and chosen.choice.cudnn_version is None
+    assert not any("holds no cuDNN" in warning for warning in chosen.warnings)
+
+
 def test_a_cudnn_that_only_a_package_brings_needs_a_python(matrix: Matrix) -> None:
     with pytest.raises(EnvkitError, match="Python package only.*Add --python"):
         made(matrix, cuda="12.9", architecture="aarch64", cudnn="9.11")
