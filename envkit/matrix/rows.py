@@ -176,6 +176,7 @@ class Framework:
     archived: bool
     note: str  # for an archived one: its last usable combination, in words
     sources: tuple[str, ...]
+    cuda_from: tuple[str, ...] = ()  # the frameworks whose CUDA it uses, for one that has none of its own
 
 
 @record

@@ -161,7 +161,7 @@ def _glibc(judge: Judge, build: FrameworkBuild) -> Iterator[str]:
 
 def _cuda(judge: Judge, build: FrameworkBuild) -> Iterator[str]:
     """Of a wheel that brings its CUDA."""
-    if build.cuda and not _from_elsewhere(build) and not judge.cuda_meets(build.cuda):
+    if build.cuda and has_own_cudnn(build) and not judge.cuda_meets(build.cuda):
         yield "cuda-version"
 
 
@@ -190,8 +190,11 @@ def _system_cuda(judge: Judge, build: FrameworkBuild) -> Iterator[str]:
 
 
 def _wheel_cudnn(judge: Judge, build: FrameworkBuild) -> Iterator[str]:
-    wanted = judge.request.cudnn
-    if wanted and build.cuda and build.cudnn and not wanted.holds(build.cudnn) and not _from_elsewhere(build):
+    if (
+        has_own_cudnn(build)
+        and judge.request.cudnn
+        and judge.knowledge.cudnn_meets(build, judge.request.cudnn) is False
+    ):
         yield "cudnn-version"
 
 
@@ -203,8 +206,8 @@ def _code(judge: Judge, build: FrameworkBuild) -> Iterator[str]:
 
 
 def _kernels(judge: Judge, build: FrameworkBuild) -> Iterator[str]:
-    """The wheel's cuDNN and the GPUs."""
-    if build.cudnn is None or not build.bundles_cuda or build.cpu_only:
+    """The build's own cuDNN, or the one that it was made for where its CUDA is not known, and the GPUs."""
+    if build.cudnn is None or not has_own_cudnn(build):
         return
     for gpu in judge.request.gpus:
         if judge.knowledge.cudnn_on_gpu(gpu.compute_capability, build.cudnn, build.cuda) == "fail":
@@ -216,9 +219,9 @@ def spec_key(spec: VersionSpec | None) -> Hashable:
     return spec and tuple([(operator, version.parts) for operator, version in spec.clauses])
 
 
-def _from_elsewhere(build: FrameworkBuild) -> bool:
-    """True when the build has no cuDNN of its own to speak of: it takes the system's, or none."""
-    return build.cpu_only or needs_system_cuda(build)
+def has_own_cudnn(build: FrameworkBuild) -> bool:
+    """False for a build that takes the cuDNN of the system's CUDA, or none."""
+    return not build.cpu_only and not needs_system_cuda(build)
 
 
 def cuda_of_system(build: FrameworkBuild) -> Hashable:
@@ -242,7 +245,7 @@ ASPECTS = (
     ),
     Aspect(
         "cuda",
-        lambda build: (_from_elsewhere(build), id(build.cuda)),
+        lambda build: (has_own_cudnn(build), id(build.cuda)),
         lambda judge: spec_key(judge.request.cuda),
         _cuda,
     ),
@@ -266,7 +269,7 @@ ASPECTS = (
     ),
     Aspect(
         "cudnn",
-        lambda build: (_from_elsewhere(build), id(build.cuda), id(build.cudnn)),
+        lambda build: (has_own_cudnn(build), id(build.cuda), id(build.cudnn)),
         lambda judge: spec_key(judge.request.cudnn),
         _wheel_cudnn,
     ),

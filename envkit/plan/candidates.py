@@ -9,7 +9,17 @@ from itertools import groupby
 
 from envkit.matrix.rows import FrameworkBuild, OperatingSystem, Toolkit
 from envkit.plan import relations
-from envkit.plan.aspects import ASPECTS, Answers, Aspect, Marks, Shelf, cuda_of_system, needs_system_cuda, python_meets
+from envkit.plan.aspects import (
+    ASPECTS,
+    Answers,
+    Aspect,
+    Marks,
+    Shelf,
+    cuda_of_system,
+    has_own_cudnn,
+    needs_system_cuda,
+    python_meets,
+)
 from envkit.plan.knowledge import Knowledge, identity
 from envkit.plan.model import DriverVerdict
 from envkit.plan.relations import CodeMatch
@@ -262,7 +272,15 @@ class Judge:
             not exact,
             _descending(build.cuda) if build.cuda else (0,),
             not build.on_pypi,
+            self._may_lack_kernels(build),
+            _descending(build.cudnn) if build.cudnn else (0,),
         )
+
+    def _may_lack_kernels(self, build: FrameworkBuild) -> bool:
+        if build.cudnn is None or not has_own_cudnn(build):
+            return False
+        known = self.knowledge.cudnn_on_gpu
+        return any(known(gpu.compute_capability, build.cudnn, build.cuda) == "unknown" for gpu in self.request.gpus)
 
     def _doubts(self, build: FrameworkBuild) -> int:
         unknown_python = self.request.python is not None and not build.pythons
@@ -309,9 +327,22 @@ class Judge:
         return map(self.candidate, self.passing_builds(framework))
 
     def candidates(self, framework: FrameworkRequest) -> Iterator[Candidate]:
-        """The same, the best of each release first."""
+        """The same, the best of each release first; last those that may not have the requested CUDA or cuDNN."""
+        unsure: list[Candidate] = []
         for _, release in groupby(self.passing_builds(framework), lambda build: (build.yanked, build.version.parts)):
-            yield from sorted(map(self.candidate, release), key=self.rank)
+            for candidate in sorted(map(self.candidate, release), key=self.rank):
+                if self.may_differ(candidate.build):
+                    unsure.append(candidate)
+                else:
+                    yield candidate
+        yield from unsure
+
+    def may_differ(self, build: FrameworkBuild) -> bool:
+        """True when it is not known whether a build that passes has the requested CUDA or cuDNN."""
+        cuda, cudnn = self.request.cuda, self.request.cudnn
+        if cuda is not None and self.knowledge.is_cuda_unknown(build):
+            return True
+        return cudnn is not None and has_own_cudnn(build) and self.knowledge.cudnn_meets(build, cudnn) is None
 
 
 def _descending(version: Version) -> tuple[int, ...]:

@@ -122,6 +122,20 @@ class Knowledge:
             key, lambda: relations.gpu_on_cudnn(gpu, cudnn, cuda, self.tables, among=self._cudnns_like(cudnn)).status
         )
 
+    def cuda_from(self, build: FrameworkBuild) -> tuple[str, ...]:
+        """The frameworks whose CUDA a build uses, where it has none of its own."""
+        framework = self.tables.framework(build.framework)
+        return framework.cuda_from if framework is not None and build.cuda is None else ()
+
+    def is_cuda_unknown(self, build: FrameworkBuild) -> bool:
+        """True for a build that uses a CUDA, which is not recorded, and not that of another framework."""
+        return build.cuda is None and not build.cpu_only and not self.cuda_from(build)
+
+    def cudnn_meets(self, build: FrameworkBuild, wanted: VersionSpec) -> bool | None:
+        """Whether the cuDNN that a build has or was made for is a requested one; None where that is not known."""
+        key = ("cudnn-meets", id(build.cuda), id(build.cudnn), str(wanted))  # the tables keep the cells
+        return self._once(key, lambda: relations.cudnn_meets(build, wanted, self.tables))
+
     def _cudnns_like(self, cudnn: Version) -> Sequence[CudnnRelease]:
         """The rows that can be of a version: those of its major, or of its major and minor."""
         return self._cudnns_by_release.get((cudnn.major, cudnn.minor)[: len(cudnn.parts)], ())

@@ -7,10 +7,11 @@ from itertools import combinations
 
 from envkit.matrix.rows import FrameworkBuild, OperatingSystem, Toolkit
 from envkit.plan import relations
-from envkit.plan.aspects import needs_system_cuda
+from envkit.plan.aspects import has_own_cudnn, needs_system_cuda
 from envkit.plan.candidates import Judge
 from envkit.plan.model import Choice, Verdict
 from envkit.plan.request import TargetGpu
+from envkit.plan.unjudged import unjudged
 from envkit.versions import Version
 
 
@@ -86,7 +87,7 @@ def _gpu_verdicts(gpu: TargetGpu, choice: Choice, judge: Judge) -> Iterator[Verd
             yield relations.gpu_runs_build(
                 capability, build, tables, driver_verdict=level.value if level else "", name=name
             )
-        if build.cudnn and build.bundles_cuda:
+        if build.cudnn and has_own_cudnn(build):
             yield relations.gpu_on_cudnn(capability, build.cudnn, build.cuda, tables, name=name)
     if choice.cudnn is not None:
         yield relations.gpu_on_cudnn(capability, choice.cudnn.version, choice.cudnn.cuda, tables, name=name)
@@ -105,6 +106,7 @@ def _build_verdicts(build: FrameworkBuild, choice: Choice, judge: Judge) -> Iter
         yield relations.glibc_meets(build, glibc, tables, where=where)
     if choice.toolkit is not None and needs_system_cuda(build):
         yield relations.toolkit_serves_build(build, choice.toolkit, tables)
+    yield from unjudged(build, choice, judge)
     if build.yanked:
         detail = f"{relations.title_of(build)} was withdrawn from its index"
         yield Verdict("build-is-current", "warn", detail, tables.cite(build.sources))

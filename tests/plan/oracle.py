@@ -100,7 +100,8 @@ class Oracle:
                 yield "last-driver"
             if not self.code_ok(question, build, gpu.compute_capability):
                 yield "code"
-            if build.cudnn is not None and build.bundles_cuda and not self.cudnn_knows(build, gpu.compute_capability):
+            own = build.bundles_cuda or build.cuda is None
+            if build.cudnn is not None and own and not self.cudnn_knows(build, gpu.compute_capability):
                 yield "cudnn"
 
     # ---- single rules
@@ -287,7 +288,18 @@ class Oracle:
             for row in self.matrix.cudnns
             if begins(row.version, build.cudnn) and (build.cuda is None or row.cuda.parts[0] == build.cuda.parts[0])
         ]
+        if build.cuda is None:  # of any CUDA that knows the GPU; one older than all on record is like the oldest
+            oldest = min(row.version for row in self.matrix.cudnns)
+            if build.cudnn < oldest:
+                first = [row for row in self.matrix.cudnns if row.version.parts[0] == oldest.parts[0]]
+                return not all(self.older_than(row.cuda, gpu) for row in first)
+            return not rows or any(cudnn_has(row, gpu) for row in rows if self.cuda_knows(row.cuda, gpu))
         return not rows or any(cudnn_has(row, gpu) for row in rows)
+
+    def older_than(self, cuda: Version, gpu: ComputeCapability) -> bool:
+        """Whether every toolkit of a line is older than the GPU."""
+        limits = [row.max_compute_capability for row in self.line(cuda)]
+        return bool(limits) and all(limit is not None and limit.major < gpu.major for limit in limits)
 
     # ---- two frameworks in one environment
 

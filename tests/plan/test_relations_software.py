@@ -237,3 +237,26 @@ def test_runfiles_list_their_systems(os_id: str, version: str, status: str) -> N
 def test_image_states(state: str, status: str) -> None:
     verdict = relations.image_fits(image(state), TABLES)
     assert verdict.status == status and "nvidia/cuda:12.4.1-base-ubuntu22.04" in verdict.detail
+
+
+def test_a_cudnn_for_older_cuda_has_no_kernels_for_a_newer_gpu() -> None:
+    rows = with_cudnns(cudnn("7.6.5", "9.0"), cudnn("7.6.5", "10.0", low="3.0", high="7.5"), cudnn("8.0.5", "11"))
+    refused = relations.gpu_on_cudnn(cc("8.6"), v("7"), None, rows, name="RTX 3090")
+    assert refused.status == "fail" and "CUDA 10.0 and older, which do not know RTX 3090" in refused.detail
+    assert relations.gpu_on_cudnn(cc("8.6"), v("4"), None, rows).status == "fail"  # older than all on record
+    assert relations.gpu_on_cudnn(cc("7.5"), v("7"), None, rows).status == "ok"
+    assert relations.gpu_on_cudnn(cc("3.7"), v("4"), None, rows).status == "unknown"
+
+
+def test_the_cudnn_of_a_build_and_a_requested_one() -> None:
+    rows = with_cudnns(cudnn("8.9.7", "12"), cudnn("9.13.0.50", "13"))
+
+    def meets(cuda: str, own: str | None, wanted: str) -> bool | None:
+        torch = replace(build(cuda=cuda), cudnn=v(own) if own else None)
+        return relations.cudnn_meets(torch, VersionSpec.parse(wanted), rows)
+
+    assert meets("12.4", "9.1.0.70", "9.1") is True
+    assert meets("12.4", "9.1.0.70", "8") is False
+    assert meets("12.4", "8", "8.9") is None  # recorded less exactly
+    assert meets("12.4", None, "8.9") is None
+    assert meets("13.0", None, "8.9") is False  # never made for CUDA 13

@@ -293,6 +293,10 @@ def test_a_jetson_is_told_that_server_builds_are_not_made_for_it() -> None:
     assert any("JetPack" in warning for warning in plan.warnings)
 
 
+
+
+
+
 @pytest.mark.parametrize(
     ("gpu", "architecture", "platform"),
     [("GB200", "aarch64", "linux"), ("Jetson Orin NX 8 GB", "aarch64", "jetson"), ("B200", "x86_64", "linux")],
@@ -315,3 +319,36 @@ def test_the_system_chosen_for_a_toolkit_has_a_compiler_that_nvcc_takes() -> Non
 def test_a_python_whose_files_nobody_vouches_for_is_chosen_by_nobody() -> None:
     plan = plan_of(ask("pytorch", os_id="ubuntu22.04"))
     assert plan.choice.python_source is not None and plan.choice.python_source.pinned
+
+
+def test_a_requested_cudnn_is_met_or_told() -> None:
+    known = plan_of(ask("pytorch", cudnn="8.9"))  # METADATA of torch 2.3.1 on PyPI: nvidia-cudnn-cu12==8.9.2.26
+    assert (str(known.choice.builds[0].version), str(known.choice.cudnn_version)) == ("2.3.1", "8.9.2.26")
+    assert str(plan_of(ask("jax", cudnn="8")).choice.cudnn_version).startswith("8.9")
+    open_one = plan_of(ask("pytorch==2.11", cuda="12.9", cudnn="9.10"))  # a blank cell
+    assert open_one.choice.builds[0].cudnn is None and status_of(open_one, "cudnn-version") == {"unknown"}
+    assert any("whether it is 9.10 is not known" in warning for warning in open_one.warnings)
+
+
+def test_no_cudnn_before_9_is_made_for_cuda_13() -> None:
+    refused = refusal_of(ask("pytorch==2.15", cuda="13.0", cudnn="8.9"))  # a blank cell, too
+    assert refused.conflicts[0].between[0] == "pytorch==2.15"
+
+
+def test_a_build_whose_cuda_is_not_recorded_is_judged_by_its_cudnn_and_told() -> None:
+    # Theano 1.0.5, theano/gpuarray/dnn.py: "downgrading cuDNN to a version >= v5 and <= v7"
+    refused = refusal_of(ask("theano", gpus=("RTX 3090",)))
+    assert "do not know NVIDIA GeForce RTX 3090" in refused.conflicts[0].detail
+    older = plan_of(ask("theano", gpus=("GTX 1080 Ti",), driver="390.48"))
+    assert str(older.choice.cudnn_version) == "7"
+    assert status_of(older, "gpu-runs-cuda") == status_of(older, "driver-runs-cuda") == {"unknown"}
+    asked = plan_of(ask("nvcaffe", cuda="12.4"))
+    assert status_of(asked, "cuda-version") == {"unknown"}
+    assert str(plan_of(ask("nvcaffe", cuda="10.1")).choice.builds[0].version) == "0.17.3"  # the one that says so
+
+
+def test_a_library_on_top_of_a_framework_says_whose_cuda_it_uses() -> None:
+    alone = plan_of(ask("keras", gpus=("RTX 3090",), cuda="12"))
+    assert status_of(alone, "cuda-from-another") == {"unknown"}
+    assert status_of(plan_of(ask("keras", "tensorflow", gpus=("RTX 3090",))), "cuda-from-another") == set()
+    assert status_of(plan_of(ask("keras")), "cuda-from-another") == set()

@@ -50,6 +50,7 @@ from envkit.plan.relations.packages import (
 from envkit.plan.relations.software import (
     LibraryMatch,
     cudnn_knows_gpu,
+    cudnn_meets,
     cudnn_serves,
     cudnn_supports_cuda,
     glibc_meets,
@@ -90,6 +91,7 @@ __all__ = [
     "cuda_match",
     "cuda_span",
     "cudnn_knows_gpu",
+    "cudnn_meets",
     "cudnn_serves",
     "cudnn_supports_cuda",
     "demands_on",

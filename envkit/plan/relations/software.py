@@ -8,6 +8,8 @@ from functools import cache
 
 from envkit.matrix.rows import CudnnRelease, FrameworkBuild, Toolkit
 from envkit.plan.model import Verdict
+from envkit.plan.relations.cuda_line import toolkits_of
+from envkit.plan.relations.gpu import ToolkitMatch, best_match
 from envkit.plan.tables import Tables
 from envkit.regex import regex
 from envkit.versions import ComputeCapability, Version, VersionSpec
@@ -208,6 +210,20 @@ def cudnn_serves(build: FrameworkBuild, cudnn: Version) -> bool | None:
     return cudnn.major == build.cudnn.major and cudnn.release(2) >= build.cudnn.release(2)
 
 
+def cudnn_meets(build: FrameworkBuild, wanted: VersionSpec, tables: Tables) -> bool | None:
+    """Whether the cuDNN of a build is a wanted one; None where its number is not recorded, or not as exactly.
+
+    One that is not recorded cannot be a version that was never made for the build's CUDA.
+    """
+    if build.cudnn is not None:
+        told_less = wanted.exact is not None and len(build.cudnn.parts) < len(wanted.exact.parts)
+        if told_less and wanted.exact is not None and wanted.exact.starts_with(build.cudnn):
+            return None
+        return wanted.holds(build.cudnn)
+    made = (row for row in tables.cudnns if build.cuda is None or row.cuda.major == build.cuda.major)
+    return None if any(wanted.holds(row.version) for row in made) else False
+
+
 def gpu_on_cudnn(
     gpu: ComputeCapability,
     cudnn: Version,
@@ -219,7 +235,8 @@ def gpu_on_cudnn(
 ) -> Verdict:
     """Whether a cuDNN version, as built for this CUDA major, has kernels for a GPU.
 
-    `among` are the only rows of cuDNN that can be of that version, where the caller knows.
+    `among` are the only rows of cuDNN that can be of that version, where the caller knows. Where the CUDA is not known,
+    a cuDNN made for CUDA releases that do not know the GPU has no kernels for it, nor has an older one.
     """
     label = name or f"sm_{gpu.major}{gpu.minor}"
     rows = [
@@ -227,7 +244,11 @@ def gpu_on_cudnn(
         for row in (tables.cudnns if among is None else among)
         if row.version.starts_with(cudnn) and (cuda is None or row.cuda.major == cuda.major)
     ]
-    answers = [cudnn_knows_gpu(row, gpu) for row in rows]
+    apart = _made_for_others(cudnn, gpu, rows, tables) if cuda is None else None
+    if apart is not None:
+        detail = f"cuDNN {cudnn} is made for CUDA {apart.cuda} and older, which do not know {label}"
+        return Verdict("gpu-on-cudnn", "fail", detail, tables.cite(apart.sources))
+    answers = [cudnn_knows_gpu(row, gpu) for row in rows if cuda is not None or _is_for_gpu(row, gpu, tables)]
     source = tables.cite(rows[-1].sources) if rows else ""
     if True in answers:
         return Verdict("gpu-on-cudnn", "ok", f"cuDNN {cudnn} has kernels for {label}", source)
@@ -237,3 +258,23 @@ def gpu_on_cudnn(
     bounds = f"from {low}" + (f" to {high}" if high else "")
     detail = f"cuDNN {cudnn} has no kernels for {label}: it serves compute capabilities {bounds}"
     return Verdict("gpu-on-cudnn", "fail", detail, source)
+
+
+def _is_for_gpu(row: CudnnRelease, gpu: ComputeCapability, tables: Tables) -> bool:
+    """Whether the CUDA that a cuDNN is made for may know a GPU."""
+    known = best_match(gpu, toolkits_of(row.cuda, tables))
+    return known not in (ToolkitMatch.TOO_NEW, ToolkitMatch.DROPPED)
+
+
+def _made_for_others(
+    cudnn: Version, gpu: ComputeCapability, rows: Sequence[CudnnRelease], tables: Tables
+) -> CudnnRelease | None:
+    """The newest of a cuDNN's rows where every CUDA that it is made for is older than the GPU; None where one is not.
+
+    A cuDNN that is older than all on record was made for no newer CUDA than the oldest.
+    """
+    if not rows and tables.cudnns:
+        oldest = min(row.version for row in tables.cudnns)
+        rows = [row for row in tables.cudnns if cudnn < oldest and row.version.major == oldest.major]
+    too_new = [best_match(gpu, toolkits_of(row.cuda, tables)) is ToolkitMatch.TOO_NEW for row in rows]
+    return max(rows, key=lambda row: row.cuda) if rows and all(too_new) else None
