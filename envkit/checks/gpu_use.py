@@ -10,7 +10,7 @@ from envkit.checks.evidence import driver_lives_elsewhere, known, not_looked
 from envkit.checks.findings import Evidence, Outcome, fail, ok, skip, unknown, warn
 from envkit.checks.gpus import seen_gpus
 from envkit.checks.health import field_evidence, gpus_of, name_of
-from envkit.checks.messages import told
+from envkit.checks.messages import message_evidence, seen, told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
 from envkit.checks.remedies import remedy
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from envkit.matrix import Matrix
 
 _MUCH_MEMORY = 500 * 1024**2  # bytes; the driver itself keeps less
+_HELD = "gpu-memory-held-by-lost-process"
 _PROHIBITED, _DEFAULT = "prohibited", "default"
 
 
@@ -117,7 +118,7 @@ def vgpu_unlicensed(environment: Environment, matrix: Matrix) -> Iterator[Outcom
 
 
 @check(
-    "gpu-memory-held-by-lost-process",
+    _HELD,
     title="A lost process holds GPU memory",
     layer=Layer.HEALTH,
     rank=55,
@@ -132,7 +133,8 @@ def gpu_memory_held_by_lost_process(environment: Environment, matrix: Matrix) ->
     Orphaned workers, or processes in another container, hold memory that no list of processes shows: "out of memory"
     on a GPU that looks empty.
     """
-    if driver_lives_elsewhere(environment):
+    ran_out = seen(environment, _HELD)
+    if driver_lives_elsewhere(environment) and not ran_out:
         yield skip("processes of other containers cannot be seen from here")
         return
     gpus = gpus_of(environment)
@@ -157,16 +159,20 @@ def gpu_memory_held_by_lost_process(environment: Environment, matrix: Matrix) ->
         )
     if held or hidden:
         return
-    outcomes = told(
-        environment,
-        "gpu-memory-held-by-lost-process",
-        "A lost process holds GPU memory",
-        impact="Programs run out of memory on a GPU that looks empty.",
-        remedy=remedy(environment, "Find out who has the device open and end it; else restart.", "who-holds"),
-    )
     listed = [gpu for gpu in gpus if gpu.processes is not None]
-    if outcomes:
-        yield from outcomes
+    if ran_out:
+        yield warn(
+            "A program asked for more GPU memory than was free",
+            evidence=message_evidence(environment, ran_out),
+            impact="That program stops; driver, CUDA and framework work.",
+            remedy=remedy(
+                environment,
+                "See whether another process holds the memory, and end it; otherwise the program itself needs less: a "
+                "smaller batch, a smaller model, a lower precision.",
+                "who-uses",
+                "who-holds",
+            ),
+        )
     elif listed:
         yield ok(
             "used memory belongs to living processes", evidence=[field_evidence(environment, listed[0], "processes")]

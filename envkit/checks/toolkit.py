@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.evidence import known
+from envkit.checks.evidence import known, not_looked
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
 from envkit.checks.installs import Installed, installs, nothing_to_judge
 from envkit.checks.messages import told
@@ -91,11 +91,17 @@ def toolkit_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcom
         yield from messages
     elif (place := build_nvcc(environment)) is not None:
         yield ok(f"nvcc {place[0]} is there ({place[1]})", evidence=[Evidence("nvcc", str(place[0]), place[1])])
-    else:
+    elif _looked_for_nvcc(environment):
         yield ok(
             "no CUDA toolkit: programs run, compiling CUDA extensions would need one",
             evidence=[known(environment, "nvcc"), known(environment, "cuda_toolkits", "none with nvcc")],
         )
+    else:
+        yield not_looked(environment, "nothing here tells about nvcc or a CUDA toolkit", "nvcc", "cuda_toolkits")
+
+
+def _looked_for_nvcc(environment: Environment) -> bool:
+    return any(fact.known or fact.absent for fact in (environment.nvcc, environment.cuda_toolkits))
 
 
 @check(

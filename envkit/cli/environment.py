@@ -73,6 +73,8 @@ def recorded(source: str, option: str = "--from") -> Environment:
 
 def from_text(text: str, source: str, option: str = "--from") -> Environment:
     """Facts JSON (from `envkit probe --json` or `doctor --json`) when it is a JSON object, else pasted text."""
+    from envkit.ingest.own import own_document, own_report
+
     if text.lstrip().startswith("{"):
         import json
 
@@ -84,21 +86,30 @@ def from_text(text: str, source: str, option: str = "--from") -> Environment:
             from envkit.facts_json import environment_from_json
 
             return environment_from_json(document.get("environment", document))
+        if document is None and own_document(text):
+            raise SourceError(f"{option}: {source} is JSON of envkit that is cut off or damaged.", "Save it again.")
     if not text.strip():
         raise SourceError(f"{option}: {source} is empty.", "Paste the text of a report, a log or a command's output.")
+    if own_report(text):
+        raise SourceError(
+            f"{option}: {source} is a report that envkit wrote for people; it holds too few facts to judge.",
+            "Save the facts, with --json or `envkit capture DIR`, and name that.",
+        )
     from envkit.ingest import parse_text
 
     return parse_text(text)
 
 
 def _read(source: str, option: str) -> str:
+    from envkit.ingest.decode import decoded
+
     if source == "-":
         import sys
 
-        return sys.stdin.buffer.read().decode("utf-8", "replace")
+        return decoded(sys.stdin.buffer.read())
     try:
         with open(source, "rb") as stream:
-            return stream.read().decode("utf-8", "replace")
+            return decoded(stream.read())
     except OSError as error:
         raise SourceError(
             f"{option}: cannot read {source}: {error.strerror}.",

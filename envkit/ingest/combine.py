@@ -7,6 +7,7 @@ from dataclasses import MISSING, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 from envkit.facts import Environment, Gpu, Message, Observed, Problem, found, missing
+from envkit.ingest import PASTED
 from envkit.ingest.clues import Absent, Clue, Fact, GpuClue, GpusIncomplete, Item, Listing, Package, Variable
 from envkit.ingest.python import cudnn_of, python_environment
 from envkit.ingest.text import Text
@@ -181,7 +182,7 @@ def _drop_contradictions(facts: dict[str, Observed[Any]], told: Sequence[Told]) 
 
 
 def _environment(facts: dict[str, Observed[Any]]) -> Environment:
-    environment = Environment(origin="pasted text")
+    environment = Environment(origin=PASTED)
     sections: dict[str, dict[str, Observed[Any]]] = {}
     for path, value in facts.items():
         section, _, name = path.rpartition(".")

@@ -11,7 +11,7 @@ from envkit.records import record
 from envkit.render.machine import machine_lines
 from envkit.render.templating import template
 from envkit.render.topology import Row, topology
-from envkit.render.verdict import root_cause, troubles, verdict
+from envkit.render.verdict import healthy, troubles, verdict
 
 # Measures of the drawing, in SVG units; 400 wide fits a phone held upright.
 _ROW, _INDENT, _LEFT, _WIDTH = 46, 22, 14, 400
@@ -36,8 +36,8 @@ def doctor_html(environment: Environment, findings: Sequence[Finding]) -> str:
     rows = topology(environment)
     well = [finding for finding in findings if finding.status is Status.OK]
     return template("reports", "doctor.html.j2").render(
-        verdict=verdict(findings),
-        healthy=bool(well) and root_cause(findings) is None,
+        verdict=verdict(environment, findings),
+        healthy=healthy(findings),
         origin=environment.origin,
         collected_at=environment.collected_at,
         problems=troubles(findings),

@@ -13,7 +13,7 @@ from envkit.render.verdict import troubles, verdict
 
 def doctor_markdown(environment: Environment, findings: Sequence[Finding]) -> str:
     """Verdict, findings that are not well, the machine as a table, what could not be looked at."""
-    lines = [f"### envkit doctor: {_escape(verdict(findings))}", ""]
+    lines = [f"### envkit doctor: {_escape(verdict(environment, findings))}", ""]
     for finding in troubles(findings):
         lines += [*_finding(finding), ""]
     lines += ["| | |", "|---|---|"]

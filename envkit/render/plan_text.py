@@ -21,7 +21,8 @@ def plan_summary(plan: Plan | NoPlan) -> str:
 
 def _plan(plan: Plan) -> Iterator[str]:
     yield "Plan"
-    for name, value in _choices(plan.choice, plan.request):
+    choices = list(_choices(plan.choice, plan.request))
+    for name, value in choices or [("System", f"{plan.request.platform}, {plan.choice.architecture}")]:
         yield from hang(f"  {name:<11} ", value)
     if plan.verdicts:
         yield ""

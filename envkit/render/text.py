@@ -13,6 +13,7 @@ from envkit.render.machine import machine_lines
 from envkit.render.verdict import root_cause, troubles, verdict
 
 WIDTH = 80
+LEAD = "What is wrong: "
 FEW = 8  # reasons that are listed one by one
 THIS_MACHINE = Environment().origin
 _ADDRESS = regex(r" <https?://[^>]+>")
@@ -39,7 +40,7 @@ def doctor_text(
 ) -> str:
     """The whole report. `verbose` also lists what is healthy and what does not apply."""
     paint = _Paint(colour)
-    lines = [*_verdict(findings, paint), ""]
+    lines = [*_verdict(environment, findings, paint), ""]
     for finding in troubles(findings):
         lines += [*_finding(finding, paint), ""]
     lines += [*_machine(environment, paint), ""]
@@ -64,9 +65,9 @@ class _Paint:
         return self(text, "1")
 
 
-def _verdict(findings: Sequence[Finding], paint: _Paint) -> Iterator[str]:
-    lead = "What is wrong: " if root_cause(findings) else ""
-    for line in _wrap(lead + verdict(findings), ""):
+def _verdict(environment: Environment, findings: Sequence[Finding], paint: _Paint) -> Iterator[str]:
+    lead = LEAD if root_cause(findings) else ""
+    for line in _wrap(lead + verdict(environment, findings), ""):
         yield paint.head(line)
 
 

@@ -94,7 +94,6 @@ def test_a_message_cut_at_the_terminal_edge_is_found() -> None:
         "Could not load dynamic library 'libnvinfer.so.7'; dlerror: libnvinfer.so.7: cannot open shared object file",
         "Unable to initialize backend 'tpu': INTERNAL: Failed to open libtpu.so",
         "/sbin/ldconfig.real: /usr/lib/wsl/lib/libcuda.so.1 is not a symbolic link",
-        "CUDA out of memory. Tried to allocate 20.00 MiB",
         "pip install nvidia-smi-exporter; nvidia-smi works fine",
         "See https://example.org/cuda-visible-devices#empty for CUDA_VISIBLE_DEVICES",
         "drm: nouveau is blacklisted",

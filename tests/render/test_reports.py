@@ -6,7 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envkit.checks.findings import Evidence, Finding, Remedy, Status
+from envkit.checks.registry import all_checks
+from envkit.checks.runner import run_checks
 from envkit.facts import Driver, Environment, Gpu, Problem, System, found, missing
+from envkit.ingest import parse_text
+from envkit.matrix import Matrix
 from envkit.render.doctor_json import doctor_document
 from envkit.render.facts_text import facts_text, walk
 from envkit.render.html import doctor_html
@@ -98,3 +102,23 @@ def test_every_fact_is_listed_with_its_source_or_reason() -> None:
     assert "driver.kernel_module = 570.133.07  (/proc/driver/nvidia/version)" in text
     assert "driver.user_space: not readable by this user" in text
     assert len([line for line in text.splitlines() if line.startswith("  ")]) >= len(list(walk(MACHINE)))
+
+
+def test_a_broken_check_reaches_the_headline() -> None:
+    broken = Finding("glibc-too-old", Status.ERROR, "this check broke: KeyError: 'x'")
+    text = doctor_text(MACHINE, [broken, WELL])
+    assert text.startswith("One check of envkit itself broke")
+    assert "Nothing wrong was found." not in text
+    assert '<h1 class="bad">' in doctor_html(MACHINE, [broken, WELL])
+
+
+def test_a_text_without_a_word_that_is_known_is_not_called_healthy() -> None:
+    environment = parse_text("hello world\n")
+    findings = run_checks(environment, Matrix.load(), all_checks().values())
+    assert doctor_text(environment, findings).startswith("Nothing in this text was recognised.")
+    assert '<h1 class="good">' not in doctor_html(environment, findings)
+
+
+def test_a_text_that_tells_little_is_not_called_unknown() -> None:
+    environment = parse_text("Linux node 6.8.0-60-generic #63-Ubuntu SMP x86_64 GNU/Linux\n")
+    assert doctor_text(environment, [UNKNOWN]).startswith("Too little is known to judge.")
