@@ -7,6 +7,7 @@ from envkit.versions import ComputeCapability, Version, VersionSpec
 
 WINDOWS = "windows"  # platforms that `--os` names
 WSL = "wsl"
+JETSON = "jetson"  # the platform of a GPU or a machine
 WINDOWS_DRIVERS = (WINDOWS, WSL)  # platforms whose driver is the Windows one
 
 

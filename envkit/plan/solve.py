@@ -7,7 +7,7 @@ from envkit.plan.arrange import Arranger
 from envkit.plan.candidates import Judge
 from envkit.plan.knowledge import knowledge_of
 from envkit.plan.model import NoPlan, Plan
-from envkit.plan.request import Request
+from envkit.plan.request import JETSON, Request
 from envkit.plan.search import select
 from envkit.plan.tables import Tables
 from envkit.plan.verdicts import verdicts, warnings
@@ -18,9 +18,13 @@ def resolve(request: Request, matrix: Tables) -> Plan | NoPlan:
 
     Best is: the newest framework version that every relation allows, then the CUDA that the driver runs natively,
     then code and libraries made for it, a supported image (for a container), and the newest CUDA. What the tables
-    leave blank refuses nothing, ranks lower, and is told in the warnings.
+    leave blank refuses nothing, ranks lower, and is told in the warnings. For a Jetson nothing is chosen.
     """
     knowledge = knowledge_of(matrix)
+    if request.platform == JETSON:
+        from envkit.plan.jetson import jetson_plan
+
+        return jetson_plan(request, knowledge)
     judge = Judge(request, knowledge)
     selection = select(judge)
     if selection is None:

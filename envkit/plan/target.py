@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from envkit.matrix.rows import GpuModel
-from envkit.plan.request import WINDOWS, WINDOWS_DRIVERS, Request, TargetGpu
+from envkit.plan.request import JETSON, WINDOWS, WINDOWS_DRIVERS, WSL, Request, TargetGpu
 from envkit.plan.tables import GpuTables
 from envkit.records import replace
 from envkit.versions import Version
@@ -13,7 +13,7 @@ from envkit.versions import Version
 if TYPE_CHECKING:  # a request for no machine in particular does without the facts
     from envkit.facts import Environment, Gpu, PciGpu
 
-_PLATFORMS = {"wsl1": "wsl", "wsl2": "wsl", "jetson": "jetson"}  # by MachineKind's value
+_PLATFORMS = {"wsl1": WSL, "wsl2": WSL, "jetson": JETSON}  # by MachineKind's value
 
 
 def for_environment(request: Request, environment: Environment, matrix: GpuTables) -> Request:
@@ -101,6 +101,6 @@ def target_gpu(model: GpuModel) -> TargetGpu:
         model.data_center,
         model.memory_gb,
         model.architecture,
-        "jetson" if model.variant == "jetson" else None,
+        JETSON if model.variant == JETSON else None,
         model.first_driver,
     )

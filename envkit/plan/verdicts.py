@@ -97,9 +97,6 @@ def _build_verdicts(build: FrameworkBuild, choice: Choice, judge: Judge) -> Iter
     tables, request = judge.knowledge.tables, judge.request
     if choice.python is not None:
         yield relations.python_has_wheel(build, choice.python, tables)
-    if request.platform == "jetson":
-        detail = f"{relations.title_of(build)} is built for servers; a Jetson needs the builds made for its JetPack"
-        yield Verdict("platform", "unknown", detail, tables.cite(build.sources))
     if request.platform != "windows":
         glibc = request.glibc or (choice.os.glibc if choice.os else None)
         where = choice.os.os_id if choice.os and request.glibc is None else ""

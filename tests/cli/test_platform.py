@@ -1,4 +1,4 @@
-"""`--os windows` and `--os wsl`: a driver of Windows, with the packages of Windows or of Linux."""
+"""Platforms other than Linux with its own driver: `--os windows`, `--os wsl`, and a Jetson."""
 
 from __future__ import annotations
 
@@ -43,8 +43,10 @@ def test_minor_version_compatibility_has_its_own_floor_on_windows(driver: str, c
         (["dockerfile", "--framework", "pytorch", "--os", "windows"], 2, "not Windows"),
         (["resolve", "--gpu", "Jetson Nano", "--os", "wsl"], 2, "does not run wsl"),
         (["resolve", "--os", "windoes"], 2, "nearest first: windows"),
+        (["install", "--gpu", "Jetson Nano", "--framework", "pytorch"], 1, "nvidia-jetpack"),
+        (["dockerfile", "--gpu", "Jetson AGX Orin 32 GB", "--framework", "pytorch"], 1, "JetPack on your Jetson"),
     ],
 )
-def test_where_windows_cannot_be_had_it_is_said(words: list[str], code: int, told: str) -> None:
+def test_where_a_platform_cannot_be_had_it_is_said(words: list[str], code: int, told: str) -> None:
     done = envkit(*words, "--target", "any")
     assert done.returncode == code and told in done.stderr

@@ -293,6 +293,24 @@ def test_a_jetson_is_told_that_server_builds_are_not_made_for_it() -> None:
     assert any("JetPack" in warning for warning in plan.warnings)
 
 
+@pytest.mark.parametrize("gpu", ["Jetson TX2", "Jetson Nano", "Jetson AGX Xavier 32 GB", "Jetson AGX Orin 32 GB"])
+@pytest.mark.parametrize("frameworks", [(), ("pytorch",)])
+def test_a_jetson_gets_nothing_that_is_made_for_servers(gpu: str, frameworks: tuple[str, ...]) -> None:
+    plan = plan_of(ask(*frameworks, gpus=(gpu,), platform="jetson", architecture="aarch64"))
+    choice = plan.choice
+    assert (choice.cuda, choice.toolkit, choice.cudnn_version, choice.os, choice.minimum_driver) == (None,) * 5
+    assert choice.builds == () and choice.runfiles == () and choice.base_image is None
+    assert {verdict.status for verdict in plan.verdicts} == {"unknown"}
+
+
+def test_a_jetson_is_refused_the_cuda_that_dropped_its_gpu() -> None:
+    # CUDA 13 compiles for 7.5 and newer; the GPU of Jetson Nano is 5.3, that of Orin 8.7
+    (conflict,) = refusal_of(ask(gpus=("Jetson Nano",), cuda="13.0", platform="jetson")).conflicts
+    assert "Jetson Nano" in conflict.between[0] and conflict.between[1] == "cuda 13.0"
+    known = plan_of(ask(gpus=("Jetson Orin NX 8 GB",), cuda="13.0", platform="jetson"))
+    assert status_of(known, "gpu-runs-cuda") == {"ok"}
+
+
 
 
 
