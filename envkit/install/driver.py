@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from envkit.errors import EnvkitError, RequestError
 from envkit.install.commands import installer_options, option_for
-from envkit.install.lore import DriverPackageRow, ModuleRow, for_os, has_quirk, lore
+from envkit.install.driver_packages import module_for, packages_for
+from envkit.install.lore import DriverPackageRow, for_os, has_quirk, lore
 from envkit.install.model import Download, FetchFile, InstallDriver, Step, SwitchOffNouveau
 from envkit.install.options import ScriptOptions
 from envkit.matrix import Matrix
 from envkit.matrix.rows import DriverBranch
+from envkit.plan.knowledge import knowledge_of
 from envkit.plan.model import Plan
 from envkit.plan.request import TargetGpu
 from envkit.regex import regex
 from envkit.settings import Mirrors
 from envkit.versions import Version
 
-_OPEN_BY_DEFAULT = ("default", "only")
 _USUAL_HEADERS = {
     "apt": ("linux-headers-$(uname -r)",),
     "dnf": ("kernel-devel-$(uname -r)",),
@@ -39,6 +40,7 @@ def driver_steps(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> Iterat
     minimum = plan.choice.minimum_driver or (plan.choice.toolkit.minimum_driver if plan.choice.toolkit else None)
     if minimum is None:
         raise EnvkitError("No minimum driver for this plan is on record.", "Install a current driver by hand.")
+    minimum = max([minimum, *(gpu.first_driver for gpu in plan.request.gpus if gpu.first_driver)])
     driver = _install_driver(plan, options, mirrors, minimum)
     yield SwitchOffNouveau()
     if driver.chosen and driver.file is not None:
@@ -46,28 +48,8 @@ def driver_steps(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> Iterat
     yield driver
 
 
-def module_for(branch: DriverBranch, gpus: tuple[TargetGpu, ...]) -> str | None:
-    """`open` or `proprietary` module of this branch for all these GPUs; None where neither drives them all."""
-    rows = [_module_row(gpu) for gpu in gpus]
-    may_open = all(row.open for row in rows) and branch.open_kernel_module != "none"
-    may_close = all(row.proprietary for row in rows) and branch.open_kernel_module != "only"
-    if may_open and (branch.open_kernel_module in _OPEN_BY_DEFAULT or not may_close):
-        return "open"
-    return "proprietary" if may_close else None
-
-
-def _module_row(gpu: TargetGpu) -> ModuleRow:
-    for row in lore(ModuleRow):
-        after = row.first_capability is None or gpu.compute_capability >= row.first_capability
-        before = row.last_capability is None or gpu.compute_capability <= row.last_capability
-        if after and before:
-            return row
-    raise EnvkitError(f"No kernel module for {gpu} is on record.", "Install the driver by hand.")
-
-
-def _branches(minimum: Version, gpus: tuple[TargetGpu, ...]) -> list[DriverBranch]:
-    """The branches that are new enough and still support every GPU, newest first."""
-    last = min((gpu.last_driver_branch for gpu in gpus if gpu.last_driver_branch), default=None)
+def _branches(minimum: Version, last: int | None) -> list[DriverBranch]:
+    """The branches that are new enough and not past the GPUs' last one, newest first."""
     return [
         branch
         for branch in reversed(Matrix.load().driver_branches)
@@ -75,18 +57,10 @@ def _branches(minimum: Version, gpus: tuple[TargetGpu, ...]) -> list[DriverBranc
     ]
 
 
-def _packages(plan: Plan, branches: list[DriverBranch]) -> Iterator[str]:
-    """Package names, newest branch first; those that name no branch come last."""
-    gpus = plan.request.gpus
-    os_id = plan.choice.os.os_id if plan.choice.os else ""
-    rows = sorted(for_os(lore(DriverPackageRow), os_id), key=lambda row: row.position) if os_id else []
-    for branch in branches:
-        module = module_for(branch, gpus)
-        for row in rows:
-            if row.module == module and "{branch}" in row.package:
-                yield row.package.format(branch=branch.branch)
-    modules = {module_for(branch, gpus) for branch in branches}
-    yield from (row.package for row in rows if row.module in modules and "{branch}" not in row.package)
+def _last_branch(gpus: tuple[TargetGpu, ...]) -> int | None:
+    """The newest branch that still drives every one of these GPUs; None while no branch has dropped one."""
+    knowledge = knowledge_of(Matrix.load())
+    return min((last for gpu in gpus if (last := knowledge.last_branch(gpu)) is not None), default=None)
 
 
 def _headers(plan: Plan) -> tuple[str, ...]:
@@ -102,29 +76,25 @@ def _headers(plan: Plan) -> tuple[str, ...]:
 
 def _install_driver(plan: Plan, options: ScriptOptions, mirrors: Mirrors, minimum: Version) -> InstallDriver:
     toolkit = plan.choice.toolkit if plan.choice.needs_toolkit else None
-    branches = _branches(minimum, plan.request.gpus)
-    file, path, style, chosen = None, None, "package", ""
+    last = _last_branch(plan.request.gpus)
+    branches = _branches(minimum, last)
+    file, path, style, chosen, version = None, None, "package", "", None
     if options.driver_runfile:
         file, path = _chosen(options.driver_runfile, mirrors)
         chosen = path or (file.name if file else "")
         version = _version_in(chosen.rsplit("/", 1)[-1])
-        if version is not None and version < minimum:
-            raise RequestError(
-                f"--driver-runfile: holds driver {version}, but this plan needs {minimum} or newer.",
-                "Choose a newer one: https://www.nvidia.com/en-us/drivers/unix/",
-            )
-    elif toolkit is not None and _bundles(plan, minimum):
+        _refuse_unfit(version, minimum, last)
+    elif toolkit is not None and _bundles(plan, minimum, last):
         row = plan.choice.runfiles[0]
         algorithm = "sha256" if row.sha256 else "md5" if row.md5 else "none"
         file = Download(row.name, mirrors.rewrite(row.url), algorithm, row.sha256 or row.md5 or "")
         style, version = toolkit.installer_style, toolkit.bundled_driver
-    else:
-        version = None
     conditions = _conditions(version, branches, plan.request.gpus)
     cuda = toolkit.version if toolkit else None
     return InstallDriver(
         minimum=minimum,
-        packages=tuple(dict.fromkeys(_packages(plan, branches))),
+        last_branch=last,
+        packages=packages_for(plan.choice.os.os_id if plan.choice.os else "", branches, plan.request.gpus, last),
         headers=_headers(plan),
         file=file,
         chosen_path=path,
@@ -135,14 +105,31 @@ def _install_driver(plan: Plan, options: ScriptOptions, mirrors: Mirrors, minimu
     )
 
 
-def _bundles(plan: Plan, minimum: Version) -> bool:
+def _refuse_unfit(version: Version | None, minimum: Version, last: int | None) -> None:
+    """Raises RequestError for a chosen driver that is too old for the plan or too new for its GPUs."""
+    where = "https://www.nvidia.com/en-us/drivers/unix/"
+    if version is not None and version < minimum:
+        raise RequestError(
+            f"--driver-runfile: holds driver {version}, but this plan needs {minimum} or newer.",
+            f"Choose a newer one: {where}",
+        )
+    if version is not None and last is not None and version.major > last:
+        raise RequestError(
+            f"--driver-runfile: holds driver {version}, but {last} is the last branch for this plan's GPU.",
+            f"Choose one of branch {last}: {where}",
+        )
+
+
+def _bundles(plan: Plan, minimum: Version, last: int | None) -> bool:
     toolkit = plan.choice.toolkit
     if toolkit is None or toolkit.bundled_driver is None or has_quirk("no-driver-inside", toolkit.version):
         return False
-    return toolkit.bundled_driver >= minimum
+    return toolkit.bundled_driver >= minimum and (last is None or toolkit.bundled_driver.major <= last)
 
 
-def _conditions(version: Version | None, branches: list[DriverBranch], gpus: tuple[TargetGpu, ...]) -> frozenset[str]:
+def _conditions(
+    version: Version | None, branches: Sequence[DriverBranch], gpus: tuple[TargetGpu, ...]
+) -> frozenset[str]:
     """Which module the runfile is told to build: nothing is said where its branch has but one."""
     row = next((branch for branch in branches if version and branch.branch == version.major), None)
     if row is None or row.open_kernel_module == "none":

@@ -95,12 +95,16 @@ class PackageRow:
 
 @record
 class DriverPackageRow:
-    """A driver package of a distribution, tried in the order of `position`; `{branch}` stands for a driver branch."""
+    """Driver packages of a distribution, tried in the order of `position`; `{branch}` stands for a driver branch.
 
-    os_prefix: str
+    The first package is judged by its version, which `{version}` in the others stands for.
+    """
+
+    os_prefix: tuple[str, ...]  # any of them
     module: str  # open, proprietary
     position: int
-    package: str
+    packages: tuple[str, ...]
+    stream: str  # of the dnf module nvidia-driver; '' where the packages are in none
     headers: tuple[str, ...]
     sources: tuple[str, ...]
 
@@ -179,7 +183,7 @@ TABLES: dict[type, Table[object]] = {
         ("places", PlaceRow, ("path",)),
         ("space", SpaceRow, ("item", "cuda")),
         ("packages", PackageRow, ("purpose", "manager", "os_prefix")),
-        ("driver_packages", DriverPackageRow, ("os_prefix", "package")),
+        ("driver_packages", DriverPackageRow, ("os_prefix", "packages", "stream")),
         ("os_names", OsNameRow, ("os_prefix",)),
         ("pip", PipRow, ("python",)),
         ("pythons", PythonFileRow, ("way", "python", "architecture")),
@@ -233,5 +237,5 @@ def space(item: str, cuda: Version | None) -> int:
 
 
 def for_os(rows: tuple[Row, ...], os_id: str) -> tuple[Row, ...]:
-    """The rows whose `os_prefix` begins this OS id."""
+    """The rows whose `os_prefix`, or one of them, begins this OS id."""
     return tuple(row for row in rows if os_id.startswith(row.os_prefix))  # type: ignore[attr-defined]

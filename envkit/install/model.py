@@ -50,11 +50,25 @@ class FetchFile:
 
 
 @record
+class DriverPackage:
+    """A driver of the distribution: the package that is judged, what goes with it, and the branches that may be taken.
+
+    `stream`: the stream of the module nvidia-driver that it is in. `{version}` stands for the first package's version.
+    """
+
+    names: tuple[str, ...]
+    stream: str
+    first_branch: int | None
+    last_branch: int | None  # None: no later one is known to be unfit
+
+
+@record
 class InstallDriver:
-    """The NVIDIA driver: the first package on offer that is new enough, else a runfile."""
+    """The NVIDIA driver: the first package on offer that fits plan and GPUs, else a runfile."""
 
     minimum: Version
-    packages: tuple[str, ...]
+    last_branch: int | None  # the last one for every GPU of the plan; None while no branch has dropped one
+    packages: tuple[DriverPackage, ...]
     headers: tuple[str, ...]
     file: Download | None  # runfile to use when no package will do
     chosen_path: str | None  # driver runfile on the target's own disk

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from envkit.install.commands import installer_options
-from envkit.install.driver import module_for
+from envkit.install.driver_packages import module_for
 from envkit.install.lore import TABLES, FailureRow, PythonFileRow, holds_for, lore, sources, style_of
 from envkit.matrix import Matrix
 from envkit.plan.request import TargetGpu

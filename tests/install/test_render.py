@@ -110,7 +110,7 @@ def test_a_driver_needs_to_know_the_gpu() -> None:
 
 @pytest.mark.parametrize(
     ("gpu", "package", "absent"),
-    [("6.1", "nvidia-driver-580 ", "-open "), ("12.0", "nvidia-driver-580-open ", "nvidia-driver-580 ")],
+    [("6.1", 'nvidia-driver-580" ', '-open" '), ("12.0", 'nvidia-driver-580-open" ', 'nvidia-driver-580" ')],
 )
 def test_the_kernel_module_follows_the_gpu(gpu: str, package: str, absent: str) -> None:
     found = plan("12.8", os_id="ubuntu24.04", gpus=(gpu,), with_driver=True)

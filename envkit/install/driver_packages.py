@@ -1,0 +1,82 @@
+"""Which driver fits the GPUs: kernel module, driver branches, and the distribution's packages that bring them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from envkit.errors import EnvkitError
+from envkit.install.lore import DriverPackageRow, ModuleRow, for_os, lore
+from envkit.install.model import DriverPackage
+from envkit.matrix.rows import DriverBranch
+from envkit.plan.request import TargetGpu
+
+_OPEN_BY_DEFAULT = ("default", "only")
+_BRANCH = "{branch}"
+
+
+def module_for(branch: DriverBranch, gpus: tuple[TargetGpu, ...]) -> str | None:
+    """`open` or `proprietary` module of this branch for all these GPUs; None where neither drives them all."""
+    may_open, may_close = drives("open", branch, gpus), drives("proprietary", branch, gpus)
+    if may_open and (branch.open_kernel_module in _OPEN_BY_DEFAULT or not may_close):
+        return "open"
+    return "proprietary" if may_close else None
+
+
+def drives(module: str, branch: DriverBranch, gpus: tuple[TargetGpu, ...]) -> bool:
+    """True when this branch has the module, and the module drives all these GPUs."""
+    missing = {"open": "none", "proprietary": "only"}[module]
+    rows = [_module_row(gpu) for gpu in gpus]
+    return branch.open_kernel_module != missing and all(
+        row.open if module == "open" else row.proprietary for row in rows
+    )
+
+
+def _module_row(gpu: TargetGpu) -> ModuleRow:
+    for row in lore(ModuleRow):
+        after = row.first_capability is None or gpu.compute_capability >= row.first_capability
+        before = row.last_capability is None or gpu.compute_capability <= row.last_capability
+        if after and before:
+            return row
+    raise EnvkitError(f"No kernel module for {gpu} is on record.", "Install the driver by hand.")
+
+
+def packages_for(
+    os_id: str, branches: Sequence[DriverBranch], gpus: tuple[TargetGpu, ...], last: int | None
+) -> tuple[DriverPackage, ...]:
+    """The packages to try, in order: those of one branch first, newest branch first. `last`: the GPUs' last branch.
+
+    What a repository offers under a name changes, so each comes with the branches that its module may be of.
+    """
+    rows = sorted(for_os(lore(DriverPackageRow), os_id), key=lambda row: row.position) if os_id else []
+    spans = {module: _span(module, branches, gpus, last) for module in ("open", "proprietary")}
+    preferred = {module_for(branch, gpus) for branch in branches}
+    found = [
+        _package(row, str(branch.branch), spans[row.module])
+        for branch in branches
+        for row in rows
+        if row.module == module_for(branch, gpus)
+        and (_BRANCH in row.packages[0] or (_BRANCH in row.stream and last is not None))
+    ]
+    found += [
+        _package(row, "", spans[row.module])
+        for row in rows
+        if row.module in preferred and _BRANCH not in row.packages[0] + row.stream
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def _span(
+    module: str, branches: Sequence[DriverBranch], gpus: tuple[TargetGpu, ...], last: int | None
+) -> tuple[int | None, int | None]:
+    """The first and the last branch whose `module` drives the GPUs; no last one where the newest on record does."""
+    fitting = [branch.branch for branch in branches if drives(module, branch, gpus)]
+    if not fitting:
+        return None, None
+    newest = max(branch.branch for branch in branches)
+    return min(fitting), last if max(fitting) == newest else max(fitting)
+
+
+def _package(row: DriverPackageRow, branch: str, span: tuple[int | None, int | None]) -> DriverPackage:
+    # {version} stays: the script puts in the version that it finds on offer
+    names: Iterator[str] = (name.replace(_BRANCH, branch) for name in row.packages)
+    return DriverPackage(tuple(names), row.stream.replace(_BRANCH, branch), *span)
