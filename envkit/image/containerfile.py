@@ -107,11 +107,20 @@ def _joined(lines: list[str], position: int, escape: str) -> tuple[str | None, i
         if parts and (not line.strip() or line.lstrip().startswith("#")):
             continue
         stripped = line.rstrip()
-        if not stripped.endswith(escape):
+        if not stripped.endswith(escape) or stripped.endswith(escape * 2):
             parts.append(stripped)
             break
         parts.append(stripped[: -len(escape)])
-    return " ".join(part.strip() for part in parts), position
+    return _one_line(parts), position
+
+
+def _one_line(parts: list[str]) -> str:
+    """The lines as one: a word that goes on at the very start of the next line is one word."""
+    text = parts[0]
+    for part in parts[1:]:
+        gap = " " if text[-1:].isspace() or part[:1].isspace() else ""
+        text = f"{text.rstrip()}{gap}{part.lstrip()}"
+    return text.strip()
 
 
 def _instruction(text: str, line: int) -> Instruction:

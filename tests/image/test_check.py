@@ -96,6 +96,22 @@ def test_a_heredoc_opens_where_buildkit_opens_one(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "RU\\\nN echo tor\\\nch",
+        "RUN echo a \\\nb",
+        "RUN echo a\\\n  b\\\n\\\n# c\n\n   d",
+        "RUN echo a \\  \n  b",
+        "RUN echo a\\\\\nLABEL b=1",
+    ],
+)
+def test_lines_are_put_together_as_buildkit_does(text: str) -> None:
+    ours = [(part.keyword, part.text.split()) for part in read_instructions(f"FROM a\n{text}\n")[1:]]
+    theirs = [(part.cmd.upper(), part.original.split()[1:]) for part in parsed(f"FROM a\n{text}\n")[1:]]
+    assert ours == theirs
+
+
+@pytest.mark.parametrize(
     ("text", "value"),
     [
         ("$A", "1"),
