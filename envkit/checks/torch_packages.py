@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.findings import Outcome, Remedy, fail, ok
+from envkit.checks.findings import Outcome, Remedy, fail, ok, unknown
 from envkit.checks.installs import (
     build_of,
     distribution,
@@ -67,6 +67,9 @@ def torchvision_mismatch(environment: Environment, matrix: Matrix) -> Iterator[O
                         (pip(python, f"uninstall -y {trio}"), pip(python, f"install {trio}")),
                     ),
                 )
+            elif why is None:
+                title = f"which {partner.name} belongs to torch {torch.version} is not known"
+                yield unknown(title, subject=python.prefix, evidence=evidence)
             else:
                 yield ok(f"{partner.name} fits torch {torch.version}", subject=python.prefix, evidence=evidence)
     said = told(
@@ -86,7 +89,8 @@ def torchvision_mismatch(environment: Environment, matrix: Matrix) -> Iterator[O
 
 def _unfit(
     environment: Environment, matrix: Matrix, python: PythonEnvironment, torch: Distribution, partner: Distribution
-) -> str:
+) -> str | None:
+    """Why the partner does not fit this torch; '' where it does, None where nothing says which one would."""
     unmet = [
         fault
         for fault in broken(python, [partner.name], ("torch",), machine(environment))
@@ -97,19 +101,22 @@ def _unfit(
     tags = local_tag(torch.version), local_tag(partner.version)
     if all(tags) and tags[0] != tags[1]:
         return f"it was built for {tags[1]}, torch for {tags[0]}"
-    return "" if partner.requires else _unlike_companion(environment, matrix, partner)
+    return "" if partner.requires else _unlike_companion(matrix, torch, partner)
 
 
-def _unlike_companion(environment: Environment, matrix: Matrix, partner: Distribution) -> str:
-    """Where no requirement lines are known (a pasted list): what the table says goes with this torch."""
-    version = release(partner.version)
-    for item in installs(environment, "pytorch"):
-        row = build_of(environment, item.framework, matrix)
-        for line in row.companions if row is not None else ():
-            name, _, spec = line.partition("==")
-            if name == partner.name and spec and version is not None and not VersionSpec.parse(spec).holds(version):
-                return f"with torch {item.framework.version} goes {line}"
-    return ""
+def _unlike_companion(matrix: Matrix, torch: Distribution, partner: Distribution) -> str | None:
+    """Where no requirement lines are known (a pasted list): what the table's rows say goes with this torch."""
+    version, own = release(partner.version), release(torch.version)
+    lines = [
+        line
+        for row in matrix.builds("pytorch")
+        for line in row.companions
+        if row.version == own and line.startswith(f"{partner.name}==")
+    ]
+    if version is None or not lines:
+        return None
+    fits = any(VersionSpec.parse(line.removeprefix(partner.name)).holds(version) for line in lines)
+    return "" if fits else f"with torch {own} goes {lines[0]}"
 
 
 @check(

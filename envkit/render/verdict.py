@@ -17,7 +17,7 @@ def root_cause(findings: Iterable[Finding]) -> Finding | None:
 
 
 def verdict(environment: Environment, findings: Sequence[Finding]) -> str:
-    """The root cause in words; without one, whether checks broke, there are warnings, health, or too little to judge."""
+    """The root cause in words; without one: checks that broke, warnings, health, or that too little is known."""
     cause = root_cause(findings)
     if cause is not None:
         return cause.title

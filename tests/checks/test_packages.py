@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.facts import Distribution
+from envkit.facts import Distribution, PythonEnvironment
+from envkit.records import replace
 from tests.checks.software import (
     GPU_4090,
     PREFIX,
@@ -58,6 +59,12 @@ LIB = "/usr/lib/x86_64-linux-gnu/libstdc++.so.6"
 
 def env(*dists: Distribution, **more: object) -> dict[str, object]:
     return pythons(python(torch(), dists=dists, **more))
+
+
+def plain(torch_version: str, partner: str) -> PythonEnvironment:
+    """What `pip list` of packages from the index tells: no build tags, no requirement lines, no CUDA."""
+    known = framework("pytorch", f"torch=={torch_version}", torch_version, None)
+    return python(replace(known, cuda_known=False), dists=[dist(partner)])
 
 
 CASES = (
@@ -121,6 +128,15 @@ CASES = (
     ),
     Case(VISION, "fail", "other-cuda", machine(env(dist("torchvision==0.21.0+cu118", "torch (==2.6.0)"))), "cu118"),
     Case(VISION, "fail", "pasted-list", machine(env(dist("torchvision==0.18.0"))), "torchvision==0.21.0"),
+    # 2.6.0 goes with 0.21.0 (PyTorch's previous-versions page), whichever of its CUDA builds it is
+    Case(
+        VISION, "fail", "pasted-list-without-a-tag", machine(pythons(plain("2.6.0", "torchvision==0.17.0"))), "0.21.0"
+    ),
+    Case(
+        VISION, "fail", "pasted-list-audio", machine(pythons(plain("2.6.0", "torchaudio==2.5.0"))), "torchaudio==2.6.0"
+    ),
+    Case(VISION, "ok", "pasted-list-pair", machine(pythons(plain("2.6.0", "torchvision==0.21.0")))),
+    Case(VISION, "unknown", "pasted-list-of-no-release-known", machine(pythons(plain("99.0", "torchvision==0.21.0")))),
     Case(VISION, "ok", "pair", machine(env(dist("torchvision==0.21.0+cu124", "torch (==2.6.0)")))),
     Case(VISION, "fail", "told", machine(said(VISION, "operator torchvision::nms does not exist"))),
     Case(
