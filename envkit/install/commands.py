@@ -9,7 +9,7 @@ from envkit.versions import Version
 
 
 def installer_options(
-    style: str, component: str, cuda: Version | None, conditions: frozenset[str], values: Mapping[str, str]
+    style: str, component: str, release: Version | None, conditions: frozenset[str], values: Mapping[str, str]
 ) -> tuple[str, ...]:
     """The options in order. A row counts when its `when` is blank or one of `conditions`; `{name}` takes `values`."""
     rows = sorted(
@@ -19,7 +19,7 @@ def installer_options(
     return tuple(
         row.option.format(**values)
         for row in rows
-        if (not row.when or row.when in conditions) and (cuda is None or holds_for(row.cuda, cuda))
+        if (not row.when or row.when in conditions) and (release is None or holds_for(row.release, release))
     )
 
 

@@ -90,7 +90,7 @@ def _install_driver(plan: Plan, options: ScriptOptions, mirrors: Mirrors, minimu
         file = Download(row.name, mirrors.rewrite(row.url), algorithm, row.sha256 or row.md5 or "")
         style, version = toolkit.installer_style, toolkit.bundled_driver
     conditions = _conditions(version, branches, plan.request.gpus)
-    cuda = toolkit.version if toolkit else None
+    release = version if style == "package" else toolkit.version if toolkit else None
     return InstallDriver(
         minimum=minimum,
         last_branch=last,
@@ -99,7 +99,7 @@ def _install_driver(plan: Plan, options: ScriptOptions, mirrors: Mirrors, minimu
         file=file,
         chosen_path=path,
         chosen=chosen,
-        runfile_options=installer_options(style, "driver", cuda, conditions, {"work": '"$WORK_DIR"'}),
+        runfile_options=installer_options(style, "driver", release, conditions, {"work": '"$WORK_DIR"'}),
         no_opengl_option=option_for(style, "driver", "other-display"),
         kernel_source_option=option_for(style, "driver", "kernel-source"),
     )

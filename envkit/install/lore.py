@@ -15,13 +15,16 @@ Row = TypeVar("Row")
 
 @record
 class OptionRow:
-    """One option of an installer: for which releases (`cuda`, '' for all) and on what condition (`when`)."""
+    """One option of an installer: for which releases ('' for all) and on what condition (`when`).
+
+    The releases are those of CUDA; for the driver's own installer (`package`), those of the driver.
+    """
 
     style: str  # legacy, new, package (the driver's own installer)
     component: str  # toolkit, patch, driver
     position: int
     option: str
-    cuda: str
+    release: str
     when: str
     why: str
     sources: tuple[str, ...]
@@ -215,9 +218,9 @@ def _table(row: type[Row]) -> Table[Row]:
     return TABLES[row]  # type: ignore[return-value]
 
 
-def holds_for(spec: str, cuda: Version) -> bool:
-    """True when the `cuda` cell of a row holds for this release; a blank cell holds for all."""
-    return not spec or VersionSpec.parse(spec.replace(";", ",")).holds(cuda)
+def holds_for(spec: str, release: Version) -> bool:
+    """True when a cell with releases holds for this one; a blank cell holds for all."""
+    return not spec or VersionSpec.parse(spec.replace(";", ",")).holds(release)
 
 
 def has_quirk(quirk: str, cuda: Version) -> bool:

@@ -15,6 +15,7 @@ from envkit.install.options import ScriptOptions
 from envkit.install.steps import installation
 from envkit.render.script import render_script
 from envkit.settings import Mirrors
+from envkit.versions import Version
 from tests.install.plans import plan
 from tests.install.shell import call
 
@@ -176,6 +177,27 @@ def test_a_bundle_without_a_published_checksum_does_not_count_as_a_chosen_runfil
 def test_a_runfile_that_cannot_serve_is_wrong_usage(runfile: str, words: str) -> None:
     with pytest.raises(RequestError, match=words):
         script(driver_runfile=runfile)
+
+
+# NVIDIA/gpu-driver-container pull request 182: --kernel-module-type exists from R560 on, -m before it.
+@pytest.mark.parametrize(
+    ("version", "gpu", "option"),
+    [
+        ("535.183.01", "8.6", "-m=kernel"),
+        ("550.54.15", "12.0", "-m=kernel-open"),
+        ("560.35.05", "8.6", "--kernel-module-type=open"),
+        ("580.65.06", "6.1", "--kernel-module-type=proprietary"),
+        ("580.65.06", "12.0", "--kernel-module-type=open"),
+    ],
+)
+def test_the_kernel_module_is_named_as_that_installer_does(version: str, gpu: str, option: str) -> None:
+    found = plan("12.4.1" if gpu != "12.0" else "12.8", gpus=(gpu,), with_driver=True)
+    minimum = Version.parse("525.60.13")
+    found = replace(found, choice=replace(found.choice, minimum_driver=minimum))
+    runfile = f"/d/NVIDIA-Linux-x86_64-{version}.run"
+    text = render_script(found, ScriptOptions(with_driver=True, driver_runfile=runfile), Mirrors())
+    (options,) = re.findall(r"local -a options=\(--ui=none (.*)\)", text)
+    assert [word for word in options.split() if word.startswith(("-m=", "--kernel-module-type"))] == [option]
 
 
 @pytest.mark.parametrize(("os_id", "headers"), [("oraclelinux9", "kernel-devel-"), ("kylin10", "kernel-devel-")])
