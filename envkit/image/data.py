@@ -121,9 +121,10 @@ class Repository:
 
 @record
 class OfficialName:
-    """How a project names its images; `tag` is filled in with version, cuda and cudnn."""
+    """How a project names the images of these versions; the name is filled in with version, cuda and cudnn."""
 
     framework: str
+    versions: str | None
     repository: str
     tag: str
     sources: tuple[str, ...]
@@ -210,7 +211,7 @@ _TABLES: dict[str, Table[Any]] = {
     "tag_cudnn": Table("image/tag_cudnn.csv", TagWord, ("word",)),
     "frontend": Table("image/frontend.csv", Frontend, ("name",)),
     "repositories": Table("image/repositories.csv", Repository, ("name",)),
-    "official": Table("image/official.csv", OfficialName, ("framework",)),
+    "official": Table("image/official.csv", OfficialName, ("framework", "versions")),
     "backends": Table("image/backends.csv", Backend, ("framework", "versions")),
     "wheel_abi": WHEEL_TAGS,
     "wheel_files": WHEEL_FILES,
@@ -304,6 +305,12 @@ def backend(build: FrameworkBuild) -> Backend | None:
     """The framework that this build computes with, or None for one that stands alone."""
     rows: list[Backend] = [row for row in table("backends") if row.framework == build.framework]
     return next((row for row in rows if VersionSpec.parse(row.versions).holds(build.version)), None)
+
+
+def official_name(build: FrameworkBuild) -> OfficialName | None:
+    """How the project names its image of that version, or None."""
+    rows: list[OfficialName] = [row for row in table("official") if row.framework == build.framework]
+    return next((row for row in rows if not row.versions or VersionSpec.parse(row.versions).holds(build.version)), None)
 
 
 def numpy_needs_python(numpy: Version) -> Version | None:

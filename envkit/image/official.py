@@ -146,21 +146,22 @@ def official_image(build: FrameworkBuild, options: ImageOptions, request: Reques
     wanted = "devel" if options.devel else "runtime"
     if images:
         return min(images, key=lambda image: (not _same_cuda(image, build), *_rank(image, wanted)))
-    named = next((row for row in data.table("official") if row.framework == build.framework), None)
-    if named is None or ("{cuda}" in named.tag and build.cuda is None):
+    named = data.official_name(build)
+    name = named.repository + named.tag if named else ""
+    told = "{cuda}" in name
+    if named is None or (told and build.cuda is None):
         raise EnvkitError(
             f"--from official: no official image of {build.framework} {build.version}"
             f"{f' with CUDA {request.cuda}' if request.cuda else ''} is on record.",
             _nearest(build, request, matrix),
         )
-    tag = named.tag.format(version=build.version, cuda=build.cuda, cudnn=build.cudnn)
-    told = "{cuda}" in named.tag
-    cudnn = str(build.cudnn) if told and build.cudnn else None
+    names = {"version": build.version, "cuda": build.cuda, "cudnn": build.cudnn}
+    cudnn = str(build.cudnn) if "{cudnn}" in name and build.cudnn else None
     return FrameworkImage(
         build.framework,
         build.version,
-        named.repository,
-        tag,
+        named.repository.format(**names),
+        named.tag.format(**names),
         build.cuda if told else None,
         cudnn,
         None,
@@ -204,5 +205,5 @@ def _nearest(build: FrameworkBuild, request: Request, matrix: Matrix) -> str:
     """The newest version that has an official image, in words, and the way without one."""
     versions = [image.version for image in _images(build, request, matrix) if image.version is not None]
     newest = f"The newest with one: --framework {build.framework}=={max(versions)}. " if versions else ""
-    own = build.package is not None or data.source_steps(build)
+    own = build.package is not None or build.find_links is not None or data.source_steps(build)
     return f"{newest}{'Without --from envkit builds the image itself.' if own else ''}".strip()

@@ -33,6 +33,7 @@ OFFICIAL = ImageOptions(official=True)
             "TensorFlow Serving 2.20.0 with CUDA 12.5 (official image)",
         ),
         ("caffe", "bvlc/caffe:gpu", "Caffe 1.0 (official image)"),
+        ("cupy==13.6.0", "cupy/cupy:v13.6.0", "CuPy 13.6.0 (official image)"),
     ],
 )
 def test_labels_say_what_is_known_of_the_image(matrix: Matrix, framework: str, image: str, title: str) -> None:
@@ -47,6 +48,16 @@ def test_labels_say_what_is_known_of_the_image(matrix: Matrix, framework: str, i
     assert not stored["needs_toolkit"]
     details = " ".join(one.detail for one in recipe_made.plan.verdicts)
     assert "nvidia/cuda:" not in details
+
+
+def test_a_name_that_tells_its_cuda_is_believed(matrix: Matrix) -> None:
+    """swr.cn-south-1.myhuaweicloud.com/mindspore/mindspore-gpu-cuda11.6:2.2.14, as public guides pull it."""
+    recipe_made = made(matrix, "mindspore==2.2.14", options=OFFICIAL)
+    image = "swr.cn-south-1.myhuaweicloud.com/mindspore/mindspore-gpu-cuda11.6:2.2.14"
+    assert recipe_made.final.base.image == image
+    assert recipe_made.title == "MindSpore 2.2.14 with CUDA 11.6 (official image)"
+    assert recipe_made.plan.choice.cudnn_version is None
+    assert any("not looked up" in note for note in recipe_made.notes)
 
 
 def test_a_server_without_python_is_tried_as_one() -> None:
