@@ -16,10 +16,14 @@ if TYPE_CHECKING:
 
 
 def make_bundle(work: Installation, script: str, path: str) -> None:
-    """Fetches everything into the folder `path`. Raises StepFailed or OutputError; a second call goes on from there."""
-    from envkit.host.run_script import file_sizes, make_folder, remote_size
-    from envkit.install.bundle import bundle_document
+    """Fetches everything into the folder `path`. Raises StepFailed or OutputError; a second call goes on from there.
 
+    Raises EnvkitError, before anything is fetched, where no bundle can hold all that the script needs.
+    """
+    from envkit.host.run_script import file_sizes, make_folder, remote_size
+    from envkit.install.bundle import bundle_document, check_bundle
+
+    check_bundle(work)
     folder = make_folder(path)
     write_output(script, str(folder / "install.sh"), executable=True)
     for download in work.downloads:

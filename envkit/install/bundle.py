@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from envkit.errors import EnvkitError
 from envkit.install.lore import WheelTagRow, lore
 from envkit.install.model import CreatePython, Download, Installation, InstallFramework
 from envkit.records import record
@@ -38,10 +39,20 @@ def wheel_commands(work: Installation, folder: str) -> tuple[tuple[str, ...], ..
     )  # fmt: skip
 
 
+def check_bundle(work: Installation) -> None:
+    """Raises EnvkitError for a plan whose Python no bundle can bring along."""
+    python = next((step for step in work.steps if isinstance(step, CreatePython)), None)
+    if python is not None and python.way == "conda":
+        raise EnvkitError(
+            f"--bundle: Python {python.version} comes from conda-forge here, as packages that a bundle does not hold.",
+            "Choose another --python or --os, or bundle the toolkit alone: --cuda without --framework.",
+        )
+
+
 def _plain_tag(step: InstallFramework, architecture: str) -> tuple[str, ...]:
-    """The platform of wheels that are named by their address: theirs is the plain one, which no index takes."""
+    """The platform of wheels outside the default index: often the plain one, which that index does not take."""
     by_address = any(" @ " in requirement for requirement in step.requirements)
-    return ("--platform", f"linux_{architecture}") if by_address else ()
+    return ("--platform", f"linux_{architecture}") if by_address or step.source else ()
 
 
 def bundle_document(work: Installation, files: tuple[FetchedFile, ...], wheels: Mapping[str, int]) -> dict[str, object]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from envkit.cli.install_bundle import make_bundle
-from envkit.errors import StepFailed
+from envkit.errors import EnvkitError, StepFailed
 from envkit.host.run_script import run_script
 from envkit.install.bundle import wheel_commands
 from envkit.install.options import ScriptOptions
@@ -117,6 +117,22 @@ def test_wheels_are_fetched_for_the_targets_python_and_not_for_this_one() -> Non
     assert words[words.index("--python-version") + 1] == "3.7"
     assert "manylinux1_x86_64" in words and "torch==1.1.0" in words
     assert "manylinux_2_39_x86_64" not in words
+
+
+def test_wheels_of_another_index_may_have_the_plain_platform_tag() -> None:
+    """download.pytorch.org/whl/cu113: torch-1.10.0+cu113-cp39-cp39-linux_x86_64.whl; pip takes no other tag for it."""
+    found = plan("11.3", "pytorch", os_id="ubuntu20.04")
+    assert found.choice.builds[0].index_url or found.choice.builds[0].find_links
+    (words,) = wheel_commands(installation(found, ScriptOptions(), Mirrors()), "/there")
+    assert words[words.index("linux_x86_64") - 1] == "--platform"
+    assert words.index("linux_x86_64") > words.index("manylinux1_x86_64")  # the last choice
+
+
+def test_a_bundle_that_cannot_hold_the_python_is_refused_before_anything_is_fetched(tmp_path: Path) -> None:
+    work = installation(plan("9.0", "pytorch"), ScriptOptions(), Mirrors())
+    with pytest.raises(EnvkitError, match="3.7 comes from conda-forge"):
+        make_bundle(work, "#!/bin/sh\n", str(tmp_path / "bundle"))
+    assert not (tmp_path / "bundle").exists()
 
 
 def test_a_script_run_here_ends_with_its_result(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
-"""Downloads, function by function: what the log may hold."""
+"""Downloads, function by function: what the log may hold, and what --offline needs before it begins."""
 
 from __future__ import annotations
 
 from pathlib import Path
+
+import pytest
 
 from envkit.install.options import ScriptOptions
 from envkit.render.script import render_script
@@ -24,3 +26,42 @@ def test_what_wget_says_is_logged_without_the_password(tmp_path: Path) -> None:
     assert done.stdout == "code 22\n", done
     log = (tmp_path / "log.txt").read_text()
     assert "mirror.lan/file [1/1]" in log and "secret" not in log + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("cuda", "framework", "state", "code", "words"),
+    [
+        ("9.0", "pytorch", "PYTHON_READY=no", 5, "Python 3.7 comes from conda-forge here"),
+        ("9.0", "pytorch", "", 5, "is to be installed, but"),
+        ("9.0", "pytorch", ": >$OFFLINE_DIR/wheels/torch.whl", 0, ""),
+        ("12.4.1", None, "rm $OFFLINE_DIR/cuda_*", 5, "is not in"),
+        ("12.4.1", None, "echo other >$(echo $OFFLINE_DIR/cuda_*)", 6, "wrong sha256 checksum"),
+        ("12.4.1", None, "", 0, ""),
+    ],
+)
+def test_what_the_offline_folder_lacks_is_told_before_anything_changes(
+    cuda: str, framework: str | None, state: str, code: int, words: str, tmp_path: Path
+) -> None:
+    found = plan(cuda, framework)
+    text = render_script(found, ScriptOptions(), Mirrors())
+    name = found.choice.runfiles[0].name
+    body = f"""
+    OFFLINE_DIR={tmp_path}/bundle; mkdir -p $OFFLINE_DIR/wheels
+    for name in {name} {" ".join(row.name for row in found.choice.runfiles[1:])} micromamba-linux-64 \
+      {found.choice.cudnn.archive if found.choice.cudnn else ""}; do echo right >$OFFLINE_DIR/$name; done
+    PYTHON_READY=yes
+    python_is_ready() {{ [[ $PYTHON_READY == yes ]]; }}
+    pytorch_is_installed() {{ return 1; }}
+    checksum_is_right() {{ grep -q right "$1"; }}
+    {state}
+    check_offline; echo checked
+    """
+    done = call(text, body, tmp_path)
+    assert done.returncode == code and words in done.stderr, done
+    assert ("checked" in done.stdout) is (code == 0)
+
+
+def test_the_offline_folder_is_looked_at_by_the_first_check_of_the_machine() -> None:
+    text = render_script(plan("12.4.1"), ScriptOptions(), Mirrors())
+    check = text[text.index("check_machine() {") : text.index("check_offline() {")]
+    assert "|| check_offline" in check
