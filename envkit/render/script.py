@@ -10,6 +10,7 @@ from envkit.install.lore import FailureRow, PlaceRow, lore, space, style_of
 from envkit.install.model import (
     ApplyPatch,
     CreatePython,
+    DriverPackage,
     FetchFile,
     InstallCudnn,
     InstallDriver,
@@ -89,8 +90,9 @@ def step_line(step: Step, steps: Sequence[Step] = ()) -> StepLine:  # noqa: C901
             test = f"{done} || have_file {words}"
             action = f"get_file {_file_words(download, with_url=True)}"
             return StepLine(f"fetch-{needed_by}", f"Fetch {download.name}", test, action)
-        case InstallDriver(minimum=minimum):
-            return StepLine("driver", f"NVIDIA driver {minimum} or newer", "driver_is_good", "install_driver")
+        case InstallDriver(minimum=minimum, last_branch=last):
+            words = f"NVIDIA driver {minimum} or newer" + (f", branch {last} at most" if last else "")
+            return StepLine("driver", words, "driver_is_good", "install_driver")
         case InstallToolkit(toolkit=toolkit, path=path):
             title = f"CUDA {toolkit.version} into {path}"
             return StepLine("toolkit", title, "toolkit_is_installed", "install_toolkit")
@@ -170,7 +172,8 @@ def _add(found: dict[str, Any], step: Step) -> None:  # noqa: C901 - one case fo
         case InstallDriver():
             found["driver"] = {
                 "minimum": str(step.minimum),
-                "packages": step.packages,
+                "last_branch": str(step.last_branch or ""),
+                "packages": [_driver_package(package) for package in step.packages],
                 "headers": step.headers,
                 "file": step.file,
                 "chosen_path": step.chosen_path,
@@ -213,6 +216,13 @@ def _add(found: dict[str, Any], step: Step) -> None:  # noqa: C901 - one case fo
             pass
         case _:
             never(step)
+
+
+def _driver_package(package: DriverPackage) -> str:
+    """`first branch|last branch|module stream|names`, as the script reads it."""
+    stream = f"nvidia-driver:{package.stream}" if package.stream else ""
+    names = " ".join(package.names).replace("{version}", "@VERSION@")
+    return f"{package.first_branch or ''}|{package.last_branch or ''}|{stream}|{names}"
 
 
 def _add_toolkit(found: dict[str, Any], step: InstallToolkit) -> None:
