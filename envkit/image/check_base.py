@@ -9,8 +9,8 @@ from envkit.checks.findings import Finding, Remedy, Status
 from envkit.image import data
 from envkit.image.check_parts import from_verdict, subject_of
 from envkit.image.containerfile import BuildStage
-from envkit.image.containerfile_facts import copied_images, repository_and_tag
-from envkit.image.known_images import CUDA_REPOSITORY, framework_image, supported_beside, tag_row
+from envkit.image.containerfile_facts import copied_images
+from envkit.image.known_images import CUDA_REPOSITORY, framework_image, image_name, supported_beside, tag_row
 from envkit.matrix.rows import ImageTag
 from envkit.plan import relations
 from envkit.versions import Version
@@ -34,7 +34,8 @@ def base_findings(stage: BuildStage, matrix: Matrix) -> Iterator[Finding]:
 
 def _image(image: str, line: int, stops: str, matrix: Matrix) -> Iterator[Finding]:
     subject = subject_of(line, image)
-    repository, tag = repository_and_tag(image)
+    name = image_name(image)
+    repository, tag = name.repository, name.wanted_tag
     row = tag_row(repository, tag, matrix)
     if row is not None and row.cuda is None and row.state in ("deleted", "never"):
         yield _no_latest(row, image, subject, stops, matrix)

@@ -11,7 +11,7 @@ from envkit.image.containerfile import BuildStage, environment_stages, final_cha
 from envkit.image.containerfile_frameworks import Wanted, is_framework, merged, wanted_of
 from envkit.image.containerfile_lists import Reader, list_reader, nothing_beside
 from envkit.image.containerfile_packages import ListFile, Package, installed, normal
-from envkit.image.known_images import CUDA_REPOSITORY, framework_image, tag_row
+from envkit.image.known_images import CUDA_REPOSITORY, framework_image, image_name, tag_row
 from envkit.image.markers import holds
 from envkit.image.wheel_names import Wheel
 from envkit.matrix.rows import FrameworkImage, ImageTag, OperatingSystem
@@ -45,10 +45,6 @@ _PYTHON_MAJOR = regex(r"\b(?:python|pip)(\d)")
 _PYTHON_WORD = regex(r"(?:^|[-_])py(?:thon)?(\d)\.?(\d+)\b")
 _DRIVER_PACKAGE = regex(
     r"\b(nvidia-driver-\d+[\w-]*|nvidia-headless-\d+[\w-]*|nvidia-open|cuda-drivers(?:-\d+)?|nvidia-utils-\d+)\b"
-)
-_IMAGE = regex(
-    r"(?:(?:docker\.io|registry-1\.docker\.io|index\.docker\.io)/)?(?:library/)?"
-    r"(?P<repository>[^:@\s]+?)(?::(?P<tag>[^@\s/]+))?(?:@(?P<digest>\S+))?"
 )
 # Images that hold a distribution and a language, and no CUDA.
 _WITHOUT_CUDA = regex(
@@ -97,7 +93,8 @@ def contents(stages: tuple[BuildStage, ...], matrix: Matrix, beside: Reader = no
     brought = environment_stages(stages)
     other_runs = _runs(stage for stage in needed if stage not in chain)
     copied = "\n".join(text for _, text in other_runs)
-    repository, tag = repository_and_tag(base.image)
+    name = image_name(base.image)
+    repository, tag = name.repository, name.wanted_tag
     row = tag_row(repository, tag, matrix)
     own = framework_image(repository, tag, matrix)
     script = "\n".join(text for _, text in runs)
@@ -175,14 +172,6 @@ def _is_plain(repository: str, row: ImageTag | None, matrix: Matrix) -> bool:
     return repository in plain or _WITHOUT_CUDA.fullmatch(repository) is not None
 
 
-def repository_and_tag(image: str) -> tuple[str, str]:
-    """The parts of an image name; without a tag it is `latest`, with a digest alone ''."""
-    found = _IMAGE.fullmatch(image)
-    if found is None:
-        return image, ""
-    return found["repository"], found["tag"] or ("" if found["digest"] else "latest")
-
-
 def copied_images(stages: Iterable[BuildStage]) -> Iterator[tuple[int, str]]:
     """Line and name of each image that files are copied from without a stage of its own."""
     for stage in stages:
@@ -236,7 +225,8 @@ def image_cuda(
 
 def _copied_cuda(stages: Iterable[BuildStage], matrix: Matrix) -> tuple[Version | None, str]:
     for _, image in copied_images(stages):
-        repository, tag = repository_and_tag(image)
+        name = image_name(image)
+        repository, tag = name.repository, name.wanted_tag
         found = image_cuda(tag_row(repository, tag, matrix), None, tag, repository)
         if found[0] is not None:
             return found
@@ -245,7 +235,8 @@ def _copied_cuda(stages: Iterable[BuildStage], matrix: Matrix) -> tuple[Version 
 
 def _copied_cudnn(stages: Iterable[BuildStage], matrix: Matrix) -> Version | None:
     for _, image in copied_images(stages):
-        repository, tag = repository_and_tag(image)
+        name = image_name(image)
+        repository, tag = name.repository, name.wanted_tag
         found = _cudnn(tag_row(repository, tag, matrix), None, tag, "")
         if found is not None:
             return found

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit.errors import RequestError
 from envkit.image import data
-from envkit.image.known_images import CUDA_REPOSITORY, tag_row
+from envkit.image.known_images import CUDA_REPOSITORY, image_name, tag_row
 from envkit.matrix.rows import ImageTag, OperatingSystem
 from envkit.plan.model import Choice
 from envkit.plan.request import Request
@@ -51,7 +51,8 @@ class OwnBase:
 
 def own_base(image: str, matrix: Matrix) -> OwnBase:
     """What is known of the image. Raises RequestError for one that no recipe of ours can start from."""
-    repository, tag = _split(image)
+    name = image_name(image)
+    repository, tag = name.repository, name.tag
     foreign = foreign_system(repository, tag)
     if foreign is not None:
         raise RequestError(f"--base {image}: {foreign.title} cannot be the base, {foreign.reason}.", _SERVED)
@@ -121,17 +122,6 @@ def base_notes(base: OwnBase, choice: Choice) -> Iterator[str]:
     held = base.row.cuda if base.row and base.row.flavor != "base" else None
     if held and choice.needs_toolkit and choice.cuda and held.release(2) != choice.cuda.release(2):
         yield f"{image} holds CUDA {held}, and the plan needs {choice.cuda}, which is put beside it"
-
-
-def _split(image: str) -> tuple[str, str]:
-    """Repository and tag, without Docker Hub's own prefixes and without a digest."""
-    name = image.partition("@")[0]
-    folder, slash, last = name.rpartition("/")
-    last, _, tag = last.partition(":")
-    repository = f"{folder}{slash}{last}"
-    for prefix in ("docker.io/", "index.docker.io/", "library/"):
-        repository = repository.removeprefix(prefix)
-    return repository, tag
 
 
 def _words(repository: str, tag: str) -> list[str]:
