@@ -13,7 +13,6 @@ from envkit.matrix.rows import (
     PythonSource,
     Toolkit,
 )
-from envkit.plan import relations
 from envkit.plan.aspects import python_meets
 from envkit.plan.candidates import Judge
 from envkit.plan.model import Choice
@@ -108,10 +107,7 @@ class Arranger:
             floors.append(self._floor(toolkit.version, system_builds))
         if not floors:
             return None
-        known = (
-            relations.first_driver_for_gpu(gpu.compute_capability, self.knowledge.tables, gpu.first_driver)
-            for gpu in self.request.gpus
-        )
+        known = map(self.knowledge.first_driver, self.request.gpus)
         windows = self.request.platform in WINDOWS_DRIVERS  # its drivers share no more than the branch with those
         firsts = (first.release(1) if windows and first else first for first in known)
         return max((floor for floor in (*floors, *firsts) if floor), default=None)

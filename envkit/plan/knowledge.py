@@ -207,19 +207,28 @@ class Knowledge:
 
     def driver_on_gpu(self, gpu: TargetGpu, driver: Version, platform: str) -> str:
         """The status of a driver on a GPU: ok, fail or unknown."""
-        key = ("driver", identity(gpu), driver.parts, platform)
-        return self._once(key, lambda: self.gpu_on_driver(gpu, driver, platform).status)
+        return self.gpu_on_driver(gpu, driver, platform).status
 
     def gpu_on_driver(self, gpu: TargetGpu, driver: Version, platform: str) -> Verdict:
         """The verdict on a driver and a GPU, with its reason."""
-        return relations.gpu_on_driver(
-            gpu.compute_capability,
-            driver,
-            self.tables,
-            name=str(gpu),
-            last_driver_branch=gpu.last_driver_branch,
-            first_driver=gpu.first_driver,
-            platform=platform,
+        return self._once(
+            ("driver", identity(gpu), gpu.name, driver.parts, platform),
+            lambda: relations.gpu_on_driver(
+                gpu.compute_capability,
+                driver,
+                self.tables,
+                name=str(gpu),
+                last_driver_branch=gpu.last_driver_branch,
+                first_driver=gpu.first_driver,
+                platform=platform,
+            ),
+        )
+
+    def first_driver(self, gpu: TargetGpu) -> Version | None:
+        """The first driver that knows a GPU; None where none is recorded."""
+        return self._once(
+            ("first", identity(gpu)),
+            lambda: relations.first_driver_for_gpu(gpu.compute_capability, self.tables, gpu.first_driver),
         )
 
     def last_branch(self, gpu: TargetGpu) -> int | None:

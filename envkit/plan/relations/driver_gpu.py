@@ -6,7 +6,7 @@ from envkit.matrix.rows import DriverBranch
 from envkit.plan.model import Verdict
 from envkit.plan.relations.cuda_line import cited, toolkits_of
 from envkit.plan.relations.driver import branch_number, branch_of, driver_floors
-from envkit.plan.relations.gpu import target_span
+from envkit.plan.relations.gpu import ToolkitMatch, toolkit_match
 from envkit.plan.request import WINDOWS_DRIVERS
 from envkit.plan.tables import Tables
 from envkit.versions import ComputeCapability, Version
@@ -73,8 +73,11 @@ def _first_cuda_above(
 ) -> Version | None:
     """The first CUDA that compiles for a GPU, where that is newer than the one that the driver branch reports."""
     reported = branch.driver_cuda_version if branch else None
-    first = target_span(compute_capability, tables)[0] if reported is not None else None
-    return first if first is not None and reported is not None and reported.release(2) < first else None
+    if reported is None:
+        return None
+    targeting = (row for row in tables.toolkits if toolkit_match(compute_capability, row) is ToolkitMatch.TARGET)
+    first = next(targeting, None)
+    return first.release if first is not None and reported.release(2) < first.release else None
 
 
 def _by_family(family: str | None, label: str, number: int, tables: Tables) -> tuple[str, str]:
