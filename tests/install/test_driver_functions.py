@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,35 +15,12 @@ from envkit.install.steps import installation
 from envkit.render.script import render_script
 from envkit.settings import Mirrors
 from envkit.versions import Version
+from tests.install.drivers import machine, packages, script
 from tests.install.plans import plan
 from tests.install.shell import call
 
 URL = "https://mirror.lan/drivers/NVIDIA-Linux-x86_64-580.65.06.run?key=1"
 FILE = "NVIDIA-Linux-x86_64-580.65.06.run"
-
-
-def script(cuda: str = "12.4.1", os_id: str = "debian12", gpu: str = "8.6", **options: Any) -> str:
-    found = plan(cuda, os_id=os_id, gpus=(gpu,), with_driver=True)
-    return render_script(found, replace(ScriptOptions(with_driver=True), **options), Mirrors())
-
-
-def packages(text: str) -> list[list[str]]:
-    """First branch, last branch, stream and names of each entry of DRIVER_PACKAGES."""
-    (line,) = re.findall(r"^DRIVER_PACKAGES=\((.*)\)$", text, re.M)
-    return [entry.split("|") for entry in re.findall(r'"([^"]*)"', line)]
-
-
-def machine(folder: Path, *modules: str, secure_boot: bool = False) -> None:
-    """A /sys with an NVIDIA GPU, these loaded modules, and Secure Boot on or off."""
-    device = folder / "root/sys/bus/pci/devices/0000:01:00.0"
-    device.mkdir(parents=True)
-    (device / "vendor").write_text("0x10de\n")
-    (device / "class").write_text("0x030000\n")
-    for module in modules:
-        (folder / "root/sys/module" / module).mkdir(parents=True)
-    variables = folder / "root/sys/firmware/efi/efivars"
-    variables.mkdir(parents=True)
-    (variables / "SecureBoot-8be4").write_bytes(bytes((6, 0, 0, 0, int(secure_boot))))
 
 
 def installer(result: str, before: str = "") -> str:
@@ -228,57 +204,3 @@ def test_a_script_for_the_driver_alone_is_whole(tmp_path: Path, os_id: str, runf
     done = call(render_script(found, options, Mirrors()), "install_driver_runfile", tmp_path)
     words = "this plan has no driver runfile" if runfile is None else "the EULA has not been accepted"
     assert words in done.stderr, done
-
-
-# The last branch of Kepler is 470, that of Pascal 580 (NVIDIA Unix driver deprecation schedule, answer 3142).
-OFFERS = {
-    "pascal and what NVIDIA's repository has": ("12.4.1", "centos7", "6.1", "cuda-drivers", "610.43.02-1", False),
-    "pascal and the last branch": ("12.4.1", "centos7", "6.1", "cuda-drivers", "3:580.65.06-1.el7", True),
-    "kepler and Debian 13's": ("11.4.0", "debian13", "3.7", "nvidia-driver", "550.163.01-2", False),
-    "kepler and Debian 11's": ("11.4.0", "debian11", "3.7", "nvidia-driver", "470.256.02-2", True),
-    "a transitional package": (
-        "11.4.0",
-        "debian12",
-        "3.7",
-        "nvidia-tesla-460-driver",
-        "535.1",
-        False,
-    ),
-    "blackwell needs the open module": ("12.8", "fedora42", "12.0", "cuda-drivers", "580.65.06", False),
-    "the proprietary module ends": ("12.4.1", "debian12", "8.6", "cuda-drivers", "615.71.09-1", False),
-    "ampere and the proprietary module": ("12.4.1", "debian12", "8.6", "nvidia-driver", "535.247.01-1", True),
-}
-
-
-@pytest.mark.parametrize("name", OFFERS)
-@pytest.mark.parametrize("where", ["package_candidate", "installed_version"])
-def test_a_package_is_taken_only_in_a_version_that_drives_the_gpu(tmp_path: Path, name: str, where: str) -> None:
-    cuda, os_id, gpu, package, version, taken = OFFERS[name]
-    body = f"{where}() {{ [[ $1 != {package} ]] || echo {version}; }}\nchoose_driver_package"
-    done = call(script(cuda, os_id, gpu), body, tmp_path)
-    assert done.stdout == (f"|{package}\n" if taken else ""), done
-
-
-@pytest.mark.parametrize("place", ["sys", "modinfo"])
-def test_a_driver_that_has_dropped_the_gpu_is_told_and_not_replaced(tmp_path: Path, place: str) -> None:
-    machine(tmp_path, "nvidia")
-    if place == "sys":
-        (tmp_path / "root/sys/module/nvidia/version").write_text("610.43.02\n")
-    body = "modinfo() { echo 610.43.02; }\ncheck_for_driver" if place == "modinfo" else "check_for_driver"
-    done = call(script(gpu="6.1"), body, tmp_path)
-    assert done.returncode == 11 and "branch 580 is the last one for the GPU" in done.stderr, done
-
-
-def test_an_installed_package_comes_before_a_newer_one_on_offer(tmp_path: Path) -> None:
-    body = (
-        "installed_version() { [[ $1 != nvidia-driver-570-open ]] || echo 570.86.16; }\n"
-        "package_candidate() { [[ $1 != nvidia-driver-580-open ]] || echo 580.65.06; }\nchoose_driver_package"
-    )
-    assert call(script("12.4.1", "ubuntu24.04"), body, tmp_path).stdout == "|nvidia-driver-570-open\n"
-
-
-def test_a_runfile_past_the_last_branch_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match="580 is the last branch"):
-        script(gpu="6.1", driver_runfile="/d/NVIDIA-Linux-x86_64-610.43.02.run")
-    bundled = script("11.8.0", gpu="3.7")  # its own driver is 520; Kepler ends with 470
-    assert "$(file_path" not in bundled.partition("\ninstall_driver_runfile() {")[2].partition("\n}")[0]
