@@ -204,3 +204,19 @@ def test_a_script_for_the_driver_alone_is_whole(tmp_path: Path, os_id: str, runf
     done = call(render_script(found, options, Mirrors()), "install_driver_runfile", tmp_path)
     words = "this plan has no driver runfile" if runfile is None else "the EULA has not been accepted"
     assert words in done.stderr, done
+
+
+# Names of the distributions' package indexes and of NVIDIA's repositories, with the architecture as list_packages has it.
+DRIVERS = """nvidia-384 nvidia-375-dev nvidia-tesla-470-driver nvidia-tesla-470-kernel-dkms nvidia-legacy-390xx-driver
+nvidia-kernel-dkms nvidia-open-kernel-dkms akmod-nvidia.x86_64 nvidia-compute-G06.x86_64 nvidia-computeG05.x86_64
+nvidia-driver-580-open nvidia-headless-535-server nvidia-dkms-580 kmod-nvidia-open-dkms.x86_64 cuda-drivers.x86_64
+nvidia-open-driver-G06-signed-kmp-default.x86_64 nvidia-driver-G06-kmp-default.x86_64 nvidia-gfxG05-kmp-default.x86_64
+libcuda1-384:amd64 libcuda1:amd64 libnvidia-compute-580:amd64 xorg-x11-drv-nvidia-cuda.x86_64 nvidia-340:amd64"""
+OTHERS = """nvidia-container-toolkit nvidia-cuda-toolkit nvidia-settings nvidia-modprobe nvidia-detect nvidia-prime
+nvidia-cuda-dev nvidia-profiler libnvidia-container1:amd64 cuda-toolkit-12-4 nvidia-cudnn nvidia-legacy-check
+xserver-xorg-video-nouveau nvidia-docker2"""
+
+
+def test_packaged_drivers_are_known_by_their_names(tmp_path: Path) -> None:
+    body = f"list_packages() {{ printf '%s\\n' {' '.join((DRIVERS + ' ' + OTHERS).split())}; }}\npackaged_driver"
+    assert call(script(), body, tmp_path).stdout.split() == DRIVERS.split()
