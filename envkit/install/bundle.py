@@ -20,7 +20,10 @@ class FetchedFile:
 
 
 def wheel_commands(work: Installation, folder: str) -> tuple[tuple[str, ...], ...]:
-    """The arguments of `pip` that fetch each framework's wheels for the target's Python and C library."""
+    """The arguments of `pip` that fetch the frameworks' wheels for the target's Python and C library, all in one go.
+
+    Fetched one by one, each would bring the newest of what it needs, which need not suit the others.
+    """
     python = next((step for step in work.steps if isinstance(step, CreatePython)), None)
     if python is None:
         return ()
@@ -29,14 +32,26 @@ def wheel_commands(work: Installation, folder: str) -> tuple[tuple[str, ...], ..
     target = ["--only-binary=:all:", "--implementation", "cp", "--python-version", str(python.version)]
     for tag in reversed(tags):
         target += ["--platform", f"{tag}_{work.architecture}"]
+    frameworks = [step for step in work.steps if isinstance(step, InstallFramework)]
+    if not frameworks:
+        return ()
+    if any(map(_may_be_plain, frameworks)):
+        target += ["--platform", f"linux_{work.architecture}"]
+    wanted = dict.fromkeys(line for step in frameworks for line in (step.pip_requirement, *step.requirements))
+    return (("download", "--dest", folder, *target, *_places(frameworks), *wanted),)
+
+
+def _places(frameworks: list[InstallFramework]) -> tuple[str, ...]:
+    """Where pip looks for all of them at once: one place may be the index, the default one where any needs that."""
+    words = [(step.source[at], step.source[at + 1]) for step in frameworks for at in range(0, len(step.source), 2)]
+    places = list(dict.fromkeys(words))
+    indexes = [place for place in places if place[0] == "--index-url"]
+    keep = indexes[:1] if all("--index-url" in step.source for step in frameworks) else []
     return tuple(
-        (
-            "download", "--dest", folder, *target, *_plain_tag(step, work.architecture), *step.source,
-            step.pip_requirement, *step.requirements,
-        )
-        for step in work.steps
-        if isinstance(step, InstallFramework)
-    )  # fmt: skip
+        word
+        for place in places
+        for word in (place if place in keep or place not in indexes else ("--extra-index-url", place[1]))
+    )
 
 
 def check_bundle(work: Installation) -> None:
@@ -49,10 +64,9 @@ def check_bundle(work: Installation) -> None:
         )
 
 
-def _plain_tag(step: InstallFramework, architecture: str) -> tuple[str, ...]:
-    """The platform of wheels outside the default index: often the plain one, which that index does not take."""
-    by_address = any(" @ " in requirement for requirement in step.requirements)
-    return ("--platform", f"linux_{architecture}") if by_address or step.source else ()
+def _may_be_plain(step: InstallFramework) -> bool:
+    """Wheels outside the default index may be for the platform linux_ARCHITECTURE, which that index does not take."""
+    return bool(step.source) or any(" @ " in requirement for requirement in step.requirements)
 
 
 def bundle_document(work: Installation, files: tuple[FetchedFile, ...], wheels: Mapping[str, int]) -> dict[str, object]:

@@ -90,11 +90,14 @@ def _python_file(way: str, python: Version | None, architecture: str) -> PythonF
 def framework_steps(choice: Choice, mirrors: Mirrors) -> Iterator[InstallFramework]:
     """One step per framework. Raises EnvkitError for one that has no package to install."""
     matrix = Matrix.load()
+    bounds = ",".join(dict.fromkeys(build.numpy for build in choice.builds if build.numpy))
     for build in choice.builds:
-        yield _framework_step(build, choice, matrix, mirrors)
+        yield _framework_step(build, choice, matrix, mirrors, f"numpy{bounds}" if bounds else None)
 
 
-def _framework_step(build: FrameworkBuild, choice: Choice, matrix: Matrix, mirrors: Mirrors) -> InstallFramework:
+def _framework_step(
+    build: FrameworkBuild, choice: Choice, matrix: Matrix, mirrors: Mirrors, numpy: str | None
+) -> InstallFramework:
     framework = matrix.framework(build.framework)
     title = framework.title if framework else build.framework
     match = _REQUIREMENT.fullmatch(build.package or "")
@@ -109,7 +112,10 @@ def _framework_step(build: FrameworkBuild, choice: Choice, matrix: Matrix, mirro
         title=f"{title} {build.version}",
         import_name=framework.import_name if framework else build.framework,
         version=build.version,
-        requirements=(*_requirements(build, choice, mirrors),),
+        requirements=(
+            *requirement_lines(build, choice.python, choice.architecture, mirrors),
+            *([numpy] if numpy else []),
+        ),
         source=tuple(_where(build, choice.python, mirrors)),
         distribution=match.group(1),
         distribution_version=match.group(2) or str(build.version),
@@ -119,12 +125,6 @@ def _framework_step(build: FrameworkBuild, choice: Choice, matrix: Matrix, mirro
         pip_requirement=_pip_requirement(choice.python),
         advice=row.advice if row and build.bundles_cuda else "",
     )
-
-
-def _requirements(build: FrameworkBuild, choice: Choice, mirrors: Mirrors) -> Iterator[str]:
-    yield from requirement_lines(build, choice.python, choice.architecture, mirrors)
-    if build.numpy:
-        yield f"numpy{build.numpy}"
 
 
 def _where(build: FrameworkBuild, python: Version | None, mirrors: Mirrors) -> Iterator[str]:

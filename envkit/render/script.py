@@ -258,6 +258,7 @@ def _framework(step: InstallFramework) -> dict[str, Any]:
         "distribution": step.distribution,
         "cuda": str(step.cuda or ""),
         "requirements": step.requirements,
+        "packages": [re.sub(r"[_.]", "-", re.split(r"[^\w.-]", line)[0]).lower() for line in step.requirements],
         "source": step.source,
         "expected": "gpu" if step.expects_gpu else "any",
         "probe": step.probe,

@@ -70,7 +70,6 @@ def verified(
     body = f"""
     ENV_DIR={folder}/env; mkdir -p $ENV_DIR/bin; ln -s {sys.executable} $ENV_DIR/bin/python
     python_is_complete() {{ return 0; }}
-    pip_is_content() {{ return 0; }}
     export PYTHONPATH={folder}/modules {settings}
     code=0; verify_all || code=$?; echo "$code"
     """
