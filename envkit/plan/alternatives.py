@@ -8,27 +8,49 @@ from itertools import combinations, islice
 from envkit.plan.arrange import Arranger
 from envkit.plan.candidates import LEVEL_ORDER, Judge
 from envkit.plan.changes import COSTS, Change, changes_of, exactly, with_framework, with_spec, works
+from envkit.plan.doubts import doubts_of
 from envkit.plan.knowledge import Knowledge, gpu_builds
 from envkit.plan.model import Alternative, Choice
 from envkit.plan.parts import Part, parts_of, without
 from envkit.plan.relations import title_of
 from envkit.plan.request import FrameworkRequest, Request
 from envkit.plan.search import Selection, feasible, select
-from envkit.records import replace
+from envkit.records import record, replace
 
 TRIES = 60  # changes tried for one part before it is given up
+NEAR = 4  # changes that work, of which one that leaves nothing unknown is better than a nearer one
 COMBINED = 2  # offers that change several parts at once
 WITH_BEST = ("framework", "cuda", "cudnn", "python")  # parts whose best value is offered beside the nearest
+
+
+@record
+class Rescue:
+    """Changes that together give a plan: its builds under the changed request, and what they leave unknown."""
+
+    changes: tuple[Change, ...]
+    selection: Selection
+    judge: Judge
+    doubts: tuple[str, ...]
+
+    @property
+    def last(self) -> Change:
+        """The last of the changes; the only one of a single change."""
+        return self.changes[-1]
+
+    @property
+    def offer(self) -> Alternative:
+        """The rescue as it is offered, with what is not known of it."""
+        gain = _gain(self.selection, self.judge) + _not_known(self.doubts)
+        return Alternative({change.option: change.value for change in self.changes}, gain)
 
 
 def rescues(request: Request, knowledge: Knowledge) -> tuple[Alternative, ...]:
     """The nearest plans: single changes, cheapest first; where none but another GPU is enough, the cheapest of more."""
     parts = parts_of(request)
-    single = sorted(
-        (change for part in parts for change in _single(part, request, knowledge)), key=lambda change: change.cost
-    )
-    offers = [_offer([change], knowledge) for change in single]
-    if any(change.option != "gpu" for change in single):
+    found = (rescue for part in parts for rescue in _single(part, request, knowledge))
+    single = sorted(found, key=lambda rescue: rescue.last.cost)
+    offers = [rescue.offer for rescue in single]
+    if any(rescue.last.option != "gpu" for rescue in single):
         return tuple(offers)
     # another GPU is no small change: also offer what would do with this one
     kept = [part for part in parts if part.option != "gpu"] if single else parts
@@ -36,38 +58,52 @@ def rescues(request: Request, knowledge: Knowledge) -> tuple[Alternative, ...]:
         groups = sorted(combinations(kept, size), key=lambda group: sum(_cost(part) for part in group))
         combined = list(islice(_combined(groups, request, knowledge), COMBINED))
         if combined:
-            return (*(_offer(changes, knowledge) for changes in combined), *offers)
+            return (*(rescue.offer for rescue in combined), *offers)
     return tuple(offers)
 
 
-def _single(part: Part, request: Request, knowledge: Knowledge) -> list[Change]:
+def _single(part: Part, request: Request, knowledge: Knowledge) -> list[Rescue]:
     """The nearest change of one part that is enough, and the best one where that is another."""
     if not feasible(Judge(without(request, [part]), knowledge)):
         return []  # with this part left open there is no plan either, so no value of it helps
     options = islice(changes_of(part, request, knowledge), TRIES)
-    nearest = next((change for change in options if works(change, knowledge)), None)
+    nearest = _surest((change for change in options if works(change, knowledge)), knowledge)
     if nearest is None or part.option not in WITH_BEST:
         return [nearest] if nearest else []
     best = _best(part, request, knowledge)
-    return [nearest, best] if best is not None and best.value != nearest.value else [nearest]
+    if best is None or best.value == nearest.last.value:
+        return [nearest]
+    return [rescue for rescue in (nearest, _tried([best], knowledge)) if rescue is not None]
+
+
+def _surest(working: Iterator[Change], knowledge: Knowledge) -> Rescue | None:
+    """The nearest of the changes, or one of the next few that leaves less unknown."""
+    found: list[Rescue] = []
+    for change in islice(working, NEAR):
+        rescue = _tried([change], knowledge)
+        if rescue is not None:
+            found.append(rescue)
+            if not rescue.doubts:
+                break
+    return min(found, key=lambda rescue: len(rescue.doubts), default=None)
+
+
+def _tried(changes: list[Change], knowledge: Knowledge) -> Rescue | None:
+    judge = Judge(changes[-1].request, knowledge)
+    selection = select(judge)
+    return Rescue(tuple(changes), selection, judge, doubts_of(selection.builds, judge)) if selection else None
 
 
 def _best(part: Part, request: Request, knowledge: Knowledge) -> Change | None:
+    """The change of one part to what is best when it is left open; whether it works is not tried."""
     judge = Judge(loosened(request, (part,)), knowledge)
     selection = select(judge)
-    change = _chosen(part, Arranger(selection, judge).choice(), request) if selection else None
-    return change if change is not None and works(change, knowledge) else None
+    return _chosen(part, Arranger(selection, judge).choice(), request) if selection else None
 
 
 def _cost(part: Part) -> int:
     option = "minor" if part.option == "framework" else part.option
     return COSTS.index(option) if option in COSTS else len(COSTS)
-
-
-def _offer(changes: list[Change], knowledge: Knowledge) -> Alternative:
-    judge = Judge(changes[-1].request, knowledge)
-    selection = select(judge) or Selection()
-    return Alternative({change.option: change.value for change in changes}, _gain(selection, judge))
 
 
 def _gain(selection: Selection, judge: Judge) -> str:
@@ -78,15 +114,21 @@ def _gain(selection: Selection, judge: Judge) -> str:
     return f"gives CUDA {best.version}"
 
 
-def _combined(groups: Iterable[tuple[Part, ...]], request: Request, knowledge: Knowledge) -> Iterator[list[Change]]:
+def _not_known(doubts: Iterable[str]) -> str:
+    listed = ", ".join(doubts)
+    return f"; not known: {listed}" if listed else ""
+
+
+def _combined(groups: Iterable[tuple[Part, ...]], request: Request, knowledge: Knowledge) -> Iterator[Rescue]:
     for group in groups:
         judge = Judge(loosened(request, group), knowledge)
         selection = select(judge)
         if selection is None:
             continue
         changes = _pinned(group, Arranger(selection, judge).choice(), request, knowledge)
-        if len(changes) == len(group) and works(changes[-1], knowledge):
-            yield changes
+        rescue = _tried(changes, knowledge) if len(changes) == len(group) else None
+        if rescue is not None:
+            yield rescue
 
 
 def loosened(request: Request, group: tuple[Part, ...]) -> Request:
@@ -161,4 +203,8 @@ def _improvement(part: Part, request: Request, choice: Choice, knowledge: Knowle
     pairs = list(zip(final.builds, choice.builds, strict=True))
     gains = [f"{title_of(new)} instead of {old.version}" for new, old in pairs if new.version > old.version]
     worse = any(new.version < old.version for new, old in pairs)
-    return Alternative({change.option: change.value}, "; ".join(gains)) if gains and not worse else None
+    if worse or not gains:
+        return None
+    known = doubts_of(choice.builds, Judge(request, knowledge))
+    new = (doubt for doubt in doubts_of(final.builds, Judge(change.request, knowledge)) if doubt not in known)
+    return Alternative({change.option: change.value}, "; ".join(gains) + _not_known(new))

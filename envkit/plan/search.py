@@ -92,10 +92,11 @@ def select(judge: Judge) -> Selection | None:
     if best is None or not doubt:
         return best
     alike = [_Replay(_like(build, best, group)) for build, group in zip(best.builds, groups, strict=True)]
-    for allowed in range(doubt):
+    for allowed in reversed(range(doubt)):  # where a lower bar finds none, a higher one does not either
         surer = _surest(start, alike, judge, Bar(judge.together, ("fail", *_SURENESS[allowed + 1 :])))
-        if surer is not None:
-            return surer
+        if surer is None:
+            break
+        best = surer
     return best
 
 
@@ -135,9 +136,10 @@ def _surest(start: Selection, groups: Sequence[Iterable[Candidate]], judge: Judg
     for lead in range(len(groups)):
         order = [lead, *(place for place in range(len(groups)) if place != lead)]
         selection = _best(start, [groups[place] for place in order], judge, bar)
-        if selection is not None:
-            in_place = dict(zip(order, selection.builds, strict=True))
-            found.append(replace(selection, builds=tuple(in_place[place] for place in range(len(groups)))))
+        if selection is None:
+            return None  # then there is none in any order
+        in_place = dict(zip(order, selection.builds, strict=True))
+        found.append(replace(selection, builds=tuple(in_place[place] for place in range(len(groups)))))
     return min(found, key=lambda selection: _newer_releases(selection, judge), default=None)
 
 

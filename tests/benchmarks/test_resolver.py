@@ -19,14 +19,14 @@ from tools.bench.resolver import PLANS, QUESTIONS, question, times
 
 pytestmark = pytest.mark.bench
 
-SLOWEST = "pytorch 2.15, tensorflow 1.15"  # every version of either is tried with the other
+SLOWEST = "pytorch 2.15, tensorflow 1.15"  # every version of either is tried with the other, and its libraries
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_an_answer_takes_less_than_5_ms(name: str) -> None:
     spent = times(question(QUESTIONS[name], matrix()), matrix())
     assert spent.plan == (name in PLANS)
-    assert spent.next < (0.005 if name != SLOWEST else 0.010)
+    assert spent.next < (0.005 if name != SLOWEST else 0.015)
 
 
 def releases(count: int) -> tuple[FrameworkBuild, ...]:

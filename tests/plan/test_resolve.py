@@ -311,10 +311,6 @@ def test_a_jetson_is_refused_the_cuda_that_dropped_its_gpu() -> None:
     assert status_of(known, "gpu-runs-cuda") == {"ok"}
 
 
-
-
-
-
 @pytest.mark.parametrize(
     ("gpu", "architecture", "platform"),
     [("GB200", "aarch64", "linux"), ("Jetson Orin NX 8 GB", "aarch64", "jetson"), ("B200", "x86_64", "linux")],
@@ -370,3 +366,18 @@ def test_a_library_on_top_of_a_framework_says_whose_cuda_it_uses() -> None:
     assert status_of(alone, "cuda-from-another") == {"unknown"}
     assert status_of(plan_of(ask("keras", "tensorflow", gpus=("RTX 3090",))), "cuda-from-another") == set()
     assert status_of(plan_of(ask("keras")), "cuda-from-another") == set()
+
+
+def test_an_alternative_that_leaves_nothing_unknown_is_better_than_a_nearer_one() -> None:
+    # the cuDNN of torch 2.11 for CUDA 12.9 is a blank cell; that of 2.3.1 is 8.9.2.26 in its METADATA on PyPI
+    refused = refusal_of(ask("pytorch==2.15", cudnn="8.9"))
+    assert offers(refused, "framework") == ["pytorch==2.3.1"]
+
+
+def test_an_alternative_says_what_is_not_known_of_it() -> None:
+    refused = refusal_of(ask("pytorch==2.15", cudnn="8.9"))
+    told = {change.changes["cudnn"]: change.gain for change in refused.alternatives if "cudnn" in change.changes}
+    assert told["9.26"] == "gives pytorch 2.15.0 for CUDA 13.2"  # METADATA: nvidia-cudnn-cu13==9.26.0.51
+    assert all(gain == "gives pytorch 2.15.0 for CUDA 13.2" or "; not known: " in gain for gain in told.values())
+    pair = refusal_of(ask("pytorch==2.15", "tensorflow==1.15"))
+    assert any("whether they can share their CUDA libraries" in change.gain for change in pair.alternatives)
