@@ -386,3 +386,18 @@ def test_specs_of_cudnn_hold_for_their_own_cuda(matrix: Matrix) -> None:
             for bound in spec.split("-")
         )
         assert whole or ranged, (row.version, row.cuda, row.supported_cuda)
+
+
+def test_what_packages_require_is_said_of_builds_that_are_on_record(matrix: Matrix) -> None:
+    builds = {
+        (build.package, build.index_url or build.find_links or "")
+        for framework in matrix.frameworks
+        for build in matrix.builds(framework.name)
+    }
+    assert {(row.package, row.place) for row in matrix.package_requirements} <= builds
+    # METADATA of torch 2.6.0 and of tensorflow 2.18.1 on PyPI: pip finds no versions for both
+    rows = {
+        (row.package, arch): row.requires or () for row in matrix.package_requirements for arch in row.architectures
+    }
+    assert "nvidia-cuda-nvrtc-cu12==12.4.127" in rows["torch==2.6.0", "x86_64"]
+    assert "nvidia-cuda-nvrtc-cu12==12.5.82" in rows["tensorflow[and-cuda]==2.18.1", "x86_64"]
