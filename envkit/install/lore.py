@@ -55,7 +55,7 @@ class QuirkRow:
 class FailureRow:
     """Words that an installer writes when it fails, and what they mean."""
 
-    style: str
+    style: str  # as of StyleRow; all
     pattern: str
     cause: str
     way_out: str

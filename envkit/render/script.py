@@ -28,7 +28,7 @@ from envkit.records import record
 from envkit.render.script_header import EULA_URL, header, help_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from envkit.install.model import Download, Installation
     from envkit.install.options import ScriptOptions
@@ -151,11 +151,12 @@ def _context(work: Installation, options: ScriptOptions) -> dict[str, Any]:
         "eula_url": EULA_URL,
         "watched": [],
         "stale_log": None,
-        "installer_logs": [],
-        "failures": [],
     }
     for step in work.steps:
         _add(found, step)
+    styles = tuple(dict.fromkeys(_installer_styles(work.steps)))
+    found["installer_logs"] = [log for style in styles for log in style_of(style).log]
+    found["failures"] = [row for row in lore(FailureRow) if row.style in ("all", *styles)]
     found["uses_packages"] = bool(found["needs"]) or found["driver"] is not None
     found["work_bytes"] = _work_bytes(found)
     found["uses_work_dir"] = bool(found["work_bytes"]) or bool(found["python"] and found["python"]["way"] == "conda")
@@ -218,6 +219,15 @@ def _add(found: dict[str, Any], step: Step) -> None:  # noqa: C901 - one case fo
             never(step)
 
 
+def _installer_styles(steps: Sequence[Step]) -> Iterator[str]:
+    """The families of the installers that these steps start: their words and logs are looked at."""
+    for step in steps:
+        if isinstance(step, InstallToolkit):
+            yield step.toolkit.installer_style
+        if isinstance(step, InstallDriver) and (step.file is not None or step.chosen_path):
+            yield "package"  # what a CUDA runfile starts for its driver, too
+
+
 def _driver_package(package: DriverPackage) -> str:
     """`first branch|last branch|module stream|names`, as the script reads it."""
     stream = f"nvidia-driver:{package.stream}" if package.stream else ""
@@ -239,12 +249,10 @@ def _add_toolkit(found: dict[str, Any], step: InstallToolkit) -> None:
     }
     found["cuda"] = toolkit.version
     found["stale_log"] = style.stale_log
-    found["installer_logs"] = style.log
     found["watched"] = [
         *({"path": row.path, "depth": row.depth, "why": row.why} for row in lore(PlaceRow)),
         *({"path": log, "depth": 0, "why": "its log"} for log in style.log),
     ]
-    found["failures"] = [row for row in lore(FailureRow) if row.style in ("all", toolkit.installer_style)]
 
 
 def _framework(step: InstallFramework) -> dict[str, Any]:

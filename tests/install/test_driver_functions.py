@@ -206,7 +206,7 @@ def test_a_script_for_the_driver_alone_is_whole(tmp_path: Path, os_id: str, runf
     assert words in done.stderr, done
 
 
-# Names of the distributions' package indexes and of NVIDIA's repositories, with the architecture as list_packages has it.
+# Names of the distributions' package indexes and of NVIDIA's repositories, as list_packages gives them.
 DRIVERS = """nvidia-384 nvidia-375-dev nvidia-tesla-470-driver nvidia-tesla-470-kernel-dkms nvidia-legacy-390xx-driver
 nvidia-kernel-dkms nvidia-open-kernel-dkms akmod-nvidia.x86_64 nvidia-compute-G06.x86_64 nvidia-computeG05.x86_64
 nvidia-driver-580-open nvidia-headless-535-server nvidia-dkms-580 kmod-nvidia-open-dkms.x86_64 cuda-drivers.x86_64
@@ -220,3 +220,46 @@ xserver-xorg-video-nouveau nvidia-docker2"""
 def test_packaged_drivers_are_known_by_their_names(tmp_path: Path) -> None:
     body = f"list_packages() {{ printf '%s\\n' {' '.join((DRIVERS + ' ' + OTHERS).split())}; }}\npackaged_driver"
     assert call(script(), body, tmp_path).stdout.split() == DRIVERS.split()
+
+
+IN_USE = """nvidia_uvm 1540096 {uvm} - Live 0x0000000000000000 (OE)
+nvidia_drm 77824 0 - Live 0x0000000000000000 (OE)
+nvidia_modeset 1310720 1 nvidia_drm, Live 0x0000000000000000 (OE)
+nvidia 56823808 {core} nvidia_uvm,nvidia_modeset, Live 0x0000000000000000 (OE)
+nvidiafb 61440 7 - Live 0x0000000000000000
+"""
+
+
+@pytest.mark.parametrize(
+    ("uvm", "core", "held"), [(0, 2, ""), (4, 2, "nvidia_uvm"), (0, 15, "nvidia"), (2, 9, "nvidia_uvm nvidia")]
+)
+def test_a_driver_in_use_is_told_with_its_users_before_a_runfile_replaces_it(
+    tmp_path: Path, uvm: int, core: int, held: str
+) -> None:
+    machine(tmp_path, "nvidia")
+    (tmp_path / "root/sys/module/nvidia/version").write_text("470.57.02\n")
+    (tmp_path / "root/proc/4711/fd").mkdir(parents=True)
+    (tmp_path / "root/proc/modules").write_text(IN_USE.format(uvm=uvm, core=core))
+    (tmp_path / "root/proc/4711/comm").write_text("nvidia-persiste\n")
+    (tmp_path / "root/proc/4711/fd/3").symlink_to("/dev/nvidiactl")
+    done = call(script(), "check_for_driver; echo went on", tmp_path)
+    if not held:
+        assert done.stdout == "went on\n", done
+        return
+    assert done.returncode == 11, done
+    assert f"driver 470.57.02 is loaded and in use (modules: {held}; programs: nvidia-persiste)" in done.stderr
+    assert "systemctl stop nvidia-persistenced" in done.stderr and "docker ps" in done.stderr
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_what_the_drivers_installer_complains_about_is_told_in_words(tmp_path: Path, alone: bool) -> None:
+    machine(tmp_path)
+    words = "ERROR: An NVIDIA kernel module 'nvidia-drm' appears to already be loaded in your kernel."
+    found = plan("12.4.1", gpus=("8.6",), with_driver=True)
+    choice = replace(found.choice, needs_toolkit=not alone, cudnn=None if alone else found.choice.cudnn)
+    options = ScriptOptions(with_driver=True, driver_runfile=URL)
+    body = f"""CURRENT_STEP=driver
+    printf '#!/bin/sh\\necho "%s"; exit 1\\n' "{words}" >"$CACHE_DIR/{FILE}"
+    install_driver_runfile"""
+    done = call(render_script(replace(found, choice=choice), options, Mirrors()), body, tmp_path)
+    assert done.returncode == 11 and "the driver that is loaded is in use: end what uses the GPU" in done.stderr, done
