@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks.ask import capability_of, resolve_command
+from envkit.checks.builds import better_build, install_build
 from envkit.checks.evidence import kind, known
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, unknown
 from envkit.checks.gpus import SeenGpu
-from envkit.checks.installs import (
-    Installed,
-    better_build,
-    build_of,
-    capable_gpus,
-    install_build,
-    installs,
-    nothing_to_judge,
-)
+from envkit.checks.installs import Installed, build_of, capable_gpus, installs, nothing_to_judge
 from envkit.checks.messages import message_evidence, named, seen
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
@@ -82,9 +76,7 @@ def _architectures(environment: Environment, matrix: Matrix, id: str) -> Iterato
     yield from outcomes
     settled = any(_fault(environment, matrix, item, own) in (_NEWER, _DROPPED) for item in found for _, own in gpus)
     if not settled and (messages := _messages(environment, id)):
-        gpu = named(messages, "gpu") or ""
-        target = named(messages, "sm") or named(messages, "capability") or ""
-        yield _told_architecture(id, list(message_evidence(environment, messages)), f"{gpu} {target}".strip())
+        yield _told_architecture(environment, matrix, id, messages)
     elif not outcomes and not found:
         yield nothing_to_judge(environment, "a framework with CUDA")
     elif not outcomes:
@@ -128,7 +120,7 @@ def _architecture(
         subject=subject,
         evidence=evidence,
         impact='Every kernel fails with "no kernel image is available for execution on the device".',
-        remedy=install_build(item, build, "Install a build with code for this GPU."),
+        remedy=install_build(environment, matrix, item, build, "Install a build with code for this GPU."),
     )
 
 
@@ -175,15 +167,17 @@ def _messages(environment: Environment, id: str) -> tuple[Message, ...]:  # noqa
     return seen(environment, id)
 
 
-def _told_architecture(id: str, evidence: list[Evidence], target: str) -> Outcome:  # noqa: A002
+def _told_architecture(environment: Environment, matrix: Matrix, id: str, messages: tuple[Message, ...]) -> Outcome:  # noqa: A002
     words = "holds no code for this GPU" if id == _NEWER else "no longer supports this GPU"
-    gpu = f" ({target})" if target else ""
+    own = capability_of(messages)
+    target = ", ".join(filter(None, (named(messages, "gpu"), f"sm_{own.replace('.', '')}" if own else "")))
     return fail(
-        f"The framework's build {words}{gpu}",
-        evidence=evidence,
+        f"The framework's build {words}" + (f" ({target})" if target else ""),
+        evidence=message_evidence(environment, messages),
         impact='Every kernel fails with "no kernel image is available for execution on the device".',
         remedy=Remedy(
-            "Install a build with code for this GPU; envkit names one.", ("envkit resolve --framework pytorch",)
+            "Install a build with code for this GPU; envkit names one.",
+            (resolve_command(environment, matrix, messages),),
         ),
     )
 

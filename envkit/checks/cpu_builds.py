@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks.ask import resolve_command
+from envkit.checks.builds import better_build, install_build
 from envkit.checks.evidence import known
 from envkit.checks.findings import Outcome, Remedy, fail, ok, skip, unknown
 from envkit.checks.installs import (
-    better_build,
     capable_gpus,
     distribution,
     distribution_evidence,
     gpu_present,
-    install_build,
     installs,
     jax_extra,
     nothing_to_judge,
@@ -90,7 +90,7 @@ def _cpu_only(environment: Environment, matrix: Matrix, id: str) -> Iterator[Out
         ]
         capabilities = tuple(value for _, value in capable_gpus(environment, matrix))
         build = better_build(environment, matrix, item, capabilities)
-        mend = install_build(item, build, "Replace it by a CUDA build.")
+        mend = install_build(environment, matrix, item, build, "Replace it by a CUDA build.")
         if present or messages:
             yield fail(
                 f"{item.framework.package} {_CPU_ONLY_TITLE}",
@@ -125,7 +125,7 @@ def _cpu_only(environment: Environment, matrix: Matrix, id: str) -> Iterator[Out
             impact="The GPU is not used at all.",
             remedy=Remedy(
                 "Reinstall it from the index of a CUDA build; envkit names one.",
-                ("envkit resolve --framework pytorch",),
+                (resolve_command(environment, matrix, messages),),
             ),
         )
     elif not items:

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.driver_state import installed, loaded
-from envkit.checks.evidence import kind, known
+from envkit.checks.ask import resolve_command
+from envkit.checks.builds import better_build, install_build
+from envkit.checks.driver_state import driver_platform, installed, loaded
+from envkit.checks.evidence import known
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown
 from envkit.checks.installs import (
     Installed,
     all_data_center,
-    better_build,
     capable_gpus,
-    install_build,
     installs,
     nothing_to_judge,
 )
 from envkit.checks.messages import named, seen, told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
-from envkit.facts import Environment, MachineKind
+from envkit.facts import Environment
 from envkit.versions import Version
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def driver_too_old_for_runtime(environment: Environment, matrix: Matrix) -> Iter
     found = [item for item in installs(environment) if item.framework.cuda is not None]
     outcomes = [_driver_against(environment, matrix, driver, item) for item in found] if driver else []
     if not any(outcome.status.value == "fail" for outcome in outcomes) and loaded(environment) is not False:
-        outcomes = [*_told_too_old(environment), *outcomes]
+        outcomes = [*_told_too_old(environment, matrix), *outcomes]
     if outcomes:
         yield from outcomes
     elif found and loaded(environment) is False:
@@ -73,7 +73,7 @@ def driver_too_old_for_runtime(environment: Environment, matrix: Matrix) -> Iter
         yield nothing_to_judge(environment, "a framework that brings or needs CUDA")
 
 
-def _told_too_old(environment: Environment) -> tuple[Outcome, ...]:
+def _told_too_old(environment: Environment, matrix: Matrix) -> tuple[Outcome, ...]:
     messages = seen(environment, "driver-too-old-for-runtime")
     have, need = (_cuda_words(named(messages, key)) for key in ("found", "needs"))
     title = "The NVIDIA driver is too old for the CUDA version of the framework"
@@ -84,8 +84,22 @@ def _told_too_old(environment: Environment) -> tuple[Outcome, ...]:
         "driver-too-old-for-runtime",
         title,
         impact="The framework cannot use the GPU; it stops or falls back to the CPU.",
-        remedy=Remedy("Install a newer driver, or a build of the framework for an older CUDA."),
+        remedy=Remedy(
+            "Install a newer driver, or a build of the framework for an older CUDA; envkit names one.",
+            (resolve_command(environment, matrix, messages, cuda=_within(have, matrix)),),
+        ),
     )
+
+
+def _within(have: str, matrix: Matrix) -> str:
+    """The CUDA versions that a driver of CUDA `have` runs: its whole major line where NVIDIA's rule covers that."""
+    from envkit.plan.relations import driver_floors
+
+    version = Version.find(have)
+    if version is None:
+        return ""
+    covered = driver_floors(version.release(2), matrix).minor_version is not None
+    return f"<{version.major + 1}" if covered else f"<={version.release(2)}"
 
 
 def _cuda_words(number: str | None) -> str:
@@ -101,13 +115,12 @@ def _driver_against(environment: Environment, matrix: Matrix, driver: Version, i
 
     cuda = item.framework.cuda
     assert cuda is not None, "only frameworks with a CUDA version are judged"
-    windows = kind(environment) in (MachineKind.WSL1, MachineKind.WSL2)
     verdict = driver_runs_cuda(
         driver,
         cuda,
         matrix,
         data_center=all_data_center(environment, matrix),
-        platform="wsl" if windows else "linux",
+        platform=driver_platform(environment),
     )
     where = "driver.kernel_module" if environment.driver.kernel_module.known else "driver.user_space"
     evidence = [Evidence(where, str(driver), environment.driver.kernel_module.source), item.evidence("cuda", cuda)]
@@ -124,7 +137,9 @@ def _driver_against(environment: Environment, matrix: Matrix, driver: Version, i
         subject=item.subject,
         evidence=evidence,
         impact=f"{verdict.detail[0].upper()}{verdict.detail[1:]}.",
-        remedy=install_build(item, build, "Install a newer driver branch, or stay with this driver:"),
+        remedy=install_build(
+            environment, matrix, item, build, "Install a newer driver branch, or stay with this driver:"
+        ),
         references=[verdict.source] if verdict.source.startswith("http") else (),
     )
 
@@ -151,17 +166,21 @@ def ptx_newer_than_driver(environment: Environment, matrix: Matrix) -> Iterator[
     Minor-version compatibility covers binary code, not PTX: what Triton, nvcc or NVRTC of CUDA X.Y make for a GPU
     without binary code, a driver that knows only an older X.Y refuses with error 222.
     """
+    limit = environment.driver.driver_cuda_version
+    cuda = f"<={limit.get().release(2)}" if limit.known else ""
     messages = told(
         environment,
         "ptx-newer-than-driver",
         "The driver cannot compile PTX of a newer CUDA (error 222)",
         impact="Kernels that are compiled at run time fail; minor-version compatibility does not cover PTX.",
-        remedy=Remedy("Install a newer driver, or a framework built for a CUDA no newer than the driver's."),
+        remedy=Remedy(
+            "Install a newer driver, or a framework built for a CUDA no newer than the driver's; envkit names one.",
+            (resolve_command(environment, matrix, seen(environment, "ptx-newer-than-driver"), cuda=cuda),),
+        ),
     )
     if messages:
         yield from messages
         return
-    limit = environment.driver.driver_cuda_version
     if loaded(environment) is False and not limit.known:
         yield skip("no driver is loaded that would compile PTX", evidence=[known(environment, "driver.kernel_module")])
         return
@@ -195,7 +214,10 @@ def _ptx_against(environment: Environment, matrix: Matrix, limit: Version, item:
                 subject=item.subject,
                 evidence=[*evidence, item.evidence("ptx_arch_list", _words(item.framework.ptx_arch_list or ()))],
                 impact=f"The driver compiles PTX up to CUDA {limit}; this build's PTX is of CUDA {cuda} (error 222).",
-                remedy=Remedy("Install a newer driver, or a build with binary code for this GPU."),
+                remedy=Remedy(
+                    "Install a newer driver, or a build with binary code for this GPU; envkit names one.",
+                    (resolve_command(environment, matrix, framework=item.framework.name),),
+                ),
             )
     maker = item.python.ptxas_version
     if maker is not None and maker > limit.release(2) and maker.major == limit.major:

@@ -6,6 +6,7 @@ import posixpath
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks.ask import resolve_command
 from envkit.checks.evidence import known
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
 from envkit.checks.installs import (
@@ -280,7 +281,10 @@ def cudnn_dropped_arch(environment: Environment, matrix: Matrix) -> Iterator[Out
         "cudnn-dropped-arch",
         "cuDNN has no kernels for this GPU",
         impact="Convolutions fail.",
-        remedy=Remedy("Use a framework build with an older cuDNN; `envkit resolve` names one for your GPU."),
+        remedy=Remedy(
+            "Use a framework build with an older cuDNN; envkit names one.",
+            (resolve_command(environment, matrix, seen(environment, "cudnn-dropped-arch")),),
+        ),
     )
     if messages:
         yield from messages
@@ -306,7 +310,8 @@ def cudnn_dropped_arch(environment: Environment, matrix: Matrix) -> Iterator[Out
                     evidence=evidence,
                     impact=f"{verdict.detail}; some layers may still run, others fail.",
                     remedy=Remedy(
-                        f"Use a build with an older cuDNN: `envkit resolve --framework pytorch --gpu {own}` names one."
+                        "Use a framework build with an older cuDNN; envkit names one.",
+                        (resolve_command(environment, matrix),),
                     ),
                 )
             elif verdict.status == "fail":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from envkit.checks.codes import error_codes
 from envkit.checks.evidence import known
 from envkit.checks.findings import Evidence
-from envkit.facts import CallResult, Environment, Observed
+from envkit.facts import CallResult, Environment, MachineKind, Observed
 from envkit.versions import Version
 
 _NOBODY_THERE = ("LIBRARY_NOT_FOUND", "DRIVER_NOT_LOADED")
@@ -29,6 +29,13 @@ def installed(environment: Environment) -> Version | None:
         if observed.known:
             return observed.get()
     return next((file for file in module_versions(environment) if file is not None), None)
+
+
+def driver_platform(environment: Environment) -> str:
+    """Whose driver it is, in the relations' words: `windows` and `wsl` have Windows' numbers, all else `linux`."""
+    if environment.system.machine_kind.value in (MachineKind.WSL1, MachineKind.WSL2):
+        return "wsl"
+    return "windows" if environment.system.os.known and environment.system.os.get().id == "windows" else "linux"
 
 
 def module_versions(environment: Environment) -> tuple[Version | None, ...]:

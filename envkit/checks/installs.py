@@ -1,13 +1,11 @@
-"""Installed frameworks as checks see them: which environments count, which build an installation is, how to mend it."""
+"""Installed frameworks as checks see them: which environments count, and which build an installation is."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.driver_state import installed
-from envkit.checks.findings import Evidence, Outcome, Remedy, skip, unknown
+from envkit.checks.findings import Evidence, Outcome, skip, unknown
 from envkit.checks.gpus import SeenGpu, seen_gpus
 from envkit.facts import Distribution, Environment, FrameworkInstall, MachineKind, PythonEnvironment
 from envkit.records import record
@@ -153,45 +151,6 @@ def build_of(environment: Environment, framework: FrameworkInstall, matrix: Matr
     return exact[0] if exact else None
 
 
-def better_build(
-    environment: Environment, matrix: Matrix, found: Installed, capabilities: tuple[ComputeCapability, ...]
-) -> FrameworkBuild | None:
-    """The build nearest to the installed one that runs on these GPUs, this driver and this Python; None if none.
-
-    The same release for another CUDA is nearest, then what the driver runs natively, then the newest release.
-    """
-    from envkit.plan.model import DriverVerdict
-    from envkit.plan.relations import code_match, driver_runs_cuda, python_has_wheel
-
-    if matrix.framework(found.framework.name) is None:
-        return None
-    driver = installed(environment)
-    current = release(found.framework.version)
-
-    def fits(row: FrameworkBuild) -> bool:
-        if row.cuda is None or row.package is None or row.cpu_only or row.yanked:
-            return False
-        if not for_this_machine(environment, row):
-            return False
-        if any(
-            code_match(gpu, row.sass, row.ptx, row.min_compute_capability).value in ("none", "unknown")
-            for gpu in capabilities
-        ):
-            return False
-        python = found.python.version
-        if python is not None and python_has_wheel(row, python.release(2), matrix).status == "fail":
-            return False
-        verdict = driver_runs_cuda(driver, row.cuda, matrix).status if driver is not None else ""
-        return verdict != DriverVerdict.INCOMPATIBLE.value
-
-    def order(row: FrameworkBuild) -> tuple[bool, bool, Version, Version]:
-        cuda = row.cuda or Version.of(0)
-        native = driver is None or driver_runs_cuda(driver, cuda, matrix).status == DriverVerdict.NATIVE.value
-        return row.version == current, native, row.version, cuda
-
-    return max((row for row in matrix.builds(found.framework.name) if fits(row)), key=order, default=None)
-
-
 def jax_extra(environment: Environment, matrix: Matrix) -> str:
     """JAX with the extra for the newest CUDA family that this driver runs; for the oldest where that is not known."""
     framework = matrix.framework("jax")
@@ -206,19 +165,3 @@ def jax_extra(environment: Environment, matrix: Matrix) -> str:
 def pip(python: PythonEnvironment, arguments: str) -> str:
     """A pip command for exactly this Python."""
     return f"{python.executable or 'python'} -m pip {arguments}"
-
-
-def install_build(found: Installed, build: FrameworkBuild | None, why: str) -> Remedy:
-    """The remedy that replaces an installation by `build`; where there is none it says what to look for."""
-    if build is None:
-        return Remedy(f"{why} No build in envkit's tables fits this machine as it is: try `envkit resolve`.")
-    place = (
-        f" --index-url {build.index_url}" if build.index_url else f" -f {build.find_links}" if build.find_links else ""
-    )
-    companions = " ".join(f'"{line}"' for line in build.companions)
-    package = f'"{build.package}"' + (f" {companions}" if companions else "")
-    uninstall = re.split(r"[\[=<>~! ]", found.framework.package, maxsplit=1)[0]
-    return Remedy(
-        f"{why} {build.framework} {build.version} for CUDA {build.cuda} fits this machine.",
-        (pip(found.python, f"uninstall -y {uninstall}"), pip(found.python, f"install {package}{place}")),
-    )

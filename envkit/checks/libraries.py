@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks.ask import resolve_command
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, warn
 from envkit.checks.installs import distribution, distribution_evidence, jax_extra, judged, nothing_to_judge, pip
 from envkit.checks.messages import message_evidence, named, seen, told
@@ -77,8 +78,10 @@ def libcudart_missing(environment: Environment, matrix: Matrix) -> Iterator[Outc
             evidence=message_evidence(environment, messages),
             impact="The program that needs it does not start.",
             remedy=Remedy(
-                "Install the package built for the CUDA that you have, or the wheel that brings the library.",
-                (f"python -m pip install {wheel}",) if wheel else (),
+                "Install the package built for the CUDA that you have, or the wheel that brings the library."
+                if wheel
+                else "No wheel brings it: install the framework and the CUDA that belong together; envkit names them.",
+                (f"python -m pip install {wheel}" if wheel else resolve_command(environment, matrix, messages),),
             ),
         )
     elif uses(environment):

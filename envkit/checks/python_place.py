@@ -6,6 +6,7 @@ import posixpath
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks.ask import framework_of, resolve_command
 from envkit.checks.evidence import known
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
 from envkit.checks.installs import distribution_evidence, installs, judged, nothing_to_judge, pip
@@ -36,13 +37,8 @@ _NOT_FOR_WHEELS = ("/dev", "/proc", "/sys", "/run", "/boot")
 )
 def python_no_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """Frameworks have wheels for this Python: it is neither too new nor too old for every release."""
-    builds = matrix.builds("pytorch")
-    every = sorted({python for build in builds for python in build.pythons})
-    best = max((python for build in builds[-1:] for python in build.pythons), default=None)
-    mend = Remedy(
-        "Make an environment with a Python that has wheels.",
-        (f"uv venv --python {best}", "envkit resolve --framework pytorch") if best else (),
-    )
+    every = sorted({python for build in matrix.builds("pytorch") for python in build.pythons})
+    mend = _python_with_wheels(environment, matrix)
     messages = told(
         environment,
         "python-no-wheel",
@@ -72,6 +68,28 @@ def python_no_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcom
         yield nothing_to_judge(environment, "a Python of known version")
 
 
+def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
+    """The newest Python for which the release that the message names has wheels, else that of the newest release."""
+    messages = seen(environment, "python-no-wheel")
+    name = framework_of(environment, matrix, messages) or "pytorch"
+    framework = matrix.framework(name)
+    version = named(messages, "version") or (named(messages, "spec") or "").removeprefix("==")
+    builds = matrix.builds(name)
+    asked = Version.find(version) if framework and named(messages, "package") in framework.packages else None
+    exact = [build for build in builds if build.version == asked]
+    rows = exact or [build for build in builds if build.version == builds[-1].version]
+    best = max((python for build in rows for python in build.pythons), default=None)
+    wanted = f"{name}=={asked}" if exact else name
+    return Remedy(
+        f"Make an environment with a Python that {f'{framework.title} {asked}' if framework and exact else 'it'} has "
+        "wheels for.",
+        (
+            *((f"uv venv --python {best}",) if best else ()),
+            resolve_command(environment, matrix, messages, framework=wanted),
+        ),
+    )
+
+
 @check(
     "glibc-too-old",
     title="The system's glibc is older than a wheel needs",
@@ -85,7 +103,7 @@ def glibc_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
     """The system's glibc is at least what the installed wheels and their binaries ask for."""
     mend = Remedy(
         "Use a newer system or a container, or an older release of the framework.",
-        ("envkit resolve --framework pytorch",),
+        (resolve_command(environment, matrix, seen(environment, "glibc-too-old"), on_this_system=True),),
     )
     messages = told(
         environment,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from envkit.checks.evidence import known, not_looked
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
 from envkit.checks.installs import Installed, installs, nothing_to_judge
-from envkit.checks.messages import told
+from envkit.checks.messages import named, seen, told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
 from envkit.facts import CudaToolkit, Environment, Nvcc
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from envkit.matrix.rows import Toolkit
 
 _DEFAULT_LINK = "/usr/local/cuda"
+_TORCHS_CUDA = '"$(python -c "import torch; print(torch.version.cuda)")"'  # where nothing tells: PyTorch's own word
 
 
 def toolkits(environment: Environment) -> tuple[CudaToolkit, ...]:
@@ -79,13 +80,13 @@ def toolkit_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     """
     versions = sorted({item.framework.cuda.release(2) for item in installs(environment) if item.framework.cuda})
     wanted = f"CUDA {versions[-1]}, the release of the framework" if versions else "the framework's CUDA release"
-    commands = (f"envkit install --cuda {versions[-1]}",) if versions else ()
+    command = f"envkit install --cuda {versions[-1] if versions else _TORCHS_CUDA}"
     messages = told(
         environment,
         "toolkit-missing",
         "A build needs nvcc and found none",
         impact="Extensions (flash-attn, deepspeed ops …) cannot be compiled; running wheels is not touched.",
-        remedy=Remedy(f"Take a ready-made wheel of the extension, or install the toolkit of {wanted}.", commands),
+        remedy=Remedy(f"Take a ready-made wheel of the extension, or install the toolkit of {wanted}.", (command,)),
     )
     if messages:
         yield from messages
@@ -126,7 +127,7 @@ def nvcc_vs_torch_mismatch(environment: Environment, matrix: Matrix) -> Iterator
         "nvcc-vs-torch-mismatch",
         "nvcc's CUDA is not the CUDA that PyTorch was built with",
         impact="PyTorch refuses to compile extensions.",
-        remedy=_point_home(environment, torch[0].framework.cuda if torch else None),
+        remedy=_point_home(environment, _built_with(environment, torch)),
     )
     if messages:
         yield from messages
@@ -137,6 +138,12 @@ def nvcc_vs_torch_mismatch(environment: Environment, matrix: Matrix) -> Iterator
     else:
         for item in torch:
             yield _nvcc_against(environment, place, item)
+
+
+def _built_with(environment: Environment, torch: list[Installed]) -> Version | None:
+    """The CUDA of PyTorch: as its own message names it, else of what is installed."""
+    said = named(seen(environment, "nvcc-vs-torch-mismatch"), "torch")
+    return Version.find(said) if said else torch[0].framework.cuda if torch else None
 
 
 def _nvcc_against(environment: Environment, place: tuple[Version, str], item: Installed) -> Outcome:

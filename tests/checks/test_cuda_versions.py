@@ -6,7 +6,7 @@ import pytest
 
 from envkit.checks.registry import all_checks
 from envkit.checks.runner import run_checks
-from envkit.facts import CallResult, DriverLibrary, Problem, missing
+from envkit.facts import CallResult, DriverLibrary, OsRelease, Problem, missing
 from tests.checks.software import (
     GPU_4090,
     GPU_5090,
@@ -27,6 +27,7 @@ from tests.checks.software import (
     worst,
 )
 
+WINDOWS = OsRelease("windows", "windows", "11")
 TOO_OLD, PTX, SIDE = "driver-too-old-for-runtime", "ptx-newer-than-driver", "nvidia-smi-cuda-vs-nvcc"
 COMPAT, FOREIGN, STUB = "cuda-compat-on-unsupported-hw", "driver-lib-mismatch-803", "libcuda-stub-loaded"
 CU124 = pythons(python(torch("2.6.0+cu124", "12.4")))
@@ -43,6 +44,15 @@ CASES = (
         machine(CU130, driver__kernel_module=v("535.183.01"), gpus=gpus(GPU_4090)),
         "too old",
     ),
+    # CUDA 12.x: 525.60.13 on Linux, 528.33 on Windows (CUDA release notes, table of minor version compatibility)
+    Case(
+        TOO_OLD,
+        "fail",
+        "windows-has-floors-of-its-own",
+        machine(CU124, driver__kernel_module=v("526.98"), gpus=gpus(GPU_4090), system__os=WINDOWS),
+        "it needs 528.33",
+    ),
+    Case(TOO_OLD, "ok", "windows", machine(CU124, driver__kernel_module=v("551.61"), system__os=WINDOWS)),
     Case(TOO_OLD, "ok", "native", machine(CU124, driver__kernel_module=v("550.90.07"))),
     Case(TOO_OLD, "ok", "minor-version", machine(CU124, driver__kernel_module=v("525.85.12"))),
     Case(

@@ -281,7 +281,7 @@ CASES = (
         "warn",
         "pascal-on-cudnn-for-13",
         machine(with_uses(dists=[dist("nvidia-cudnn-cu13==9.20.0.48")]), gpus=gpus(GPU_1080)),
-        "6.1",
+        "envkit resolve --framework pytorch",
     ),
     Case(DROPPED, "ok", "ada", machine(with_uses(dists=[dist("nvidia-cudnn-cu13==9.20.0.48")]), gpus=gpus(GPU_4090))),
     Case(

@@ -1,0 +1,89 @@
+"""The question to put to `envkit resolve`: framework, GPU, driver and CUDA as far as facts and messages name them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from envkit.checks.driver_state import installed
+from envkit.checks.installs import capable_gpus, installs
+from envkit.checks.messages import named
+from envkit.facts import Environment, Message
+from envkit.regex import regex
+from envkit.versions import Version
+
+if TYPE_CHECKING:
+    from envkit.matrix import Matrix
+
+_HERE = Environment().origin
+_WORD = regex(r"[A-Za-z_]+(?:-[A-Za-z]+\d*)*")  # `torch` of torch-2.7.1, mxnet-cu112
+_SM = regex(r"(?:sm_)?(?P<major>\d{1,2})(?P<minor>\d)")
+_OTHER_PROCESSORS = ("aarch64",)  # of those that plans are made for; the other is what they are made for unasked
+_WITH_TORCH = ("torchvision", "torchaudio")
+_MOST_ASKED = "pytorch"
+
+
+def framework_of(environment: Environment, matrix: Matrix, messages: Iterable[Message] = ()) -> str:
+    """The framework that the messages speak of, else the one installed, else '': nobody names one."""
+    for word in _words(tuple(messages)):
+        framework = matrix.framework("torch" if word in _WITH_TORCH else word)
+        if framework is not None:
+            return framework.name
+    return next((item.framework.name for item in installs(environment) if matrix.framework(item.framework.name)), "")
+
+
+def _words(messages: tuple[Message, ...]) -> Iterator[str]:
+    """The words that may name a framework: the package, the message's own kind, the line as it stood."""
+    for message in messages:
+        if message.values.get("package"):
+            yield message.values["package"]
+    for message in messages:
+        yield message.signature.partition("/")[2].partition("-")[0]
+    for message in messages:
+        yield from (match.group().lower() for match in _WORD.finditer(message.text))
+
+
+def capability_of(messages: Iterable[Message]) -> str:
+    """The compute capability that a message names, `12.0` for `sm_120` as for `12.0`; '' where none does."""
+    said = tuple(messages)
+    number = _SM.fullmatch(named(said, "sm") or "")
+    return f"{number['major']}.{number['minor']}" if number else named(said, "capability") or ""
+
+
+def resolve_command(
+    environment: Environment,
+    matrix: Matrix,
+    messages: Iterable[Message] = (),
+    *,
+    framework: str = "",
+    cuda: str = "",
+    on_this_system: bool = False,
+) -> str:
+    """The `envkit resolve` that names what fits; on the machine itself it looks for GPU, driver and system on its own.
+
+    `on_this_system`: the distribution matters too.
+    """
+    said = tuple(messages)
+    name = framework or framework_of(environment, matrix, said) or _MOST_ASKED
+    words = ["envkit resolve", f'--framework "{name}"' if "=" in name else f"--framework {name}"]
+    if cuda:
+        words.append(f'--cuda "{cuda}"')
+    if environment.origin != _HERE:
+        processor = environment.system.architecture.value
+        if on_this_system and environment.system.os.known:
+            row = matrix.operating_system(environment.system.os.get().os_id)
+            words += [f"--os {row.os_id}"] if row is not None else []
+        words += [f"--arch {processor}"] if processor in _OTHER_PROCESSORS else []
+        words += [*_machine(environment, matrix, said, with_driver=not cuda), "--target any"]
+    return " ".join(words)
+
+
+def _machine(
+    environment: Environment, matrix: Matrix, messages: tuple[Message, ...], *, with_driver: bool
+) -> Iterator[str]:
+    named_gpu = capability_of(messages)
+    gpus = [named_gpu] if named_gpu else sorted({str(own) for _, own in capable_gpus(environment, matrix)})
+    yield from (f"--gpu {own}" for own in gpus)
+    driver: Version | None = installed(environment)
+    if driver is not None and with_driver:
+        yield f"--driver {driver}"

@@ -1,0 +1,85 @@
+"""The mend of a pasted text: commands that are whole, and made for the framework, GPU and system that it names."""
+
+from __future__ import annotations
+
+import shlex
+from functools import lru_cache
+
+import pytest
+
+from envkit.checks.findings import Finding, Status
+from envkit.checks.registry import all_checks
+from envkit.checks.runner import run_checks
+from envkit.ingest import parse_text
+from tests.checks.software import matrix
+from tests.cli.run import envkit
+from tests.ingest.texts import FOLDER, cases
+
+
+@lru_cache(maxsize=512)
+def fails(text: str) -> list[Finding]:
+    findings = run_checks(parse_text(text), matrix(), all_checks().values())
+    return [finding for finding in findings if finding.status is Status.FAIL]
+
+
+def commands(name: str) -> tuple[str, ...]:
+    """The commands of the root cause of a text under tests/texts."""
+    cause = fails((FOLDER / f"{name}.txt").read_bytes().decode())[0]
+    assert cause.remedy is not None
+    return cause.remedy.commands
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("arch-dropped-tensorflow", ("envkit resolve --framework tensorflow --gpu 3.0 --target any",)),
+        ("arch-newer-paddle", ("envkit resolve --framework paddlepaddle --gpu 12.0 --target any",)),
+        ("arch-newer-than-build-5090", ("envkit resolve --framework pytorch --gpu 12.0 --target any",)),
+        # torch 2.4.1 has wheels to cp312 (PyPI: torch)
+        (
+            "python-no-wheel-uv",
+            ("uv venv --python 3.12", 'envkit resolve --framework "pytorch==2.4.1" --target any'),
+        ),
+        # 11040 is CUDA 11.4, whose drivers run every 11.x (CUDA Compatibility, minor version compatibility)
+        ("driver-too-old-torch", ('envkit resolve --framework pytorch --cuda "<12" --target any',)),
+        ("driver-too-old-jax", ('envkit resolve --framework jax --cuda "<12" --target any',)),
+        ("ptx-newer-than-driver", ('envkit resolve --framework pytorch --cuda "<=12.4" --target any',)),
+        ("cudnn-dropped-arch", ("envkit resolve --framework pytorch --gpu 6.1 --target any",)),
+        ("nvcc-vs-torch-mismatch", ("envkit install --cuda 12.1",)),
+        (
+            "driver-too-old-error35-cupy",
+            ("envkit resolve --framework cupy --gpu 7.5 --driver 440.33.01 --target any",),
+        ),
+    ],
+)
+def test_the_mend_asks_for_what_the_text_names(name: str, expected: tuple[str, ...]) -> None:
+    assert commands(name) == expected
+
+
+@pytest.mark.parametrize(
+    "name", ["libcudart-missing-tf1", "libcudart-missing-ldd", "toolkit-missing-nvcc", "driver-too-old-onnx"]
+)
+def test_frequent_troubles_have_a_command(name: str) -> None:
+    assert commands(name)
+
+
+def test_what_conda_installed_is_removed_by_conda() -> None:
+    assert commands("cpu-only-conda")[0] == "conda remove -y pytorch torchvision cpuonly"
+
+
+def test_a_target_is_named_as_nvidia_writes_it() -> None:
+    title = fails((FOLDER / "arch-newer-than-build-5090.txt").read_bytes().decode())[0].title
+    assert title == "The framework's build holds no code for this GPU (NVIDIA GeForce RTX 5090, sm_120)"
+
+
+def test_every_question_to_envkit_is_one_that_it_takes() -> None:
+    asked = {
+        command
+        for case in cases()
+        for finding in fails(case.text)
+        for command in (finding.remedy.commands if finding.remedy else ())
+        if command.startswith("envkit resolve ")
+    }
+    assert len(asked) > 10
+    for command in sorted(asked):
+        assert envkit(*shlex.split(command)[1:]).returncode in (0, 1), command
