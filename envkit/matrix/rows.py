@@ -43,7 +43,7 @@ class Toolkit:
     sources: tuple[str, ...]
     note: str = ""
     minor_compatibility_windows_driver: Version | None = None  # the same floor on Windows
-    compat_branches: tuple[int, ...] | None = None  # driver branches that its cuda-compat takes; None where not recorded
+    compat_branches: tuple[int, ...] | None = None  # driver branches that its cuda-compat takes; None: not recorded
 
     @cached_property
     def release(self) -> Version:
