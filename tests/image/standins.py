@@ -136,19 +136,21 @@ def sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def driver_stub(folder: Path, library: Path) -> Path:
-    """A libcuda.so.1 without a device, with the functions that `library` asks for, compiled here.
+def driver_stub(folder: Path, loading: Sequence[Path], name: str = "libcuda.so.1", prefix: str = "cu") -> Path:
+    """A library of the driver without a device, with the functions that these libraries ask for, compiled here.
 
     It stands for what the NVIDIA runtime mounts from the host's driver.
     """
-    with library.open("rb") as stream:
-        table = ELFFile(stream).get_section_by_name(".dynsym")
-        assert isinstance(table, SymbolTableSection)
-        missing = {symbol.name for symbol in table.iter_symbols() if symbol["st_shndx"] == "SHN_UNDEF"}
-    wanted = sorted(name for name in missing if re.match(r"cu[A-Z]", name))
-    stub, source = folder / "libcuda.so.1", folder / "libcuda.c"
-    source.write_text("".join(f"int {name}(void) {{ return 100; }}\n" for name in wanted))
-    run(["gcc", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", str(stub), str(source)])
+    missing: set[str] = set()
+    for library in loading:
+        with library.open("rb") as stream:
+            table = ELFFile(stream).get_section_by_name(".dynsym")
+            assert isinstance(table, SymbolTableSection)
+            missing |= {symbol.name for symbol in table.iter_symbols() if symbol["st_shndx"] == "SHN_UNDEF"}
+    wanted = sorted(one for one in missing if re.match(f"{prefix}[A-Z]", one))
+    stub, source = folder / name, folder / "driver.c"
+    source.write_text("".join(f"int {one}(void) {{ return 100; }}\n" for one in wanted))
+    run(["gcc", "-shared", "-fPIC", f"-Wl,-soname,{name}", "-o", str(stub), str(source)])
     return stub
 
 

@@ -134,14 +134,28 @@ def test_paddle_on_system_cuda(engine: Engine, matrix: Matrix, cuda11: Path) -> 
     engine.run("rmi", "--force", "envkit-test-paddle")
 
 
-def driver_mount(engine: Engine, tag: str, library: str, folder: Path) -> tuple[str, ...]:
+def test_cntk_with_the_open_mpi_of_its_system(engine: Engine, matrix: Matrix, tmp_path: Path) -> None:
+    recipe_made = made(matrix, "cntk", os_id="ubuntu16.04", python="2.7")
+    text = build(engine, recipe_made, "envkit-test-cntk")
+    assert bases(text) == ("ubuntu:16.04",)
+    driver = ("libnvidia-ml.so.1", "nvml")
+    options = driver_mount(engine, "envkit-test-cntk", "cntk/libs/libCntk.*-2.7.so", tmp_path, *driver)
+    assert "('Microsoft Cognitive Toolkit', '2.7')" in try_out(engine, "envkit-test-cntk", *options)
+    engine.run("rmi", "--force", "envkit-test-cntk")
+
+
+def driver_mount(
+    engine: Engine, tag: str, library: str, folder: Path, name: str = "libcuda.so.1", prefix: str = "cu"
+) -> tuple[str, ...]:
     """The options that mount a driver library without a device, as the NVIDIA runtime mounts the host's."""
     container = engine.run("create", tag).stdout.strip()
     found = engine.run("run", "--rm", tag, "sh", "-c", f"ls -d /opt/venv/lib/python*/site-packages/{library}").stdout
-    engine.run("cp", f"{container}:{found.strip()}", str(folder / "library.so"))
+    loading = [folder / f"library{number}.so" for number, _ in enumerate(found.split())]
+    for path, copied in zip(found.split(), loading, strict=True):
+        engine.run("cp", f"{container}:{path}", str(copied))
     engine.run("rm", container)
-    stub = driver_stub(folder, folder / "library.so")
-    return ("--volume", f"{stub}:/usr/lib/x86_64-linux-gnu/libcuda.so.1:ro")
+    stub = driver_stub(folder, loading, name, prefix)
+    return ("--volume", f"{stub}:/usr/lib/x86_64-linux-gnu/{name}:ro")
 
 
 def with_checksums(found: Plan, sums: dict[str, str]) -> Plan:
