@@ -22,13 +22,19 @@ Examples:
   envkit install --cuda 9.0 --framework pytorch -o install.sh
   envkit install --framework tensorflow --run
   envkit install --cuda 12.4 --os ubuntu22.04 --target any --bundle ./bundle
-  envkit install --cuda 12.8 --gpu "GeForce RTX 5090" --with-driver"""
+  envkit install --cuda 12.8 --gpu "GeForce RTX 5090" --with-driver
+  envkit install --with-driver --no-toolkit"""
 )
 @request_options
 @click.option("--with-driver", is_flag=True, help="Install the driver too, if it is missing or too old.")
 @click.option("--driver-runfile", metavar="FILE_OR_URL", help="Driver runfile to fall back to; needs --with-driver.")
 @click.option("--toolkit-path", metavar="DIR", help="Where the toolkit goes; /usr/local/cuda-X.Y by default.")
-@click.option("--toolkit/--no-toolkit", "toolkit", default=None, help="Force or leave out the CUDA toolkit.")
+@click.option(
+    "--toolkit/--no-toolkit",
+    "toolkit",
+    default=None,
+    help="Force or leave out the CUDA toolkit; what needs it must find it.",
+)
 @click.option("--symlink/--no-symlink", default=True, help="Set /usr/local/cuda when it is absent.")
 @click.option("--samples", is_flag=True, help="Install the code samples too, where the release has them.")
 @click.option(
@@ -50,6 +56,7 @@ def install(run_here: bool, yes: bool, bundle: str | None, **options: Any) -> in
     from envkit.matrix import Matrix
     from envkit.plan.model import NoPlan
     from envkit.plan.solve import resolve
+    from envkit.records import replace
 
     _check_usage(options, run_here)
     matrix = Matrix.load()
@@ -57,7 +64,7 @@ def install(run_here: bool, yes: bool, bundle: str | None, **options: Any) -> in
     mirrors = mirrors_from(options)
     plan = resolve(request, matrix)
     if not isinstance(plan, NoPlan):
-        plan = for_script(plan)
+        plan = _told(for_script(plan), options)
     if options["as_json"]:
         from envkit.cli.resolve import plan_json
 
@@ -66,6 +73,8 @@ def install(run_here: bool, yes: bool, bundle: str | None, **options: Any) -> in
     _show(plan)
     if isinstance(plan, NoPlan):
         return 1
+    if options["toolkit"] is False:
+        plan = replace(plan, choice=replace(plan.choice, needs_toolkit=False))
     return _deliver(plan, _script_options(options), mirrors, options["output"], run_here, yes, bundle)
 
 
@@ -74,10 +83,10 @@ def _check_usage(options: dict[str, Any], run_here: bool) -> None:
 
     if options["driver_runfile"] and not options["with_driver"]:
         raise RequestError("--driver-runfile: needs --with-driver.", "The driver is left alone without it.")
-    if options["toolkit"] is False and not options["frameworks"]:
+    if options["toolkit"] is False and not options["frameworks"] and not options["with_driver"]:
         raise RequestError(
-            "--no-toolkit: without --framework nothing is left to install.",
-            "Give --framework, or leave --no-toolkit out.",
+            "--no-toolkit: without --framework or --with-driver nothing is left to install.",
+            "Give one of them, or leave --no-toolkit out.",
         )
     if run_here and options["target"] != "this":
         raise RequestError("--run: installs on this machine, so --target must be this.", "Leave --target out.")
@@ -96,6 +105,22 @@ def _completed(request: Request, options: dict[str, Any]) -> Request:
     if wanted is None:
         wanted = request.cuda is not None or not request.frameworks
     return replace(request, needs_toolkit=wanted, with_driver=options["with_driver"])
+
+
+def _told(plan: Plan, options: dict[str, Any]) -> Plan:
+    """The plan with a warning where --no-toolkit leaves out what its frameworks load from the system."""
+    from envkit.records import replace
+
+    choice = plan.choice
+    if options["toolkit"] is not False or not choice.needs_toolkit or not choice.builds:
+        return plan
+    parts = f"CUDA {choice.cuda}" + (f" and cuDNN {choice.cudnn_version}" if choice.cudnn_version else "")
+    names = " and ".join(f"{build.framework} {build.version}" for build in choice.builds if not build.bundles_cuda)
+    warning = (
+        f"--no-toolkit: {names} loads {parts} from the system, and the script installs neither; they must be there,"
+        " known to the loader (ldconfig -p), or its verification fails"
+    )
+    return replace(plan, warnings=(*plan.warnings, warning))
 
 
 def _show(plan: Plan | NoPlan) -> None:

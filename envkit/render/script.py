@@ -276,7 +276,8 @@ def _framework(step: InstallFramework) -> dict[str, Any]:
 
 
 def _work_bytes(found: dict[str, Any]) -> int:
-    return space("work", found.get("cuda")) if found["toolkit"] or found["driver"] else 0
+    by_runfile = found["driver"] and (found["driver"]["file"] or found["driver"]["chosen_path"])
+    return space("work", found.get("cuda")) if found["toolkit"] or by_runfile else 0
 
 
 def _space(found: dict[str, Any]) -> list[str]:

@@ -20,6 +20,7 @@ from envkit.settings import Mirrors
 from tests.cli.run import envkit
 from tests.install.plans import mirrors_to, plan
 from tests.install.server import serving
+from tests.install.shell import call
 
 HERE = ("--target", "any", "--os", "debian12")
 
@@ -62,12 +63,38 @@ def test_an_output_file_is_executable(tmp_path: Path) -> None:
         (("--driver-runfile", "x.run"), "--with-driver"),
         (("--run",), "--target"),
         (("--with-driver",), "--gpu"),
+        (("--no-toolkit",), "--framework or --with-driver"),
     ],
 )
 def test_contradictions_are_wrong_usage(words: tuple[str, ...], named: str) -> None:
     done = envkit("install", *HERE, "--cuda", "12.4", *words)
     assert done.returncode == 2
     assert named in done.stderr and done.stdout == ""
+
+
+def test_what_no_toolkit_leaves_out_is_said(tmp_path: Path) -> None:
+    """tensorflow.org/install/source: 2.10 loads CUDA 11.2 and cuDNN 8.1 of the system."""
+    words = ("--framework", "tensorflow==2.10", "--no-toolkit", "--os", "ubuntu22.04", "--target", "any")
+    done = envkit("install", *words)
+    assert done.returncode == 0
+    assert "install_toolkit" not in done.stdout and "install_cudnn" not in done.stdout
+    assert "tensorflow 2.10.1 loads CUDA 11.2" in " ".join(done.stderr.split())
+    assert "--no-toolkit: tensorflow 2.10.1 loads" in " ".join(done.stdout.replace("\n#", " ").split())
+
+
+def test_the_driver_alone(tmp_path: Path) -> None:
+    words = ("--with-driver", "--no-toolkit", "--gpu", "8.6", "--os", "ubuntu22.04", "--target", "any")
+    done = envkit("install", *words)
+    assert done.returncode == 0, done.stderr
+    steps = [line.split()[2] for line in done.stdout.splitlines() if line.startswith("  run_step")]
+    assert "driver" in steps and "verify" in steps and not {"toolkit", "cudnn", "python"} & {*steps}
+    assert "WORK_BYTES" not in done.stdout  # shellcheck: unused
+    body = 'code=0; verify_all || code=$?; echo "$code"'
+    without = call(done.stdout, body, tmp_path)
+    assert without.stdout == "9\n" and "fail driver: none is loaded, wanted is driver 580 or newer" in without.stderr
+    (tmp_path / "root/sys/module/nvidia").mkdir(parents=True)
+    (tmp_path / "root/sys/module/nvidia/version").write_text("580.65.06\n")
+    assert "ok   driver: 580.65.06 is loaded" in call(done.stdout, body, tmp_path).stderr
 
 
 def test_nobody_is_there_to_be_asked(tmp_path: Path) -> None:
