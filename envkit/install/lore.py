@@ -52,10 +52,20 @@ class QuirkRow:
 
 
 @record
+class GlibcRow:
+    """From this glibc on, C++ code with the headers of a CUDA before `fixed_in` does not compile."""
+
+    glibc: Version
+    fixed_in: Version
+    functions: str  # what both declare
+    sources: tuple[str, ...]
+
+
+@record
 class FailureRow:
     """Words that an installer writes when it fails, and what they mean."""
 
-    style: str  # as of StyleRow; all
+    style: str  # as of StyleRow; all; nvcc
     pattern: str
     cause: str
     way_out: str
@@ -182,6 +192,7 @@ TABLES: dict[type, Table[object]] = {
         ("options", OptionRow, ("style", "component", "option")),
         ("styles", StyleRow, ("style",)),
         ("quirks", QuirkRow, ("quirk",)),
+        ("glibc", GlibcRow, ("glibc",)),
         ("failures", FailureRow, ("style", "pattern")),
         ("places", PlaceRow, ("path",)),
         ("space", SpaceRow, ("item", "cuda")),
@@ -226,6 +237,12 @@ def holds_for(spec: str, release: Version) -> bool:
 def has_quirk(quirk: str, cuda: Version) -> bool:
     """True when this CUDA release has the quirk."""
     return any(row.quirk == quirk and holds_for(row.cuda, cuda) for row in lore(QuirkRow))
+
+
+def unfit_glibc(cuda: Version) -> tuple[Version, Version] | None:
+    """From which glibc on the headers of this CUDA do not compile, and the first CUDA that mends all; None for none."""
+    rows = [row for row in lore(GlibcRow) if cuda < row.fixed_in]
+    return (min(row.glibc for row in rows), max(row.fixed_in for row in rows)) if rows else None
 
 
 def style_of(name: str) -> StyleRow:

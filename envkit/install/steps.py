@@ -9,7 +9,7 @@ from envkit.errors import EnvkitError
 from envkit.install.commands import installer_options
 from envkit.install.driver import driver_steps
 from envkit.install.environment import for_script, framework_steps, python_step
-from envkit.install.lore import OsNameRow, for_os, has_quirk, lore
+from envkit.install.lore import OsNameRow, for_os, has_quirk, lore, unfit_glibc
 from envkit.install.model import (
     ApplyPatch,
     Download,
@@ -27,6 +27,7 @@ from envkit.install.options import ScriptOptions
 from envkit.install.packages import prerequisites
 from envkit.matrix.rows import Runfile, Toolkit
 from envkit.plan.model import Plan
+from envkit.plan.request import WSL
 from envkit.settings import Mirrors
 from envkit.versions import ComputeCapability
 
@@ -173,6 +174,11 @@ def _nvcc_target(toolkit: Toolkit, wanted: ComputeCapability) -> ComputeCapabili
 
 def _os_name(os_id: str) -> tuple[str, str]:
     rows = for_os(lore(OsNameRow), os_id)
+    if os_id == WSL:
+        raise EnvkitError(
+            "--os wsl: a script is for the distribution inside WSL, and this does not say which.",
+            "Name it: --os ubuntu22.04, or run envkit there without --os.",
+        )
     if not rows:
         raise EnvkitError(f"--os: envkit has no install script for {os_id}.", "See: envkit matrix operating_systems")
     row = max(rows, key=lambda row: len(row.os_prefix))
@@ -193,5 +199,13 @@ def _notes(plan: Plan, options: ScriptOptions) -> Iterator[str]:
         yield "--samples: this release has none; see https://github.com/NVIDIA/cuda-samples"
     if plan.choice.needs_toolkit and plan.choice.cudnn is not None and not plan.choice.cudnn.url:
         yield f"cuDNN {plan.choice.cudnn.version}: no archive is on record, so it is not installed."
+    glibc = plan.request.glibc or (plan.choice.os.glibc if plan.choice.os else None)
+    limit = unfit_glibc(toolkit.version) if toolkit and plan.choice.needs_toolkit else None
+    if toolkit and glibc and limit and glibc >= limit[0]:
+        yield (
+            f"The headers of CUDA {toolkit.version} do not compile with glibc {limit[0]} or newer, and the target has "
+            f"{glibc}: C++ code stops with 'exception specification is incompatible'. CUDA {limit[1]} and newer "
+            f"are without this; so is a system with an older glibc."
+        )
     if plan.choice.os is None:
         yield "No --os was given: the script works out the package manager where it runs."

@@ -6,7 +6,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from envkit.install.lore import FailureRow, PlaceRow, lore, space, style_of
+from envkit.install.lore import FailureRow, PlaceRow, lore, space, style_of, unfit_glibc
 from envkit.install.model import (
     ApplyPatch,
     CreatePython,
@@ -25,7 +25,7 @@ from envkit.install.model import (
     never,
 )
 from envkit.records import record
-from envkit.render.script_header import EULA_URL, header, help_text
+from envkit.render.script_header import header, help_text, licences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -148,7 +148,7 @@ def _context(work: Installation, options: ScriptOptions) -> dict[str, Any]:
         "downloads": work.downloads,
         "fetches": [],
         "accept_eula": options.accept_eula,
-        "eula_url": EULA_URL,
+        "eula_url": licences(work),
         "watched": [],
         "stale_log": None,
     }
@@ -238,7 +238,11 @@ def _driver_package(package: DriverPackage) -> str:
 def _add_toolkit(found: dict[str, Any], step: InstallToolkit) -> None:
     toolkit = step.toolkit
     style = style_of(toolkit.installer_style)
+    limit = unfit_glibc(toolkit.version)
     found["toolkit"] = {
+        "unfit_glibc": str(limit[0]) if limit else "",
+        "mended_in": str(limit[1]) if limit else "",
+        "compile_failures": [row for row in lore(FailureRow) if row.style == "nvcc"],
         "version": str(toolkit.version),
         "release": str(toolkit.release),
         "path": step.path,
@@ -307,11 +311,18 @@ def _places(found: dict[str, Any]) -> list[str]:
     return [variable for part, variable in (("toolkit", "$TOOLKIT_DIR"), ("python", "$ENV_DIR")) if found[part]]
 
 
+def _shell_words(python: dict[str, Any]) -> str:
+    """How a shell comes to this Python; micromamba's environments have no script `activate` of their own."""
+    if python["way"] == "conda":
+        return f"{python['path']}/bin/python (for a shell: export PATH={shlex.quote(python['path'])}/bin:$PATH)"
+    return f". {shlex.quote(python['path'])}/bin/activate"
+
+
 def _closing(found: dict[str, Any]) -> list[str]:
     lines = []
     if found["toolkit"]:
         lines.append(f"CUDA: {found['toolkit']['path']} (settings for a shell: . {found['toolkit']['path']}/envkit.sh)")
     if found["python"]:
-        lines.append(f"Python: . {found['python']['path']}/bin/activate")
+        lines.append(f"Python: {_shell_words(found['python'])}")
     lines += [f"{one['title']}: {one['advice']}." for one in found["frameworks"] if one["advice"]]
     return lines
