@@ -314,7 +314,7 @@ def _places(found: dict[str, Any]) -> list[str]:
 def _shell_words(python: dict[str, Any]) -> str:
     """How a shell comes to this Python; micromamba's environments have no script `activate` of their own."""
     if python["way"] == "conda":
-        return f"{python['path']}/bin/python (for a shell: export PATH={shlex.quote(python['path'])}/bin:$PATH)"
+        return f"{python['path']}/bin/python (its pip: {python['path']}/bin/python -m pip)"
     return f". {shlex.quote(python['path'])}/bin/activate"
 
 

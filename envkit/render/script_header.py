@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from envkit.install.model import InstallToolkit
+from envkit.install.model import InstallDriver, InstallToolkit
 from envkit.render.wrap import hang
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from envkit.render.script import StepLine
 
 EULA_URL = "https://docs.nvidia.com/cuda/eula/"
+DRIVER_LICENCE_URL = "https://www.nvidia.com/en-us/drivers/nvidia-license/linux/"
 WIDTH = 96
 
 EXIT_CODES = (
@@ -43,6 +44,12 @@ def header(work: Installation, plan: Plan, options: ScriptOptions, steps: Sequen
     lines += ["Steps", *(f"  {number}. {step.title}" for number, step in enumerate(steps, 1)), ""]
     lines += ["Exit codes", *(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES)]
     return re.sub(r"://[^/@\s]+@", "://***@", "\n".join(f"# {line}".rstrip() for line in lines))
+
+
+def licences(work: Installation) -> str:
+    """Where the licences stand of what the steps install; '' when none of it asks for one."""
+    pages = {InstallToolkit: EULA_URL, InstallDriver: DRIVER_LICENCE_URL}
+    return " and ".join(page for kind, page in pages.items() if any(isinstance(step, kind) for step in work.steps))
 
 
 def help_text(work: Installation) -> str:
@@ -123,9 +130,10 @@ def _files(work: Installation) -> Iterator[str]:
 def _choices(plan: Plan, work: Installation, options: ScriptOptions) -> Iterator[str]:
     toolkit = next((step for step in work.steps if isinstance(step, InstallToolkit)), None)
     yield "Choices (made when this script was written)"
-    if toolkit is not None:
+    if licences(work):
         accepted = "accepted, because envkit install was not told --no-accept-eula" if options.accept_eula else "asked"
-        yield f"  EULA         {accepted}: {EULA_URL}"
+        yield from hang("  EULA         ", f"{accepted}: {licences(work)}", WIDTH)
+    if toolkit is not None:
         yield f"  toolkit in   {toolkit.path}"
         yield f"  link         /usr/local/cuda {'is set if absent' if options.symlink else 'is left alone'}"
         yield f"  samples      {'yes' if options.samples else 'no'}"
