@@ -9,6 +9,7 @@ import pytest
 from envkit.errors import EnvkitError
 from envkit.install.options import ScriptOptions
 from envkit.plan.model import NoPlan
+from envkit.records import replace
 from envkit.render.script import render_script
 from envkit.settings import Mirrors
 from tests.install.plans import outcome, plan
@@ -89,8 +90,6 @@ def test_mirrors_stand_in_for_vendors() -> None:
 
 @pytest.mark.parametrize(("platform", "words"), [("windows", "WSL2"), ("jetson", "nvidia-jetpack")])
 def test_windows_and_jetson_are_told_what_to_do_instead(platform: str, words: str) -> None:
-    from dataclasses import replace
-
     found = plan("12.4")
     with pytest.raises(EnvkitError, match=words):
         render_script(replace(found, request=replace(found.request, platform=platform)), ScriptOptions(), Mirrors())
@@ -140,3 +139,32 @@ def test_a_program_is_told_how_its_cuda_packages_are_found() -> None:
     probe = text[text.index("import onnxruntime") :]
     assert probe.index("onnxruntime.preload_dlls()") < probe.index('attempt("onnxruntime provider", libraries)')
     assert "preload" not in script(framework="pytorch", os_id="ubuntu24.04")
+
+
+def test_the_last_words_name_a_way_into_the_environment_that_is_there() -> None:
+    conda, venv = script("9.0", "pytorch"), script(framework="pytorch", os_id="ubuntu24.04")
+    assert "micromamba" in conda and "bin/activate" not in conda  # only a venv has that script
+    assert "say 'Python: /opt/envkit/pytorch-1.1.0-cu90/bin/python (its pip: " in conda
+    assert re.search(r"^  say 'Python: [.] /opt/envkit/\S+/bin/activate'$", venv, re.M)
+
+
+def test_each_licence_is_named_where_its_part_is_installed() -> None:
+    toolkit, driver = "docs.nvidia.com/cuda/eula", "nvidia-license/linux"
+    alone, framework = script("12.4"), script(framework="pytorch", os_id="ubuntu24.04")
+    found = plan("12.4", os_id="ubuntu24.04", gpus=("8.6",), with_driver=True)
+    both = render_script(found, ScriptOptions(with_driver=True, accept_eula=False), Mirrors())
+    assert toolkit in alone and driver not in alone
+    assert toolkit not in framework and driver not in framework
+    header, body = both.split("set -Eeuo pipefail")
+    assert toolkit in header and driver in header and driver in body
+    found = replace(found, choice=replace(found.choice, needs_toolkit=False))
+    only = render_script(found, ScriptOptions(with_driver=True), Mirrors())
+    assert driver in only and toolkit not in only
+
+
+def test_wsl_is_no_distribution_and_the_answer_says_what_to_name() -> None:
+    found = plan("12.4", os_id="ubuntu22.04")
+    assert found.choice.os is not None
+    found = replace(found, choice=replace(found.choice, os=replace(found.choice.os, os_id="wsl")))
+    with pytest.raises(EnvkitError, match="ubuntu22.04"):
+        render_script(found, ScriptOptions(), Mirrors())
