@@ -234,18 +234,20 @@ def test_without_root_only_own_folders_are_touched(
         assert target.sh("/home/person/cuda/bin/nvcc --version")
 
 
-def test_a_link_run_by_update_alternatives_gets_one_more_choice(
-    engine: Engine, target_image: str, new: Job, tmp_path: Path
+@pytest.mark.parametrize(("other", "priority"), [("13.0", 130), ("12.0", 120)])
+def test_a_link_run_by_update_alternatives_gets_one_more_choice_and_leads_where_it_led(
+    engine: Engine, target_image: str, new: Job, tmp_path: Path, other: str, priority: int
 ) -> None:
+    there = f"/usr/local/cuda-{other}"
     with machine(engine, target_image, tmp_path) as target:
-        target.sh("mkdir /usr/local/cuda-13.0")
-        target.sh("update-alternatives --install /usr/local/cuda cuda /usr/local/cuda-13.0 130")
+        target.sh(f"mkdir {there}")
+        target.sh(f"update-alternatives --install /usr/local/cuda cuda {there} {priority}")
         target.put(new.script())
         done = target.install()
         assert done.exit_code == 0, done.stderr
         listed = target.sh("update-alternatives --list cuda")
-        assert listed.split() == ["/usr/local/cuda-12.4", "/usr/local/cuda-13.0"]
-        assert target.sh("readlink -f /usr/local/cuda") == "/usr/local/cuda-13.0\n"
+        assert sorted(listed.split()) == sorted(["/usr/local/cuda-12.4", there])
+        assert target.sh("readlink -f /usr/local/cuda") == f"{there}\n"
         assert target.install().states["link"] == "unchanged"
         assert target.install("--rollback").exit_code == 0
-        assert target.sh("update-alternatives --list cuda") == "/usr/local/cuda-13.0\n"
+        assert target.sh("update-alternatives --list cuda") == f"{there}\n"
