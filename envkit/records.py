@@ -42,8 +42,14 @@ def field(*, default: Any = _NONE_GIVEN, default_factory: Callable[[], Any] = _N
 def replace(value: T, **changes: Any) -> T:  # noqa: ANN401 - whatever the fields hold
     """The record with other values in some fields. Raises TypeError for a field that it does not have."""
     cls: Any = type(value)
-    held = vars(value)
-    made: T = cls(**{**{name: held[name] for name in cls.__record_names__}, **changes})
+    if not changes.keys() <= cls.__record_known__:
+        wrong = ", ".join(sorted(changes.keys() - cls.__record_known__))
+        raise TypeError(f"{cls.__name__}: unknown fields {wrong}")
+    made: T = cls.__new__(cls)
+    held, values = vars(value), vars(made)
+    values.update([(name, held[name]) for name in cls.__record_names__])  # what is cached beside them stays behind
+    values.update(changes)
+    _check(made)
     return made
 
 

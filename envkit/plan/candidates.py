@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Container, Hashable, Iterator, Sequence
 from functools import cached_property
 from itertools import groupby
 
@@ -26,7 +26,7 @@ from envkit.plan.relations import CodeMatch
 from envkit.plan.request import FrameworkRequest, Request
 from envkit.plan.together import Together
 from envkit.records import record
-from envkit.versions import Version
+from envkit.versions import Version, by_line
 
 LEVEL_ORDER = {
     None: 0,  # no driver in sight: nothing to prefer
@@ -70,9 +70,10 @@ class Judge:
 
     @cached_property
     def machine(self) -> Hashable:
-        """What tells one driver with its GPUs from another."""
+        """What tells one driver with its GPUs from another; quick to hash, as most questions are kept under it."""
         gpus = tuple([identity(gpu) for gpu in self.request.gpus])
-        return (self.driver and self.driver.parts, gpus, self.data_center, self.request.platform)
+        told = (self.driver and self.driver.parts, gpus, self.data_center, self.request.platform)
+        return self.knowledge.number(told)
 
     @cached_property
     def system(self) -> OperatingSystem | None:
@@ -121,8 +122,11 @@ class Judge:
         return self.knowledge.toolkits_meeting(self.request.cuda)
 
     @cached_property
-    def _wanted_cudas(self) -> frozenset[tuple[int, ...]]:
-        return frozenset([toolkit.version.parts for toolkit in self.wanted_toolkits])
+    def _wanted_lines(self) -> Container[tuple[int, ...]]:
+        """The CUDA versions that the request names, and the release lines that hold one."""
+        if self.request.cuda is None:
+            return self.knowledge.toolkits_by_line
+        return by_line(self.wanted_toolkits, lambda toolkit: toolkit.version)
 
     @cached_property
     def toolkits(self) -> tuple[Toolkit, ...]:
@@ -168,7 +172,7 @@ class Judge:
         return self._toolkits_for[key]
 
     def _allows(self, toolkit: Toolkit) -> bool:
-        return toolkit.version.parts in self._wanted_cudas and not self.cuda_failures(toolkit.version)
+        return toolkit.version.parts in self._wanted_lines and not self.cuda_failures(toolkit.version)
 
     def ruled_out_by(self, aspect: Aspect, build: FrameworkBuild) -> tuple[str, ...]:
         """The relations by which one side of a build rules it out; none where it passes."""
@@ -221,9 +225,7 @@ class Judge:
     def cuda_meets(self, cuda: Version) -> bool:
         """Whether a build's CUDA line meets the requested CUDA: `12.4.1` is met by a build for 12.4."""
         spec = self.request.cuda
-        if spec is None or spec.holds(cuda):
-            return True
-        return any(toolkit.version.parts in self._wanted_cudas for toolkit in self.knowledge.toolkits(cuda))
+        return spec is None or cuda.parts in self._wanted_lines or spec.holds(cuda)
 
     def candidate(self, build: FrameworkBuild) -> Candidate:
         """A build that passed, not ranked yet."""

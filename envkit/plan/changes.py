@@ -176,13 +176,9 @@ def _gpu_changes(part: Part, request: Request, knowledge: Knowledge) -> Iterator
         yield Change(cost, "gpu", names, replace(request, gpus=others))
         return
     own = request.gpus[part.index].compute_capability
-    for capability in sorted(_capabilities(knowledge), key=lambda other: _distance(other, own)):
+    for capability in sorted(knowledge.compute_capabilities, key=lambda other: _distance(other, own)):
         if capability != own:
             yield Change(cost, "gpu", str(capability), replace(request, gpus=(TargetGpu(capability),)))
-
-
-def _capabilities(knowledge: Knowledge) -> set[ComputeCapability]:
-    return {gpu.compute_capability for gpu in knowledge.tables.gpus}
 
 
 def _distance(other: ComputeCapability, own: ComputeCapability) -> tuple[int, bool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, count
 from typing import TypeVar
 
 from envkit.matrix.rows import CudnnRelease, DriverBranch, FrameworkBuild, ImageTag, OperatingSystem, Runfile, Toolkit
@@ -29,6 +29,8 @@ class Knowledge:
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
         self._known: dict[Hashable, object] = {}
+        self._numbers: dict[Hashable, int] = {}
+        self._counter = count()
         self._answers: dict[Hashable, Answers] = {}
 
     def forget_requests(self) -> None:
@@ -40,9 +42,13 @@ class Knowledge:
             self._known[key] = work()
         return self._known[key]  # type: ignore[return-value]  # the key names the work, so the type is its own
 
+    def number(self, thing: Hashable) -> int:
+        """A number that stands for a thing, another for each."""
+        return self._numbers.setdefault(thing, next(self._counter))
+
     def toolkits(self, cuda: Version) -> Sequence[Toolkit]:
         """The toolkits of a CUDA version or release line."""
-        return self._toolkits_by_line.get(cuda.parts, ())
+        return self.toolkits_by_line.get(cuda.parts, ())
 
     def toolkits_meeting(self, spec: VersionSpec | None) -> Sequence[Toolkit]:
         """The toolkits whose version meets `spec`, oldest first."""
@@ -53,7 +59,8 @@ class Knowledge:
         return [toolkit for toolkit in self.tables.toolkits if spec.holds(toolkit.version)]
 
     @cached_property
-    def _toolkits_by_line(self) -> dict[tuple[int, ...], list[Toolkit]]:
+    def toolkits_by_line(self) -> dict[tuple[int, ...], list[Toolkit]]:
+        """The toolkits by every release line that holds them."""
         return by_line(self.tables.toolkits, lambda toolkit: toolkit.version)
 
     def floors(self, cuda: Version, platform: str) -> relations.DriverFloors:
@@ -170,6 +177,11 @@ class Knowledge:
         key = ("runfiles", toolkit.version.parts, architecture)
         return self._once(key, lambda: self.tables.runfiles(toolkit.version, architecture))
 
+    def compiling_effort(self, system: OperatingSystem, toolkit: Toolkit) -> int:
+        """How much it takes to compile with a toolkit's nvcc on a system."""
+        key = ("effort", system.os_id, toolkit.version.parts)
+        return self._once(key, lambda: relations.compiling_effort(system, toolkit))
+
     @cached_property
     def long_term_ubuntus(self) -> tuple[OperatingSystem, ...]:
         """The long-term Ubuntu releases that have a plain image, newest first: what is chosen when nobody says."""
@@ -230,6 +242,11 @@ class Knowledge:
             ("first", identity(gpu)),
             lambda: relations.first_driver_for_gpu(gpu.compute_capability, self.tables, gpu.first_driver),
         )
+
+    @cached_property
+    def compute_capabilities(self) -> set[ComputeCapability]:
+        """Those of all GPUs on record."""
+        return {gpu.compute_capability for gpu in self.tables.gpus}
 
     def last_branch(self, gpu: TargetGpu) -> int | None:
         """The last driver branch that supports a GPU; None while the newest one does or nothing is recorded."""

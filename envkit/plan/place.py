@@ -72,7 +72,7 @@ class Placer:
         cuda_rows = [toolkit] if toolkit else self._wheel_toolkits
         listed = any(system.os_id in (row.os_ids or ()) for row in cuda_rows)
         by_list = toolkit is not None or not self.request.container
-        effort = relations.compiling_effort(system, toolkit) if toolkit else 0
+        effort = self.knowledge.compiling_effort(system, toolkit) if toolkit else 0
         return (not has_image, effort, by_list and not listed, not self.knowledge.maintained(system))
 
     @cached_property

@@ -167,6 +167,8 @@ def feasible(judge: Judge) -> bool:
     start = _start(judge)
     if start is None:
         return False
+    if len(judge.request.frameworks) == 1 and start.toolkits is None:  # nothing that a build has to go with
+        return next(judge.passing_builds(judge.request.frameworks[0]), None) is not None
     groups = [judge.passing(framework) for framework in judge.request.frameworks]
     return _first(start, groups, judge, Bar(judge.together)) is not None
 
