@@ -13,7 +13,7 @@ from envkit.checks.installs import gpu_present
 from envkit.checks.messages import message_evidence, seen, told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
-from envkit.checks.remedies import install_command
+from envkit.checks.remedies import commands
 from envkit.facts import DockerEngine, Environment, MachineKind
 from envkit.regex import regex
 
@@ -57,9 +57,9 @@ def docker_no_nvidia_runtime(environment: Environment, matrix: Matrix) -> Iterat
     """
     engine, toolkit = _docker(environment), environment.containers.container_toolkit
     mend = Remedy(
-        "Install the NVIDIA Container Toolkit, let it configure Docker, restart Docker.",
+        "Install the NVIDIA Container Toolkit from NVIDIA's repository, let it configure Docker, restart Docker.",
         (
-            *install_command(environment, "nvidia-container-toolkit"),
+            *commands(environment, "container-toolkit"),
             "sudo nvidia-ctk runtime configure --runtime=docker",
             _RESTART,
         ),

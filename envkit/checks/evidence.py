@@ -6,7 +6,7 @@ from enum import Enum
 
 from envkit.checks.findings import Evidence, Outcome, skip, unknown
 from envkit.checks.runner import fact
-from envkit.facts import Environment, MachineKind
+from envkit.facts import PASTED, Environment, MachineKind
 
 _NO_OWN_DRIVER = (MachineKind.CONTAINER, MachineKind.WSL1, MachineKind.WSL2)
 _NO_PCI_GPU = (*_NO_OWN_DRIVER, MachineKind.JETSON)
@@ -39,6 +39,11 @@ def not_looked(environment: Environment, title: str, *paths: str) -> Outcome:
     if paths and all(fact(environment, path).absent for path in paths):
         return skip(f"{paths[0]} is not there", evidence=[known(environment, path) for path in paths])
     return unknown(title, evidence=[known(environment, path, "") for path in paths])
+
+
+def only_told(environment: Environment) -> bool:
+    """True where a pasted text tells of packages: what lies in folders and files beside its list is not known."""
+    return environment.origin == PASTED
 
 
 def kind(environment: Environment) -> MachineKind | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.findings import Outcome, Remedy, fail, ok
+from envkit.checks.evidence import only_told
+from envkit.checks.findings import Outcome, Remedy, fail, ok, unknown
 from envkit.checks.installs import (
     distribution,
     distribution_evidence,
@@ -66,7 +67,7 @@ def extension_abi_mismatch(environment: Environment, matrix: Matrix) -> Iterator
                     ),
                 ),
             )
-        if torch is not None and not looked:
+        if torch is not None and not looked and not only_told(environment):
             looked += 1
             yield ok("compiled extensions fit torch", subject=python.prefix, evidence=[distribution_evidence(torch)])
     said = told(
@@ -81,7 +82,12 @@ def extension_abi_mismatch(environment: Environment, matrix: Matrix) -> Iterator
     )
     yield from said
     if not looked and not said:
-        yield nothing_to_judge(environment, "PyTorch")
+        torches = any(distribution(python, "torch") for python in judged(environment))
+        yield (
+            unknown("what compiled extensions were built for is not known")
+            if torches
+            else nothing_to_judge(environment, "PyTorch")
+        )
 
 
 def _foreign_extensions(python: PythonEnvironment, torch: Distribution | None) -> Iterator[tuple[Distribution, str]]:

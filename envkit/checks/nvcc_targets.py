@@ -11,7 +11,7 @@ from envkit.checks.installs import capable_gpus, gpu_present
 from envkit.checks.messages import message_evidence, named, seen
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
-from envkit.checks.remedies import install_command
+from envkit.checks.remedies import remedy
 from envkit.checks.toolkit import build_nvcc, toolkit_row, toolkits
 from envkit.facts import Environment, HostCompiler
 from envkit.versions import Version
@@ -88,15 +88,16 @@ def _too_new(
     environment: Environment, title: str, limit: Version | None, evidence: list[Evidence], *, certain: bool
 ) -> Outcome:
     number = str(limit.major) if limit else "N"
-    packages = install_command(environment, f"gcc-{number}", f"g++-{number}") if limit else ()
     judge = fail if certain or limit is not None else warn
     return judge(
         title,
         evidence=evidence,
         impact="Every compilation with nvcc stops; programs that are compiled already run.",
-        remedy=Remedy(
+        remedy=remedy(
+            environment,
             f"Install GCC {number} beside the present one and name it to nvcc.",
-            (*packages, f"export NVCC_CCBIN=g++-{number}"),
+            "gcc-beside",
+            gcc=limit.major if limit else None,
         ),
     )
 

@@ -75,8 +75,19 @@ def _differ(environment: Environment, title: str, evidence: list[Evidence] | tup
         title,
         evidence=[*evidence, *disk],
         impact="nvidia-smi, NVML and CUDA refuse to work until both are the same.",
-        remedy=_reinstall(environment) if broken else _restart(environment),
+        remedy=_on_the_host() if driver_lives_elsewhere(environment) else _mend(environment, broken=broken),
     )
+
+
+def _on_the_host() -> Remedy:
+    return Remedy(
+        "The module is the host's. Nothing can be loaded or held from in here: bring no driver libraries in the image, "
+        "and where the host itself has two versions, mend it there and start the container anew."
+    )
+
+
+def _mend(environment: Environment, *, broken: bool) -> Remedy:
+    return _reinstall(environment) if broken else _restart(environment)
 
 
 def _restart(environment: Environment) -> Remedy:
@@ -84,9 +95,8 @@ def _restart(environment: Environment) -> Remedy:
         environment,
         "While no program uses the GPU, unload and load the modules; where that is refused, restart the machine. Hold "
         "the packages so that it does not come back. Reinstalling the driver does not help.",
-        "reload-module",
         "hold",
-        "reboot",
+        "reload-module",
     )
 
 

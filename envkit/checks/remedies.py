@@ -6,30 +6,46 @@ from functools import cache
 
 from envkit.checks.findings import Remedy
 from envkit.facts import Environment
-from envkit.matrix.tables import Table, read
+from envkit.matrix.rows import OperatingSystem
+from envkit.matrix.tables import OPERATING_SYSTEMS, Table, read
 from envkit.records import record
 from envkit.regex import regex
 
-_LIKE = {  # os-release ID or ID_LIKE -> where to look for commands, most exact first
+_BY_FAMILY = {  # family of operating_systems.csv and its package manager -> where to look for commands
+    ("debian", "apt"): ("debian",),
+    ("rhel", "dnf"): ("el", "rhel"),
+    ("rhel", "yum"): ("yum", "rhel"),
+    ("amazon", "dnf"): ("rhel",),
+    ("amazon", "yum"): ("yum", "rhel"),
+    ("azure", "dnf"): ("rhel",),
+    ("fedora", "dnf"): ("rhel",),
+    ("suse", "zypper"): ("suse",),
+}
+_LIKE = {  # os-release ID or ID_LIKE of what has no row there
     "ubuntu": ("ubuntu", "debian"),
     "pop": ("ubuntu", "debian"),
     "linuxmint": ("ubuntu", "debian"),
     "debian": ("debian",),
-    "rhel": ("rhel",),
-    "centos": ("rhel",),
-    "rocky": ("rhel",),
-    "almalinux": ("rhel",),
-    "ol": ("rhel",),
+    "rhel": ("el", "rhel"),
+    "centos": ("el", "rhel"),
+    "rocky": ("el", "rhel"),
+    "almalinux": ("el", "rhel"),
+    "ol": ("el", "rhel"),
+    "kylin": ("rhel",),
     "fedora": ("rhel",),
-    "azurelinux": ("rhel",),
     "suse": ("suse",),
-    "sles": ("suse",),
     "opensuse": ("suse",),
-    "opensuse-leap": ("suse",),
     "opensuse-tumbleweed": ("suse",),
 }
-_YUM_ONLY = ("amzn2", "centos7", "rhel7")  # releases without dnf
-_LABELS = {"ubuntu": "Ubuntu", "debian": "Debian", "rhel": "RHEL, Fedora", "suse": "SUSE"}  # shown when unknown
+_ON_WINDOWS = ("conda", "docker", "envkit", "nvidia-smi", "python", "uv", "wsl")  # programs that are there too
+_LINUX_SCRIPT = "envkit install"
+_LABELS = {  # shown when unknown
+    "ubuntu": "Ubuntu",
+    "debian": "Debian",
+    "el": "RHEL, Rocky Linux, AlmaLinux",
+    "rhel": "RHEL, Fedora",
+    "suse": "SUSE",
+}
 _BLANK = regex(r"\{([a-z]+)\}")
 
 
@@ -49,24 +65,40 @@ def families(environment: Environment) -> tuple[str, ...]:
     if not environment.system.os.known:
         return ()
     release = environment.system.os.get()
-    if release.os_id in _YUM_ONLY:
-        return ("yum", "rhel")
-    if release.id == "amzn":
-        return ("rhel",)
+    if release.id == "ubuntu":
+        return _LIKE["ubuntu"]
+    row = next((row for row in _distributions() if row.os_id == release.os_id), None)
+    if row is not None:
+        return _BY_FAMILY.get((row.family, row.package_manager), ())
     return next((_LIKE[word] for word in (release.id, *release.id_like) if word in _LIKE), ())
+
+
+def on_windows(environment: Environment) -> bool:
+    """True where commands of a Linux shell are of no use."""
+    return environment.system.os.known and environment.system.os.get().id == "windows"
+
+
+def without_linux(given: Remedy) -> Remedy:
+    """The remedy with those of its commands that Windows has too."""
+    kept = tuple(command for command in given.commands if _runs_on_windows(command))
+    return Remedy(given.summary, kept)
+
+
+def _runs_on_windows(command: str) -> bool:
+    return (command.split()[0] in _ON_WINDOWS or " -m pip " in command) and not command.startswith(_LINUX_SCRIPT)
 
 
 def commands(environment: Environment, action: str, **values: object) -> tuple[str, ...]:
     """The commands of `action` for this distribution with their blanks filled; none when a value is not known.
 
-    Where the distribution is unknown: those of every family, each marked with whom it is for.
+    Where the distribution is unknown: those of every family, each marked with whom it is for; none for one that is
+    known and has no commands here.
     """
     steps = _steps()[action]
-    own = families(environment)
-    for family in (*own, "any"):
+    for family in (*families(environment), "any"):
         if family in steps:
             return _filled(steps[family], values)
-    if own:
+    if environment.system.os.known:
         return ()
     return tuple(
         f"{line}  # {label if 'ubuntu' in steps or family != 'debian' else 'Debian, Ubuntu'}"
@@ -80,15 +112,15 @@ def remedy(environment: Environment, summary: str, *actions: str, **values: obje
     return Remedy(summary, tuple(command for action in actions for command in commands(environment, action, **values)))
 
 
-def install_command(environment: Environment, *packages: str) -> tuple[str, ...]:
-    """The command that installs `packages` with this distribution's package manager."""
-    return commands(environment, "install", packages=" ".join(packages))
-
-
 def _filled(templates: list[str], values: dict[str, object]) -> tuple[str, ...]:
     if any(values.get(blank) in (None, "") for template in templates for blank in _BLANK.findall(template)):
         return ()  # half a recipe would do harm
     return tuple(_BLANK.sub(lambda match: str(values[match.group(1)]), template) for template in templates)
+
+
+@cache
+def _distributions() -> tuple[OperatingSystem, ...]:
+    return read(OPERATING_SYSTEMS)
 
 
 @cache

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.findings import Evidence, Finding, Outcome, Status
 from envkit.checks.registry import Check
+from envkit.checks.remedies import on_windows, without_linux
 from envkit.facts import Environment, Observed, Problem
 from envkit.records import replace
 
@@ -75,7 +76,12 @@ def _findings(check: Check, environment: Environment, matrix: Matrix) -> list[Fi
     except Exception as error:  # noqa: BLE001 - one broken check must not take the report down
         title = f"this check broke: {type(error).__name__}: {error}"
         return [_finding(check, Outcome(Status.ERROR, title))]
-    return [_finding(check, outcome) for outcome in outcomes]
+    findings = [_finding(check, outcome) for outcome in outcomes]
+    return [_for_windows(finding) for finding in findings] if on_windows(environment) else findings
+
+
+def _for_windows(finding: Finding) -> Finding:
+    return replace(finding, remedy=without_linux(finding.remedy)) if finding.remedy else finding
 
 
 def _unmet(check: Check, environment: Environment) -> Outcome | None:

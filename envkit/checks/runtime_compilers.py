@@ -10,7 +10,7 @@ from envkit.checks.installs import capable_gpus, gpu_present, installs, judged, 
 from envkit.checks.messages import seen, told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
-from envkit.checks.remedies import install_command
+from envkit.checks.remedies import remedy
 from envkit.checks.toolkit import toolkit_row
 from envkit.facts import Environment
 
@@ -117,9 +117,7 @@ _SUFFIXED = ("-cu11", "-cu12")  # wheels of later CUDA releases carry no suffix
 def triton_needs_compiler(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """torch.compile finds what Triton builds its launchers with: a C compiler and Python.h."""
     impact = "The first torch.compile or Triton kernel stops; plain PyTorch runs."
-    mend = Remedy(
-        "Install a C compiler and the headers of this Python.", install_command(environment, "gcc", "python3-dev")
-    )
+    mend = remedy(environment, "Install a C compiler and the headers of this Python.", "compile-python")
     messages = told(
         environment, "triton-needs-compiler", "Triton could not build its launcher", impact=impact, remedy=mend
     )

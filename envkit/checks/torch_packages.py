@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks.evidence import only_told
 from envkit.checks.findings import Outcome, Remedy, fail, ok, unknown
 from envkit.checks.installs import (
     build_of,
@@ -140,10 +141,12 @@ def torch_replaced_by_dependency(environment: Environment, matrix: Matrix) -> It
         if torch is None:
             continue
         looked += 1
-        yield _replaced(python, torch) or ok(
-            "torch and its companions are from one source",
-            subject=python.prefix,
-            evidence=[distribution_evidence(torch)],
+        beside = [item for name in _TRIO[1:] if (item := distribution(python, name)) is not None]
+        evidence = [distribution_evidence(item) for item in (torch, *beside)]
+        yield _replaced(python, torch) or (
+            ok("torch and its companions are from one source", subject=python.prefix, evidence=evidence)
+            if beside or not only_told(environment)
+            else unknown("nothing beside torch tells who installed it", subject=python.prefix, evidence=evidence)
         )
     said = told(
         environment,
@@ -224,13 +227,14 @@ def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
         looked += 1
         specs = numpy_specs(row.numpy, item.python.version) if row is not None else ()
         unmet = [str(spec) for spec in specs if not spec.holds(version)]
+        package = item.framework.package.partition("==")[0]
         unmet += [
             fault.wanted
-            for fault in broken(
-                item.python, [item.framework.package.partition("==")[0]], ("numpy",), machine(environment)
-            )
+            for fault in broken(item.python, [package], ("numpy",), machine(environment))
             if fault.installed.name == "numpy"
         ]
+        own = distribution(item.python, package)
+        told_wish = row is not None or (own is not None and bool(own.requires))
         evidence = [distribution_evidence(numpy), item.evidence("version", item.framework.version)]
         if unmet:
             yield fail(
@@ -240,6 +244,9 @@ def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
                 impact='Converting tensors fails with "Numpy is not available", or the import crashes.',
                 remedy=Remedy("Install a NumPy that fits.", (pip(item.python, f'install "numpy{unmet[0]}"'),)),
             )
+        elif not told_wish:
+            title = f"which numpy {item.framework.package} was built for is not known"
+            yield unknown(title, subject=item.subject, evidence=evidence)
         else:
             yield ok(f"numpy {numpy.version} fits {item.framework.package}", subject=item.subject, evidence=evidence)
     said = told(

@@ -7,7 +7,7 @@ used to say "unknown". Sources that may disagree (kernel module and library vers
 from __future__ import annotations
 
 from envkit.facts.devices import CallResult, DeviceNode, Driver, DriverLibrary, Gpu, PcieLink, PciGpu
-from envkit.facts.environment import Environment
+from envkit.facts.environment import PASTED, Environment
 from envkit.facts.observed import Observed, Problem, found, missing, unseen
 from envkit.facts.software import (
     CudaLink,
@@ -24,6 +24,7 @@ from envkit.facts.surroundings import Containers, DockerEngine, Measurement, Mes
 from envkit.facts.system import DkmsEntry, Kernel, MachineKind, ModuleFile, OsRelease, System
 
 __all__ = [
+    "PASTED",
     "CallResult",
     "Containers",
     "CudaLink",

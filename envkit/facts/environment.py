@@ -11,6 +11,8 @@ from envkit.facts.surroundings import Containers, Measurement, Message, SystemPa
 from envkit.facts.system import Kernel, System
 from envkit.records import field, record
 
+PASTED = "pasted text"  # the origin of what a text tells
+
 
 @record
 class Environment:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from envkit.facts import Environment
 
-PASTED = "pasted text"  # the origin of what a text tells
-
 
 def parse_text(text: str) -> Environment:
     """The facts and error signatures that `text` tells; what it does not tell stays not looked at. Judges nothing."""

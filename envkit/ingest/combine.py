@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
-from envkit.facts import Environment, Gpu, Message, Observed, Problem, found, missing
-from envkit.ingest import PASTED
+from envkit.facts import PASTED, Environment, Gpu, Message, Observed, Problem, found, missing
 from envkit.ingest.clues import Absent, Clue, Fact, GpuClue, GpusIncomplete, Item, Listing, Package, Variable
 from envkit.ingest.python import cudnn_of, python_environment
 from envkit.ingest.text import Text

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from envkit.checks.findings import Finding, Status
-from envkit.facts import Environment, Problem
-from envkit.ingest import PASTED
+from envkit.facts import PASTED, Environment, Problem
 
 _TROUBLE = (Status.FAIL, Status.WARN, Status.ERROR)
 

@@ -338,6 +338,15 @@ def test_the_third_witness_of_a_mismatch_is_the_module_on_disk() -> None:
     }
 
 
+def test_nothing_is_loaded_or_held_from_inside_a_container() -> None:
+    inside = machine(driver(), driver__kernel_module=v("550.107.02"), system__machine_kind=MachineKind.CONTAINER)
+    [finding] = findings(MISMATCH, inside)
+    assert finding.status.value == "fail"
+    assert finding.remedy is not None
+    assert "the host's" in finding.remedy.summary
+    assert finding.remedy.commands == ()
+
+
 def test_reinstalling_is_never_the_first_answer_to_a_missing_module() -> None:
     [finding] = findings(NOT_LOADED, machine(unloaded(), kernel__module_files=(module(),)))
     assert finding.remedy is not None

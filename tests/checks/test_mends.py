@@ -63,6 +63,16 @@ def test_frequent_troubles_have_a_command(name: str) -> None:
     assert commands(name)
 
 
+@pytest.mark.parametrize(
+    "id",
+    ["local-module-shadows", "user-site-shadows-env", "extension-abi-mismatch", "torch-replaced-by-dependency"],
+)
+def test_a_list_of_packages_is_no_proof_of_what_lies_beside_them(id: str) -> None:  # noqa: A002 - the field's own word
+    text = "Package    Version\n---------- -----------\ntorch      2.6.0+cu124\n"
+    findings = run_checks(parse_text(text), matrix(), [all_checks()[id]])
+    assert [finding.status for finding in findings] == [Status.UNKNOWN]
+
+
 def test_what_conda_installed_is_removed_by_conda() -> None:
     assert commands("cpu-only-conda")[0] == "conda remove -y pytorch torchvision cpuonly"
 

@@ -7,11 +7,14 @@ import re
 import pytest
 
 from envkit.checks.codes import error_codes, generation_of, gigabytes_per_second, limit, module_flavours, xids
+from envkit.checks.findings import Remedy, Status
 from envkit.checks.registry import all_checks
-from envkit.checks.remedies import Step, commands, families, install_command, remedy
+from envkit.checks.remedies import Step, commands, families, remedy, without_linux
+from envkit.checks.runner import run_checks
 from envkit.facts import Environment, OsRelease, System, found
+from envkit.ingest import parse_text
 from envkit.matrix.tables import Table, read
-from tests.checks.software import v
+from tests.checks.software import matrix, v
 
 STEPS = read(Table("remedies.csv", Step, ("action", "family", "step")))
 NEEDS_ROOT = re.compile(
@@ -28,28 +31,93 @@ def on(os_id: str, name: str, *like: str) -> Environment:
 UBUNTU, DEBIAN = on("ubuntu24.04", "ubuntu", "debian"), on("debian12", "debian")
 ROCKY, FEDORA = on("rockylinux9", "rocky", "rhel", "centos", "fedora"), on("fedora43", "fedora")
 SLES, AMAZON = on("sles15", "sles", "suse"), on("amzn2", "amzn", "centos", "rhel", "fedora")
+MARINER, KYLIN = on("cm2", "mariner"), on("kylin10", "kylin")
+ALPINE = on("alpine3", "alpine")
 MINT, ARCH = on("linuxmint22", "linuxmint", "ubuntu", "debian"), on("arch", "arch")
 
 
 @pytest.mark.parametrize(
-    ("environment", "start"),
+    ("environment", "expected"),
     [
-        (UBUNTU, "sudo apt-get install -y"),
-        (DEBIAN, "sudo apt-get install -y"),
-        (MINT, "sudo apt-get install -y"),
-        (ROCKY, "sudo dnf install -y"),
-        (FEDORA, "sudo dnf install -y"),
-        (AMAZON, "sudo yum install -y"),
-        (SLES, "sudo zypper install -y"),
+        (UBUNTU, "sudo apt-get install -y gcc python3-dev"),
+        (DEBIAN, "sudo apt-get install -y gcc python3-dev"),
+        (MINT, "sudo apt-get install -y gcc python3-dev"),
+        (ROCKY, "sudo dnf install -y gcc python3-devel"),
+        (FEDORA, "sudo dnf install -y gcc python3-devel"),
+        (MARINER, "sudo dnf install -y gcc python3-devel"),
+        (KYLIN, "sudo dnf install -y gcc python3-devel"),
+        (AMAZON, "sudo yum install -y gcc python3-devel"),
+        (SLES, "sudo zypper install -y gcc python3-devel"),
     ],
 )
-def test_packages_are_installed_with_the_own_tool(environment: Environment, start: str) -> None:
-    assert install_command(environment, "gcc", "make") == (f"{start} gcc make",)
+def test_packages_have_the_names_of_their_distribution(environment: Environment, expected: str) -> None:
+    assert commands(environment, "compile-python") == (expected,)
+
+
+@pytest.mark.parametrize(
+    ("environment", "package"),
+    [
+        (UBUNTU, "gcc-11 g++-11"),
+        (ROCKY, "gcc-toolset-11"),  # Red Hat's guide: dnf install gcc-toolset-N
+        (SLES, "gcc11 gcc11-c++"),  # openSUSE's update of gcc8: the gcc8 and gcc8-c++ packages
+    ],
+)
+def test_an_older_gcc_has_the_name_of_its_distribution(environment: Environment, package: str) -> None:
+    install, name = commands(environment, "gcc-beside", gcc=11)
+    assert install.endswith(f"install -y {package}")
+    assert name.startswith("export NVCC_CCBIN=")
+
+
+def test_fedora_packages_no_older_gcc() -> None:
+    assert commands(FEDORA, "gcc-beside", gcc=11) == ()
 
 
 def test_an_unknown_distribution_gets_each_family_with_its_name() -> None:
-    lines = install_command(Environment(), "gcc")
+    lines = commands(Environment(), "compile-python")
     assert [line.rpartition("  # ")[2] for line in lines] == ["Debian, Ubuntu", "RHEL, Fedora", "SUSE"]
+
+
+@pytest.mark.parametrize("environment", [ARCH, ALPINE], ids=["arch", "alpine"])
+def test_a_known_distribution_without_commands_gets_none_of_another(environment: Environment) -> None:
+    assert commands(environment, "compile-python") == ()
+    assert commands(environment, "load-module") == ("sudo modprobe nvidia",)
+
+
+def test_the_container_toolkit_is_installed_from_nvidias_repository() -> None:
+    # NVIDIA Container Toolkit, installation guide
+    for environment, repository in ((UBUNTU, "sources.list.d"), (ROCKY, "yum.repos.d"), (SLES, "zypper ar")):
+        lines = commands(environment, "container-toolkit")
+        assert any(repository in line for line in lines[:-1])
+        assert lines[-1].endswith("install -y nvidia-container-toolkit")
+
+
+def test_only_what_is_installed_is_held() -> None:
+    import subprocess
+
+    line = commands(DEBIAN, "hold")[0].replace("sudo apt-mark hold", "echo")
+    listing = r"printf 'ii  libnvidia-ml1\nun  nvidia-legacy-340xx-driver\nrc  nvidia-old\nii  nvidia-smi\n'"
+    script = f"dpkg-query() {{ {listing}; }}\n{line}"
+    assert subprocess.run(["bash", "-c", script], check=True, capture_output=True, text=True).stdout == (
+        "libnvidia-ml1 nvidia-smi\n"
+    )
+
+
+def test_a_machine_whose_module_was_loaded_anew_is_not_restarted() -> None:
+    import subprocess
+
+    script = "sudo() { echo $1; }\n" + "\n".join(commands(DEBIAN, "reload-module"))
+    assert subprocess.run(["bash", "-c", script], check=True, capture_output=True, text=True).stdout == (
+        "rmmod\nmodprobe\n"
+    )
+
+
+def test_windows_gets_no_commands_of_linux() -> None:
+    given = Remedy("Do it.", ("sudo modprobe nvidia", "python -m pip install torch", "envkit install --cuda 12.4"))
+    assert without_linux(given).commands == ("python -m pip install torch",)
+    text = "'nvidia-smi' is not recognized as an internal or external command,\noperable program or batch file.\n"
+    findings = run_checks(parse_text(text), matrix(), all_checks().values())
+    assert findings[0].status is Status.FAIL
+    assert not any(line.startswith("sudo") for f in findings if f.remedy for line in f.remedy.commands)
 
 
 def test_a_distribution_that_we_do_not_know_is_looked_up_by_what_it_is_like() -> None:

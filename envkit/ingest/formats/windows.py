@@ -19,6 +19,10 @@ _TRACE = regex(
     r"(?:PS )?[A-Z]:\\(?:[\w. -]{1,60}\\?){0,12}> ?\S",
     re.MULTILINE,
 )
+_SHELL = regex(
+    r"'[\w.-]{1,40}' is not recognized as an internal or external command"  # cmd.exe, then Windows PowerShell
+    r"|The term '[\w.-]{1,40}' is not recognized as the name of a cmdlet"
+)
 _LISTED = regex(r"^\* (?P<name>[\w.-]{2,40}) {2,30}(?:Running|Stopped) {2,20}(?P<version>[12])$", re.MULTILINE)
 _WSL = regex(
     r"(?:/usr/lib/wsl/(?:lib|drivers)/|microsoft-standard-WSL2|^WSL version: 2\.|(?:\A|\n)[^\n]{0,40}:/mnt/c/"
@@ -37,5 +41,5 @@ def read(text: Text) -> Iterator[Clue]:
     if wsl:
         yield Fact("system.machine_kind", MachineKind.WSL2, wsl.start())
         return
-    for match in text.matches(_TRACE, ":\\"):
+    for match in (*text.matches(_TRACE, ":\\"), *text.matches(_SHELL, "is not recognized as")):
         yield Fact("system.os", OsRelease("windows", "windows", ""), match.start())
