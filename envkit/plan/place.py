@@ -164,9 +164,10 @@ class Placer:
         rows = (row for row in self.knowledge.cudnns(toolkit, self.request.architecture) if self._fits(row))
         return min(rows, key=self._cudnn_rank, default=None)
 
-    def _cudnn_rank(self, row: CudnnRelease) -> tuple[bool, bool]:
+    def _cudnn_rank(self, row: CudnnRelease) -> tuple[bool, bool, bool]:
         fetched = bool(row.pip_package or (row.url and row.sha256))
-        return not fetched, not all(answer is True for answer in self._known_gpus(row))
+        # beside a toolkit it comes as an archive: no script can take it from a package
+        return not fetched, row.url is None, not all(answer is True for answer in self._known_gpus(row))
 
     def _fits(self, row: CudnnRelease) -> bool:
         asked = self.request.cudnn is None or self.request.cudnn.holds(row.version)

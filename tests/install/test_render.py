@@ -141,6 +141,13 @@ def test_a_program_is_told_how_its_cuda_packages_are_found() -> None:
     assert "preload" not in script(framework="pytorch", os_id="ubuntu24.04")
 
 
+@pytest.mark.parametrize(("cuda", "archive"), [("11.8", "8.9.7.29_cuda11"), ("12.8", "_cuda12"), ("13.0", "_cuda13")])
+def test_cudnn_is_installed_on_aarch64_too(cuda: str, archive: str) -> None:
+    """The newest cuDNN there is known as a package alone; a script needs one that is known as an archive."""
+    text = script(cuda, os_id="ubuntu22.04", architecture="aarch64")
+    assert re.search(rf"get_file cudnn-linux-sbsa-\S*{archive}-archive.tar.xz https://\S+ sha256 [0-9a-f]{{64}}", text)
+
+
 def test_the_last_words_name_a_way_into_the_environment_that_is_there() -> None:
     conda, venv = script("9.0", "pytorch"), script(framework="pytorch", os_id="ubuntu24.04")
     assert "micromamba" in conda and "bin/activate" not in conda  # only a venv has that script

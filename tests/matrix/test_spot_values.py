@@ -312,6 +312,37 @@ def test_code_in_pytorch(matrix: Matrix, version: str, cuda: str, held: str, lac
         assert ComputeCapability.parse(lacking) not in (row.sass or ())
 
 
+# NVIDIA's redistrib_8.9.7.json, redistrib_9.8.0.json and redistrib_9.27.0.json, as NixOS/nixpkgs keeps them: linux-sbsa
+SBSA = [
+    ("8.9.7.29", "11", "91c37cfb458f541419e98510f13aaf5975c0232c613e18b776385490074eea17"),
+    ("9.8.0.87", "12", "22f62f474f0cbb35bef540adb1d841da63c9cd3df76b3c4e43010f436b2cd85c"),
+    ("9.27.0.42", "13", "74912c0c6182d7af2cd35619241674781dd4ca716a5ba87b01157b78ee959001"),
+]
+
+
+@pytest.mark.parametrize(("version", "cuda", "sha256"), SBSA)
+def test_archives_of_cudnn_for_aarch64(matrix: Matrix, version: str, cuda: str, sha256: str) -> None:
+    (row,) = (
+        row
+        for row in matrix.cudnns
+        if row.version == v(version) and row.cuda == v(cuda) and row.architecture == "aarch64"
+    )
+    assert row.sha256 == sha256
+    assert row.url == (
+        "https://developer.download.nvidia.com/compute/cudnn/redist/cudnn/linux-sbsa/"
+        f"cudnn-linux-sbsa-{version}_cuda{cuda}-archive.tar.xz"
+    )
+
+
+def test_no_address_of_cudnn_is_listed_with_two_checksums(matrix: Matrix) -> None:
+    """facebookarchive/caffe2#142: the archive of 5.1 became 5.1.10 in place, so 5.1.5 can be had no more."""
+    sums: dict[str, set[str | None]] = {}
+    for row in matrix.cudnns:
+        if row.url:
+            sums.setdefault(row.url, set()).add(row.sha256)
+    assert [url for url, found in sums.items() if len(found) > 1] == []
+
+
 # https://docs.nvidia.com/deeplearning/cudnn/archives/cudnn_760, cudnn-803, cudnn-822, cudnn-896, support matrices
 @pytest.mark.parametrize(
     ("version", "cuda", "driver"),
