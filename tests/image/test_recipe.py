@@ -52,7 +52,12 @@ def test_devel_only_when_asked_for(matrix: Matrix) -> None:
         ({"cuda": "13.0"}, ImageOptions(), "nvidia/cuda:13.0.0-cudnn-runtime-ubuntu24.04", "9"),
         ({"cuda": "12.4", "cudnn": "9.3"}, ImageOptions(), "nvidia/cuda:12.4.1-runtime-ubuntu22.04", "9.3.0.75"),
         ({"cuda": "12.4"}, ImageOptions(slim=True), "ubuntu:22.04", "9.27.0.42"),
-        ({"cuda": "12.0", "architecture": "aarch64"}, ImageOptions(), "nvidia/cuda:12.0.1-cudnn8-runtime-ubuntu22.04", "8"),
+        (
+            {"cuda": "12.0", "architecture": "aarch64"},
+            ImageOptions(),
+            "nvidia/cuda:12.0.1-cudnn8-runtime-ubuntu22.04",
+            "8",
+        ),
     ],
 )
 def test_cuda_alone_gets_its_cudnn_without_a_python(
