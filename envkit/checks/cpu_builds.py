@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.ask import resolve_command
 from envkit.checks.builds import better_build, install_build
-from envkit.checks.evidence import known
+from envkit.checks.evidence import kind, known
 from envkit.checks.findings import Outcome, Remedy, fail, ok, skip, unknown
 from envkit.checks.installs import (
     capable_gpus,
@@ -23,7 +23,7 @@ from envkit.checks.installs import (
 from envkit.checks.messages import message_evidence, seen, told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
-from envkit.facts import Environment
+from envkit.facts import Environment, MachineKind
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
@@ -67,6 +67,9 @@ def cpu_wheel_on_aarch64(environment: Environment, matrix: Matrix) -> Iterator[O
 
     The default aarch64 wheels were CPU-only for years, and those of the index are for servers, not for Jetson.
     """
+    if kind(environment) is MachineKind.JETSON:
+        yield skip("on a Jetson the check jetson-generic-wheel judges this")
+        return
     if environment.system.architecture.known and environment.system.architecture.get() != "aarch64":
         yield skip("not an aarch64 machine", evidence=[known(environment, "system.architecture")])
         return

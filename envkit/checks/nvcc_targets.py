@@ -14,11 +14,13 @@ from envkit.checks.registry import Layer, check
 from envkit.checks.remedies import remedy
 from envkit.checks.toolkit import build_nvcc, toolkit_row, toolkits
 from envkit.facts import Environment, HostCompiler
-from envkit.versions import Version
+from envkit.regex import regex
+from envkit.versions import ComputeCapability, Version
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
 
+_TARGET = regex(r"(\d{1,2})(\d)")
 _CHOOSES_COMPILER = ("NVCC_CCBIN", "CUDAHOSTCXX", "NVCC_PREPEND_FLAGS")
 
 
@@ -149,6 +151,18 @@ def toolkit_dropped_arch(environment: Environment, matrix: Matrix) -> Iterator[O
     yield from _targets(environment, matrix, "toolkit-dropped-arch", "dropped")
 
 
+def _for_target(matrix: Matrix, target: str, *, dropped: bool) -> Remedy:
+    from envkit.plan.relations import target_span
+
+    said = "Build with a toolkit that knows this GPU; several can live side by side."
+    number = _TARGET.match(target)
+    if number is None:
+        return Remedy(said)
+    first, last = target_span(ComputeCapability(int(number[1]), int(number[2])), matrix)
+    fitting = last if dropped else first
+    return Remedy(said, (f"envkit install --cuda {fitting}",) if fitting else ())
+
+
 def _targets(environment: Environment, matrix: Matrix, id: str, fault: str) -> Iterator[Outcome]:  # noqa: A002
     from envkit.plan.relations import target_span, toolkit_match
 
@@ -157,12 +171,12 @@ def _targets(environment: Environment, matrix: Matrix, id: str, fault: str) -> I
     row = toolkit_row(place[0], matrix) if place else None
     gpus = capable_gpus(environment, matrix)
     if messages:
-        target = named(messages, "arch") or "the GPU"
+        target = named(messages, "arch") or ""
         yield fail(
-            f"nvcc does not know the target {target}",
+            f"nvcc does not know the target {f'sm_{target}' if target else 'of the GPU'}",
             evidence=message_evidence(environment, messages),
             impact="Nothing is compiled.",
-            remedy=Remedy("Build with a toolkit that knows this GPU; several can live side by side."),
+            remedy=_for_target(matrix, target, dropped=fault == "dropped"),
         )
     elif place is None:
         yield skip("there is no nvcc whose targets matter", evidence=[known(environment, "nvcc")])

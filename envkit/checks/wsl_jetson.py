@@ -13,6 +13,7 @@ from envkit.checks.installs import capable_gpus, installs, nothing_to_judge
 from envkit.checks.messages import told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
+from envkit.checks.remedies import remedy
 from envkit.facts import Environment, MachineKind
 
 if TYPE_CHECKING:
@@ -153,8 +154,13 @@ def jetson_generic_wheel(environment: Environment, matrix: Matrix) -> Iterator[O
     from envkit.plan.relations import CodeMatch, code_match
 
     release = environment.system.l4t_release
-    mend = Remedy(
-        f"Install the wheels that NVIDIA makes for {f'L4T {release.get()}' if release.known else 'this board'}."
+    items = list(installs(environment, "pytorch", "tensorflow"))
+    mend = remedy(
+        environment,
+        f"Install the wheels that NVIDIA makes for {f'L4T {release.get()}' if release.known else 'this board'} (its "
+        "guide lists them), or run a container that has them.",
+        "jetson-container",
+        framework=items[0].framework.name if items else "pytorch",
     )
     impact = 'CUDA is not available, or every kernel fails with "no kernel image".'
     said = told(
@@ -164,7 +170,6 @@ def jetson_generic_wheel(environment: Environment, matrix: Matrix) -> Iterator[O
         yield from said or [skip("not a Jetson", evidence=[known(environment, "system.machine_kind")])]
         return
     yield from said
-    items = list(installs(environment, "pytorch", "tensorflow"))
     if not items and not said:
         yield nothing_to_judge(environment, "a framework")
     for item in items:

@@ -45,6 +45,10 @@ def commands(name: str) -> tuple[str, ...]:
         ("driver-too-old-jax", ('envkit resolve --framework jax --cuda "<12" --target any',)),
         ("ptx-newer-than-driver", ('envkit resolve --framework pytorch --cuda "<=12.4" --target any',)),
         ("cudnn-dropped-arch", ("envkit resolve --framework pytorch --gpu 6.1 --target any",)),
+        # sm_120 begins with 12.8, sm_35 ends with 11.8, sm_70 with 12.9 (release notes of CUDA 12.8, 12.0 and 13.0)
+        ("nvcc-too-old-for-gpu-120", ("envkit install --cuda 12.8",)),
+        ("toolkit-dropped-arch-35", ("envkit install --cuda 11.8",)),
+        ("toolkit-dropped-arch-70", ("envkit install --cuda 12.9",)),
         ("nvcc-vs-torch-mismatch", ("envkit install --cuda 12.1",)),
         (
             "driver-too-old-error35-cupy",
@@ -54,6 +58,13 @@ def commands(name: str) -> tuple[str, ...]:
 )
 def test_the_mend_asks_for_what_the_text_names(name: str, expected: tuple[str, ...]) -> None:
     assert commands(name) == expected
+
+
+def test_a_jetson_is_offered_no_wheel_for_servers() -> None:
+    faults = fails((FOLDER / "jetson-generic-wheel.txt").read_bytes().decode())
+    assert [finding.id for finding in faults] == ["jetson-generic-wheel"]
+    # README of dusty-nv/jetson-containers: autotag finds the image for the board's L4T
+    assert commands("jetson-generic-wheel")[-1] == "jetson-containers run $(autotag l4t-pytorch)"
 
 
 @pytest.mark.parametrize(
