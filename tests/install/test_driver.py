@@ -25,8 +25,9 @@ printf 'Package: nvidia-driver\\nVersion: {version}-1\\nArchitecture: all\\nMain
 printf '#!/bin/sh\\nmkdir -p /fake/sys/module/nvidia; echo {version} >/fake/sys/module/nvidia/version\\n' \
   >/deb/DEBIAN/postinst
 chmod 0755 /deb/DEBIAN /deb/DEBIAN/postinst
-mkdir -p /repo; dpkg-deb -b /deb /repo/driver.deb >/dev/null
-cd /repo; dpkg-scanpackages . >Packages 2>/dev/null || true
+mkdir -p /repo /lib-deb/DEBIAN; dpkg-deb -b /deb /repo/driver.deb >/dev/null
+sed s/nvidia-driver/libcuda1/ /deb/DEBIAN/control >/lib-deb/DEBIAN/control
+dpkg-deb -b /lib-deb /repo/library.deb >/dev/null
 """
 
 
@@ -99,11 +100,11 @@ def test_nouveau_is_switched_off_and_the_reboot_is_a_state_of_the_journal(target
 
 
 def _serve_package(target: Machine, version: str) -> None:
-    """A package source of one driver package, and no other."""
+    """A package source of one driver package with its libcuda1, and no other."""
     target.sh(_PACKAGE.format(version=version))
     target.sh(
-        "cd /repo; { dpkg-deb -f driver.deb; printf 'Filename: ./driver.deb\\nSize: %s\\nSHA256: %s\\n' "
-        "$(stat -c %s driver.deb) $(sha256sum <driver.deb | cut -d' ' -f1); } >Packages;"
+        "cd /repo; for deb in *.deb; do dpkg-deb -f $deb; printf 'Filename: ./%s\\nSize: %s\\nSHA256: %s\\n\\n' "
+        "$deb $(stat -c %s $deb) $(sha256sum <$deb | cut -d' ' -f1); done >Packages;"
         "rm -f /etc/apt/sources.list; rm -f /etc/apt/sources.list.d/*;"
         "echo 'deb [trusted=yes] file:/repo ./' >/etc/apt/sources.list"
     )
