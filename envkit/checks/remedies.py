@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from envkit.checks.findings import Remedy
-from envkit.facts import Environment
+from envkit.facts import Environment, MachineKind
 from envkit.matrix.rows import OperatingSystem
 from envkit.matrix.tables import OPERATING_SYSTEMS, Table, read
 from envkit.records import record
@@ -32,11 +32,16 @@ _LIKE = {  # os-release ID or ID_LIKE of what has no row there
     "almalinux": ("el", "rhel"),
     "ol": ("el", "rhel"),
     "kylin": ("rhel",),
+    "mariner": ("rhel",),
+    "azurelinux": ("rhel",),
     "fedora": ("rhel",),
     "suse": ("suse",),
     "opensuse": ("suse",),
     "opensuse-tumbleweed": ("suse",),
 }
+_OF_THE_HOST = frozenset(
+    {"build-module", "device-nodes", "hold", "load-module", "load-uvm", "module-log", "reboot", "reload-module"}
+)
 _ON_WINDOWS = ("conda", "docker", "envkit", "nvidia-smi", "python", "uv", "wsl")  # programs that are there too
 _LINUX_SCRIPT = "envkit install"
 _LABELS = {  # shown when unknown
@@ -108,7 +113,13 @@ def commands(environment: Environment, action: str, **values: object) -> tuple[s
 
 
 def remedy(environment: Environment, summary: str, *actions: str, **values: object) -> Remedy:
-    """The remedy that `summary` names, with the commands of each of `actions` in turn."""
+    """The remedy that `summary` names, with the commands of each of `actions` in turn.
+
+    In a container it says so when they are for its host: modules, device files and services are not the container's.
+    """
+    inside = environment.system.machine_kind.value is MachineKind.CONTAINER
+    if inside and not _OF_THE_HOST.isdisjoint(actions):
+        summary = f"On the host of this container: {summary[0].lower()}{summary[1:]}"
     return Remedy(summary, tuple(command for action in actions for command in commands(environment, action, **values)))
 
 

@@ -11,8 +11,9 @@ from envkit.checks.findings import Remedy, Status
 from envkit.checks.registry import all_checks
 from envkit.checks.remedies import Step, commands, families, remedy, without_linux
 from envkit.checks.runner import run_checks
-from envkit.facts import Environment, OsRelease, System, found
+from envkit.facts import Environment, MachineKind, OsRelease, System, found
 from envkit.ingest import parse_text
+from envkit.ingest.releases import described
 from envkit.matrix.tables import Table, read
 from tests.checks.software import matrix, v
 
@@ -109,6 +110,31 @@ def test_a_machine_whose_module_was_loaded_anew_is_not_restarted() -> None:
     assert subprocess.run(["bash", "-c", script], check=True, capture_output=True, text=True).stdout == (
         "rmmod\nmodprobe\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [  # PRETTY_NAME of their /etc/os-release
+        ("Alpine Linux v3.19", ()),
+        ("NixOS 24.05 (Uakari)", ()),
+        ("Arch Linux", ()),
+        ("CBL-Mariner/Linux", ("sudo dnf install -y gcc python3-devel",)),
+        ("Kylin Linux Advanced Server V10 (Tercel)", ("sudo dnf install -y gcc python3-devel",)),
+        ("Oracle Linux Server 9.3", ("sudo dnf install -y gcc python3-devel",)),
+        ("openSUSE Tumbleweed", ("sudo zypper install -y gcc python3-devel",)),
+    ],
+)
+def test_a_distribution_in_words_gets_its_own_commands(words: str, expected: tuple[str, ...]) -> None:
+    release = described(words)
+    assert release is not None
+    assert commands(Environment(system=System(os=found(release, "test"))), "compile-python") == expected
+
+
+def test_in_a_container_the_mend_says_that_it_is_for_the_host() -> None:
+    inside = Environment(system=System(machine_kind=found(MachineKind.CONTAINER, "test")))
+    assert remedy(inside, "Load it.", "load-uvm").summary == "On the host of this container: load it."
+    assert remedy(inside, "Install it.", "compile-python").summary == "Install it."
+    assert remedy(Environment(), "Load it.", "load-uvm").summary == "Load it."
 
 
 def test_windows_gets_no_commands_of_linux() -> None:
