@@ -47,7 +47,17 @@ class context:
     num_gpus = staticmethod(lambda: 0)
 open(libinfo.find_lib_path()[0], "wb").write(b"ELF libgomp.so.1 " + (b"libcudart.so.8.0" if {cuda!r} else b""))
 """
+_CUPY = """
+import sys
+__version__ = {version!r}
+class ctypes:  # in place of the real one, which may find a driver here
+    @staticmethod
+    def CDLL(name):
+        raise OSError(name + ": cannot open shared object file")
+sys.modules["ctypes"] = ctypes
+"""
 _MODULES = {"pytorch": ("torch", _TORCH), "tensorflow": ("tensorflow", _TENSORFLOW), "mxnet": ("mxnet", _MXNET)}
+_ALL = {**_MODULES, "cupy": ("cupy", _CUPY)}
 _ABSENT = "no NVIDIA GPU is here"
 
 
@@ -58,7 +68,7 @@ def verified(
     found = plan(framework=framework, os_id="ubuntu22.04")
     found = replace(found, choice=replace(found.choice, needs_toolkit=False))
     text = render_script(found, ScriptOptions(), Mirrors())
-    name, source = _MODULES[framework]
+    name, source = _ALL[framework]
     build = found.choice.builds[0]
     version = (build.package or "").split("==")[1].split("+")[0]
     cuda = cuda and str(build.cuda)
@@ -102,6 +112,15 @@ def test_a_cpu_only_build_is_found_without_a_gpu(framework: str, tmp_path: Path)
     done = verified(framework, tmp_path, gpu=False, cuda=None)
     assert done.stdout == "9\n", done
     assert f"fail {framework} build: this is a CPU-only build" in done.stderr
+
+
+@pytest.mark.parametrize(("gpu", "verdict"), [(True, "fail"), (False, "skip")])
+def test_a_framework_without_a_probe_of_its_own_needs_a_driver_that_answers(
+    gpu: bool, verdict: str, tmp_path: Path
+) -> None:
+    done = verified("cupy", tmp_path, gpu=gpu, cuda="as planned")
+    assert f"{verdict} cupy kernel" in done.stderr, done
+    assert ("libcuda.so.1: cannot open" in done.stderr) is gpu
 
 
 def test_a_variable_that_hides_the_gpu_is_named(tmp_path: Path) -> None:
