@@ -12,7 +12,7 @@ from envkit.checks.gpus import reserved_for_vms
 from envkit.checks.messages import told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
-from envkit.checks.remedies import remedy
+from envkit.checks.remedies import on_windows, remedy
 from envkit.facts import Environment
 
 if TYPE_CHECKING:
@@ -117,6 +117,8 @@ def _absent(environment: Environment) -> Outcome:
 
 
 def _install(environment: Environment) -> Remedy:
+    if on_windows(environment):
+        return Remedy("Install NVIDIA's driver for Windows; it brings nvidia-smi.")
     return remedy(environment, "Install the driver, from the distribution or from NVIDIA, not from both.", "driver")
 
 

@@ -108,7 +108,7 @@ def test_a_machine_whose_module_was_loaded_anew_is_not_restarted() -> None:
 
     script = "sudo() { echo $1; }\n" + "\n".join(commands(DEBIAN, "reload-module"))
     assert subprocess.run(["bash", "-c", script], check=True, capture_output=True, text=True).stdout == (
-        "rmmod\nmodprobe\n"
+        "modprobe\nmodprobe\n"
     )
 
 
