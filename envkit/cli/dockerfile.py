@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from envkit.cli.complete import complete_file
 from envkit.cli.options import mirrors_from, request_from, request_options
 from envkit.cli.output import say, write_output
 from envkit.errors import RequestError
@@ -60,7 +61,13 @@ Examples:
     help="Another kind of file for the same plan.",
 )
 @click.option("--dockerignore", is_flag=True, help="Print the .dockerignore that goes with it instead.")
-@click.option("--check", "checked", metavar="FILE", help="Judge this Dockerfile instead of writing one.")
+@click.option(
+    "--check",
+    "checked",
+    metavar="FILE",
+    shell_complete=complete_file,
+    help="Judge this Dockerfile instead of writing one.",
+)
 @click.option("--build", is_flag=True, help="Build the image with BuildKit.")
 @click.option("--tag", metavar="NAME", help="Name of the built image.")
 @click.option("--smoke", is_flag=True, help="After --build, run the smoke test in the image.")

@@ -58,7 +58,7 @@ def install(run_here: bool, yes: bool, bundle: str | None, **options: Any) -> in
     from envkit.plan.solve import resolve
     from envkit.records import replace
 
-    _check_usage(options, run_here)
+    _check_usage(options, run_here, yes)
     matrix = Matrix.load()
     request = _completed(request_from(options, matrix), options)
     mirrors = mirrors_from(options)
@@ -78,7 +78,7 @@ def install(run_here: bool, yes: bool, bundle: str | None, **options: Any) -> in
     return _deliver(plan, _script_options(options), mirrors, options["output"], run_here, yes, bundle)
 
 
-def _check_usage(options: dict[str, Any], run_here: bool) -> None:
+def _check_usage(options: dict[str, Any], run_here: bool, yes: bool) -> None:
     from envkit.errors import RequestError
 
     if options["driver_runfile"] and not options["with_driver"]:
@@ -95,6 +95,18 @@ def _check_usage(options: dict[str, Any], run_here: bool) -> None:
             raise RequestError(
                 f"{name}: {path} is relative, but the script may run elsewhere.", f"Give a whole path: {name} /..."
             )
+        if path is not None and _is_the_systems(path):
+            raise RequestError(f"{name}: {path} is a folder of the system.", f"Name one of its own: {name} /opt/NAME")
+    if yes and not run_here:
+        raise RequestError("--yes: answers what --run asks.", "Give --run too, or leave it out.")
+
+
+def _is_the_systems(path: str) -> bool:
+    """Whether a folder holds more than one program: what an install lays there could not be told from the rest."""
+    import os.path
+
+    parts = [part for part in os.path.normpath(path).split("/") if part]
+    return len(parts) < 2 or (parts[0] in ("usr", "var") and len(parts) == 2)
 
 
 def _completed(request: Request, options: dict[str, Any]) -> Request:
