@@ -62,9 +62,9 @@ _ABSENT = "no NVIDIA GPU is here"
 
 
 def verified(
-    framework: str, folder: Path, *, gpu: bool, cuda: str | None, settings: str = ""
+    framework: str, folder: Path, *, gpu: bool, cuda: str | None, settings: str = "", more: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """The verification of this framework, whose stand-in is a build for `cuda` that finds no GPU."""
+    """The verification of this framework, whose stand-in is a build for `cuda` that finds no GPU; `more` changes it."""
     found = plan(framework=framework, os_id="ubuntu22.04")
     found = replace(found, choice=replace(found.choice, needs_toolkit=False))
     text = render_script(found, ScriptOptions(), Mirrors())
@@ -73,7 +73,7 @@ def verified(
     version = (build.package or "").split("==")[1].split("+")[0]
     cuda = cuda and str(build.cuda)
     (folder / "modules" / name).mkdir(parents=True)
-    (folder / "modules" / name / "__init__.py").write_text(source.format(version=version, cuda=cuda))
+    (folder / "modules" / name / "__init__.py").write_text(source.format(version=version, cuda=cuda) + more)
     (folder / "root/dev").mkdir(parents=True)
     if gpu:
         (folder / "root/dev/nvidia0").touch()
@@ -121,6 +121,34 @@ def test_a_framework_without_a_probe_of_its_own_needs_a_driver_that_answers(
     done = verified("cupy", tmp_path, gpu=gpu, cuda="as planned")
     assert f"{verdict} cupy kernel" in done.stderr, done
     assert ("libcuda.so.1: cannot open" in done.stderr) is gpu
+
+
+# What a process that crashes half way leaves: its first lines, and no exception.
+_CRASH = """
+import os
+os.write(1, b"a framework's own word")
+class _Cuda:
+    def __getattr__(self, name):
+        os._exit(139)
+cuda = _Cuda()
+"""
+
+
+@pytest.mark.parametrize("gpu", [True, False])
+def test_a_probe_that_dies_after_its_first_line_is_a_fault(gpu: bool, tmp_path: Path) -> None:
+    done = verified("pytorch", tmp_path, gpu=gpu, cuda="as planned", more=_CRASH)
+    assert done.stdout == "9\n", done
+    assert "ok   pytorch: version" in done.stderr and "fail pytorch: its test stopped half way" in done.stderr
+
+
+def test_mxnets_own_words_on_a_gpu_that_it_does_not_reach_are_told(tmp_path: Path) -> None:
+    raises = """
+def _raise():
+    raise RuntimeError("CUDA: unknown error")
+context.num_gpus = _raise
+"""
+    done = verified("mxnet", tmp_path, gpu=True, cuda="as planned", more=raises)
+    assert "fail mxnet kernel: " in done.stderr and "finds no GPU: CUDA: unknown error; " in done.stderr, done
 
 
 def test_a_variable_that_hides_the_gpu_is_named(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ ENV_DIR={folder}/env; mkdir -p $ENV_DIR/bin
 printf '#!/bin/sh\\n%s\\n' '{what}' >$ENV_DIR/bin/python; chmod +x $ENV_DIR/bin/python
 python_is_complete() {{ return 0; }}
 """
-_SAYS_OK = r'printf "ok\tpytorch\tversion imports\n"'
+_SAYS_OK = r'printf "ok\tpytorch\tversion imports\nend\n"'
 
 
 def test_a_framework_is_tried_where_no_program_may_run(tmp_path: Path) -> None:
