@@ -11,6 +11,7 @@ def call(script: str, body: str, folder: Path, shell: tuple[str, ...] = ("bash",
     """Runs `body` after the script's functions, none of which has run: state, log and /sys lie in `folder`."""
     parts = re.sub(r'^(main "\$@"|trap .*)$', "", script, flags=re.M)
     text = f"""\
+unset KUBERNETES_SERVICE_HOST # these tests may run in a pod
 export ENVKIT_STATE_DIR={folder}/state ENVKIT_LOG_DIR={folder}/log ENVKIT_SYSROOT={folder}/root TMPDIR={folder}
 {parts}
 LOG_FILE={folder}/log.txt

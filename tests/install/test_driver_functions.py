@@ -78,6 +78,12 @@ def test_nouveau_stays_where_no_driver_can_be_installed(tmp_path: Path, name: st
     assert "boot image" not in done.stdout
 
 
+def test_a_driver_is_refused_in_a_container_that_only_its_environment_tells(tmp_path: Path) -> None:
+    machine(tmp_path)
+    done = call(script(), "KUBERNETES_SERVICE_HOST=10.0.0.1\ncheck_for_driver", tmp_path)
+    assert done.returncode == 11 and "belongs on its host" in done.stderr, done
+
+
 def test_a_chosen_file_must_be_there_before_nouveau_goes(tmp_path: Path) -> None:
     machine(tmp_path, "nouveau")
     done = call(script(driver_runfile="/nowhere/d.run"), "check_for_driver\nrun_step 1 nouveau N", tmp_path)

@@ -168,6 +168,12 @@ def test_a_variable_that_hides_the_gpu_is_named(tmp_path: Path) -> None:
         (("dev/dxg", "usr/lib/wsl/lib/libcuda.so.1"), "dev/dxg", _ABSENT),
         (("dev/dxg",), "", "install its driver on Windows"),
         (("sys/bus/pci/devices/0000:01:00.0/",), "", "(0000:01:00.0), but its driver is not loaded"),
+        (
+            ("sys/bus/pci/devices/0000:01:00.0/", "sys/module/nvidia", ".dockerenv"),
+            "",
+            "was the container given a GPU?",
+        ),
+        (("sys/bus/pci/devices/0000:01:00.0/", "sys/module/nvidia"), "", "its driver is loaded, but does not drive it"),
     ],
 )
 def test_what_tells_of_a_gpu(paths: tuple[str, ...], seen: str, absent: str, tmp_path: Path) -> None:
@@ -184,3 +190,20 @@ def test_what_tells_of_a_gpu(paths: tuple[str, ...], seen: str, absent: str, tmp
     first, second = done.stdout.splitlines()
     assert first == (f"{tmp_path}/root/{seen}" if seen else ""), done
     assert absent in second
+
+
+@pytest.mark.parametrize(
+    ("before", "inside"),
+    [
+        (":", False),
+        ("mkdir -p $SYSROOT; : >$SYSROOT/.dockerenv", True),
+        ("mkdir -p $SYSROOT/run; : >$SYSROOT/run/.containerenv", True),
+        ("KUBERNETES_SERVICE_HOST=10.0.0.1", True),
+        ("mkdir -p $SYSROOT/proc/1; printf 'TERM=linux\\0container=lxc\\0' >$SYSROOT/proc/1/environ", True),
+        ("mkdir -p $SYSROOT/proc/1; printf 'TERM=linux\\0my_container=x\\0' >$SYSROOT/proc/1/environ", False),
+    ],
+)
+def test_what_tells_of_a_container(before: str, inside: bool, tmp_path: Path) -> None:
+    text = render_script(plan("12.4.1"), ScriptOptions(), Mirrors())
+    done = call(text, f"{before}\nif in_container; then echo inside; else echo outside; fi", tmp_path)
+    assert done.stdout == ("inside\n" if inside else "outside\n"), done
