@@ -90,7 +90,16 @@ def cuda_works(environment: Environment) -> bool | None:
 
 def nvml_asked(environment: Environment) -> bool:
     """True when a driver was there that answered NVML's first call, whatever it said."""
-    result = _result(environment.driver.nvml)
+    return _by_a_driver(environment.driver.nvml)
+
+
+def smi_answered(environment: Environment) -> bool:
+    """True when nvidia-smi ended with anything but the status for a driver that is not there."""
+    return _by_a_driver(environment.driver.nvidia_smi)
+
+
+def _by_a_driver(call: Observed[CallResult]) -> bool:
+    result = _result(call)
     absent = {code for (api, code), row in error_codes().items() if api == "nvml" and row.name in _NOBODY_THERE}
     return result is not None and result.code not in absent
 

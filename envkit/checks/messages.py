@@ -24,12 +24,13 @@ def seen(environment: Environment, id: str, *variants: str) -> tuple[Message, ..
     wanted = {f"{id}/{variant}" for variant in variants}
     return tuple(
         message
-        for message in _messages(environment)
+        for message in all_messages(environment)
         if (message.signature in wanted if wanted else message.signature.split("/", 1)[0] == id)
     )
 
 
-def _messages(environment: Environment) -> tuple[Message, ...]:
+def all_messages(environment: Environment) -> tuple[Message, ...]:
+    """Every known message of the pasted text, then those of the kernel log that it does not repeat."""
     told = environment.messages.get() if environment.messages.known else ()
     if not environment.kernel.log.known or not environment.kernel.log.get():
         return told

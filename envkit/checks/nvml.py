@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.driver_state import NVML, answered, has_library, loaded, module_versions, nvml_asked
+from envkit.checks.driver_state import NVML, answered, has_library, loaded, module_versions, nvml_asked, smi_answered
 from envkit.checks.evidence import driver_lives_elsewhere, kind, known, many, no_pci_expected, not_looked
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
 from envkit.checks.gpus import SeenGpu, seen_gpus
@@ -186,9 +186,9 @@ def nvidia_smi_hangs(environment: Environment, matrix: Matrix) -> Iterator[Outco
         impact="Every program that asks the driver hangs too, and cannot be killed.",
     ):
         yield from outcomes
-    elif nvml_asked(environment) or environment.driver.nvidia_smi.known:
+    elif nvml_asked(environment) or smi_answered(environment):
         yield ok("the driver answers", evidence=[known(environment, path) for path in paths])
-    elif environment.driver.nvml.known or all(fact.absent for fact in facts):
+    elif any(fact.known for fact in facts) or all(fact.absent for fact in facts):
         yield skip("there is no driver that could answer")
     else:
         yield not_looked(environment, "nobody asked the driver", *paths)

@@ -10,7 +10,7 @@ from envkit.checks.driver_state import CUDA, answered, has_library
 from envkit.checks.evidence import kind, known
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown
 from envkit.checks.installs import capable_gpus, installs, nothing_to_judge
-from envkit.checks.messages import told
+from envkit.checks.messages import message_evidence, seen, told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
 from envkit.checks.remedies import remedy
@@ -19,6 +19,11 @@ from envkit.facts import Environment, MachineKind
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
 
+_NO_SMI = "nvidia-smi-not-found"
+_UNREACHED = (  # messages of checks about a Linux driver; in WSL 2 they say that the one of Windows does not answer
+    ("driver-not-installed", "torch", "libcuda-missing", "tensorflow-303"),
+    ("driver-module-not-loaded", "nvidia-smi", "nvml"),
+)
 _WSL_LIBRARIES = "/usr/lib/wsl/"
 _GUIDE = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/index.html"
 
@@ -120,6 +125,7 @@ def wsl_libcuda_missing(environment: Environment, matrix: Matrix) -> Iterator[Ou
     impact = "No program in WSL can use the GPU."
     refused = answered(environment, "nvml", "OPERATING_SYSTEM")
     said = told(environment, "wsl-libcuda-missing", "WSL does not reach the Windows driver", impact=impact, remedy=mend)
+    unreached = [message for id, *variants in _UNREACHED for message in seen(environment, id, *variants)]
     if kind(environment) is not MachineKind.WSL2:
         yield from said or [skip("not WSL 2", evidence=[known(environment, "system.machine_kind")])]
     elif has_library(environment, CUDA) is False or refused:
@@ -131,6 +137,9 @@ def wsl_libcuda_missing(environment: Environment, matrix: Matrix) -> Iterator[Ou
         )
     elif said:
         yield from said
+    elif unreached:
+        evidence = message_evidence(environment, unreached)
+        yield fail("WSL does not reach the Windows driver", evidence=evidence, impact=impact, remedy=mend)
     elif has_library(environment, CUDA):
         yield ok("the Windows driver's libcuda is there", evidence=[known(environment, "driver.libraries", CUDA)])
     else:
@@ -230,7 +239,8 @@ def jetson_no_nvml(environment: Environment, matrix: Matrix) -> Iterator[Outcome
     elif environment.driver.nvml.known and environment.driver.nvml.get().code == 0:
         yield ok("this Jetson answers NVML", evidence=[known(environment, "driver.nvml", "0")])
     else:
-        yield ok(
-            "a Jetson without NVML is normal: use tegrastats",
-            evidence=[known(environment, "system.machine_kind"), known(environment, "driver.nvml")],
-        )
+        normal = (*seen(environment, "driver-not-installed", _NO_SMI), *seen(environment, "nvml-library-missing"))
+        evidence = [known(environment, "system.machine_kind"), known(environment, "driver.nvml")]
+        for message in normal:
+            evidence += message_evidence(environment, [message])
+        yield ok("a Jetson without NVML is normal: use tegrastats", evidence=evidence)

@@ -37,7 +37,7 @@ def doctor_html(environment: Environment, findings: Sequence[Finding]) -> str:
     well = [finding for finding in findings if finding.status is Status.OK]
     return template("reports", "doctor.html.j2").render(
         verdict=verdict(environment, findings),
-        healthy=healthy(findings),
+        healthy=healthy(environment, findings),
         origin=environment.origin,
         collected_at=environment.collected_at,
         problems=troubles(findings),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from envkit.checks.findings import Finding, Status
-from envkit.facts import PASTED, Environment, Problem
+from envkit.checks.findings import Evidence, Finding, Status
+from envkit.checks.messages import all_messages, message_evidence
+from envkit.facts import PASTED, Environment, Message, Problem
 
+_SAYS_NOTHING_ALONE = {"tf-finds-no-driver"}  # every TensorFlow on a machine without a GPU writes it
 _TROUBLE = (Status.FAIL, Status.WARN, Status.ERROR)
 
 
@@ -24,6 +26,9 @@ def verdict(environment: Environment, findings: Sequence[Finding]) -> str:
     if broken:
         checks = f"{broken} checks" if broken > 1 else "One check"
         return f"{checks} of envkit itself broke, so that health cannot be told."
+    message = unjudged(environment, findings)
+    if message is not None:
+        return f"A known message stands here that no check of this place judges: {message.signature.partition('/')[0]}."
     statuses = {finding.status for finding in findings}
     if Status.WARN in statuses:
         return "Nothing is broken; see the warnings."
@@ -32,10 +37,26 @@ def verdict(environment: Environment, findings: Sequence[Finding]) -> str:
     return "Nothing in this text was recognised." if unread(environment) else "Too little is known to judge."
 
 
-def healthy(findings: Sequence[Finding]) -> bool:
-    """True when something was looked at, nothing failed and no check broke."""
+def healthy(environment: Environment, findings: Sequence[Finding]) -> bool:
+    """True when something was looked at, nothing failed, no check broke and no known message is left unjudged."""
     statuses = {finding.status for finding in findings}
-    return Status.OK in statuses and not statuses & {Status.FAIL, Status.ERROR}
+    sound = Status.OK in statuses and not statuses & {Status.FAIL, Status.ERROR}
+    return sound and unjudged(environment, findings) is None
+
+
+def unjudged(environment: Environment, findings: Iterable[Finding]) -> Message | None:
+    """The first known message whose own check only skipped and that no other judges: a sign of trouble, not of health.
+
+    A finding judges a message when it names it as evidence.
+    """
+    statuses: dict[str, set[Status]] = {}
+    judged: set[Evidence] = set()
+    for finding in findings:
+        statuses.setdefault(finding.id, set()).add(finding.status)
+        judged |= set(finding.evidence) if finding.status is not Status.SKIP else set()
+    skipped = {id for id, own in statuses.items() if own == {Status.SKIP}} - _SAYS_NOTHING_ALONE
+    left = (told for told in all_messages(environment) if told.signature.partition("/")[0] in skipped)
+    return next((told for told in left if judged.isdisjoint(message_evidence(environment, [told]))), None)
 
 
 def unread(environment: Environment) -> bool:
