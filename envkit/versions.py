@@ -15,6 +15,7 @@ T = TypeVar("T")
 
 _NUMBERS = regex(r"\d+(?:\.\d+)*")
 _CAPABILITY = regex(r"(?:sm_|compute_)?(\d+)\.(\d)([af]?)|(?:sm_|compute_)?(\d+)(\d)([af]?)")
+_LONGEST = 5  # numbers that any version on record has; zeros may follow
 _CLAUSE = regex(r"\s*(==|>=|<=|!=|>|<|~=|=)?\s*(\d+(?:\.\d+)*)(\.\*)?\s*")
 
 
@@ -169,11 +170,16 @@ class VersionSpec:
             return self.clauses[0][1]
         return None
 
+    @property
+    def line(self) -> tuple[int, ...] | None:
+        """What is asked for as `by_line` has it, None for a range."""
+        exact = self.exact
+        if exact is None:
+            return None
+        return exact.parts if any(exact.parts[_LONGEST:]) else exact.parts[:_LONGEST]
+
     def __str__(self) -> str:
         return ",".join(f"{'' if operator == '==' else operator}{version}" for operator, version in self.clauses)
-
-
-_LONGEST = 5  # numbers of a version that anybody asks for
 
 
 def by_line(items: Iterable[T], version_of: Callable[[T], Version]) -> dict[tuple[int, ...], list[T]]:

@@ -76,15 +76,19 @@ def _table(above: Mapping[str, Any], key: str, path: str) -> Mapping[str, Any]:
     """The table of that name, empty where there is none."""
     found = above.get(key, {})
     if not isinstance(found, dict):
-        raise SourceError(f"config file {path}: {key} is no table.", "Example: [mirrors.hosts] or [mirrors] on a line.")
+        line = "[mirrors]" if key == "mirrors" else f"[mirrors.{key}]"
+        raise SourceError(f"config file {path}: {key} is no table.", f"Begin it with a line {line}.")
     return found
 
 
 def _url(table: Mapping[str, Any], key: str, path: str) -> str:
     value: str = table[key]
     if not is_url(value):
-        example = '"https://mirror.lan/simple"'
-        raise SourceError(f"config file {path}: {key} = {value!r} is no address.", f"Example: {key} = {example}")
+        if isinstance(value, dict):  # a dot in a bare name begins a table
+            raise SourceError(f"config file {path}: {key} holds a table.", 'Put the name into quotes: "a.lan" = "URL".')
+        name = f'"{key}"' if "." in key else key
+        example = f'{name} = "https://mirror.lan/simple"'
+        raise SourceError(f"config file {path}: {key} = {value!r} is no address.", f"Example: {example}")
     return value
 
 

@@ -133,6 +133,10 @@ def _selected(ids: tuple[str, ...], checks: Mapping[str, Check]) -> list[Check]:
 
 
 def _list_of(checks: Mapping[str, Check], form: str) -> str:
+    if form not in ("json", "text"):
+        from envkit.errors import RequestError
+
+        raise RequestError(f"--list-checks has no format {form}.", "Leave --format out, or take json.")
     if form == "json":
         import json
 

@@ -47,7 +47,7 @@ def is_named(text: str, row: GpuModel) -> bool:
 
 
 def is_model_number(text: str, matrix: Matrix) -> bool:
-    """Whether a bare number such as 3090 is that of a model, and so no compute capability: those have two figures."""
+    """Whether a bare number such as 3090 is that of a model."""
     number = text.strip()
     return number.isdigit() and len(number) > 2 and any(_is_numbered(number, _pieces(row)) for row in matrix.gpus)
 
@@ -82,7 +82,7 @@ def _without_asides(text: str, rows: Iterable[GpuModel]) -> list[GpuModel]:
 
 
 def _judged(row: GpuModel) -> Hashable:
-    """What the relations look at; being a data-centre GPU only allows more."""
+    """What decides what a model runs. Being a data-centre GPU only allows more, and its first driver bounds little."""
     return row.compute_capability, row.last_driver_branch, row.architecture, row.variant == "jetson"
 
 

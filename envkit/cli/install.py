@@ -65,6 +65,8 @@ def install(run_here: bool, yes: bool, bundle: str | None, **options: Any) -> in
     plan = resolve(request, matrix)
     if not isinstance(plan, NoPlan):
         plan = _told(for_script(plan), options)
+        if options["toolkit"] is False:
+            plan = replace(plan, choice=replace(plan.choice, needs_toolkit=False))
     if options["as_json"]:
         from envkit.cli.resolve import plan_json
 
@@ -73,8 +75,6 @@ def install(run_here: bool, yes: bool, bundle: str | None, **options: Any) -> in
     _show(plan)
     if isinstance(plan, NoPlan):
         return 1
-    if options["toolkit"] is False:
-        plan = replace(plan, choice=replace(plan.choice, needs_toolkit=False))
     return _deliver(plan, _script_options(options), mirrors, options["output"], run_here, yes, bundle)
 
 
@@ -102,7 +102,7 @@ def _check_usage(options: dict[str, Any], run_here: bool, yes: bool) -> None:
 
 
 def _is_the_systems(path: str) -> bool:
-    """Whether a folder holds more than one program: what an install lays there could not be told from the rest."""
+    """Whether a folder is one of the first of the file tree, which hold far more than an install lays there."""
     import os.path
 
     parts = [part for part in os.path.normpath(path).split("/") if part]
@@ -121,16 +121,18 @@ def _completed(request: Request, options: dict[str, Any]) -> Request:
 
 def _told(plan: Plan, options: dict[str, Any]) -> Plan:
     """The plan with a warning where --no-toolkit leaves out what its frameworks load from the system."""
+    from envkit.plan.aspects import needs_system_cuda
     from envkit.records import replace
 
     choice = plan.choice
     if options["toolkit"] is not False or not choice.needs_toolkit or not choice.builds:
         return plan
     parts = f"CUDA {choice.cuda}" + (f" and cuDNN {choice.cudnn_version}" if choice.cudnn_version else "")
-    names = " and ".join(f"{build.framework} {build.version}" for build in choice.builds if not build.bundles_cuda)
+    loading = [f"{build.framework} {build.version}" for build in choice.builds if needs_system_cuda(build)]
+    load = "loads" if len(loading) == 1 else "load"
     warning = (
-        f"--no-toolkit: {names} loads {parts} from the system, and the script installs neither; they must be there,"
-        " known to the loader (ldconfig -p), or its verification fails"
+        f"--no-toolkit: {' and '.join(loading)} {load} {parts} from the system, which the script does not install;"
+        " it must be there, known to the loader (ldconfig -p), or the verification fails"
     )
     return replace(plan, warnings=(*plan.warnings, warning))
 

@@ -138,13 +138,17 @@ def parse_gpu(text: str, matrix: Matrix) -> TargetGpu:
     except ValueError:
         pass
     else:
-        if not is_model_number(text, matrix):
+        if (capability.major, capability.minor) in _capabilities(matrix) or not is_model_number(text, matrix):
             return TargetGpu(_on_record(capability, text, matrix))
     return target_gpu(model_of(text, matrix))
 
 
+def _capabilities(matrix: Matrix) -> set[tuple[int, int]]:
+    return {(row.compute_capability.major, row.compute_capability.minor) for row in matrix.gpus}
+
+
 def _on_record(capability: ComputeCapability, text: str, matrix: Matrix) -> ComputeCapability:
-    known = {(row.compute_capability.major, row.compute_capability.minor) for row in matrix.gpus}
+    known = _capabilities(matrix)
     if (capability.major, capability.minor) in known:
         return capability
     wanted = capability.major * 10 + capability.minor

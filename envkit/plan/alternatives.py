@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations, islice
 
 from envkit.plan.arrange import Arranger
-from envkit.plan.candidates import LEVEL_ORDER, Judge
+from envkit.plan.candidates import Judge
 from envkit.plan.changes import COSTS, Change, changes_of, exactly, with_framework, with_spec, works
 from envkit.plan.doubts import doubts_of
 from envkit.plan.knowledge import Knowledge, gpu_builds
@@ -109,9 +109,7 @@ def _cost(part: Part) -> int:
 def _gain(selection: Selection, judge: Judge) -> str:
     if selection.builds:
         return "gives " + " and ".join(title_of(build) for build in selection.builds)
-    # the newest of those that the driver runs best, as the plan itself would have it
-    best = max(selection.toolkits or (), key=lambda row: (-LEVEL_ORDER[judge.level(row.version)], row.version))
-    return f"gives CUDA {best.version}"
+    return f"gives CUDA {Arranger(selection, judge).choice().cuda}"
 
 
 def _not_known(doubts: Iterable[str]) -> str:

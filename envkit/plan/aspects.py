@@ -102,8 +102,8 @@ class Shelf:
         """The builds whose version meets `spec`."""
         if spec is None:
             return self.all
-        if spec.exact is not None:
-            return sum(self._versions[parts] for parts in self._lines.get(spec.exact.parts, ()))
+        if spec.line is not None:
+            return sum(self._versions[parts] for parts in self._lines.get(spec.line, ()))
         return sum(numbers for parts, numbers in self._versions.items() if spec.holds(Version(parts)))
 
     def first(self, numbers: int) -> FrameworkBuild:

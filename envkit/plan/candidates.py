@@ -319,9 +319,9 @@ class Judge:
             failed = bool(self.ruled_out_by(aspect, build))
             # most often the first build that is asked for will do, and the groups need not be made
             alike = shelf.alike(aspect, build) if failed or shelf.is_grouped(aspect) else one
-            marks.asked |= alike
             if failed:
                 marks.failed |= alike
+            marks.asked |= alike  # last: another thread goes by it
         return bool(marks.failed & one)
 
     def passing(self, framework: FrameworkRequest) -> Iterator[Candidate]:

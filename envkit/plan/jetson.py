@@ -29,9 +29,10 @@ def jetson_plan(request: Request, knowledge: Knowledge) -> Plan | NoPlan:
 
 def _cuda_verdicts(request: Request, knowledge: Knowledge) -> Iterator[tuple[str, Verdict]]:
     cuda = request.cuda.exact if request.cuda else None
-    for gpu in request.gpus if cuda is not None else ():
-        if cuda is not None:
-            yield str(gpu), relations.gpu_runs_cuda(gpu.compute_capability, cuda, knowledge.tables, name=str(gpu))
+    if cuda is None:
+        return
+    for gpu in request.gpus:
+        yield str(gpu), relations.gpu_runs_cuda(gpu.compute_capability, cuda, knowledge.tables, name=str(gpu))
 
 
 def _package_verdicts(request: Request, knowledge: Knowledge) -> Iterator[Verdict]:

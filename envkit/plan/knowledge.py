@@ -1,4 +1,4 @@
-"""The relations' answers, each worked out once: those that no request changes are kept as long as their tables."""
+"""The relations' answers, each worked out once, and kept for the next request to the same tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from envkit.versions import ComputeCapability, Version, VersionSpec, by_line
 T = TypeVar("T")
 
 
-_MOST_ANSWERS = 2_000  # of requests, some megabytes; a service that resolves all day must not grow
+# A service that resolves all day must not grow; each is some megabytes.
+_MOST_ANSWERS = 2_000  # to requests
+_MOST_KNOWN = 100_000  # of the tables and of the GPUs and drivers that were asked about
 
 
 class Knowledge:
@@ -33,8 +35,13 @@ class Knowledge:
         self._counter = count()
         self._answers: dict[Hashable, Answers] = {}
 
+    @property
+    def is_full(self) -> bool:
+        """Whether it holds so much that a new one is better."""
+        return len(self._known) > _MOST_KNOWN
+
     def forget_requests(self) -> None:
-        """Leaves only what the tables say whatever is asked."""
+        """Leaves what the tables say of GPUs, drivers and builds, and no answer to a request."""
         self._answers = {}  # a new one: another thread may be reading the old
 
     def _once(self, key: Hashable, work: Callable[[], T]) -> T:
@@ -54,8 +61,8 @@ class Knowledge:
         """The toolkits whose version meets `spec`, oldest first."""
         if spec is None:
             return self.tables.toolkits
-        if spec.exact is not None:
-            return self.toolkits(spec.exact)
+        if spec.line is not None:
+            return self.toolkits_by_line.get(spec.line, ())
         return [toolkit for toolkit in self.tables.toolkits if spec.holds(toolkit.version)]
 
     @cached_property
@@ -205,10 +212,10 @@ class Knowledge:
         rows = self.cudnns(toolkit, architecture)
         if not rows:
             return None
-        if spec.exact is None:
+        if spec.line is None:
             return [row.version for row in rows if spec.holds(row.version)]
         key = ("cudnn-lines", toolkit.release.parts, architecture)
-        return self._once(key, lambda: by_line((row.version for row in rows), _itself)).get(spec.exact.parts, [])
+        return self._once(key, lambda: by_line((row.version for row in rows), _itself)).get(spec.line, [])
 
     @cached_property
     def _cudnns_by_major(self) -> dict[int, list[CudnnRelease]]:
@@ -286,7 +293,7 @@ _LATEST: list[Knowledge] = []
 def knowledge_of(tables: Tables) -> Knowledge:
     """What is known of these tables, kept until other tables are asked about."""
     for knowledge in tuple(_LATEST):
-        if knowledge.tables is tables:
+        if knowledge.tables is tables and not knowledge.is_full:
             return knowledge
     made = Knowledge(tables)
     _LATEST[:] = [made]

@@ -31,7 +31,8 @@ def for_environment(request: Request, environment: Environment, matrix: GpuTable
         os_id = system.os.get().os_id if system.os.known and own != WINDOWS else None
         completed = replace(completed, os_id=os_id, glibc=system.glibc.value if system.glibc.known else None)
     if request.platform == Request().platform and own and not request.container:
-        completed = replace(completed, platform=own)
+        # a distribution that was named for a machine with Windows runs beside it, under its driver
+        completed = replace(completed, platform=WSL if own == WINDOWS and request.os_id is not None else own)
     if request.driver is None and _numbers_alike(completed.platform, own):
         completed = replace(completed, driver=driver_of(environment))
     if not request.gpus:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from functools import cached_property
 
 from envkit.matrix.rows import FrameworkBuild, PackageRequirements
 from envkit.plan import relations
@@ -18,7 +19,6 @@ class Together:
         self._tables = tables
         self._architecture = architecture
         self._platform = platform
-        self._rows: dict[str, list[PackageRequirements]] | None = None
         self._libraries: dict[int, PackageRequirements | None] = {}
         self._demands: dict[int, tuple[tuple[str, Requirement], ...]] = {}
         self._asked: dict[tuple[str, str], frozenset[Requirement]] = {}
@@ -86,13 +86,12 @@ class Together:
             self._libraries[id(build)] = found
         return self._libraries[id(build)]
 
-    @property
+    @cached_property
     def _rows_by_package(self) -> dict[str, list[PackageRequirements]]:
-        if self._rows is None:
-            self._rows = {}
-            for row in self._tables.package_requirements:
-                self._rows.setdefault(row.package, []).append(row)
-        return self._rows
+        rows: dict[str, list[PackageRequirements]] = {}
+        for row in self._tables.package_requirements:
+            rows.setdefault(row.package, []).append(row)
+        return rows
 
     def _demands_of(self, build: FrameworkBuild) -> tuple[tuple[str, Requirement], ...]:
         if id(build) not in self._demands:

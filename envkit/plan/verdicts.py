@@ -147,7 +147,7 @@ def _image_verdict(choice: Choice, system: OperatingSystem, judge: Judge) -> Ver
         return relations.image_fits(choice.base_image, judge.knowledge.tables)
     plain = system.base_image or system.os_id
     if choice.cuda is None:
-        lacking = [relations.title_of(build) for build in choice.builds if not build.cpu_only]
+        lacking = [relations.title_of(build) for build in choice.builds if judge.knowledge.is_cuda_unknown(build)]
         if not lacking:
             return Verdict("image-on-os", "ok", f"the plan has no CUDA, so the plain {plain} is enough")
         detail = f"the CUDA of {' and '.join(lacking)} is not recorded: the plain {plain} holds none"

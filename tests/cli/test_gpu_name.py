@@ -40,7 +40,9 @@ def test_a_bare_number_is_that_model_and_not_its_bigger_sister(text: str, name: 
     assert parse_gpu(text, matrix()).name == name
 
 
-@pytest.mark.parametrize(("text", "capability"), [("86", "8.6"), ("sm_120", "12.0"), ("120", "12.0"), ("12.1", "12.1")])
+@pytest.mark.parametrize(
+    ("text", "capability"), [("86", "8.6"), ("sm_120", "12.0"), ("120", "12.0"), ("100", "10.0"), ("12.1", "12.1")]
+)
 def test_numbers_that_no_model_has_are_compute_capabilities(text: str, capability: str) -> None:
     gpu = parse_gpu(text, matrix())
     assert (str(gpu.compute_capability), gpu.name) == (capability, "")

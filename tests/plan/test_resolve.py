@@ -381,3 +381,16 @@ def test_an_alternative_says_what_is_not_known_of_it() -> None:
     assert all(gain == "gives pytorch 2.15.0 for CUDA 13.2" or "; not known: " in gain for gain in told.values())
     pair = refusal_of(ask("pytorch==2.15", "tensorflow==1.15"))
     assert any("whether they can share their CUDA libraries" in change.gain for change in pair.alternatives)
+
+
+def test_an_offer_names_the_cuda_that_its_plan_has() -> None:
+    refused = refusal_of(ask(cuda="13.4", driver="384.81"))
+    (offer,) = (offer for offer in refused.alternatives if "driver" in offer.changes)
+    plan = plan_of(ask(cuda="13.4", driver=offer.changes["driver"]))
+    assert offer.gain == f"gives CUDA {plan.choice.cuda}"
+
+
+@pytest.mark.parametrize("zeros", ["", ".0", ".0.0.0.0"])
+def test_a_version_may_be_asked_for_with_any_number_of_zeros(zeros: str) -> None:
+    assert str(plan_of(ask(cuda=f"12.4.1{zeros}")).choice.cuda) == "12.4.1"
+    assert str(plan_of(ask(f"pytorch==2.6.0{zeros}")).choice.builds[0].version) == "2.6.0"

@@ -137,6 +137,8 @@ def test_a_report_from_windows_is_judged_as_one() -> None:
     told = replace(seen, system=replace(seen.system, os=found(OsRelease("windows", "windows", "11"), "text")))
     request = for_environment(Request(), told, matrix())
     assert (request.platform, request.os_id, request.driver) == ("windows", None, v("581.15"))
+    beside = for_environment(Request(os_id="ubuntu22.04"), told, matrix())
+    assert (beside.platform, beside.os_id, beside.driver) == ("wsl", "ubuntu22.04", v("581.15"))
 
 
 def test_without_windows_its_driver_is_still_judged_by_its_own_numbers() -> None:

@@ -7,7 +7,6 @@ tables leave blank is `unknown`, never a refusal.
 from envkit.plan.relations.cuda_line import toolkits_of
 from envkit.plan.relations.driver import (
     DriverFloors,
-    branch_number,
     branch_of,
     compat_branches,
     compat_line,
@@ -80,7 +79,6 @@ __all__ = [
     "Requirement",
     "ToolkitMatch",
     "best_match",
-    "branch_number",
     "branch_of",
     "brings_cuda",
     "clash_of",

@@ -101,7 +101,7 @@ def _by_family(family: str | None, label: str, number: int, tables: Tables) -> t
 
 
 def _span(branches: list[int]) -> str:
-    return f"{branches[0]} to {branches[-1]}" if branches else "that are not recorded"
+    return f"{branches[0]} to {branches[-1]}"
 
 
 def first_driver_for_gpu(

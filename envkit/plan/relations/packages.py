@@ -125,7 +125,9 @@ def wheels_share_libraries(
     known = [row for row in needs if row is not None]
     source = tables.cite(dict.fromkeys(key for row in known for key in row.sources))
     if any(row.requires == () for row in known):
-        return Verdict(relation, "ok", f"{names[0]} and {names[1]} require no package of CUDA libraries both", source)
+        return Verdict(
+            relation, "ok", f"{names[0]} and {names[1]} do not both require packages of CUDA libraries", source
+        )
     if len(known) < len(needs):
         missing = " and ".join(name for name, row in zip(names, needs, strict=True) if row is None)
         detail = (

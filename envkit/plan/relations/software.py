@@ -255,7 +255,7 @@ def gpu_on_cudnn(
     if None in answers or not answers:
         return Verdict("gpu-on-cudnn", "unknown", f"the GPUs of cuDNN {cudnn} are not recorded", source)
     low, high = rows[-1].min_compute_capability, rows[-1].max_compute_capability
-    bounds = f"from {low}" + (f" to {high}" if high else "")
+    bounds = " ".join([*([f"from {low}"] if low else []), *([f"to {high}"] if high else [])])
     detail = f"cuDNN {cudnn} has no kernels for {label}: it serves compute capabilities {bounds}"
     return Verdict("gpu-on-cudnn", "fail", detail, source)
 
