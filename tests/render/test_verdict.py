@@ -48,7 +48,7 @@ def test_no_known_message_is_called_health_in_any_place(place: str) -> None:
     for signature, example in examples():
         environment, findings = judged(f"{PLACES[place]}{example}\n")
         normal = (*NOTHING_ALONE, *(NORMAL_ON_A_JETSON if place == "jetson" else ()))
-        if verdict(environment, findings).startswith("Nothing"):
+        if verdict(environment, findings).startswith(("Nothing wrong", "Nothing in")):
             passed_over += [] if signature.startswith(normal) else [signature]
     assert passed_over == []
 
