@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from envkit.errors import EnvkitError, RequestError
 from envkit.install.commands import installer_options, option_for
-from envkit.install.driver_packages import module_for, packages_for
+from envkit.install.driver_packages import module_for, others_for, packages_for
 from envkit.install.lore import DriverPackageRow, for_os, has_quirk, lore
 from envkit.install.model import Download, FetchFile, InstallDriver, Step, SwitchOffNouveau
 from envkit.install.options import ScriptOptions
@@ -90,11 +90,13 @@ def _install_driver(plan: Plan, options: ScriptOptions, mirrors: Mirrors, minimu
         file = Download(row.name, mirrors.rewrite(row.url), algorithm, row.sha256 or row.md5 or "")
         style, version = toolkit.installer_style, toolkit.bundled_driver
     conditions = _conditions(version, branches, plan.request.gpus)
+    asked = (plan.choice.os.os_id if plan.choice.os else "", branches, plan.request.gpus, last)
     release = version if style == "package" else toolkit.version if toolkit else None
     return InstallDriver(
         minimum=minimum,
         last_branch=last,
-        packages=packages_for(plan.choice.os.os_id if plan.choice.os else "", branches, plan.request.gpus, last),
+        packages=packages_for(*asked),
+        others=others_for(*asked),
         headers=_headers(plan),
         file=file,
         chosen_path=path,

@@ -47,8 +47,8 @@ def packages_for(
 
     What a repository offers under a name changes, so each comes with the branches that its module may be of.
     """
-    rows = sorted(for_os(lore(DriverPackageRow), os_id), key=lambda row: row.position) if os_id else []
-    spans = {module: _span(module, branches, gpus, last) for module in ("open", "proprietary")}
+    rows = _rows(os_id)
+    spans = _spans(branches, gpus, last)
     preferred = {module_for(branch, gpus) for branch in branches}
     found = [
         _package(row, str(branch.branch), spans[row.module])
@@ -63,6 +63,32 @@ def packages_for(
         if row.module in preferred and _BRANCH not in row.packages[0] + row.stream
     ]
     return tuple(dict.fromkeys(found))
+
+
+def others_for(
+    os_id: str, branches: Sequence[DriverBranch], gpus: tuple[TargetGpu, ...], last: int | None
+) -> tuple[DriverPackage, ...]:
+    """All other packages that drive the GPUs, newest branch first: for machines where somebody has chosen one."""
+    rows = _rows(os_id)
+    spans = _spans(branches, gpus, last)
+    found = [
+        _package(row, str(branch.branch), spans[row.module])
+        for branch in branches
+        for row in rows
+        if drives(row.module, branch, gpus)
+    ]
+    own = packages_for(os_id, branches, gpus, last)
+    return tuple(package for package in dict.fromkeys(found) if package not in own)
+
+
+def _rows(os_id: str) -> list[DriverPackageRow]:
+    return sorted(for_os(lore(DriverPackageRow), os_id), key=lambda row: row.position) if os_id else []
+
+
+def _spans(
+    branches: Sequence[DriverBranch], gpus: tuple[TargetGpu, ...], last: int | None
+) -> dict[str, tuple[int | None, int | None]]:
+    return {module: _span(module, branches, gpus, last) for module in ("open", "proprietary")}
 
 
 def _span(

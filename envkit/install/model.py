@@ -69,6 +69,7 @@ class InstallDriver:
     minimum: Version
     last_branch: int | None  # the last one for every GPU of the plan; None while no branch has dropped one
     packages: tuple[DriverPackage, ...]
+    others: tuple[DriverPackage, ...]  # fit as well; taken only where somebody has chosen them already
     headers: tuple[str, ...]
     file: Download | None  # runfile to use when no package will do
     chosen_path: str | None  # driver runfile on the target's own disk

@@ -175,6 +175,7 @@ def _add(found: dict[str, Any], step: Step) -> None:  # noqa: C901 - one case fo
                 "minimum": str(step.minimum),
                 "last_branch": str(step.last_branch or ""),
                 "packages": [_driver_package(package) for package in step.packages],
+                "others": [_driver_package(package) for package in step.others],
                 "headers": step.headers,
                 "file": step.file,
                 "chosen_path": step.chosen_path,

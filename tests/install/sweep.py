@@ -39,7 +39,7 @@ _WORKERS = os.cpu_count() or 1
 # `bash -n` reads every distinct script.
 _VALUES = (
     (re.compile(r"^\s*#.*\n", re.M), ""),
-    (re.compile(r"^(DRIVER_PACKAGES|NVCC_TARGETS)=\(.*\)$", re.M), r"\1=(names)"),
+    (re.compile(r"^(DRIVER_PACKAGES|OTHER_DRIVERS|NVCC_TARGETS)=\(.*\)$", re.M), r"\1=(names)"),
     (re.compile(r"https?://[^\s'\"]+"), "URL"),
     (re.compile(r"\b[0-9a-f]{32,64}\b"), "SUM"),
     (re.compile(r"(?:g\+\+-\d+ )+"), "g++-N "),

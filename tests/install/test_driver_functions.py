@@ -90,6 +90,28 @@ def test_a_chosen_file_must_be_there_before_nouveau_goes(tmp_path: Path) -> None
     assert done.returncode == 11 and "/nowhere/d.run is not on this machine" in done.stderr
 
 
+@pytest.mark.parametrize("options", ["", "OFFLINE_DIR=/media/files"])
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_script_without_a_runfile_says_what_is_missing_and_no_more(tmp_path: Path, alone: bool, options: str) -> None:
+    found = plan("13.4.1", os_id="ubuntu24.04", gpus=("8.6",), with_driver=True)
+    if alone:
+        found = replace(found, choice=replace(found.choice, needs_toolkit=False, cudnn=None))
+    text = render_script(found, ScriptOptions(with_driver=True), Mirrors())
+    machine(tmp_path, secure_boot=True)
+    done = call(text, f"{options}\npackaged_driver() {{ echo nvidia-driver; }}\ncheck_for_driver", tmp_path)
+    assert done.returncode == 11 and "make this script with --driver-runfile" in done.stderr, done
+    assert ("this CUDA runfile holds none" in done.stderr) is not alone
+    assert ("--offline fetches none" in done.stderr) is bool(options)
+    assert ("the distribution offers no" in done.stderr) is (not options)
+    assert "switch Secure Boot off" not in done.stderr and "must not mix" not in done.stderr
+
+
+def test_with_offline_nothing_is_said_of_what_is_on_offer(tmp_path: Path) -> None:
+    machine(tmp_path, secure_boot=True)
+    done = call(script(), "OFFLINE_DIR=/media/files\ncheck_for_driver", tmp_path)
+    assert done.returncode == 11 and "--offline fetches none, and Secure Boot refuses" in done.stderr, done
+
+
 # dnf lists nothing as available for a package that is installed and current
 INSTALLED = """
 PACKAGE_MANAGER=dnf

@@ -60,6 +60,26 @@ def test_an_installed_package_comes_before_a_newer_one_on_offer(tmp_path: Path) 
     assert call(script("12.4.1", "ubuntu24.04"), body, tmp_path).stdout == "|nvidia-driver-570-open\n"
 
 
+# GPUs from Turing to Hopper run with either kernel module, Blackwell with the open one alone (NVIDIA Driver
+# Installation Guide, Open or Proprietary Kernel Modules).
+@pytest.mark.parametrize(
+    ("cuda", "gpu", "version", "taken"),
+    [
+        ("12.4.1", "8.6", "570.86.16", "nvidia-driver-570"),
+        ("13.0", "8.6", "570.86.16", "nvidia-driver-580-open"),  # too old for CUDA 13
+        ("12.8", "12.0", "570.86.16", "nvidia-driver-580-open"),
+    ],
+)
+def test_an_installed_driver_with_the_other_module_is_kept_where_it_fits(
+    tmp_path: Path, cuda: str, gpu: str, version: str, taken: str
+) -> None:
+    body = (
+        f"installed_version() {{ [[ $1 != nvidia-driver-570 ]] || echo {version}; }}\n"
+        "package_candidate() { [[ $1 != nvidia-driver-580-open ]] || echo 580.65.06; }\nchoose_driver_package"
+    )
+    assert call(script(cuda, "ubuntu24.04", gpu), body, tmp_path).stdout == f"|{taken}\n"
+
+
 def test_a_runfile_past_the_last_branch_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match="580 is the last branch"):
         script(gpu="6.1", driver_runfile="/d/NVIDIA-Linux-x86_64-610.43.02.run")
@@ -102,10 +122,10 @@ def stream_file(folder: Path, stream: str, state: str) -> None:
     file.write_text(f"[nvidia-driver]\nname=nvidia-driver\nstream={stream}\nprofiles=\nstate={state}\n")
 
 
-def modular(gpu: str = "6.1") -> str:
+def modular(gpu: str = "6.1", cuda: str = "12.4.1") -> str:
     """A script for Rocky 9 whose package_candidate is the real one."""
     keep = "real_candidate=$(declare -f package_candidate)\nrun_all_steps() {"
-    return script("12.4.1", "rockylinux9", gpu).replace("run_all_steps() {", keep, 1)
+    return script(cuda, "rockylinux9", gpu).replace("run_all_steps() {", keep, 1)
 
 
 def on_dnf(body: str) -> str:
@@ -152,6 +172,26 @@ def test_another_choice_of_stream_is_the_admins_and_is_told(tmp_path: Path, stre
     stream_file(tmp_path, stream, state)
     done = call(modular(), on_dnf("check_for_driver"), tmp_path)
     assert done.returncode == 11 and "sudo dnf module reset nvidia-driver" in done.stderr, done
+
+
+@pytest.mark.parametrize(("gpu", "taken"), [("8.6", True), ("12.0", False)])
+def test_an_enabled_stream_of_a_branch_is_taken_where_it_drives_the_gpu(tmp_path: Path, gpu: str, taken: bool) -> None:
+    machine(tmp_path)
+    stream_file(tmp_path, "580-dkms", "enabled")
+    text = modular(gpu) if gpu != "12.0" else modular(gpu, "12.8")
+    assert "580-dkms" not in str(packages(text))  # the plan's own are open-dkms and latest-dkms
+    done = call(text, on_dnf('check_for_driver; echo "$DRIVER_STREAM: $DRIVER_PACKAGE"'), tmp_path)
+    if taken:
+        assert done.stdout == "580-dkms: cuda-drivers\n", done
+    else:
+        assert done.returncode == 11 and "this script's packages are in other streams (open-dkms)" in done.stderr, done
+
+
+def test_a_stream_that_was_looked_at_is_told_from_one_that_was_not(tmp_path: Path) -> None:
+    machine(tmp_path)
+    stream_file(tmp_path, "latest-dkms", "enabled")
+    done = call(modular(), on_dnf("check_for_driver"), tmp_path)
+    assert "is on offer in it" in done.stderr and "other streams" not in done.stderr, done
 
 
 # Stefan Dirsch (SUSE), Installation of NVIDIA drivers on openSUSE and SLE, 2025-07-16: the user space with libcuda is
