@@ -133,7 +133,8 @@ def _instruction(text: str, line: int) -> Instruction:
     rest = text[word.end() :]
     flags: dict[str, str] = {}
     while flag := _FLAG.match(rest):
-        flags[flag.group(1)] = (flag.group(2) or "").strip('"')
+        value = (flag.group(2) or "").strip('"')
+        flags[flag.group(1)] = f"{flags[flag.group(1)]} {value}" if flag.group(1) in flags else value  # each --mount
         rest = rest[flag.end() :]
     return Instruction(line, keyword, rest.strip(), flags)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from envkit.image import data
 from envkit.image.containerfile import BuildStage, environment_stages, final_chain, needed_stages
 from envkit.image.containerfile_frameworks import Wanted, is_framework, merged, wanted_of
-from envkit.image.containerfile_lists import Reader, list_reader, nothing_beside
+from envkit.image.containerfile_lists import Lists, Reader, nothing_beside
 from envkit.image.containerfile_packages import ListFile, Package, installed, normal
 from envkit.image.known_images import CUDA_REPOSITORY, framework_image, image_name, tag_row
 from envkit.image.markers import holds
@@ -100,9 +100,9 @@ def contents(stages: tuple[BuildStage, ...], matrix: Matrix, beside: Reader = no
     script = "\n".join(text for _, text in runs)
     whole = f"{script}\n{copied}"
     system = _system(repository, tag, row, own, matrix)
-    read = list_reader(needed, beside)
-    items = [item for line, text in [*_runs(brought), *runs] for item in installed(line, text, read)]
-    other_items = [item for line, text in other_runs for item in installed(line, text, read)]
+    lists = _lists(stages, beside)
+    items = [item for line, text in [*_runs(brought), *runs] for item in installed(line, text, lists[line])]
+    other_items = [item for line, text in other_runs for item in installed(line, text, lists[line])]
     python = _python(repository, tag, own, script, copied, system, brought)
     packages, unsure = _for_here(items, python, _architecture(base))
     elsewhere = [item for item in other_items if isinstance(item, Package)]
@@ -148,6 +148,15 @@ def contents(stages: tuple[BuildStage, ...], matrix: Matrix, beside: Reader = no
 
 def _runs(stages: Iterable[BuildStage]) -> list[tuple[int, str]]:
     return [(part.line, part.script) for stage in stages for part in stage.instructions if part.keyword == "RUN"]
+
+
+def _lists(stages: tuple[BuildStage, ...], beside: Reader) -> dict[int, Lists]:
+    """What reads the files that the RUN of a line names."""
+    return {
+        part.line: Lists(stages[: index + 1], part.line, beside)
+        for index, stage in enumerate(stages)
+        for part in stage.instructions
+    }
 
 
 def _for_here(

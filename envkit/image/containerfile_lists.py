@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
-from envkit.image.containerfile import BuildStage, Instruction
-from envkit.image.heredocs import heredocs
+from envkit.image.containerfile import BuildStage
+from envkit.image.containerfile_copies import likely, origins
+from envkit.records import record, replace
 from envkit.regex import regex
 
 Reader = Callable[[str], str | None]
@@ -23,49 +24,41 @@ def nothing_beside(name: str) -> str | None:
     return None
 
 
-def list_reader(stages: Iterable[BuildStage], beside: Reader) -> Reader:
-    """Reads a file by the name that it has inside the image; `beside` by the one that it has beside the Dockerfile."""
-    copies = [part for stage in stages for part in stage.instructions if part.keyword in ("COPY", "ADD")]
+@record
+class Lists:
+    """Reads files by the names that the RUN of one line gives them, in the last of these stages.
 
-    def read(name: str) -> str | None:
-        for copy in copies:
-            body = _written_out(copy, name)
-            if body is not None:
-                return body
-        for place in dict.fromkeys(_places(copies, name)):
-            text = beside(posixpath.normpath(place))
-            if text is not None:
+    `beside` reads one by the name that it has beside the Dockerfile; `folder`: where the commands before went (cd).
+    """
+
+    stages: tuple[BuildStage, ...]
+    line: int
+    beside: Reader
+    folder: str = ""
+
+    def within(self, folder: str) -> Lists:
+        """The same after `cd folder`."""
+        return replace(self, folder=posixpath.normpath(posixpath.join(self.folder, folder or "~")))
+
+    def read(self, name: str) -> str | None:
+        """The text of the file; None for an address, for one that nothing puts there, and where two may be meant."""
+        if "://" in name or not self.stages:
+            return None
+        for origin in origins(self.stages, self.line, posixpath.join(self.folder, name)):
+            text = origin.body if origin.body is not None else self._beside(origin.place)
+            if text is not None or origin.certain:
                 return text
-        return None
+        if self.folder:
+            return None
+        found = [self._beside(place) for place in dict.fromkeys(likely(self.stages, self.line, name))]
+        texts = [text for text in found if text is not None]
+        return texts[0] if len(texts) == 1 else None
 
-    return read
-
-
-def _written_out(copy: Instruction, name: str) -> str | None:
-    """The body of the heredoc that a COPY makes that file of."""
-    *sources, target = copy.text.split() or [""]
-    if len(sources) != 1 or len(copy.heredocs) != 1 or not list(heredocs(sources[0])):
-        return None
-    return copy.heredocs[0] if posixpath.basename(target) == posixpath.basename(name) else None
+    def _beside(self, place: str) -> str | None:
+        return self.beside(place) if place and "://" not in place else None
 
 
-def _places(copies: Iterable[Instruction], name: str) -> Iterator[str]:
-    """Where the file may lie beside the Dockerfile, the likeliest place first."""
-    base = posixpath.basename(name)
-    for copy in copies:
-        *sources, target = copy.text.split() or [""]
-        if "from" in copy.flags:
-            continue
-        for source in sources:
-            if posixpath.basename(source) == base:
-                yield source
-            elif not posixpath.isabs(name):
-                yield posixpath.join(source, name)
-            elif posixpath.isabs(target) and name.startswith(f"{target.rstrip('/')}/"):
-                yield posixpath.join(source, posixpath.relpath(name, target))
-    if not posixpath.isabs(name):
-        yield name
-    yield base  # a file that RUN mounts, or that an earlier instruction put elsewhere
+NO_LISTS = Lists((), 0, nothing_beside)
 
 
 def list_words(text: str, name: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
-from envkit.image.containerfile_lists import Reader, list_words, nothing_beside
+from envkit.image.containerfile_lists import NO_LISTS, Lists, Reader, list_words
 from envkit.image.wheel_names import Wheel, wheel
 from envkit.records import record, replace
 from envkit.regex import regex
@@ -77,12 +77,16 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def installed(line: int, script: str, read: Reader = nothing_beside) -> Iterator[Package | ListFile]:
-    """Every package that the commands of a script install, and what else they install from that `read` has not."""
+def installed(line: int, script: str, lists: Lists = NO_LISTS) -> Iterator[Package | ListFile]:
+    """Every package that the commands of a script install, and what else they install from that `lists` has not."""
     for words in commands(script):
+        folder = _entered(words)
+        if folder is not None:
+            lists = lists.within(folder)
+            continue
         inner = _inner(words)
         if inner is not None:
-            yield from installed(line, inner, read)
+            yield from installed(line, inner, lists)
             continue
         for place, word in enumerate(words):
             tool = word.rpartition("/")[2]
@@ -91,10 +95,16 @@ def installed(line: int, script: str, read: Reader = nothing_beside) -> Iterator
                     yield ListFile(line, f"xargs {tool}")
                 start = _arguments(tool, words[place + 1 :])
                 if start is not None:
-                    yield from _of_tool(line, tool, words[place + 1 :], start, read)
+                    yield from _of_tool(line, tool, words[place + 1 :], start, lists.read)
                     break
             elif tool == "setup.py" and {"install", "develop"} & set(words[place:]):
                 yield ListFile(line, "setup.py")
+
+
+def _entered(words: list[str]) -> str | None:
+    """The folder that `cd` goes to; None for every other command."""
+    plain = words[1:] if words[:1] in (["then"], ["do"], ["else"], ["{"]) else words
+    return " ".join(plain[1:]) if plain[:1] in (["cd"], ["pushd"]) else None
 
 
 def _of_tool(line: int, tool: str, words: list[str], start: int, read: Reader) -> Iterator[Package | ListFile]:

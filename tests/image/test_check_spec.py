@@ -235,15 +235,67 @@ LISTS = {
         ("COPY requirements.txt /tmp/", "/tmp/requirements.txt"),
         ("COPY . /app", "/app/requirements.txt"),
         ("COPY requirements.txt .", "requirements.txt"),
-        ("RUN --mount=type=bind,target=/src true", "/src/requirements.txt"),
+        ('COPY ["requirements.txt", "/tmp/"]', "/tmp/requirements.txt"),
+        ("COPY require*.txt setup.py /tmp/", "/tmp/requirements.txt"),
+        ("WORKDIR /srv", "COPIED"),
+        ("# a mount lasts for its own RUN", "MOUNTED"),
+        ("COPY requirements.txt /tmp/", "requirements.txt"),  # the base image may say that RUN is in /tmp
     ],
 )
 def test_a_list_beside_the_dockerfile_is_read(before: str, named: str, matrix: Matrix) -> None:
-    text = f"FROM python:3.12\n{before}\nRUN pip install -r {named} 'numpy<2'\n"
+    run = {
+        "COPIED": "COPY . sub\nRUN true && cd sub && pip install -r ./requirements.txt 'numpy<2'\n",
+        "MOUNTED": "RUN --mount=type=bind,target=/src --mount=type=cache,target=/c"
+        " pip install 'numpy<2' -r /src/requirements.txt\n",
+    }.get(named, f"RUN pip install -r {named} 'numpy<2'\n")
+    line = 4 if named == "COPIED" else 3
+    text = f"FROM python:3.12\n{before}\n{run}"
     findings = check_dockerfile(text, Request(container=True), matrix, LISTS.get)
     (finding,) = (finding for finding in findings if finding.status is not Status.OK)
-    assert finding.subject == "line 3: torch==2.1.0+cu121"
+    assert finding.subject == f"line {line}: torch==2.1.0+cu121"
     assert finding.id == "image.python-without-package"  # torch 2.1.0 has wheels up to Python 3.11
+
+
+TWO_LISTS = {"a/requirements.txt": "torch==2.1.0\nnumpy<2\n", "b/requirements.txt": "torch==2.5.1\nnumpy<2\n"}
+COPIED = "COPY a/requirements.txt /a/\nCOPY b/requirements.txt /b/\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "command", "judged"),
+    [
+        (COPIED, "pip install -r /a/requirements.txt", "==2.1.0"),
+        (COPIED, "pip install -r /b/requirements.txt", "==2.5.1"),
+        (f"{COPIED}WORKDIR /b\n", "pip install -r requirements.txt", "==2.5.1"),
+        (COPIED, "cd /b && pip install -r requirements.txt", "==2.5.1"),
+        ("COPY a/requirements.txt /c/\nCOPY b/requirements.txt /c/\n", "pip install -r /c/requirements.txt", "==2.5.1"),
+        ("COPY --from=first /from/requirements.txt /c/\n", "pip install -r /c/requirements.txt", "==2.1.0"),
+        (COPIED, "pip install -r /c/requirements.txt", ""),  # one of them was moved there
+    ],
+)
+def test_the_list_that_is_put_there_is_read(before: str, command: str, judged: str, matrix: Matrix) -> None:
+    first = "FROM python:3.11 AS first\nCOPY a /from\n"
+    text = f"{first}FROM python:3.11\n{before}RUN {command}\n"
+    found = contents(read_stages(text), matrix, TWO_LISTS.get)
+    assert [item.spec for item in found.wanted] == [judged][: len(judged)]
+    assert len(found.lists) == (0 if judged else 1)
+
+
+@pytest.mark.parametrize(
+    ("before", "command"),
+    [
+        ("COPY requirements.txt /app/", "pip install -r https://example.com/requirements.txt"),
+        ("ADD https://example.com/requirements.txt /app/", "pip install -r /app/requirements.txt"),
+        ("COPY --from=example/image /requirements.txt /app/", "pip install -r /app/requirements.txt"),
+        ("WORKDIR /app", "git clone https://example.com/bar && cd bar && pip install -r requirements.txt"),
+        ("COPY . /app", "git clone https://example.com/bar && cd bar && pip install -r requirements.txt"),
+        ("WORKDIR /app", "pip install -r requirements.txt"),
+        ("RUN --mount=type=bind,target=/src true", "pip install -r /src/requirements.txt"),
+    ],
+)
+def test_no_other_list_of_that_name_is_read(before: str, command: str, matrix: Matrix) -> None:
+    found = contents(read_stages(f"FROM python:3.12\n{before}\nRUN {command}\n"), matrix, LISTS.get)
+    assert not found.wanted
+    assert len(found.lists) == 1
 
 
 @pytest.mark.parametrize(("limit", "wrong"), [("torch<2.2", True), ("# none", False), ("torchvision==0.15", False)])
