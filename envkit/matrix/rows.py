@@ -50,6 +50,12 @@ class Toolkit:
         """The release line, such as 9.0 of 9.0.176."""
         return self.version.release(2)
 
+    @cached_property
+    def minors(self) -> dict[int, tuple[int, ...]]:
+        """The minor compute capabilities that nvcc targets, by their major."""
+        targets = self.compute_capabilities or ()
+        return {one.major: tuple(other.minor for other in targets if other.major == one.major) for one in targets}
+
 
 @record
 class Runfile:

@@ -47,13 +47,14 @@ class Rescue:
 def rescues(request: Request, knowledge: Knowledge) -> tuple[Alternative, ...]:
     """The nearest plans: single changes, cheapest first; where none but another GPU is enough, the cheapest of more."""
     parts = parts_of(request)
-    found = (rescue for part in parts for rescue in _single(part, request, knowledge))
-    single = sorted(found, key=lambda rescue: rescue.last.cost)
-    offers = [rescue.offer for rescue in single]
-    if any(rescue.last.option != "gpu" for rescue in single):
-        return tuple(offers)
-    # another GPU is no small change: also offer what would do with this one
-    kept = [part for part in parts if part.option != "gpu"] if single else parts
+    kept = [part for part in parts if part.option != "gpu"]
+    found = [rescue for part in kept for rescue in _single(part, request, knowledge)]
+    if found:
+        return tuple(rescue.offer for rescue in sorted(found, key=lambda rescue: rescue.last.cost))
+    # another GPU is no small change: it is offered where no other one is enough, beside what would do with this one
+    gpus = (part for part in parts if part.option == "gpu")
+    offers = [rescue.offer for part in gpus for rescue in _single(part, request, knowledge)]
+    kept = kept if offers else list(parts)
     for size in range(2, len(kept) + 1):
         groups = sorted(combinations(kept, size), key=lambda group: sum(_cost(part) for part in group))
         combined = list(islice(_combined(groups, request, knowledge), COMBINED))

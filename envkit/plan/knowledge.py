@@ -111,7 +111,8 @@ class Knowledge:
 
     def code_match(self, gpu: ComputeCapability, build: FrameworkBuild) -> relations.CodeMatch:
         """How a GPU runs a build's code."""
-        key = ("code", gpu.major, gpu.minor, id(build))  # the tables keep the build, and so its id
+        cells = (id(build.sass), id(build.ptx), id(build.min_compute_capability))  # the tables keep them
+        key = ("code", gpu.major, gpu.minor, cells)
         return self._once(key, lambda: relations.code_match(gpu, build.sass, build.ptx, build.min_compute_capability))
 
     def releases(self, framework: str) -> list[tuple[FrameworkBuild, ...]]:

@@ -33,7 +33,7 @@ def code_match(
     NVIDIA's rule: binaries run on the same major with an equal or higher minor; PTX is compiled for an equal or
     higher capability. `a` targets run on their own capability only, `f` targets inside their major.
     """
-    match = min((_sass_match(gpu, target) for target in sass or ()), key=_rank, default=CodeMatch.NONE)
+    match = _sass_match(gpu, sass or ())
     if match is not CodeMatch.NONE:
         return match
     if any(_ptx_fits(gpu, target) for target in ptx or ()):
@@ -47,18 +47,15 @@ def _plain(capability: ComputeCapability) -> tuple[int, int]:
     return capability.major, capability.minor
 
 
-_ORDER = list(CodeMatch)
-
-
-def _rank(match: CodeMatch) -> int:
-    return _ORDER.index(match)
-
-
-def _sass_match(gpu: ComputeCapability, target: ComputeCapability) -> CodeMatch:
-    if _plain(gpu) == _plain(target):
-        return CodeMatch.NATIVE
-    carries = target.specific != "a" and target.major == gpu.major and target.minor < gpu.minor
-    return CodeMatch.BINARY if carries else CodeMatch.NONE
+def _sass_match(gpu: ComputeCapability, targets: Iterable[ComputeCapability]) -> CodeMatch:
+    match = CodeMatch.NONE
+    for target in targets:
+        if target.major == gpu.major:
+            if target.minor == gpu.minor:
+                return CodeMatch.NATIVE
+            if target.minor < gpu.minor and target.specific != "a":
+                match = CodeMatch.BINARY
+    return match
 
 
 def _ptx_fits(gpu: ComputeCapability, target: ComputeCapability) -> bool:
@@ -120,10 +117,9 @@ def toolkit_match(gpu: ComputeCapability, toolkit: Toolkit) -> ToolkitMatch:
     low, high = toolkit.min_compute_capability, toolkit.max_compute_capability
     if low is not None and _plain(gpu) < _plain(low):
         return ToolkitMatch.DROPPED
-    targets = toolkit.compute_capabilities
-    if targets is None:
+    if toolkit.compute_capabilities is None:
         return _bounded_match(gpu, low, high)
-    minors = [target.minor for target in targets if target.major == gpu.major]
+    minors = toolkit.minors.get(gpu.major, ())
     if gpu.minor in minors:
         return ToolkitMatch.TARGET
     return ToolkitMatch.BINARY if minors and min(minors) < gpu.minor else ToolkitMatch.TOO_NEW
@@ -149,8 +145,14 @@ def cuda_match(gpu: ComputeCapability, cuda: Version, tables: Tables) -> Toolkit
 
 def best_match(gpu: ComputeCapability, rows: Iterable[Toolkit]) -> ToolkitMatch:
     """`cuda_match` for a CUDA whose toolkits are at hand."""
-    matches = (toolkit_match(gpu, toolkit) for toolkit in rows)
-    return min(matches, key=_TOOLKIT_ORDER.index, default=ToolkitMatch.UNKNOWN)
+    best: ToolkitMatch | None = None
+    for toolkit in rows:
+        match = toolkit_match(gpu, toolkit)
+        if match is ToolkitMatch.TARGET:
+            return match
+        if best is None or (match is not best and _TOOLKIT_ORDER.index(match) < _TOOLKIT_ORDER.index(best)):
+            best = match
+    return best or ToolkitMatch.UNKNOWN
 
 
 def gpu_runs_cuda(gpu: ComputeCapability, cuda: Version, tables: Tables, *, name: str = "") -> Verdict:
