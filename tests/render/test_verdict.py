@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +16,7 @@ from envkit.ingest import parse_text
 from envkit.matrix import Matrix
 from envkit.render.verdict import healthy, verdict
 
+DATA = Path(__file__).parents[2] / "envkit/data"
 PLACES = {
     "wsl": "Linux pc 5.15.153.1-microsoft-standard-WSL2 #1 SMP x86_64 GNU/Linux\n",
     "jetson": "# R36 (release), REVISION: 4.3, GCID: 38968081, BOARD: generic, EABI: aarch64\n",
@@ -38,7 +39,7 @@ def judged(text: str) -> tuple[Environment, list[Finding]]:
 
 
 def examples() -> list[tuple[str, str]]:
-    with (files("envkit.data") / "signatures.csv").open(encoding="utf-8", newline="") as file:
+    with (DATA / "signatures.csv").open(encoding="utf-8", newline="") as file:
         return [(row["signature"], row["example"]) for row in csv.DictReader(file)]
 
 
