@@ -137,7 +137,7 @@ def gpu_memory_held_by_lost_process(environment: Environment, matrix: Matrix) ->
     if driver_lives_elsewhere(environment) and not ran_out:
         yield skip("processes of other containers cannot be seen from here")
         return
-    gpus = gpus_of(environment)
+    gpus = () if driver_lives_elsewhere(environment) else gpus_of(environment)  # others' processes are hidden there
     held = [gpu for gpu in gpus if gpu.lost_processes]
     hidden = [gpu for gpu in gpus if not gpu.lost_processes and _held_by_nobody(gpu)]
     for gpu in held:

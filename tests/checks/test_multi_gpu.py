@@ -260,6 +260,17 @@ CASES = (
         "container",
         machine(system__machine_kind=CONTAINER, gpus=(gpu(A40, processes=(), memory_used_bytes=9 * GIB),)),
     ),
+    Case(  # the processes of the host and of other containers are hidden from here
+        "gpu-memory-held-by-lost-process",
+        "warn",
+        "container-out-of-memory",
+        machine(
+            said("gpu-memory-held-by-lost-process"),
+            system__machine_kind=CONTAINER,
+            gpus=(gpu(A40, processes=(), memory_used_bytes=9 * GIB, memory_bytes=48 * GIB),),
+        ),
+        "A program asked for more GPU memory",
+    ),
     Case("display-server-on-compute-gpu", "warn", "server-card", machine(gpus=(gpu(A40, display_active=True),))),
     Case("display-server-on-compute-gpu", "ok", "desktop-card", machine(gpus=(gpu(display_active=True),))),
     Case(
