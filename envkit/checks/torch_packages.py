@@ -234,7 +234,7 @@ def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
             if fault.installed.name == "numpy"
         ]
         own = distribution(item.python, package)
-        told_wish = row is not None or (own is not None and bool(own.requires))
+        told_wish = bool(specs) or (own is not None and bool(own.requires))
         evidence = [distribution_evidence(numpy), item.evidence("version", item.framework.version)]
         if unmet:
             yield fail(
