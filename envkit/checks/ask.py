@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.driver_state import installed
+from envkit.checks.driver_state import driver_platform, installed
 from envkit.checks.installs import capable_gpus, installs
 from envkit.checks.messages import named
 from envkit.facts import Environment, Message
@@ -70,7 +70,10 @@ def resolve_command(
         words.append(f'--cuda "{cuda}"')
     if environment.origin != _HERE:
         processor = environment.system.architecture.value
-        if on_this_system and environment.system.os.known:
+        platform = driver_platform(environment)
+        if platform != "linux":
+            words.append(f"--os {platform}")
+        elif on_this_system and environment.system.os.known:
             row = matrix.operating_system(environment.system.os.get().os_id)
             words += [f"--os {row.os_id}"] if row is not None else []
         words += [f"--arch {processor}"] if processor in _OTHER_PROCESSORS else []

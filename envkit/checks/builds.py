@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING
 
 from envkit.checks.ask import resolve_command
 from envkit.checks.driver_state import driver_platform, installed
 from envkit.checks.findings import Remedy
-from envkit.checks.installs import Installed, for_this_machine, pip, release
+from envkit.checks.installs import Installed, distribution, for_this_machine, pip, release
 from envkit.facts import Environment
 from envkit.versions import ComputeCapability, Version
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from envkit.matrix.rows import FrameworkBuild
 
 # What conda keeps beside the framework's own package: companions, and what chooses the CPU or the CUDA build.
+_CONDA_NAMES = {"torch": "pytorch"}  # pip's name of a framework whose package has another name in conda
 _CONDA_TOO = ("torchvision", "torchaudio", "cpuonly", "pytorch-cuda", "tensorflow-base")
 
 
@@ -81,6 +83,10 @@ def _removal(found: Installed) -> str:
     """The command that removes what is installed, by the installer that owns it: pip leaves conda's files alone."""
     name = re.split(r"[\[=<>~! ]", found.framework.package, maxsplit=1)[0]
     by_conda = {item.name for item in found.python.distributions if item.installer == "conda"}
+    if distribution(found.python, name) is None and _CONDA_NAMES.get(name) in by_conda:
+        name = _CONDA_NAMES[name]
     if name in by_conda:
-        return f"conda remove -y {' '.join([name, *(also for also in _CONDA_TOO if also in by_conda)])}"
+        prefix = found.python.prefix
+        place = f" -p {shlex.quote(prefix)}" if prefix else ""  # without one conda takes the environment it is in
+        return f"conda remove -y{place} {' '.join([name, *(also for also in _CONDA_TOO if also in by_conda)])}"
     return pip(found.python, f"uninstall -y {name}")

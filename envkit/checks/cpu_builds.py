@@ -23,7 +23,7 @@ from envkit.checks.installs import (
 from envkit.checks.messages import message_evidence, seen, told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
-from envkit.facts import Environment, MachineKind
+from envkit.facts import Environment, MachineKind, Message
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
@@ -47,10 +47,13 @@ def cpu_only_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcome
     The wrong index, a lock file, the package cache or a dependency brings a CPU build; everything looks healthy and
     `is_available()` says False. ROCm and XPU builds have no CUDA either and are not CPU builds.
     """
+    if kind(environment) is MachineKind.JETSON:
+        yield skip("on a Jetson the check jetson-generic-wheel judges this")
+        return
     if environment.system.architecture.value == "aarch64":
         yield skip("on aarch64 the check cpu-wheel-on-aarch64 judges this")
         return
-    yield from _cpu_only(environment, matrix, "cpu-only-wheel")
+    yield from _cpu_only(environment, matrix, seen(environment, "cpu-only-wheel"))
 
 
 @check(
@@ -76,16 +79,16 @@ def cpu_wheel_on_aarch64(environment: Environment, matrix: Matrix) -> Iterator[O
     if not environment.system.architecture.known and not seen(environment, "cpu-wheel-on-aarch64"):
         yield unknown("the machine's architecture is not known")
         return
-    yield from _cpu_only(environment, matrix, "cpu-wheel-on-aarch64")
+    messages = (*seen(environment, "cpu-wheel-on-aarch64"), *seen(environment, "cpu-only-wheel"))
+    yield from _cpu_only(environment, matrix, messages)
 
 
-def _cpu_only(environment: Environment, matrix: Matrix, id: str) -> Iterator[Outcome]:  # noqa: A002
+def _cpu_only(environment: Environment, matrix: Matrix, messages: tuple[Message, ...]) -> Iterator[Outcome]:
     items = [item for item in installs(environment) if item.framework.name not in ("jax", "onnxruntime")]
     cpu = [
         item for item in items if item.framework.cuda_known and item.framework.cuda is None and not item.framework.rocm
     ]
     present = gpu_present(environment)
-    messages = seen(environment, id)
     for item in cpu:
         evidence = [
             item.evidence("cuda", "none"),

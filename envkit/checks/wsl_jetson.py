@@ -178,6 +178,9 @@ def jetson_generic_wheel(environment: Environment, matrix: Matrix) -> Iterator[O
     if kind(environment) is not MachineKind.JETSON:
         yield from said or [skip("not a Jetson", evidence=[known(environment, "system.machine_kind")])]
         return
+    said = said or told(
+        environment, "cpu-only-wheel", "A CPU build is installed on a Jetson", impact=impact, remedy=mend
+    )
     yield from said
     if not items and not said:
         yield nothing_to_judge(environment, "a framework")

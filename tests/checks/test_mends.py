@@ -10,8 +10,10 @@ import pytest
 from envkit.checks.findings import Finding, Status
 from envkit.checks.registry import all_checks
 from envkit.checks.runner import run_checks
+from envkit.facts import Distribution
 from envkit.ingest import parse_text
-from tests.checks.software import matrix
+from envkit.records import replace
+from tests.checks.software import GPU_4090, gpus, machine, matrix, python, pythons, torch, worst
 from tests.cli.run import envkit
 from tests.ingest.texts import FOLDER, cases
 
@@ -85,7 +87,37 @@ def test_a_list_of_packages_is_no_proof_of_what_lies_beside_them(id: str) -> Non
 
 
 def test_what_conda_installed_is_removed_by_conda() -> None:
-    assert commands("cpu-only-conda")[0] == "conda remove -y pytorch torchvision cpuonly"
+    assert commands("cpu-only-conda")[0] == (
+        "conda remove -y -p /home/lin/miniconda3/envs/seg pytorch torchvision cpuonly"
+    )
+
+
+def test_a_pip_name_is_removed_under_condas_and_from_its_own_environment() -> None:
+    by_conda = Distribution("pytorch", "2.3.0", "/opt/my env/conda-meta/pytorch.json", installer="conda")
+    own = replace(python(torch("2.3.0", None)), prefix="/opt/my env", distributions=(by_conda,))
+    facts = machine(pythons(own), gpus=gpus(GPU_4090), system__architecture="x86_64")
+    mend = worst("cpu-only-wheel", facts).remedy
+    assert mend is not None and mend.commands[0] == "conda remove -y -p '/opt/my env' pytorch"
+
+
+@pytest.mark.parametrize(
+    ("first", "option"),
+    [
+        ("'nvcc' is not recognized as an internal or external command,\n", "--os windows"),
+        ("Linux pc 5.15.153.1-microsoft-standard-WSL2 #1 SMP x86_64 GNU/Linux\n", "--os wsl"),
+    ],
+)
+def test_a_question_from_windows_or_wsl_plans_for_it(first: str, option: str) -> None:
+    line = "RuntimeError: CUDA error: no kernel image is available for execution on the device\n"
+    asked = [command for finding in fails(first + line) if finding.remedy for command in finding.remedy.commands]
+    assert any(option in command.partition("envkit resolve")[2] for command in asked), asked
+
+
+@pytest.mark.parametrize("place", ["Linux n 6.8.0 #1 SMP aarch64 GNU/Linux\n", "# R36 (release), REVISION: 4.3\n"])
+def test_a_cpu_build_is_told_of_on_any_processor(place: str) -> None:
+    found = fails(place + "AssertionError: Torch not compiled with CUDA enabled\n")
+    wanted = "jetson-generic-wheel" if place.startswith("#") else "cpu-wheel-on-aarch64"
+    assert [finding.id for finding in found] == [wanted]
 
 
 def test_a_target_is_named_as_nvidia_writes_it() -> None:
