@@ -40,9 +40,14 @@ _LIKE = {  # os-release ID or ID_LIKE of what has no row there
     "opensuse-tumbleweed": ("suse",),
 }
 _OF_THE_HOST = frozenset(
-    {"build-module", "device-nodes", "hold", "load-module", "load-uvm", "module-log", "reboot", "reload-module"}
+    {
+        *("build-module", "load-module", "reload-module", "load-uvm", "reload-uvm", "uvm-at-boot", "peermem"),
+        *("device-nodes", "hold", "keep-memory", "kernel-log", "licence", "module-log", "persistence", "prime"),
+        *("reboot", "start-fabric-manager", "stop-fabric-manager", "who-holds"),
+    }
 )
 _ON_WINDOWS = ("conda", "docker", "envkit", "nvidia-smi", "python", "uv", "wsl")  # programs that are there too
+_OF_A_LINUX_SHELL = ("|", "$")  # what follows a pipe is a Linux program; variables are written in another way
 _LINUX_SCRIPT = "envkit install"
 _LABELS = {  # shown when unknown
     "ubuntu": "Ubuntu",
@@ -90,7 +95,10 @@ def without_linux(given: Remedy) -> Remedy:
 
 
 def _runs_on_windows(command: str) -> bool:
-    return (command.split()[0] in _ON_WINDOWS or " -m pip " in command) and not command.startswith(_LINUX_SCRIPT)
+    first = command.split()[0]
+    if "=" in first or any(sign in command for sign in _OF_A_LINUX_SHELL) or command.startswith(_LINUX_SCRIPT):
+        return False
+    return first in _ON_WINDOWS or " -m pip " in command
 
 
 def commands(environment: Environment, action: str, **values: object) -> tuple[str, ...]:

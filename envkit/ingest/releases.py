@@ -40,8 +40,9 @@ def described(words: str) -> OsRelease | None:
     """The release that words such as `Ubuntu 22.04.4 LTS (x86_64)` name, None when they name none that we know."""
     for name, key in _NAMES:
         if words.startswith(name):
-            version = Version.find(words[len(name) :])
-            return release(key, str(version) if version else "", re.sub(r" \([\w-]+\)$", "", words))
+            plain = re.sub(r" \([\w-]+\)$", "", words)  # the processor: x86_64 is no version
+            version = Version.find(plain[len(name) :])
+            return release(key, str(version) if version else "", plain)
     return None
 
 

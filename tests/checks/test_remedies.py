@@ -130,9 +130,18 @@ def test_a_distribution_in_words_gets_its_own_commands(words: str, expected: tup
     assert commands(Environment(system=System(os=found(release, "test"))), "compile-python") == expected
 
 
+def test_the_processor_is_no_release_of_a_distribution() -> None:
+    arch, ubuntu = described("Arch Linux (x86_64)"), described("Ubuntu 22.04.4 LTS (x86_64)")
+    assert arch is not None and (arch.version_id, arch.pretty_name) == ("", "Arch Linux")
+    assert ubuntu is not None and ubuntu.version_id == "22.04.4"
+
+
 def test_in_a_container_the_mend_says_that_it_is_for_the_host() -> None:
     inside = Environment(system=System(machine_kind=found(MachineKind.CONTAINER, "test")))
     assert remedy(inside, "Load it.", "load-uvm").summary == "On the host of this container: load it."
+    hosts = ("reload-uvm", "uvm-at-boot", "keep-memory", "peermem", "persistence", "kernel-log", "licence", "prime")
+    for action in (*hosts, "start-fabric-manager", "stop-fabric-manager", "who-holds"):
+        assert remedy(inside, "Do it.", action).summary == "On the host of this container: do it."
     assert remedy(inside, "Install it.", "compile-python").summary == "Install it."
     assert remedy(Environment(), "Load it.", "load-uvm").summary == "Load it."
 
@@ -140,10 +149,19 @@ def test_in_a_container_the_mend_says_that_it_is_for_the_host() -> None:
 def test_windows_gets_no_commands_of_linux() -> None:
     given = Remedy("Do it.", ("sudo modprobe nvidia", "python -m pip install torch", "envkit install --cuda 12.4"))
     assert without_linux(given).commands == ("python -m pip install torch",)
+    shell = ("LD_LIBRARY_PATH= python train.py", "nvidia-smi -q | grep -i license", "docker run -v $PWD:/w x")
+    assert without_linux(Remedy("Do it.", shell)).commands == ()
     text = "'nvidia-smi' is not recognized as an internal or external command,\noperable program or batch file.\n"
     findings = run_checks(parse_text(text), matrix(), all_checks().values())
     assert findings[0].status is Status.FAIL
     assert not any(line.startswith("sudo") for f in findings if f.remedy for line in f.remedy.commands)
+
+
+def test_powershell_of_either_age_is_windows() -> None:
+    # Windows PowerShell 5.1 says "as the name of a cmdlet", PowerShell 7 "as a name of a cmdlet"
+    for article in ("the", "a"):
+        text = f"nvcc: The term 'nvcc' is not recognized as {article} name of a cmdlet, function, script file\n"
+        assert parse_text(text).system.os.get().id == "windows"
 
 
 def test_a_distribution_that_we_do_not_know_is_looked_up_by_what_it_is_like() -> None:
