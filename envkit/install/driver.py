@@ -37,10 +37,9 @@ def driver_steps(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> Iterat
             "--with-driver: open or proprietary kernel module depends on the GPU, and none was found here.",
             "Name it: --gpu 'GeForce RTX 3090' or --gpu 8.6",
         )
-    minimum = plan.choice.minimum_driver or (plan.choice.toolkit.minimum_driver if plan.choice.toolkit else None)
+    minimum = plan.choice.minimum_driver
     if minimum is None:
         raise EnvkitError("No minimum driver for this plan is on record.", "Install a current driver by hand.")
-    minimum = max([minimum, *(gpu.first_driver for gpu in plan.request.gpus if gpu.first_driver)])
     driver = _install_driver(plan, options, mirrors, minimum)
     yield SwitchOffNouveau()
     if driver.chosen and driver.file is not None:

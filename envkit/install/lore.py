@@ -57,7 +57,6 @@ class GlibcRow:
 
     glibc: Version
     fixed_in: Version
-    functions: str  # what both declare
     sources: tuple[str, ...]
 
 

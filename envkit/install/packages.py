@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from envkit.install.lore import PackageRow, has_quirk, lore
 from envkit.install.model import CreatePython, FetchFile, InstallPrerequisites, InstallToolkit, Need, Step
 from envkit.plan.model import Choice
+from envkit.plan.relations import other_gcc
+from envkit.versions import Version
 
 
 def prerequisites(choice: Choice, steps: tuple[Step, ...]) -> InstallPrerequisites:
@@ -43,17 +45,9 @@ def _conditions(choice: Choice, steps: tuple[Step, ...]) -> Iterator[str]:
                 yield "old-compiler"
 
 
-def _older_gcc(choice: Choice) -> int | None:
-    """The newest gcc on offer that the toolkit accepts, where the distribution's default is too new for it."""
-    toolkit, system = choice.toolkit, choice.os
-    if toolkit is None or toolkit.gcc_max is None or system is None or system.default_gcc is None:
-        return None
-    if system.default_gcc.major <= toolkit.gcc_max.major:
-        return None
-    fitting = [
-        row.major for row in system.installable_gcc if row.major <= toolkit.gcc_max.major and len(row.parts) == 1
-    ]
-    return max(fitting, default=None)
+def _older_gcc(choice: Choice) -> Version | None:
+    """The newest gcc on offer that the toolkit accepts, where the distribution's default is none that it does."""
+    return other_gcc(choice.os, choice.toolkit) if choice.os and choice.toolkit else None
 
 
 def _first(purpose: str) -> PackageRow:

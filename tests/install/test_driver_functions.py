@@ -279,6 +279,22 @@ def test_a_driver_in_use_is_told_with_its_users_before_a_runfile_replaces_it(
     assert "systemctl stop nvidia-persistenced" in done.stderr and "docker ps" in done.stderr
 
 
+# As /proc/modules lists nv_peer_mem (Mellanox/nv_peer_memory) and gdrdrv (NVIDIA/gdrcopy), which call the driver.
+FOREIGN = """nvidia_uvm 1540096 0 - Live 0x0000000000000000 (OE)
+nv_peer_mem 16384 0 - Live 0x0000000000000000 (OE)
+nvidia 39059456 3 nvidia_uvm,nv_peer_mem,gdrdrv, Live 0x0000000000000000 (OE)
+"""
+
+
+def test_a_foreign_module_that_holds_the_driver_is_named(tmp_path: Path) -> None:
+    machine(tmp_path, "nvidia")
+    (tmp_path / "root/sys/module/nvidia/version").write_text("470.57.02\n")
+    (tmp_path / "root/proc").mkdir()
+    (tmp_path / "root/proc/modules").write_text(FOREIGN)
+    done = call(script(), "check_for_driver; echo went on", tmp_path)
+    assert done.returncode == 11 and "(modules: nvidia (held by nv_peer_mem gdrdrv); programs" in done.stderr, done
+
+
 @pytest.mark.parametrize("alone", [False, True])
 def test_what_the_drivers_installer_complains_about_is_told_in_words(tmp_path: Path, alone: bool) -> None:
     machine(tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +19,7 @@ from envkit.settings import Mirrors
 from envkit.versions import VersionSpec
 from tests.cli.run import envkit
 from tests.install.plans import asked, planned
+from tests.install.shell import call
 
 
 def chosen(python: str, framework: str = "pytorch", os_id: str = "ubuntu22.04", version: str = "") -> Plan:
@@ -78,3 +80,10 @@ def test_suse_15_calls_its_python_3_6_python3(os_id: str) -> None:
     work = installation(chosen("3.6", "tensorflow", os_id, "2.4"), ScriptOptions(), Mirrors())
     (need,) = (need for step in work.steps for need in getattr(step, "needs", ()) if need.purpose == "venv")
     assert need.packages == (("zypper", ("python3",)),)
+
+
+def test_offline_a_python_from_conda_is_refused_before_files_are_asked_for(tmp_path: Path) -> None:
+    text = render_script(chosen("3.7", "tensorflow"), ScriptOptions(), Mirrors())
+    done = call(text, f"OFFLINE_DIR={tmp_path}\ncheck_offline", tmp_path)
+    assert done.returncode == 5 and "--offline cannot bring along" in done.stderr, done
+    assert "--bundle" not in done.stderr  # which is refused for such a plan
