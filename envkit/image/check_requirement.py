@@ -29,10 +29,10 @@ def requirement_findings(
     if driver is None or environment.get("NVIDIA_DISABLE_REQUIRE", "").lower() in ("1", "true"):
         return
     row = tag_row(found.repository, found.tag, matrix)
-    asked = environment.get("NVIDIA_REQUIRE_CUDA", "")
-    if asked:
-        met = _expression_met(asked, driver, request, matrix)
-        asked = asked.split()[0]
+    asked = environment.get("NVIDIA_REQUIRE_CUDA")
+    if asked is not None:  # an empty one hides the base's, and what then counts is not on record
+        met = _expression_met(asked, driver, request, matrix) if asked.strip() else None
+        asked = next(iter(asked.split()), "an empty NVIDIA_REQUIRE_CUDA")
     elif row is not None and row.repository == CUDA_REPOSITORY and row.cuda is not None:
         met = _image_met(row.cuda, driver, request, matrix)
         asked = f"cuda>={row.cuda.release(2)}"

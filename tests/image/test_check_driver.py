@@ -61,6 +61,8 @@ def test_the_demand_of_the_image_is_told(matrix: Matrix) -> None:
     [
         ("NVIDIA_DISABLE_REQUIRE=1", ""),
         ('NVIDIA_REQUIRE_CUDA="cuda>=12.1"', ""),
+        ('NVIDIA_REQUIRE_CUDA=" "', "image.driver-unknown"),  # it hides what the base asks for
+        ("NVIDIA_REQUIRE_CUDA=", "image.driver-unknown"),
         ('NVIDIA_REQUIRE_CUDA="cuda>=12.2 driver>=535"', "image.driver-too-old"),
         ('NVIDIA_REQUIRE_CUDA="cuda>=12.2 brand=geforce,driver>=530"', ""),
         ('NVIDIA_REQUIRE_CUDA="cuda>=12.2 brand=tesla,driver>=530"', "image.driver-too-old"),
