@@ -37,6 +37,7 @@ class Wanted:
     place_variants: frozenset[str]  # what they name each; '' for one that names none
     nightly: bool
     source: str  # conda's channels
+    held: bool = False  # its version is open, and a constraints file that cannot be read may bound it
 
 
 def merged(items: list[Wanted]) -> tuple[Wanted, ...]:
@@ -90,6 +91,7 @@ def wanted_of(item: Package, set_index: str, matrix: Matrix) -> Iterator[Wanted]
         other_index=bool(item.index or item.more or set_index or item.backend),
         nightly=item.nightly,
         source=" ".join(item.channels),
+        held=item.held,
     )
 
 

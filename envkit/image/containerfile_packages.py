@@ -62,6 +62,7 @@ class Package:
     nightly: bool  # pre-releases are let in
     marker: str  # the environment that it is for, as pip writes it
     wheel: Wheel | None  # the one that is named in place of a version
+    held: bool = False  # a constraints file that cannot be read may bound it
 
 
 @record
@@ -188,10 +189,12 @@ def _constrained(
 ) -> Iterator[Package | ListFile]:
     """The items with the bounds of the constraints files, and those of the files that leave a version open."""
     bounds: dict[str, str] = {}
+    held = False  # a file that cannot be read may hold a version back
     for name in [value for kind, value in options if kind == "constraint"]:
         text = read(name)
         if text is None and any(isinstance(item, Package) and not item.spec.startswith("==") for item in items):
             yield ListFile(line, name)
+            held = True
         for word in list_words(text or "", name):
             found = _REQUIREMENT.fullmatch(word.partition(";")[0].strip())
             if found is not None and found["spec"]:
@@ -200,7 +203,7 @@ def _constrained(
         bound = bounds.get(normal(item.name)) if isinstance(item, Package) else None
         if isinstance(item, Package) and bound:
             item = replace(item, spec=",".join(filter(None, (item.spec, bound))))
-        yield item
+        yield replace(item, held=not item.spec.startswith("==")) if held and isinstance(item, Package) else item
 
 
 def _of_lists(names: list[str], read: Reader) -> tuple[list[str], list[tuple[str, str]], list[str]]:

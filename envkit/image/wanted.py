@@ -45,6 +45,9 @@ def chosen_build(wanted: Wanted, found: Contents, matrix: Matrix) -> FrameworkBu
     if wanted.tool == "pip" and _is_empty(wanted, wish):
         told = f"{wanted.package}{wanted.spec} is an empty package whose installation stops: its name was given up"
         return Problem(Status.FAIL, told, "Install tensorflow[and-cuda].")
+    if wanted.held:
+        told = f"Which {wanted.package} comes is for a constraints file to say that was not looked at"
+        return Problem(Status.UNKNOWN, told, "Pin a release.")
     if wanted.nightly:
         told = f"Which nightly build of {wanted.package} comes is not on record"
         return Problem(Status.UNKNOWN, told, "Pin a release.")
@@ -118,12 +121,12 @@ def _of_variant(wanted: Wanted, fitting: list[FrameworkBuild], found: Contents) 
     on_default = [build for build in fitting if build.on_pypi]
     if wanted.suffix and wanted.default_index and not wanted.other_index and not found.index_set:
         told = f"The default index has no {wanted.package} with +{wanted.variant}: such builds are on their own index"
-        index = next((build.index_url for build in of_cuda if build.index_url), None)
-        return Problem(Status.FAIL, told, f"Add --index-url {index}." if index else "Name that index.")
+        option = next(filter(None, map(_place_option, of_cuda)), "")
+        return Problem(Status.FAIL, told, f"Add {option} to the command." if option else "Name that index.")
     if wanted.suffix and _is_of_other_places(wanted) and not found.index_set:
         told = f"{wanted.package}{wanted.spec}+{wanted.variant} is not where pip is sent for it: {wanted.places}"
-        index = next((build.index_url or build.find_links for build in of_cuda), None)
-        return Problem(Status.FAIL, told, f"Use --index-url {index}." if index else "Name the index of that suffix.")
+        option = next(filter(None, map(_place_option, of_cuda)), "")
+        return Problem(Status.FAIL, told, f"Use {option} instead." if option else "Name the index of that suffix.")
     if wanted.variant:
         if wanted.suffix or not wanted.default_index:
             return of_cuda or _no_variant(wanted, fitting)
@@ -134,6 +137,13 @@ def _of_variant(wanted: Wanted, fitting: list[FrameworkBuild], found: Contents) 
         told = f"{wanted.package}{wanted.spec} is not on record for the default index"
         return Problem(Status.UNKNOWN, told, f"It is at {place}." if place else "Name its index.")
     return on_default or fitting
+
+
+def _place_option(build: FrameworkBuild) -> str:
+    """The option of pip that names where a build is: its index, or else the page that lists its files."""
+    if build.index_url:
+        return f"--index-url {build.index_url}"
+    return f"-f {build.find_links}" if build.find_links else ""
 
 
 def _is_of_other_places(wanted: Wanted) -> bool:
