@@ -33,6 +33,7 @@ class Wanted:
     suffix: bool  # the variant is part of the version
     default_index: bool  # the default index is asked too
     other_index: bool  # another place is asked
+    own_index: bool  # the variant is what the command itself names, not what ENV sets
     places: str  # the addresses of all of them
     place_variants: frozenset[str]  # what they name each; '' for one that names none
     nightly: bool
@@ -86,6 +87,7 @@ def wanted_of(item: Package, set_index: str, matrix: Matrix) -> Iterator[Wanted]
         variant=told.group(1) if told else item.backend if item.backend not in ("", "auto") else "",
         suffix=local is not None,
         default_index=not item.index and not item.backend,
+        own_index=local is not None or _INDEX_VARIANT.search(f"{item.index} {item.more} ") is not None,
         places=" ".join(places),
         place_variants=frozenset(_variant_of(place) for place in places),
         other_index=bool(item.index or item.more or set_index or item.backend),

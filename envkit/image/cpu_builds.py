@@ -43,7 +43,10 @@ def cpu_on_purpose(
     else:
         place = f" --index-url {build.index_url}" if build.index_url else ""
         place += f" -f {build.find_links}" if build.find_links else ""
-        remedy = Remedy("Install the GPU build that suits this image.", (f'pip install "{build.package}"{place}',))
+        mend = "Install the GPU build that suits this image."
+        if not wanted.own_index and wanted.variant == "cpu" and found.index_set:
+            mend = "Drop the setting of the index for the CPU, and install the GPU build that suits this image."
+        remedy = Remedy(mend, (f'pip install "{build.package}"{place}',))
     yield Finding("image.cpu-build", Status.WARN, title, subject, remedy=remedy)
 
 
