@@ -53,7 +53,7 @@ def _framework(wanted: Wanted, found: Contents, request: Request, matrix: Matrix
     subject = subject_of(wanted.line, _in_words(wanted))
     foreign = foreign_system(found.repository, found.tag)
     if foreign is not None and foreign.libc == "musl" and wanted.tool == "pip" and _needs_glibc(wanted, matrix):
-        yield _without_glibc(wanted, foreign, found, subject)
+        yield _without_glibc(wanted, foreign, found, subject) if not found.glibc else _glibc_unknown(wanted, subject)
         return
     if is_for_the_cpu(wanted, found):
         yield from cpu_on_purpose(wanted, subject, found, request, matrix)
@@ -77,6 +77,11 @@ def _framework(wanted: Wanted, found: Contents, request: Request, matrix: Matrix
 def _needs_glibc(wanted: Wanted, matrix: Matrix) -> bool:
     """True for a framework whose packages hold compiled code: pip takes none of those where the C library is musl."""
     return any(build.min_glibc is not None or build.cuda is not None for build in matrix.builds(wanted.framework))
+
+
+def _glibc_unknown(wanted: Wanted, subject: str) -> Finding:
+    title = f"whether {wanted.package} can be installed is not on record: the image seems to carry glibc beside musl"
+    return Finding("image.glibc-missing", Status.UNKNOWN, title, subject)
 
 
 def _without_glibc(wanted: Wanted, foreign: ForeignSystem, found: Contents, subject: str) -> Finding:

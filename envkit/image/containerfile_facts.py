@@ -40,6 +40,8 @@ _PYTHON_MADE = regex(
 )
 _CONDA_PYTHON = regex(r"\bpython[= ]+=?(\d\.\d+)")
 _CONDA = regex(r"conda|mamba|miniforge")
+# Conda's Python and packages need glibc: an image of a distribution with musl that has them brings it along.
+_GLIBC = regex(r"conda|mamba|miniforge|glibc")
 _PYTHON_IMAGE = regex(r"(?:^|/)python:(\d\.\d+)")
 _PYTHON_MAJOR = regex(r"\b(?:python|pip)(\d)")
 _PYTHON_WORD = regex(r"(?:^|[-_])py(?:thon)?(\d)\.?(\d+)\b")
@@ -48,7 +50,8 @@ _DRIVER_PACKAGE = regex(
 )
 # Images that hold a distribution and a language, and no CUDA.
 _WITHOUT_CUDA = regex(
-    r"python|buildpack-deps|node|golang|mambaorg/micromamba|continuumio/(?:mini|ana)conda3?|condaforge/[\w-]+"
+    r"(?:alma|rocky|oracle|amazon)linux|(?:rockylinux/)?rockylinux|fedora|centos|opensuse/leap|debian|ubuntu"
+    r"|python|buildpack-deps|node|golang|mambaorg/micromamba|continuumio/(?:mini|ana)conda3?|condaforge/[\w-]+"
 )
 _ARM = regex(r"arm64|aarch64")
 _CUDA_OF_CONDA = frozenset(
@@ -66,6 +69,7 @@ class Contents:
     tag: str
     architecture: str
     system: OperatingSystem | None
+    glibc: bool  # its name, what it is for or its commands tell of glibc, whatever the distribution has
     plain: bool  # the base is known to hold no CUDA
     cuda: Version | None  # system CUDA
     cuda_where: str
@@ -99,6 +103,7 @@ def contents(stages: tuple[BuildStage, ...], matrix: Matrix, beside: Reader = no
     own = framework_image(repository, tag, matrix)
     script = "\n".join(text for _, text in runs)
     whole = f"{script}\n{copied}"
+    copied_from = " ".join(image for _, image in copied_images(chain))
     system = _system(repository, tag, row, own, matrix)
     lists = _lists(stages, beside)
     items = [item for line, text in [*_runs(brought), *runs] for item in installed(line, text, lists[line])]
@@ -122,6 +127,7 @@ def contents(stages: tuple[BuildStage, ...], matrix: Matrix, beside: Reader = no
         tag=tag,
         architecture=_architecture(base),
         system=system,
+        glibc=_GLIBC.search(f"{repository}:{tag} {whole} {copied_from}") is not None,
         plain=_is_plain(repository, row, matrix),
         cuda=cuda,
         cuda_where=where,
