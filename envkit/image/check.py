@@ -55,7 +55,7 @@ def _targets_unknown(found: Contents, request: Request) -> Iterator[Finding]:
     if not named or (found.plain and not found.some_cuda):
         return
     source = found.some_cuda or found.image
-    title = f"which CUDA {source} holds is not on record, nor so whether it runs with {' and '.join(named)}"
+    title = f"which CUDA {source} holds is not on record, nor whether it runs with {' and '.join(named)}"
     yield Finding("image.cuda-unknown", Status.UNKNOWN, title, subject_of(found.line, source))
 
 
@@ -88,5 +88,6 @@ def _wheels(found: Contents) -> Iterator[Finding]:
 
 def _lists(found: Contents) -> Iterator[Finding]:
     for item in found.lists:
-        title = f"what {item.name} brings was not looked at: it is not to be seen here"
+        name = {"": "a file without a name", ".": "the project in . (pip install .)"}.get(item.name, item.name)
+        title = f"what {name} brings was not looked at: it cannot be seen from here"
         yield Finding("image.list-unread", Status.UNKNOWN, title, subject_of(item.line, item.name))

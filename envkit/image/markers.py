@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from envkit.versions import Version
 
+# What the machine that builds says of itself.
+_OF_THE_HOST = ("platform_release", "platform_version", "implementation_version")
 _OF_PYTHON = ("python_version", "python_full_version")
 
 
@@ -13,6 +15,8 @@ def holds(marker: str, python: Version | None, architecture: str) -> bool | None
 
     if not marker:
         return True
+    if any(name in marker for name in _OF_THE_HOST):
+        return None
     if python is None and any(name in marker for name in _OF_PYTHON):
         return None
     environment = {

@@ -12,6 +12,7 @@ from envkit.image.check_spec import Release, Wish
 from envkit.image.containerfile import read_stages
 from envkit.image.containerfile_facts import contents
 from envkit.image.containerfile_packages import ListFile, Package, installed
+from envkit.image.markers import holds
 from envkit.image.wanted import Problem, chosen_build
 from envkit.matrix import Matrix
 from envkit.plan.request import Request
@@ -20,7 +21,7 @@ from tests.image.making import run
 
 
 @pytest.mark.parametrize(
-    ("spec", "tool", "release", "holds"),
+    ("spec", "tool", "release", "taken"),
     [
         ("==2.12", "pip", "2.12.0", True),
         ("==2.12", "pip", "2.12.1", False),
@@ -52,8 +53,8 @@ from tests.image.making import run
         (">=2.1,<2.3", "conda", "2.2.0", True),
     ],
 )
-def test_a_requirement_holds_for_what_its_tool_would_take(spec: str, tool: str, release: str, holds: bool) -> None:
-    assert Wish.parse(spec, tool).holds(Release.parse(release)) is holds
+def test_a_requirement_holds_for_what_its_tool_would_take(spec: str, tool: str, release: str, taken: bool) -> None:
+    assert Wish.parse(spec, tool).holds(Release.parse(release)) is taken
 
 
 @pytest.mark.parametrize("spec", ["==2.13.0rc1", "==abc", "@https://x"])
@@ -234,6 +235,53 @@ def test_a_constraints_file_that_cannot_be_read_leaves_the_version_open(matrix: 
         assert {one.status for one in findings} <= {Status.OK, Status.UNKNOWN}, spec
     findings = check_dockerfile(text.format("==2.0.1"), Request(container=True), matrix)
     assert "image.python-without-package" in {one.id for one in findings if one.status is Status.FAIL}
+
+
+def test_the_mend_of_a_cpu_index_in_env_is_to_drop_it(matrix: Matrix) -> None:
+    install = "RUN apt-get install -y python3-pip; pip install torch==2.4.1 'numpy<2'"
+    index = "https://download.pytorch.org/whl/cpu"
+    start = f"FROM {CUDA_12}\n"
+    finding = only(f"{start}ENV PIP_INDEX_URL={index}\n{install}\n", matrix)
+    assert finding.id == "image.cpu-build"
+    assert finding.remedy is not None
+    assert finding.remedy.summary.startswith("Drop the setting of the index")
+    finding = only(f"{start}{install} --index-url {index}\n", matrix)
+    assert finding.remedy is not None
+    assert "Drop" not in finding.remedy.summary
+
+
+@pytest.mark.parametrize(
+    "marker", ["platform_release >= '4'", "platform_version != ''", "implementation_version > '1'"]
+)
+def test_a_marker_of_the_machine_that_builds_is_not_judged_by_this_one(marker: str) -> None:
+    assert holds(marker, Version.parse("3.12"), "x86_64") is None
+
+
+@pytest.mark.parametrize(
+    "image",
+    ["rockylinux:9", "rockylinux/rockylinux:9", "almalinux:9", "oraclelinux:9", "amazonlinux:2023", "fedora:41"]
+    + ["centos:7", "opensuse/leap:15.6", "debian:12", "ubuntu:22.04"],
+)
+def test_a_plain_distribution_holds_no_cuda(image: str, matrix: Matrix) -> None:
+    assert contents(read_stages(f"FROM {image}\n"), matrix).plain
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "FROM continuumio/miniconda3:4.10.3-alpine\nRUN pip install torch==2.0.1\n",
+        "FROM frolvlad/alpine-glibc:alpine-3.20\nRUN pip install torch==2.0.1\n",
+        "FROM python:3.11-alpine\nRUN apk add glibc-2.35-r1.apk && pip install torch==2.0.1\n",
+    ],
+)
+def test_alpine_with_glibc_is_not_told_to_have_none(text: str, matrix: Matrix) -> None:
+    findings = check_dockerfile(text, Request(container=True), matrix)
+    assert [one.status for one in findings if one.id == "image.glibc-missing"] == [Status.UNKNOWN]
+
+
+def test_what_is_unread_has_a_name_in_the_title(matrix: Matrix) -> None:
+    for command, name in (("pip install .", "the project in ."), ("pip install -r", "a file without a name")):
+        assert name in only(f"FROM python:3.11\nRUN {command}\n", matrix).title
 
 
 LISTS = {
