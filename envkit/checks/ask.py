@@ -14,6 +14,7 @@ from envkit.versions import Version
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
+    from envkit.matrix.rows import Framework
 
 _HERE = Environment().origin
 _WORD = regex(r"[A-Za-z_]+(?:-[A-Za-z]+\d*)*")  # `torch` of torch-2.7.1, mxnet-cu112
@@ -26,10 +27,15 @@ _MOST_ASKED = "pytorch"
 def framework_of(environment: Environment, matrix: Matrix, messages: Iterable[Message] = ()) -> str:
     """The framework that the messages speak of, else the one installed, else '': nobody names one."""
     for word in _words(tuple(messages)):
-        framework = matrix.framework("torch" if word in _WITH_TORCH else word)
+        framework = framework_by_package(matrix, word)
         if framework is not None:
             return framework.name
     return next((item.framework.name for item in installs(environment) if matrix.framework(item.framework.name)), "")
+
+
+def framework_by_package(matrix: Matrix, package: str) -> Framework | None:
+    """The framework whose package it is, or that the package is released together with; None for none of ours."""
+    return matrix.framework("torch" if package in _WITH_TORCH else package)
 
 
 def _words(messages: tuple[Message, ...]) -> Iterator[str]:

@@ -46,6 +46,7 @@ def gcc_too_new_for_nvcc(environment: Environment, matrix: Matrix) -> Iterator[O
         limit = limit or Version.find(named(messages, "limit") or "")
         yield _too_new(
             environment,
+            matrix,
             "nvcc refuses the host compiler as too new",
             limit,
             list(message_evidence(environment, messages)),
@@ -58,10 +59,10 @@ def gcc_too_new_for_nvcc(environment: Environment, matrix: Matrix) -> Iterator[O
     elif not environment.host_compilers.known:
         yield unknown("the host compilers are not known", evidence=[known(environment, "host_compilers")])
     else:
-        yield _judge_compiler(environment, place[0], limit)
+        yield _judge_compiler(environment, matrix, place[0], limit)
 
 
-def _judge_compiler(environment: Environment, nvcc: Version, limit: Version) -> Outcome:
+def _judge_compiler(environment: Environment, matrix: Matrix, nvcc: Version, limit: Version) -> Outcome:
     compilers = [item for item in environment.host_compilers.get() if item.name == "gcc"]
     default = next((item for item in compilers if item.default), None)
     if default is None:
@@ -83,11 +84,17 @@ def _judge_compiler(environment: Environment, nvcc: Version, limit: Version) -> 
             impact="Compiling CUDA code stops unless the older compiler is named.",
             remedy=Remedy("A fitting compiler is installed: name it.", (f"export NVCC_CCBIN={best.path}",)),
         )
-    return _too_new(environment, title, limit, evidence, certain=False)
+    return _too_new(environment, matrix, title, limit, evidence, certain=False)
 
 
 def _too_new(
-    environment: Environment, title: str, limit: Version | None, evidence: list[Evidence], *, certain: bool
+    environment: Environment,
+    matrix: Matrix,
+    title: str,
+    limit: Version | None,
+    evidence: list[Evidence],
+    *,
+    certain: bool,
 ) -> Outcome:
     number = str(limit.major) if limit else "N"
     judge = fail if certain or limit is not None else warn
@@ -99,9 +106,18 @@ def _too_new(
             environment,
             f"Install GCC {number} beside the present one and name it to nvcc.",
             "gcc-beside",
-            gcc=limit.major if limit else None,
+            gcc=limit.major if limit and _packaged(environment, matrix, limit.major) else None,
         ),
     )
+
+
+def _packaged(environment: Environment, matrix: Matrix, gcc: int) -> bool:
+    """True when the distribution found has that GCC beside its own, as far as our table knows, or is unknown itself."""
+    observed = environment.system.os
+    row = matrix.operating_system(observed.get().os_id) if observed.known else None
+    if row is None or row.family == "suse":
+        return True  # SUSE's packages are named by the number, and our table lists none
+    return any(version.major == gcc for version in row.installable_gcc)
 
 
 def _gcc_limit(environment: Environment, matrix: Matrix, nvcc: Version) -> Version | None:

@@ -6,19 +6,21 @@ import posixpath
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.ask import framework_of, resolve_command
+from envkit.checks.ask import framework_by_package, framework_of, resolve_command
 from envkit.checks.evidence import known
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, unknown, warn
 from envkit.checks.installs import judged, nothing_to_judge
 from envkit.checks.messages import named, seen, told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
+from envkit.checks.remedies import remedy
 from envkit.facts import Environment, PythonEnvironment
 from envkit.regex import regex
 from envkit.versions import Version
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
+    from envkit.matrix.rows import Framework
 
 _MANYLINUX = regex(r"manylinux_(\d+)_(\d+)_")
 
@@ -68,23 +70,30 @@ def python_no_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcom
 def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
     """The newest Python for which the release that the message names has wheels, else that of the newest release."""
     messages = seen(environment, "python-no-wheel")
+    package = named(messages, "package") or ""
+    if package and framework_by_package(matrix, package) is None:
+        return Remedy(f"Make an environment with a Python that {package} has wheels for; its own pages name them.")
     name = framework_of(environment, matrix, messages) or "pytorch"
     framework = matrix.framework(name)
     version = named(messages, "version") or (named(messages, "spec") or "").removeprefix("==")
     builds = matrix.builds(name)
-    asked = Version.find(version) if framework and named(messages, "package") in framework.packages else None
+    asked = Version.find(version) if framework and package in framework.packages else None
     exact = [build for build in builds if build.version == asked]
     rows = exact or [build for build in builds if build.version == builds[-1].version]
     best = max((python for build in rows for python in build.pythons), default=None)
     wanted = f"{name}=={asked}" if exact else name
     return Remedy(
-        f"Make an environment with a Python that {f'{framework.title} {asked}' if framework and exact else 'it'} has "
-        "wheels for.",
+        f"Make an environment with a Python that {_meant(framework, asked if exact else None)} has wheels for.",
         (
             *((f"uv venv --python {best}",) if best else ()),
             resolve_command(environment, matrix, messages, framework=wanted),
         ),
     )
+
+
+def _meant(framework: Framework | None, version: Version | None) -> str:
+    title = framework.title if framework else "it"
+    return f"{title} {version}" if version else title
 
 
 @check(
@@ -160,8 +169,9 @@ def libstdcxx_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outc
     conda brings its own, which comes before the system's.
     """
     conda = any(python.kind == "conda" for python in judged(environment))
-    command = "conda install -c conda-forge libstdcxx-ng" if conda else "sudo apt-get install --only-upgrade libstdc++6"
-    mend = Remedy("Bring the libstdc++ that is loaded first up to date.", (command,))
+    summary = "Bring the libstdc++ that is loaded first up to date."
+    by_conda = Remedy(summary, ("conda install -c conda-forge libstdcxx-ng",))
+    mend = by_conda if conda else remedy(environment, summary, "update-libstdcxx")
     messages = told(
         environment,
         "libstdcxx-too-old",

@@ -17,6 +17,8 @@ from tests.checks.software import GPU_4090, gpus, machine, matrix, python, pytho
 from tests.cli.run import envkit
 from tests.ingest.texts import FOLDER, cases
 
+LIBSTDCXX = "sudo apt-get install -y --only-upgrade libstdc++6"
+
 
 @lru_cache(maxsize=512)
 def fails(text: str) -> list[Finding]:
@@ -118,6 +120,47 @@ def test_a_cpu_build_is_told_of_on_any_processor(place: str) -> None:
     found = fails(place + "AssertionError: Torch not compiled with CUDA enabled\n")
     wanted = "jetson-generic-wheel" if place.startswith("#") else "cpu-wheel-on-aarch64"
     assert [finding.id for finding in found] == [wanted]
+
+
+def os_release(system: str) -> str:
+    name, _, version = system.partition(" ")
+    return f'NAME="{name}"\nID="{name}"\nVERSION_ID="{version}"\nPRETTY_NAME="{name} {version}"\n\n'
+
+
+GCC = "error -- unsupported GNU version! gcc versions later than 11 are not supported!\n"
+
+
+@pytest.mark.parametrize(
+    ("system", "expected"),
+    [  # operating_systems.csv: installable_gcc of Ubuntu 24.04 holds 11, no toolset is on record for Rocky Linux
+        ("ubuntu 24.04", ["sudo apt-get install -y gcc-11 g++-11", "export NVCC_CCBIN=g++-11"]),
+        ("debian 13", []),
+        ("rocky 9.4", []),
+    ],
+)
+def test_an_older_gcc_is_named_only_where_the_distribution_has_it(system: str, expected: list[str]) -> None:
+    finding = fails(os_release(system) + GCC)[0]
+    assert finding.id == "gcc-too-new-for-nvcc" and finding.remedy is not None
+    assert list(finding.remedy.commands) == expected
+
+
+def test_a_libstdcxx_is_brought_by_the_package_tool_that_is_there() -> None:
+    line = "ImportError: /lib64/libstdc++.so.6: version `GLIBCXX_3.4.30' not found (required by x.so)\n"
+    for system, expected in (("rocky 9.4", ()), ("ubuntu 22.04", (LIBSTDCXX,))):
+        finding = next(each for each in fails(os_release(system) + line) if each.id == "libstdcxx-too-old")
+        assert finding.remedy is not None and finding.remedy.commands == expected
+
+
+def test_a_package_that_is_none_of_ours_gets_no_python_made_for_pytorch() -> None:
+    finding = fails("ERROR: No matching distribution found for flash-attn==2.8.0\n")[0]
+    assert finding.id == "python-no-wheel" and finding.remedy is not None
+    assert "flash-attn" in finding.remedy.summary and finding.remedy.commands == ()
+
+
+def test_the_framework_meant_is_named() -> None:
+    finding = fails("ERROR: No matching distribution found for tensorflow\n")[0]
+    assert finding.remedy is not None
+    assert finding.remedy.summary == "Make an environment with a Python that TensorFlow has wheels for."
 
 
 def test_a_target_is_named_as_nvidia_writes_it() -> None:

@@ -20,7 +20,7 @@ _TRACE = regex(
     re.MULTILINE,
 )
 _SHELL = regex(
-    r"'[\w.-]{1,40}' is not recognized as an internal or external command"  # cmd.exe; below Windows PowerShell and, with "a", 7
+    r"'[\w.-]{1,40}' is not recognized as an internal or external command"  # cmd.exe, then PowerShell
     r"|The term '[\w.-]{1,40}' is not recognized as (?:the|a) name of a cmdlet"
 )
 _LISTED = regex(r"^\* (?P<name>[\w.-]{2,40}) {2,30}(?:Running|Stopped) {2,20}(?P<version>[12])$", re.MULTILINE)
