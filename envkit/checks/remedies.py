@@ -14,9 +14,9 @@ from envkit.regex import regex
 _BY_FAMILY = {  # family of operating_systems.csv and its package manager -> where to look for commands
     ("debian", "apt"): ("debian",),
     ("rhel", "dnf"): ("el", "rhel"),
-    ("rhel", "yum"): ("yum", "rhel"),
+    ("rhel", "yum"): ("yum",),  # neither dnf nor its modules are there
     ("amazon", "dnf"): ("rhel",),
-    ("amazon", "yum"): ("yum", "rhel"),
+    ("amazon", "yum"): ("yum",),
     ("azure", "dnf"): ("rhel",),
     ("fedora", "dnf"): ("rhel",),
     ("suse", "zypper"): ("suse",),

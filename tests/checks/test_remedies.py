@@ -33,6 +33,7 @@ UBUNTU, DEBIAN = on("ubuntu24.04", "ubuntu", "debian"), on("debian12", "debian")
 ROCKY, FEDORA = on("rockylinux9", "rocky", "rhel", "centos", "fedora"), on("fedora43", "fedora")
 SLES, AMAZON = on("sles15", "sles", "suse"), on("amzn2", "amzn", "centos", "rhel", "fedora")
 MARINER, KYLIN = on("cm2", "mariner"), on("kylin10", "kylin")
+CENTOS7 = on("centos7", "centos", "rhel", "fedora")
 ALPINE = on("alpine3", "alpine")
 MINT, ARCH = on("linuxmint22", "linuxmint", "ubuntu", "debian"), on("arch", "arch")
 
@@ -167,6 +168,12 @@ def test_powershell_of_either_age_is_windows() -> None:
 def test_a_distribution_that_we_do_not_know_is_looked_up_by_what_it_is_like() -> None:
     assert families(MINT) == ("ubuntu", "debian")
     assert families(ARCH) == ()
+
+
+@pytest.mark.parametrize("system", [AMAZON, CENTOS7], ids=["amzn2", "centos7"])
+def test_a_system_of_yum_gets_no_command_of_dnf(system: Environment) -> None:
+    lines = [line for step in STEPS for line in commands(system, step.action, branch=580, version="580.65.06", gcc=9)]
+    assert lines and not [line for line in lines if "dnf" in line]
 
 
 def test_ubuntu_has_its_own_way_to_a_driver() -> None:
