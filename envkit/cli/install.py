@@ -64,9 +64,10 @@ def install(run_here: bool, yes: bool, bundle: str | None, **options: Any) -> in
     mirrors = mirrors_from(options)
     plan = resolve(request, matrix)
     if not isinstance(plan, NoPlan):
-        plan = _told(for_script(plan), options)
+        plan = _told(plan, options)
         if options["toolkit"] is False:
             plan = replace(plan, choice=replace(plan.choice, needs_toolkit=False))
+        plan = for_script(plan)
     if options["as_json"]:
         from envkit.cli.resolve import plan_json
 

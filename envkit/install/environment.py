@@ -19,20 +19,58 @@ from envkit.versions import Version
 
 _REQUIREMENT = regex(r"([A-Za-z0-9._-]+)(?:\[[^\]]*\])?(?:==([^\s;+]+))?.*")
 _PLAIN_PROBE = "verify/generic.py.j2"
+# What is judged of a toolkit and its cuDNN, and says nothing of a driver.
+_OF_A_TOOLKIT = (
+    "compiler-fits-nvcc",
+    "cuda-version",
+    "cudnn-version",
+    "gpu-on-cudnn",
+    "gpu-runs-cuda",
+    "image-on-os",
+    "python-can-be-had",
+    "runfile-for-architecture",
+    "runfile-on-os",
+)
 
 
 def for_script(plan: Plan) -> Plan:
-    """The plan with a Python that a script can bring an environment of.
+    """The plan with what a script installs: without a toolkit's parts where it installs none, and a Python that it can.
 
     Not one from deadsnakes, whose archive would be added for good, nor a distribution's without the module venv.
     """
     choice = plan.choice
+    if plan.request.with_driver and not choice.needs_toolkit and not choice.builds and choice.toolkit is not None:
+        return _driver_alone(plan)
+    if not choice.builds:
+        return replace(plan, choice=replace(choice, python=None, python_source=None))
     if choice.python is None:
         return plan
     way = choice.python_source.way if choice.python_source else "system"
     if way == "deadsnakes" or (way == "system" and choice.python.major < _venv_major()):
         return replace(plan, choice=replace(choice, python_source=_portable(choice, Matrix.load())))
     return plan
+
+
+def _driver_alone(plan: Plan) -> Plan:
+    left_out = {verdict.detail for verdict in plan.verdicts if verdict.relation in _OF_A_TOOLKIT}
+    choice = replace(
+        plan.choice,
+        cuda=None,
+        toolkit=None,
+        runfiles=(),
+        cudnn=None,
+        cudnn_version=None,
+        python=None,
+        python_source=None,
+        base_image=None,
+    )
+    return replace(
+        plan,
+        choice=choice,
+        verdicts=tuple(verdict for verdict in plan.verdicts if verdict.relation not in _OF_A_TOOLKIT),
+        alternatives=(),
+        warnings=tuple(warning for warning in plan.warnings if warning not in left_out),
+    )
 
 
 def _venv_major() -> int:

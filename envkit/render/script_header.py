@@ -90,15 +90,16 @@ def _what(work: Installation) -> Iterator[str]:
 def _plan(plan: Plan) -> Iterator[str]:
     choice = plan.choice
     yield "Plan"
+    way = choice.python_source.way if choice.python_source else "system"
     rows = [
         ("system", f"{choice.os.os_id if choice.os else 'any'} {choice.architecture}"),
-        ("CUDA", str(choice.cuda) if choice.cuda else "none"),
-        ("cuDNN", str(choice.cudnn_version) if choice.cudnn_version else "none"),
-        ("Python", f"{choice.python or 'none'} ({choice.python_source.way if choice.python_source else 'system'})"),
+        ("CUDA", str(choice.cuda or "")),
+        ("cuDNN", str(choice.cudnn_version or "")),
+        ("Python", f"{choice.python} ({way})" if choice.python else ""),
         ("driver", f"{choice.minimum_driver or 'unknown'} or newer"),
         *((build.framework, build.package or "") for build in choice.builds),
     ]
-    yield from (f"  {name:<12} {value}" for name, value in rows)
+    yield from (f"  {name:<12} {value}" for name, value in rows if value)
     if plan.verdicts:
         yield ""
         yield from _verdicts(plan)
@@ -131,8 +132,7 @@ def _choices(plan: Plan, work: Installation, options: ScriptOptions) -> Iterator
     toolkit = next((step for step in work.steps if isinstance(step, InstallToolkit)), None)
     yield "Choices (made when this script was written)"
     if licences(work):
-        accepted = "accepted, because envkit install was not told --no-accept-eula" if options.accept_eula else "asked"
-        yield from hang("  EULA         ", f"{accepted}: {licences(work)}", WIDTH)
+        yield from hang("  EULA         ", f"{_eula_words(toolkit, options)}: {licences(work)}", WIDTH)
     if toolkit is not None:
         yield f"  toolkit in   {toolkit.path}"
         yield f"  link         /usr/local/cuda {'is set if absent' if options.symlink else 'is left alone'}"
@@ -140,6 +140,12 @@ def _choices(plan: Plan, work: Installation, options: ScriptOptions) -> Iterator
     yield f"  driver       {'installed if missing or too old' if options.with_driver else 'left alone'}"
     if plan.choice.builds:
         yield "  framework    into a folder of its own, not into the system's Python"
+
+
+def _eula_words(toolkit: InstallToolkit | None, options: ScriptOptions) -> str:
+    if options.accept_eula:
+        return "accepted, because envkit install was not told --no-accept-eula"
+    return "asked" if toolkit is not None else "asked where NVIDIA's installer or zypper wants it"
 
 
 def _items(texts: Sequence[str]) -> Iterator[str]:

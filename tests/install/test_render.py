@@ -12,6 +12,7 @@ from envkit.plan.model import NoPlan
 from envkit.records import replace
 from envkit.render.script import render_script
 from envkit.settings import Mirrors
+from tests.cli.run import envkit
 from tests.install.plans import outcome, plan
 from tests.install.sweep import combinations, render_all, shellcheck
 
@@ -167,6 +168,28 @@ def test_each_licence_is_named_where_its_part_is_installed() -> None:
     found = replace(found, choice=replace(found.choice, needs_toolkit=False))
     only = render_script(found, ScriptOptions(with_driver=True), Mirrors())
     assert driver in only and toolkit not in only
+
+
+def test_a_script_for_the_driver_alone_shows_nothing_that_it_does_not_install() -> None:
+    words = ("--with-driver", "--no-toolkit", "--gpu", "Tesla K80", "--os", "ubuntu20.04", "--target", "any")
+    done = envkit("install", *words)
+    header = done.stdout.partition("set -Eeuo pipefail")[0]
+    for text in (header, done.stderr):
+        assert "driver 470, the last for Tesla K80" in text and "450.80.02 or newer" in text, done
+        assert not re.search(r"^\W*(CUDA|cuDNN|Python) ", text.replace("CUDA 11.8.0 needs driver", ""), re.M), text
+        assert "gcc" not in text and "the GPUs of cuDNN" not in text
+    toolkit = script("12.4").partition("set -Eeuo pipefail")[0]
+    assert re.search("^#   CUDA ", toolkit, re.M) and not re.search("^#   Python ", toolkit, re.M)
+
+
+@pytest.mark.parametrize(
+    ("alone", "words"), [(True, "asked where NVIDIA's installer or zypper wants it"), (False, "asked: ")]
+)
+def test_the_licence_of_a_driver_alone_is_asked_for_only_by_some(alone: bool, words: str) -> None:
+    found = plan("12.4", os_id="ubuntu24.04", gpus=("8.6",), with_driver=True)
+    found = replace(found, choice=replace(found.choice, needs_toolkit=not alone))
+    text = render_script(found, ScriptOptions(with_driver=True, accept_eula=False), Mirrors())
+    assert f"#   EULA         {words}" in text
 
 
 def test_wsl_is_no_distribution_and_the_answer_says_what_to_name() -> None:
