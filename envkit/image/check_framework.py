@@ -11,13 +11,13 @@ from envkit.image.check_parts import from_verdict, subject_of
 from envkit.image.check_spec import package_name
 from envkit.image.containerfile_facts import Contents
 from envkit.image.containerfile_frameworks import Wanted
-from envkit.image.containerfile_packages import normal
 from envkit.image.cpu_builds import cpu_build, cpu_on_purpose, is_for_the_cpu
 from envkit.image.data import ForeignSystem
 from envkit.image.known_images import CUDA_REPOSITORY
 from envkit.image.own_base import foreign_system
 from envkit.image.wanted import Problem, chosen_build, lacks_cuda_extra, names_variant
 from envkit.matrix.rows import FrameworkBuild
+from envkit.names import normalised
 from envkit.plan import relations
 from envkit.plan.model import Verdict
 from envkit.plan.request import Request
@@ -45,7 +45,7 @@ def framework_findings(found: Contents, request: Request, matrix: Matrix) -> Ite
 def _has_rows(wanted: Wanted, matrix: Matrix) -> bool:
     """False for a part of a framework whose builds are listed under another package, as jaxlib's under jax."""
     return wanted.tool == "conda" or any(
-        normal(package_name(build)) == wanted.package for build in matrix.builds(wanted.framework)
+        normalised(package_name(build)) == wanted.package for build in matrix.builds(wanted.framework)
     )
 
 

@@ -10,11 +10,12 @@ from envkit.image import data
 from envkit.image.containerfile import BuildStage, environment_stages, final_chain, needed_stages
 from envkit.image.containerfile_frameworks import Wanted, is_framework, merged, wanted_of
 from envkit.image.containerfile_lists import Lists, Reader, nothing_beside
-from envkit.image.containerfile_packages import ListFile, Package, installed, normal
+from envkit.image.containerfile_packages import ListFile, Package, installed
 from envkit.image.known_images import CUDA_REPOSITORY, framework_image, image_name, tag_row
 from envkit.image.markers import holds
 from envkit.image.wheel_names import Wheel
 from envkit.matrix.rows import FrameworkImage, ImageTag, OperatingSystem
+from envkit.names import normalised
 from envkit.records import record
 from envkit.regex import regex
 from envkit.versions import Version
@@ -136,8 +137,8 @@ def contents(stages: tuple[BuildStage, ...], matrix: Matrix, beside: Reader = no
         some_cudnn=_SOME_CUDNN.search(whole) is not None,
         python=python,
         wanted=merged([wanted for item in packages for wanted in wanted_of(item, set_index, matrix)]),
-        names=frozenset(normal(item.name) for item in packages),
-        pinned=frozenset(normal(item.name) for item in packages if item.spec),
+        names=frozenset(normalised(item.name) for item in packages),
+        pinned=frozenset(normalised(item.name) for item in packages if item.spec),
         conda_cuda=conda_cuda,
         conda_cpu=any(item.tool == "conda" and item.name == "cpuonly" for item in packages),
         index_set=_SETTINGS.search(f"{settings}\n{script}") is not None,
@@ -289,7 +290,7 @@ def _conda_version(packages: list[Package], names: Container[str]) -> Version | 
 def _wheel_cudnn(packages: list[Package]) -> Version | None:
     """The cuDNN that comes as a wheel."""
     for item in packages:
-        if item.tool == "pip" and normal(item.name).startswith("nvidia-cudnn-cu") and "<" not in item.spec:
+        if item.tool == "pip" and normalised(item.name).startswith("nvidia-cudnn-cu") and "<" not in item.spec:
             return Version.find(item.spec)
     return None
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.image.containerfile_packages import Package, normal
+from envkit.image.containerfile_packages import Package
 from envkit.matrix.rows import Framework
+from envkit.names import normalised
 from envkit.records import record, replace
 from envkit.regex import regex
 
@@ -80,7 +81,7 @@ def wanted_of(item: Package, set_index: str, matrix: Matrix) -> Iterator[Wanted]
     yield Wanted(
         line=item.line,
         framework=framework.name,
-        package=normal(item.name),
+        package=normalised(item.name),
         tool=item.tool,
         extras=item.extras,
         spec=_LOCAL_VARIANT.sub("", item.spec),
@@ -99,9 +100,9 @@ def wanted_of(item: Package, set_index: str, matrix: Matrix) -> Iterator[Wanted]
 
 def _framework(item: Package, matrix: Matrix) -> Framework | None:
     """The framework that a package belongs to."""
-    name = normal(item.name)
+    name = normalised(item.name)
     for framework in matrix.frameworks:
-        names = {normal(known) for known in framework.packages}
+        names = {normalised(known) for known in framework.packages}
         if item.tool == "conda":  # conda names some packages as their projects do, and adds -gpu
             names |= {framework.name, f"{framework.name}-gpu"}
         if name in names:

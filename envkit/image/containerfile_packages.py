@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from envkit.image.containerfile_lists import NO_LISTS, Lists, Reader, list_words
 from envkit.image.wheel_names import Wheel, wheel
+from envkit.names import normalised
 from envkit.records import record, replace
 from envkit.regex import regex
 
@@ -71,11 +72,6 @@ class ListFile:
 
     line: int
     name: str
-
-
-def normal(name: str) -> str:
-    """The name of a package as indexes compare it."""
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def installed(line: int, script: str, lists: Lists = NO_LISTS) -> Iterator[Package | ListFile]:
@@ -198,9 +194,9 @@ def _constrained(
         for word in list_words(text or "", name):
             found = _REQUIREMENT.fullmatch(word.partition(";")[0].strip())
             if found is not None and found["spec"]:
-                bounds[normal(found["name"])] = found["spec"].replace(" ", "")
+                bounds[normalised(found["name"])] = found["spec"].replace(" ", "")
     for item in items:
-        bound = bounds.get(normal(item.name)) if isinstance(item, Package) else None
+        bound = bounds.get(normalised(item.name)) if isinstance(item, Package) else None
         if isinstance(item, Package) and bound:
             item = replace(item, spec=",".join(filter(None, (item.spec, bound))))
         yield replace(item, held=not item.spec.startswith("==")) if held and isinstance(item, Package) else item
@@ -268,7 +264,7 @@ def _package(
         line=line,
         tool=tool,
         name=parts["name"],
-        extras=tuple(normal(extra.strip()) for extra in extras if extra.strip()),
+        extras=tuple(normalised(extra.strip()) for extra in extras if extra.strip()),
         spec=parts["spec"].replace(" ", ""),
         index=index,
         more=more,

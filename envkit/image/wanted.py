@@ -12,9 +12,9 @@ from envkit.checks.tensorflow_packages import EmptiedPackage
 from envkit.image.check_spec import Release, Wish, package_extras, package_name, package_release
 from envkit.image.containerfile_facts import Contents
 from envkit.image.containerfile_frameworks import Wanted
-from envkit.image.containerfile_packages import normal
 from envkit.matrix.rows import FrameworkBuild
 from envkit.matrix.tables import Table, read
+from envkit.names import normalised
 from envkit.records import record
 from envkit.versions import Version
 
@@ -80,7 +80,7 @@ def _has_own_place(wanted: Wanted, builds: Sequence[FrameworkBuild]) -> bool:
 
 def _has_name(build: FrameworkBuild, wanted: Wanted) -> bool:
     """True for the package that is named, under another name too; conda has one name where an index has several."""
-    own = normal(package_name(build))
+    own = normalised(package_name(build))
     if wanted.tool == "pip":
         row = _emptied(wanted.package)
         alias = row is not None and own == row.same_as and row.same_since <= build.version < row.first_empty_version
@@ -193,7 +193,7 @@ def _best(wanted: Wanted, candidates: list[FrameworkBuild], found: Contents) -> 
 def _companions(build: FrameworkBuild) -> frozenset[str]:
     """The packages that stand beside a build, by name."""
     names = (re.match(r"[\w.-]+", line) for line in build.companions)
-    return frozenset(normal(name.group()) for name in names if name)
+    return frozenset(normalised(name.group()) for name in names if name)
 
 
 def _cuda_line(extra: str) -> str:

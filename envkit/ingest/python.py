@@ -8,6 +8,7 @@ from typing import Any
 
 from envkit.facts import Cudnn, Distribution, FrameworkInstall, Observed, PythonEnvironment, found
 from envkit.ingest.clues import Clue, Framework, Package, PythonFact
+from envkit.names import normalised
 from envkit.records import replace
 from envkit.regex import regex
 from envkit.versions import Version
@@ -54,11 +55,6 @@ def python_environment(told: Sequence[tuple[Clue, str]]) -> Observed[tuple[Pytho
         frameworks=frameworks,
     )
     return found((environment,), source)
-
-
-def normalised(name: str) -> str:
-    """A distribution's name as indexes compare it: lower case, runs of `-_.` one `-`."""
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _distributions(packages: Sequence[Package]) -> tuple[Distribution, ...]:

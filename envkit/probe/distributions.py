@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from envkit.facts import Distribution
 from envkit.host.base import Host
+from envkit.names import normalised
 from envkit.records import record
 from envkit.regex import regex
 
@@ -17,13 +18,7 @@ _RELEVANT = regex(
 )
 _METADATA_BYTES = 60_000  # the header; a README may follow it
 _RECORD_BYTES = 4_000_000
-_SEPARATORS = regex(r"[-_.]+")
 _CLASHES_SHOWN = 3  # of each pair of distributions
-
-
-def normalised(name: str) -> str:
-    """The distribution name in its comparable form: lower case, single '-'."""
-    return _SEPARATORS.sub("-", name).lower()
 
 
 def distributions_in(host: Host, folder: str, *, user_site: bool = False) -> Iterator[Distribution]:

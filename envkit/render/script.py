@@ -24,6 +24,7 @@ from envkit.install.model import (
     Verify,
     never,
 )
+from envkit.names import normalised
 from envkit.records import record
 from envkit.render.script_header import header, help_text, licences
 
@@ -271,7 +272,7 @@ def _framework(step: InstallFramework) -> dict[str, Any]:
         "distribution": step.distribution,
         "cuda": str(step.cuda or ""),
         "requirements": step.requirements,
-        "packages": [re.sub(r"[_.]", "-", re.split(r"[^\w.-]", line)[0]).lower() for line in step.requirements],
+        "packages": [normalised(re.split(r"[^\w.-]", line)[0]) for line in step.requirements],
         "source": step.source,
         "expected": "gpu" if step.expects_gpu else "any",
         "probe": step.probe,
