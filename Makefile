@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 REAL := docker or browser or network
-# The install scripts' sweep takes each EVERY-th of some fifty thousand combinations; EVERY=1 takes hours.
+# The install scripts' sweep takes each EVERY-th of some thirty thousand combinations; EVERY=1 takes half an hour.
 EVERY ?= 40
 UNIT := not (docker or browser or network) and not gpu and not bench
 
