@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Hashable, Iterator, Sequence
+from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import groupby
 
@@ -225,7 +225,9 @@ class Judge:
     def cuda_meets(self, cuda: Version) -> bool:
         """Whether a build's CUDA line meets the requested CUDA: `12.4.1` is met by a build for 12.4."""
         spec = self.request.cuda
-        return spec is None or cuda.parts in self._wanted_lines or spec.holds(cuda)
+        if spec is None or cuda.parts in self._wanted_lines:
+            return True
+        return not self.knowledge.toolkits(cuda) and spec.holds(cuda)  # a CUDA that no toolkit on record has
 
     def candidate(self, build: FrameworkBuild) -> Candidate:
         """A build that passed, not ranked yet."""
@@ -307,22 +309,29 @@ class Judge:
             left &= ~marks.failed
         while left:
             first = left & -left
-            failed = next((marks.failed for aspect, marks in sides if self._fails(aspect, marks, shelf, first)), None)
-            left &= ~(first if failed is None else failed)
-            if failed is None:
+            against = self._first_against(first, shelf, sides)
+            left &= ~(first if against is None else against.failed)
+            if against is None:
                 yield shelf.first(first)
 
-    def _fails(self, aspect: Aspect, marks: Marks, shelf: Shelf, one: int) -> bool:
-        """Whether an aspect rules out the one build of a set; those alike are marked with it."""
-        if not marks.asked & one:
-            build = shelf.first(one)
-            failed = bool(self.ruled_out_by(aspect, build))
-            # most often the first build that is asked for will do, and the groups need not be made
-            alike = shelf.alike(aspect, build) if failed or shelf.is_grouped(aspect) else one
-            if failed:
-                marks.failed |= alike
-            marks.asked |= alike  # last: another thread goes by it
-        return bool(marks.failed & one)
+    def _first_against(self, one: int, shelf: Shelf, sides: Iterable[tuple[Aspect, Marks]]) -> Marks | None:
+        """The marks of the first aspect that rules out the one build of a set; None where none does."""
+        for aspect, marks in sides:
+            if not marks.asked & one:
+                self._mark(one, shelf, aspect, marks)
+            if marks.failed & one:
+                return marks
+        return None
+
+    def _mark(self, one: int, shelf: Shelf, aspect: Aspect, marks: Marks) -> None:
+        """Marks whether an aspect rules out the one build of a set, and with it those that are alike."""
+        build = shelf.first(one)
+        failed = bool(self.ruled_out_by(aspect, build))
+        # most often the first build that is asked for will do, and the groups need not be made
+        alike = shelf.alike(aspect, build) if failed or shelf.is_grouped(aspect) else one
+        if failed:
+            marks.failed |= alike
+        marks.asked |= alike  # last: another thread goes by it
 
     def passing(self, framework: FrameworkRequest) -> Iterator[Candidate]:
         """The same as candidates."""

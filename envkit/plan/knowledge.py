@@ -125,9 +125,13 @@ class Knowledge:
 
     def answers(self, aspect: str, inputs: Hashable) -> Answers:
         """The memory of an aspect under a request."""
-        if len(self._answers) > _MOST_ANSWERS:
-            self.forget_requests()
-        return self._answers.setdefault((aspect, inputs), Answers())
+        key = (aspect, inputs)
+        found = self._answers.get(key)
+        if found is None:
+            if len(self._answers) > _MOST_ANSWERS:
+                self.forget_requests()
+            found = self._answers.setdefault(key, Answers())
+        return found
 
     def cudnn_on_gpu(self, gpu: ComputeCapability, cudnn: Version, cuda: Version | None) -> str:
         """The status of a cuDNN version on a GPU: ok, fail or unknown."""
