@@ -93,13 +93,18 @@ def _framework_changes(part: Part, request: Request, knowledge: Knowledge) -> It
 
 def _cuda_changes(part: Part, request: Request, knowledge: Knowledge) -> Iterator[Change]:
     lines = (toolkit.release for toolkit in knowledge.tables.toolkits)
-    builds = chain.from_iterable(gpu_builds(knowledge.tables.builds(item.name)) for item in request.frameworks)
+    shelves = (gpu_builds(knowledge.tables.builds(item.name)) for item in request.frameworks)
+    builds = tuple(chain.from_iterable(shelves))
     from_system = request.needs_toolkit or not request.frameworks or any(needs_system_cuda(build) for build in builds)
+    # a build for all of CUDA 12 is judged as that, whichever release is asked for
+    broad = any(build.cuda is not None and len(build.cuda.parts) == 1 for build in builds)
     cost = COSTS.index("cuda" if from_system else "wheel-index")
     judge = Judge(request, knowledge)
     for release in nearest_first(lines, _anchor(request.cuda)):
         if judge.level(release) is DriverVerdict.UNKNOWN:
             continue  # an offer is something that is known to work
+        if not broad and judge.cuda_failures(release):
+            continue
         if request.cuda is None or not request.cuda.holds(release):
             yield Change(cost, "cuda", str(release), replace(request, cuda=exactly(release)))
 
@@ -135,7 +140,8 @@ def _driver_changes(part: Part, request: Request, knowledge: Knowledge) -> Itera
         values |= {row.last_version or Version.of(row.branch) for row in branches}
         values |= {row.first_version for row in knowledge.tables.driver_branches if row.first_version and request.gpus}
     for driver in nearest_first(values, request.driver or Version.of(0)):
-        if driver != request.driver:
+        dropped = any(knowledge.driver_on_gpu(gpu, driver, request.platform) == "fail" for gpu in request.gpus)
+        if driver != request.driver and not dropped:
             yield Change(COSTS.index("driver"), "driver", str(driver), replace(request, driver=driver))
 
 
