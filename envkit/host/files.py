@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from envkit.facts import Observed, Problem, found, missing
 from envkit.host.base import FileStatus
-from envkit.host.name_pattern import name_pattern
+from envkit.host.name_pattern import fixed_start, name_pattern
 
 T = TypeVar("T")
 _ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENODEV, errno.ENXIO, errno.ENAMETOOLONG}
@@ -78,7 +78,7 @@ class Files:
         matches = [""]
         looked = True
         for part in pattern.strip("/").split("/"):
-            looked = _fixed_start(part) != part
+            looked = fixed_start(part) != part
             if looked:
                 matches = [f"{base}/{name}" for base in matches for name in self._matching(base or "/", part)]
             else:  # a missing folder shows when it is listed
@@ -87,7 +87,7 @@ class Files:
 
     def _matching(self, folder: str, part: str) -> tuple[str, ...]:
         # a folder of libraries has thousands of names: those that cannot match are dropped before all else
-        fixed = _fixed_start(part)
+        fixed = fixed_start(part)
         names = self._answer(folder, self._listed).value or ()
         wanted = name_pattern(part)
         return tuple(
@@ -151,13 +151,6 @@ class Files:
     def _existing(self, real: str) -> str:
         os.lstat(real)
         return readable(real[len(self._root) :] or "/")
-
-
-def _fixed_start(part: str) -> str:
-    """What every name that matches a part of a pattern begins with: all of it where it has no wildcard."""
-    for wildcard in "*?[":
-        part = part.partition(wildcard)[0]
-    return part
 
 
 def readable(text: str) -> str:

@@ -13,3 +13,10 @@ def name_pattern(part: str) -> re.Pattern[str]:
 
     text = fnmatch.translate(part)
     return re.compile(text if part.startswith(".") else rf"(?!\.){text}")
+
+
+def fixed_start(part: str) -> str:
+    """What every name that matches a part of a pattern begins with: all of it where it has no wildcard."""
+    for wildcard in "*?[":
+        part = part.partition(wildcard)[0]
+    return part

@@ -14,7 +14,7 @@ from typing import Any
 
 from envkit.facts import Observed, Problem, found, missing
 from envkit.host.base import CommandResult, FileStatus
-from envkit.host.name_pattern import name_pattern
+from envkit.host.name_pattern import fixed_start, name_pattern
 from envkit.records import field, record
 
 _MAX_LINKS = 40
@@ -145,7 +145,7 @@ class RecordedHost:
         return tuple(sorted(path for path in matches if self._resolve(path) is not None))
 
     def _matching(self, folder: str, part: str) -> tuple[str, ...]:
-        if not any(character in part for character in "*?["):
+        if fixed_start(part) == part:
             return (part,) if self._resolve(posixpath.join(folder, part)) is not None else ()
         resolved = self._resolve(folder)
         names = self._folders.get(resolved, set()) if resolved is not None else set()

@@ -6,7 +6,7 @@ from envkit.errors import EnvkitError
 from envkit.image import data
 from envkit.image.download import BUILD_ARGUMENTS, FROM_DOWNLOAD, fetch
 from envkit.image.parts import Copy, Environment, Run, Stage, Step
-from envkit.install.lore import PipRow, PythonFileRow, lore
+from envkit.install.lore import PythonFileRow, last_pip, python_file, venv_major
 from envkit.matrix.rows import OperatingSystem
 from envkit.plan.model import Choice
 from envkit.records import record
@@ -56,7 +56,7 @@ def _system(system: OperatingSystem, version: Version | None, mirrors: Mirrors) 
     if version is None or (system.default_python and system.default_python.release(2) == version.release(2)):
         packages = data.packages("python-default", system)
         interpreter = "python3"
-    elif version.major < _venv_major():
+    elif version.major < venv_major():
         return PythonSetup(
             data.packages("python-two", system),
             (),
@@ -68,11 +68,6 @@ def _system(system: OperatingSystem, version: Version | None, mirrors: Mirrors) 
         packages = data.packages("python-other", system, version=str(version), compact=str(version).replace(".", ""))
         interpreter = f"python{version}"
     return PythonSetup(packages, (), (), (), _steps(f"{interpreter} -m venv", version, mirrors))
-
-
-def _venv_major() -> int:
-    """The first Python whose own library makes environments: the major of the oldest standalone build."""
-    return min(row.python.major for row in lore(PythonFileRow) if row.python is not None)
 
 
 def _deadsnakes(system: OperatingSystem, version: Version, mirrors: Mirrors) -> PythonSetup:
@@ -89,12 +84,12 @@ def _deadsnakes(system: OperatingSystem, version: Version, mirrors: Mirrors) -> 
 
 
 def _file(way: str, version: Version | None, architecture: str) -> PythonFileRow:
-    for row in lore(PythonFileRow):
-        if row.way == way and row.architecture == architecture and row.python in (None, version):
-            return row
-    raise EnvkitError(
-        f"No {way} build of Python {version} for {architecture} is on record.", "Choose another --python or --os."
-    )
+    row = python_file(way, version, architecture)
+    if row is None:
+        raise EnvkitError(
+            f"No {way} build of Python {version} for {architecture} is on record.", "Choose another --python or --os."
+        )
+    return row
 
 
 def _standalone(version: Version, architecture: str, mirrors: Mirrors) -> PythonSetup:
@@ -141,8 +136,8 @@ def _pip_upgrade(version: Version | None, mirrors: Mirrors) -> tuple[str, ...]:
     Which index it asks is a mirror's, the build argument's, or what pip itself takes.
     """
     index = f' --index-url "${{PIP_INDEX_URL:-{mirrors.index_url}}}"' if mirrors.index_url else ""
-    row = next((row for row in lore(PipRow) if version is not None and row.python == version.release(2)), None)
-    return (f'python -m pip install{index} --upgrade "{row.requirement}"',) if row else ()
+    requirement = last_pip(version)
+    return (f'python -m pip install{index} --upgrade "{requirement}"',) if requirement else ()
 
 
 def _steps(make: str, version: Version | None, mirrors: Mirrors) -> tuple[Step, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from envkit.errors import EnvkitError
-from envkit.install.lore import PipRow, ProbeRow, PythonFileRow, lore
+from envkit.install.lore import ProbeRow, last_pip, lore, python_file, venv_major
 from envkit.install.model import CreatePython, Download, InstallFramework
 from envkit.install.options import ScriptOptions
 from envkit.install.wheel_files import by_file, requirement_lines
@@ -46,7 +46,7 @@ def for_script(plan: Plan) -> Plan:
     if choice.python is None:
         return plan
     way = choice.python_source.way if choice.python_source else "system"
-    if way == "deadsnakes" or (way == "system" and choice.python.major < _venv_major()):
+    if way == "deadsnakes" or (way == "system" and choice.python.major < venv_major()):
         return replace(plan, choice=replace(choice, python_source=_portable(choice, Matrix.load())))
     return plan
 
@@ -73,17 +73,12 @@ def _driver_alone(plan: Plan) -> Plan:
     )
 
 
-def _venv_major() -> int:
-    """The first Python whose own library makes environments: the major of the oldest standalone build."""
-    return min(row.python.major for row in lore(PythonFileRow) if row.python is not None)
-
-
 def _portable(choice: Choice, matrix: Matrix) -> PythonSource:
     """A standalone build of the plan's Python, else conda-forge's. Raises EnvkitError when neither is on record."""
     python = choice.python.release(2) if choice.python else None
     glibc = choice.os.glibc if choice.os else None
     for way in ("standalone", "conda"):
-        for row in matrix.python_sources if _python_file(way, python, choice.architecture) else ():
+        for row in matrix.python_sources if python_file(way, python, choice.architecture) else ():
             old = row.min_glibc is not None and glibc is not None and glibc < row.min_glibc
             if row.way == way and row.python == python and choice.architecture in row.architectures and not old:
                 return row
@@ -101,7 +96,7 @@ def python_step(choice: Choice, options: ScriptOptions, mirrors: Mirrors) -> Cre
     way = choice.python_source.way if choice.python_source else "system"
     if way == "system":
         return CreatePython(python, "system", path, None, "")
-    row = _python_file(way, python, choice.architecture)
+    row = python_file(way, python, choice.architecture)
     if row is None:
         raise EnvkitError(
             f"No pinned {way} build of Python {python} for {choice.architecture} is on record.",
@@ -115,14 +110,6 @@ def _folder_word(build: FrameworkBuild) -> str:
     """The framework, its version and its CUDA: builds for two CUDA lines must not share a folder."""
     cuda = "" if build.cuda is None or build.cpu_only else "-cu" + str(build.cuda).replace(".", "")
     return f"{build.framework}-{build.version}{cuda}"
-
-
-def _python_file(way: str, python: Version | None, architecture: str) -> PythonFileRow | None:
-    """The pinned file that brings that Python that way; None where none is on record."""
-    for row in lore(PythonFileRow):
-        if row.way == way and row.architecture == architecture and row.python in (None, python):
-            return row
-    return None
 
 
 def framework_steps(choice: Choice, mirrors: Mirrors) -> Iterator[InstallFramework]:
@@ -160,7 +147,7 @@ def _framework_step(
         cuda=None if build.cpu_only else build.cuda,
         expects_gpu=not build.cpu_only,
         probe=row.probe if row else _PLAIN_PROBE,
-        pip_requirement=_pip_requirement(choice.python),
+        pip_requirement=last_pip(choice.python) or "pip",
         advice=row.advice if row and build.bundles_cuda else "",
     )
 
@@ -174,8 +161,3 @@ def _where(build: FrameworkBuild, python: Version | None, mirrors: Mirrors) -> I
         yield from ("--index-url", mirrors.index_url)
     if build.find_links and not by_file(build, python):
         yield from ("--find-links", mirrors.rewrite(build.find_links))
-
-
-def _pip_requirement(python: Version | None) -> str:
-    rows = [row.requirement for row in lore(PipRow) if python is not None and row.python == python.release(2)]
-    return rows[0] if rows else "pip"

@@ -258,3 +258,22 @@ def space(item: str, cuda: Version | None) -> int:
 def for_os(rows: tuple[Row, ...], os_id: str) -> tuple[Row, ...]:
     """The rows whose `os_prefix`, or one of them, begins this OS id."""
     return tuple(row for row in rows if os_id.startswith(row.os_prefix))  # type: ignore[attr-defined]
+
+
+def venv_major() -> int:
+    """The first Python whose own library makes environments: the major of the oldest standalone build."""
+    return min(row.python.major for row in lore(PythonFileRow) if row.python is not None)
+
+
+def python_file(way: str, python: Version | None, architecture: str) -> PythonFileRow | None:
+    """The pinned file that brings that Python that way; None where none is on record."""
+    for row in lore(PythonFileRow):
+        if row.way == way and row.architecture == architecture and row.python in (None, python):
+            return row
+    return None
+
+
+def last_pip(python: Version | None) -> str | None:
+    """The requirement for the last pip of an old Python; None where the newest one runs on it."""
+    rows = (row.requirement for row in lore(PipRow) if python is not None and row.python == python.release(2))
+    return next(rows, None)
