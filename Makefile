@@ -7,7 +7,7 @@ REAL := docker or browser or network
 EVERY ?= 40
 UNIT := not (docker or browser or network) and not gpu and not bench
 
-.PHONY: doctor test test-integration test-builds test-source-build test-sweep lint bench docs wheel-smoke zipapp refresh-data verify-data clean
+.PHONY: doctor test test-thorough test-integration test-builds test-source-build test-sweep lint bench docs wheel-smoke zipapp refresh-data verify-data clean
 
 $(VENV)/run.stamp: pyproject.toml
 	@$(PYTHON) -m venv $(VENV)
@@ -25,7 +25,11 @@ doctor: $(VENV)/run.stamp
 
 # Everything that needs no Docker engine, browser, GPU or package index.
 test: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -m "$(UNIT)"
+	$(BIN)/python -m pytest -n 2 -m "$(UNIT) and not thorough"
+
+# Sweeps, fuzz and the other long tests that `make test` leaves out.
+test-thorough: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -n 2 -m "$(UNIT) and thorough"
 
 # Real Docker builds, real install runs, a real browser, real wheels. Needs root on Debian or Ubuntu.
 test-integration: $(VENV)/test.stamp
