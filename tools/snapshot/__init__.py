@@ -1,0 +1,1 @@
+"""What the program prints, recorded before a change of its structure and compared after it."""
