@@ -64,10 +64,9 @@ def under_root(root: str) -> Environment:
 def recorded(source: str, option: str = "--from") -> Environment:
     """A capture folder, a facts JSON, or pasted text (`-`: stdin), told apart by what they are. Raises SourceError."""
     if source != "-" and os.path.isdir(source):
-        from envkit.host.capture import CaptureHost
-        from envkit.probe.collect import collect
+        from envkit.probe.replay import replay
 
-        return collect(CaptureHost(source))
+        return replay(source)
     return from_text(_read(source, option), source, option)
 
 
@@ -83,9 +82,7 @@ def from_text(text: str, source: str, option: str = "--from") -> Environment:
         except ValueError:
             document = None
         if isinstance(document, dict) and ("environment" in document or "system" in document):
-            from envkit.facts_json import environment_from_json
-
-            return environment_from_json(document.get("environment", document))
+            return _told_elsewhere(document, source)
         if document is None and own_document(text):
             raise SourceError(f"{option}: {source} is JSON of envkit that is cut off or damaged.", "Save it again.")
     if not text.strip():
@@ -98,6 +95,18 @@ def from_text(text: str, source: str, option: str = "--from") -> Environment:
     from envkit.ingest import parse_text
 
     return parse_text(text)
+
+
+def _told_elsewhere(document: dict[str, object], source: str) -> Environment:
+    """The facts of a document; what it calls "this machine" is the one that wrote it, which need not be this one."""
+    from envkit.facts import Environment
+    from envkit.facts_json import environment_from_json
+    from envkit.records import replace
+
+    environment = environment_from_json(document.get("environment", document))
+    if environment.origin != Environment().origin:
+        return environment
+    return replace(environment, origin="recorded facts" if source == "-" else source)
 
 
 def _read(source: str, option: str) -> str:

@@ -12,7 +12,8 @@ The folder holds, all but the first optional (tests/machines/README.md shows exa
                     {"command": ["nvidia-smi", "-L"], "problem": "timed-out"}]
     nvml.json, cuda.json, docker.json, nodes.json   what a library answered, or {"problem": "timed-out"}
     answers.json   answers word for word (a recording holds these): globs, lists, real_paths, statuses …
-    facts.json     the facts as they were found; they stand in where the replay has none
+    facts.json     the facts as they were found; they stand in where the replay has none. A folder that holds no
+                   evidence but these needs no machine.json
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from envkit.host.base import CommandResult
 from envkit.host.recorded import Answers, Entry, RecordedHost, problem_of
 
 QUERIES = ("nvml", "cuda", "docker", "nodes", "facts")
+_EVIDENCE = ("files", "paths", "commands", "answers", *QUERIES[:-1])
 _PATH_KEYS = {
     "kind",
     "link",
@@ -66,6 +68,18 @@ class CaptureHost(RecordedHost):
         )
 
 
+def holds_facts_alone(folder: str) -> bool:
+    """True for a folder with facts and nothing that a probe could read."""
+    root = Path(folder)
+    evidence = [root / "tree", *(root / f"{name}.json" for name in _EVIDENCE)]
+    return (root / "facts.json").exists() and not any(path.exists() for path in evidence)
+
+
+def read_facts(folder: str) -> Json:
+    """What the folder's facts.json holds. Raises SourceError."""
+    return _read_json(Path(folder) / "facts.json", required=True)
+
+
 def _check(about: Json, folder: str) -> None:
     if not isinstance(about, dict) or about.get("schema") != SCHEMA:
         raise SourceError(f"{folder}: machine.json has no schema {SCHEMA}.", "Record it again with `envkit capture`.")
@@ -76,7 +90,10 @@ def _read_json(path: Path, default: Json = None, required: bool = False) -> Json
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         if required:
-            raise SourceError(f"{path.parent} is not a capture: it holds no {path.name}.") from None
+            raise SourceError(
+                f"{path.parent} is not a capture: it holds no {path.name}.",
+                "Record one with `envkit capture DIR`, or name the files in it one by one.",
+            ) from None
         return {} if default is None else default
     except (OSError, ValueError, RecursionError) as error:
         raise SourceError(f"{path} cannot be read as JSON: {error}") from error

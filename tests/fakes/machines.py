@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from pathlib import Path
 
+from envkit.cli.environment import recorded
 from envkit.facts import Environment
-from envkit.facts_json import environment_from_json
-from envkit.host.capture import CaptureHost
-from envkit.probe.collect import collect
 
 MACHINES = Path(__file__).resolve().parent.parent / "machines"
 
@@ -21,8 +18,5 @@ def machine_names() -> tuple[str, ...]:
 
 @cache
 def load_machine(name: str) -> Environment:
-    """What the probes find on the machine, or its facts where it holds nothing else."""
-    folder = MACHINES / name
-    if {path.name for path in folder.iterdir()} == {"machine.json", "facts.json"}:
-        return environment_from_json(json.loads((folder / "facts.json").read_text("utf-8")), strict=True)
-    return collect(CaptureHost(str(folder)), total_limit_s=60.0)
+    """The machine as `envkit doctor --from` takes it."""
+    return recorded(str(MACHINES / name))

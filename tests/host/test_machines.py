@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +23,11 @@ def test_a_machine_loads_and_says_what_it_is(name: str) -> None:
     assert about["description"]
     environment = load_machine(name)
     assert any(observed_at(environment, path).known for path in fact_paths())
+
+
+@pytest.mark.parametrize("path", sorted(MACHINES.glob("*/facts.json")), ids=lambda path: path.parent.name)
+def test_the_facts_of_a_machine_hold_no_unknown_key(path: Path) -> None:
+    environment_from_json(json.loads(path.read_text("utf-8")), strict=True)
 
 
 @pytest.mark.parametrize("name", machine_names())

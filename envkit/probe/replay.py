@@ -1,0 +1,22 @@
+"""A folder that holds a recorded machine becomes its facts again: by the probes, or as they were written down."""
+
+from __future__ import annotations
+
+from envkit.facts import Environment
+from envkit.facts_json import environment_from_json
+from envkit.host.capture import CaptureHost, holds_facts_alone, read_facts
+from envkit.probe.collect import collect
+from envkit.records import replace
+
+_LIMIT_S = 60.0  # everything is in memory, and a busy machine must not make a fact late
+
+
+def replay(folder: str) -> Environment:
+    """The machine that `folder` holds. Raises SourceError for a folder that holds none.
+
+    Its evidence goes through the probes. Facts without any evidence are the machine: probing a folder that lists no
+    file would find everything absent.
+    """
+    if holds_facts_alone(folder):
+        return replace(environment_from_json(read_facts(folder)), origin=folder)
+    return collect(CaptureHost(folder), _LIMIT_S)
