@@ -15,6 +15,7 @@ from envkit.checks.messages import message_evidence, named, seen
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
 from envkit.facts import Environment, MachineKind, Message
+from envkit.records import record
 from envkit.versions import ComputeCapability
 
 if TYPE_CHECKING:
@@ -93,12 +94,12 @@ def _architecture(
 ) -> Outcome:
     from envkit.plan.relations import CodeMatch
 
-    sass, ptx, _, source = _codes(environment, item, matrix)
+    held = _targets(environment, item, matrix)
     fault = _fault(environment, matrix, item, own)
     evidence = [
         Evidence("gpus.compute_capability", str(own), gpu.title),
-        Evidence(f"pythons.frameworks[{item.framework.name}].sm_arch_list", _words(sass), source),
-        Evidence(f"pythons.frameworks[{item.framework.name}].ptx_arch_list", _words(ptx), source),
+        Evidence(f"pythons.frameworks[{item.framework.name}].sm_arch_list", _words(held.sass), held.file, held.sources),
+        Evidence(f"pythons.frameworks[{item.framework.name}].ptx_arch_list", _words(held.ptx), held.file, held.sources),
     ]
     subject = f"{item.framework.package} on {gpu.title}"
     if fault is CodeMatch.UNKNOWN:
@@ -128,26 +129,36 @@ def _fault(environment: Environment, matrix: Matrix, item: Installed, own: Compu
     """Which of the two faults this build has on a GPU of this capability: None for neither, UNKNOWN if nobody knows."""
     from envkit.plan.relations import CodeMatch, code_match
 
-    sass, ptx, minimum, _ = _codes(environment, item, matrix)
-    match = code_match(own, sass, ptx, minimum)
+    held = _targets(environment, item, matrix)
+    match = code_match(own, held.sass, held.ptx, held.minimum)
     if match is CodeMatch.UNKNOWN:
         return match
     if match is not CodeMatch.NONE:
         return None
-    return _DROPPED if _older_than_all(own, sass, ptx, minimum) else _NEWER
+    return _DROPPED if _older_than_all(own, held.sass, held.ptx, held.minimum) else _NEWER
 
 
-def _codes(
-    environment: Environment, item: Installed, matrix: Matrix
-) -> tuple[_Codes | None, _Codes | None, ComputeCapability | None, str]:
+@record
+class _Targets:
+    """What a build holds code for, and where that is read: in its own file, or in a row that has sources."""
+
+    sass: _Codes | None = None
+    ptx: _Codes | None = None
+    minimum: ComputeCapability | None = None
+    file: str = ""
+    sources: tuple[str, ...] = ()
+
+
+def _targets(environment: Environment, item: Installed, matrix: Matrix) -> _Targets:
     """Binary and PTX targets of the installation: from its own files, else from the table's row of its build."""
     framework = item.framework
     if framework.sm_arch_list is not None:
-        return framework.sm_arch_list, framework.ptx_arch_list, None, f"{framework.path} (fat-binary headers)".strip()
+        file = f"{framework.path} (fat-binary headers)".strip()
+        return _Targets(framework.sm_arch_list, framework.ptx_arch_list, file=file)
     row = build_of(environment, framework, matrix)
     if row is None:
-        return None, None, None, ""
-    return row.sass, row.ptx, row.min_compute_capability, matrix.cite(row.sources)
+        return _Targets()
+    return _Targets(row.sass, row.ptx, row.min_compute_capability, sources=row.sources)
 
 
 def _older_than_all(

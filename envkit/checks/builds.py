@@ -48,7 +48,7 @@ def better_build(
         ):
             return False
         python = found.python.version
-        if python is not None and python_has_wheel(row, python.release(2), matrix).status == "fail":
+        if python is not None and python_has_wheel(row, python.release(2)).status == "fail":
             return False
         verdict = driver_runs_cuda(driver, row.cuda, matrix, platform=platform).status if driver is not None else ""
         return verdict != DriverVerdict.INCOMPATIBLE.value

@@ -140,7 +140,6 @@ def _driver_against(environment: Environment, matrix: Matrix, driver: Version, i
         remedy=install_build(
             environment, matrix, item, build, "Install a newer driver branch, or stay with this driver:"
         ),
-        references=[verdict.source] if verdict.source.startswith("http") else (),
     )
 
 

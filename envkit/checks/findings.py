@@ -24,11 +24,15 @@ _SEVERITY = {Status.FAIL: "error", Status.WARN: "warning"}
 
 @record
 class Evidence:
-    """One observed fact that the verdict rests on: its path in the environment, its value, where it was read."""
+    """One fact that the verdict rests on: its path in the environment, its value, where it was read.
+
+    A value that comes from a row of the tables has the keys of that row's sources in place of a file or command.
+    """
 
     fact: str
     value: str
     source: str = ""
+    sources: tuple[str, ...] = ()
 
 
 @record
@@ -41,7 +45,10 @@ class Remedy:
 
 @record
 class Finding:
-    """One verdict. `because_of` names the check whose finding explains this one."""
+    """One verdict. `because_of` names the check whose finding explains this one.
+
+    `references` are addresses, `sources` the keys of the rows that the verdict rests on.
+    """
 
     id: str
     status: Status
@@ -52,6 +59,7 @@ class Finding:
     remedy: Remedy | None = None
     references: tuple[str, ...] = ()
     because_of: str | None = None
+    sources: tuple[str, ...] = ()
 
     @property
     def severity(self) -> str:

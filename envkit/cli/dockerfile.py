@@ -311,7 +311,7 @@ def _build(recipe: Recipe, text: str, options: dict[str, Any]) -> int:
 def _check(options: dict[str, Any], matrix: Matrix) -> int:
     from envkit.host.user_file import read_beside, read_user_file
     from envkit.image.check import check_dockerfile
-    from envkit.image.check_report import report_json, report_text
+    from envkit.render.check_report import report_json, report_text
 
     request = request_from(options, matrix, container=True)
     text = read_user_file("--check", options["checked"])

@@ -167,7 +167,7 @@ def _for_people(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tupl
         )
         parts.insert(1, "\n".join(hang("", told, width or WIDTH)))
     if numbers:
-        parts.append("\n".join(f"[{number}] {data.cite([key])}" for key, number in numbers.items()))
+        parts.append("\n".join(f"[{number}] {data.source(key).citation}" for key, number in numbers.items()))
     return "\n\n".join(parts)
 
 

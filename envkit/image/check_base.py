@@ -40,7 +40,7 @@ def _image(image: str, line: int, stops: str, matrix: Matrix) -> Iterator[Findin
     if row is not None and row.cuda is None and row.state in ("deleted", "never"):
         yield _no_latest(row, image, subject, stops, matrix)
     elif row is not None:
-        verdict = relations.image_fits(row, matrix)
+        verdict = relations.image_fits(row)
         impact = stops if verdict.status == "fail" else "It gets no security updates."
         ids = {"fail": "image.base-gone", "warn": "image.base-end-of-life"}
         mend = nearest_tag(row, matrix)
@@ -77,7 +77,7 @@ def _no_latest(row: ImageTag, image: str, subject: str, stops: str, matrix: Matr
         subject,
         impact=stops,
         remedy=Remedy(mend, ("envkit matrix image_tags",)),
-        references=(matrix.cite(row.sources),),
+        sources=row.sources,
     )
 
 

@@ -104,12 +104,12 @@ def _build(
     """What is to say of a build that pip takes."""
     anew = f"envkit dockerfile --framework {build.framework}=={build.version}"
     if found.python is not None and build.pythons:
-        verdict = relations.python_has_wheel(build, found.python, matrix)
+        verdict = relations.python_has_wheel(build, found.python)
         mend = f"Use one of these Python versions, such as {build.pythons[-1]}."
         yield from_verdict("image.python-without-package", verdict, subject, "pip finds no package.", mend, anew)
     if found.system is not None and build.min_glibc is not None:
         where = found.system.os_id
-        verdict = relations.glibc_meets(build, found.system.glibc, matrix, where=where)
+        verdict = relations.glibc_meets(build, found.system.glibc, where=where)
         refusing = build.execstack_glibc
         if refusing is not None and found.system.glibc is not None and found.system.glibc >= refusing:
             mend = f"Start from a distribution with a glibc before {refusing}, or take another release."
@@ -164,7 +164,7 @@ def cuda_targets(
     for gpu in request.gpus:
         verdict = relations.gpu_runs_cuda(gpu.compute_capability, cuda, matrix, name=str(gpu))
         if unused and verdict.status == "fail":
-            verdict = Verdict(verdict.relation, "warn", verdict.detail, verdict.source)
+            verdict = Verdict(verdict.relation, "warn", verdict.detail, verdict.sources)
         mend = f'Take a CUDA that knows it: envkit dockerfile --gpu "{gpu.name or gpu}"'
         yield from_verdict("image.gpu-unknown-to-cuda", verdict, subject, "Its libraries hold no code for it.", mend)
 
@@ -181,9 +181,9 @@ def _cuda_of(
         return
     toolkits = [row for row in matrix.toolkits if row.version.starts_with(found.cuda)]
     if toolkits:
-        verdict = relations.toolkit_serves_build(build, toolkits[-1], matrix)
+        verdict = relations.toolkit_serves_build(build, toolkits[-1])
         if verdict.status == "warn":  # a later minor release keeps the interface: worth a note, not a complaint
-            verdict = Verdict(verdict.relation, "ok", verdict.detail, verdict.source)
+            verdict = Verdict(verdict.relation, "ok", verdict.detail, verdict.sources)
         mend = f"Use an image with CUDA {build.cuda}, or the release of {build.framework} built for yours."
         impact = f"{title} does not find its libraries: the import fails, or leaves the GPU unused."
         yield from_verdict("image.framework-for-other-cuda", verdict, subject, impact, mend, anew)
@@ -275,9 +275,7 @@ def _targets(
         mend = f"Update the driver of the host, or take a build for an older CUDA: add --driver {request.driver}."
         yield from_verdict("image.driver-too-old", verdict, subject, "CUDA does not start.", mend, anew)
     for gpu in request.gpus:
-        verdict = relations.gpu_runs_build(
-            gpu.compute_capability, build, matrix, driver_verdict=driver_verdict, name=str(gpu)
-        )
+        verdict = relations.gpu_runs_build(gpu.compute_capability, build, driver_verdict=driver_verdict, name=str(gpu))
         stops = "It stops with: no kernel image is available for execution on the device."
         impact = stops if verdict.status == "fail" else "The first start takes minutes."
         mend = f"Take a release with code for {gpu}."

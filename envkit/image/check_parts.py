@@ -24,7 +24,6 @@ def from_verdict(id: str, verdict: Verdict, subject: str, impact: str, mend: str
     status = _STATUS.get(verdict.status, Status.OK)
     wrong = status in (Status.FAIL, Status.WARN)
     remedy = Remedy(mend, (command,) if command else ()) if wrong else None
-    references = (verdict.source,) if verdict.source else ()
     return Finding(
-        id, status, verdict.detail, subject, impact=impact if wrong else "", remedy=remedy, references=references
+        id, status, verdict.detail, subject, impact=impact if wrong else "", remedy=remedy, sources=verdict.sources
     )

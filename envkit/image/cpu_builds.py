@@ -72,11 +72,11 @@ def _serves(build: FrameworkBuild, found: Contents, matrix: Matrix) -> bool:
         return False
     if build.yanked or found.python is None or found.python not in build.pythons:
         return False
-    if found.system is not None and relations.glibc_meets(build, found.system.glibc, matrix).status == "fail":
+    if found.system is not None and relations.glibc_meets(build, found.system.glibc).status == "fail":
         return False
     if build.bundles_cuda:
         return True
     toolkits = [row for row in matrix.toolkits if found.cuda is not None and row.version.starts_with(found.cuda)]
-    if not toolkits or relations.toolkit_serves_build(build, toolkits[-1], matrix).status not in ("ok", "warn"):
+    if not toolkits or relations.toolkit_serves_build(build, toolkits[-1]).status not in ("ok", "warn"):
         return False
     return build.cudnn is None or (found.cudnn is not None and found.cudnn.major == build.cudnn.major)

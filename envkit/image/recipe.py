@@ -160,7 +160,7 @@ def _judged(plan: Plan, tag: ImageTag | None, matrix: Matrix) -> tuple[Verdict, 
     """The plan's verdicts, with that on the image which is really taken in place of the planned one."""
     if tag is None:
         return tuple(one for one in plan.verdicts if one.relation != "image-on-os" or plan.choice.base_image is None)
-    return tuple(image_fits(tag, matrix) if one.relation == "image-on-os" else one for one in plan.verdicts)
+    return tuple(image_fits(tag) if one.relation == "image-on-os" else one for one in plan.verdicts)
 
 
 def _installs(options: ImageOptions) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, TypeVar
 
@@ -69,10 +68,6 @@ class Matrix:
         if key not in self._sources:
             raise DataError(f"{tables.SOURCES.file}: no source {key!r}.")
         return self._sources[key]
-
-    def cite(self, keys: Iterable[str]) -> str:
-        """The sources in words: title and URL of each, joined by `; `."""
-        return "; ".join(_in_words(self.source(key)) for key in keys)
 
     @cached_property
     def toolkits(self) -> tuple[Toolkit, ...]:
@@ -228,10 +223,6 @@ class Matrix:
     def table_status(self) -> tuple[TableStatus, ...]:
         """When each table was last compared with its sources."""
         return self._read(tables.TABLE_STATUS)
-
-
-def _in_words(source: Source) -> str:
-    return f"{source.title} <{source.url}>" if source.url else source.title
 
 
 def _plain_name(name: str) -> str:

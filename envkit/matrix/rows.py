@@ -19,6 +19,11 @@ class Source:
     title: str
     url: str = ""
 
+    @property
+    def citation(self) -> str:
+        """Title and address."""
+        return f"{self.title} <{self.url}>" if self.url else self.title
+
 
 @record
 class Toolkit:

@@ -1,4 +1,4 @@
-"""Why a request has no plan: the smallest sets of its parts that clash, each in one sentence with its source."""
+"""Why a request has no plan: the smallest sets of its parts that clash, each in one sentence with its sources."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _shrunk(request: Request, parts: tuple[Part, ...], knowledge: Knowledge) -> 
 def _explained(request: Request, group: tuple[Part, ...], knowledge: Knowledge) -> Conflict:
     judge = Judge(only(request, group), knowledge)
     verdict = _reason(judge)
-    return Conflict(tuple(part.label for part in group), verdict.detail, verdict.source)
+    return Conflict(tuple(part.label for part in group), verdict.detail, verdict.sources)
 
 
 def _reason(judge: Judge) -> Verdict:
@@ -69,7 +69,7 @@ def _framework_reason(framework: FrameworkRequest, judge: Judge) -> Verdict:
     if len(wanted) > 1:
         nearest = f"nearest, {subject}" if subject else "nearest"
         subject = f"none of {len(wanted)} builds of {framework} fits; the {nearest}"
-    return Verdict(told[0].relation, "fail", f"{subject}: {reason}" if subject else reason, told[0].source)
+    return Verdict(told[0].relation, "fail", f"{subject}: {reason}" if subject else reason, told[0].sources)
 
 
 def _nearness(rejected: tuple[FrameworkBuild, tuple[str, ...]]) -> tuple[object, ...]:

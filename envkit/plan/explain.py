@@ -19,9 +19,9 @@ def build_verdict(name: str, build: FrameworkBuild, judge: Judge) -> Verdict:
     """The verdict by which the relation `name` rules out a build."""
     explain = _BUILD_REASONS.get(name)
     if explain is not None:
-        return Verdict(name, "fail", explain(build, judge), judge.knowledge.tables.cite(build.sources))
+        return Verdict(name, "fail", explain(build, judge), build.sources)
     if name == "glibc-meets-build":
-        return relations.glibc_meets(build, judge.glibc, judge.knowledge.tables, where=judge.request.os_id or "")
+        return relations.glibc_meets(build, judge.glibc, where=judge.request.os_id or "")
     if name == "gpu-runs-build":
         return _code_verdict(build, judge)
     if name == "gpu-on-cudnn":
@@ -88,9 +88,7 @@ def _outlived(judge: Judge, cuda: Version) -> tuple[TargetGpu, int]:
 def _code_verdict(build: FrameworkBuild, judge: Judge) -> Verdict:
     worst = max(judge.request.gpus, key=lambda gpu: _CODE_ORDER.index(_match(gpu, build, judge)))
     level = "" if judge.can_compile_ptx(build) else "minor-version-compatibility"
-    return relations.gpu_runs_build(
-        worst.compute_capability, build, judge.knowledge.tables, driver_verdict=level, name=str(worst)
-    )
+    return relations.gpu_runs_build(worst.compute_capability, build, driver_verdict=level, name=str(worst))
 
 
 _CODE_ORDER = list(CodeMatch)
@@ -124,7 +122,7 @@ def toolkit_reason(judge: Judge) -> Verdict:
     for row in reversed(asked):
         if not judge.cuda_failures(row.version):
             detail = f"no cuDNN {request.cudnn} is made for CUDA {row.version}"
-            return Verdict("cudnn-version", "fail", detail, tables.cite(row.sources))
+            return Verdict("cudnn-version", "fail", detail, row.sources)
     oldest_first = "driver-runs-cuda" in judge.cuda_failures(asked[0].version)
     row = asked[0] if oldest_first else asked[-1]
     return cuda_verdict(judge.cuda_failures(row.version)[0], row.version, judge)
@@ -141,31 +139,30 @@ def _generations_apart(judge: Judge) -> Verdict:
     for gpu in judge.request.gpus:
         first, last = relations.cuda_span(gpu.compute_capability, tables)
         spans.append(f"{gpu} is known to CUDA {first} to {last}")
-    source = tables.cite(tables.toolkits[-1].sources)
-    return Verdict("gpu-runs-cuda", "fail", f"no CUDA release serves them all: {'; '.join(spans)}", source)
+    sources = tables.toolkits[-1].sources
+    return Verdict("gpu-runs-cuda", "fail", f"no CUDA release serves them all: {'; '.join(spans)}", sources)
 
 
 def joint_reason(judge: Judge) -> Verdict:
     """Why frameworks that each have a build cannot share one environment: the clash of the builds that come nearest."""
     groups = [_distinct(judge.candidates(framework), judge) for framework in judge.request.frameworks]
     builds, shared = _nearest(groups, judge)
-    tables = judge.knowledge.tables
-    cite = tables.cite(dict.fromkeys(key for build in builds for key in build.sources))
+    sources = tuple(dict.fromkeys(key for build in builds for key in build.sources))
     if shared is not None and not shared:
         wants = "; ".join(
             f"{relations.title_of(build)} has packages for Python {', '.join(map(str, build.pythons))}"
             for build in builds
         )
-        return Verdict("python-has-wheel", "fail", f"they share no Python: {wants}", cite)
+        return Verdict("python-has-wheel", "fail", f"they share no Python: {wants}", sources)
     pairs = (verdict for pair in combinations(builds, 2) for verdict in judge.together.verdicts(*pair))
     apart = next((verdict for verdict in pairs if verdict.status == "fail"), None)
     if apart is not None:
         return apart
-    numpy = relations.numpy_agree(builds, max(shared) if shared else None, tables)
+    numpy = relations.numpy_agree(builds, max(shared) if shared else None)
     if numpy.status == "fail":
         return numpy
     wants = "; ".join(f"{relations.title_of(build)}" for build in builds if needs_system_cuda(build))
-    return Verdict("toolkit-serves-build", "fail", f"no one system CUDA toolkit serves them: {wants}", cite)
+    return Verdict("toolkit-serves-build", "fail", f"no one system CUDA toolkit serves them: {wants}", sources)
 
 
 def _distinct(candidates: Iterable[Candidate], judge: Judge) -> list[Candidate]:

@@ -21,7 +21,7 @@ def jetson_plan(request: Request, knowledge: Knowledge) -> Plan | NoPlan:
     refused = next(((gpu, verdict) for gpu, verdict in judged if verdict.status == "fail"), None)
     if refused is not None:
         gpu, verdict = refused
-        return NoPlan(request, (Conflict((f"gpu {gpu}", f"cuda {request.cuda}"), verdict.detail, verdict.source),))
+        return NoPlan(request, (Conflict((f"gpu {gpu}", f"cuda {request.cuda}"), verdict.detail, verdict.sources),))
     unknown = (Verdict("platform", "unknown", _UNKNOWN), *_package_verdicts(request, knowledge))
     warnings = tuple(verdict.detail for verdict in unknown)
     return Plan(request, _nothing(request), (*unknown, *(verdict for _, verdict in judged)), warnings=warnings)
@@ -40,7 +40,7 @@ def _package_verdicts(request: Request, knowledge: Knowledge) -> Iterator[Verdic
         row = knowledge.tables.framework(framework.name)
         title = row.title if row else framework.name
         detail = f"{title}'s packages are built for servers; a Jetson needs the builds made for its JetPack"
-        yield Verdict("platform", "unknown", detail, knowledge.tables.cite(row.sources) if row else "")
+        yield Verdict("platform", "unknown", detail, row.sources if row else ())
 
 
 def _nothing(request: Request) -> Choice:

@@ -37,7 +37,7 @@ class Verdict:
     relation: str  # driver-runs-cuda, gpu-runs-build, python-has-wheel …
     status: str
     detail: str
-    source: str = ""  # resolved title or URL
+    sources: tuple[str, ...] = ()  # keys of `sources.csv`
 
 
 @record
@@ -46,7 +46,7 @@ class Conflict:
 
     between: tuple[str, ...]
     detail: str
-    source: str = ""
+    sources: tuple[str, ...] = ()  # keys of `sources.csv`
 
 
 @record

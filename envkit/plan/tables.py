@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Protocol
 
 from envkit.matrix.rows import (
@@ -25,9 +24,6 @@ from envkit.versions import Version
 
 class Tables(Protocol):
     """The tables that a plan is made from; each is read only when it is asked for."""
-
-    def cite(self, keys: Iterable[str]) -> str:
-        """The titles and addresses of these source keys, in words."""
 
     @property
     def toolkits(self) -> tuple[Toolkit, ...]:

@@ -39,7 +39,7 @@ class Together:
         for build, other in ((first, second), (second, first)):
             for name, requirement in self._demands_of(build):
                 if name == other.framework:
-                    yield relations.requirement_met(build, requirement, other, self._tables)
+                    yield relations.requirement_met(build, requirement, other)
         if brings_cuda(first) and brings_cuda(second):
             needs = (self._libraries_of(first), self._libraries_of(second))
             yield relations.wheels_share_libraries(first, second, needs, self._tables)

@@ -17,22 +17,22 @@ def unjudged(build: FrameworkBuild, choice: Choice, judge: Judge) -> Iterator[Ve
     if givers:
         yield from _given(build, givers, choice, judge)
         return
-    request, source = judge.request, judge.knowledge.tables.cite(build.sources)
+    request, sources = judge.request, build.sources
     if judge.knowledge.is_cuda_unknown(build):
         told = f"the CUDA that {title_of(build)} uses is not recorded"
         if request.cuda is not None:
-            yield Verdict("cuda-version", "unknown", f"{told}: whether it can be {request.cuda} is not known", source)
+            yield Verdict("cuda-version", "unknown", f"{told}: whether it can be {request.cuda} is not known", sources)
         for gpu in request.gpus:
-            yield Verdict("gpu-runs-cuda", "unknown", f"{told}: whether it runs on {gpu} is not known", source)
+            yield Verdict("gpu-runs-cuda", "unknown", f"{told}: whether it runs on {gpu} is not known", sources)
         if judge.driver is not None:
             detail = f"{told}: whether driver {judge.driver} runs it is not known"
-            yield Verdict("driver-runs-cuda", "unknown", detail, source)
+            yield Verdict("driver-runs-cuda", "unknown", detail, sources)
     wanted = request.cudnn
     if wanted is not None and has_own_cudnn(build) and judge.knowledge.cudnn_meets(build, wanted) is None:
         told = (
             f"the cuDNN of {title_of(build)} is {'recorded as ' + str(build.cudnn) if build.cudnn else 'not recorded'}"
         )
-        yield Verdict("cudnn-version", "unknown", f"{told}: whether it is {wanted} is not known", source)
+        yield Verdict("cudnn-version", "unknown", f"{told}: whether it is {wanted} is not known", sources)
 
 
 def _given(build: FrameworkBuild, givers: tuple[str, ...], choice: Choice, judge: Judge) -> Iterator[Verdict]:
@@ -45,4 +45,4 @@ def _given(build: FrameworkBuild, givers: tuple[str, ...], choice: Choice, judge
         f"{title_of(build)} uses the CUDA of the framework that it runs on ({', '.join(givers)}), "
         "which the request does not name beside it"
     )
-    yield Verdict("cuda-from-another", "unknown", detail, judge.knowledge.tables.cite(build.sources))
+    yield Verdict("cuda-from-another", "unknown", detail, build.sources)

@@ -1,4 +1,4 @@
-"""The verdict on every relation of a choice, with its reason and source."""
+"""The verdict on every relation of a choice, with its reason and sources."""
 
 from __future__ import annotations
 
@@ -54,21 +54,20 @@ def _driver_verdicts(choice: Choice, judge: Judge) -> Iterator[Verdict]:
 def _floor_verdict(cuda: Version, choice: Choice, judge: Judge) -> Verdict:
     """The driver that is needed, where none is there to be judged."""
     floors = judge.knowledge.floors(cuda, judge.request.platform)
-    tables = judge.knowledge.tables
     rows = judge.knowledge.toolkits(cuda)
-    source = tables.cite(rows[-1].sources) if rows else ""
+    sources = rows[-1].sources if rows else ()
     if floors.native is None:
-        return Verdict("minimum-driver", "unknown", f"no driver floor is recorded for CUDA {cuda}", source)
+        return Verdict("minimum-driver", "unknown", f"no driver floor is recorded for CUDA {cuda}", sources)
     minor = floors.minor_version
     if minor is None or minor >= floors.native:
-        return Verdict("minimum-driver", "ok", f"CUDA {cuda} needs driver {floors.native} or newer", source)
+        return Verdict("minimum-driver", "ok", f"CUDA {cuda} needs driver {floors.native} or newer", sources)
     detail = (
         f"CUDA {cuda} needs driver {minor} or newer through minor-version compatibility (without run-time "
         f"compilation of PTX), {floors.native} or newer natively"
     )
     if any(judge.compiles_ptx(build) for build in choice.builds if build.cuda and cuda.starts_with(build.cuda)):
         detail = f"CUDA {cuda} needs driver {floors.native} or newer here: minor-version compatibility is not enough"
-    return Verdict("minimum-driver", "ok", detail, source)
+    return Verdict("minimum-driver", "ok", detail, sources)
 
 
 def _gpu_verdicts(gpu: TargetGpu, choice: Choice, judge: Judge) -> Iterator[Verdict]:
@@ -84,9 +83,7 @@ def _gpu_verdicts(gpu: TargetGpu, choice: Choice, judge: Judge) -> Iterator[Verd
     for build in choice.builds:
         if build.cuda is not None or build.cpu_only or build.sass is not None:
             level = judge.level(build.cuda) if build.cuda else None
-            yield relations.gpu_runs_build(
-                capability, build, tables, driver_verdict=level.value if level else "", name=name
-            )
+            yield relations.gpu_runs_build(capability, build, driver_verdict=level.value if level else "", name=name)
         if build.cudnn and has_own_cudnn(build):
             yield relations.gpu_on_cudnn(capability, build.cudnn, build.cuda, tables, name=name)
     if choice.cudnn is not None:
@@ -94,43 +91,43 @@ def _gpu_verdicts(gpu: TargetGpu, choice: Choice, judge: Judge) -> Iterator[Verd
 
 
 def _build_verdicts(build: FrameworkBuild, choice: Choice, judge: Judge) -> Iterator[Verdict]:
-    tables, request = judge.knowledge.tables, judge.request
+    request = judge.request
     if choice.python is not None:
-        yield relations.python_has_wheel(build, choice.python, tables)
+        yield relations.python_has_wheel(build, choice.python)
     if request.platform != "windows":
         glibc = request.glibc or (choice.os.glibc if choice.os else None)
         where = choice.os.os_id if choice.os and request.glibc is None else ""
-        yield relations.glibc_meets(build, glibc, tables, where=where)
+        yield relations.glibc_meets(build, glibc, where=where)
     if choice.toolkit is not None and needs_system_cuda(build):
-        yield relations.toolkit_serves_build(build, choice.toolkit, tables)
+        yield relations.toolkit_serves_build(build, choice.toolkit)
     yield from unjudged(build, choice, judge)
     if build.yanked:
         detail = f"{relations.title_of(build)} was withdrawn from its index"
-        yield Verdict("build-is-current", "warn", detail, tables.cite(build.sources))
+        yield Verdict("build-is-current", "warn", detail, build.sources)
 
 
 def _shared_verdicts(choice: Choice, judge: Judge) -> Iterator[Verdict]:
     if len(choice.builds) > 1:
-        yield relations.numpy_agree(choice.builds, choice.python, judge.knowledge.tables)
+        yield relations.numpy_agree(choice.builds, choice.python)
         for pair in combinations(choice.builds, 2):
             yield from judge.together.verdicts(*pair)
 
 
 def _system_verdicts(choice: Choice, judge: Judge) -> Iterator[Verdict]:
-    tables, system, toolkit = judge.knowledge.tables, choice.os, choice.toolkit
+    system, toolkit = choice.os, choice.toolkit
     if system is None:
         yield from _unknown_system(judge)
         return
     if judge.request.container:
         yield _image_verdict(choice, system, judge)
     elif toolkit is not None:
-        yield relations.runfile_on_os(system, toolkit, tables)
+        yield relations.runfile_on_os(system, toolkit)
     if toolkit is not None:
-        yield relations.os_compiler_fits_nvcc(system, toolkit, tables)
+        yield relations.os_compiler_fits_nvcc(system, toolkit)
         yield from _runfile_verdicts(toolkit, choice, judge)
     if not judge.knowledge.maintained(system):
         detail = f"the standard support of {system.os_id} ended on {system.end_of_support}"
-        yield Verdict("os-is-maintained", "warn", detail, tables.cite(system.sources))
+        yield Verdict("os-is-maintained", "warn", detail, system.sources)
     if choice.python is not None and choice.builds and choice.python_source is None:
         yield _python_verdict(choice.python, system)
 
@@ -144,7 +141,7 @@ def _unknown_system(judge: Judge) -> Iterator[Verdict]:
 def _image_verdict(choice: Choice, system: OperatingSystem, judge: Judge) -> Verdict:
     """The verdict on the image, or why the plan starts from the plain distribution."""
     if choice.base_image is not None:
-        return relations.image_fits(choice.base_image, judge.knowledge.tables)
+        return relations.image_fits(choice.base_image)
     plain = system.base_image or system.os_id
     if choice.cuda is None:
         lacking = [relations.title_of(build) for build in choice.builds if judge.knowledge.is_cuda_unknown(build)]
@@ -171,13 +168,13 @@ def _module_verdicts(choice: Choice, judge: Judge) -> Iterator[Verdict]:
         }
         refused = next((verdict for verdict in kinds.values() if verdict.status == "fail"), None)
         if refused is not None:
-            yield Verdict(refused.relation, "ok", refused.detail, refused.source)
+            yield Verdict(refused.relation, "ok", refused.detail, refused.sources)
 
 
 def _runfile_verdicts(toolkit: Toolkit, choice: Choice, judge: Judge) -> Iterator[Verdict]:
     if choice.base_image is None and not choice.runfiles and judge.request.platform != "windows":
         detail = f"no runfile of CUDA {toolkit.version} for {choice.architecture} is recorded"
-        yield Verdict("runfile-for-architecture", "unknown", detail, judge.knowledge.tables.cite(toolkit.sources))
+        yield Verdict("runfile-for-architecture", "unknown", detail, toolkit.sources)
 
 
 def _python_verdict(python: Version, system: OperatingSystem) -> Verdict:

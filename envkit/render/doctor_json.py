@@ -9,6 +9,7 @@ from envkit.checks.findings import Finding
 from envkit.checks.runner import summary
 from envkit.facts import Environment
 from envkit.facts_json import to_json
+from envkit.render.citations import references_of, seen_in
 
 SCHEMA = 1
 
@@ -31,10 +32,10 @@ def finding_document(finding: Finding) -> dict[str, object]:
         "severity": finding.severity,
         "title": finding.title,
         "subject": finding.subject,
-        "evidence": [{"fact": item.fact, "value": item.value, "source": item.source} for item in finding.evidence],
+        "evidence": [{"fact": item.fact, "value": item.value, "source": seen_in(item)} for item in finding.evidence],
         "impact": finding.impact,
         "remedy": None,
-        "references": list(finding.references),
+        "references": references_of(finding),
     }
     if finding.remedy is not None:
         document["remedy"] = {"summary": finding.remedy.summary, "commands": list(finding.remedy.commands)}

@@ -8,6 +8,7 @@ from envkit.checks.findings import Finding, Status
 from envkit.checks.runner import summary
 from envkit.facts import Environment
 from envkit.records import record
+from envkit.render.citations import seen_in
 from envkit.render.machine import machine_lines
 from envkit.render.templating import template
 from envkit.render.topology import Row, topology
@@ -37,6 +38,7 @@ def doctor_html(environment: Environment, findings: Sequence[Finding]) -> str:
     well = [finding for finding in findings if finding.status is Status.OK]
     return template("reports", "doctor.html.j2").render(
         verdict=verdict(environment, findings),
+        seen_in=seen_in,
         healthy=healthy(environment, findings),
         origin=environment.origin,
         collected_at=environment.collected_at,

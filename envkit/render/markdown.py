@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from envkit.checks.findings import Finding, Status
 from envkit.checks.runner import summary
 from envkit.facts import Environment
+from envkit.render.citations import seen_in
 from envkit.render.machine import machine_lines
 from envkit.render.verdict import troubles, verdict
 
@@ -33,7 +34,8 @@ def _finding(finding: Finding) -> Iterator[str]:
     if finding.because_of:
         yield f"- follows from `{finding.because_of}`"
     for item in finding.evidence:
-        yield f"- seen: `{item.fact}` = {_code(item.value)}" + (f" from {_code(item.source)}" if item.source else "")
+        place = seen_in(item)
+        yield f"- seen: `{item.fact}` = {_code(item.value)}" + (f" from {_code(place)}" if place else "")
     if finding.impact:
         yield f"- impact: {_escape(finding.impact)}"
     if finding.remedy:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from envkit.matrix.rows import FrameworkBuild, ImageTag
 from envkit.plan.model import Alternative, Choice, Conflict, NoPlan, Plan, Verdict
 from envkit.plan.request import WINDOWS, Request
+from envkit.render.citations import cited
 from envkit.versions import Version
 
 SCHEMA = 1
@@ -76,12 +77,12 @@ def _verdict(verdict: Verdict) -> dict[str, object]:
         "relation": verdict.relation,
         "status": verdict.status,
         "detail": verdict.detail,
-        "source": verdict.source,
+        "source": cited(verdict.sources),
     }
 
 
 def _conflict(conflict: Conflict) -> dict[str, object]:
-    return {"between": list(conflict.between), "detail": conflict.detail, "source": conflict.source}
+    return {"between": list(conflict.between), "detail": conflict.detail, "source": cited(conflict.sources)}
 
 
 def _alternative(alternative: Alternative) -> dict[str, object]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from envkit.matrix.rows import FrameworkBuild
 from envkit.plan.model import Alternative, Choice, NoPlan, Plan, Verdict
 from envkit.plan.request import Request
+from envkit.render.citations import titles
 from envkit.render.plan_json import image_name, os_name
 from envkit.render.wrap import hang
 
@@ -29,7 +30,7 @@ def _plan(plan: Plan) -> Iterator[str]:
         yield "Why it fits"
         for verdict in plan.verdicts:
             yield from hang(f"  {_mark(verdict):<5}", verdict.detail)
-        yield from hang("  Sources: ", "; ".join(_titles(verdict.source for verdict in plan.verdicts)))
+        yield from hang("  Sources: ", "; ".join(titles(key for verdict in plan.verdicts for key in verdict.sources)))
     if plan.warnings:
         yield ""
         yield "Watch out"
@@ -42,8 +43,8 @@ def _refusal(plan: NoPlan) -> Iterator[str]:
     yield "No plan: these cannot be had together"
     for conflict in plan.conflicts:
         yield from hang("  - ", f"{' with '.join(conflict.between)}: {conflict.detail}")
-        if conflict.source:
-            yield from hang("    Sources: ", "; ".join(_titles([conflict.source])))
+        if conflict.sources:
+            yield from hang("    Sources: ", "; ".join(titles(conflict.sources)))
     yield from _alternatives(plan.alternatives, "Nearest choices that work")
     for warning in plan.warnings:
         yield from hang("  - ", warning)
@@ -77,12 +78,6 @@ def _package(build: FrameworkBuild, image: str | None) -> str:
 
 def _mark(verdict: Verdict) -> str:
     return _MARKS.get(verdict.status, "note")
-
-
-def _titles(sources: Iterable[str]) -> list[str]:
-    """The titles of all sources, each once; their addresses are in the JSON."""
-    named = (name.partition(" <")[0] for source in sources for name in source.split("; "))
-    return list(dict.fromkeys(name for name in named if name))
 
 
 def _alternatives(alternatives: tuple[Alternative, ...], title: str) -> Iterator[str]:

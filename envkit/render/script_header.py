@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from envkit.install.model import InstallDriver, InstallToolkit
+from envkit.render.citations import citations
 from envkit.render.wrap import hang
 
 if TYPE_CHECKING:
@@ -110,8 +111,7 @@ def _verdicts(plan: Plan) -> Iterator[str]:
     numbers: dict[str, int] = {}
     yield "Why this fits"
     for verdict in dict.fromkeys(plan.verdicts):
-        found = [source.strip() for source in verdict.source.split(";") if source.strip()]
-        marks = "".join(f"[{numbers.setdefault(source, len(numbers) + 1)}]" for source in found)
+        marks = "".join(f"[{numbers.setdefault(source, len(numbers) + 1)}]" for source in citations(verdict.sources))
         yield from _items((f"{verdict.relation}: {verdict.status}. {verdict.detail} {marks}".rstrip(),))
     if numbers:
         yield ""

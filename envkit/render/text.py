@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from envkit.checks.findings import Finding, Status
 from envkit.checks.runner import summary
 from envkit.facts import Environment
-from envkit.regex import regex
+from envkit.render.citations import titles
 from envkit.render.machine import machine_lines
 from envkit.render.verdict import root_cause, troubles, verdict
 
@@ -16,7 +16,6 @@ WIDTH = 80
 LEAD = "What is wrong: "
 FEW = 8  # reasons that are listed one by one
 THIS_MACHINE = Environment().origin
-_ADDRESS = regex(r" <https?://[^>]+>")
 _COLOURS = {
     Status.FAIL: "31;1",
     Status.ERROR: "31",
@@ -80,8 +79,8 @@ def _finding(finding: Finding, paint: _Paint) -> Iterator[str]:
     if finding.because_of:
         yield from _labelled("follows", f"from {finding.because_of}")
     for item in finding.evidence:
-        # Long citations stand in the JSON; here their titles do.
-        source = f"  ({_ADDRESS.sub('', item.source)})" if item.source else ""
+        read_in = item.source or "; ".join(titles(item.sources))  # the addresses are in the JSON
+        source = f"  ({read_in})" if read_in else ""
         yield from _labelled("seen", f"{item.fact} = {item.value}{source}")
     if finding.impact:
         yield from _labelled("impact", finding.impact)

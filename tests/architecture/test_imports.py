@@ -33,7 +33,6 @@ EXCEPTIONS = {
         "probe",
     },  # runs probes to note what they ask
     "host/docker_build.py": {"image.build_errors"},  # the words for what an engine answers
-    "image/check_report.py": {"render.doctor_json"},  # one form of findings for both commands
 }
 
 

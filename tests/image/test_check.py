@@ -9,10 +9,10 @@ import pytest
 from envkit.checks.findings import Status
 from envkit.errors import SourceError
 from envkit.image.check import check_dockerfile
-from envkit.image.check_report import report_text
 from envkit.image.containerfile import read_instructions, read_stages, substitute
 from envkit.matrix import Matrix
 from envkit.plan.request import Request, TargetGpu
+from envkit.render.check_report import report_text
 from envkit.versions import ComputeCapability, Version
 from tests.image.making import parsed
 

@@ -9,12 +9,12 @@ import pytest
 from envkit.checks.findings import Status
 from envkit.errors import EnvkitError
 from envkit.image.check import check_dockerfile
-from envkit.image.check_report import report_text
 from envkit.image.options import ImageOptions
 from envkit.image.recipe import recipe
 from envkit.matrix import Matrix
 from envkit.plan.model import Plan
 from envkit.plan.request import Request
+from envkit.render.check_report import report_text
 from envkit.render.dockerfile import render_dockerfile
 from envkit.settings import Mirrors
 from tests.image.making import planned, request

@@ -120,7 +120,7 @@ def test_loading_reads_nothing(tmp_path: Path) -> None:
         (lambda matrix: matrix.toolkits, {"sources.csv", "toolkits.csv"}),
         (lambda matrix: matrix.builds("mxnet"), {"sources.csv", "frameworks/mxnet.csv"}),
         (lambda matrix: matrix.framework("torch"), {"sources.csv", "frameworks.csv"}),
-        (lambda matrix: matrix.cite(["nvidia-cuda-release-notes"]), {"sources.csv"}),
+        (lambda matrix: matrix.source("nvidia-cuda-release-notes"), {"sources.csv"}),
     ],
 )
 def test_only_what_is_asked_for_is_read(tmp_path: Path, ask: Callable[[Matrix], object], files: set[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from envkit.matrix.rows import (
@@ -241,9 +240,6 @@ class Rows:
     @property
     def supported_image_tags(self) -> tuple[ImageTag, ...]:
         return tuple(tag for tag in self.image_tags if tag.state == "supported")
-
-    def cite(self, keys: Iterable[str]) -> str:
-        return "; ".join(keys)
 
     def runfiles(self, cuda: Version, architecture: str) -> tuple[Runfile, ...]:
         return ()

@@ -31,7 +31,7 @@ def test_gtx_1080_ti_is_not_offered_a_driver_that_dropped_it() -> None:
     refused = refusal_of(ask("pytorch", gpus=("GeForce GTX 1080 Ti",), driver="595.58.03"))
     (conflict,) = refused.conflicts
     assert conflict.between == ("gpu NVIDIA GeForce GTX 1080 Ti (sm_61)", "driver 595.58.03")
-    assert "580 is its last branch" in conflict.detail and conflict.source
+    assert "580 is its last branch" in conflict.detail and conflict.sources
     assert [v(value).major for value in offers(refused, "driver")] == [580]
 
 
@@ -62,7 +62,7 @@ def test_h100_with_cuda_9_0() -> None:
     refused = refusal_of(ask("pytorch", gpus=("H100 PCIe",), cuda="9.0", needs_toolkit=True))
     (conflict,) = refused.conflicts
     assert conflict.between[1] == "cuda 9.0" and "needs CUDA 11.8 or newer" in conflict.detail
-    assert "http" in conflict.source
+    assert conflict.sources
     assert offers(refused, "cuda")[0] == "11.8"  # the nearest that is enough comes first
 
 

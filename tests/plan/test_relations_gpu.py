@@ -41,28 +41,28 @@ def test_unknown_lists_are_unknown_unless_the_minimum_rules_it_out() -> None:
 
 def test_ptx_needs_a_driver_that_is_native() -> None:
     tf = build("1.15", "10.0", framework="tensorflow", sass="3.5 7.0", ptx="7.0")
-    lone = relations.gpu_runs_build(cc("8.6"), tf, TABLES)
+    lone = relations.gpu_runs_build(cc("8.6"), tf)
     assert lone.status == "warn" and "compute_70" in lone.detail and "slowly" in lone.detail
-    assert relations.gpu_runs_build(cc("8.6"), tf, TABLES, driver_verdict="native").status == "warn"
-    refused = relations.gpu_runs_build(cc("8.6"), tf, TABLES, driver_verdict="minor-version-compatibility")
+    assert relations.gpu_runs_build(cc("8.6"), tf, driver_verdict="native").status == "warn"
+    refused = relations.gpu_runs_build(cc("8.6"), tf, driver_verdict="minor-version-compatibility")
     assert refused.status == "fail" and "cannot compile" in refused.detail
 
 
 def test_build_verdicts_say_what_the_build_holds() -> None:
     torch = build("2.6.0", "12.4", sass="5.0 8.0 9.0", ptx="")
-    refused = relations.gpu_runs_build(cc("12.0"), torch, TABLES, name="RTX 5090")
+    refused = relations.gpu_runs_build(cc("12.0"), torch, name="RTX 5090")
     assert refused.status == "fail" and "sm_50 sm_80 sm_90" in refused.detail and "PTX none" in refused.detail
-    assert "RTX 5090" in refused.detail and refused.source == "wheel"
-    assert relations.gpu_runs_build(cc("8.0"), torch, TABLES).status == "ok"
-    assert "same major" in relations.gpu_runs_build(cc("8.9"), torch, TABLES).detail
+    assert "RTX 5090" in refused.detail and refused.sources == ("wheel",)
+    assert relations.gpu_runs_build(cc("8.0"), torch).status == "ok"
+    assert "same major" in relations.gpu_runs_build(cc("8.9"), torch).detail
 
 
 def test_builds_without_lists() -> None:
     jax = build("0.4.30", "12", framework="jax", minimum="5.2")
-    assert relations.gpu_runs_build(cc("8.0"), jax, TABLES).status == "unknown"
-    refused = relations.gpu_runs_build(cc("3.7"), jax, TABLES)
+    assert relations.gpu_runs_build(cc("8.0"), jax).status == "unknown"
+    refused = relations.gpu_runs_build(cc("3.7"), jax)
     assert refused.status == "fail" and "needs compute capability 5.2" in refused.detail
-    cpu = relations.gpu_runs_build(cc("8.0"), build("1.0", None, cpu_only=True), TABLES)
+    cpu = relations.gpu_runs_build(cc("8.0"), build("1.0", None, cpu_only=True))
     assert cpu.status == "warn" and "CPU build" in cpu.detail
 
 
@@ -105,7 +105,7 @@ def test_h100_and_cuda_9_0_are_refused_with_the_reason() -> None:
     verdict = relations.gpu_runs_cuda(cc("9.0"), v("9.0"), TABLES, name="H100")
     assert verdict.status == "fail"
     assert "needs CUDA 11.8 or newer" in verdict.detail and "PTX" in verdict.detail and "cuBLAS" in verdict.detail
-    assert verdict.source == "notes"
+    assert verdict.sources == ("notes",)
 
 
 def test_other_gpu_and_cuda_verdicts() -> None:

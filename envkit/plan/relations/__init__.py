@@ -1,6 +1,6 @@
 """The relations between driver, GPU, CUDA, cuDNN, framework, Python and system: pure functions of table rows.
 
-Each returns a `Verdict` with its reason and source; none knows of a request, so checks use them too. What the
+Each returns a `Verdict` with its reason and its sources; none knows of a request, so checks use them too. What the
 tables leave blank is `unknown`, never a refusal.
 """
 

@@ -14,7 +14,7 @@ def toolkits_of(cuda: Version, tables: Tables) -> tuple[Toolkit, ...]:
     return tuple(toolkit for toolkit in tables.toolkits if toolkit.version.starts_with(cuda))
 
 
-def cited(rows: Iterable[Toolkit], tables: Tables) -> str:
+def sources_of(rows: Iterable[Toolkit]) -> tuple[str, ...]:
     """The sources of the last of these rows: the newest release speaks for its line."""
     newest = list(rows)[-1:]
-    return tables.cite(newest[0].sources) if newest else ""
+    return newest[0].sources if newest else ()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from envkit.matrix.rows import DriverBranch, Toolkit
 from envkit.plan.model import DriverVerdict, Verdict
-from envkit.plan.relations.cuda_line import cited, toolkits_of
+from envkit.plan.relations.cuda_line import sources_of, toolkits_of
 from envkit.plan.request import WINDOWS_DRIVERS
 from envkit.plan.tables import Tables
 from envkit.records import record
@@ -124,8 +124,8 @@ def driver_runs_cuda(
     data_center = data_center and platform not in WINDOWS_DRIVERS
     compat = compat_branches(toolkits_of(compat_line(cuda), tables)) if data_center else None
     level = driver_level(driver, floors, branch_of(driver, tables, platform), data_center, compat)
-    source = cited(toolkits_of(cuda, tables), tables)
-    return Verdict("driver-runs-cuda", level.value, _driver_detail(driver, floors, level, data_center), source)
+    sources = sources_of(toolkits_of(cuda, tables))
+    return Verdict("driver-runs-cuda", level.value, _driver_detail(driver, floors, level, data_center), sources)
 
 
 def _driver_detail(driver: Version, floors: DriverFloors, level: DriverVerdict, data_center: bool) -> str:

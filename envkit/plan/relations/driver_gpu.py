@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from envkit.matrix.rows import DriverBranch
 from envkit.plan.model import Verdict
-from envkit.plan.relations.cuda_line import cited, toolkits_of
+from envkit.plan.relations.cuda_line import sources_of, toolkits_of
 from envkit.plan.relations.driver import branch_number, branch_of, driver_floors
 from envkit.plan.relations.gpu import ToolkitMatch, toolkit_match
 from envkit.plan.request import WINDOWS_DRIVERS
@@ -34,16 +34,16 @@ def gpu_on_driver(
     """Whether the driver knows this GPU: not yet, still, or no longer."""
     label = name or f"sm_{compute_capability.major}{compute_capability.minor}"
     number, row = branch_number(driver, tables, platform), branch_of(driver, tables, platform)
-    source = tables.cite(row.sources) if row else ""
+    sources = row.sources if row else ()
     if number is None:
         detail = f"the branch of driver {driver} for Windows is not recorded"
-        return Verdict("gpu-on-driver", "unknown", detail, source)
+        return Verdict("gpu-on-driver", "unknown", detail, sources)
     if last_driver_branch is not None and number > last_driver_branch:
         detail = f"{label} is no longer supported by driver {driver}: {last_driver_branch} is its last branch"
-        return Verdict("gpu-on-driver", "fail", detail, source)
+        return Verdict("gpu-on-driver", "fail", detail, sources)
     if first_driver is not None and _is_before(driver, number, first_driver, platform):
         detail = f"driver {driver} does not know {label} yet: it needs {first_driver} or newer"
-        return Verdict("gpu-on-driver", "fail", detail, _cited_gpu(compute_capability, first_driver, tables))
+        return Verdict("gpu-on-driver", "fail", detail, _sources_of_gpu(compute_capability, first_driver, tables))
     first = _first_cuda_above(compute_capability, row, tables)
     if first is not None and row is not None:
         detail = (
@@ -51,9 +51,9 @@ def gpu_on_driver(
             f"and CUDA {first} is the first for this GPU"
         )
         keys = (*row.sources, *(key for toolkit in toolkits_of(first, tables)[:1] for key in toolkit.sources))
-        return Verdict("gpu-on-driver", "fail", detail, tables.cite(dict.fromkeys(keys)))
+        return Verdict("gpu-on-driver", "fail", detail, tuple(dict.fromkeys(keys)))
     status, detail = _by_family(family_of(compute_capability, tables), label, number, tables)
-    return Verdict("gpu-on-driver", status, detail, source)
+    return Verdict("gpu-on-driver", status, detail, sources)
 
 
 def _is_before(driver: Version, branch: int, first: Version, platform: str) -> bool:
@@ -61,11 +61,11 @@ def _is_before(driver: Version, branch: int, first: Version, platform: str) -> b
     return branch < first.major if platform in WINDOWS_DRIVERS else driver < first
 
 
-def _cited_gpu(compute_capability: ComputeCapability, first_driver: Version, tables: Tables) -> str:
+def _sources_of_gpu(compute_capability: ComputeCapability, first_driver: Version, tables: Tables) -> tuple[str, ...]:
     """The sources of the models of which no older driver than this knows any."""
     rows = (row for row in tables.gpus if row.first_driver == first_driver)
     keys = (key for row in rows if row.compute_capability == compute_capability for key in row.sources)
-    return tables.cite(dict.fromkeys(keys))
+    return tuple(dict.fromkeys(keys))
 
 
 def _first_cuda_above(
@@ -136,16 +136,16 @@ def last_driver_runs_cuda(
 ) -> Verdict:
     """Whether the newest driver that a GPU can ever have runs a CUDA version."""
     floors = driver_floors(cuda, tables, platform)
-    source = cited(toolkits_of(cuda, tables), tables)
+    sources = sources_of(toolkits_of(cuda, tables))
     lowest = min((floor for floor in (floors.native, floors.minor_version) if floor), default=None)
     if lowest is None:
         detail = f"no driver floor is recorded for CUDA {cuda}"
-        return Verdict("gpu-last-driver", "unknown", detail, source)
+        return Verdict("gpu-last-driver", "unknown", detail, sources)
     if not is_after(lowest, last_branch, tables, platform):
         detail = f"driver {last_branch}, the last for {name}, is new enough for CUDA {cuda} ({lowest})"
-        return Verdict("gpu-last-driver", "ok", detail, source)
+        return Verdict("gpu-last-driver", "ok", detail, sources)
     detail = f"CUDA {cuda} needs driver {lowest}, and {last_branch} is the last driver branch for {name}"
-    return Verdict("gpu-last-driver", "fail", detail, source)
+    return Verdict("gpu-last-driver", "fail", detail, sources)
 
 
 def is_after(driver: Version, last_branch: int, tables: Tables, platform: str) -> bool:
@@ -168,15 +168,15 @@ def gpu_on_kernel_module(
         members = [gpu for gpu in tables.gpus if gpu.family == family]
         firsts[family] = min((gpu.compute_capability for gpu in members), default=None)
     first_open, open_only = firsts[FIRST_OPEN_FAMILY], firsts[OPEN_ONLY_FAMILY]
-    source = tables.cite(tables.driver_branches[-1].sources) if tables.driver_branches else ""
+    sources = tables.driver_branches[-1].sources if tables.driver_branches else ()
     if first_open is None or open_only is None:
-        return Verdict("gpu-on-kernel-module", "unknown", "the GPU families are not recorded", source)
+        return Verdict("gpu-on-kernel-module", "unknown", "the GPU families are not recorded", sources)
     plain = ComputeCapability(compute_capability.major, compute_capability.minor)
     if open_module and plain < first_open:
         detail = f"{label} is older than {FIRST_OPEN_FAMILY}: NVIDIA's open kernel module does not drive it"
-        return Verdict("gpu-on-kernel-module", "fail", f"{detail}; install the proprietary module", source)
+        return Verdict("gpu-on-kernel-module", "fail", f"{detail}; install the proprietary module", sources)
     if not open_module and plain >= open_only:
         detail = f"{label} is {OPEN_ONLY_FAMILY} or newer: only NVIDIA's open kernel module drives it"
-        return Verdict("gpu-on-kernel-module", "fail", detail, source)
+        return Verdict("gpu-on-kernel-module", "fail", detail, sources)
     kind = "open" if open_module else "proprietary"
-    return Verdict("gpu-on-kernel-module", "ok", f"NVIDIA's {kind} kernel module drives {label}", source)
+    return Verdict("gpu-on-kernel-module", "ok", f"NVIDIA's {kind} kernel module drives {label}", sources)

@@ -7,7 +7,7 @@ from enum import Enum
 
 from envkit.matrix.rows import FrameworkBuild, Toolkit
 from envkit.plan.model import DriverVerdict, Verdict
-from envkit.plan.relations.cuda_line import cited, toolkits_of
+from envkit.plan.relations.cuda_line import sources_of, toolkits_of
 from envkit.plan.tables import Tables
 from envkit.versions import ComputeCapability, Version
 
@@ -67,17 +67,16 @@ def _ptx_fits(gpu: ComputeCapability, target: ComputeCapability) -> bool:
 
 
 def gpu_runs_build(
-    gpu: ComputeCapability, build: FrameworkBuild, tables: Tables, *, driver_verdict: str = "", name: str = ""
+    gpu: ComputeCapability, build: FrameworkBuild, *, driver_verdict: str = "", name: str = ""
 ) -> Verdict:
     """Whether the build holds code that this GPU runs; with the driver's verdict also whether PTX can be compiled."""
-    source = tables.cite(build.sources)
     label = name or f"sm_{gpu.major}{gpu.minor}"
     title = f"{build.framework} {build.version}" + (f" for CUDA {build.cuda}" if build.cuda else "")
     if build.cpu_only:
-        return Verdict("gpu-runs-build", "warn", f"{title} is a CPU build: it leaves {label} unused", source)
+        return Verdict("gpu-runs-build", "warn", f"{title} is a CPU build: it leaves {label} unused", build.sources)
     match = code_match(gpu, build.sass, build.ptx, build.min_compute_capability)
     status, reason = _build_reason(match, label, build, driver_verdict)
-    return Verdict("gpu-runs-build", status, f"{title} {reason}", source)
+    return Verdict("gpu-runs-build", status, f"{title} {reason}", build.sources)
 
 
 def _build_reason(match: CodeMatch, label: str, build: FrameworkBuild, driver_verdict: str) -> tuple[str, str]:
@@ -162,23 +161,23 @@ def gpu_runs_cuda(gpu: ComputeCapability, cuda: Version, tables: Tables, *, name
     libraries (cuBLAS, cuDNN) of a toolkit older than the GPU hold no code for it, so it counts as not runnable.
     """
     label = name or f"sm_{gpu.major}{gpu.minor}"
-    source = cited(toolkits_of(cuda, tables), tables)
+    sources = sources_of(toolkits_of(cuda, tables))
     match = cuda_match(gpu, cuda, tables)
     if match is ToolkitMatch.TARGET:
-        return Verdict("gpu-runs-cuda", "ok", f"CUDA {cuda} compiles for {label}", source)
+        return Verdict("gpu-runs-cuda", "ok", f"CUDA {cuda} compiles for {label}", sources)
     if match is ToolkitMatch.BINARY:
         detail = f"CUDA {cuda} is older than {label} and runs on it through code of the same major"
-        return Verdict("gpu-runs-cuda", "ok", detail, source)
+        return Verdict("gpu-runs-cuda", "ok", detail, sources)
     if match is ToolkitMatch.UNKNOWN:
-        return Verdict("gpu-runs-cuda", "unknown", f"the GPUs of CUDA {cuda} are not recorded", source)
+        return Verdict("gpu-runs-cuda", "unknown", f"the GPUs of CUDA {cuda} are not recorded", sources)
     first, last = cuda_span(gpu, tables)
     if match is ToolkitMatch.DROPPED:
-        return Verdict("gpu-runs-cuda", "fail", f"CUDA {cuda} dropped {label}: CUDA {last} was its last", source)
+        return Verdict("gpu-runs-cuda", "fail", f"CUDA {cuda} dropped {label}: CUDA {last} was its last", sources)
     detail = (
         f"CUDA {cuda} is older than {label}, which needs CUDA {first} or newer: PTX could be compiled for it, but "
         f"the libraries of CUDA {cuda} (cuBLAS, cuDNN) hold no code for this GPU"
     )
-    return Verdict("gpu-runs-cuda", "fail", detail, source)
+    return Verdict("gpu-runs-cuda", "fail", detail, sources)
 
 
 def cuda_span(gpu: ComputeCapability, tables: Tables) -> tuple[Version | None, Version | None]:

@@ -71,13 +71,14 @@ def demands_on(build: FrameworkBuild, requires: tuple[str, ...], tables: Tables)
             yield framework.name, requirement
 
 
-def requirement_met(build: FrameworkBuild, requirement: Requirement, other: FrameworkBuild, tables: Tables) -> Verdict:
+def requirement_met(build: FrameworkBuild, requirement: Requirement, other: FrameworkBuild) -> Verdict:
     """Whether another framework's version meets what a build requires of it."""
     wants = f"{build.framework} {build.version} requires {requirement.line}"
-    source = tables.cite(build.sources)
     if requirement.spec.holds(other.version):
-        return Verdict("requirement-met", "ok", f"{wants}; {other.framework} {other.version} meets it", source)
-    return Verdict("requirement-met", "fail", f"{wants}; {other.framework} {other.version} does not meet it", source)
+        return Verdict("requirement-met", "ok", f"{wants}; {other.framework} {other.version} meets it", build.sources)
+    return Verdict(
+        "requirement-met", "fail", f"{wants}; {other.framework} {other.version} does not meet it", build.sources
+    )
 
 
 def clash_of(
@@ -123,10 +124,10 @@ def wheels_share_libraries(
     """
     relation, names = "wheels-share-libraries", (title_of(first), title_of(second))
     known = [row for row in needs if row is not None]
-    source = tables.cite(dict.fromkeys(key for row in known for key in row.sources))
+    sources = tuple(dict.fromkeys(key for row in known for key in row.sources))
     if any(row.requires == () for row in known):
         return Verdict(
-            relation, "ok", f"{names[0]} and {names[1]} do not both require packages of CUDA libraries", source
+            relation, "ok", f"{names[0]} and {names[1]} do not both require packages of CUDA libraries", sources
         )
     if len(known) < len(needs):
         missing = " and ".join(name for name, row in zip(names, needs, strict=True) if row is None)
@@ -134,13 +135,13 @@ def wheels_share_libraries(
             f"which packages of CUDA libraries {missing} requires is not recorded: one environment holds one version "
             f"of each, and whether {names[0]} and {names[1]} can share them is not known"
         )
-        return Verdict(relation, "unknown", detail, source)
+        return Verdict(relation, "unknown", detail, sources)
     wanted, others = (requirements_of(row.requires or ()) for row in known)
     clash = clash_of(wanted, others, tables.package_files)
     if clash is None:
         detail = f"the packages of CUDA libraries that {names[0]} and {names[1]} require go together"
-        return Verdict(relation, "ok", detail, source)
+        return Verdict(relation, "ok", detail, sources)
     one, other, file = clash
     why = f"both packages write {file}" if file else "one environment holds one version of a package"
     detail = f"{names[0]} requires {one.line}, {names[1]} requires {other.line}: {why}"
-    return Verdict(relation, "fail", detail, source)
+    return Verdict(relation, "fail", detail, sources)

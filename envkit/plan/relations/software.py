@@ -20,17 +20,16 @@ def title_of(build: FrameworkBuild) -> str:
     return f"{build.framework} {build.version}" + (f" for CUDA {build.cuda}" if build.cuda else "")
 
 
-def python_has_wheel(build: FrameworkBuild, python: Version, tables: Tables) -> Verdict:
+def python_has_wheel(build: FrameworkBuild, python: Version) -> Verdict:
     """Whether the build has a package for this Python (3.10, not 3.10.4)."""
-    source = tables.cite(build.sources)
     if not build.pythons:
         detail = f"the Python versions of {title_of(build)} are not recorded"
-        return Verdict("python-has-wheel", "unknown", detail, source)
+        return Verdict("python-has-wheel", "unknown", detail, build.sources)
     if any(python.starts_with(known) for known in build.pythons):
-        return Verdict("python-has-wheel", "ok", f"{title_of(build)} has a package for Python {python}", source)
+        return Verdict("python-has-wheel", "ok", f"{title_of(build)} has a package for Python {python}", build.sources)
     known_text = ", ".join(str(known) for known in build.pythons)
     detail = f"{title_of(build)} has no package for Python {python}, only for {known_text}"
-    return Verdict("python-has-wheel", "fail", detail, source)
+    return Verdict("python-has-wheel", "fail", detail, build.sources)
 
 
 def glibc_runs(build: FrameworkBuild, glibc: Version) -> bool:
@@ -39,9 +38,8 @@ def glibc_runs(build: FrameworkBuild, glibc: Version) -> bool:
     return not refused and (build.min_glibc is None or glibc >= build.min_glibc)
 
 
-def glibc_meets(build: FrameworkBuild, glibc: Version | None, tables: Tables, *, where: str = "") -> Verdict:
+def glibc_meets(build: FrameworkBuild, glibc: Version | None, *, where: str = "") -> Verdict:
     """Whether the target's glibc is new enough for the build's binaries, and loads them."""
-    source = tables.cite(build.sources)
     place = f" of {where}" if where else ""
     refusing = build.execstack_glibc
     if refusing is not None and glibc is not None and glibc >= refusing:
@@ -49,19 +47,19 @@ def glibc_meets(build: FrameworkBuild, glibc: Version | None, tables: Tables, *,
             f"a library of {title_of(build)} asks for an executable stack, which glibc refuses from {refusing} on;"
             f" the glibc{place} is {glibc}"
         )
-        return Verdict("glibc-meets-build", "fail", detail, source)
+        return Verdict("glibc-meets-build", "fail", detail, build.sources)
     if build.min_glibc is None:
         return Verdict(
-            "glibc-meets-build", "unknown", f"the glibc that {title_of(build)} needs is not recorded", source
+            "glibc-meets-build", "unknown", f"the glibc that {title_of(build)} needs is not recorded", build.sources
         )
     if glibc is None:
         detail = f"{title_of(build)} needs glibc {build.min_glibc}; the glibc{place} is not known"
-        return Verdict("glibc-meets-build", "unknown", detail, source)
+        return Verdict("glibc-meets-build", "unknown", detail, build.sources)
     if glibc >= build.min_glibc:
         detail = f"{title_of(build)} needs glibc {build.min_glibc}, the glibc{place} is {glibc}"
-        return Verdict("glibc-meets-build", "ok", detail, source)
+        return Verdict("glibc-meets-build", "ok", detail, build.sources)
     detail = f"{title_of(build)} needs glibc {build.min_glibc} or newer, the glibc{place} is {glibc}"
-    return Verdict("glibc-meets-build", "fail", detail, source)
+    return Verdict("glibc-meets-build", "fail", detail, build.sources)
 
 
 _MARKED = regex(r"^(?P<spec>[^\[]*?)\s*(?:\[(?P<marker>.*)\])?$")
@@ -107,16 +105,16 @@ def some_version_meets(specs: Iterable[VersionSpec]) -> bool:
     return any(all(spec.holds(candidate) for spec in wanted) for candidate in candidates)
 
 
-def numpy_agree(builds: Iterable[FrameworkBuild], python: Version | None, tables: Tables) -> Verdict:
+def numpy_agree(builds: Iterable[FrameworkBuild], python: Version | None) -> Verdict:
     """Whether one NumPy release can meet every build's bound."""
     bounded = [build for build in builds if build.numpy]
-    source = tables.cite([key for build in bounded for key in build.sources])
+    sources = tuple(dict.fromkeys(key for build in bounded for key in build.sources))
     wants = "; ".join(f"{title_of(build)} wants numpy {build.numpy}" for build in bounded)
     if not bounded:
-        return Verdict("numpy-agrees", "ok", "no build bounds NumPy", source)
+        return Verdict("numpy-agrees", "ok", "no build bounds NumPy", sources)
     if some_version_meets(spec for build in bounded for spec in numpy_specs(build.numpy, python)):
-        return Verdict("numpy-agrees", "ok", wants, source)
-    return Verdict("numpy-agrees", "fail", f"no NumPy release meets them all: {wants}", source)
+        return Verdict("numpy-agrees", "ok", wants, sources)
+    return Verdict("numpy-agrees", "fail", f"no NumPy release meets them all: {wants}", sources)
 
 
 class LibraryMatch(str, Enum):
@@ -148,24 +146,24 @@ def toolkit_serves(build: FrameworkBuild, toolkit: Toolkit) -> LibraryMatch:
     return LibraryMatch.NONE
 
 
-def toolkit_serves_build(build: FrameworkBuild, toolkit: Toolkit, tables: Tables) -> Verdict:
+def toolkit_serves_build(build: FrameworkBuild, toolkit: Toolkit) -> Verdict:
     """The verdict on a build that loads CUDA from the system, and one toolkit."""
     match = toolkit_serves(build, toolkit)
-    source = tables.cite((*build.sources, *toolkit.sources))
+    sources = tuple(dict.fromkeys((*build.sources, *toolkit.sources)))
     if match is LibraryMatch.SAME:
         detail = f"{title_of(build)} loads the libraries of CUDA {toolkit.release} from the system"
-        return Verdict("toolkit-serves-build", "ok", detail, source)
+        return Verdict("toolkit-serves-build", "ok", detail, sources)
     if match is LibraryMatch.MINOR:
         detail = (
             f"{title_of(build)} loads the libraries of CUDA {toolkit.release}: inside CUDA {toolkit.version.major}.x "
             "they keep their interface, but this pair was not the vendor's test"
         )
-        return Verdict("toolkit-serves-build", "warn", detail, source)
+        return Verdict("toolkit-serves-build", "warn", detail, sources)
     if match is LibraryMatch.UNKNOWN:
         detail = f"the CUDA version that {title_of(build)} was made for is not recorded"
-        return Verdict("toolkit-serves-build", "unknown", detail, source)
+        return Verdict("toolkit-serves-build", "unknown", detail, sources)
     detail = f"{title_of(build)} cannot load the libraries of CUDA {toolkit.release}"
-    return Verdict("toolkit-serves-build", "fail", detail, source)
+    return Verdict("toolkit-serves-build", "fail", detail, sources)
 
 
 def cudnn_supports_cuda(release: CudnnRelease, cuda: Version) -> bool:
@@ -247,17 +245,17 @@ def gpu_on_cudnn(
     apart = _made_for_others(cudnn, gpu, rows, tables) if cuda is None else None
     if apart is not None:
         detail = f"cuDNN {cudnn} is made for CUDA {apart.cuda} and older, which do not know {label}"
-        return Verdict("gpu-on-cudnn", "fail", detail, tables.cite(apart.sources))
+        return Verdict("gpu-on-cudnn", "fail", detail, apart.sources)
     answers = [cudnn_knows_gpu(row, gpu) for row in rows if cuda is not None or _is_for_gpu(row, gpu, tables)]
-    source = tables.cite(rows[-1].sources) if rows else ""
+    sources = rows[-1].sources if rows else ()
     if True in answers:
-        return Verdict("gpu-on-cudnn", "ok", f"cuDNN {cudnn} has kernels for {label}", source)
+        return Verdict("gpu-on-cudnn", "ok", f"cuDNN {cudnn} has kernels for {label}", sources)
     if None in answers or not answers:
-        return Verdict("gpu-on-cudnn", "unknown", f"the GPUs of cuDNN {cudnn} are not recorded", source)
+        return Verdict("gpu-on-cudnn", "unknown", f"the GPUs of cuDNN {cudnn} are not recorded", sources)
     low, high = rows[-1].min_compute_capability, rows[-1].max_compute_capability
     bounds = " ".join([*([f"from {low}"] if low else []), *([f"to {high}"] if high else [])])
     detail = f"cuDNN {cudnn} has no kernels for {label}: it serves compute capabilities {bounds}"
-    return Verdict("gpu-on-cudnn", "fail", detail, source)
+    return Verdict("gpu-on-cudnn", "fail", detail, sources)
 
 
 def _is_for_gpu(row: CudnnRelease, gpu: ComputeCapability, tables: Tables) -> bool:

@@ -6,20 +6,20 @@ from enum import IntEnum
 
 from envkit.matrix.rows import ImageTag, OperatingSystem, Toolkit
 from envkit.plan.model import Verdict
-from envkit.plan.tables import Tables
 from envkit.versions import Version
 
 
-def compiler_fits_nvcc(name: str, version: Version, toolkit: Toolkit, tables: Tables) -> Verdict:
+def compiler_fits_nvcc(name: str, version: Version, toolkit: Toolkit) -> Verdict:
     """Whether nvcc of this toolkit accepts a host compiler (`gcc` or `clang`); it refuses newer majors."""
-    source = tables.cite(toolkit.sources)
     what = f"nvcc of CUDA {toolkit.release}"
     if _bounds(name, toolkit)[1] is None:
-        return Verdict("compiler-fits-nvcc", "unknown", f"the newest {name} for {what} is not recorded", source)
+        return Verdict(
+            "compiler-fits-nvcc", "unknown", f"the newest {name} for {what} is not recorded", toolkit.sources
+        )
     bound = _crossed(name, version, toolkit)
     if bound:
-        return Verdict("compiler-fits-nvcc", "fail", f"{what} {bound}, not {version}", source)
-    return Verdict("compiler-fits-nvcc", "ok", f"{what} takes {name} {version}", source)
+        return Verdict("compiler-fits-nvcc", "fail", f"{what} {bound}, not {version}", toolkit.sources)
+    return Verdict("compiler-fits-nvcc", "ok", f"{what} takes {name} {version}", toolkit.sources)
 
 
 def _bounds(name: str, toolkit: Toolkit) -> tuple[Version | None, Version | None]:
@@ -61,12 +61,12 @@ def other_gcc(system: OperatingSystem, toolkit: Toolkit) -> Version | None:
     return max((gcc for gcc in system.installable_gcc if not _crossed("gcc", gcc, toolkit)), default=None)
 
 
-def os_compiler_fits_nvcc(system: OperatingSystem, toolkit: Toolkit, tables: Tables) -> Verdict:
+def os_compiler_fits_nvcc(system: OperatingSystem, toolkit: Toolkit) -> Verdict:
     """Whether the distribution has a GCC that nvcc accepts: its default one, or another that can be installed."""
     if system.default_gcc is None:
         detail = f"the GCC of {system.os_id} is not recorded"
-        return Verdict("compiler-fits-nvcc", "unknown", detail, tables.cite(system.sources))
-    default = compiler_fits_nvcc("gcc", system.default_gcc, toolkit, tables)
+        return Verdict("compiler-fits-nvcc", "unknown", detail, system.sources)
+    default = compiler_fits_nvcc("gcc", system.default_gcc, toolkit)
     if default.status != "fail":
         return default
     hints = {
@@ -79,36 +79,34 @@ def os_compiler_fits_nvcc(system: OperatingSystem, toolkit: Toolkit, tables: Tab
         ),
     }
     detail = f"{default.detail} (the default of {system.os_id}); {hints[compiling_effort(system, toolkit)]}"
-    return Verdict("compiler-fits-nvcc", "warn", detail, default.source)
+    return Verdict("compiler-fits-nvcc", "warn", detail, default.sources)
 
 
-def runfile_on_os(system: OperatingSystem, toolkit: Toolkit, tables: Tables) -> Verdict:
+def runfile_on_os(system: OperatingSystem, toolkit: Toolkit) -> Verdict:
     """Whether the toolkit's installation guide lists this distribution."""
-    source = tables.cite(toolkit.sources)
     listed = toolkit.os_ids
     if listed is not None and system.os_id in listed:
-        return Verdict("runfile-on-os", "ok", f"CUDA {toolkit.version} lists {system.os_id}", source)
+        return Verdict("runfile-on-os", "ok", f"CUDA {toolkit.version} lists {system.os_id}", toolkit.sources)
     if listed is None or not toolkit.os_ids_complete:
         detail = (
             f"whether CUDA {toolkit.version} supports {system.os_id} is not recorded; its runfile may still install"
         )
-        return Verdict("runfile-on-os", "unknown", detail, source)
+        return Verdict("runfile-on-os", "unknown", detail, toolkit.sources)
     detail = (
         f"CUDA {toolkit.version} does not list {system.os_id} (it lists {', '.join(listed[:6])}…): "
         "the runfile usually installs with --override, but the vendor did not test it"
     )
-    return Verdict("runfile-on-os", "warn", detail, source)
+    return Verdict("runfile-on-os", "warn", detail, toolkit.sources)
 
 
-def image_fits(tag: ImageTag, tables: Tables) -> Verdict:
+def image_fits(tag: ImageTag) -> Verdict:
     """Whether an image tag can be built on: supported, or there but past its end, or gone."""
     name = f"{tag.repository}:{tag.tag}"
-    source = tables.cite(tag.sources)
     if tag.state == "supported":
-        return Verdict("image-on-os", "ok", f"{name} exists and is supported", source)
+        return Verdict("image-on-os", "ok", f"{name} exists and is supported", tag.sources)
     if tag.state in ("deleted", "never"):
         told = "was deleted" if tag.state == "deleted" else "never existed"
-        return Verdict("image-on-os", "fail", f"{name} {told}", source)
+        return Verdict("image-on-os", "fail", f"{name} {told}", tag.sources)
     if tag.state == "unsupported":
-        return Verdict("image-on-os", "warn", f"{name} is past its end of support and will be deleted", source)
-    return Verdict("image-on-os", "unknown", f"{name} was seen, its state is not recorded", source)
+        return Verdict("image-on-os", "warn", f"{name} is past its end of support and will be deleted", tag.sources)
+    return Verdict("image-on-os", "unknown", f"{name} was seen, its state is not recorded", tag.sources)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from envkit.checks.findings import Finding, Status
 from envkit.checks.runner import summary
+from envkit.render.citations import titles
 from envkit.render.doctor_json import SCHEMA, finding_document
 
 WIDTH = 80
@@ -21,7 +22,7 @@ def report_text(findings: Sequence[Finding], name: str) -> str:
     lines = [f"{name}: {', '.join(counts)}"]
     for finding in shown:
         lines += ["", *_finding(finding)]
-    sources = dict.fromkeys(_titles(shown))
+    sources = titles(key for finding in shown for key in finding.sources)
     if sources:
         lines += ["", *_wrapped("Sources: ", "; ".join(sources))]
     if not any(finding.status is Status.FAIL for finding in shown):
@@ -30,13 +31,6 @@ def report_text(findings: Sequence[Finding], name: str) -> str:
         end = "the rest is not known" if unseen else "as far as the data goes"
         lines += ["", *_wrapped("", f"{told} stops the image from working, {end}.")]
     return "\n".join(lines)
-
-
-def _titles(findings: Sequence[Finding]) -> Iterator[str]:
-    """The titles of all sources; their addresses are in the JSON."""
-    for finding in findings:
-        for reference in finding.references:
-            yield from (part.partition(" <")[0].strip() for part in reference.split("; "))
 
 
 _WORDS = ((Status.FAIL, "wrong"), (Status.WARN, "to watch"), (Status.UNKNOWN, "not on record"))
