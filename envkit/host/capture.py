@@ -187,7 +187,9 @@ def _query(root: Path, subject: str) -> Observed[Mapping[str, object]] | None:
     if not isinstance(data, dict):
         raise SourceError(f"{path}: expected an object.")
     problem = _problem(data, str(path)) if subject != "facts" else None
-    return missing(problem, subject, str(data.get("detail", ""))) if problem else found(data, subject)
+    if problem:
+        return missing(problem, str(data.get("source", subject)), str(data.get("detail", "")))
+    return found(data, subject)
 
 
 def _words(data: Json, where: Path) -> dict[str, str]:

@@ -3,18 +3,22 @@
 Two sources answer a question, in this order: an answer that was recorded word for word (`answers`), then the small
 file system of `entries`. What neither holds is absent on a machine that is `complete` (a hand-written one lists all
 that there is) and "not looked" on one that is not (a recording holds only what somebody asked).
+
+Anybody may have written a recording. A path in it that does not answer its question (it leads up, or does not match
+the pattern that was asked) is passed over.
 """
 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 from envkit.facts import Observed, Problem, found, missing
 from envkit.host.base import CommandResult, FileStatus
 from envkit.host.name_pattern import fixed_start, name_pattern
+from envkit.host.recorded_paths import fits_pattern, is_name, is_plain, is_program
 from envkit.records import field, record
 
 _MAX_LINKS = 40
@@ -77,10 +81,15 @@ class RecordedHost:
     name: str = "a recorded machine"
 
     @cached_property
+    def _files(self) -> Mapping[str, Entry]:
+        """The entries by their normalized paths."""
+        return {posixpath.normpath(path): entry for path, entry in self.entries.items() if is_plain(path)}
+
+    @cached_property
     def _folders(self) -> dict[str, set[str]]:
         """The names in each folder that a recorded path implies."""
         folders: dict[str, set[str]] = {}
-        for path, entry in self.entries.items():
+        for path, entry in self._files.items():
             if entry.problem is not Problem.ABSENT:
                 _file_under(path, folders)
         return folders
@@ -118,13 +127,14 @@ class RecordedHost:
     def list_dir(self, path: str) -> Observed[tuple[str, ...]]:
         """The names in a folder, sorted."""
         if path in self.answers.lists:
-            return self.answers.lists[path]
+            recorded = self.answers.lists[path]
+            return recorded if recorded.value is None else found(tuple(filter(is_name, recorded.value)), path)
         if not self.complete:
             return missing(Problem.NOT_LOOKED, path)
         resolved = self._resolve(path)
         if resolved is None:
             return missing(self._nothing(path), path)
-        entry = self.entries.get(resolved)
+        entry = self._files.get(resolved)
         if entry is not None and entry.problem is not None:
             return missing(entry.problem, path)
         if resolved in self._folders:
@@ -136,7 +146,7 @@ class RecordedHost:
     def glob(self, pattern: str) -> tuple[str, ...]:
         """The paths that match, sorted; links to folders are followed."""
         if pattern in self.answers.globs:
-            return self.answers.globs[pattern]
+            return tuple(path for path in self.answers.globs[pattern] if fits_pattern(pattern, path))
         if not self.complete:
             return ()
         matches = [""]
@@ -155,7 +165,7 @@ class RecordedHost:
     def real_path(self, path: str) -> Observed[str]:
         """The path with every link resolved; ABSENT when it or a link's target is not there."""
         if path in self.answers.real_paths:
-            return self.answers.real_paths[path]
+            return _fitting(self.answers.real_paths[path], is_plain)
         resolved = self._resolve(path)
         if resolved is None or not self._exists(resolved):
             return missing(self._nothing(path), path)
@@ -166,7 +176,7 @@ class RecordedHost:
         if path in self.answers.links:
             return self.answers.links[path]
         resolved = self._resolve(path, follow_last=False)
-        entry = self.entries.get(resolved) if resolved is not None else None
+        entry = self._files.get(resolved) if resolved is not None else None
         if entry is None or entry.kind != "link":
             return missing(Problem.ABSENT if entry else self._nothing(path), path, "not a link")
         return found(entry.target, path)
@@ -179,7 +189,7 @@ class RecordedHost:
         resolved = self._resolve(path, follow)
         if resolved is None or not self._exists(resolved):
             return missing(self._nothing(path), path)
-        entry = self.entries.get(resolved)
+        entry = self._files.get(resolved)
         if entry is None:
             return found(FileStatus("dir", "0755", "root", "root", 0, True), path)
         if entry.problem is not None and entry.kind == "file" and entry.content is None:
@@ -201,14 +211,14 @@ class RecordedHost:
     def which(self, program: str) -> Observed[str]:
         """The recorded answer, else the first file of that name in the recorded PATH."""
         if program in self.answers.programs:
-            return self.answers.programs[program]
+            return _fitting(self.answers.programs[program], lambda path: is_program(program, path))
         if not self.complete:
             return missing(Problem.NOT_LOOKED, "PATH")
         folders = self.environment.get("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
         for folder in folders.split(":"):
             path = posixpath.join(folder, program)
-            resolved = self._resolve(path)
-            entry = self.entries.get(resolved) if resolved is not None else None
+            resolved = self._resolve(path) if is_program(program, path) else None
+            entry = self._files.get(resolved) if resolved is not None else None
             if entry is not None and entry.kind == "file" and entry.problem is None:
                 return found(path, "PATH")
         return missing(Problem.ABSENT, "PATH", f"no {program} on PATH")
@@ -234,13 +244,13 @@ class RecordedHost:
         return self.queries.get(subject) or missing(Problem.NOT_LOOKED, subject)
 
     def _nothing(self, path: str) -> Problem:
-        entry = self.entries.get(posixpath.normpath(path))
+        entry = self._files.get(posixpath.normpath(path))
         if entry is not None and entry.problem is not None:
             return entry.problem
         return Problem.ABSENT if self.complete else Problem.NOT_LOOKED
 
     def _exists(self, path: str) -> bool:
-        entry = self.entries.get(path)
+        entry = self._files.get(path)
         if entry is not None:
             return entry.problem is not Problem.ABSENT
         return path in self._folders or path == "/"
@@ -248,10 +258,10 @@ class RecordedHost:
     def _entry(self, path: str) -> Entry | None:
         resolved = self._resolve(path)
         if resolved is None:
-            return self.entries.get(posixpath.normpath(path))
-        if resolved in self._folders and resolved not in self.entries:
+            return self._files.get(posixpath.normpath(path))
+        if resolved in self._folders and resolved not in self._files:
             return Entry("dir")
-        return self.entries.get(resolved)
+        return self._files.get(resolved)
 
     def _resolve(self, path: str, follow_last: bool = True) -> str | None:
         """The path without links, None when a part of it is not there or links go round in circles."""
@@ -264,7 +274,7 @@ class RecordedHost:
                 done = posixpath.dirname(done) if part == ".." else done
                 continue
             here = f"{done}/{part}"
-            entry = self.entries.get(here)
+            entry = self._files.get(here)
             if entry is not None and entry.kind == "link" and (waiting or follow_last):
                 links += 1
                 if links > _MAX_LINKS:
@@ -276,6 +286,13 @@ class RecordedHost:
                 return None
             done = here
         return done or "/"
+
+
+def _fitting(recorded: Observed[str], fits: Callable[[str], bool]) -> Observed[str]:
+    """The recorded path, UNPARSABLE when it is none that could answer the question."""
+    if recorded.value is None or fits(recorded.value):
+        return recorded
+    return missing(Problem.UNPARSABLE, recorded.source, "the recorded path does not answer the question")
 
 
 def problem_of(data: Mapping[str, Any]) -> Problem | None:

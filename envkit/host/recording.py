@@ -197,7 +197,8 @@ def _documents(
     }
     for subject, answer in recorder.queries.items():
         if answer.problem is not Problem.NOT_LOOKED:
-            documents[f"{subject}.json"] = _problem(answer, masker) if answer.problem else masker.data(answer.value)
+            problem = {**_problem(answer, masker), "source": masker.text(answer.source)}
+            documents[f"{subject}.json"] = problem if answer.problem else masker.data(answer.value)
     return documents
 
 

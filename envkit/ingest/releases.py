@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from envkit.facts import OsRelease
-from envkit.probe.os_release import os_id
+from envkit.probe.release_files import release
 from envkit.versions import Version
 
 _NAMES = (
@@ -42,12 +42,6 @@ def described(words: str) -> OsRelease | None:
         if words.startswith(name):
             plain = re.sub(r" \([\w-]+\)$", "", words)  # the processor: x86_64 is no version
             version = Version.find(plain[len(name) :])
-            return release(key, str(version) if version else "", plain)
+            number = str(version) if version else ""
+            return OsRelease(key, key, number, plain) if key == "windows" else release(key, number, plain)
     return None
-
-
-def release(name: str, version: str, pretty: str = "", like: tuple[str, ...] = ()) -> OsRelease:
-    """The release with the key of our table."""
-    if name == "windows":
-        return OsRelease("windows", "windows", version, pretty)
-    return OsRelease(os_id(name, version), name, version, pretty, like)

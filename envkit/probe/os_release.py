@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from envkit.facts import Observed, OsRelease, Problem, found, missing
 from envkit.host.base import Host
+from envkit.probe.release_files import DEBIAN_VERSION, OS_RELEASE, OTHERS, described
 from envkit.probe.text import Facts, derived, first_known
 from envkit.regex import regex
 from envkit.versions import Version
@@ -15,20 +16,7 @@ PATHS = (
     "system.glibc",
     "system.glibcxx",
 )
-_FILES = ("/etc/os-release", "/usr/lib/os-release", "/etc/lsb-release", "/etc/debian_version")
-_RELEASE_FILES = "/etc/*-release"
-_FULL_VERSION = {"ubuntu"}  # their releases are told apart by the second number too
-_KEYS = {
-    "rocky": "rockylinux",
-    "amazon": "amzn",
-    "amzn": "amzn",
-    "oracle": "oraclelinux",
-    "ol": "oraclelinux",
-    "opensuse-leap": "opensuse",
-    "sled": "sles",
-    "azurelinux": "azl",
-    "mariner": "cm",
-}
+_MOST_FILES = 20
 _MACHINES = {0x3E: "x86_64", 0xB7: "aarch64", 0x15: "ppc64le", 0x03: "i686", 0x28: "armv7l", 0xF3: "riscv64"}
 _LIBC = ("/lib/*/libc.so.6", "/lib64/libc.so.6", "/lib/libc.so.6", "/usr/lib/libc.so.6")
 _LIBSTDCXX = ("/usr/lib/*/libstdc++.so.6", "/usr/lib64/libstdc++.so.6", "/usr/lib/libstdc++.so.6")
@@ -55,29 +43,15 @@ def identity(host: Host, name: str) -> Observed[str]:
 
 def distribution(host: Host) -> Observed[OsRelease]:
     """The distribution by its release files; ABSENT where there are none."""
-    from envkit.host.distribution import describe
-
-    paths = dict.fromkeys((*_FILES, *host.glob(_RELEASE_FILES)))
+    paths = (*OS_RELEASE, DEBIAN_VERSION, *host.glob(OTHERS)[:_MOST_FILES])
     read = {path: host.read_text(path, 65536) for path in paths}
     texts = {path: answer.value for path, answer in read.items() if answer.value is not None}
     if not texts:
         return derived(first_known(read.values()), lambda text: None)
-    try:
-        name, version, pretty, like = describe(texts)
-    except ValueError as error:  # quotes that do not close
-        return missing(Problem.UNPARSABLE, next(iter(texts)), str(error))
-    if not name:
-        return missing(Problem.UNPARSABLE, next(iter(texts)), "the release files name no distribution")
-    return found(OsRelease(os_id(name, version), name, version, pretty, like), next(iter(texts)))
-
-
-def os_id(name: str, version: str) -> str:
-    """The key of the OS table: `ubuntu22.04`, `rockylinux9`, `debian12`."""
-    key = _KEYS.get(name, name)
-    release = Version.find(version)
+    release = described(texts)
     if release is None:
-        return key
-    return f"{key}{'.'.join(version.split('.')[:2])}" if key in _FULL_VERSION else f"{key}{release.major}"
+        return missing(Problem.UNPARSABLE, next(iter(texts)), "the release files name no distribution")
+    return found(release, next(iter(texts)))
 
 
 def architecture(host: Host) -> Observed[str]:

@@ -9,15 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from envkit.facts import Driver, Environment, Gpu, Observed, OsRelease, PciGpu, System, found
+from envkit.facts import Driver, Environment, Gpu, Observed, PciGpu, System
 from envkit.host.base import Host
 from envkit.probe import machine, os_release, pci
-from envkit.probe.text import assignments
 from envkit.records import replace
-from envkit.versions import Version
 
 Models = Callable[[str], Sequence[object]]  # the GPU models of a PCI device id
-_RELEASE = "/etc/os-release"
 
 
 def target_facts(host: Host, models: Models, limit_s: float = 4.0) -> Environment:
@@ -26,7 +23,7 @@ def target_facts(host: Host, models: Models, limit_s: float = 4.0) -> Environmen
     NVML is asked, for at most `limit_s` seconds, unless PCI shows GPUs of exactly one model.
     """
     system = System(
-        os=_distribution(host),
+        os=os_release.distribution(host),
         architecture=os_release.architecture(host),
         glibc=os_release.glibc(host),
         machine_kind=machine.machine_kind(host),
@@ -37,18 +34,6 @@ def target_facts(host: Host, models: Models, limit_s: float = 4.0) -> Environmen
     if _told_by_pci(pci_gpus, models):
         return environment
     return replace(environment, gpus=_gpus(host, limit_s))
-
-
-def _distribution(host: Host) -> Observed[OsRelease]:
-    """By os-release alone where it names both id and version; by all release files, and `distro`, where it does not."""
-    text = host.read_text(_RELEASE, 65536)
-    named = assignments(text.value or "")
-    name, version = named.get("ID", ""), named.get("VERSION_ID", "")
-    if not (name.isalnum() and name.islower() and Version.find(version)):
-        return os_release.distribution(host)
-    pretty = named.get("PRETTY_NAME", "")
-    like = tuple(named.get("ID_LIKE", "").split())
-    return found(OsRelease(os_release.os_id(name, version), name, version, pretty, like), _RELEASE)
 
 
 def _driver(host: Host) -> Driver:

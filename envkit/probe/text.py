@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from envkit.facts import Observed, Problem, found, missing
+from envkit.regex import regex
 
 S = TypeVar("S")
 T = TypeVar("T")
+_ESCAPED = regex(r'\\([\\"$`])')
 Facts = Mapping[str, Observed[Any]]  # by the dotted path of the fact in the environment
 
 
@@ -39,13 +41,20 @@ def first_known(answers: Iterable[Observed[T]]) -> Observed[T]:
 
 
 def assignments(text: str) -> dict[str, str]:
-    """`KEY=value` lines, quotes around the value taken off, comments and other lines passed over."""
+    """`KEY=value` lines as a shell takes them, the last of a key; comments and other lines are passed over."""
     pairs = {}
     for line in text.splitlines():
         key, separator, value = line.strip().partition("=")
         if separator and key and not key.startswith("#"):
-            pairs[key.strip()] = value.strip().strip("\"'")
+            pairs[key.strip()] = _unquoted(value.strip())
     return pairs
+
+
+def _unquoted(value: str) -> str:
+    quote = value[:1]
+    if quote not in ("'", '"') or len(value) < 2 or not value.endswith(quote):
+        return value
+    return _ESCAPED.sub(r"\1", value[1:-1]) if quote == '"' else value[1:-1]
 
 
 def colon_pairs(text: str) -> dict[str, str]:

@@ -15,7 +15,7 @@ BASE = {"facts", "names", "records", "regex", "versions", "errors", "data"}
 ALLOWED = {
     "host": BASE | {"host", "facts_json", "assume", "redact"},
     "probe": BASE | {"probe", "host", "matrix", "facts_json", "assume", "redact"},
-    "ingest": BASE | {"ingest", "matrix", "probe.os_release", "probe.kernel_log"},
+    "ingest": BASE | {"ingest", "matrix", "probe.release_files", "probe.text", "probe.kernel_log"},
     "matrix": BASE | {"matrix"},
     "checks": BASE
     | {"checks", "matrix", "plan", "ingest.signatures", "ingest.text", "probe.sonames", "probe.shadowing"},

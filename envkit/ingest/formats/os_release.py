@@ -11,14 +11,15 @@ from collections.abc import Iterator
 
 from envkit.facts import MachineKind
 from envkit.ingest.clues import Clue, Fact, reader
-from envkit.ingest.releases import described, release
+from envkit.ingest.releases import described
 from envkit.ingest.text import Text
+from envkit.probe.release_files import release
+from envkit.probe.text import assignments
 from envkit.regex import regex
 
-_ID = regex(r"^ID=\"?(?P<id>[a-z][\w.-]{1,30})\"?$", re.MULTILINE)
-_VERSION_ID = regex(r"^VERSION_ID=\"?(?P<version>\d[\w.]{0,20})\"?$", re.MULTILINE)
-_PRETTY = regex(r"^PRETTY_NAME=\"?(?P<pretty>[^\"\n]{1,100})\"?$", re.MULTILINE)
-_LIKE = regex(r"^ID_LIKE=\"?(?P<like>[a-z][\w. -]{1,60})\"?$", re.MULTILINE)
+_FIELD = regex(r"^(?:ID|VERSION_ID|PRETTY_NAME|ID_LIKE)=[^\n]{1,120}$", re.MULTILINE)
+_ID = regex(r"[a-z][\w.-]{1,30}")
+_VERSION_ID = regex(r"\d[\w.]{0,20}")
 _WORDS = regex(
     r"^(?:Description:\s{1,20}| {0,12}Operating System: |OS Name: {1,30})(?P<words>[A-Z][^\n]{3,100})$", re.MULTILINE
 )
@@ -29,12 +30,7 @@ _CONTAINERS = ("docker", "podman", "lxc", "lxc-libvirt", "systemd-nspawn", "rkt"
 @reader("os-release")
 def read(text: Text) -> Iterator[Clue]:
     """The distribution, and what hostnamectl says of the machine."""
-    name, version = _ID.search(text.whole), _VERSION_ID.search(text.whole)
-    if name and version:
-        pretty, like = _PRETTY.search(text.whole), _LIKE.search(text.whole)
-        related = tuple(like["like"].split()) if like else ()
-        told = release(name["id"], version["version"], pretty["pretty"] if pretty else "", related)
-        yield Fact("system.os", told, name.start())
+    yield from _fields(text)
     for match in text.matches(_WORDS, ":"):
         found = described(match["words"].removesuffix(" GNU/Linux"))
         if found is not None and not match["words"].startswith("Docker Desktop"):
@@ -47,3 +43,17 @@ def read(text: Text) -> Iterator[Clue]:
             container = kind in _CONTAINERS
             yield Fact("system.machine_kind", MachineKind.CONTAINER if container else MachineKind.VM, match.start())
             yield Fact("system.vendor", kind, match.start())
+
+
+def _fields(text: Text) -> Iterator[Clue]:
+    """The release by the first os-release in the text; a second one is that of a container or of another machine."""
+    fields: dict[str, str] = {}
+    starts: dict[str, int] = {}
+    for match in text.matches(_FIELD, "ID="):
+        for key, value in assignments(match.group()).items():
+            fields.setdefault(key, value)
+            starts.setdefault(key, match.start())
+    name, version = fields.get("ID", ""), fields.get("VERSION_ID", "")
+    if _ID.fullmatch(name) and _VERSION_ID.fullmatch(version):
+        told = release(name, version, fields.get("PRETTY_NAME", ""), tuple(fields.get("ID_LIKE", "").split()))
+        yield Fact("system.os", told, starts["ID"])
