@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from envkit.facts import Problem
-from envkit.host.recorded import Entry, RecordedHost
+from envkit.facts import Problem, found
+from envkit.host.recorded import Answers, Entry, RecordedHost
 from tests.fakes.memory_host import MemoryHost, folder, link, node, program, refused
 
 
@@ -91,3 +91,35 @@ def test_an_incomplete_recording_never_says_absent() -> None:
     assert host.run(["rpm", "-qa"]).problem is Problem.NOT_LOOKED
     assert host.which("gcc").problem is Problem.NOT_LOOKED
     assert host.list_dir("/dev").problem is Problem.NOT_LOOKED
+
+
+def test_a_recorded_path_that_does_not_answer_its_question_is_passed_over() -> None:
+    """A recording may be a stranger's: no path of his making reaches a probe."""
+    out = (
+        "/../../etc/passwd",
+        "/etc/../root/x-release",
+        "etc/x-release",
+        "/root/x-release",
+        "/etc/x/y-release",
+        "/etc/x",
+    )
+    answers = Answers(
+        globs={"/etc/*-release": (*out, "/etc/x-release"), "/opt//a*/lib": ("/opt//ab/lib",)},
+        lists={"/etc": found(("..", ".", "", "a/b", "good"), "/etc")},
+        real_paths={"/a": found("/b/../../c", "/a"), "/b": found("/usr/b", "/b")},
+        programs={
+            "nvcc": found("/tmp/evil", "PATH"),
+            "gcc": found("bin/gcc", "PATH"),
+            "cc": found("/usr/bin/cc", "PATH"),
+        },
+    )
+    entries = {"/../up": Entry(content=b"x"), "relative": Entry(content=b"x"), "/opt//a/file": Entry(content=b"a")}
+    host = RecordedHost(entries, answers=answers)
+    assert host.glob("/etc/*-release") == ("/etc/x-release",)
+    assert host.glob("/opt//a*/lib") == ("/opt//ab/lib",)
+    assert host.list_dir("/etc").get() == ("good",)
+    assert host.real_path("/a").problem is Problem.UNPARSABLE
+    assert host.real_path("/b").get() == "/usr/b"
+    assert [host.which(name).known for name in ("nvcc", "gcc", "cc")] == [False, False, True]
+    assert host.list_dir("/").get() == ("opt",)
+    assert host.read_text("/opt/a/file").get() == "a"

@@ -37,6 +37,17 @@ CPU_GUEST = CPU_METAL.replace("sse2", "sse2 hypervisor")
             "7.9.2009",
         ),
         ({"/etc/os-release": "ID=arch\nNAME=Arch\n"}, "arch", ""),
+        ({"/etc/os-release": "ID='ol'\nVERSION_ID=\"8.9\"\n"}, "oraclelinux8", "8.9"),
+        (
+            {
+                "/etc/lsb-release": "LSB_VERSION=base-4.0-amd64\n",
+                "/etc/redhat-release": "Red Hat Enterprise Linux Server release 6.10 (Santiago)\n",
+                "/etc/system-release": "Red Hat Enterprise Linux Server release 6.10 (Santiago)\n",
+            },
+            "rhel6",
+            "6.10",
+        ),
+        ({"/etc/os-release": 'ID=pop\nID_LIKE="ubuntu debian"\nPRETTY_NAME="Pop!_OS 22.04 LTS"\n'}, "pop22", "22.04"),
     ],
 )
 def test_distributions_are_named_by_the_keys_of_our_table(files: dict[str, Content], os_id: str, version: str) -> None:
@@ -53,6 +64,7 @@ def test_the_keys_are_those_of_the_table() -> None:
 def test_no_release_file_is_absent_and_an_empty_one_unparsable() -> None:
     assert os_release.distribution(MemoryHost({})).problem is Problem.ABSENT
     assert os_release.distribution(MemoryHost({"/etc/os-release": "\n"})).problem is Problem.UNPARSABLE
+    assert os_release.distribution(MemoryHost({"/etc/os-release": "ID=$(id)\n"})).problem is Problem.UNPARSABLE
 
 
 def test_a_root_tells_architecture_and_libraries_from_its_files() -> None:
