@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any
 
 from envkit.errors import RequestError, SourceError
-from envkit.facts import Environment, Observed, OsRelease, Problem, found, missing
+from envkit.facts import Environment, Identity, Observed, OsRelease, Problem, found, missing
 from envkit.facts_json import Json, TypeForm, part_from_json
 from envkit.versions import ComputeCapability, Version
 
@@ -76,7 +76,7 @@ def _hints() -> dict[str, Any]:
         hint = hints[item.name]
         if typing.get_origin(hint) is Observed:
             types[item.name] = typing.get_args(hint)[0]
-        elif is_dataclass(hint):
+        elif is_dataclass(hint) and hint is not Identity:
             inner = typing.get_type_hints(hint)
             types |= {f"{item.name}.{part.name}": typing.get_args(inner[part.name])[0] for part in fields(hint)}
     return types

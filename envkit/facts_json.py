@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from envkit.errors import SourceError, nearest_first
-from envkit.facts import Environment, Observed, Problem
+from envkit.facts import Environment, Identity, Observed, Problem
 from envkit.records import is_record, optional_names, types_of
 from envkit.versions import ComputeCapability, Version
 
@@ -26,7 +26,7 @@ _Decoder = Callable[[Json, str], Any]
 
 
 def to_json(value: object) -> Json:
-    """Plain JSON data for an environment or any part of it."""
+    """Plain JSON data for an environment or any part of it but its identity."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, _PLAIN):
@@ -39,7 +39,8 @@ def to_json(value: object) -> Json:
         return {str(key): to_json(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
         return [to_json(item) for item in value]
-    return {name: to_json(getattr(value, name)) for name in types_of(type(value))}
+    parts = ((name, getattr(value, name)) for name in types_of(type(value)))
+    return {name: to_json(part) for name, part in parts if not isinstance(part, Identity)}
 
 
 def environment_from_json(data: object, strict: bool = False) -> Environment:

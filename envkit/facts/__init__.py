@@ -21,7 +21,7 @@ from envkit.facts.software import (
     PythonEnvironment,
 )
 from envkit.facts.surroundings import Containers, DockerEngine, Measurement, Message, SystemPackage
-from envkit.facts.system import DkmsEntry, Kernel, MachineKind, ModuleFile, OsRelease, System
+from envkit.facts.system import DkmsEntry, Identity, Kernel, MachineKind, ModuleFile, OsRelease, System
 
 __all__ = [
     "PASTED",
@@ -40,6 +40,7 @@ __all__ = [
     "FrameworkInstall",
     "Gpu",
     "HostCompiler",
+    "Identity",
     "Kernel",
     "LibraryUse",
     "MachineKind",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from envkit.facts.observed import Observed, unseen
+from envkit.facts.privacy import FilePath, FreeText, Identifier, Name, Plain
 from envkit.records import field, record
 from envkit.versions import ComputeCapability, Version
 
@@ -13,33 +14,33 @@ from envkit.versions import ComputeCapability, Version
 class PcieLink:
     """One link as one device reports it: rates in GT/s, widths in lanes; None where the device does not say."""
 
-    pci_address: str
-    name: str = ""
+    pci_address: Plain
+    name: Plain = ""
     speed_current: float | None = None
     speed_max: float | None = None
     width_current: int | None = None
     width_max: int | None = None
-    slot: str = ""
+    slot: Plain = ""
 
 
 @record
 class PciGpu:
     """An NVIDIA display function on PCI, seen without any driver. `hops` go from the GPU's port up to the root."""
 
-    pci_address: str  # 0000:65:00.0
-    device_id: str  # four hex digits, upper case: 20B5
-    pci_class: str = ""  # 0300 VGA, 0302 3D
-    subsystem_id: str = ""
-    driver: str | None = ""  # bound driver, '' when none is, None when that is not known (plain lspci)
+    pci_address: Plain  # 0000:65:00.0
+    device_id: Plain  # four hex digits, upper case: 20B5
+    pci_class: Plain = ""  # 0300 VGA, 0302 3D
+    subsystem_id: Plain = ""
+    driver: Plain | None = ""  # bound driver, '' when none is, None when that is not known (plain lspci)
     link: PcieLink | None = None
     hops: tuple[PcieLink, ...] = ()
     numa_node: int | None = None
-    power_state: str = ""  # D0, D3cold …
+    power_state: Plain = ""  # D0, D3cold …
     config_readable: bool | None = None  # False when config space reads ffff
     bars_assigned: bool | None = None
     bar1_bytes: int | None = None
-    aer_errors: Mapping[str, int] = field(default_factory=dict)  # correctable, fatal, nonfatal
-    name: str = ""  # from the device-id table
+    aer_errors: Mapping[Plain, int] = field(default_factory=dict)  # correctable, fatal, nonfatal
+    name: Plain = ""  # from the device-id table
     compute_capability: ComputeCapability | None = None  # from the device-id table
     bar1_resizable: bool | None = None
 
@@ -48,21 +49,21 @@ class PciGpu:
 class DeviceNode:
     """One device file of the driver: mode bits in octal text, and whether this user can open it."""
 
-    path: str
-    mode: str
-    owner: str
-    group: str
+    path: FilePath
+    mode: Plain
+    owner: Name
+    group: Name
     accessible: bool | None = None
-    device: str = ""  # major:minor of the node
-    open_error: str = ""  # errno name when opening it failed (EPERM: a device cgroup says no)
+    device: Plain = ""  # major:minor of the node
+    open_error: Plain = ""  # errno name when opening it failed (EPERM: a device cgroup says no)
 
 
 @record
 class DriverLibrary:
     """A user-space library of the driver found on disk: `version` from its file name, `stub` for link-time stubs."""
 
-    name: str  # libcuda.so.1, libnvidia-ml.so.1, libnvidia-ptxjitcompiler.so.1
-    path: str
+    name: Plain  # libcuda.so.1, libnvidia-ml.so.1, libnvidia-ptxjitcompiler.so.1
+    path: FilePath
     version: Version | None
     stub: bool = False
     compat: bool = False  # from a cuda-compat folder
@@ -75,9 +76,9 @@ class CallResult:
     """What a vendor library's first call answered: `code` 0 is success; `call` is the function that failed."""
 
     code: int
-    name: str
-    call: str = ""
-    text: str = ""
+    name: Plain
+    call: Plain = ""
+    text: FreeText = ""
 
 
 @record
@@ -95,18 +96,18 @@ class Driver:
     cuda_device_count: Observed[int] = field(default_factory=unseen)  # without CUDA_VISIBLE_DEVICES
     cuda_visible_count: Observed[int] = field(default_factory=unseen)  # with it
     device_nodes: Observed[tuple[DeviceNode, ...]] = field(default_factory=unseen)
-    params: Observed[Mapping[str, str]] = field(default_factory=unseen)  # /proc/driver/nvidia/params
-    procfs_gpus: Observed[tuple[str, ...]] = field(default_factory=unseen)  # PCI addresses the module owns
-    excluded_gpus: Observed[tuple[str, ...]] = field(default_factory=unseen)
+    params: Observed[Mapping[Plain, FreeText]] = field(default_factory=unseen)  # /proc/driver/nvidia/params
+    procfs_gpus: Observed[tuple[Plain, ...]] = field(default_factory=unseen)  # PCI addresses the module owns
+    excluded_gpus: Observed[tuple[Plain, ...]] = field(default_factory=unseen)
     runfile_installed: Observed[Version] = field(default_factory=unseen)  # nvidia-uninstall / installer log
     persistence_daemon: Observed[bool] = field(default_factory=unseen)
-    fabric_manager: Observed[str] = field(default_factory=unseen)  # running, failed, installed
+    fabric_manager: Observed[Plain] = field(default_factory=unseen)  # running, failed, installed
     fabric_manager_version: Observed[Version] = field(default_factory=unseen)
     nvswitches: Observed[int] = field(default_factory=unseen)
     peermem_loaded: Observed[bool] = field(default_factory=unseen)
     suspended_memory_kept: Observed[bool] = field(default_factory=unseen)  # NVreg_PreserveVideoMemoryAllocations
-    device_majors: Observed[Mapping[str, int]] = field(default_factory=unseen)  # nvidia lines of /proc/devices
-    uninitialised_gpus: Observed[tuple[str, ...]] = field(default_factory=unseen)  # PCI addresses without UUID or BIOS
+    device_majors: Observed[Mapping[Plain, int]] = field(default_factory=unseen)  # nvidia lines of /proc/devices
+    uninitialised_gpus: Observed[tuple[Plain, ...]] = field(default_factory=unseen)  # addresses: no UUID, no BIOS
     modprobe_setuid: Observed[bool] = field(default_factory=unseen)  # nvidia-modprobe may create the nodes
 
 
@@ -115,9 +116,9 @@ class Gpu:
     """One GPU as NVML describes it; None where NVML says not supported or was not asked."""
 
     index: int
-    name: str
-    pci_address: str = ""
-    gpu_uuid: str = ""
+    name: Plain
+    pci_address: Plain = ""
+    gpu_uuid: Identifier = ""
     compute_capability: ComputeCapability | None = None
     memory_bytes: int | None = None
     memory_used_bytes: int | None = None
@@ -132,9 +133,9 @@ class Gpu:
     power_limit_w: float | None = None
     power_limit_default_w: float | None = None
     persistence_mode: bool | None = None
-    compute_mode: str | None = None  # default, exclusive-process, prohibited
+    compute_mode: Plain | None = None  # default, exclusive-process, prohibited
     mig_mode: bool | None = None
-    mig_instances: tuple[str, ...] | None = None
+    mig_instances: tuple[Identifier, ...] | None = None
     ecc_mode: bool | None = None
     ecc_uncorrectable: int | None = None  # volatile count
     retired_pages_pending: bool | None = None
@@ -143,10 +144,10 @@ class Gpu:
     throttle_reasons: int | None = None  # NVML clock event bits
     nvlinks_active: int | None = None
     nvlinks_total: int | None = None
-    fabric_state: str | None = None
+    fabric_state: Plain | None = None
     processes: tuple[int, ...] | None = None  # pids that hold memory
     lost_processes: tuple[int, ...] | None = None  # pids that no longer exist
     display_active: bool | None = None
-    virtualization_mode: str | None = None
+    virtualization_mode: Plain | None = None
     licensed: bool | None = None  # vGPU
-    error: str = ""  # NVML error name when this device could not be read
+    error: Plain = ""  # NVML error name when this device could not be read

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from envkit.facts.devices import Driver, Gpu, PciGpu
 from envkit.facts.observed import Observed, unseen
+from envkit.facts.privacy import FilePath, FreeText, Interface, Plain, Url, VariableValue
 from envkit.facts.software import CudaLink, CudaToolkit, Cudnn, HostCompiler, Nvcc, PythonEnvironment
 from envkit.facts.surroundings import Containers, Measurement, Message, SystemPackage
-from envkit.facts.system import Kernel, System
+from envkit.facts.system import Identity, Kernel, System
 from envkit.records import field, record
 
 PASTED = "pasted text"  # the origin of what a text tells
@@ -18,8 +19,9 @@ PASTED = "pasted text"  # the origin of what a text tells
 class Environment:
     """Everything observed about one machine; what a check may read."""
 
-    origin: str = "this machine"  # this machine, a capture, a facts file, a text, a root
-    collected_at: str = ""
+    origin: FilePath = "this machine"  # this machine, a capture, a facts file, a text, a root
+    collected_at: Plain = ""
+    identity: Identity = field(default_factory=Identity)
     system: System = field(default_factory=System)
     kernel: Kernel = field(default_factory=Kernel)
     pci_gpus: Observed[tuple[PciGpu, ...]] = field(default_factory=unseen)
@@ -31,12 +33,12 @@ class Environment:
     host_compilers: Observed[tuple[HostCompiler, ...]] = field(default_factory=unseen)
     pythons: Observed[tuple[PythonEnvironment, ...]] = field(default_factory=unseen)
     containers: Containers = field(default_factory=Containers)
-    variables: Observed[Mapping[str, str]] = field(default_factory=unseen)  # CUDA_*, NVIDIA_*, LD_*, NCCL_*, PATH …
+    variables: Observed[Mapping[Plain, VariableValue]] = field(default_factory=unseen)  # CUDA_*, LD_*, NCCL_* …
     packages: Observed[tuple[SystemPackage, ...]] = field(default_factory=unseen)
-    repositories: Observed[tuple[str, ...]] = field(default_factory=unseen)  # package sources that carry NVIDIA
-    network_interfaces: Observed[tuple[str, ...]] = field(default_factory=unseen)
+    repositories: Observed[tuple[Url, ...]] = field(default_factory=unseen)  # package sources that carry NVIDIA
+    network_interfaces: Observed[tuple[Interface, ...]] = field(default_factory=unseen)
     messages: Observed[tuple[Message, ...]] = field(default_factory=unseen)
     measurements: Observed[tuple[Measurement, ...]] = field(default_factory=unseen)
-    package_changes: Observed[tuple[str, ...]] = field(default_factory=unseen)  # driver packages changed since boot
-    nccl_config: Observed[Mapping[str, str]] = field(default_factory=unseen)  # nccl.conf files
+    package_changes: Observed[tuple[FreeText, ...]] = field(default_factory=unseen)  # of the driver, since boot
+    nccl_config: Observed[Mapping[Plain, VariableValue]] = field(default_factory=unseen)  # nccl.conf files
     cuda_link: Observed[CudaLink] = field(default_factory=unseen)  # /usr/local/cuda, when it is a link

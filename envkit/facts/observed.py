@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Generic, TypeVar
 
+from envkit.facts.privacy import FreeText
 from envkit.records import record
 
 T = TypeVar("T")
@@ -25,9 +26,9 @@ class Observed(Generic[T]):
     """A value and where it was read, or the problem that stands in its place."""
 
     value: T | None = None
-    source: str = ""
+    source: FreeText = ""
     problem: Problem | None = Problem.NOT_LOOKED
-    detail: str = ""
+    detail: FreeText = ""
 
     @property
     def known(self) -> bool:
