@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_NUMBERS = regex(r"\d+(?:\.\d+)*")
+_NUMBERS = regex(r"[0-9]+(?:\.[0-9]+)*")
 _CAPABILITY = regex(r"(?:sm_|compute_)?(\d+)\.(\d)([af]?)|(?:sm_|compute_)?(\d+)(\d)([af]?)")
+_MOST_DIGITS = 18  # no count, index or code has more
 _LONGEST = 5  # numbers that any version on record has; zeros may follow
 _CLAUSE = regex(r"\s*(==|>=|<=|!=|>|<|~=|=)?\s*(\d+(?:\.\d+)*)(\.\*)?\s*")
 
@@ -44,9 +45,12 @@ class Version:
 
     @classmethod
     def find(cls, text: str) -> Version | None:
-        """The first dotted number inside `text`, or None."""
+        """The first dotted number inside `text`, or None; None too for one with more digits than Python converts."""
         match = _NUMBERS.search(text)
-        return cls.parse(match.group()) if match else None
+        try:
+            return cls.parse(match.group()) if match else None
+        except ValueError:
+            return None
 
     @property
     def major(self) -> int:
@@ -180,6 +184,11 @@ class VersionSpec:
 
     def __str__(self) -> str:
         return ",".join(f"{'' if operator == '==' else operator}{version}" for operator, version in self.clauses)
+
+
+def whole_number(text: str) -> int | None:
+    """The number that `text` writes with the digits 0 to 9 alone; None for anything else, and for too many of them."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else None
 
 
 def by_line(items: Iterable[T], version_of: Callable[[T], Version]) -> dict[tuple[int, ...], list[T]]:

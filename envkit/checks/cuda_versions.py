@@ -21,7 +21,7 @@ from envkit.checks.messages import named, seen, told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
 from envkit.facts import Environment
-from envkit.versions import Version
+from envkit.versions import Version, whole_number
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
@@ -104,9 +104,10 @@ def _within(have: str, matrix: Matrix) -> str:
 
 def _cuda_words(number: str | None) -> str:
     """CUDA's number for a release in words: 12.4 of 12040; text of another form as it is, '' for none."""
-    if number is None or not number.isdigit() or len(number) < 4:
+    coded = whole_number(number or "")
+    if coded is None or coded < 1000:
         return number or ""
-    return f"{int(number) // 1000}.{int(number) % 1000 // 10}"
+    return f"{coded // 1000}.{coded % 1000 // 10}"
 
 
 def _driver_against(environment: Environment, matrix: Matrix, driver: Version, item: Installed) -> Outcome:

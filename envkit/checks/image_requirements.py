@@ -36,7 +36,7 @@ _CLAUSE = regex(r"(cuda|driver|arch|brand)\s*(!=|<=|>=|<|>|=)\s*([^,\s]+)")
 )
 def image_needs_newer_driver(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """The host's driver meets NVIDIA_REQUIRE_CUDA of the image: one alternative of the expression holds in full."""
-    requirement = variables(environment).get("NVIDIA_REQUIRE_CUDA", "")
+    requirement = variables(environment).get("NVIDIA_REQUIRE_CUDA", "").strip()
     mend = Remedy("Install a newer driver on the host, or take an older tag of the image.", ("envkit matrix images",))
     impact = "The container does not start."
     if messages := seen(environment, "image-needs-newer-driver"):

@@ -74,10 +74,14 @@ def _findings(check: Check, environment: Environment, matrix: Matrix) -> list[Fi
     try:
         outcomes = list(check.run(environment, matrix))
     except Exception as error:  # noqa: BLE001 - one broken check must not take the report down
-        title = f"this check broke: {type(error).__name__}: {error}"
-        return [_finding(check, Outcome(Status.ERROR, title))]
+        return [_finding(check, broke(error))]
     findings = [_finding(check, outcome) for outcome in outcomes]
     return [_for_windows(finding) for finding in findings] if on_windows(environment) else findings
+
+
+def broke(error: Exception) -> Outcome:
+    """The outcome of a check that raised `error`."""
+    return Outcome(Status.ERROR, f"this check broke: {type(error).__name__}: {error}")
 
 
 def _for_windows(finding: Finding) -> Finding:

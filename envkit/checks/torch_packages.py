@@ -23,7 +23,6 @@ from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
 from envkit.checks.requirements import broken, machine
 from envkit.facts import Distribution, Environment, PythonEnvironment
-from envkit.versions import VersionSpec
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
@@ -107,17 +106,20 @@ def _unfit(
 
 def _unlike_companion(matrix: Matrix, torch: Distribution, partner: Distribution) -> str | None:
     """Where no requirement lines are known (a pasted list): what the table's rows say goes with this torch."""
+    from envkit.plan.relations import requirements_of
+
     version, own = release(partner.version), release(torch.version)
-    lines = [
-        line
+    wanted = [
+        requirement
         for row in matrix.builds("pytorch")
-        for line in row.companions
-        if row.version == own and line.startswith(f"{partner.name}==")
+        if row.version == own
+        for requirement in requirements_of(row.companions)
+        if requirement.package == partner.name
     ]
-    if version is None or not lines:
+    if version is None or not wanted:
         return None
-    fits = any(VersionSpec.parse(line.removeprefix(partner.name)).holds(version) for line in lines)
-    return "" if fits else f"with torch {own} goes {lines[0]}"
+    fits = any(requirement.spec.holds(version) for requirement in wanted)
+    return "" if fits else f"with torch {own} goes {wanted[0].line}"
 
 
 @check(

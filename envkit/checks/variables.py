@@ -12,6 +12,7 @@ from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
 from envkit.facts import Environment, Gpu
 from envkit.regex import regex
+from envkit.versions import whole_number
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
@@ -226,8 +227,9 @@ def _first_fault(items: list[str], gpus: tuple[Gpu, ...] | None) -> tuple[int, s
 
 
 def _wrong(item: str, gpus: tuple[Gpu, ...] | None) -> str:
-    if item.isdigit():
-        return f"({item}) is no index of {len(gpus)} GPUs" if gpus is not None and int(item) >= len(gpus) else ""
+    index = whole_number(item)
+    if index is not None:
+        return f"({item}) is no index of {len(gpus)} GPUs" if gpus is not None and index >= len(gpus) else ""
     if not _UUID.fullmatch(item):
         return f"({item!r}) is neither an index nor a UUID"
     uuids = [gpu.gpu_uuid for gpu in gpus or () if gpu.gpu_uuid]

@@ -15,6 +15,7 @@ from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
 from envkit.checks.remedies import remedy
 from envkit.facts import Environment, Message
+from envkit.versions import whole_number
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
@@ -36,10 +37,10 @@ def xid_messages(environment: Environment, judged_by: str) -> tuple[tuple[Xid, M
     pairs = []
     for id in _XID_CHECKS:  # noqa: A001 - the catalogue's word
         for message in seen(environment, id):
-            number = message.values.get("code", "")
-            if not number.isdigit() or "xid" not in message.signature + message.text.lower():
+            number = whole_number(message.values.get("code", ""))
+            if number is None or "xid" not in message.signature + message.text.lower():
                 continue
-            row = xids().get(int(number)) or Xid(int(number), "", "unknown", "a number that we do not know", "", ())
+            row = xids().get(number) or Xid(number, "", "unknown", "a number that we do not know", "", ())
             if (row.check or "xid-other") == judged_by:
                 pairs.append((row, message))
     return tuple(pairs)

@@ -11,6 +11,7 @@ from envkit.host.base import Host
 from envkit.names import normalised
 from envkit.records import record
 from envkit.regex import regex
+from envkit.versions import whole_number
 
 _RELEVANT = regex(
     r"(torch|tensorflow|tf-|nvidia-|jax|mxnet|paddle|cupy|onnxruntime|triton|flash-attn|xformers|bitsandbytes|numpy"
@@ -60,7 +61,7 @@ def file_owners(host: Host, installed: Iterable[Distribution]) -> Mapping[str, t
             for line in text.splitlines():
                 path, _, rest = line.partition(",")
                 size = rest.rpartition(",")[2]
-                claim = Owner(distribution.name, distribution.version, int(size) if size.isdigit() else None)
+                claim = Owner(distribution.name, distribution.version, whole_number(size))
                 owners.setdefault(f"{folder}/{path}", []).append(claim)
     return {path: tuple(claims) for path, claims in owners.items()}
 

@@ -178,5 +178,7 @@ def _folders(values: list[str]) -> tuple[str, ...]:
 def _highest(names: tuple[str, ...], prefix: str) -> Version | None:
     start = f"{prefix}_"
     texts = [name[len(start) :] for name in names if name.startswith(start)]
-    versions = [Version.parse(text) for text in texts if all(part.isdigit() for part in text.split("."))]
+    versions = [
+        Version.parse(text) for text in texts if text.isascii() and all(part.isdigit() for part in text.split("."))
+    ]
     return max(versions, default=None)

@@ -68,6 +68,7 @@ def test_one_of_several_needs_is_enough() -> None:
     assert run_checks(Environment(), MATRIX, [either])[0].status is Status.UNKNOWN
 
 
+@pytest.mark.usefixtures("checks_may_break")
 def test_a_crash_is_one_finding_and_the_rest_goes_on() -> None:
     checks = [Check("bad", "", Layer.PCI, "F", _crashes), Check("good", "", Layer.PCI, "F", _well)]
     findings = run_checks(Environment(), MATRIX, checks)

@@ -14,7 +14,9 @@ from envkit.regex import regex
 from envkit.versions import VersionSpec
 
 _LINE = regex(r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*([^;]*)")
-_STAGE = regex(r"(?<=\d)\.?(?:rc|dev|post|a|b)\d*")  # of a release: 2.7.0rc0 bounds the releases as 2.7.0 does
+# What follows a release's numbers: 2.7.0rc0 and 1.8.1+cu111 bound the releases as 2.7.0 and 1.8.1 do.
+_STAGE = regex(r"(?<=\d)\.?(?:rc|dev|post|a|b)\d*")
+_LOCAL = regex(r"\+[\w.]+")
 _COMPLEMENT = {"<": ">=", ">=": "<"}
 
 
@@ -39,7 +41,7 @@ def _readable(lines: Iterable[str]) -> Iterator[Requirement]:
         if match is None:
             continue
         try:
-            spec = VersionSpec.parse(_STAGE.sub("", match[2]))
+            spec = VersionSpec.parse(_STAGE.sub("", _LOCAL.sub("", match[2])))
         except ValueError:
             continue
         yield Requirement(match[1].lower().replace("_", "-"), spec, line)
