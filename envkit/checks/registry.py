@@ -1,4 +1,7 @@
-"""Checks register where they are defined; ids are unique and the folder is the list."""
+"""Every finding that a report can hold is declared: checks where they are defined, faults of Dockerfiles in one list.
+
+Ids are unique, and the folder is the list.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,19 @@ class Check:
         return inspect.getdoc(self.run) or ""
 
 
+@record
+class ImageFault:
+    """A declared finding on a Dockerfile: what is known of it before any file is read."""
+
+    id: str
+    title: str  # the fault, in words
+    doc: str  # what is true of a sound Dockerfile, and why it matters
+    mend: str
+    references: tuple[str, ...]
+
+
 _CHECKS: dict[str, Check] = {}
+_IMAGE_FAULTS: dict[str, ImageFault] = {}
 
 
 def check(
@@ -74,12 +89,36 @@ def check(
     """Register the decorated generator under `id`. Raises ValueError when the id is taken."""
 
     def register(function: CheckFunction) -> CheckFunction:
-        if id in _CHECKS:
-            raise ValueError(f"check id {id!r} is defined twice")
+        _refuse_taken(id)
         _CHECKS[id] = Check(id, title, layer, tier, function, needs, any_of, explained_by, rank, mend, references)
         return function
 
     return register
+
+
+def image_fault(id: str, *, title: str, doc: str, mend: str, references: tuple[str, ...]) -> ImageFault:  # noqa: A002
+    """Declare a finding on Dockerfiles. Raises ValueError when the id is taken."""
+    _refuse_taken(id)
+    _IMAGE_FAULTS[id] = ImageFault(id, title, doc, mend, references)
+    return _IMAGE_FAULTS[id]
+
+
+def _refuse_taken(id: str) -> None:  # noqa: A002
+    if id in _CHECKS or id in _IMAGE_FAULTS:
+        raise ValueError(f"check id {id!r} is defined twice")
+
+
+def image_faults() -> dict[str, ImageFault]:
+    """Every finding on Dockerfiles by id, in the order of their declaration."""
+    from envkit.checks import load_all
+
+    load_all()
+    return dict(_IMAGE_FAULTS)
+
+
+def declared() -> dict[str, Check | ImageFault]:
+    """Whatever a report can name, by id: the checks in root-cause order, then the findings on Dockerfiles."""
+    return {**all_checks(), **image_faults()}
 
 
 def all_checks() -> dict[str, Check]:

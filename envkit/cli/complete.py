@@ -89,6 +89,13 @@ def complete_check(ctx: click.Context, param: click.Parameter, incomplete: str) 
     return _beginning_with(all_checks(), incomplete)
 
 
+def complete_finding(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """The ids that a report can name: those of checks, and those of findings on Dockerfiles."""
+    from envkit.checks.registry import declared
+
+    return _beginning_with(declared(), incomplete)
+
+
 def complete_fact(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Fact paths, for `--assume`."""
     from envkit.assume import fact_paths

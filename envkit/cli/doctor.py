@@ -12,7 +12,7 @@ from envkit.cli.output import one_format, output_option, write_output
 
 if TYPE_CHECKING:
     from envkit.checks.findings import Finding
-    from envkit.checks.registry import Check
+    from envkit.checks.registry import Check, ImageFault
     from envkit.facts import Environment
     from envkit.host.local import LocalHost
 
@@ -71,12 +71,12 @@ def doctor(
         from envkit.cli.environment import started_machine
 
         here = started_machine()  # its slowest answer is on its way while the checks are loaded
-    from envkit.checks.registry import all_checks
+    from envkit.checks.registry import all_checks, declared
     from envkit.checks.runner import run_checks
     from envkit.matrix import Matrix
 
     if list_checks:
-        write_output(_list_of(all_checks(), form), output)
+        write_output(_list_of(declared(), form), output)
         return 0
     checks = _selected(ids, all_checks())
     environment = _environment(source, root, assume, deep, here)
@@ -124,15 +124,18 @@ def _environment(
 
 
 def _selected(ids: tuple[str, ...], checks: Mapping[str, Check]) -> list[Check]:
+    from envkit.checks.registry import image_faults
     from envkit.errors import RequestError
 
     for wanted in ids:
+        if wanted in image_faults():
+            raise RequestError(f"--check: {wanted} looks at Dockerfiles.", "Use envkit dockerfile --check FILE.")
         if wanted not in checks:
             raise RequestError.unknown_value("--check", wanted, checks)
     return [checks[id] for id in ids] if ids else list(checks.values())
 
 
-def _list_of(checks: Mapping[str, Check], form: str) -> str:
+def _list_of(checks: Mapping[str, Check | ImageFault], form: str) -> str:
     if form not in ("json", "text"):
         from envkit.errors import RequestError
 

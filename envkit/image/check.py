@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks import image_faults as faults
 from envkit.checks.findings import Finding, Remedy, Status
 from envkit.image.check_base import base_findings
 from envkit.image.check_framework import brings_its_cuda, cuda_targets, framework_findings
-from envkit.image.check_parts import subject_of
+from envkit.image.check_parts import finding, subject_of
 from envkit.image.check_requirement import requirement_findings
 from envkit.image.containerfile import needed_stages, read_stages
 from envkit.image.containerfile_facts import Contents, contents
@@ -56,13 +57,13 @@ def _targets_unknown(found: Contents, request: Request) -> Iterator[Finding]:
         return
     source = found.some_cuda or found.image
     title = f"which CUDA {source} holds is not on record, nor whether it runs with {' and '.join(named)}"
-    yield Finding("image.cuda-unknown", Status.UNKNOWN, title, subject_of(found.line, source))
+    yield finding(faults.CUDA_UNKNOWN, Status.UNKNOWN, title, subject_of(found.line, source))
 
 
 def _driver_inside(found: Contents) -> Iterator[Finding]:
     for line, name in found.driver_packages:
-        yield Finding(
-            "image.driver-inside",
+        yield finding(
+            faults.DRIVER_INSIDE,
             Status.FAIL,
             f"{name} puts an NVIDIA driver into the image",
             subject_of(line, name),
@@ -75,8 +76,8 @@ def _wheels(found: Contents) -> Iterator[Finding]:
     """The wheels, named by their files, that the image's Python does not take."""
     for line, wheel in found.wheels:
         if found.python is not None and not wheel.installs_on(found.python):
-            yield Finding(
-                "image.python-without-package",
+            yield finding(
+                faults.PYTHON_WITHOUT_PACKAGE,
                 Status.FAIL,
                 f"{wheel.name} {wheel.version} is named as a wheel for {wheel.interpreters}, and the image has Python"
                 f" {found.python}",
@@ -90,4 +91,4 @@ def _lists(found: Contents) -> Iterator[Finding]:
     for item in found.lists:
         name = {"": "a file without a name", ".": "the project in . (pip install .)"}.get(item.name, item.name)
         title = f"what {name} brings was not looked at: it cannot be seen from here"
-        yield Finding("image.list-unread", Status.UNKNOWN, title, subject_of(item.line, item.name))
+        yield finding(faults.LIST_UNREAD, Status.UNKNOWN, title, subject_of(item.line, item.name))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks import image_faults as faults
 from envkit.checks.findings import Finding, Remedy, Status
 from envkit.image import data
-from envkit.image.check_parts import from_verdict, subject_of
+from envkit.image.check_parts import finding, from_verdict, subject_of
 from envkit.image.containerfile import BuildStage
 from envkit.image.containerfile_facts import copied_images
 from envkit.image.known_images import CUDA_REPOSITORY, framework_image, image_name, supported_beside, tag_row
@@ -27,7 +28,7 @@ def base_findings(stage: BuildStage, matrix: Matrix) -> Iterator[Finding]:
         return
     if stage.unresolved:
         title = f"the base image {stage.image} depends on a build argument without a default"
-        yield Finding("image.base-unknown", Status.UNKNOWN, title, subject_of(stage.line, stage.image))
+        yield finding(faults.BASE_UNKNOWN, Status.UNKNOWN, title, subject_of(stage.line, stage.image))
         return
     yield from _image(stage.image, stage.line, "The build stops at FROM.", matrix)
 
@@ -42,15 +43,15 @@ def _image(image: str, line: int, stops: str, matrix: Matrix) -> Iterator[Findin
     elif row is not None:
         verdict = relations.image_fits(row)
         impact = stops if verdict.status == "fail" else "It gets no security updates."
-        ids = {"fail": "image.base-gone", "warn": "image.base-end-of-life"}
+        found = {"fail": faults.BASE_GONE, "warn": faults.BASE_END_OF_LIFE}
         mend = nearest_tag(row, matrix)
-        yield from_verdict(ids.get(verdict.status, "image.base-on-record"), verdict, subject, impact, mend)
+        yield from_verdict(found.get(verdict.status, faults.BASE_ON_RECORD), verdict, subject, impact, mend)
     elif repository == CUDA_REPOSITORY and tag:
         yield _unlisted(image, tag, subject, stops, matrix)
     elif repository == CUDA_REPOSITORY or _is_unlisted_of_a_framework(repository, tag, matrix):
         title = f"whether {image} exists, and what it holds, is not on record"
         remedy = Remedy("Compare it with the tags on record: envkit matrix framework_images")
-        yield Finding("image.base-unknown", Status.UNKNOWN, title, subject, remedy=remedy)
+        yield finding(faults.BASE_UNKNOWN, Status.UNKNOWN, title, subject, remedy=remedy)
 
 
 def _is_unlisted_of_a_framework(repository: str, tag: str, matrix: Matrix) -> bool:
@@ -70,8 +71,8 @@ def _no_latest(row: ImageTag, image: str, subject: str, stops: str, matrix: Matr
     newest = max(plain or system, key=lambda tag: (tag.cuda or Version.of(0), tag.os_id), default=None)
     mend = "Name CUDA's version, the flavour and the distribution"
     mend += f", as in {newest.repository}:{newest.tag}." if newest else "."
-    return Finding(
-        "image.base-gone",
+    return finding(
+        faults.BASE_GONE,
         Status.FAIL,
         title,
         subject,
@@ -87,14 +88,14 @@ def _unlisted(image: str, tag: str, subject: str, stops: str, matrix: Matrix) ->
     if named is not None and matrix.toolkit(named) is None and named.release(2) not in known:
         title = f"{image} cannot exist: there is no CUDA {named.release(2)}"
         remedy = Remedy("Name a CUDA release that exists: envkit matrix image_tags")
-        return Finding("image.base-gone", Status.FAIL, title, subject, impact=stops, remedy=remedy)
+        return finding(faults.BASE_GONE, Status.FAIL, title, subject, impact=stops, remedy=remedy)
     title = f"whether {image} exists is not on record"
     mend = (
         nearest_tag(_as_row(tag, matrix), matrix)
         if named is not None
         else "Name a tag on record: envkit matrix image_tags"
     )
-    return Finding("image.base-unknown", Status.UNKNOWN, title, subject, remedy=Remedy(mend))
+    return finding(faults.BASE_UNKNOWN, Status.UNKNOWN, title, subject, remedy=Remedy(mend))
 
 
 def _as_row(tag: str, matrix: Matrix) -> ImageTag:

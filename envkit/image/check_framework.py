@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks import image_faults as faults
 from envkit.checks.findings import Finding, Remedy, Status
 from envkit.image import data
-from envkit.image.check_parts import from_verdict, subject_of
+from envkit.image.check_parts import finding, from_verdict, subject_of
 from envkit.image.check_spec import package_name
 from envkit.image.containerfile_facts import Contents
 from envkit.image.containerfile_frameworks import Wanted
@@ -60,7 +61,7 @@ def _framework(wanted: Wanted, found: Contents, request: Request, matrix: Matrix
         return
     build = chosen_build(wanted, found, matrix)
     if isinstance(build, Problem):
-        yield Finding("image.framework-version", build.status, build.told, subject, remedy=Remedy(build.mend))
+        yield finding(faults.FRAMEWORK_VERSION, build.status, build.told, subject, remedy=Remedy(build.mend))
         if wanted.tool == "conda":
             yield from _conda_targets(subject, found, request, matrix)
         return
@@ -81,15 +82,15 @@ def _needs_glibc(wanted: Wanted, matrix: Matrix) -> bool:
 
 def _glibc_unknown(wanted: Wanted, subject: str) -> Finding:
     title = f"whether {wanted.package} can be installed is not on record: the image seems to carry glibc beside musl"
-    return Finding("image.glibc-missing", Status.UNKNOWN, title, subject)
+    return finding(faults.GLIBC_MISSING, Status.UNKNOWN, title, subject)
 
 
 def _without_glibc(wanted: Wanted, foreign: ForeignSystem, found: Contents, subject: str) -> Finding:
     mend = "Start from an image of a distribution with glibc."
     if found.repository == "python" and found.python is not None:
         mend = f"Start from python:{found.python}-slim."
-    return Finding(
-        "image.glibc-missing",
+    return finding(
+        faults.GLIBC_MISSING,
         Status.FAIL,
         f"{wanted.package} cannot be installed on {foreign.title}: {foreign.reason}",
         subject,
@@ -106,17 +107,17 @@ def _build(
     if found.python is not None and build.pythons:
         verdict = relations.python_has_wheel(build, found.python)
         mend = f"Use one of these Python versions, such as {build.pythons[-1]}."
-        yield from_verdict("image.python-without-package", verdict, subject, "pip finds no package.", mend, anew)
+        yield from_verdict(faults.PYTHON_WITHOUT_PACKAGE, verdict, subject, "pip finds no package.", mend, anew)
     if found.system is not None and build.min_glibc is not None:
         where = found.system.os_id
         verdict = relations.glibc_meets(build, found.system.glibc, where=where)
         refusing = build.execstack_glibc
         if refusing is not None and found.system.glibc is not None and found.system.glibc >= refusing:
             mend = f"Start from a distribution with a glibc before {refusing}, or take another release."
-            yield from_verdict("image.glibc-too-new", verdict, subject, "Its import fails.", mend, anew)
+            yield from_verdict(faults.GLIBC_TOO_NEW, verdict, subject, "Its import fails.", mend, anew)
         else:
             mend = "Start from a newer distribution."
-            yield from_verdict("image.glibc-too-old", verdict, subject, "pip refuses the package.", mend, anew)
+            yield from_verdict(faults.GLIBC_TOO_OLD, verdict, subject, "pip refuses the package.", mend, anew)
     from_system = build.bundles_cuda is False
     if build.bundles_cuda and (lacks_cuda_extra(build, wanted) or "local" in " ".join(wanted.extras)):
         plugin = any(name.startswith(f"{wanted.package}-cuda") for name in found.names)
@@ -160,13 +161,13 @@ def cuda_targets(
         helped = compat and bool(request.gpus) and all(gpu.data_center for gpu in request.gpus)
         verdict = relations.driver_runs_cuda(request.driver, cuda, matrix, data_center=helped)
         mend = "Update the driver of the host, or take an older CUDA."
-        yield from_verdict("image.driver-too-old", verdict, subject, "The container does not start.", mend)
+        yield from_verdict(faults.DRIVER_TOO_OLD, verdict, subject, "The container does not start.", mend)
     for gpu in request.gpus:
         verdict = relations.gpu_runs_cuda(gpu.compute_capability, cuda, matrix, name=str(gpu))
         if unused and verdict.status == "fail":
             verdict = Verdict(verdict.relation, "warn", verdict.detail, verdict.sources)
         mend = f'Take a CUDA that knows it: envkit dockerfile --gpu "{gpu.name or gpu}"'
-        yield from_verdict("image.gpu-unknown-to-cuda", verdict, subject, "Its libraries hold no code for it.", mend)
+        yield from_verdict(faults.GPU_UNKNOWN_TO_CUDA, verdict, subject, "Its libraries hold no code for it.", mend)
 
 
 def _cuda_of(
@@ -186,7 +187,7 @@ def _cuda_of(
             verdict = Verdict(verdict.relation, "ok", verdict.detail, verdict.sources)
         mend = f"Use an image with CUDA {build.cuda}, or the release of {build.framework} built for yours."
         impact = f"{title} does not find its libraries: the import fails, or leaves the GPU unused."
-        yield from_verdict("image.framework-for-other-cuda", verdict, subject, impact, mend, anew)
+        yield from_verdict(faults.FRAMEWORK_FOR_OTHER_CUDA, verdict, subject, impact, mend, anew)
     yield from _cudnn_of(build, found, subject, anew)
 
 
@@ -196,16 +197,16 @@ def _without_cuda(build: FrameworkBuild, found: Contents, request: Request, subj
     if found.some_cuda or not found.plain:
         source = found.some_cuda or found.image
         told = f"{title} which CUDA {source} holds is not on record"
-        return Finding("image.cuda-unknown", Status.UNKNOWN, told, subject)
+        return finding(faults.CUDA_UNKNOWN, Status.UNKNOWN, told, subject)
     remedy = Remedy(f"Start from an image with the CUDA {build.cuda} libraries (runtime, not base).", (anew,))
     if build.bundles_cuda:  # with its extra it would bring them
         remedy = Remedy("Install it with its extra.", (f'pip install "{build.package}"',))
         if not (request.gpus or request.driver or found.repository == CUDA_REPOSITORY):
             told = f"{title} the image has none: it will not use a GPU"
-            return Finding("image.cpu-build", Status.WARN, told, subject, remedy=remedy)
+            return finding(faults.CPU_BUILD, Status.WARN, told, subject, remedy=remedy)
     impact = "The import fails, or leaves the GPU unused."
-    return Finding(
-        "image.cuda-missing", Status.FAIL, f"{title} the image has none", subject, impact=impact, remedy=remedy
+    return finding(
+        faults.CUDA_MISSING, Status.FAIL, f"{title} the image has none", subject, impact=impact, remedy=remedy
     )
 
 
@@ -219,11 +220,11 @@ def _cudnn_of(build: FrameworkBuild, found: Contents, subject: str, anew: str) -
         remedy = Remedy(
             f"Start from an image with cuDNN {build.cudnn.major} in its tag (cudnn{build.cudnn.major}).", (anew,)
         )
-        yield Finding("image.cudnn-missing", Status.FAIL, told, subject, impact=impact, remedy=remedy)
+        yield finding(faults.CUDNN_MISSING, Status.FAIL, told, subject, impact=impact, remedy=remedy)
     elif found.cudnn is not None and found.cudnn.major != build.cudnn.major:
         told = f"{title} loads cuDNN {build.cudnn.major}, the image has cuDNN {found.cudnn.major}"
         remedy = Remedy(f"Start from an image with cuDNN {build.cudnn.major}.", (anew,))
-        yield Finding("image.cudnn-differs", Status.FAIL, told, subject, impact=impact, remedy=remedy)
+        yield finding(faults.CUDNN_DIFFERS, Status.FAIL, told, subject, impact=impact, remedy=remedy)
 
 
 def _numpy(build: FrameworkBuild, found: Contents, subject: str, matrix: Matrix) -> Iterator[Finding]:
@@ -237,11 +238,11 @@ def _numpy(build: FrameworkBuild, found: Contents, subject: str, matrix: Matrix)
         title = f"{build.framework} {build.version} needs numpy{spec}, and nothing here holds NumPy back"
         if found.python is None and build.pythons and not _pip_may_pass(spec, build.pythons[0]):
             told = f"{title}; whether pip brings a newer one is for the Python to say, which is not told"
-            yield Finding("image.numpy-unbounded", Status.UNKNOWN, told, subject)
+            yield finding(faults.NUMPY_UNBOUNDED, Status.UNKNOWN, told, subject)
             continue
         remedy = Remedy("Pin NumPy in the same pip install.", (f'pip install "numpy{spec}"',))
         impact = "The package does not bound NumPy itself: pip brings one on which the import fails or warns."
-        yield Finding("image.numpy-unbounded", Status.WARN, title, subject, impact=impact, remedy=remedy)
+        yield finding(faults.NUMPY_UNBOUNDED, Status.WARN, title, subject, impact=impact, remedy=remedy)
 
 
 def _bounds_numpy_itself(build: FrameworkBuild, matrix: Matrix) -> bool:
@@ -273,12 +274,10 @@ def _targets(
         verdict = relations.driver_runs_cuda(request.driver, build.cuda, matrix)
         driver_verdict = verdict.status
         mend = f"Update the driver of the host, or take a build for an older CUDA: add --driver {request.driver}."
-        yield from_verdict("image.driver-too-old", verdict, subject, "CUDA does not start.", mend, anew)
+        yield from_verdict(faults.DRIVER_TOO_OLD, verdict, subject, "CUDA does not start.", mend, anew)
     for gpu in request.gpus:
         verdict = relations.gpu_runs_build(gpu.compute_capability, build, driver_verdict=driver_verdict, name=str(gpu))
         stops = "It stops with: no kernel image is available for execution on the device."
         impact = stops if verdict.status == "fail" else "The first start takes minutes."
         mend = f"Take a release with code for {gpu}."
-        yield from_verdict(
-            "image.gpu-without-code", verdict, subject, impact, mend, f'{anew} --gpu "{gpu.name or gpu}"'
-        )
+        yield from_verdict(faults.GPU_WITHOUT_CODE, verdict, subject, impact, mend, f'{anew} --gpu "{gpu.name or gpu}"')

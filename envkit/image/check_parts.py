@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from envkit.checks.findings import Finding, Remedy, Status
+from envkit.checks.registry import ImageFault
 from envkit.plan.model import DriverVerdict, Verdict
 
 _STATUS = {
@@ -19,11 +20,35 @@ def subject_of(line: int, what: str) -> str:
     return f"line {line}: {what}"
 
 
-def from_verdict(id: str, verdict: Verdict, subject: str, impact: str, mend: str, command: str = "") -> Finding:  # noqa: A002
+def finding(
+    fault: ImageFault,
+    status: Status,
+    title: str,
+    subject: str,
+    *,
+    impact: str = "",
+    remedy: Remedy | None = None,
+    sources: tuple[str, ...] = (),
+) -> Finding:
+    """A finding of a declared kind."""
+    return Finding(
+        fault.id, status, title, subject, impact=impact, remedy=remedy, references=fault.references, sources=sources
+    )
+
+
+def from_verdict(
+    fault: ImageFault, verdict: Verdict, subject: str, impact: str, mend: str, command: str = ""
+) -> Finding:
     """The finding that a verdict is, with its mend where something is wrong."""
     status = _STATUS.get(verdict.status, Status.OK)
     wrong = status in (Status.FAIL, Status.WARN)
     remedy = Remedy(mend, (command,) if command else ()) if wrong else None
-    return Finding(
-        id, status, verdict.detail, subject, impact=impact if wrong else "", remedy=remedy, sources=verdict.sources
+    return finding(
+        fault,
+        status,
+        verdict.detail,
+        subject,
+        impact=impact if wrong else "",
+        remedy=remedy,
+        sources=verdict.sources,
     )

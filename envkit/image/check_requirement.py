@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from envkit.checks import image_faults as faults
 from envkit.checks.findings import Finding, Remedy, Status
 from envkit.checks.image_requirements import brand_of, requirement_met
 from envkit.image import data
-from envkit.image.check_parts import subject_of
+from envkit.image.check_parts import finding, subject_of
 from envkit.image.containerfile_facts import Contents
 from envkit.image.known_images import CUDA_REPOSITORY, tag_row
 from envkit.plan import relations
@@ -41,10 +42,10 @@ def requirement_findings(
     subject = subject_of(found.line, found.image)
     if met is None:
         title = f"whether a container of it starts with driver {driver} is not on record: it asks for {asked}"
-        yield Finding("image.driver-unknown", Status.UNKNOWN, title, subject)
+        yield finding(faults.DRIVER_UNKNOWN, Status.UNKNOWN, title, subject)
     elif not met:
-        yield Finding(
-            "image.driver-too-old",
+        yield finding(
+            faults.DRIVER_TOO_OLD,
             Status.FAIL,
             f"driver {driver} does not meet what the image asks for: NVIDIA_REQUIRE_CUDA={asked}",
             subject,

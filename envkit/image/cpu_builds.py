@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks import image_faults as faults
 from envkit.checks.findings import Finding, Remedy, Status
 from envkit.image import data
+from envkit.image.check_parts import finding
 from envkit.image.check_spec import Release, Wish, package_release
 from envkit.image.containerfile_facts import Contents
 from envkit.image.containerfile_frameworks import Wanted
@@ -34,7 +36,7 @@ def cpu_on_purpose(
     gpu_meant = bool(request.gpus or request.driver or found.cuda or found.repository == CUDA_REPOSITORY)
     title = f"{wanted.package}{wanted.spec} comes as a CPU build: it will not use a GPU"
     if not gpu_meant:
-        yield Finding("image.cpu-build", Status.OK, title, subject)
+        yield finding(faults.CPU_BUILD, Status.OK, title, subject)
         return
     build = _served(wanted, found, matrix)
     if build is None:
@@ -47,12 +49,12 @@ def cpu_on_purpose(
         if not wanted.own_index and wanted.variant == "cpu" and found.index_set:
             mend = "Drop the setting of the index for the CPU, and install the GPU build that suits this image."
         remedy = Remedy(mend, (f'pip install "{build.package}"{place}',))
-    yield Finding("image.cpu-build", Status.WARN, title, subject, remedy=remedy)
+    yield finding(faults.CPU_BUILD, Status.WARN, title, subject, remedy=remedy)
 
 
 def cpu_build(title: str, subject: str, command: str) -> Finding:
     """The finding on a build that comes for the CPU though nothing asks for that; `command` brings the CUDA build."""
-    return Finding("image.cpu-build", Status.WARN, title, subject, remedy=Remedy("Install the CUDA build.", (command,)))
+    return finding(faults.CPU_BUILD, Status.WARN, title, subject, remedy=Remedy("Install the CUDA build.", (command,)))
 
 
 def _served(wanted: Wanted, found: Contents, matrix: Matrix) -> FrameworkBuild | None:

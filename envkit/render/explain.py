@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from envkit.checks.registry import Check
+from envkit.checks.registry import Check, ImageFault
 
 TIERS = {
     "F": "files, sysfs and variables",
@@ -16,20 +16,29 @@ TIERS = {
 }
 
 
-def explanation(check: Check) -> str:
+DOCKERFILE = "a Dockerfile: envkit dockerfile --check FILE"
+
+
+def explanation(check: Check | ImageFault) -> str:
     """The check's title, what it looks at and why it matters, its mend, what explains it, its sources; 80 columns."""
     parts = [check.id, "=" * len(check.id), "", *textwrap.wrap(check.title, 80), ""]
     for paragraph in check.doc.split("\n\n"):
         parts += [*textwrap.wrap(" ".join(paragraph.split()), 80, break_on_hyphens=False), ""]
-    parts += _row("Layer", check.layer.name.lower().replace("_", " "))
-    parts += _row("Needs", "; ".join([TIERS[check.tier], *_facts(check)]))
-    if check.explained_by:
-        parts += _row("Follows", "from " + ", ".join(check.explained_by))
+    parts += _place(check) if isinstance(check, Check) else _row("Needs", DOCKERFILE)
     if check.mend:
         parts += _row("Mend", check.mend)
     for reference in check.references:
         parts.append(f"{'Source':<9}{reference}")
     return "\n".join(parts)
+
+
+def _place(check: Check) -> list[str]:
+    """Where in the stack a check looks, what it needs, and the checks that explain it."""
+    parts = _row("Layer", check.layer.name.lower().replace("_", " "))
+    parts += _row("Needs", "; ".join([TIERS[check.tier], *_facts(check)]))
+    if check.explained_by:
+        parts += _row("Follows", "from " + ", ".join(check.explained_by))
+    return parts
 
 
 def _facts(check: Check) -> list[str]:

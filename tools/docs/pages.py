@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from envkit import __version__
-from envkit.checks.registry import Check, all_checks
+from envkit.checks.registry import Check, ImageFault, all_checks, image_faults
 from envkit.cli.main import COMMANDS, envkit
 from envkit.matrix import Matrix
 from envkit.render.explain import TIERS
@@ -70,16 +70,21 @@ def check_page() -> str:
             layer = check.layer
             lines += [f"## {layer.value}. {layer.name.replace('_', ' ').capitalize()}", ""]
         lines += _check(check)
+    faults = image_faults()
+    lines += ["## Dockerfiles", "", f"{len(faults)} findings of `envkit dockerfile --check FILE`.", ""]
+    for fault in faults.values():
+        lines += _check(fault)
     return "\n".join(lines)
 
 
-def _check(check: Check) -> list[str]:
+def _check(check: Check | ImageFault) -> list[str]:
     lines = [f"### `{check.id}`", "", f"**{check.title}**", ""]
     for paragraph in check.doc.split("\n\n"):
         lines += [" ".join(paragraph.split()), ""]
-    lines.append(f"- Needs: {TIERS[check.tier]}")
-    if check.explained_by:
-        lines.append("- Follows from: " + ", ".join(f"`{cause}`" for cause in check.explained_by))
+    if isinstance(check, Check):
+        lines.append(f"- Needs: {TIERS[check.tier]}")
+        if check.explained_by:
+            lines.append("- Follows from: " + ", ".join(f"`{cause}`" for cause in check.explained_by))
     if check.mend:
         lines.append(f"- Mend: {check.mend}")
     lines += [f"- Source: {reference}" for reference in check.references]
