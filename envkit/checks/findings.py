@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
+from envkit.checks.command import Command
 from envkit.records import field, record
 
 
@@ -37,10 +38,24 @@ class Evidence:
 
 @record
 class Remedy:
-    """What to do, least invasive first; `commands` can be pasted, those that need root begin with sudo."""
+    """What to do, least invasive first. Steps that need root begin with sudo."""
 
-    summary: str
-    commands: tuple[str, ...] = ()
+    advice: str
+    steps: tuple[Command, ...] = ()
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """What may be pasted, in this order; nothing where a step cannot be given, as half a recipe would do harm."""
+        return () if self._problem else tuple(step.line for step in self.steps)
+
+    @property
+    def summary(self) -> str:
+        """The advice, with the reason where its commands cannot be given."""
+        return f"{self.advice} No command is given: {self._problem}." if self._problem else self.advice
+
+    @property
+    def _problem(self) -> str:
+        return next((step.problem for step in self.steps if step.problem), "")
 
 
 @record

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from envkit.checks.command import fixed
 from envkit.checks.findings import Evidence, Finding, Remedy, Status
 from envkit.checks.registry import all_checks
 from envkit.checks.runner import run_checks
@@ -24,7 +25,7 @@ MISMATCH = Finding(
     "The loaded driver is 570.133.07 and its libraries are 570.172",
     evidence=(Evidence("driver.kernel_module", "570.133.07", "/proc/driver/nvidia/version"),),
     impact="Every program that uses the GPU fails until both have one version, whatever else is right on this machine.",
-    remedy=Remedy("Reboot.", ("sudo systemctl reboot",)),
+    remedy=Remedy("Reboot.", (fixed("sudo systemctl reboot"),)),
     references=("https://example.org/1",),
 )
 CONSEQUENCE = Finding("nvml-broken", Status.FAIL, "NVML does not answer", because_of="driver-library-mismatch")
