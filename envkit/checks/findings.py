@@ -20,6 +20,14 @@ class Status(str, Enum):
     ERROR = "error"  # the check itself broke
 
 
+class Confidence(str, Enum):
+    """How sure a finding that fails or warns is of its cause."""
+
+    CERTAIN = "certain"  # facts of the machine show it, or a message that has one cause
+    LIKELY = "likely"  # the most frequent of several causes of a message
+    POSSIBLE = "possible"  # one of several, none of them much more frequent
+
+
 _SEVERITY = {Status.FAIL: "error", Status.WARN: "warning"}
 
 
@@ -59,6 +67,15 @@ class Remedy:
 
 
 @record
+class Alternative:
+    """Another cause that the evidence allows: the check that looks for it, and the command whose output decides."""
+
+    id: str
+    title: str
+    tell_apart: str
+
+
+@record
 class Finding:
     """One verdict. `because_of` names the check whose finding explains this one.
 
@@ -75,6 +92,8 @@ class Finding:
     references: tuple[str, ...] = ()
     because_of: str | None = None
     sources: tuple[str, ...] = ()
+    confidence: Confidence = Confidence.CERTAIN
+    alternatives: tuple[Alternative, ...] = ()
 
     @property
     def severity(self) -> str:
