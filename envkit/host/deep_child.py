@@ -30,6 +30,7 @@ class Report:
         self.subject = subject
         self.stream = os.fdopen(os.dup(1), "w")
         os.dup2(2, 1)
+        sys.stdout = sys.stderr  # one buffer: what a library printed must not follow the error that ended the test
 
     def write(self, data: Dict[str, Any]) -> None:  # noqa: UP006 - Python 3.6
         """One line, at once: the process may die with the next step."""

@@ -34,8 +34,8 @@ def _environment(folder: Path, body: str) -> LocalHost:
     python.parent.mkdir()
     python.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
     python.chmod(0o755)
-    variables = {**os.environ, "VIRTUAL_ENV": str(folder), "PYTHONPATH": str(folder / "modules")}
-    return LocalHost(variables)
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    return LocalHost({**inherited, "VIRTUAL_ENV": str(folder), "PYTHONPATH": str(folder / "modules")})
 
 
 def _by_step(found: tuple[Measurement, ...]) -> dict[str, Measurement]:
