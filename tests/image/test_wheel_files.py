@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import zipfile
@@ -37,7 +38,10 @@ def page(folder: Path, file: str) -> None:
 
 
 def test_pip_takes_the_build_of_the_page(matrix: Matrix, tmp_path: Path) -> None:
-    """As with PyTorch 1.1.0: the index holds the manylinux wheel of CUDA 9.0, the page that of CUDA 10.0."""
+    """As with PyTorch 1.1.0: the index holds the manylinux wheel of CUDA 9.0, the page that of CUDA 10.0.
+
+    Many a pip prefers the former to the latter, so the page's files have to be named one by one.
+    """
     own = f"cp{sys.version_info[0]}{sys.version_info[1]}"
     for name, version, requires in (("torch", "1.1.0", "six"), ("torchvision", "0.3.0", "torch>=1.1.0")):
         wheel(tmp_path / "www/whl/cu100", name, version, f"{own}-{own}-linux_x86_64", requires)
@@ -51,17 +55,16 @@ def test_pip_takes_the_build_of_the_page(matrix: Matrix, tmp_path: Path) -> None
         mirrors = Mirrors(hosts={"download.pytorch.org": address})
         python = Version.of(sys.version_info[0], sys.version_info[1])
         lines = tuple(requirement_lines(build, python, "x86_64", mirrors))
-        old = ("--find-links", f"{address}/whl/cu100/torch_stable.html", build.package or "", *build.companions)
-        for words, tag in ((old, "manylinux1_x86_64"), (lines, "linux_x86_64")):
-            target = tmp_path / tag
-            pip = [sys.executable, "-m", "pip", "--isolated", "download", "--quiet", "--no-cache-dir"]
-            index = ["--index-url", f"{address}/simple/", "--dest", str(target)]
-            subprocess.run([*pip, *index, *words], check=True)
-            assert {one.name for one in target.iterdir()} == {
-                f"torch-1.1.0-{own}-{own}-{tag}.whl",
-                f"torchvision-0.3.0-{own}-{own}-{tag}.whl",
-                "six-1.16.0-py3-none-any.whl",
-            }
+        target = tmp_path / "taken"
+        pip = [sys.executable, "-m", "pip", "--isolated", "download", "--quiet", "--no-cache-dir"]
+        index = ["--index-url", f"{address}/simple/", "--dest", str(target)]
+        own_config = {**os.environ, "PIP_CONFIG_FILE": os.devnull}  # this machine's may add another index
+        subprocess.run([*pip, *index, *lines], check=True, env=own_config)
+    assert {one.name for one in target.iterdir()} == {
+        f"torch-1.1.0-{own}-{own}-linux_x86_64.whl",
+        f"torchvision-0.3.0-{own}-{own}-linux_x86_64.whl",
+        "six-1.16.0-py3-none-any.whl",
+    }
 
 
 @pytest.mark.parametrize(
