@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.engine.roots import os_of, root_archive
+from tests.engine.settings import ca_bundle
 from tests.engine.tools import CACHE, need, run
 from tools.data.index import pip_index_url
 
@@ -125,15 +126,6 @@ def bases(dockerfile: str) -> tuple[str, ...]:
     names = re.findall(r"^FROM\s+(?:--\S+\s+)?(\S+)", dockerfile, re.M)
     stages = set(re.findall(r"^FROM\s.*\sAS\s+(\S+)\s*$", dockerfile, re.M | re.I))
     return tuple(dict.fromkeys(name for name in names if name not in stages))
-
-
-def ca_bundle() -> Path | None:
-    """The CA bundle that this host's own programs use."""
-    for name in ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE"):
-        if os.environ.get(name) and Path(os.environ[name]).is_file():
-            return Path(os.environ[name])
-    system = Path("/etc/ssl/certs/ca-certificates.crt")
-    return system if system.is_file() else None
 
 
 def host_arguments() -> dict[str, str]:
