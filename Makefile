@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 REAL := docker or browser or network
 # The install scripts' sweep takes each EVERY-th of some thirty thousand combinations; EVERY=1 takes half an hour.
 EVERY ?= 40
+PARALLEL := $(BIN)/python -m pytest -n auto --dist worksteal
 UNIT := not (docker or browser or network) and not gpu and not bench
 
 .PHONY: doctor test test-thorough test-integration test-builds test-source-build test-sweep lint bench docs wheel-smoke zipapp refresh-data verify-data clean
@@ -25,11 +26,11 @@ doctor: $(VENV)/run.stamp
 
 # Everything that needs no Docker engine, browser, GPU or package index.
 test: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -n 2 -m "$(UNIT) and not thorough"
+	$(PARALLEL) -m "$(UNIT) and not thorough"
 
-# Sweeps, fuzz and the other long tests that `make test` leaves out.
+# The same with the fuzz and the other long tests that `make test` leaves out.
 test-thorough: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -n 2 -m "$(UNIT) and thorough"
+	$(PARALLEL) -m "$(UNIT)"
 
 # Real Docker builds, real install runs, a real browser, real wheels. Needs root on Debian or Ubuntu.
 test-integration: $(VENV)/test.stamp
@@ -45,7 +46,7 @@ test-source-build: $(VENV)/test.stamp
 
 # Every combination: the resolver against the oracle, every script and every Dockerfile that can be asked for.
 test-sweep: $(VENV)/test.stamp
-	ENVKIT_FULL_SWEEP=1 ENVKIT_ORACLE=full $(BIN)/python -m pytest -s tests/plan/test_oracle.py tests/image/test_sweep.py
+	ENVKIT_SWEEP=all $(BIN)/python -m pytest -s tests/plan/test_oracle.py tests/image/test_sweep.py
 	$(BIN)/python -m tests.install.sweep $(EVERY)
 
 lint: $(VENV)/test.stamp

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.programs import require
 
 BIN = str(Path(sys.executable).parent)
 WORDS = [
@@ -45,8 +46,7 @@ complete -C "{line}"
 
 
 def _shell(program: str, script: str, home: Path) -> str:
-    if shutil.which(program) is None:
-        pytest.fail(f"{program} is not installed; completion for it must be tried")
+    require(program)
     done = subprocess.run(
         [program, *(["-f"] if program == "zsh" else []), "-c", script],
         env={**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "HOME": str(home)},
@@ -64,7 +64,6 @@ def test_bash(words: list[str], expected: str, tmp_path: Path) -> None:
     assert expected in _shell("bash", script, tmp_path).split()
 
 
-@pytest.mark.docker  # with the other tests that need programs which the gate installs
 @pytest.mark.parametrize(("words", "expected"), WORDS, ids=lambda value: str(value))
 def test_zsh(words: list[str], expected: str, tmp_path: Path) -> None:
     script = _ZSH.format(words=" ".join(words), current=len(words))

@@ -63,6 +63,7 @@ def _values(hint: TypeForm) -> st.SearchStrategy[Any]:
 ENVIRONMENTS = _values(Environment)
 
 
+@pytest.mark.thorough
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(ENVIRONMENTS)
 def test_every_environment_comes_back(environment: Environment) -> None:
@@ -150,6 +151,7 @@ def _mutated(data: Json, generator: random.Random) -> Json:
     return other
 
 
+@pytest.mark.thorough
 def test_mutated_facts_give_an_environment_or_one_line(machine_facts: list[Any]) -> None:
     generator = random.Random(20261121)
     refused = read = 0

@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 
 import jsonschema
+import pytest
 
 from envkit.checks.registry import all_checks
 from envkit.checks.runner import run_checks
@@ -17,14 +18,14 @@ from tests.ingest.test_fuzz import HARMLESS, noise, sprinkled
 from tests.ingest.texts import cases
 
 SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "schema" / "doctor.schema.json"
-TEXTS = 250
 
 
-def test_reports_of_mutated_texts_and_noise_are_valid() -> None:
+@pytest.mark.parametrize("count", [15, pytest.param(250, marks=pytest.mark.thorough)])
+def test_reports_of_mutated_texts_and_noise_are_valid(count: int) -> None:
     source = random.Random(11)
     validator = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text("utf-8")))
     every, checks, matrix = cases(), tuple(all_checks().values()), Matrix.load()
-    for _ in range(TEXTS):
+    for _ in range(count):
         text = source.choice(every).text
         for mutate in source.choices((*HARMLESS, sprinkled), k=2):
             text = mutate(text, source) or "x"

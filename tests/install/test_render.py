@@ -14,18 +14,18 @@ from envkit.render.script import render_script
 from envkit.settings import Mirrors
 from tests.cli.run import envkit
 from tests.install.plans import outcome, plan
-from tests.install.sweep import combinations, render_all, shellcheck
+from tests.install.sweep import combinations, render_all
 
 
 def script(*arguments: str, options: ScriptOptions | None = None, **more: str) -> str:
     return render_script(plan(*arguments, **more), options or ScriptOptions(), Mirrors())  # type: ignore[arg-type]
 
 
-def test_a_part_of_all_combinations_parses_and_passes_shellcheck() -> None:
-    found = render_all(combinations(every=797))
-    assert found.rendered > 10
+def test_a_part_of_all_combinations_parses() -> None:
+    """`make test-sweep` takes many more, and checks them with shellcheck."""
+    found = render_all(combinations(every=2503))
+    assert found.rendered > 5
     assert found.faults == []
-    assert shellcheck(found) == ""
 
 
 def test_cuda_9_with_pytorch_names_its_runfile_and_a_fitting_python_and_no_driver() -> None:

@@ -71,6 +71,7 @@ def installed(folder: Path, torch: str, tensorflow: str, commands: str) -> subpr
     return call(render_script(both(), ScriptOptions(), Mirrors()), body, folder)
 
 
+@pytest.mark.thorough  # each makes an environment, and runs pip in it
 def test_the_second_framework_leaves_what_the_first_requires(tmp_path: Path) -> None:
     done = installed(
         tmp_path,
@@ -82,6 +83,7 @@ def test_the_second_framework_leaves_what_the_first_requires(tmp_path: Path) -> 
     assert "ok   packages" in done.stderr
 
 
+@pytest.mark.thorough
 def test_frameworks_that_exclude_each_other_are_told_and_not_mixed(tmp_path: Path) -> None:
     """PyPI: torch 2.15 requires typing-extensions>=4.10, tensorflow 2.13 requires typing-extensions<4.6."""
     done = installed(
@@ -94,6 +96,7 @@ def test_frameworks_that_exclude_each_other_are_told_and_not_mixed(tmp_path: Pat
     assert done.stdout.replace("-", "_").split() == ["typing_extensions==4.15.0"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("spoiled", "verdict"),
     [("typing_extensions==4.5.0", "fail packages"), ("stranger", "skip packages")],

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import subprocess
 
-import pytest
-
 from envkit.cli.main import COMMANDS
 from tests.cli.run import ROOT
+from tests.programs import require
 
 
-@pytest.mark.docker  # with the other tests that need programs which the gate installs
 def test_man_page_renders_without_warnings() -> None:
+    require("man")
     done = subprocess.run(
         ["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", str(ROOT / "docs" / "envkit.1")],
         capture_output=True, text=True, check=True,

@@ -1,6 +1,6 @@
 """The resolver against brute force, for every GPU class, driver branch, framework and system of the tables.
 
-The whole product runs with `ENVKIT_ORACLE=full`; a spread-out part of it runs by default.
+The whole product runs in `make test-sweep` (ENVKIT_SWEEP=all); a spread-out part of it runs by default.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from envkit.plan.search import feasible
 from envkit.plan.solve import resolve
 from envkit.versions import ComputeCapability, Version, VersionSpec
 from tests.plan.oracle import Oracle, Question
+from tests.sweeps import FULL
 
-FULL = os.environ.get("ENVKIT_ORACLE") == "full"
-STEP = 1 if FULL else 37  # prime to the sizes of the tables, so that a part touches every row of each
+STEP = 1 if FULL else 211  # prime to the sizes of the tables, so that a part touches every row of each
 
 
 def gpu_classes(matrix: Matrix) -> list[TargetGpu]:
@@ -163,14 +163,14 @@ def test_plans_exist_exactly_where_brute_force_finds_one() -> None:
     started = time.perf_counter()
     counts = in_shares(check_existence)
     report(counts, started)
-    assert counts["questions"] > 1000 and 0 < counts["with a plan"] < counts["combinations"]
+    assert counts["questions"] > 100 and 0 < counts["with a plan"] < counts["combinations"]
 
 
 def test_plans_and_alternatives_satisfy_every_relation() -> None:
     started = time.perf_counter()
     counts = in_shares(check_plans)
     report(counts, started)
-    assert counts["plans"] > 100 and counts["refusals"] > 100 and counts["offers"] > 100
+    assert counts["plans"] > 10 and counts["refusals"] > 10 and counts["offers"] > 10
 
 
 def test_the_whole_product_is_asked() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +22,7 @@ from tests.plan.asking import matrix
 from tests.plan.oracle import Oracle, Question
 from tests.plan.test_oracle import changed
 
+pytestmark = pytest.mark.thorough
 ORACLE = Oracle(matrix())
 COMMON = ("pytorch", "tensorflow", "mxnet", "jax", "cupy", "paddlepaddle", "onnxruntime", "keras")
 RELAXED = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])

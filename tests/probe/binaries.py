@@ -7,6 +7,8 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
+from tests.programs import require
+
 PTX, CUBIN = 1, 2
 ONLY_THIS, FAMILY = 0x100000, 0x200000
 
@@ -15,6 +17,7 @@ def library(
     path: Path, *, needs: Iterable[Path] = (), search: str = "", runpath: bool = False, section: bytes | None = None
 ) -> Path:
     """A shared library named like its file, linked to `needs`, with a DT_RPATH or DT_RUNPATH and GPU code."""
+    require("gcc")
     path.parent.mkdir(parents=True, exist_ok=True)
     command = ["gcc", "-shared", "-nostdlib", "-o", str(path), "-x", "c", "/dev/null", f"-Wl,-soname,{path.name}"]
     if section is not None:

@@ -13,6 +13,7 @@ from envkit.host.local import LocalHost
 from envkit.probe.elf import ElfReader, read_elf
 from envkit.probe.symbols import missing_torch_symbols
 from tests.probe.binaries import library
+from tests.programs import require
 
 
 def test_names_and_folders_are_those_that_were_linked(tmp_path: Path) -> None:
@@ -31,6 +32,7 @@ def test_runpath_is_no_rpath(tmp_path: Path) -> None:
 
 
 def test_symbol_versions_are_those_that_readelf_prints(tmp_path: Path) -> None:
+    require("g++")
     (tmp_path / "main.cc").write_text(
         '#include <string>\n#include <cstdio>\nint main() { std::string s("x"); puts(s.c_str()); }\n'
     )
@@ -86,6 +88,7 @@ def test_a_reader_parses_a_file_once(tmp_path: Path) -> None:
 
 
 def compiled(folder: Path, name: str, source: str, *flags: str) -> Path:
+    require("g++")
     (folder / f"{name}.cc").write_text(source)
     path = folder / f"{name}.so"
     command = ["g++", "-shared", "-fPIC", "-Wl,--hash-style=gnu", "-o", str(path), str(folder / f"{name}.cc"), *flags]

@@ -111,10 +111,11 @@ def _evidence() -> list[str]:
     return sorted({path.parent.name for path in MACHINES.glob("*/files.json")})
 
 
-def test_noise_in_every_file_of_recorded_machines() -> None:
+@pytest.mark.parametrize("count", [20, pytest.param(200, marks=pytest.mark.thorough)])
+def test_noise_in_every_file_of_recorded_machines(count: int) -> None:
     generator = random.Random(SEED)
     hosts = [CaptureHost(str(MACHINES / name)) for name in _evidence()]
-    for number in range(200):
+    for number in range(count):
         environment = collect(_noisy(hosts[number % len(hosts)], generator), total_limit_s=60.0)
         assert _survives_json(environment)
 
