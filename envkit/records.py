@@ -39,7 +39,7 @@ def field(*, default: Any = _NONE_GIVEN, default_factory: Callable[[], Any] = _N
     return _Field(default, default_factory)
 
 
-def replace(value: T, **changes: Any) -> T:  # noqa: ANN401 - whatever the fields hold
+def replace(value: T, /, **changes: Any) -> T:  # noqa: ANN401 - whatever the fields hold
     """The record with other values in some fields. Raises TypeError for a field that it does not have."""
     cls: Any = type(value)
     if not changes.keys() <= cls.__record_known__:

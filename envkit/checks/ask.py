@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks.command import CAPABILITY, NAME, REQUIREMENT, SPEC, VERSION, Command, Word, run
 from envkit.checks.driver_state import driver_platform, installed
 from envkit.checks.installs import capable_gpus, installs
 from envkit.checks.messages import named
@@ -64,35 +65,40 @@ def resolve_command(
     framework: str = "",
     cuda: str = "",
     on_this_system: bool = False,
-) -> str:
+) -> Command:
     """The `envkit resolve` that names what fits; on the machine itself it looks for GPU, driver and system on its own.
 
     `on_this_system`: the distribution matters too.
     """
     said = tuple(messages)
     name = framework or framework_of(environment, matrix, said) or _MOST_ASKED
-    words = ["envkit resolve", f'--framework "{name}"' if "=" in name else f"--framework {name}"]
+    words: list[Word] = ["envkit", "resolve", "--framework", REQUIREMENT(name)]
     if cuda:
-        words.append(f'--cuda "{cuda}"')
+        words += ["--cuda", SPEC(cuda)]
     if environment.origin != _HERE:
         processor = environment.system.architecture.value
         platform = driver_platform(environment)
         if platform != "linux":
-            words.append(f"--os {platform}")
+            words += ["--os", NAME(platform)]
         elif on_this_system and environment.system.os.known:
             row = matrix.operating_system(environment.system.os.get().os_id)
-            words += [f"--os {row.os_id}"] if row is not None else []
-        words += [f"--arch {processor}"] if processor in _OTHER_PROCESSORS else []
-        words += [*_machine(environment, matrix, said, with_driver=not cuda), "--target any"]
-    return " ".join(words)
+            words += ["--os", NAME(row.os_id)] if row is not None else []
+        words += ["--arch", NAME(processor)] if processor in _OTHER_PROCESSORS else []
+        words += [*_machine(environment, matrix, said, with_driver=not cuda), "--target", "any"]
+    return run(*words)
+
+
+def install_cuda(version: Version) -> tuple[Command, ...]:
+    """The command that writes the script which installs a toolkit."""
+    return (run("envkit", "install", "--cuda", VERSION(version)),)
 
 
 def _machine(
     environment: Environment, matrix: Matrix, messages: tuple[Message, ...], *, with_driver: bool
-) -> Iterator[str]:
+) -> Iterator[Word]:
     named_gpu = capability_of(messages)
     gpus = [named_gpu] if named_gpu else sorted({str(own) for _, own in capable_gpus(environment, matrix)})
-    yield from (f"--gpu {own}" for own in gpus)
+    yield from (word for own in gpus for word in ("--gpu", CAPABILITY(own)))
     driver: Version | None = installed(environment)
     if driver is not None and with_driver:
-        yield f"--driver {driver}"
+        yield from ("--driver", VERSION(driver))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import shlex
 from typing import TYPE_CHECKING
 
 from envkit.checks.ask import resolve_command
+from envkit.checks.command import NAME, PATH, REQUIREMENT, URL, Command, Word, run
 from envkit.checks.driver_state import driver_platform, installed
 from envkit.checks.findings import Remedy
 from envkit.checks.installs import Installed, distribution, for_this_machine, pip, release
@@ -68,18 +68,21 @@ def install_build(
     if build is None:
         ask = resolve_command(environment, matrix, framework=found.framework.name)
         return Remedy(f"{why} No build in envkit's tables fits this machine as it is; ask what would.", (ask,))
-    place = (
-        f" --index-url {build.index_url}" if build.index_url else f" -f {build.find_links}" if build.find_links else ""
-    )
-    companions = " ".join(f'"{line}"' for line in build.companions)
-    package = f'"{build.package}"' + (f" {companions}" if companions else "")
+    packages = [REQUIREMENT(each) for each in (build.package, *build.companions)]
     return Remedy(
         f"{why} {build.framework} {build.version} for CUDA {build.cuda} fits this machine.",
-        (_removal(found), pip(found.python, f"install {package}{place}")),
+        (_removal(found), pip(found.python, "install", *packages, *index_words(build))),
     )
 
 
-def _removal(found: Installed) -> str:
+def index_words(build: FrameworkBuild) -> tuple[Word, ...]:
+    """The options of pip that name where a build is found; none for one on the Python package index."""
+    if build.index_url:
+        return "--index-url", URL(build.index_url)
+    return ("-f", URL(build.find_links)) if build.find_links else ()
+
+
+def _removal(found: Installed) -> Command:
     """The command that removes what is installed, by the installer that owns it: pip leaves conda's files alone."""
     name = re.split(r"[\[=<>~! ]", found.framework.package, maxsplit=1)[0]
     by_conda = {item.name for item in found.python.distributions if item.installer == "conda"}
@@ -87,6 +90,6 @@ def _removal(found: Installed) -> str:
         name = _CONDA_NAMES[name]
     if name in by_conda:
         prefix = found.python.prefix
-        place = f" -p {shlex.quote(prefix)}" if prefix else ""  # without one conda takes the environment it is in
-        return f"conda remove -y{place} {' '.join([name, *(also for also in _CONDA_TOO if also in by_conda)])}"
-    return pip(found.python, f"uninstall -y {name}")
+        place = ("-p", PATH(prefix)) if prefix else ()  # without one conda takes the environment it is in
+        return run("conda", "remove", "-y", *place, NAME(name), *(also for also in _CONDA_TOO if also in by_conda))
+    return pip(found.python, "uninstall", "-y", NAME(name))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks.command import fixed
 from envkit.checks.driver_state import CUDA, NVML, answered, has_library
 from envkit.checks.evidence import kind, known
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
@@ -41,7 +42,7 @@ def container_no_gpu_injected(environment: Environment, matrix: Matrix) -> Itera
     asked = variables(environment).get("NVIDIA_VISIBLE_DEVICES")
     mend = Remedy(
         "Start the container with a GPU; in Kubernetes ask for nvidia.com/gpu and set the runtime class.",
-        ("docker run --gpus all …", "docker run --device nvidia.com/gpu=all …"),
+        (fixed("docker run --gpus all …"), fixed("docker run --device nvidia.com/gpu=all …")),
     )
     impact = "Nothing in this container can use a GPU."
     if _in_container(environment) and (nodes.known or nodes.absent) and not paths:
@@ -101,7 +102,7 @@ def driver_capabilities_missing(environment: Environment, matrix: Matrix) -> Ite
     missing = [name for name in (CUDA, NVML) if has_library(environment, name) is False]
     value = variables(environment).get("NVIDIA_DRIVER_CAPABILITIES")
     mend = Remedy(
-        "Ask for the libraries too.", ("docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility …",)
+        "Ask for the libraries too.", (fixed("docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility …"),)
     )
     impact = "CUDA or nvidia-smi does not find its library in the container."
     if _in_container(environment) and gpu_nodes and missing:
@@ -146,7 +147,7 @@ def driver_baked_into_image(environment: Environment, matrix: Matrix) -> Iterato
     """No driver package is installed inside a container: the driver's libraries come from the host."""
     mend = Remedy(
         "Rebuild the image without driver packages; remove them here for now.",
-        ("apt-get purge -y 'libnvidia-compute-*' 'nvidia-driver-*'",),
+        (fixed("apt-get purge -y 'libnvidia-compute-*' 'nvidia-driver-*'"),),
     )
     impact = "The image's libcuda meets the host's kernel module of another version."
     said = told(
@@ -211,7 +212,7 @@ def container_loses_gpu(environment: Environment, matrix: Matrix) -> Iterator[Ou
     answers = answered(environment, "nvml", "UNKNOWN")
     mend = Remedy(
         "Restart the container; for good, use CDI or links in /dev/char on the host.",
-        ("docker restart CONTAINER", "sudo nvidia-ctk system create-dev-char-symlinks --create-all"),
+        (fixed("docker restart CONTAINER"), fixed("sudo nvidia-ctk system create-dev-char-symlinks --create-all")),
     )
     impact = "Programs in the container lose the GPU until it is restarted; the host is fine."
     if _in_container(environment) and refused:

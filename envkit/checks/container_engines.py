@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks.command import fixed
 from envkit.checks.driver_state import answered
 from envkit.checks.evidence import kind, known
 from envkit.checks.findings import Outcome, Remedy, fail, ok, skip, unknown, warn
@@ -13,16 +14,16 @@ from envkit.checks.installs import gpu_present
 from envkit.checks.messages import message_evidence, seen, told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
-from envkit.checks.remedies import commands
+from envkit.checks.remedies import steps
 from envkit.facts import DockerEngine, Environment, MachineKind
 from envkit.regex import regex
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
 
-_RESTART = "sudo systemctl restart docker"
+_RESTART = fixed("sudo systemctl restart docker")
 
-_GENERATE_CDI = "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"
+_GENERATE_CDI = fixed("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml")
 
 _DESKTOP = regex(r"docker desktop", re.IGNORECASE)
 
@@ -59,8 +60,8 @@ def docker_no_nvidia_runtime(environment: Environment, matrix: Matrix) -> Iterat
     mend = Remedy(
         "Install the NVIDIA Container Toolkit from NVIDIA's repository, let it configure Docker, restart Docker.",
         (
-            *commands(environment, "container-toolkit"),
-            "sudo nvidia-ctk runtime configure --runtime=docker",
+            *steps(environment, "container-toolkit"),
+            fixed("sudo nvidia-ctk runtime configure --runtime=docker"),
             _RESTART,
         ),
     )
@@ -118,7 +119,7 @@ def docker_from_snap_or_desktop(environment: Environment, matrix: Matrix) -> Ite
     engine = _docker(environment)
     mend = Remedy(
         "Use the plain Docker Engine.",
-        ("docker context use default", *(("sudo snap remove docker",) if engine and engine.snap else ())),
+        (fixed("docker context use default"), *((fixed("sudo snap remove docker"),) if engine and engine.snap else ())),
     )
     impact = "Containers cannot use the GPU although the NVIDIA Container Toolkit is configured."
     said = told(
@@ -162,7 +163,7 @@ def docker_from_snap_or_desktop(environment: Environment, matrix: Matrix) -> Ite
 )
 def cdi_unresolvable(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """Where a CDI specification for nvidia.com/gpu exists, every file that it names exists too."""
-    mend = Remedy("Generate the specification anew.", (_GENERATE_CDI, "nvidia-ctk cdi list"))
+    mend = Remedy("Generate the specification anew.", (_GENERATE_CDI, fixed("nvidia-ctk cdi list")))
     missing = environment.containers.cdi_missing_paths
     if messages := seen(environment, "cdi-unresolvable"):
         yield fail(
@@ -210,7 +211,10 @@ def rootless_cgroups(environment: Environment, matrix: Matrix) -> Iterator[Outco
     )
     mend = Remedy(
         "Tell NVIDIA's hook to leave cgroups alone, or use CDI.",
-        ("sudo nvidia-ctk config --set nvidia-container-cli.no-cgroups --in-place", "systemctl --user restart docker"),
+        (
+            fixed("sudo nvidia-ctk config --set nvidia-container-cli.no-cgroups --in-place"),
+            fixed("systemctl --user restart docker"),
+        ),
     )
     impact = 'Containers with GPUs stop at start with "operation not permitted".'
     evidence = [
@@ -251,8 +255,8 @@ def selinux_blocks_device(environment: Environment, matrix: Matrix) -> Iterator[
     mend = Remedy(
         "Switch labels off for this container, or allow devices for all.",
         (
-            "podman run --security-opt=label=disable --device nvidia.com/gpu=all …",
-            "sudo setsebool -P container_use_devices on",
+            fixed("podman run --security-opt=label=disable --device nvidia.com/gpu=all …"),
+            fixed("sudo setsebool -P container_use_devices on"),
         ),
     )
     impact = "NVML says insufficient permissions inside the container."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.ask import resolve_command
 from envkit.checks.builds import better_build, install_build
+from envkit.checks.command import REQUIREMENT, run
 from envkit.checks.evidence import kind, known
 from envkit.checks.findings import Outcome, Remedy, fail, ok, skip, unknown
 from envkit.checks.installs import (
@@ -150,7 +151,9 @@ def _cpu_only(environment: Environment, matrix: Matrix, messages: tuple[Message,
 def jax_no_cuda_plugin(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """On a machine with a GPU, JAX has a CUDA plug-in of the release of jaxlib."""
     extra = jax_extra(environment, matrix)
-    mend = Remedy("Install JAX with its CUDA extra.", (f'python -m pip install -U "{extra}"',))
+    mend = Remedy(
+        "Install JAX with its CUDA extra.", (run("python", "-m", "pip", "install", "-U", REQUIREMENT(extra)),)
+    )
     impact = "JAX runs on the CPU and hardly says so."
     messages = told(environment, "jax-no-cuda-plugin", "JAX has no CUDA plug-in", impact=impact, remedy=mend)
     items = list(installs(environment, "jax"))
@@ -175,7 +178,7 @@ def jax_no_cuda_plugin(environment: Environment, matrix: Matrix) -> Iterator[Out
                 subject=item.subject,
                 evidence=evidence,
                 impact=impact,
-                remedy=Remedy("Bring them to one release.", (pip(item.python, f"install -U {both}"),)),
+                remedy=Remedy("Bring them to one release.", (pip(item.python, "install", "-U", REQUIREMENT(both)),)),
             )
         elif item.framework.cuda is not None or item.framework.rocm:
             yield ok("JAX has a GPU plug-in", subject=item.subject, evidence=evidence)
@@ -185,7 +188,7 @@ def jax_no_cuda_plugin(environment: Environment, matrix: Matrix) -> Iterator[Out
                 subject=item.subject,
                 evidence=evidence,
                 impact=impact,
-                remedy=Remedy(mend.summary, (pip(item.python, f'install -U "{extra}"'),)),
+                remedy=Remedy(mend.advice, (pip(item.python, "install", "-U", REQUIREMENT(extra)),)),
             )
         else:
             yield skip("no GPU was seen that JAX could use", subject=item.subject, evidence=evidence)

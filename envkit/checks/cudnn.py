@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.ask import resolve_command
+from envkit.checks.command import NAME, REQUIREMENT, UNSET_LIBRARY_PATH, fixed
 from envkit.checks.evidence import known
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
 from envkit.checks.installs import (
@@ -22,6 +23,7 @@ from envkit.checks.libraries import IN_WHEEL, use_evidence, uses
 from envkit.checks.messages import message_evidence, named, seen, told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
+from envkit.checks.remedies import steps
 from envkit.facts import Cudnn, Distribution, Environment, LibraryUse, PythonEnvironment
 from envkit.versions import ComputeCapability, Version
 
@@ -70,7 +72,7 @@ def cudnn_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
             remedy=Remedy(
                 "Install the cuDNN of the major release that the message names, and put its folder on the loader's "
                 "path of that program alone.",
-                ("python -m pip install nvidia-cudnn-cu12",),
+                (fixed("python -m pip install nvidia-cudnn-cu12"),),
             ),
         )
     elif not missing and wanted:
@@ -91,7 +93,7 @@ def _missing(environment: Environment, python: PythonEnvironment, use: LibraryUs
         impact="The program stops at its first convolution, or does not use the GPU.",
         remedy=Remedy(
             f"Install cuDNN {major} into this environment.",
-            (pip(python, f'install "nvidia-cudnn-{family}=={major}.*"'),),
+            (pip(python, "install", REQUIREMENT(f"nvidia-cudnn-{family}=={major}.*")),),
         ),
     )
 
@@ -125,7 +127,7 @@ def cudnn_mixed_sublibraries(environment: Environment, matrix: Matrix) -> Iterat
         impact="The first convolution fails or crashes.",
         remedy=Remedy(
             "Keep one cuDNN: uninstall all its wheels and install the one that the framework pins.",
-            ("python -m pip list | grep -i cudnn",),
+            steps(environment, "list-cudnn"),
         ),
     )
     if faults:
@@ -156,9 +158,12 @@ def _mixed_wheel(python: PythonEnvironment) -> Iterator[Outcome]:
     ]
     evidence += [Evidence("pythons.owners_clash", line, python.prefix) for line in clash[:2]]
     keep = _pinned(python) or (max(wheels, key=lambda item: item.name) if wheels else None)
-    names = " ".join(sorted({item.name for item in wheels}))
-    commands = (
-        (pip(python, f"uninstall -y {names}"), pip(python, f'install --no-deps "{keep.name}=={keep.version}"'))
+    names = [NAME(name) for name in sorted({item.name for item in wheels})]
+    anew = (
+        (
+            pip(python, "uninstall", "-y", *names),
+            pip(python, "install", "--no-deps", REQUIREMENT(f"{keep.name}=={keep.version}")),
+        )
         if keep
         else ()
     )
@@ -170,7 +175,7 @@ def _mixed_wheel(python: PythonEnvironment) -> Iterator[Outcome]:
         subject=python.prefix,
         evidence=evidence,
         impact="The first convolution fails (SUBLIBRARY_VERSION_MISMATCH, NOT_INITIALIZED) or crashes.",
-        remedy=Remedy("Keep one cuDNN wheel: the one that the framework pins.", commands),
+        remedy=Remedy("Keep one cuDNN wheel: the one that the framework pins.", anew),
     )
 
 
@@ -229,7 +234,7 @@ def cudnn_older_than_build(environment: Environment, matrix: Matrix) -> Iterator
             impact="Convolutions fail or are refused.",
             remedy=Remedy(
                 "Upgrade that cuDNN, or unset LD_LIBRARY_PATH so that the wheel's own is loaded.",
-                ("unset LD_LIBRARY_PATH",),
+                (UNSET_LIBRARY_PATH,),
             ),
         )
     elif outcomes:
@@ -253,7 +258,8 @@ def _against_build(item: Installed) -> Outcome | None:
             evidence=evidence,
             impact="Convolutions fail or are refused.",
             remedy=Remedy(
-                "Install the release of the build.", (pip(item.python, f'install --no-deps "{family}=={built}.*"'),)
+                "Install the release of the build.",
+                (pip(item.python, "install", "--no-deps", REQUIREMENT(f"{family}=={built}.*")),),
             ),
         )
     return ok(f"cuDNN {loaded} fits the build ({built})", subject=item.subject, evidence=evidence)

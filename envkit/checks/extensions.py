@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks.command import NAME, run
 from envkit.checks.evidence import only_told
 from envkit.checks.findings import Outcome, Remedy, fail, ok, unknown
 from envkit.checks.installs import (
@@ -26,6 +27,7 @@ from envkit.versions import Version
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
 
+_ANEW = ("install", "--force-reinstall", "--no-deps", "--no-build-isolation", "--no-cache-dir")
 _FLASH_TAG = regex(r"cu(?P<cuda>\d+)torch(?P<torch>\d+\.\d+)")
 
 _PYTHON_TAG = regex(r"cp(\d)(\d+)-")
@@ -59,12 +61,7 @@ def extension_abi_mismatch(environment: Environment, matrix: Matrix) -> Iterator
                 impact="Importing it stops with an undefined symbol or a missing module.",
                 remedy=Remedy(
                     "Rebuild it against what is installed, or take the wheel for exactly this torch.",
-                    (
-                        pip(
-                            python,
-                            f"install --force-reinstall --no-deps --no-build-isolation --no-cache-dir {item.name}",
-                        ),
-                    ),
+                    (pip(python, *_ANEW, NAME(item.name)),),
                 ),
             )
         if torch is not None and not looked and not only_told(environment):
@@ -77,7 +74,7 @@ def extension_abi_mismatch(environment: Environment, matrix: Matrix) -> Iterator
         impact="Importing it stops with an undefined symbol.",
         remedy=Remedy(
             "Take the wheel for exactly this torch, or rebuild the extension here.",
-            ("python -m pip install --force-reinstall --no-deps --no-build-isolation --no-cache-dir flash-attn",),
+            (run("python", "-m", "pip", *_ANEW, "flash-attn"),),
         ),
     )
     yield from said

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
+from envkit.checks.command import Command
 from envkit.records import field, record
 
 
@@ -17,6 +18,14 @@ class Status(str, Enum):
     SKIP = "skip"  # does not apply here
     UNKNOWN = "unknown"  # could not look
     ERROR = "error"  # the check itself broke
+
+
+class Confidence(str, Enum):
+    """How sure a finding that fails or warns is of its cause."""
+
+    CERTAIN = "certain"  # facts of the machine show it, or a message that has one cause
+    LIKELY = "likely"  # the most frequent of several causes of a message
+    POSSIBLE = "possible"  # one of several, none of them much more frequent
 
 
 _SEVERITY = {Status.FAIL: "error", Status.WARN: "warning"}
@@ -37,10 +46,33 @@ class Evidence:
 
 @record
 class Remedy:
-    """What to do, least invasive first; `commands` can be pasted, those that need root begin with sudo."""
+    """What to do, least invasive first. Steps that need root begin with sudo."""
 
-    summary: str
-    commands: tuple[str, ...] = ()
+    advice: str
+    steps: tuple[Command, ...] = ()
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """What may be pasted, in this order; nothing where a step cannot be given, as half a recipe would do harm."""
+        return () if self._problem else tuple(step.line for step in self.steps)
+
+    @property
+    def summary(self) -> str:
+        """The advice, with the reason where its commands cannot be given."""
+        return f"{self.advice} No command is given: {self._problem}." if self._problem else self.advice
+
+    @property
+    def _problem(self) -> str:
+        return next((step.problem for step in self.steps if step.problem), "")
+
+
+@record
+class Alternative:
+    """Another cause that the evidence allows: the check that looks for it, and the command whose output decides."""
+
+    id: str
+    title: str
+    tell_apart: str
 
 
 @record
@@ -60,6 +92,8 @@ class Finding:
     references: tuple[str, ...] = ()
     because_of: str | None = None
     sources: tuple[str, ...] = ()
+    confidence: Confidence = Confidence.CERTAIN
+    alternatives: tuple[Alternative, ...] = ()
 
     @property
     def severity(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from envkit.checks.command import fixed
 from envkit.checks.driver_state import installed
 from envkit.checks.evidence import known
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown
@@ -37,7 +38,9 @@ _CLAUSE = regex(r"(cuda|driver|arch|brand)\s*(!=|<=|>=|<|>|=)\s*([^,\s]+)")
 def image_needs_newer_driver(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """The host's driver meets NVIDIA_REQUIRE_CUDA of the image: one alternative of the expression holds in full."""
     requirement = variables(environment).get("NVIDIA_REQUIRE_CUDA", "").strip()
-    mend = Remedy("Install a newer driver on the host, or take an older tag of the image.", ("envkit matrix images",))
+    mend = Remedy(
+        "Install a newer driver on the host, or take an older tag of the image.", (fixed("envkit matrix images"),)
+    )
     impact = "The container does not start."
     if messages := seen(environment, "image-needs-newer-driver"):
         condition = named(messages, "condition")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks.command import PYTHON, Command, Word, run
 from envkit.checks.findings import Evidence, Outcome, skip, unknown
 from envkit.checks.gpus import SeenGpu, seen_gpus
 from envkit.facts import Distribution, Environment, FrameworkInstall, MachineKind, PythonEnvironment
@@ -162,6 +163,6 @@ def jax_extra(environment: Environment, matrix: Matrix) -> str:
     return f"jax[cuda{family}]" if family is not None else "jax[cuda]"
 
 
-def pip(python: PythonEnvironment, arguments: str) -> str:
+def pip(python: PythonEnvironment, *arguments: Word) -> Command:
     """A pip command for exactly this Python."""
-    return f"{python.executable or 'python'} -m pip {arguments}"
+    return run(PYTHON(python.executable or "python"), "-m", "pip", *arguments)

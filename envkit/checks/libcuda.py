@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks.command import UNSET_LIBRARY_PATH, fixed
 from envkit.checks.driver_state import answered
 from envkit.checks.evidence import known
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown
@@ -16,8 +17,6 @@ from envkit.facts import DriverLibrary, Environment
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
-
-_UNSET = "unset LD_LIBRARY_PATH"
 
 
 def _first_libcuda(environment: Environment) -> DriverLibrary | None:
@@ -61,7 +60,8 @@ def cuda_compat_on_unsupported_hw(environment: Environment, matrix: Matrix) -> I
     title = "Forward compatibility (cuda-compat) was tried on a GPU that does not support it"
     impact = "CUDA answers error 804 and no program can use the GPU."
     mend = Remedy(
-        "Take the compat folder out of the loader's path, so that the driver's own libcuda is found.", (_UNSET,)
+        "Take the compat folder out of the loader's path, so that the driver's own libcuda is found.",
+        (UNSET_LIBRARY_PATH,),
     )
     library = _first_libcuda(environment)
     refused = answered(environment, "cuda", "COMPAT_NOT_SUPPORTED_ON_DEVICE")
@@ -111,7 +111,9 @@ def driver_lib_mismatch_803(environment: Environment, matrix: Matrix) -> Iterato
     half-finished upgrade; CUDA answers error 803.
     """
     title = "CUDA refuses this pair of libcuda and kernel module (error 803)"
-    mend = Remedy("Remove the foreign libcuda from the loader's path; after a driver upgrade, restart.", (_UNSET,))
+    mend = Remedy(
+        "Remove the foreign libcuda from the loader's path; after a driver upgrade, restart.", (UNSET_LIBRARY_PATH,)
+    )
     refused = answered(environment, "cuda", "SYSTEM_DRIVER_MISMATCH")
     said = told(environment, "driver-lib-mismatch-803", title, impact="No CUDA program starts.", remedy=mend)
     library, module = _first_libcuda(environment), environment.driver.kernel_module
@@ -151,7 +153,9 @@ def libcuda_stub_loaded(environment: Environment, matrix: Matrix) -> Iterator[Ou
     The stub has the same name inside (libcuda.so.1) and answers every call with error 34.
     """
     title = "Programs load a link-time stub instead of the driver's libcuda"
-    mend = Remedy("Take the folder with `stubs` in its name out of LD_LIBRARY_PATH.", (_UNSET, "sudo ldconfig"))
+    mend = Remedy(
+        "Take the folder with `stubs` in its name out of LD_LIBRARY_PATH.", (UNSET_LIBRARY_PATH, fixed("sudo ldconfig"))
+    )
     impact = "Every CUDA call fails with error 34 or finds no device."
     refused = answered(environment, "cuda", "STUB_LIBRARY")
     said = told(environment, "libcuda-stub-loaded", title, impact=impact, remedy=mend)

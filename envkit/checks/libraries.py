@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.ask import resolve_command
+from envkit.checks.command import REQUIREMENT, UNSET_LIBRARY_PATH, Word, fixed, run
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, warn
 from envkit.checks.installs import distribution, distribution_evidence, jax_extra, judged, nothing_to_judge, pip
 from envkit.checks.messages import message_evidence, named, seen, told
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from envkit.matrix import Matrix
 
 _PIN = regex(r"(?P<name>[\w.-]+)\s*\(?(?P<pin>==[\w.]+)")
-_UNSET = "unset LD_LIBRARY_PATH"
 IN_WHEEL = "not looked for where the wheel put it"  # the rule that the probe gives to such a use
 
 
@@ -81,7 +81,11 @@ def libcudart_missing(environment: Environment, matrix: Matrix) -> Iterator[Outc
                 "Install the package built for the CUDA that you have, or the wheel that brings the library."
                 if wheel
                 else "No wheel brings it: install the framework and the CUDA that belong together; envkit names them.",
-                (f"python -m pip install {wheel}" if wheel else resolve_command(environment, matrix, messages),),
+                (
+                    run("python", "-m", "pip", "install", REQUIREMENT(wheel))
+                    if wheel
+                    else resolve_command(environment, matrix, messages),
+                ),
             ),
         )
     elif uses(environment):
@@ -95,7 +99,7 @@ def _missing(found: list[tuple[PythonEnvironment, LibraryUse]]) -> Outcome:
     names = [use.soname for _, use in found]
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     wheels = dict.fromkeys(_wheel(python, name) for name in names)
-    packages = " ".join(f'"{wheel}"' for wheel in wheels if wheel)
+    packages = [REQUIREMENT(wheel) for wheel in wheels if wheel]
     consumers = sorted({use.consumer for _, use in found})
     consumer = (
         consumers[0].rpartition("/")[2] if len(consumers) == 1 else f"{len(consumers)} libraries of this environment"
@@ -108,7 +112,7 @@ def _missing(found: list[tuple[PythonEnvironment, LibraryUse]]) -> Outcome:
         impact="Importing or starting the program on the GPU fails.",
         remedy=Remedy(
             "Install the wheels that bring them." if packages else "Install the CUDA that the package was built for.",
-            (pip(python, f"install {packages}"),) if packages else (),
+            (pip(python, "install", *packages),) if packages else (),
         ),
     )
 
@@ -163,7 +167,7 @@ def nvjitlink_symbol(environment: Environment, matrix: Matrix) -> Iterator[Outco
                 impact=impact,
                 remedy=Remedy(
                     "Bring it to the release of the other wheels.",
-                    (pip(python, f'install --upgrade "{name}=={base.release(2)}.*"'),),
+                    (pip(python, "install", "--upgrade", REQUIREMENT(f"{name}=={base.release(2)}.*")),),
                 ),
             )
         elif foreign and (own := Version.find(foreign[0].version)) is not None and own.release(2) < base.release(2):
@@ -172,7 +176,7 @@ def nvjitlink_symbol(environment: Environment, matrix: Matrix) -> Iterator[Outco
                 subject=python.prefix,
                 evidence=evidence,
                 impact=impact,
-                remedy=Remedy("Take the foreign folder out of the loader's path.", (_UNSET,)),
+                remedy=Remedy("Take the foreign folder out of the loader's path.", (UNSET_LIBRARY_PATH,)),
             )
         else:
             yield ok(f"libnvJitLink {jit} fits CUDA {base.release(2)}", subject=python.prefix, evidence=evidence)
@@ -183,7 +187,7 @@ def nvjitlink_symbol(environment: Environment, matrix: Matrix) -> Iterator[Outco
             impact=impact,
             remedy=Remedy(
                 "Clear LD_LIBRARY_PATH; if that is not it, upgrade nvidia-nvjitlink.",
-                (_UNSET, "python -m pip install --upgrade nvidia-nvjitlink-cu12"),
+                (UNSET_LIBRARY_PATH, fixed("python -m pip install --upgrade nvidia-nvjitlink-cu12")),
             ),
         )
     elif not found:
@@ -228,7 +232,7 @@ def ld_library_path_shadows_wheels(environment: Environment, matrix: Matrix) -> 
                 subject=python.prefix,
                 evidence=[use_evidence(use) for use in taken],
                 impact="Another release than the framework was tested with: symbol errors, wrong cuDNN versions.",
-                remedy=Remedy("Unset it for this environment.", (_UNSET,)),
+                remedy=Remedy("Unset it for this environment.", (UNSET_LIBRARY_PATH,)),
             )
         elif python.library_uses:
             yield ok(
@@ -241,7 +245,7 @@ def ld_library_path_shadows_wheels(environment: Environment, matrix: Matrix) -> 
         "ld-library-path-shadows-wheels",
         "A foreign CUDA library was loaded before the wheel's own",
         impact="Another release than the framework was tested with.",
-        remedy=Remedy("Unset LD_LIBRARY_PATH for this environment.", (_UNSET,)),
+        remedy=Remedy("Unset LD_LIBRARY_PATH for this environment.", (UNSET_LIBRARY_PATH,)),
     )
     yield from said
     if not found and not said:
@@ -269,7 +273,7 @@ def tf_cannot_dlopen(environment: Environment, matrix: Matrix) -> Iterator[Outco
         "tf-cannot-dlopen",
         [(python, use) for python, use in uses(environment) if _is_tensorflow(use)],
         "TensorFlow",
-        'install "tensorflow[and-cuda]"',
+        ("install", "tensorflow[and-cuda]"),
     )
 
 
@@ -287,7 +291,7 @@ def tf_cannot_dlopen(environment: Environment, matrix: Matrix) -> Iterator[Outco
 def jax_library_load(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """JAX's CUDA plug-in finds the libraries that it opens by name."""
     found = [(python, use) for python, use in uses(environment) if _is_jax(use)]
-    install = f'install --upgrade "{jax_extra(environment, matrix)}"'
+    install = ("install", "--upgrade", REQUIREMENT(jax_extra(environment, matrix)))
     yield from _opened_by_name(environment, "jax-library-load", found, "JAX", install)
 
 
@@ -296,7 +300,7 @@ def _opened_by_name(
     id: str,  # noqa: A002 - the catalogue's word
     found: list[tuple[PythonEnvironment, LibraryUse]],
     title: str,
-    install: str,
+    install: tuple[Word, ...],
 ) -> Iterator[Outcome]:
     missing = [(python, use) for python, use in found if use.path is None]
     impact = f"{title} leaves the GPU unused."
@@ -309,7 +313,7 @@ def _opened_by_name(
             subject=python.prefix,
             evidence=[use_evidence(use) for _, use in missing],
             impact=impact,
-            remedy=Remedy("Install the libraries as wheels.", (pip(python, install), _UNSET)),
+            remedy=Remedy("Install the libraries as wheels.", (pip(python, *install), UNSET_LIBRARY_PATH)),
         )
     elif messages:
         library = named(messages, "library") or "its CUDA libraries"
@@ -319,7 +323,7 @@ def _opened_by_name(
             impact=impact,
             remedy=Remedy(
                 "Unset LD_LIBRARY_PATH; if that is not it, install the libraries as wheels.",
-                (_UNSET, f"python -m pip {install}"),
+                (UNSET_LIBRARY_PATH, run("python", "-m", "pip", *install)),
             ),
         )
     elif found:

@@ -89,5 +89,5 @@ def told(
 def _evidence(message: Message, fact: str, source: str) -> Evidence:
     text = message.text.strip()
     short = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-    place = f"{source}, line {message.line}" if message.line and fact == "messages" else source
+    place = f"{message.file or source}, line {message.line}" if message.line and fact == "messages" else source
     return Evidence(fact, short, place.removeprefix(", "))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks.ask import install_cuda
+from envkit.checks.command import PATH, export
 from envkit.checks.evidence import known
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
 from envkit.checks.installs import capable_gpus, gpu_present
@@ -82,7 +84,7 @@ def _judge_compiler(environment: Environment, matrix: Matrix, nvcc: Version, lim
             title,
             evidence=[*evidence, _compiler(best)],
             impact="Compiling CUDA code stops unless the older compiler is named.",
-            remedy=Remedy("A fitting compiler is installed: name it.", (f"export NVCC_CCBIN={best.path}",)),
+            remedy=Remedy("A fitting compiler is installed: name it.", (export("NVCC_CCBIN", PATH(best.path)),)),
         )
     return _too_new(environment, matrix, title, limit, evidence, certain=False)
 
@@ -176,7 +178,7 @@ def _for_target(matrix: Matrix, target: str, *, dropped: bool) -> Remedy:
         return Remedy(said)
     first, last = target_span(ComputeCapability(int(number[1]), int(number[2])), matrix)
     fitting = last if dropped else first
-    return Remedy(said, (f"envkit install --cuda {fitting}",) if fitting else ())
+    return Remedy(said, install_cuda(fitting) if fitting else ())
 
 
 def _targets(environment: Environment, matrix: Matrix, id: str, fault: str) -> Iterator[Outcome]:  # noqa: A002
@@ -216,9 +218,7 @@ def _targets(environment: Environment, matrix: Matrix, id: str, fault: str) -> I
                     subject=gpu.subject,
                     evidence=evidence,
                     impact="Nothing that this toolkit compiles runs on that GPU.",
-                    remedy=Remedy(
-                        f"CUDA {last} is the last for it.", (f"envkit install --cuda {last}",) if last else ()
-                    ),
+                    remedy=Remedy(f"CUDA {last} is the last for it.", install_cuda(last) if last else ()),
                 )
             else:
                 yield warn(
@@ -226,7 +226,5 @@ def _targets(environment: Environment, matrix: Matrix, id: str, fault: str) -> I
                     subject=gpu.subject,
                     evidence=evidence,
                     impact="Builds for this GPU's own target stop; PTX of an older target still runs.",
-                    remedy=Remedy(
-                        f"CUDA {first} is the first for it.", (f"envkit install --cuda {first}",) if first else ()
-                    ),
+                    remedy=Remedy(f"CUDA {first} is the first for it.", install_cuda(first) if first else ()),
                 )

@@ -6,18 +6,21 @@ import posixpath
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks.command import NAME, PATH, PYTHON, TO_FILL_IN, Command, fixed, run
 from envkit.checks.evidence import known, only_told
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
 from envkit.checks.installs import distribution_evidence, installs, judged, nothing_to_judge, pip
 from envkit.checks.messages import message_evidence, named, seen, told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
-from envkit.facts import Environment
+from envkit.checks.remedies import steps
+from envkit.facts import Environment, PythonEnvironment
 from envkit.probe.shadowing import FRAMEWORK_MODULES
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
 
+_LEAVE_HOME_OUT = fixed("export PYTHONNOUSERSITE=1")
 _UNPACKED_BYTES = 6_000_000_000  # a CUDA build of PyTorch with its wheels, unpacked
 _NOT_FOR_WHEELS = ("/dev", "/proc", "/sys", "/run", "/boot")
 
@@ -56,7 +59,7 @@ def user_site_shadows_env(environment: Environment, matrix: Matrix) -> Iterator[
                 impact=f"Python imports {home[hidden[0]].version}, not {own[hidden[0]].version} of the environment.",
                 remedy=Remedy(
                     "Leave the home folder out, or uninstall the copies there.",
-                    ("export PYTHONNOUSERSITE=1", f"PYTHONNOUSERSITE= {pip(python, 'uninstall ' + ' '.join(hidden))}"),
+                    (_LEAVE_HOME_OUT, *_uninstall_at_home(python, hidden)),
                 ),
             )
         elif not only_told(environment):
@@ -70,7 +73,7 @@ def user_site_shadows_env(environment: Environment, matrix: Matrix) -> Iterator[
         "user-site-shadows-env",
         "A package in the home folder was imported instead of the environment's",
         impact="Another release runs than the environment has.",
-        remedy=Remedy("Leave the home folder out.", ("export PYTHONNOUSERSITE=1",)),
+        remedy=Remedy("Leave the home folder out.", (_LEAVE_HOME_OUT,)),
     )
     yield from said
     if not looked and not said:
@@ -79,6 +82,16 @@ def user_site_shadows_env(environment: Environment, matrix: Matrix) -> Iterator[
             if only_told(environment)
             else nothing_to_judge(environment, "a Python environment")
         )
+
+
+def _uninstall_at_home(python: PythonEnvironment, names: list[str]) -> tuple[Command, ...]:
+    """pip sees the home folder only where nothing leaves it out."""
+    return (
+        run(
+            *("env", "PYTHONNOUSERSITE=", PYTHON(python.executable or "python"), "-m", "pip", "uninstall"),
+            *(NAME(name) for name in names),
+        ),
+    )
 
 
 @check(
@@ -106,10 +119,7 @@ def local_module_shadows(environment: Environment, matrix: Matrix) -> Iterator[O
     ]
     mend = Remedy(
         "Rename it, or start Python in another folder.",
-        tuple(
-            f"mv {path.rstrip('/')} {path.rstrip('/').removesuffix('.py')}_mine{'.py' if path.endswith('.py') else ''}"
-            for path in (frameworks or shadows)[:3]
-        ),
+        tuple(_renamed(path.rstrip("/")) for path in (frameworks or shadows)[:3]),
     )
     if frameworks or messages:
         name = posixpath.basename((frameworks or ["a module of your own"])[0].rstrip("/"))
@@ -132,6 +142,11 @@ def local_module_shadows(environment: Environment, matrix: Matrix) -> Iterator[O
         )
     else:
         yield unknown("the working folder is not known")
+
+
+def _renamed(path: str) -> Command:
+    name = path.removesuffix(".py")
+    return run("mv", PATH(path), PATH(f"{name}_mine{path[len(name) :]}"))
 
 
 @check(
@@ -164,14 +179,14 @@ def pip_belongs_to_other_python(environment: Environment, matrix: Matrix) -> Ite
                 subject=python.prefix,
                 evidence=evidence,
                 impact="What pip installs is not what python imports.",
-                remedy=Remedy("Let the Python that runs do the installing.", (pip(python, "install …"),)),
+                remedy=Remedy("Let the Python that runs do the installing.", (pip(python, "install", TO_FILL_IN),)),
             )
     said = told(
         environment,
         "pip-belongs-to-other-python",
         "A package was installed for another Python than the one that runs",
         impact="What pip installs is not what python imports.",
-        remedy=Remedy("Install with the Python that runs the program.", ("python -m pip install …",)),
+        remedy=Remedy("Install with the Python that runs the program.", (fixed("python -m pip install …"),)),
     )
     yield from said
     if not looked and not said:
@@ -204,7 +219,7 @@ def disk_full_at_install(environment: Environment, matrix: Matrix) -> Iterator[O
     ]
     mend = Remedy(
         "Unpack where there is room, and leave the cache out.",
-        ("TMPDIR=$HOME/tmp python -m pip install --no-cache-dir …", "python -m pip cache purge"),
+        (*steps(environment, "unpack-at-home"), fixed("python -m pip cache purge")),
     )
     if messages:
         yield fail(

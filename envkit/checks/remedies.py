@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import shlex
 from functools import cache
 
+from envkit.checks.command import (
+    GROUP,
+    NAME,
+    NUMBER,
+    PATH,
+    PCI_ADDRESS,
+    PYTHON,
+    VERSION,
+    Command,
+    Unfit,
+    Word,
+    for_windows,
+)
 from envkit.checks.findings import Remedy
 from envkit.facts import Environment, MachineKind
 from envkit.matrix.rows import OperatingSystem
 from envkit.matrix.tables import OPERATING_SYSTEMS, Table, read
-from envkit.records import record
+from envkit.records import record, replace
 from envkit.regex import regex
 
 _BY_FAMILY = {  # family of operating_systems.csv and its package manager -> where to look for commands
@@ -48,7 +62,7 @@ _OF_THE_HOST = frozenset(
 )
 _ON_WINDOWS = ("conda", "docker", "envkit", "nvidia-smi", "python", "uv", "wsl")  # programs that are there too
 _OF_A_LINUX_SHELL = ("|", "$")  # what follows a pipe is a Linux program; variables are written in another way
-_LINUX_SCRIPT = "envkit install"
+_LINUX_SCRIPT = ("envkit", "install")
 _LABELS = {  # shown when unknown
     "ubuntu": "Ubuntu",
     "debian": "Debian",
@@ -57,6 +71,19 @@ _LABELS = {  # shown when unknown
     "suse": "SUSE",
 }
 _BLANK = regex(r"\{([a-z]+)\}")
+FORMS = {  # what may stand in a blank of remedies.csv
+    "address": PCI_ADDRESS,
+    "branch": NUMBER,
+    "framework": NAME,
+    "gcc": NUMBER,
+    "group": GROUP,
+    "index": NUMBER,
+    "packages": NAME,
+    "python": PYTHON,
+    "root": PATH,
+    "version": VERSION,
+    "watts": NUMBER,
+}
 
 
 @record
@@ -90,33 +117,34 @@ def on_windows(environment: Environment) -> bool:
 
 def without_linux(given: Remedy) -> Remedy:
     """The remedy with those of its commands that Windows has too."""
-    kept = tuple(command for command in given.commands if _runs_on_windows(command))
-    return Remedy(given.summary, kept)
+    return Remedy(given.advice, tuple(for_windows(step) for step in given.steps if _runs_on_windows(step)))
 
 
-def _runs_on_windows(command: str) -> bool:
-    first = command.split()[0]
-    if "=" in first or any(sign in command for sign in _OF_A_LINUX_SHELL) or command.startswith(_LINUX_SCRIPT):
+def _runs_on_windows(step: Command) -> bool:
+    if step.problem:
+        return True  # the reason is worth reading there too
+    words = step.words or tuple(step.shell.split())
+    if words[:2] == _LINUX_SCRIPT or any(sign in step.shell for sign in _OF_A_LINUX_SHELL):
         return False
-    return first in _ON_WINDOWS or " -m pip " in command
+    return words[0] in _ON_WINDOWS or words[1:3] == ("-m", "pip")
 
 
-def commands(environment: Environment, action: str, **values: object) -> tuple[str, ...]:
+def steps(environment: Environment, action: str, **values: object) -> tuple[Command, ...]:
     """The commands of `action` for this distribution with their blanks filled; none when a value is not known.
 
     Where the distribution is unknown: those of every family, each marked with whom it is for; none for one that is
     known and has no commands here.
     """
-    steps = _steps()[action]
+    known = _templates()[action]
     for family in (*families(environment), "any"):
-        if family in steps:
-            return _filled(steps[family], values)
+        if family in known:
+            return _filled(known[family], values)
     if environment.system.os.known:
         return ()
     return tuple(
-        f"{line}  # {label if 'ubuntu' in steps or family != 'debian' else 'Debian, Ubuntu'}"
+        replace(step, note=label if "ubuntu" in known or family != "debian" else "Debian, Ubuntu")
         for family, label in _LABELS.items()
-        for line in _filled(steps.get(family, []), values)
+        for step in _filled(known.get(family, []), values)
     )
 
 
@@ -128,13 +156,25 @@ def remedy(environment: Environment, summary: str, *actions: str, **values: obje
     inside = environment.system.machine_kind.value is MachineKind.CONTAINER
     if inside and not _OF_THE_HOST.isdisjoint(actions):
         summary = f"On the host of this container: {summary[0].lower()}{summary[1:]}"
-    return Remedy(summary, tuple(command for action in actions for command in commands(environment, action, **values)))
+    return Remedy(summary, tuple(step for action in actions for step in steps(environment, action, **values)))
 
 
-def _filled(templates: list[str], values: dict[str, object]) -> tuple[str, ...]:
-    if any(values.get(blank) in (None, "") for template in templates for blank in _BLANK.findall(template)):
+def _filled(templates: list[str], values: dict[str, object]) -> tuple[Command, ...]:
+    blanks = {blank for template in templates for blank in _BLANK.findall(template)}
+    if any(values.get(blank) in (None, "") for blank in blanks):
         return ()  # half a recipe would do harm
-    return tuple(_BLANK.sub(lambda match: str(values[match.group(1)]), template) for template in templates)
+    words = {blank: FORMS[blank](values[blank]) for blank in sorted(blanks)}
+    return tuple(_line(template, words) for template in templates)
+
+
+def _line(template: str, words: dict[str, Word]) -> Command:
+    quoted = {}
+    for blank in _BLANK.findall(template):
+        word = words[blank]
+        if isinstance(word, Unfit):
+            return Command(problem=word.reason)
+        quoted[blank] = shlex.quote(word)
+    return Command(shell=_BLANK.sub(lambda match: quoted[match.group(1)], template))
 
 
 @cache
@@ -143,8 +183,8 @@ def _distributions() -> tuple[OperatingSystem, ...]:
 
 
 @cache
-def _steps() -> dict[str, dict[str, list[str]]]:
-    steps: dict[str, dict[str, list[str]]] = {}
+def _templates() -> dict[str, dict[str, list[str]]]:
+    templates: dict[str, dict[str, list[str]]] = {}
     for row in read(Table("remedies.csv", Step, ("action", "family", "step"))):
-        steps.setdefault(row.action, {}).setdefault(row.family, []).append(row.command)
-    return steps
+        templates.setdefault(row.action, {}).setdefault(row.family, []).append(row.command)
+    return templates

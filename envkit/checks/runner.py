@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from envkit.checks.confidence import weighed
 from envkit.checks.findings import Evidence, Finding, Outcome, Status
 from envkit.checks.registry import Check
 from envkit.checks.remedies import on_windows, without_linux
@@ -32,7 +33,7 @@ def run_checks(environment: Environment, matrix: Matrix, checks: Iterable[Check]
         order[check.id] = (check.layer, check.rank, position, check.explained_by)
         findings.extend(_findings(check, environment, matrix))
     failed = {finding.id for finding in findings if finding.status is Status.FAIL}
-    linked = [_link(finding, order[finding.id][3], failed) for finding in findings]
+    linked = [_link(finding, order[finding.id][3], failed) for finding in weighed(environment, findings)]
 
     def key(finding: Finding) -> tuple[int, bool, int, int, int]:
         layer, rank, position, _ = order[finding.id]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks.command import NAME, fixed
 from envkit.checks.findings import Evidence, Outcome, Remedy, ok, skip, unknown, warn
 from envkit.checks.installs import capable_gpus, gpu_present, installs, judged, nothing_to_judge, pip
 from envkit.checks.messages import seen, told
@@ -60,7 +61,9 @@ def ptxas_missing_or_old(environment: Environment, matrix: Matrix) -> Iterator[O
                         )
                     ],
                     impact="torch.compile and XLA cannot make code for this GPU.",
-                    remedy=Remedy("Name a newer ptxas.", ("export TRITON_PTXAS_PATH=/usr/local/cuda/bin/ptxas",)),
+                    remedy=Remedy(
+                        "Name a newer ptxas.", (fixed("export TRITON_PTXAS_PATH=/usr/local/cuda/bin/ptxas"),)
+                    ),
                 )
                 return
     yield from _xla_tool(environment, "ptxas-missing-or-old", "ptxas", "ptxas")
@@ -71,11 +74,13 @@ def _xla_tool(environment: Environment, id: str, tool: str, title: str) -> Itera
     cuda = users[0].framework.cuda if users else None
     suffix = f"-cu{cuda.major}" if cuda is not None and f"-cu{cuda.major}" in _SUFFIXED else ""
     command = (
-        pip(users[0].python, f"install nvidia-cuda-nvcc{suffix}") if users else "pip install nvidia-cuda-nvcc-cu12"
+        pip(users[0].python, "install", NAME(f"nvidia-cuda-nvcc{suffix}"))
+        if users
+        else fixed("python -m pip install nvidia-cuda-nvcc-cu12")
     )
     mend = Remedy(
         "Install NVIDIA's nvcc wheel into the environment, or point XLA to a toolkit.",
-        (command, "export XLA_FLAGS=--xla_gpu_cuda_data_dir=/usr/local/cuda"),
+        (command, fixed("export XLA_FLAGS=--xla_gpu_cuda_data_dir=/usr/local/cuda")),
     )
     impact = "XLA cannot compile for the GPU: jit-compiled functions fail or fall back."
     messages = told(environment, id, f"XLA or Triton did not find {title}", impact=impact, remedy=mend)

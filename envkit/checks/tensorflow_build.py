@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks.command import fixed
 from envkit.checks.cuda_versions import NO_DRIVER
 from envkit.checks.evidence import known
 from envkit.checks.findings import Outcome, Remedy, fail, ok, skip, unknown, warn
@@ -16,6 +17,7 @@ from envkit.checks.installs import (
 from envkit.checks.messages import message_evidence, seen, told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
+from envkit.checks.remedies import steps
 from envkit.facts import Environment
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ def tf_finds_no_driver(environment: Environment, matrix: Matrix) -> Iterator[Out
             impact="TensorFlow runs on the CPU.",
             remedy=Remedy(
                 "Find out whether libcuda.so.1 is there and which build is installed.",
-                ("ldconfig -p | grep libcuda.so.1",),
+                steps(environment, "find-libcuda"),
             ),
         )
     else:
@@ -78,7 +80,8 @@ def tf_native_windows(environment: Environment, matrix: Matrix) -> Iterator[Outc
     )
     last = max(native, default=None)
     mend = Remedy(
-        f"Use WSL 2, or TensorFlow {last}, the last with native support." if last else "Use WSL 2.", ("wsl --install",)
+        f"Use WSL 2, or TensorFlow {last}, the last with native support." if last else "Use WSL 2.",
+        (fixed("wsl --install"),),
     )
     messages = told(
         environment,

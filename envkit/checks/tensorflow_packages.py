@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
+from envkit.checks.command import NAME, fixed
 from envkit.checks.findings import Outcome, Remedy, fail, ok
 from envkit.checks.installs import (
     distribution,
@@ -55,7 +56,7 @@ def tf_two_packages(environment: Environment, matrix: Matrix) -> Iterator[Outcom
         looked += len(owners)
         evidence = [distribution_evidence(item) for item in owners]
         if len(real) > 1:
-            names = " ".join(item.name for item in owners)
+            names = [NAME(item.name) for item in owners]
             yield fail(
                 f"{' and '.join(item.name for item in real)} are both installed",
                 subject=python.prefix,
@@ -63,7 +64,7 @@ def tf_two_packages(environment: Environment, matrix: Matrix) -> Iterator[Outcom
                 impact="The one installed last is imported, whichever it was; uninstalling one breaks the other.",
                 remedy=Remedy(
                     "Uninstall them all and install one.",
-                    (pip(python, f"uninstall -y {names}"), pip(python, 'install "tensorflow[and-cuda]"')),
+                    (pip(python, "uninstall", "-y", *names), pip(python, "install", "tensorflow[and-cuda]")),
                 ),
             )
         elif owners:
@@ -114,7 +115,7 @@ def _is_stub(item: Distribution) -> bool:
 )
 def tensorflow_gpu_removed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """tensorflow-gpu is a release that still holds TensorFlow; later ones were emptied and refuse to install."""
-    mend = Remedy("Use tensorflow with its CUDA extra.", ('python -m pip install "tensorflow[and-cuda]"',))
+    mend = Remedy("Use tensorflow with its CUDA extra.", (fixed("python -m pip install 'tensorflow[and-cuda]'"),))
     looked = 0
     for python in judged(environment):
         item = distribution(python, "tensorflow-gpu")

@@ -6,12 +6,15 @@ import posixpath
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks.ask import install_cuda
+from envkit.checks.command import PATH, Command, export, fixed, run
 from envkit.checks.evidence import known, not_looked
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
 from envkit.checks.installs import Installed, installs, nothing_to_judge
 from envkit.checks.messages import named, seen, told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
+from envkit.checks.remedies import remedy, steps
 from envkit.facts import CudaToolkit, Environment, Nvcc
 from envkit.versions import Version
 
@@ -20,7 +23,6 @@ if TYPE_CHECKING:
     from envkit.matrix.rows import Toolkit
 
 _DEFAULT_LINK = "/usr/local/cuda"
-_TORCHS_CUDA = '"$(python -c "import torch; print(torch.version.cuda)")"'  # where nothing tells: PyTorch's own word
 
 
 def toolkits(environment: Environment) -> tuple[CudaToolkit, ...]:
@@ -80,13 +82,14 @@ def toolkit_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     """
     versions = sorted({item.framework.cuda.release(2) for item in installs(environment) if item.framework.cuda})
     wanted = f"CUDA {versions[-1]}, the release of the framework" if versions else "the framework's CUDA release"
-    command = f"envkit install --cuda {versions[-1] if versions else _TORCHS_CUDA}"
+    # Where nothing tells the release, PyTorch itself is asked.
+    toolkit = install_cuda(versions[-1]) if versions else steps(environment, "toolkit-of-torch")
     messages = told(
         environment,
         "toolkit-missing",
         "A build needs nvcc and found none",
         impact="Extensions (flash-attn, deepspeed ops …) cannot be compiled; running wheels is not touched.",
-        remedy=Remedy(f"Take a ready-made wheel of the extension, or install the toolkit of {wanted}.", (command,)),
+        remedy=Remedy(f"Take a ready-made wheel of the extension, or install the toolkit of {wanted}.", toolkit),
     )
     if messages:
         yield from messages
@@ -174,15 +177,13 @@ def _point_home(environment: Environment, cuda: Version | None) -> Remedy:
     fitting = [item for item in toolkits(environment) if item.version.major == cuda.major and item.has_nvcc]
     if fitting:
         best = next((item for item in fitting if item.version.starts_with(cuda)), fitting[-1])
-        path = best.real_path or best.path
-        return Remedy(
-            "Use the toolkit that fits, for this shell:",
-            (f"export CUDA_HOME={path}", 'export PATH="$CUDA_HOME/bin:$PATH"'),
+        return remedy(
+            environment, "Use the toolkit that fits, for this shell:", "use-toolkit", root=best.real_path or best.path
         )
     return Remedy(
         f"Install the CUDA {cuda} toolkit beside the present one and set CUDA_HOME to it, or use a PyTorch build for "
         "the CUDA of your nvcc.",
-        (f"envkit install --cuda {cuda}",),
+        install_cuda(cuda),
     )
 
 
@@ -221,9 +222,7 @@ def several_toolkits_in_path(environment: Environment, matrix: Matrix) -> Iterat
             f"nvcc on PATH is CUDA {first.release(2)}, {why} {wanted.release(2)}",
             evidence=evidence,
             impact="Builds may use the toolkit that nobody meant.",
-            remedy=Remedy(
-                "Put the wanted toolkit first on PATH.", (f'export PATH="{root}/bin:$PATH"',) if root else ()
-            ),
+            remedy=remedy(environment, "Put the wanted toolkit first on PATH.", "toolkit-first", root=root),
         )
 
 
@@ -250,7 +249,7 @@ def cuda_symlink_wrong(environment: Environment, matrix: Matrix) -> Iterator[Out
             f"{_DEFAULT_LINK} points to {link.get().target}, which does not exist",
             evidence=[known(environment, "cuda_link", link.get().target)],
             impact="nvcc and the CUDA libraries are not found where programs look for them.",
-            remedy=Remedy("Set the link to a toolkit that is there.", (f"sudo ln -sfn {root} {_DEFAULT_LINK}",)),
+            remedy=Remedy("Set the link to a toolkit that is there.", (_link_to(root),)),
         )
         return
     default = next((item for item in toolkits(environment) if item.path == _DEFAULT_LINK), None)
@@ -265,9 +264,13 @@ def cuda_symlink_wrong(environment: Environment, matrix: Matrix) -> Iterator[Out
             impact="Programs that look there use the older toolkit.",
             remedy=Remedy(
                 "If the newer one is wanted, choose it.",
-                ("sudo update-alternatives --config cuda", f"sudo ln -sfn {newest.path} {_DEFAULT_LINK}"),
+                (fixed("sudo update-alternatives --config cuda"), _link_to(newest.path)),
             ),
         )
+
+
+def _link_to(root: str) -> Command:
+    return run("sudo", "ln", "-sfn", PATH(root), _DEFAULT_LINK)
 
 
 @check(
@@ -302,5 +305,5 @@ def nvcc_wrapper_misleads(environment: Environment, matrix: Matrix) -> Iterator[
             f"nvcc is a wrapper in {posixpath.dirname(nvcc.path)}; the toolkit is in {nvcc.toolkit_path}",
             evidence=evidence,
             impact=f"Builds take {guessed} for the toolkit and do not find its headers.",
-            remedy=Remedy("Tell builds where the toolkit is.", (f"export CUDA_HOME={nvcc.toolkit_path}",)),
+            remedy=Remedy("Tell builds where the toolkit is.", (export("CUDA_HOME", PATH(nvcc.toolkit_path)),)),
         )

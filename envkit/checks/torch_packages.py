@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks.command import NAME, REQUIREMENT, fixed
 from envkit.checks.evidence import only_told
 from envkit.checks.findings import Outcome, Remedy, fail, ok, unknown
 from envkit.checks.installs import (
@@ -21,6 +22,7 @@ from envkit.checks.installs import (
 from envkit.checks.messages import told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
+from envkit.checks.remedies import steps
 from envkit.checks.requirements import broken, machine
 from envkit.facts import Distribution, Environment, PythonEnvironment
 
@@ -56,7 +58,7 @@ def torchvision_mismatch(environment: Environment, matrix: Matrix) -> Iterator[O
             why = _unfit(environment, matrix, python, torch, partner)
             evidence = [distribution_evidence(torch), distribution_evidence(partner)]
             if why:
-                trio = " ".join(item.name for item in (torch, *partners))
+                trio = [NAME(item.name) for item in (torch, *partners)]
                 yield fail(
                     f"{partner.name} {partner.version} does not fit torch {torch.version}: {why}",
                     subject=python.prefix,
@@ -64,7 +66,7 @@ def torchvision_mismatch(environment: Environment, matrix: Matrix) -> Iterator[O
                     impact="Its compiled operators do not load.",
                     remedy=Remedy(
                         "Reinstall them together, from one index.",
-                        (pip(python, f"uninstall -y {trio}"), pip(python, f"install {trio}")),
+                        (pip(python, "uninstall", "-y", *trio), pip(python, "install", *trio)),
                     ),
                 )
             elif why is None:
@@ -79,7 +81,7 @@ def torchvision_mismatch(environment: Environment, matrix: Matrix) -> Iterator[O
         impact="Its compiled operators do not load.",
         remedy=Remedy(
             "Reinstall torch, torchvision and torchaudio together, from one index.",
-            ("python -m pip install --force-reinstall torch torchvision torchaudio",),
+            (fixed("python -m pip install --force-reinstall torch torchvision torchaudio"),),
         ),
     )
     yield from said
@@ -145,7 +147,7 @@ def torch_replaced_by_dependency(environment: Environment, matrix: Matrix) -> It
         looked += 1
         beside = [item for name in _TRIO[1:] if (item := distribution(python, name)) is not None]
         evidence = [distribution_evidence(item) for item in (torch, *beside)]
-        yield _replaced(python, torch) or (
+        yield _replaced(environment, python, torch) or (
             ok("torch and its companions are from one source", subject=python.prefix, evidence=evidence)
             if beside or not only_told(environment)
             else unknown("nothing beside torch tells who installed it", subject=python.prefix, evidence=evidence)
@@ -162,7 +164,7 @@ def torch_replaced_by_dependency(environment: Environment, matrix: Matrix) -> It
         yield nothing_to_judge(environment, "PyTorch")
 
 
-def _replaced(python: PythonEnvironment, torch: Distribution) -> Outcome | None:
+def _replaced(environment: Environment, python: PythonEnvironment, torch: Distribution) -> Outcome | None:
     conda = next(
         (
             item
@@ -174,9 +176,9 @@ def _replaced(python: PythonEnvironment, torch: Distribution) -> Outcome | None:
     mend = Remedy(
         "Reinstall the three together and pin them in a constraints file.",
         (
-            pip(python, f"uninstall -y {' '.join(_TRIO)}"),
-            pip(python, f"install {' '.join(_TRIO)}"),
-            pip(python, "freeze | grep -E '^torch' > constraints.txt"),
+            pip(python, "uninstall", "-y", *_TRIO),
+            pip(python, "install", *_TRIO),
+            *steps(environment, "pin-torch", python=python.executable or "python"),
         ),
     )
     if conda is not None and release(conda.version) != release(torch.version):
@@ -187,7 +189,7 @@ def _replaced(python: PythonEnvironment, torch: Distribution) -> Outcome | None:
             impact="Files of two releases lie in one folder.",
             remedy=Remedy(
                 "Let one installer own it: remove both, install one.",
-                ("conda remove --force pytorch", *mend.commands[:2]),
+                (fixed("conda remove --force pytorch"), *mend.steps[:2]),
             ),
         )
     partners = [item for name in _TRIO[1:] if (item := distribution(python, name)) is not None]
@@ -244,7 +246,9 @@ def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
                 subject=item.subject,
                 evidence=evidence,
                 impact='Converting tensors fails with "Numpy is not available", or the import crashes.',
-                remedy=Remedy("Install a NumPy that fits.", (pip(item.python, f'install "numpy{unmet[0]}"'),)),
+                remedy=Remedy(
+                    "Install a NumPy that fits.", (pip(item.python, "install", REQUIREMENT(f"numpy{unmet[0]}")),)
+                ),
             )
         elif not told_wish:
             title = f"which numpy {item.framework.package} was built for is not known"
@@ -257,7 +261,7 @@ def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
         "A package compiled for NumPy 1 was imported with NumPy 2",
         impact="Converting tensors fails, or the import crashes.",
         remedy=Remedy(
-            "Install NumPy below 2, or newer releases of the packages.", ('python -m pip install "numpy<2"',)
+            "Install NumPy below 2, or newer releases of the packages.", (fixed("python -m pip install 'numpy<2'"),)
         ),
     )
     yield from said

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from envkit.checks.command import fixed, run
 from envkit.checks.evidence import known
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
 from envkit.checks.messages import message_evidence, seen, told
@@ -75,7 +76,7 @@ def bad_cuda_env_vars(environment: Environment, matrix: Matrix) -> Iterator[Outc
         f"{', '.join(left_on)} {'is' if len(left_on) == 1 else 'are'} set",
         evidence=[Evidence(f"variables[{name}]", here[name], environment.variables.source) for name in left_on],
         impact="; ".join(f"{name}: {why}" for name, why in left_on.items()) + ".",
-        remedy=Remedy("Unset what you do not need now.", (f"unset {' '.join(left_on)}",)),
+        remedy=Remedy("Unset what you do not need now.", (run("unset", *left_on),)),
     )
 
 
@@ -111,7 +112,7 @@ def device_order_confusion(environment: Environment, matrix: Matrix) -> Iterator
             f"GPUs of {len(names)} models, and CUDA_DEVICE_ORDER is not set",
             evidence=listing,
             impact="Index 0 of CUDA is the fastest GPU, index 0 of nvidia-smi the one with the lowest PCI address.",
-            remedy=Remedy("Let CUDA count by PCI address too.", ("export CUDA_DEVICE_ORDER=PCI_BUS_ID",)),
+            remedy=Remedy("Let CUDA count by PCI address too.", (fixed("export CUDA_DEVICE_ORDER=PCI_BUS_ID"),)),
         )
 
 
@@ -138,9 +139,9 @@ def cuda_visible_devices_empty(environment: Environment, matrix: Matrix) -> Iter
     scheduler = "SLURM_JOB_ID" in here or value is not None and value.lower() == "nodevfiles"
     impact = "CUDA programs find no GPU although the machine has one."
     mend = (
-        Remedy("Ask the scheduler for a GPU.", ("srun --gres=gpu:1 …",))
+        Remedy("Ask the scheduler for a GPU.", (fixed("srun --gres=gpu:1 …"),))
         if scheduler
-        else Remedy("Unset it, or set it to an index.", (f"unset {VISIBLE}",))
+        else Remedy("Unset it, or set it to an index.", (run("unset", VISIBLE),))
     )
     if hidden:
         yield fail(f"{VISIBLE} is {value!r}: every GPU is hidden", evidence=evidence, impact=impact, remedy=mend)
@@ -160,7 +161,8 @@ def _no_gpus_available(environment: Environment, messages_evidence: list[Evidenc
         evidence=messages_evidence,
         impact="CUDA programs find no GPU.",
         remedy=Remedy(
-            f"Look at {VISIBLE} where the program runs, and unset it.", (f"echo ${VISIBLE}", f"unset {VISIBLE}")
+            f"Look at {VISIBLE} where the program runs, and unset it.",
+            (run("printenv", VISIBLE), run("unset", VISIBLE)),
         ),
     )
 
@@ -187,7 +189,7 @@ def cuda_visible_devices_invalid(environment: Environment, matrix: Matrix) -> It
         "cuda-visible-devices-invalid",
         f"{VISIBLE} names a GPU that is not there",
         impact="Programs see fewer GPUs than the list has.",
-        remedy=Remedy("Name GPUs by the indices or UUIDs that nvidia-smi lists.", ("nvidia-smi -L",)),
+        remedy=Remedy("Name GPUs by the indices or UUIDs that nvidia-smi lists.", (fixed("nvidia-smi -L"),)),
     )
     if value is None or value.strip() == "" or value.split(",")[0].strip().lower() in _NO_DEVICE:
         yield from messages or [
@@ -203,7 +205,7 @@ def cuda_visible_devices_invalid(environment: Environment, matrix: Matrix) -> It
             f"{VISIBLE}: item {position + 1} {why}",
             evidence=[*evidence, known(environment, "gpus", f"{len(gpus)} GPUs" if gpus is not None else None)],
             impact=f"CUDA ignores it and all after it: programs see {position} GPU{'' if position == 1 else 's'}.",
-            remedy=Remedy("Name GPUs by the indices or UUIDs that nvidia-smi lists.", ("nvidia-smi -L",)),
+            remedy=Remedy("Name GPUs by the indices or UUIDs that nvidia-smi lists.", (fixed("nvidia-smi -L"),)),
         )
     elif messages:
         yield from messages

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.ask import framework_by_package, framework_of, resolve_command
+from envkit.checks.command import VERSION, fixed, run
 from envkit.checks.evidence import known
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, unknown, warn
 from envkit.checks.installs import judged, nothing_to_judge
@@ -85,7 +86,7 @@ def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
     return Remedy(
         f"Make an environment with a Python that {_meant(framework, asked if exact else None)} has wheels for.",
         (
-            *((f"uv venv --python {best}",) if best else ()),
+            *((run("uv", "venv", "--python", VERSION(best)),) if best else ()),
             resolve_command(environment, matrix, messages, framework=wanted),
         ),
     )
@@ -170,7 +171,7 @@ def libstdcxx_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outc
     """
     conda = any(python.kind == "conda" for python in judged(environment))
     summary = "Bring the libstdc++ that is loaded first up to date."
-    by_conda = Remedy(summary, ("conda install -c conda-forge libstdcxx-ng",))
+    by_conda = Remedy(summary, (fixed("conda install -c conda-forge libstdcxx-ng"),))
     mend = by_conda if conda else remedy(environment, summary, "update-libstdcxx")
     messages = told(
         environment,

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks.command import REQUIREMENT, fixed
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, warn
 from envkit.checks.installs import (
     distribution_evidence,
@@ -75,7 +76,7 @@ def nvidia_wheels_pin_conflict(environment: Environment, matrix: Matrix) -> Iter
         impact="Undefined symbols or wrong kernels.",
         remedy=Remedy(
             "Reinstall the framework with its pins, and put the other package into its own environment.",
-            ("python -m pip check",),
+            (fixed("python -m pip check"),),
         ),
     )
     yield from said
@@ -95,7 +96,7 @@ def _pins(python: PythonEnvironment, faults: list[Broken]) -> Outcome:
         impact="The framework was built with its pins; other releases bring undefined symbols or wrong kernels.",
         remedy=Remedy(
             "Bring the wheels back to the pins.",
-            (pip(python, "install " + " ".join(f'"{fault.installed.name}{fault.wanted}"' for fault in faults)),),
+            (pip(python, "install", *(REQUIREMENT(f"{fault.installed.name}{fault.wanted}") for fault in faults)),),
         ),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks.command import fixed
 from envkit.checks.container_driver import DRIVER_PACKAGE
 from envkit.checks.driver_state import CUDA, answered, has_library
 from envkit.checks.evidence import kind, known
@@ -40,7 +41,8 @@ _GUIDE = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson
 def wsl1(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """Linux inside Windows runs as WSL 2, the one that reaches the GPU."""
     mend = Remedy(
-        "Convert the distribution, in a Windows terminal.", ("wsl --list --verbose", "wsl --set-version DISTRIBUTION 2")
+        "Convert the distribution, in a Windows terminal.",
+        (fixed("wsl --list --verbose"), fixed("wsl --set-version DISTRIBUTION 2")),
     )
     said = told(
         environment, "wsl1", "This is WSL 1, which has no GPU", impact="No Linux program can use the GPU.", remedy=mend
@@ -74,8 +76,8 @@ def wsl_driver_inside(environment: Environment, matrix: Matrix) -> Iterator[Outc
     mend = Remedy(
         "Remove the Linux driver; the Windows driver serves WSL.",
         (
-            "sudo apt-get purge -y 'nvidia-driver-*' 'libnvidia-compute-*' 'nvidia-utils-*' cuda-drivers",
-            "sudo ldconfig",
+            fixed("sudo apt-get purge -y 'nvidia-driver-*' 'libnvidia-compute-*' 'nvidia-utils-*' cuda-drivers"),
+            fixed("sudo ldconfig"),
         ),
     )
     impact = "nvidia-smi and CUDA break: the Linux libcuda hides the one of the Windows driver."
@@ -120,7 +122,7 @@ def wsl_libcuda_missing(environment: Environment, matrix: Matrix) -> Iterator[Ou
     """In WSL 2 there are /dev/dxg and the libcuda that the Windows driver puts into /usr/lib/wsl/lib."""
     mend = Remedy(
         "In a Windows terminal: update WSL and restart it; update the NVIDIA driver of Windows.",
-        ("wsl --update", "wsl --shutdown"),
+        (fixed("wsl --update"), fixed("wsl --shutdown")),
     )
     impact = "No program in WSL can use the GPU."
     refused = answered(environment, "nvml", "OPERATING_SYSTEM")

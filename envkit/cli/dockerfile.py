@@ -9,7 +9,7 @@ import click
 
 from envkit.cli.complete import complete_file
 from envkit.cli.options import mirrors_from, request_from, request_options
-from envkit.cli.output import say, write_output
+from envkit.cli.output import say, write_file, write_output
 from envkit.errors import RequestError
 
 if TYPE_CHECKING:
@@ -284,7 +284,7 @@ def _write_lock(recipe: Recipe, file: str) -> None:
     choice = recipe.plan.choice
     if choice.python is None or not recipe.pip:
         raise RequestError("--lock: this plan installs no Python packages.", "Leave --lock out.")
-    write_output(locked(pip_lines("lock", recipe), choice.python, choice.architecture), file)
+    write_file(locked(pip_lines("lock", recipe), choice.python, choice.architecture), file)
     say(f"Wrote {file}: keep it beside the Dockerfile.")
 
 

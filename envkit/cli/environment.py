@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from envkit.errors import SourceError
@@ -63,15 +64,45 @@ def under_root(root: str) -> Environment:
 
 def recorded(source: str, option: str = "--from") -> Environment:
     """A capture folder, a facts JSON, or pasted text (`-`: stdin), told apart by what they are. Raises SourceError."""
-    if source != "-" and os.path.isdir(source):
-        from envkit.probe.replay import replay
+    (environment,) = all_recorded([source], option)
+    return environment
 
-        return replay(source)
-    return from_text(_read(source, option), source, option)
+
+def all_recorded(sources: Sequence[str], option: str = "--from") -> list[Environment]:
+    """One environment for each capture and each facts JSON, and one for all texts together. Raises SourceError.
+
+    Several texts are taken for one machine: what `nvidia-smi` says stands in one file, the error in another.
+    """
+    from envkit.ingest import parse_texts
+
+    machines: list[Environment] = []
+    texts: list[tuple[str, str]] = []
+    for source in sources:
+        if os.path.isdir(source):
+            from envkit.probe.replay import replay
+
+            machines.append(replay(source))
+            continue
+        text = _read(source, option)
+        facts = _facts_in(text, source, option)
+        if facts is not None:
+            machines.append(facts)
+        else:
+            texts.append(("stdin" if source == "-" else source, text))
+    if len(texts) == 1:
+        texts = [("", texts[0][1])]
+    return [*([parse_texts(texts)] if texts else []), *machines]
 
 
 def from_text(text: str, source: str, option: str = "--from") -> Environment:
     """Facts JSON (from `envkit probe --json` or `doctor --json`) when it is a JSON object, else pasted text."""
+    from envkit.ingest import parse_text
+
+    return _facts_in(text, source, option) or parse_text(text)
+
+
+def _facts_in(text: str, source: str, option: str) -> Environment | None:
+    """The environment that a facts JSON holds, None for other text. Raises SourceError for one that tells nothing."""
     from envkit.ingest.own import own_document, own_report
 
     if text.lstrip().startswith("{"):
@@ -92,9 +123,7 @@ def from_text(text: str, source: str, option: str = "--from") -> Environment:
             f"{option}: {source} is a report that envkit wrote for people; it holds too few facts to judge.",
             "Save the facts, with --json or `envkit capture DIR`, and name that.",
         )
-    from envkit.ingest import parse_text
-
-    return parse_text(text)
+    return None
 
 
 def _told_elsewhere(document: dict[str, object], source: str) -> Environment:
@@ -113,9 +142,7 @@ def _read(source: str, option: str) -> str:
     from envkit.ingest.decode import decoded
 
     if source == "-":
-        import sys
-
-        return decoded(sys.stdin.buffer.read())
+        return decoded(_standard_input(option))
     try:
         with open(source, "rb") as stream:
             return decoded(stream.read())
@@ -123,4 +150,23 @@ def _read(source: str, option: str) -> str:
         raise SourceError(
             f"{option}: cannot read {source}: {error.strerror}.",
             "Name a capture folder, a JSON file, a text file or -.",
+        ) from error
+
+
+def _standard_input(option: str) -> bytes:
+    """All of standard input; a person at a terminal is told what is awaited. Raises SourceError."""
+    import sys
+
+    from envkit.cli.output import say
+
+    if sys.stdin is None:
+        raise SourceError(f"{option} -: standard input is closed.", "Pipe a text into it, or name a file.")
+    try:
+        if sys.stdin.isatty():
+            end = "Ctrl-Z and Enter" if os.name == "nt" else "Ctrl-D on a line of its own"
+            say(f"Paste the output of commands or an error, then press {end}:")
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        raise SourceError(
+            f"{option} -: cannot read standard input: {error.strerror}.", "Pipe a text into it, or name a file."
         ) from error

@@ -181,7 +181,5 @@ def _deliver(
         from envkit.cli.install_run import run_here as run
 
         return run(script, work, yes)
-    write_output(script, output, executable=True)
-    if output:
-        say(f"Read it, then run: sudo bash {output}")
+    write_output(script, output, executable=True, told=f"Read it, then run: sudo bash {output}")
     return 0

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from envkit.cli.output import say, write_output
+from envkit.cli.output import say, write_file
 from envkit.errors import StepFailed
 
 if TYPE_CHECKING:
@@ -25,14 +25,14 @@ def make_bundle(work: Installation, script: str, path: str) -> None:
 
     check_bundle(work)
     folder = make_folder(path)
-    write_output(script, str(folder / "install.sh"), executable=True)
+    write_file(script, str(folder / "install.sh"), executable=True)
     for download in work.downloads:
         size = remote_size(download.url)
         say(f"{_size(size):>10}  {download.url}  {download.algorithm} {download.checksum}".rstrip())
     files = tuple(_fetch(download, folder) for download in work.downloads)
     _fetch_wheels(work, folder)
     document = bundle_document(work, files, file_sizes(folder / "wheels"))
-    write_output(json.dumps(document, indent=2), str(folder / "bundle.json"))
+    write_file(json.dumps(document, indent=2), str(folder / "bundle.json"))
     say(f"Bundle: {folder}. On the target: sudo bash install.sh --offline .")
 
 

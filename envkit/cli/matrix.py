@@ -65,7 +65,7 @@ def matrix(
     from envkit.matrix import Matrix
 
     data = Matrix.load()
-    chosen = one_format(form, as_json, "table")
+    chosen = one_format(form, as_json, output, _FORMATS)
     for option, value in (("--sort", sort), ("--columns", columns)):
         if value == "":
             raise RequestError(f"{option}: an empty value says nothing.", "Give the name of a column.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
@@ -12,6 +12,7 @@ import click
 from envkit.errors import OutputError, RequestError
 
 F = TypeVar("F", bound=Callable[..., Any])
+_SUFFIXES = {".csv": "csv", ".htm": "html", ".html": "html", ".json": "json", ".md": "markdown"}
 
 
 def output_option(function: F) -> F:
@@ -25,25 +26,39 @@ def output_option(function: F) -> F:
     )(function)
 
 
-def one_format(form: str | None, as_json: bool, default: str = "text") -> str:
-    """The format that `--format` and `--json` ask for together. Raises RequestError where they differ."""
+def one_format(form: str | None, as_json: bool, output: str | None, formats: Sequence[str]) -> str:
+    """The format asked for by `--format` or `--json`, else the one that the output file's name ends in, else the first.
+
+    Raises RequestError where the options differ.
+    """
     if as_json and form not in (None, "json"):
         raise RequestError(f"--json and --format {form} contradict each other.", "Give one of them.")
-    return "json" if as_json else form or default
+    if as_json or form:
+        return form or "json"
+    by_name = _SUFFIXES.get(os.path.splitext(output or "")[1].lower(), "")
+    return by_name if by_name in formats else formats[0]
 
 
-def write_output(text: str, path: str | None, executable: bool = False) -> None:
-    """`text` on stdout, or in the file `path`, replaced in one step. Raises OutputError; the old file then stays.
+def write_output(text: str, path: str | None, executable: bool = False, told: str = "") -> None:
+    """`text` on stdout, or in the file `path` and then a line that says so, with `told` behind it. Raises OutputError.
+
+    A file is replaced in one step; the old one stays where that cannot be done.
+    """
+    if path is not None:
+        write_file(text, path, executable)
+        say(f"Wrote {path}. {told}".rstrip())
+        return
+    if sys.stdout is None:
+        raise OutputError("stdout is closed.", "Name a file with --output.")
+    click.echo(_with_end(text), nl=False)
+
+
+def write_file(text: str, path: str, executable: bool = False) -> None:
+    """`text` in the file `path`, whole or not at all. Raises OutputError.
 
     A link stays one, and what it points to is replaced; a device or pipe is written to as it is.
     """
-    if not text.endswith("\n"):
-        text += "\n"
-    if path is None:
-        if sys.stdout is None:
-            raise OutputError("stdout is closed.", "Name a file with --output.")
-        click.echo(text, nl=False)
-        return
+    text = _with_end(text)
     if path.endswith(os.sep) or not path:
         raise OutputError(f"--output: {path!r} names no file.", "Choose a file in a writable folder.")
     try:
@@ -56,6 +71,10 @@ def write_output(text: str, path: str | None, executable: bool = False) -> None:
         raise OutputError(
             f"--output: cannot write {path}: {error.strerror}.", "Choose a file in a writable folder."
         ) from error
+
+
+def _with_end(text: str) -> str:
+    return text if text.endswith("\n") else text + "\n"
 
 
 def _replace(path: str, text: str, executable: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from envkit.cli.output import output_option, write_output
+from envkit.cli.output import one_format, output_option, write_output
 
 
 @click.command(
@@ -27,7 +27,7 @@ def probe(root: str | None, as_json: bool, mask: bool, output: str | None) -> No
         from envkit.redact import mask_environment
 
         environment = mask_environment(environment)
-    if as_json:
+    if one_format(None, as_json, output, ("text", "json")) == "json":
         import json
 
         from envkit.facts_json import to_json

@@ -121,7 +121,8 @@ class Gpu:
     gpu_uuid: Identifier = ""
     compute_capability: ComputeCapability | None = None
     memory_bytes: int | None = None
-    memory_used_bytes: int | None = None
+    memory_used_bytes: int | None = None  # by programs, where memory_reserved_bytes is known
+    memory_reserved_bytes: int | None = None  # by driver and firmware
     link_generation_current: int | None = None
     link_generation_max: int | None = None  # possible with this GPU in this system
     link_generation_device_max: int | None = None  # of the GPU alone
@@ -151,3 +152,4 @@ class Gpu:
     virtualization_mode: Plain | None = None
     licensed: bool | None = None  # vGPU
     error: Plain = ""  # NVML error name when this device could not be read
+    failed: Mapping[Plain, FreeText] = field(default_factory=dict)  # questions that NVML refused, with its error names

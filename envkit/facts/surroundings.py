@@ -62,6 +62,7 @@ class Message:
     text: FreeText  # the line as it stood
     line: int = 0
     values: Mapping[Plain, Quoted] = field(default_factory=dict)
+    file: FilePath = ""  # where several files were pasted together
 
 
 @record

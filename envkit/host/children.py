@@ -8,19 +8,44 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from envkit.facts import Observed, Problem, found, missing
 from envkit.host.base import CommandResult
+from envkit.records import record
 
 _MAX_OUTPUT = 16_000_000  # bytes of one stream; a program that never stops writing must not fill the memory
 _DEATH_S = 0.2  # how long a killed child may take to be gone before it is left behind
+
+
+Patience = Callable[[bytes | bytearray], float]  # seconds until the next output must come, by what was written so far
+
+
+@record
+class Followed:
+    """What a child wrote until it ended; `silent`: it was given up, as it wrote nothing for too long."""
+
+    result: CommandResult
+    silent: bool
 
 
 def run_child(
     command: Sequence[str], environment: Mapping[str, str], limit_s: float, folder: str | None = None
 ) -> Observed[CommandResult]:
     """The finished command, or ABSENT, DENIED, UNPARSABLE (cannot be executed), TIMED_OUT."""
+    deadline = time.monotonic() + limit_s
+    followed = follow_child(command, environment, lambda written: deadline - time.monotonic(), folder)
+    if followed.value is None:
+        return missing(followed.problem or Problem.UNPARSABLE, followed.source, followed.detail)
+    if followed.value.silent:
+        return missing(Problem.TIMED_OUT, followed.source, f"no answer within {limit_s:g} s")
+    return found(followed.value.result, followed.source)
+
+
+def follow_child(
+    command: Sequence[str], environment: Mapping[str, str], patience: Patience, folder: str | None = None
+) -> Observed[Followed]:
+    """The command's output as far as it came, or ABSENT, DENIED, UNPARSABLE (cannot be executed)."""
     source = " ".join(command)
     try:
         process = subprocess.Popen(
@@ -38,12 +63,11 @@ def run_child(
         return missing(Problem.DENIED, source, "may not be executed")
     except (OSError, ValueError) as error:
         return missing(Problem.UNPARSABLE, source, f"cannot be executed: {error}")
-    outputs = _read(process, time.monotonic() + limit_s)
-    if outputs is None:
+    stdout, stderr, ended = _read(process, patience)
+    if not ended:
         _kill(process)
-        return missing(Problem.TIMED_OUT, source, f"no answer within {limit_s:g} s")
-    stdout, stderr = (output.decode("utf-8", "replace") for output in outputs)
-    return found(CommandResult(process.returncode, stdout, stderr), source)
+    texts = (output.decode("utf-8", "replace") for output in (stdout, stderr))
+    return found(Followed(CommandResult(process.returncode, *texts), not ended), source)
 
 
 def ending(result: CommandResult) -> str:
@@ -57,31 +81,35 @@ def ending(result: CommandResult) -> str:
     return words[-1][:300] if words else f"the child ended with status {result.exit_code}"
 
 
-def _read(process: subprocess.Popen[bytes], deadline: float) -> tuple[bytes, bytes] | None:
-    """What the child wrote on both streams until it ended, None when it is late."""
-    outputs = {process.stdout: bytearray(), process.stderr: bytearray()}
+def _read(process: subprocess.Popen[bytes], patience: Patience) -> tuple[bytes, bytes, bool]:
+    """What the child wrote on both streams, and whether it ended; not when it kept silent for too long."""
+    written, errors = bytearray(), bytearray()
+    outputs = {process.stdout: written, process.stderr: errors}
+    until = time.monotonic() + patience(b"")
     with selectors.DefaultSelector() as selector:
         for stream in outputs:
             if stream is not None:
                 os.set_blocking(stream.fileno(), False)
                 selector.register(stream, selectors.EVENT_READ)
         while selector.get_map():
-            left = deadline - time.monotonic()
+            left = until - time.monotonic()
             ready = selector.select(left) if left > 0 else []
             if not ready:
-                return None
+                return bytes(written), bytes(errors), False
             for key, _ in ready:
                 block = os.read(key.fd, 65536)
                 kept = outputs[key.fileobj]  # type: ignore[index]
                 kept += block[: _MAX_OUTPUT - len(kept)]
                 if not block:
                     selector.unregister(key.fileobj)
+                elif kept is written:
+                    until = time.monotonic() + patience(written)
     try:
-        process.wait(max(0.0, deadline - time.monotonic()))
+        process.wait(max(0.0, until - time.monotonic()))
     except subprocess.TimeoutExpired:
-        return None
+        return bytes(written), bytes(errors), False
     _close(process)
-    return bytes(outputs[process.stdout]), bytes(outputs[process.stderr])
+    return bytes(written), bytes(errors), True
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from envkit.facts import Observed, Problem, found, missing
 from envkit.host.base import CommandResult
@@ -33,8 +33,10 @@ def ask(subject: str, variables: Mapping[str, str], limit_s: float) -> Observed[
         from envkit.host.deep import deep
 
         return deep(variables, limit_s)
-    if subject in ("nvml", "nodes"):
-        return _child(f"{subject}_child", variables, limit_s)
+    if subject == "nvml":
+        return _nvml(variables, limit_s)
+    if subject == "nodes":
+        return _child("nodes_child", variables, limit_s)
     return missing(Problem.NOT_LOOKED, subject)
 
 
@@ -74,18 +76,38 @@ def _cuda(variables: Mapping[str, str], limit_s: float) -> Observed[Mapping[str,
     return found({**answer.value, "visible": visible.value}, answer.source)
 
 
+def _nvml(variables: Mapping[str, str], limit_s: float) -> Observed[Mapping[str, object]]:
+    from envkit.host.children import Followed, Patience, follow_child
+    from envkit.host.nvml import ask_nvml
+
+    def start(arguments: Sequence[str], patience: Patience) -> Observed[Followed]:
+        return follow_child(_command("nvml_child", *arguments), {**variables, "LC_ALL": "C"}, patience)
+
+    if not sys.executable:
+        return _no_interpreter("nvml_child")
+    return ask_nvml(start, limit_s)
+
+
 def _child(
     module: str, variables: Mapping[str, str], limit_s: float, *arguments: str
 ) -> Observed[Mapping[str, object]]:
-    import json
-
     from envkit.host.children import run_child
 
     if not sys.executable:
-        return missing(Problem.ABSENT, module, "this Python does not know its own interpreter")
-    # -I -S: neither the user's variables nor the working folder may lead to other modules than our own
-    command = [sys.executable, "-I", "-S", "-c", _START.format(module), json.dumps(_module_path()), *arguments]
-    return _answer(module.removesuffix("_child"), run_child(command, {**variables, "LC_ALL": "C"}, limit_s))
+        return _no_interpreter(module)
+    result = run_child(_command(module, *arguments), {**variables, "LC_ALL": "C"}, limit_s)
+    return _answer(module.removesuffix("_child"), result)
+
+
+def _command(module: str, *arguments: str) -> list[str]:
+    """What starts a child with our own modules: neither the user's variables nor the working folder lead to others."""
+    import json
+
+    return [sys.executable, "-I", "-S", "-c", _START.format(module), json.dumps(_module_path()), *arguments]
+
+
+def _no_interpreter(module: str) -> Observed[Mapping[str, object]]:
+    return missing(Problem.ABSENT, module, "this Python does not know its own interpreter")
 
 
 def _module_path() -> list[str]:

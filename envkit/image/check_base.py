@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks import image_faults as faults
+from envkit.checks.command import fixed
 from envkit.checks.findings import Finding, Remedy, Status
 from envkit.image import data
 from envkit.image.check_parts import finding, from_verdict, subject_of
@@ -77,7 +78,7 @@ def _no_latest(row: ImageTag, image: str, subject: str, stops: str, matrix: Matr
         title,
         subject,
         impact=stops,
-        remedy=Remedy(mend, ("envkit matrix image_tags",)),
+        remedy=Remedy(mend, (fixed("envkit matrix image_tags"),)),
         sources=row.sources,
     )
 

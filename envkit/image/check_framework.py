@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks import image_faults as faults
+from envkit.checks.command import NAME, REQUIREMENT, TITLE, Command, run
 from envkit.checks.findings import Finding, Remedy, Status
 from envkit.image import data
 from envkit.image.check_parts import finding, from_verdict, subject_of
@@ -67,7 +68,7 @@ def _framework(wanted: Wanted, found: Contents, request: Request, matrix: Matrix
         return
     if build.cpu_only:
         title = f"{build.framework} {build.version} comes as a CPU build: it will not use a GPU"
-        yield cpu_build(title, subject, f"envkit resolve --framework {build.framework}")
+        yield cpu_build(title, subject, run("envkit", "resolve", "--framework", NAME(build.framework)))
         return
     if wanted.tool == "conda":  # conda brings Python, NumPy and CUDA that suit, or refuses
         yield from _conda_targets(subject, found, request, matrix)
@@ -103,7 +104,7 @@ def _build(
     build: FrameworkBuild, wanted: Wanted, found: Contents, request: Request, subject: str, matrix: Matrix
 ) -> Iterator[Finding]:
     """What is to say of a build that pip takes."""
-    anew = f"envkit dockerfile --framework {build.framework}=={build.version}"
+    anew = run("envkit", "dockerfile", "--framework", REQUIREMENT(f"{build.framework}=={build.version}"))
     if found.python is not None and build.pythons:
         verdict = relations.python_has_wheel(build, found.python)
         mend = f"Use one of these Python versions, such as {build.pythons[-1]}."
@@ -123,7 +124,7 @@ def _build(
         plugin = any(name.startswith(f"{wanted.package}-cuda") for name in found.names)
         if names_variant(build) and not wanted.extras and not plugin:
             title = f"{wanted.package} {build.version} comes without CUDA: the extra of {build.package} brings it"
-            yield cpu_build(title, subject, f'pip install "{build.package}"')
+            yield cpu_build(title, subject, run("pip", "install", REQUIREMENT(build.package)))
             return
         from_system = not plugin
     if from_system:
@@ -171,7 +172,7 @@ def cuda_targets(
 
 
 def _cuda_of(
-    build: FrameworkBuild, found: Contents, request: Request, subject: str, anew: str, matrix: Matrix
+    build: FrameworkBuild, found: Contents, request: Request, subject: str, anew: Command, matrix: Matrix
 ) -> Iterator[Finding]:
     """Whether the system has the CUDA and cuDNN that a build loads from there."""
     if build.cuda is None:
@@ -191,7 +192,7 @@ def _cuda_of(
     yield from _cudnn_of(build, found, subject, anew)
 
 
-def _without_cuda(build: FrameworkBuild, found: Contents, request: Request, subject: str, anew: str) -> Finding:
+def _without_cuda(build: FrameworkBuild, found: Contents, request: Request, subject: str, anew: Command) -> Finding:
     """The finding where no CUDA is named: nothing is certain of a base that is not on record."""
     title = f"{build.framework} {build.version} loads CUDA {build.cuda} from the system, and"
     if found.some_cuda or not found.plain:
@@ -200,7 +201,7 @@ def _without_cuda(build: FrameworkBuild, found: Contents, request: Request, subj
         return finding(faults.CUDA_UNKNOWN, Status.UNKNOWN, told, subject)
     remedy = Remedy(f"Start from an image with the CUDA {build.cuda} libraries (runtime, not base).", (anew,))
     if build.bundles_cuda:  # with its extra it would bring them
-        remedy = Remedy("Install it with its extra.", (f'pip install "{build.package}"',))
+        remedy = Remedy("Install it with its extra.", (run("pip", "install", REQUIREMENT(build.package)),))
         if not (request.gpus or request.driver or found.repository == CUDA_REPOSITORY):
             told = f"{title} the image has none: it will not use a GPU"
             return finding(faults.CPU_BUILD, Status.WARN, told, subject, remedy=remedy)
@@ -210,7 +211,7 @@ def _without_cuda(build: FrameworkBuild, found: Contents, request: Request, subj
     )
 
 
-def _cudnn_of(build: FrameworkBuild, found: Contents, subject: str, anew: str) -> Iterator[Finding]:
+def _cudnn_of(build: FrameworkBuild, found: Contents, subject: str, anew: Command) -> Iterator[Finding]:
     title = f"{build.framework} {build.version}"
     if build.cudnn is None or build.framework in _CUDNN_AT_WILL:
         return
@@ -240,7 +241,7 @@ def _numpy(build: FrameworkBuild, found: Contents, subject: str, matrix: Matrix)
             told = f"{title}; whether pip brings a newer one is for the Python to say, which is not told"
             yield finding(faults.NUMPY_UNBOUNDED, Status.UNKNOWN, told, subject)
             continue
-        remedy = Remedy("Pin NumPy in the same pip install.", (f'pip install "numpy{spec}"',))
+        remedy = Remedy("Pin NumPy in the same pip install.", (run("pip", "install", REQUIREMENT(f"numpy{spec}")),))
         impact = "The package does not bound NumPy itself: pip brings one on which the import fails or warns."
         yield finding(faults.NUMPY_UNBOUNDED, Status.WARN, title, subject, impact=impact, remedy=remedy)
 
@@ -268,16 +269,17 @@ def _targets(
     build: FrameworkBuild, from_system: bool, subject: str, request: Request, matrix: Matrix
 ) -> Iterator[Finding]:
     """Whether the named GPUs and driver run the build."""
-    anew = f"envkit dockerfile --framework {build.framework}"
+    anew = ("envkit", "dockerfile", "--framework", NAME(build.framework))
     driver_verdict = ""
     if request.driver is not None and build.cuda is not None and not from_system:
         verdict = relations.driver_runs_cuda(request.driver, build.cuda, matrix)
         driver_verdict = verdict.status
         mend = f"Update the driver of the host, or take a build for an older CUDA: add --driver {request.driver}."
-        yield from_verdict(faults.DRIVER_TOO_OLD, verdict, subject, "CUDA does not start.", mend, anew)
+        yield from_verdict(faults.DRIVER_TOO_OLD, verdict, subject, "CUDA does not start.", mend, run(*anew))
     for gpu in request.gpus:
         verdict = relations.gpu_runs_build(gpu.compute_capability, build, driver_verdict=driver_verdict, name=str(gpu))
         stops = "It stops with: no kernel image is available for execution on the device."
         impact = stops if verdict.status == "fail" else "The first start takes minutes."
         mend = f"Take a release with code for {gpu}."
-        yield from_verdict(faults.GPU_WITHOUT_CODE, verdict, subject, impact, mend, f'{anew} --gpu "{gpu.name or gpu}"')
+        again = run(*anew, "--gpu", TITLE(gpu.name or gpu))
+        yield from_verdict(faults.GPU_WITHOUT_CODE, verdict, subject, impact, mend, again)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from envkit.checks.command import Command
 from envkit.checks.findings import Finding, Remedy, Status
 from envkit.checks.registry import ImageFault
 from envkit.plan.model import DriverVerdict, Verdict
@@ -36,13 +37,11 @@ def finding(
     )
 
 
-def from_verdict(
-    fault: ImageFault, verdict: Verdict, subject: str, impact: str, mend: str, command: str = ""
-) -> Finding:
+def from_verdict(fault: ImageFault, verdict: Verdict, subject: str, impact: str, mend: str, *steps: Command) -> Finding:
     """The finding that a verdict is, with its mend where something is wrong."""
     status = _STATUS.get(verdict.status, Status.OK)
     wrong = status in (Status.FAIL, Status.WARN)
-    remedy = Remedy(mend, (command,) if command else ()) if wrong else None
+    remedy = Remedy(mend, steps) if wrong else None
     return finding(
         fault,
         status,

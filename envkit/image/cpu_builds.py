@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks import image_faults as faults
+from envkit.checks.builds import index_words
+from envkit.checks.command import NAME, REQUIREMENT, Command, run
 from envkit.checks.findings import Finding, Remedy, Status
 from envkit.image import data
 from envkit.image.check_parts import finding
@@ -41,18 +43,16 @@ def cpu_on_purpose(
     build = _served(wanted, found, matrix)
     if build is None:
         mend = f"No GPU build of {wanted.framework} on record suits this image: start from another one."
-        remedy = Remedy(mend, (f"envkit dockerfile --framework {wanted.framework}",))
+        remedy = Remedy(mend, (run("envkit", "dockerfile", "--framework", NAME(wanted.framework)),))
     else:
-        place = f" --index-url {build.index_url}" if build.index_url else ""
-        place += f" -f {build.find_links}" if build.find_links else ""
         mend = "Install the GPU build that suits this image."
         if not wanted.own_index and wanted.variant == "cpu" and found.index_set:
             mend = "Drop the setting of the index for the CPU, and install the GPU build that suits this image."
-        remedy = Remedy(mend, (f'pip install "{build.package}"{place}',))
+        remedy = Remedy(mend, (run("pip", "install", REQUIREMENT(build.package), *index_words(build)),))
     yield finding(faults.CPU_BUILD, Status.WARN, title, subject, remedy=remedy)
 
 
-def cpu_build(title: str, subject: str, command: str) -> Finding:
+def cpu_build(title: str, subject: str, command: Command) -> Finding:
     """The finding on a build that comes for the CPU though nothing asks for that; `command` brings the CUDA build."""
     return finding(faults.CPU_BUILD, Status.WARN, title, subject, remedy=Remedy("Install the CUDA build.", (command,)))
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from envkit.facts import Environment
 
 
 def parse_text(text: str) -> Environment:
     """The facts and error signatures that `text` tells; what it does not tell stays not looked at. Judges nothing."""
+    return parse_texts([("", text)])
+
+
+def parse_texts(named: Sequence[tuple[str, str]]) -> Environment:
+    """The same of several texts about one machine, each with the name of its file; of two words the first counts."""
     from envkit.ingest.clues import all_readers
     from envkit.ingest.combine import combine
     from envkit.ingest.signatures import messages_in
-    from envkit.ingest.text import clean
+    from envkit.ingest.text import clean, together
 
-    cleaned = clean(text)
+    cleaned = together([(name, clean(text)) for name, text in named])
     clues = [(reader.name, clue) for reader in all_readers() for clue in reader.read(cleaned)]
     return combine(cleaned, clues, messages_in(cleaned))

@@ -26,7 +26,7 @@ class Told:
 def combine(text: Text, clues: Sequence[tuple[str, Clue]], messages: Sequence[Message]) -> Environment:
     """The environment that `clues` (reader name, clue) describe, in the order in which they stand in the text."""
     ordered = sorted((*clues, *_cudnns(clues)), key=lambda named: named[1].offset)
-    told = [Told(clue, f"text line {text.number(clue.offset)} ({name})") for name, clue in ordered]
+    told = [Told(clue, f"{_place(text, clue.offset)} ({name})") for name, clue in ordered]
     facts = _scalars(told) | _lists(told)
     _add(facts, "gpus", _gpus(told))
     _add(facts, "variables", _variables(told))
@@ -34,6 +34,11 @@ def combine(text: Text, clues: Sequence[tuple[str, Clue]], messages: Sequence[Me
     _drop_contradictions(facts, told)
     facts["messages"] = found(tuple(messages), "text")
     return _environment(facts)
+
+
+def _place(text: Text, offset: int) -> str:
+    file, number = text.place(offset)
+    return f"{file or 'text'} line {number}"
 
 
 def _cudnns(clues: Sequence[tuple[str, Clue]]) -> Iterator[tuple[str, Clue]]:

@@ -79,7 +79,8 @@ def messages_in(text: Text) -> tuple[Message, ...]:
     for version in filter(None, (text, rejoined(text))):
         for message in _found(version):
             seen.setdefault((message.signature, tuple(sorted(message.values.items()))), message)
-    return tuple(sorted(seen.values(), key=lambda message: message.line))
+    order = {name: first for first, name in text.files}
+    return tuple(sorted(seen.values(), key=lambda message: (order[message.file], message.line)))
 
 
 def _found(text: Text) -> Iterator[Message]:
@@ -107,4 +108,5 @@ def _message(signature: Signature, text: Text, match: re.Match[str]) -> Message:
     shown = " ".join(text.line_at(match.start()).split())
     if len(shown) < 12:  # the line is only the message's start
         shown = " ".join(match.group().split())
-    return Message(signature.id, shown[:_SHOWN], text.number(match.start()), values)
+    file, number = text.place(match.start())
+    return Message(signature.id, shown[:_SHOWN], number, values, file)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -35,10 +35,14 @@ _ENTITIES = (("&gt;", ">"), ("&lt;", "<"), ("&quot;", '"'), ("&#39;", "'"), ("&a
 
 @dataclass(frozen=True)
 class Text:
-    """Cleaned lines and, for each, its line number in the text as it was pasted (from 1)."""
+    """Cleaned lines and, for each, its line number in the text as it was pasted (from 1).
+
+    Several files can be one text: `files` then holds the number that the first line of each has, and its name.
+    """
 
     lines: tuple[str, ...]
     numbers: tuple[int, ...] = field(repr=False)
+    files: tuple[tuple[int, str], ...] = ((1, ""),)
 
     @cached_property
     def whole(self) -> str:
@@ -57,9 +61,11 @@ class Text:
         """The index in `lines` of the line that holds `offset` of `whole`."""
         return max(bisect_right(self._starts, offset) - 1, 0)
 
-    def number(self, offset: int) -> int:
-        """The line number, in the text as pasted, of `offset` of `whole`."""
-        return self.numbers[self.index(offset)] if self.numbers else 1
+    def place(self, offset: int) -> tuple[str, int]:
+        """The name of the file, '' for a text without one, and the line number in it, of `offset` of `whole`."""
+        number = self.numbers[self.index(offset)] if self.numbers else 1
+        first, name = self.files[bisect_right(self.files, (number, "\U0010ffff")) - 1]
+        return name, number - first + 1
 
     def line_at(self, offset: int) -> str:
         """The cleaned line that holds `offset` of `whole`."""
@@ -98,6 +104,19 @@ def clean(raw: str) -> Text:
     return _numbered([line.rstrip() for line in text.split("\n")])
 
 
+def together(named: Sequence[tuple[str, Text]]) -> Text:
+    """Several texts about one machine as one, each with the name that its lines are told by."""
+    lines: list[str] = []
+    numbers: list[int] = []
+    files = []
+    for name, text in named:
+        before = numbers[-1] if numbers else 0
+        files.append((before + 1, name))
+        lines += text.lines
+        numbers += (before + number for number in text.numbers)
+    return Text(tuple(lines), tuple(numbers), tuple(files))
+
+
 def _numbered(lines: list[str]) -> Text:
     if max(map(len, lines), default=0) <= _LONGEST_LINE:
         return Text(tuple(lines), tuple(range(1, len(lines) + 1)))
@@ -129,7 +148,7 @@ def rejoined(text: Text) -> Text | None:
             lines.append(line)
             numbers.append(number)
         broken = len(line) == width and not line.endswith(("|", "+"))
-    return Text(tuple(lines), tuple(numbers)) if joined else None
+    return Text(tuple(lines), tuple(numbers), text.files) if joined else None
 
 
 _TERMINAL_WIDTHS = frozenset({72, 76, 78, 79, 80, 90, 96, 100, 110, 120, 132, 140, 150, 160, 180, 200})

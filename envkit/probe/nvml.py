@@ -88,8 +88,7 @@ def _gpu(host: Host, device: dict[str, Any], pids_visible: bool) -> Gpu:
     """A device's answers, and which of the processes that it names are gone."""
     from envkit.facts_json import part_from_json
 
-    data = {key: value for key, value in device.items() if key != "failed"}
-    data["pci_address"] = normal_address(str(device.get("pci_address", "")))
+    data = {**device, "pci_address": normal_address(str(device.get("pci_address", "")))}
     pids = device.get("processes")
     if pids_visible and isinstance(pids, list):
         data["lost_processes"] = [pid for pid in pids if host.status(f"/proc/{pid}").absent]

@@ -5,27 +5,53 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from envkit.checks.findings import Finding
+from envkit import __version__
+from envkit.checks.findings import Finding, Status
 from envkit.checks.runner import summary
 from envkit.facts import Environment
 from envkit.facts_json import to_json
+from envkit.matrix import Matrix
+from envkit.matrix.age import data_date
 from envkit.render.citations import references_of, seen_in
+from envkit.render.verdict import Verdict, verdict
 
 SCHEMA = 1
+_WORST_FIRST = (Status.FAIL, Status.UNKNOWN, Status.WARN, Status.OK)
 
 
 def doctor_document(environment: Environment, findings: Sequence[Finding]) -> dict[str, object]:
-    """The report as plain data: keys schema, environment, findings, summary."""
+    """The report as plain data: keys schema, tool, verdict, environment, findings, summary."""
     return {
         "schema": SCHEMA,
+        "tool": tool_document(),
+        "verdict": verdict_document(verdict(environment, findings)),
         "environment": to_json(environment),
         "findings": [finding_document(finding) for finding in findings],
         "summary": summary(findings),
     }
 
 
+def tool_document() -> dict[str, str]:
+    """Which envkit wrote a document, and of which day its data is."""
+    return {"name": "envkit", "version": __version__, "data": data_date(Matrix.load())}
+
+
+def verdict_document(answer: Verdict) -> dict[str, object]:
+    """The verdict as plain data; `id` is null where no finding is the answer."""
+    return {
+        "status": answer.status.value,
+        "id": answer.id,
+        "title": answer.title,
+        "confidence": answer.confidence.value,
+        "ask": list(answer.ask),
+        "alternatives": [
+            {"id": other.id, "title": other.title, "tell_apart": other.tell_apart} for other in answer.alternatives
+        ],
+    }
+
+
 def finding_document(finding: Finding) -> dict[str, object]:
-    """One finding as plain data; `because_of` only where there is one."""
+    """One finding as plain data; `confidence` only of a trouble, `because_of` only where there is one."""
     document: dict[str, object] = {
         "id": finding.id,
         "status": finding.status.value,
@@ -39,9 +65,23 @@ def finding_document(finding: Finding) -> dict[str, object]:
     }
     if finding.remedy is not None:
         document["remedy"] = {"summary": finding.remedy.summary, "commands": list(finding.remedy.commands)}
+    if finding.status in (Status.FAIL, Status.WARN):
+        document["confidence"] = finding.confidence.value
     if finding.because_of is not None:
         document["because_of"] = finding.because_of
     return document
+
+
+def doctors_json(judged: Sequence[tuple[Environment, Sequence[Finding]]]) -> str:
+    """The reports of several machines as text: each as it is alone, under `reports`, and the worst verdict of all."""
+    worst = min((verdict(*pair) for pair in judged), key=lambda answer: _WORST_FIRST.index(answer.status))
+    document = {
+        "schema": SCHEMA,
+        "tool": tool_document(),
+        "verdict": verdict_document(worst),
+        "reports": [doctor_document(*pair) for pair in judged],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False)
 
 
 def doctor_json(environment: Environment, findings: Sequence[Finding]) -> str:

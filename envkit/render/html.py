@@ -12,7 +12,7 @@ from envkit.render.citations import seen_in
 from envkit.render.machine import machine_lines
 from envkit.render.templating import template
 from envkit.render.topology import Row, topology
-from envkit.render.verdict import healthy, troubles, verdict
+from envkit.render.verdict import ASK, troubles, verdict
 
 # Measures of the drawing, in SVG units; 400 wide fits a phone held upright.
 _ROW, _INDENT, _LEFT, _WIDTH = 46, 22, 14, 400
@@ -35,11 +35,12 @@ class Drawn:
 def doctor_html(environment: Environment, findings: Sequence[Finding]) -> str:
     """The page; nothing in it is fetched from elsewhere, and it runs no script."""
     rows = topology(environment)
+    answer = verdict(environment, findings)
     well = [finding for finding in findings if finding.status is Status.OK]
     return template("reports", "doctor.html.j2").render(
-        verdict=verdict(environment, findings),
+        verdict=answer,
         seen_in=seen_in,
-        healthy=healthy(environment, findings),
+        ask=ASK,
         origin=environment.origin,
         collected_at=environment.collected_at,
         problems=troubles(findings),

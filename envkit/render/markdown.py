@@ -9,12 +9,13 @@ from envkit.checks.runner import summary
 from envkit.facts import Environment
 from envkit.render.citations import seen_in
 from envkit.render.machine import machine_lines
-from envkit.render.verdict import troubles, verdict
+from envkit.render.verdict import ASK, Verdict, troubles, verdict
 
 
 def doctor_markdown(environment: Environment, findings: Sequence[Finding]) -> str:
     """Verdict, findings that are not well, the machine as a table, what could not be looked at."""
-    lines = [f"### envkit doctor: {_escape(verdict(environment, findings))}", ""]
+    answer = verdict(environment, findings)
+    lines = [f"### envkit doctor: {_escape(answer.headline)}", "", *_more(answer)]
     for finding in troubles(findings):
         lines += [*_finding(finding), ""]
     lines += ["| | |", "|---|---|"]
@@ -25,6 +26,17 @@ def doctor_markdown(environment: Environment, findings: Sequence[Finding]) -> st
     counts = summary(findings)
     lines += ["", "Checks: " + ", ".join(f"{count} {status}" for status, count in counts.items() if count)]
     return "\n".join(lines) + "\n"
+
+
+def _more(answer: Verdict) -> Iterator[str]:
+    if answer.alternatives:
+        yield "It could also be:"
+        yield ""
+        yield from (f"- {_escape(other.title)}: {_code(other.tell_apart)} tells" for other in answer.alternatives)
+        yield ""
+    elif answer.ask:
+        yield ASK
+        yield from ("", "```sh", *answer.ask, "```", "")
 
 
 def _finding(finding: Finding) -> Iterator[str]:

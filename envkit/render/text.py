@@ -10,10 +10,9 @@ from envkit.checks.runner import summary
 from envkit.facts import Environment
 from envkit.render.citations import titles
 from envkit.render.machine import machine_lines
-from envkit.render.verdict import root_cause, troubles, verdict
+from envkit.render.verdict import ASK, Verdict, troubles, verdict
 
 WIDTH = 80
-LEAD = "What is wrong: "
 FEW = 8  # reasons that are listed one by one
 THIS_MACHINE = Environment().origin
 _COLOURS = {
@@ -39,7 +38,7 @@ def doctor_text(
 ) -> str:
     """The whole report. `verbose` also lists what is healthy and what does not apply."""
     paint = _Paint(colour)
-    lines = [*_verdict(environment, findings, paint), ""]
+    lines = [*_verdict(verdict(environment, findings), paint), ""]
     for finding in troubles(findings):
         lines += [*_finding(finding, paint), ""]
     lines += [*_machine(environment, paint), ""]
@@ -64,10 +63,16 @@ class _Paint:
         return self(text, "1")
 
 
-def _verdict(environment: Environment, findings: Sequence[Finding], paint: _Paint) -> Iterator[str]:
-    lead = LEAD if root_cause(findings) else ""
-    for line in _wrap(lead + verdict(environment, findings), ""):
-        yield paint.head(line)
+def _verdict(answer: Verdict, paint: _Paint) -> Iterator[str]:
+    yield from (paint.head(line) for line in _wrap(answer.headline, ""))
+    if answer.alternatives:
+        yield "It could also be:"
+        for other in answer.alternatives:
+            yield from _wrap(f"- {other.title}", "  ")
+            yield f"    $ {other.tell_apart}"
+    elif answer.ask:
+        yield from _wrap(ASK, "")
+        yield from (f"  $ {command}" for command in answer.ask)
 
 
 def _finding(finding: Finding, paint: _Paint) -> Iterator[str]:

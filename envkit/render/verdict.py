@@ -1,27 +1,82 @@
-"""What every report says first, and which findings it then shows: one judgement for text, Markdown and HTML."""
+"""The answer in one record, the same in every report, and which findings a report then shows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from envkit.checks.findings import Evidence, Finding, Status
+from envkit.checks.findings import Alternative, Confidence, Evidence, Finding, Status
 from envkit.checks.messages import all_messages, message_evidence
+from envkit.checks.runner import fact
 from envkit.facts import PASTED, Environment, Message, Problem
+from envkit.records import record
+from envkit.render.verdict_ask import commands_to_paste
 
 _SAYS_NOTHING_ALONE = {"tf-finds-no-driver"}  # every TensorFlow on a machine without a GPU writes it
+# What decides whether a program can use a GPU: health is not certain, and `--strict` not content, without these.
+_DECISIVE = (
+    "pci_gpus",
+    "gpus",
+    "driver.kernel_module",
+    "driver.user_space",
+    "driver.device_nodes",
+    "driver.nvml",
+    "driver.cuda_init",
+    "pythons",
+)
 _TROUBLE = (Status.FAIL, Status.WARN, Status.ERROR)
+ASK = "To say more, envkit needs the last lines of the error and the output of these, the most telling first:"
+_LEADS = {
+    Confidence.CERTAIN: "What is wrong: ",
+    Confidence.LIKELY: "Most likely: ",
+    Confidence.POSSIBLE: "Possibly: ",
+}
 
 
-def root_cause(findings: Iterable[Finding]) -> Finding | None:
-    """The first `fail`, the answer to "what is wrong?"; None when nothing failed."""
-    return next((finding for finding in findings if finding.status is Status.FAIL), None)
+@record
+class Verdict:
+    """What is wrong, whether anything is, or that too little is known; `status` is one of ok, warn, fail, unknown.
+
+    `ask` holds the commands whose output would say more, the most telling first.
+    """
+
+    status: Status
+    title: str
+    id: str | None = None
+    confidence: Confidence = Confidence.CERTAIN
+    ask: tuple[str, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
+
+    @property
+    def headline(self) -> str:
+        """The title as a report says it: how sure it is of a failure, and that a warning is none."""
+        if self.status is Status.FAIL:
+            return _LEADS[self.confidence] + self.title
+        return f"Nothing is broken. Warning: {self.title}" if self.status is Status.WARN else self.title
 
 
-def verdict(environment: Environment, findings: Sequence[Finding]) -> str:
-    """The root cause in words; without one: checks that broke, warnings, health, or that too little is known."""
-    cause = root_cause(findings)
+def verdict(environment: Environment, findings: Sequence[Finding]) -> Verdict:
+    """The first failure; without one: that health cannot be told, the first warning, or health."""
+    cause = next((finding for finding in findings if finding.status is Status.FAIL), None)
     if cause is not None:
-        return cause.title
+        return _of(cause)
+    doubt = _doubt(environment, findings)
+    if doubt:
+        return Verdict(Status.UNKNOWN, doubt, confidence=Confidence.POSSIBLE, ask=commands_to_paste(environment))
+    warning = next((finding for finding in findings if finding.status is Status.WARN), None)
+    if warning is not None:
+        return _of(warning)
+    looked = any(finding.status is Status.OK for finding in findings)
+    title = "Nothing wrong was found." if looked else "None of these checks applies here."
+    return Verdict(Status.OK, title, confidence=Confidence.LIKELY if unseen(environment) else Confidence.CERTAIN)
+
+
+def _of(finding: Finding) -> Verdict:
+    ask = tuple(dict.fromkeys(other.tell_apart for other in finding.alternatives))
+    return Verdict(finding.status, finding.title, finding.id, finding.confidence, ask, finding.alternatives)
+
+
+def _doubt(environment: Environment, findings: Sequence[Finding]) -> str:
+    """Why neither health nor a warning is the answer where nothing failed, '' where one of them is."""
     broken = len({finding.id for finding in findings if finding.status is Status.ERROR})
     if broken:
         checks = f"{broken} checks" if broken > 1 else "One check"
@@ -29,19 +84,11 @@ def verdict(environment: Environment, findings: Sequence[Finding]) -> str:
     message = unjudged(environment, findings)
     if message is not None:
         return f"A known message stands here that no check of this place judges: {message.signature.partition('/')[0]}."
+    if unread(environment):
+        return "Nothing in this text was recognized."
+    judged = {Status.OK, Status.WARN}
     statuses = {finding.status for finding in findings}
-    if Status.WARN in statuses:
-        return "Nothing is broken; see the warnings."
-    if Status.OK in statuses:
-        return "Nothing wrong was found."
-    return "Nothing in this text was recognised." if unread(environment) else "Too little is known to judge."
-
-
-def healthy(environment: Environment, findings: Sequence[Finding]) -> bool:
-    """True when something was looked at, nothing failed, no check broke and no known message is left unjudged."""
-    statuses = {finding.status for finding in findings}
-    sound = Status.OK in statuses and not statuses & {Status.FAIL, Status.ERROR}
-    return sound and unjudged(environment, findings) is None
+    return "Too little is known to judge." if Status.UNKNOWN in statuses and not judged & statuses else ""
 
 
 def unjudged(environment: Environment, findings: Iterable[Finding]) -> Message | None:
@@ -65,7 +112,13 @@ def unread(environment: Environment) -> bool:
 
     if environment.origin != PASTED or environment.messages.value:
         return False
-    return all(path == "messages" or fact.problem is Problem.NOT_LOOKED for path, fact in walk(environment))
+    return all(path == "messages" or seen.problem is Problem.NOT_LOOKED for path, seen in walk(environment))
+
+
+def unseen(environment: Environment) -> tuple[str, ...]:
+    """The decisive facts that could not be looked at; what is certainly absent was."""
+    facts = ((path, fact(environment, path)) for path in _DECISIVE)
+    return tuple(path for path, observed in facts if not observed.known and not observed.absent)
 
 
 def troubles(findings: Iterable[Finding]) -> list[Finding]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from envkit.checks.command import Command
 from envkit.checks.findings import Evidence, Finding, Remedy, Status
 from envkit.facts import Environment, PcieLink, PciGpu, found
 from envkit.render.html import doctor_html
@@ -32,7 +33,7 @@ def _page(folder: Path, script: str = "") -> Path:
         "GPU 0000:03:00.0",
         (Evidence("pci_gpus", "x4 of x16", "/sys/bus/pci/devices/0000:03:00.0/current_link_width"),),
         "Copies run at a quarter of the rate.",
-        Remedy("Reseat the card.", ("sudo lspci -vv -s 03:00.0 | grep LnkSta " + "x" * 120,)),
+        Remedy("Reseat the card.", (Command(shell="sudo lspci -vv -s 03:00.0 | grep LnkSta " + "x" * 120),)),
         ("https://example.org/a/very/long/reference/" + "y" * 100,),
     )
     page = folder / "report.html"

@@ -69,7 +69,7 @@ CASES = (
                 dists=[dist("torch==2.6.0+cu124", "nvidia-cublas-cu12 (==12.4.5.8) ; sys_platform == 'linux'")],
             )
         ),
-        '"nvidia-cuda-runtime-cu12" "nvidia-cublas-cu12==12.4.5.8"',
+        "nvidia-cuda-runtime-cu12 nvidia-cublas-cu12==12.4.5.8",
     ),
     Case(CUDART, "ok", "found", machine(with_uses(use("libcudart.so.12", "/x/libcudart.so.12", "RPATH", "12.4.127")))),
     Case(

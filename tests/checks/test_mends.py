@@ -42,12 +42,12 @@ def commands(name: str) -> tuple[str, ...]:
         # torch 2.4.1 has wheels to cp312 (PyPI: torch)
         (
             "python-no-wheel-uv",
-            ("uv venv --python 3.12", 'envkit resolve --framework "pytorch==2.4.1" --target any'),
+            ("uv venv --python 3.12", "envkit resolve --framework pytorch==2.4.1 --target any"),
         ),
         # 11040 is CUDA 11.4, whose drivers run every 11.x (CUDA Compatibility, minor version compatibility)
-        ("driver-too-old-torch", ('envkit resolve --framework pytorch --cuda "<12" --target any',)),
-        ("driver-too-old-jax", ('envkit resolve --framework jax --cuda "<12" --target any',)),
-        ("ptx-newer-than-driver", ('envkit resolve --framework pytorch --cuda "<=12.4" --target any',)),
+        ("driver-too-old-torch", ("envkit resolve --framework pytorch --cuda '<12' --target any",)),
+        ("driver-too-old-jax", ("envkit resolve --framework jax --cuda '<12' --target any",)),
+        ("ptx-newer-than-driver", ("envkit resolve --framework pytorch --cuda '<=12.4' --target any",)),
         ("cudnn-dropped-arch", ("envkit resolve --framework pytorch --gpu 6.1 --target any",)),
         # sm_120 begins with 12.8, sm_35 ends with 11.8, sm_70 with 12.9 (release notes of CUDA 12.8, 12.0 and 13.0)
         ("nvcc-too-old-for-gpu-120", ("envkit install --cuda 12.8",)),

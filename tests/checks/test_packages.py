@@ -73,7 +73,7 @@ CASES = (
         "fail",
         "other-cudnn",
         machine(env(TORCH, dist("nvidia-cudnn-cu12==9.5.1.17"), dist("nvidia-nccl-cu12==2.21.5"))),
-        '"nvidia-cudnn-cu12==9.1.0.70"',
+        "install nvidia-cudnn-cu12==9.1.0.70",
     ),
     Case(
         PINS,

@@ -7,9 +7,10 @@ import re
 import pytest
 
 from envkit.checks.codes import error_codes, generation_of, gigabytes_per_second, limit, module_flavours, xids
+from envkit.checks.command import Command, fixed
 from envkit.checks.findings import Remedy, Status
 from envkit.checks.registry import all_checks
-from envkit.checks.remedies import Step, commands, families, remedy, without_linux
+from envkit.checks.remedies import Step, families, remedy, steps, without_linux
 from envkit.checks.runner import run_checks
 from envkit.facts import Environment, MachineKind, OsRelease, System, found
 from envkit.ingest import parse_text
@@ -27,6 +28,10 @@ def on(os_id: str, name: str, *like: str) -> Environment:
     return Environment(
         system=System(os=found(OsRelease(os_id, name, os_id.lstrip(name), like and name or name, like), "test"))
     )
+
+
+def commands(environment: Environment, action: str, **values: object) -> tuple[str, ...]:
+    return tuple(step.line for step in steps(environment, action, **values))
 
 
 UBUNTU, DEBIAN = on("ubuntu24.04", "ubuntu", "debian"), on("debian12", "debian")
@@ -148,10 +153,11 @@ def test_in_a_container_the_mend_says_that_it_is_for_the_host() -> None:
 
 
 def test_windows_gets_no_commands_of_linux() -> None:
-    given = Remedy("Do it.", ("sudo modprobe nvidia", "python -m pip install torch", "envkit install --cuda 12.4"))
-    assert without_linux(given).commands == ("python -m pip install torch",)
+    given = ("sudo modprobe nvidia", "python -m pip install 'numpy<2'", "envkit install --cuda 12.4")
+    kept = without_linux(Remedy("Do it.", tuple(map(fixed, given)))).commands
+    assert kept == ('python -m pip install "numpy<2"',)  # cmd.exe takes single quotes for letters
     shell = ("LD_LIBRARY_PATH= python train.py", "nvidia-smi -q | grep -i license", "docker run -v $PWD:/w x")
-    assert without_linux(Remedy("Do it.", shell)).commands == ()
+    assert without_linux(Remedy("Do it.", tuple(Command(shell=line) for line in shell))).commands == ()
     text = "'nvidia-smi' is not recognized as an internal or external command,\noperable program or batch file.\n"
     findings = run_checks(parse_text(text), matrix(), all_checks().values())
     assert findings[0].status is Status.FAIL

@@ -16,14 +16,14 @@ def _schema(name: str) -> Any:  # noqa: ANN401 - a schema is any JSON
     return json.loads((ROOT / "docs" / "schema" / f"{name}.schema.json").read_text())
 
 
-def _valid(document: object, name: str) -> None:
+def valid(document: object, name: str) -> None:
     jsonschema.Draft202012Validator(_schema(name)).validate(document)
 
 
 def test_report_of_this_machine() -> None:
     done = envkit("doctor", "--json")
     assert done.returncode in (0, 1)
-    _valid(json.loads(done.stdout), "doctor")
+    valid(json.loads(done.stdout), "doctor")
 
 
 NAMED_OTHERWISE = {"bug-report": "arch-newer-than-build"}
@@ -33,7 +33,7 @@ NAMED_OTHERWISE = {"bug-report": "arch-newer-than-build"}
 def test_report_of_a_text_names_its_trouble(example: Path) -> None:
     done = envkit("doctor", "--from", str(example), "--json")
     document = json.loads(done.stdout)
-    _valid(document, "doctor")
+    valid(document, "doctor")
     assert document["findings"][0]["status"] == "fail"
     assert document["findings"][0]["id"] == NAMED_OTHERWISE.get(example.stem, example.stem)
     assert done.returncode == 1
@@ -53,13 +53,13 @@ def test_report_of_a_text_names_its_trouble(example: Path) -> None:
 def test_plans(words: list[str], status: str) -> None:
     done = envkit(*words, "--target", "any", "--json")
     document = json.loads(done.stdout)
-    _valid(document, "plan")
+    valid(document, "plan")
     assert document["status"] == status
     assert done.returncode == (0 if status == "ok" else 1)
 
 
 def test_the_schemas_refuse_what_is_wrong() -> None:
     with pytest.raises(jsonschema.ValidationError):
-        _valid({"schema": 2, "environment": {}, "findings": [], "summary": {}}, "doctor")
+        valid({"schema": 2, "environment": {}, "findings": [], "summary": {}}, "doctor")
     with pytest.raises(jsonschema.ValidationError):
-        _valid({"schema": 1, "status": "ok", "alternatives": [], "warnings": []}, "plan")
+        valid({"schema": 1, "status": "ok", "alternatives": [], "warnings": []}, "plan")

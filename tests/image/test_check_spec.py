@@ -508,8 +508,8 @@ CUDA_12 = "nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04"  # with cuDNN 9
 @pytest.mark.parametrize(
     ("start", "package", "mend"),
     [
-        (CUDA_11, "onnxruntime==1.18.0", 'pip install "onnxruntime-gpu==1.18.0"'),  # made for CUDA 11.8 and cuDNN 8
-        (CUDA_11, "mxnet", 'pip install "mxnet-cu112==1.9.1"'),
+        (CUDA_11, "onnxruntime==1.18.0", "pip install onnxruntime-gpu==1.18.0"),  # made for CUDA 11.8 and cuDNN 8
+        (CUDA_11, "mxnet", "pip install mxnet-cu112==1.9.1"),
         (CUDA_12, "mxnet", "envkit dockerfile --framework mxnet"),  # no build of it knows CUDA 12
     ],
 )

@@ -34,14 +34,14 @@ def test_what_was_added_goes_away(raw: str, plain: tuple[str, ...]) -> None:
 
 def test_line_numbers_are_those_of_the_text_as_pasted() -> None:
     text = clean("```\r\n> a\r\n\r\n> b\r\n")
-    assert text.number(text.whole.index("b")) == 4
+    assert text.place(text.whole.index("b")) == ("", 4)
 
 
 def test_a_long_line_is_cut_and_keeps_its_number() -> None:
     text = clean("first\n" + "x" * 20_000 + "\nlast")
     assert len(text.lines) == 5
-    assert text.number(text.whole.index("last")) == 3
-    assert {text.number(offset) for offset in (6, 8_100, 19_000)} == {2}
+    assert text.place(text.whole.index("last")) == ("", 3)
+    assert {text.place(offset) for offset in (6, 8_100, 19_000)} == {("", 2)}
 
 
 def test_lines_broken_at_a_terminal_edge_are_joined() -> None:

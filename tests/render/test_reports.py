@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from envkit.checks.command import fixed
 from envkit.checks.findings import Evidence, Finding, Remedy, Status
 from envkit.checks.registry import all_checks
 from envkit.checks.runner import run_checks
@@ -24,7 +25,7 @@ MISMATCH = Finding(
     "The loaded driver is 570.133.07 and its libraries are 570.172",
     evidence=(Evidence("driver.kernel_module", "570.133.07", "/proc/driver/nvidia/version"),),
     impact="Every program that uses the GPU fails until both have one version, whatever else is right on this machine.",
-    remedy=Remedy("Reboot.", ("sudo systemctl reboot",)),
+    remedy=Remedy("Reboot.", (fixed("sudo systemctl reboot"),)),
     references=("https://example.org/1",),
 )
 CONSEQUENCE = Finding("nvml-broken", Status.FAIL, "NVML does not answer", because_of="driver-library-mismatch")
@@ -61,7 +62,7 @@ def test_ignorance_is_not_health() -> None:
 def test_no_form_of_the_report_takes_ignorance_for_health() -> None:
     assert "Too little is known to judge." in doctor_markdown(Environment(), [UNKNOWN])
     page = doctor_html(Environment(), [UNKNOWN])
-    assert "Too little is known to judge." in page and '<h1 class="good">' not in page
+    assert "Too little is known to judge." in page and '<h1 class="unknown">' in page
 
 
 def test_colour_only_when_asked() -> None:
@@ -89,7 +90,7 @@ def test_markdown_escapes_what_a_machine_says() -> None:
 
 def test_json_has_the_keys_that_are_fixed() -> None:
     document = doctor_document(MACHINE, [MISMATCH, CONSEQUENCE])
-    assert set(document) == {"schema", "environment", "findings", "summary"}
+    assert set(document) == {"schema", "tool", "verdict", "environment", "findings", "summary"}
     findings = document["findings"]
     assert isinstance(findings, list)
     assert "because_of" not in findings[0]
@@ -109,14 +110,14 @@ def test_a_broken_check_reaches_the_headline() -> None:
     text = doctor_text(MACHINE, [broken, WELL])
     assert text.startswith("One check of envkit itself broke")
     assert "Nothing wrong was found." not in text
-    assert '<h1 class="bad">' in doctor_html(MACHINE, [broken, WELL])
+    assert '<h1 class="unknown">' in doctor_html(MACHINE, [broken, WELL])
 
 
 def test_a_text_without_a_word_that_is_known_is_not_called_healthy() -> None:
     environment = parse_text("hello world\n")
     findings = run_checks(environment, Matrix.load(), all_checks().values())
-    assert doctor_text(environment, findings).startswith("Nothing in this text was recognised.")
-    assert '<h1 class="good">' not in doctor_html(environment, findings)
+    assert doctor_text(environment, findings).startswith("Nothing in this text was recognized.")
+    assert '<h1 class="unknown">' in doctor_html(environment, findings)
 
 
 def test_a_text_that_tells_little_is_not_called_unknown() -> None:

@@ -8,13 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from envkit.checks.findings import Finding, Status
+from envkit.assume import with_facts
+from envkit.checks.findings import Confidence, Finding, Status
 from envkit.checks.registry import all_checks
 from envkit.checks.runner import run_checks
-from envkit.facts import Environment
+from envkit.facts import Environment, OsRelease, Problem, System, found, missing
 from envkit.ingest import parse_text
 from envkit.matrix import Matrix
-from envkit.render.verdict import healthy, verdict
+from envkit.render.doctor_json import doctor_document
+from envkit.render.html import doctor_html
+from envkit.render.markdown import doctor_markdown
+from envkit.render.text import doctor_text
+from envkit.render.verdict import unseen, verdict
+from envkit.render.verdict_ask import commands_to_paste
+from tests.fakes.machines import load_machine
 
 DATA = Path(__file__).parents[2] / "envkit/data"
 PLACES = {
@@ -49,7 +56,7 @@ def test_no_known_message_is_called_health_in_any_place(place: str) -> None:
     for signature, example in examples():
         environment, findings = judged(f"{PLACES[place]}{example}\n")
         normal = (*NOTHING_ALONE, *(NORMAL_ON_A_JETSON if place == "jetson" else ()))
-        if verdict(environment, findings).startswith(("Nothing wrong", "Nothing in")):
+        if verdict(environment, findings).title.startswith(("Nothing wrong", "Nothing in", "None of")):
             passed_over += [] if signature.startswith(normal) else [signature]
     assert passed_over == []
 
@@ -62,9 +69,9 @@ def test_in_wsl_a_driver_that_is_not_reached_is_the_root_cause(line: str) -> Non
 
 def test_a_message_that_no_check_of_the_place_judges_is_named() -> None:
     environment, findings = judged(PLACES["container"] + SMI)
-    assert verdict(environment, findings) == (
-        "A known message stands here that no check of this place judges: driver-module-not-loaded."
-    )
+    answer = verdict(environment, findings)
+    assert answer.title == "A known message stands here that no check of this place judges: driver-module-not-loaded."
+    assert answer.status is Status.UNKNOWN and answer.ask
 
 
 def test_nvidia_smi_without_a_driver_is_no_answer_of_the_driver() -> None:
@@ -74,4 +81,79 @@ def test_nvidia_smi_without_a_driver_is_no_answer_of_the_driver() -> None:
 
 def test_on_a_jetson_a_missing_nvidia_smi_is_normal() -> None:
     environment, findings = judged(PLACES["jetson"] + "bash: nvidia-smi: command not found\n")
-    assert healthy(environment, findings)
+    assert verdict(environment, findings).status is Status.OK
+
+
+WARNING = Finding("link-narrow", Status.WARN, "The link is narrow")
+CAUSE = Finding("driver-too-old", Status.FAIL, "The driver is too old", confidence=Confidence.LIKELY)
+WELL = Finding("glibc-too-old", Status.OK, "glibc is new enough")
+UNKNOWN = Finding("xid-other", Status.UNKNOWN, "kernel.log was not looked at")
+SKIPPED = Finding("mig", Status.SKIP, "no MIG")
+
+
+@pytest.mark.parametrize(
+    ("findings", "status", "id", "headline"),
+    [
+        ([CAUSE, WARNING, WELL], Status.FAIL, "driver-too-old", "Most likely: The driver is too old"),
+        ([WARNING, WELL, UNKNOWN], Status.WARN, "link-narrow", "Nothing is broken. Warning: The link is narrow"),
+        ([WELL, UNKNOWN, SKIPPED], Status.OK, None, "Nothing wrong was found."),
+        ([UNKNOWN, SKIPPED], Status.UNKNOWN, None, "Too little is known to judge."),
+        ([SKIPPED], Status.OK, None, "None of these checks applies here."),
+    ],
+)
+def test_the_verdict_is_the_same_in_every_report(
+    findings: list[Finding], status: Status, id: str | None, headline: str
+) -> None:
+    environment = Environment()
+    answer = verdict(environment, findings)
+    assert (answer.status, answer.id, answer.headline) == (status, id, headline)
+    assert bool(answer.ask) == (status is Status.UNKNOWN)
+    assert doctor_text(environment, findings).startswith(headline)
+    assert doctor_markdown(environment, findings).startswith(f"### envkit doctor: {headline}")
+    assert f'<h1 class="{status.value}">{headline}</h1>' in doctor_html(environment, findings)
+    document = doctor_document(environment, findings)["verdict"]
+    assert isinstance(document, dict)
+    assert (document["status"], document["id"], document["confidence"]) == (status.value, id, answer.confidence.value)
+
+
+def test_health_is_certain_only_where_all_that_decides_was_looked_at() -> None:
+    assert verdict(load_machine("ubuntu22.04-8xh100-550"), [WELL]).confidence is Confidence.CERTAIN
+    assert verdict(Environment(), [WELL]).confidence is Confidence.LIKELY
+
+
+@pytest.mark.parametrize("problem", [Problem.DENIED, Problem.TIMED_OUT, Problem.UNPARSABLE, Problem.NOT_LOOKED])
+def test_a_fact_is_unseen_unless_it_is_known_or_certainly_absent(problem: Problem) -> None:
+    machine = load_machine("ubuntu22.04-8xh100-550")
+    assert unseen(machine) == ()
+    assert unseen(with_facts(machine, {"gpus": missing(problem)})) == ("gpus",)
+    assert unseen(with_facts(machine, {"gpus": missing(Problem.ABSENT)})) == ()
+
+
+def test_every_form_names_the_other_causes_and_how_to_tell_them_apart() -> None:
+    environment, findings = judged("RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED\n")
+    answer = verdict(environment, findings)
+    assert (answer.confidence, answer.ask) == (Confidence.POSSIBLE, ("nvidia-smi",))
+    for form in (doctor_text, doctor_markdown, doctor_html):
+        page = form(environment, findings)
+        assert "Possibly: " in page and "It could also be" in page
+        assert all(other.title in page and other.tell_apart in page for other in answer.alternatives)
+
+
+def test_a_text_that_tells_nothing_is_asked_for_what_would_tell() -> None:
+    environment, findings = judged("hello world\n")
+    for form in (doctor_text, doctor_markdown, doctor_html):
+        page = form(environment, findings)
+        assert "Nothing in this text was recognized." in page
+        assert page.index("nvidia-smi") < page.index("torch.utils.collect_env") < page.index("dmesg")
+
+
+def test_what_a_text_tells_is_not_asked_for_again() -> None:
+    text = f"{PLACES['container']}{SMI}CUDA_VISIBLE_DEVICES=0\n"
+    environment, findings = judged(text)
+    asked = verdict(environment, findings).ask
+    assert asked and "env | grep" not in " ".join(asked)
+
+
+def test_windows_is_asked_for_no_command_of_linux() -> None:
+    environment = Environment(system=System(os=found(OsRelease("windows", "windows", ""), "a test")))
+    assert not [command for command in commands_to_paste(environment) if "grep" in command]

@@ -45,19 +45,53 @@ A100 = {
 BOX = {"driver": "535.247.01", "cuda": 12020}
 
 
-def build(folder: Path) -> Path:
-    """The folder that holds the compiled library."""
+NEWEST = 999
+# The first branch whose library has the name, of 390, 418, 450, 470, 535 and 550; all have the others. Of the names in
+# 570 only the one that pynvml took up with that branch is used here. tests/thorough looks at the real libraries.
+FIRST_BRANCH = {
+    "nvmlDeviceGetComputeRunningProcesses_v2": 450,
+    "nvmlDeviceGetComputeRunningProcesses_v3": 535,
+    "nvmlDeviceGetCurrentClocksEventReasons": 535,
+    "nvmlDeviceGetGpuFabricInfo": 535,
+    "nvmlDeviceGetGpuFabricInfoV": 550,
+    "nvmlDeviceGetGpuMaxPcieLinkGeneration": 535,
+    "nvmlDeviceGetGraphicsRunningProcesses_v2": 450,
+    "nvmlDeviceGetGraphicsRunningProcesses_v3": 535,
+    "nvmlDeviceGetGridLicensableFeatures_v4": 470,
+    "nvmlDeviceGetMaxMigDeviceCount": 450,
+    "nvmlDeviceGetMemoryInfo_v2": 535,
+    "nvmlDeviceGetMigDeviceHandleByIndex": 450,
+    "nvmlDeviceGetMigMode": 450,
+    "nvmlDeviceGetRemappedRows": 450,
+    "nvmlDeviceGetTemperatureV": 570,
+    "nvmlSystemGetCudaDriverVersion_v2": 418,
+}
+
+
+def build(folder: Path, branch: int = NEWEST) -> Path:
+    """The folder that holds the compiled library, without the names that this branch of the driver lacks."""
     require("gcc")
     library = folder / "libnvidia-ml.so.1"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", library, SOURCE], check=True)
+    command = ["gcc", "-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", str(library), str(SOURCE)]
+    lacking = [name for name, first in FIRST_BRANCH.items() if first > branch]
+    if lacking:
+        script = folder / "names.map"
+        script.write_text(f"{{ local: {'; '.join(lacking)}; }};\n")
+        command.append(f"-Wl,--version-script={script}")
+    subprocess.run(command, check=True)
     return folder
 
 
 def host_with(library: Path, work: Path, settings: Mapping[str, object]) -> LocalHost:
     """This machine with the fake NVML in front of any other."""
+    return LocalHost({**os.environ, **variables(library, work, settings)})
+
+
+def variables(library: Path, work: Path, settings: Mapping[str, object]) -> dict[str, str]:
+    """The variables that make a program load the fake NVML and answer with these settings."""
     configuration = work / "fake_nvml.txt"
     configuration.write_text("".join(f"{key} = {value}\n" for key, value in settings.items()))
-    return LocalHost({**os.environ, "LD_LIBRARY_PATH": str(library), "FAKE_NVML": str(configuration)})
+    return {"LD_LIBRARY_PATH": str(library), "FAKE_NVML": str(configuration)}
 
 
 def eight(**changes: object) -> dict[str, object]:
@@ -67,3 +101,8 @@ def eight(**changes: object) -> dict[str, object]:
         f"{key[1]}.{key[3:]}" if key[0] == "d" and key[1:2].isdigit() else key: value for key, value in changes.items()
     }
     return {**BOX, "count": 8, **A100, **addresses, **renamed}
+
+
+def one(**changes: object) -> dict[str, object]:
+    """The settings of a machine with one A100."""
+    return {**BOX, "count": 1, **A100, "pci_address": "00000000:07:00.0", **changes}

@@ -5,11 +5,13 @@
      cuda = 12020               number of nvmlSystemGetCudaDriverVersion_v2
      count = 8                  number of devices
      error.FUNCTION = 18        that function answers this code; error.3.FUNCTION for device 3 alone
-     hang = FUNCTION            that function never returns
+     delay.FUNCTION = 0.5       that function takes so many seconds; delay.3.FUNCTION for device 3 alone
+     hang = FUNCTION            that function never returns; hang.3 for device 3 alone
      crash = FUNCTION           that function ends the process by a bad address
      print = TEXT               nvmlInit prints this, as NVIDIA's stub library does
      name = NVIDIA A100         a field of every device; 3.name for device 3 alone
-   A field that is not set answers "not supported". */
+   A field that is not set answers "not supported". Structures with a version word are compared with the sizes of
+   nvml.h. The build leaves out the names that the real library of an older driver does not have. */
 
 #include <stdint.h>
 #include <stdio.h>
@@ -17,7 +19,15 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6, INSUFFICIENT_SIZE = 7, UNKNOWN = 999 };
+enum {
+  SUCCESS = 0,
+  INVALID_ARGUMENT = 2,
+  NOT_SUPPORTED = 3,
+  NOT_FOUND = 6,
+  INSUFFICIENT_SIZE = 7,
+  VERSION_MISMATCH = 25,
+  UNKNOWN = 999
+};
 enum { MAX_LINES = 512, MAX_LENGTH = 256, MIG_BASE = 0x1000, NO_DEVICE = -1 };
 
 typedef int nvmlReturn;
@@ -52,18 +62,30 @@ static const char *field(int device, const char *key) {
 
 static int number_of(Device device) { return (int)((intptr_t)device % MIG_BASE) - 1; }
 
-/* What happens before a function does its work: a hang, a crash, an error. */
-static nvmlReturn enter(const char *function, int device) {
+/* The setting of a function, for this device first: `error.3.FUNCTION`, else `error.FUNCTION`. */
+static const char *setting_of(const char *kind, const char *function, int device) {
   char key[MAX_LENGTH];
-  const char *value = setting("hang");
-  if (value && !strcmp(value, function)) for (;;) pause();
-  value = setting("crash");
-  if (value && !strcmp(value, function)) *(volatile int *)8 = 1;
-  snprintf(key, sizeof key, "error.%d.%s", device, function);
-  value = setting(key);
-  snprintf(key, sizeof key, "error.%s", function);
-  if (!value) value = setting(key);
-  return value ? atoi(value) : SUCCESS;
+  snprintf(key, sizeof key, "%s.%d.%s", kind, device, function);
+  const char *value = setting(key);
+  snprintf(key, sizeof key, "%s.%s", kind, function);
+  return value ? value : setting(key);
+}
+
+static int chosen(const char *kind, const char *function, int device) {
+  char key[MAX_LENGTH];
+  const char *all = setting(kind), *own;
+  snprintf(key, sizeof key, "%s.%d", kind, device);
+  own = setting(key);
+  return (all && !strcmp(all, function)) || (own && !strcmp(own, function));
+}
+
+/* What happens before a function does its work: a delay, a hang, a crash, an error. */
+static nvmlReturn enter(const char *function, int device) {
+  const char *seconds = setting_of("delay", function, device), *code = setting_of("error", function, device);
+  if (seconds) usleep((useconds_t)(atof(seconds) * 1e6));
+  if (chosen("hang", function, device)) for (;;) pause();
+  if (chosen("crash", function, device)) *(volatile int *)8 = 1;
+  return code ? atoi(code) : SUCCESS;
 }
 
 #define ENTER(device)                                     \
@@ -118,6 +140,11 @@ nvmlReturn nvmlSystemGetCudaDriverVersion_v2(int *number) {
   return read_unsigned(NO_DEVICE, "cuda", (unsigned *)number);
 }
 
+nvmlReturn nvmlSystemGetCudaDriverVersion(int *number) {
+  ENTER(NO_DEVICE);
+  return read_unsigned(NO_DEVICE, "cuda", (unsigned *)number);
+}
+
 nvmlReturn nvmlDeviceGetCount_v2(unsigned *count) {
   ENTER(NO_DEVICE);
   return read_unsigned(NO_DEVICE, "count", count) ? UNKNOWN : SUCCESS;
@@ -164,12 +191,36 @@ typedef struct {
   unsigned long long total, free, used;
 } Memory;
 
-nvmlReturn nvmlDeviceGetMemoryInfo(Device device, Memory *memory) {
-  ENTER(number_of(device));
-  if (read_number(number_of(device), "memory_bytes", &memory->total)) return NOT_SUPPORTED;
-  if (read_number(number_of(device), "memory_used_bytes", &memory->used)) memory->used = 0;
-  memory->free = memory->total - memory->used;
+typedef struct {
+  unsigned version;
+  unsigned long long total, reserved, free, used;
+} Memory2;
+
+static int driver_branch(void) { return setting("driver") ? atoi(setting("driver")) : 999; }
+
+static nvmlReturn memory_of(int device, Memory2 *memory) {
+  if (read_number(device, "memory_bytes", &memory->total)) return NOT_SUPPORTED;
+  if (read_number(device, "memory_used_bytes", &memory->used)) memory->used = 0;
+  if (read_number(device, "memory_reserved_bytes", &memory->reserved)) memory->reserved = 0;
+  memory->free = memory->total - memory->used - memory->reserved;
   return SUCCESS;
+}
+
+/* From 510 on "used" is allocated and reserved memory together; before, reserved memory is in neither figure. */
+nvmlReturn nvmlDeviceGetMemoryInfo(Device device, Memory *memory) {
+  Memory2 own;
+  ENTER(number_of(device));
+  if (memory_of(number_of(device), &own)) return NOT_SUPPORTED;
+  memory->total = driver_branch() < 510 ? own.total - own.reserved : own.total;
+  memory->used = driver_branch() < 510 ? own.used : own.used + own.reserved;
+  memory->free = own.free;
+  return SUCCESS;
+}
+
+nvmlReturn nvmlDeviceGetMemoryInfo_v2(Device device, Memory2 *memory) {
+  ENTER(number_of(device));
+  if (memory->version != (2u << 24 | sizeof *memory)) return VERSION_MISMATCH;
+  return memory_of(number_of(device), memory);
 }
 
 typedef struct {
@@ -186,6 +237,17 @@ nvmlReturn nvmlDeviceGetTemperature(Device device, int sensor, unsigned *celsius
   ENTER(number_of(device));
   (void)sensor;
   return read_unsigned(number_of(device), "temperature_c", celsius);
+}
+
+typedef struct {
+  unsigned version;
+  int sensor, celsius;
+} Temperature;
+
+nvmlReturn nvmlDeviceGetTemperatureV(Device device, Temperature *temperature) {
+  ENTER(number_of(device));
+  if (temperature->version != (1u << 24 | sizeof *temperature)) return VERSION_MISMATCH;
+  return read_unsigned(number_of(device), "temperature_c", (unsigned *)&temperature->celsius);
 }
 
 #define NUMBER(function, key)                                          \
@@ -233,6 +295,11 @@ nvmlReturn nvmlDeviceGetCurrentClocksThrottleReasons(Device device, unsigned lon
   return read_number(number_of(device), "throttle_reasons", reasons);
 }
 
+nvmlReturn nvmlDeviceGetCurrentClocksEventReasons(Device device, unsigned long long *reasons) {
+  ENTER(number_of(device));
+  return read_number(number_of(device), "throttle_reasons", reasons);
+}
+
 nvmlReturn nvmlDeviceGetMigMode(Device device, unsigned *current, unsigned *pending) {
   ENTER(number_of(device));
   if (read_unsigned(number_of(device), "mig_mode", current)) return NOT_SUPPORTED;
@@ -255,12 +322,21 @@ nvmlReturn nvmlDeviceGetMigDeviceHandleByIndex(Device device, unsigned slot, Dev
   return SUCCESS;
 }
 
+static int listed(const char *numbers, unsigned wanted) {
+  unsigned number;
+  int length;
+  for (; numbers && sscanf(numbers, "%u%n", &number, &length) == 1; numbers += length)
+    if (number == wanted) return 1;
+  return 0;
+}
+
 nvmlReturn nvmlDeviceGetNvLinkState(Device device, unsigned link, unsigned *active) {
   unsigned total = 0, up = 0;
   ENTER(number_of(device));
   read_unsigned(number_of(device), "nvlinks_total", &total);
   read_unsigned(number_of(device), "nvlinks_active", &up);
   if (link >= total) return total ? INVALID_ARGUMENT : NOT_SUPPORTED;
+  if (listed(field(number_of(device), "nvlinks_masked"), link)) return NOT_SUPPORTED;
   *active = link < up;
   return SUCCESS;
 }
@@ -272,45 +348,67 @@ typedef struct {
   unsigned char state;
 } Fabric;
 
-nvmlReturn nvmlDeviceGetGpuFabricInfo(Device device, Fabric *fabric) {
-  unsigned state;
-  ENTER(number_of(device));
-  if (read_unsigned(number_of(device), "fabric_state", &state)) return NOT_SUPPORTED;
+typedef struct {
+  unsigned version;
+  Fabric info;
+  uint32_t health;
+} Fabric2;
+
+static nvmlReturn fabric_of(int device, Fabric *fabric) {
+  unsigned state, status = 0;
+  if (read_unsigned(device, "fabric_state", &state)) return NOT_SUPPORTED;
+  read_unsigned(device, "fabric_status", &status);
   memset(fabric, 0, sizeof *fabric);
   fabric->state = (unsigned char)state;
+  fabric->status = (nvmlReturn)status;
   return SUCCESS;
 }
 
-typedef struct {
-  unsigned pid;
-  unsigned long long memory;
-  unsigned instance, compute_instance;
-} Process;
+nvmlReturn nvmlDeviceGetGpuFabricInfo(Device device, Fabric *fabric) {
+  ENTER(number_of(device));
+  return fabric_of(number_of(device), fabric);
+}
 
-static nvmlReturn processes(int device, const char *key, unsigned *count, Process *answer) {
-  const char *value = field(device, key);
-  unsigned pids[16], there = value ? (unsigned)sscanf(value, "%u %u %u %u", pids, pids + 1, pids + 2, pids + 3) : 0;
+nvmlReturn nvmlDeviceGetGpuFabricInfoV(Device device, Fabric2 *fabric) {
+  ENTER(number_of(device));
+  if (fabric->version != (2u << 24 | sizeof *fabric)) return VERSION_MISMATCH;
+  return fabric_of(number_of(device), &fabric->info);
+}
+
+/* `process_bytes` is the size of an entry: 16 in the oldest call, 24 today, 32 in the first releases of 535. */
+static nvmlReturn processes(int device, const char *key, unsigned size, unsigned *count, unsigned char *answer) {
+  const char *list = field(device, key);
+  unsigned pids[MAX_LINES], there = 0;
+  int length;
+  read_unsigned(device, "process_bytes", &size);
+  for (; list && there < MAX_LINES && sscanf(list, "%u%n", &pids[there], &length) == 1; list += length) there++;
   if (there > *count) {
     *count = there;
     return INSUFFICIENT_SIZE;
   }
   *count = there;
   for (unsigned index = 0; index < there; index++) {
-    memset(&answer[index], 0, sizeof *answer);
-    answer[index].pid = pids[index];
+    unsigned long long memory = 1ULL << 30;
+    memset(answer + index * size, 0, size);
+    memcpy(answer + index * size, &pids[index], sizeof pids[index]);
+    memcpy(answer + index * size + 8, &memory, sizeof memory);
+    if (size >= 24) memset(answer + index * size + 16, 0xff, 8);
   }
   return SUCCESS;
 }
 
-nvmlReturn nvmlDeviceGetComputeRunningProcesses_v3(Device device, unsigned *count, Process *answer) {
-  ENTER(number_of(device));
-  return processes(number_of(device), "processes", count, answer);
-}
+#define PROCESSES(function, key, size)                                           \
+  nvmlReturn function(Device device, unsigned *count, unsigned char *answer) {   \
+    ENTER(number_of(device));                                                    \
+    return processes(number_of(device), key, size, count, answer);               \
+  }
 
-nvmlReturn nvmlDeviceGetGraphicsRunningProcesses_v3(Device device, unsigned *count, Process *answer) {
-  ENTER(number_of(device));
-  return processes(number_of(device), "graphics_processes", count, answer);
-}
+PROCESSES(nvmlDeviceGetComputeRunningProcesses_v3, "processes", 24)
+PROCESSES(nvmlDeviceGetComputeRunningProcesses_v2, "processes", 24)
+PROCESSES(nvmlDeviceGetComputeRunningProcesses, "processes", 16)
+PROCESSES(nvmlDeviceGetGraphicsRunningProcesses_v3, "graphics_processes", 24)
+PROCESSES(nvmlDeviceGetGraphicsRunningProcesses_v2, "graphics_processes", 24)
+PROCESSES(nvmlDeviceGetGraphicsRunningProcesses, "graphics_processes", 16)
 
 typedef struct {
   unsigned code, state;
@@ -330,12 +428,14 @@ typedef struct {
 } Features;
 
 nvmlReturn nvmlDeviceGetGridLicensableFeatures_v4(Device device, Features *features) {
-  unsigned licensed;
+  unsigned licensed, enabled = 1;
   ENTER(number_of(device));
   memset(features, 0, sizeof *features);
   if (read_unsigned(number_of(device), "licensed", &licensed)) return SUCCESS;
+  read_unsigned(number_of(device), "license_enabled", &enabled);
   features->supported = 1;
-  features->count = 1;
+  features->count = 2; /* the second is one that this GPU does not use */
   features->features[0].state = licensed;
+  features->features[0].enabled = enabled;
   return SUCCESS;
 }

@@ -1,0 +1,89 @@
+"""What `doctor` prints of one environment or several, in each format, and the exit code that it ends with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from envkit.checks.findings import Finding, Status
+from envkit.errors import RequestError
+from envkit.facts import Environment
+from envkit.records import record
+from envkit.render.verdict import Verdict, unseen, verdict
+
+if TYPE_CHECKING:
+    from envkit.checks.registry import Check
+    from envkit.matrix import Matrix
+
+
+@record
+class Report:
+    """One environment, judged. `chosen`: by the checks that the user named alone."""
+
+    environment: Environment
+    findings: list[Finding]
+    verdict: Verdict
+    chosen: bool = False
+
+
+def judged(environment: Environment, checks: Sequence[Check], matrix: Matrix, *, mask: bool, chosen: bool) -> Report:
+    """The environment and what the checks find in it; with `mask`, without what identifies a person or a machine."""
+    from envkit.checks.runner import run_checks
+
+    findings = run_checks(environment, matrix, checks)
+    if mask:
+        from envkit.redact import mask_environment, mask_findings
+
+        findings = mask_findings(findings, environment)
+        environment = mask_environment(environment)
+    return Report(environment, findings, verdict(environment, findings), chosen)
+
+
+def exit_code(reports: Sequence[Report], fail_on: str) -> int:
+    """1 when one of the reports is not what `fail_on` (fail, warn, unknown) lets pass."""
+    return int(any(_fails(report, fail_on) for report in reports))
+
+
+def _fails(report: Report, fail_on: str) -> bool:
+    """Whether a finding failed or broke, or nothing could be judged; `warn` adds warnings, `unknown` also ignorance.
+
+    Ignorance counts where it concerns a fact that decides whether a program can use the GPU, or a check that the user
+    asked for: that nobody looked at Docker or at the free disk space is no reason to refuse a machine.
+    """
+    statuses = {finding.status for finding in report.findings}
+    if report.verdict.status is Status.UNKNOWN or statuses & {Status.FAIL, Status.ERROR}:
+        return True
+    if fail_on != "fail" and Status.WARN in statuses:
+        return True
+    ignorant = Status.UNKNOWN in statuses and (report.chosen or bool(unseen(report.environment)))
+    return fail_on == "unknown" and ignorant
+
+
+def told(reports: Sequence[Report]) -> str:
+    """The answers in a line, for a person whose report went into a file."""
+    return " ".join(report.verdict.headline for report in reports)
+
+
+def rendered(reports: Sequence[Report], form: str, *, verbose: bool, colour: bool) -> str:
+    """The reports in one format. Raises RequestError for several where the format holds one."""
+    pairs = [(report.environment, report.findings) for report in reports]
+    if form == "json":
+        from envkit.render.doctor_json import doctor_json, doctors_json
+
+        return doctor_json(*pairs[0]) if len(pairs) == 1 else doctors_json(pairs)
+    if form == "html":
+        from envkit.render.html import doctor_html
+
+        if len(pairs) > 1:
+            raise RequestError(f"--format html holds one report, not {len(pairs)}.", "Give one --from at a time.")
+        return doctor_html(*pairs[0])
+    if form == "markdown":
+        from envkit.render.markdown import doctor_markdown
+
+        return "\n".join(doctor_markdown(*pair) for pair in pairs)
+    from envkit.render.text import doctor_text
+
+    texts = [doctor_text(*pair, verbose=verbose, colour=colour) for pair in pairs]
+    if len(texts) == 1:
+        return texts[0]
+    return "\n".join(f"=== {pair[0].origin} ===\n{text}" for pair, text in zip(pairs, texts, strict=True))

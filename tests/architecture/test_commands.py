@@ -1,0 +1,62 @@
+"""Commands are lists of words: no part of the program puts a line for a shell together from strings."""
+
+from __future__ import annotations
+
+import ast
+import shlex
+from functools import cache
+
+from envkit.checks import command
+from envkit.checks.command import Form
+from tests.architecture.test_imports import MODULES, PACKAGE
+
+FORMS = {name for name, value in vars(command).items() if isinstance(value, Form)}
+BUILDERS = {"run", "pip"}
+USERS = [path for path in MODULES if path.relative_to(PACKAGE).parts[0] in ("checks", "image", "plan")]
+
+
+@cache
+def _calls() -> tuple[tuple[str, str, ast.Call], ...]:
+    """Each call of a plain name: the module, the name and the call."""
+    return tuple(
+        (path.relative_to(PACKAGE).as_posix(), node.func.id, node)
+        for path in USERS
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    )
+
+
+def _is_word(node: ast.expr) -> bool:
+    """True for a literal, a constant, a value that was given its form, and several of those."""
+    match node:
+        case ast.Constant(value=str()):
+            return True
+        case ast.Name(id=name):
+            return name.isupper() or name.strip("_").isupper()
+        case ast.Call(func=ast.Name(id=name)):
+            return name in FORMS
+        case ast.Starred():
+            return True  # a tuple whose words were made by these rules
+    return False
+
+
+def test_a_word_is_a_literal_or_has_a_form() -> None:
+    for module, name, call in _calls():
+        if name in BUILDERS and module != "checks/command.py":
+            words = call.args[1:] if name == "pip" else call.args
+            assert all(map(_is_word, words)), f"{module}:{call.lineno}: {ast.unparse(call)}"
+
+
+def test_a_command_in_the_code_is_a_literal_without_shell_syntax() -> None:
+    for module, name, call in _calls():
+        if name != "fixed":
+            continue
+        [line] = call.args
+        assert isinstance(line, ast.Constant) and isinstance(line.value, str), f"{module}:{call.lineno}"
+        tokens = shlex.shlex(line.value, posix=False, punctuation_chars="();<>|&$`")
+        assert not any(set(token) <= set("();<>|&$`") for token in tokens), line.value
+
+
+def test_only_the_filler_of_templates_makes_a_line_of_shell() -> None:
+    makers = {module for module, name, _ in _calls() if name == "Command"}
+    assert makers == {"checks/command.py", "checks/remedies.py"}
