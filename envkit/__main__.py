@@ -37,5 +37,21 @@ def run() -> int:
     return exit_code()
 
 
+def forget_working_folder() -> None:
+    """Take the folder that `python -m` put first off the module path, unless envkit itself lies in it.
+
+    Who looks at a cloned repository wants none of its modules. Python imported this package before; `python -P -m
+    envkit` keeps the working folder out of that too.
+    """
+    home = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    try:
+        working = ("", os.getcwd())
+    except OSError:  # removed meanwhile: nothing can be imported from it
+        return
+    if sys.path[0] in working and home not in working:
+        del sys.path[0]
+
+
 if __name__ == "__main__":
+    forget_working_folder()
     sys.exit(run())

@@ -30,7 +30,7 @@ class Followed:
 
 
 def run_child(
-    command: Sequence[str], environment: Mapping[str, str], limit_s: float, folder: str | None = None
+    command: Sequence[str], environment: Mapping[str, str], limit_s: float, folder: str = "/"
 ) -> Observed[CommandResult]:
     """The finished command, or ABSENT, DENIED, UNPARSABLE (cannot be executed), TIMED_OUT."""
     deadline = time.monotonic() + limit_s
@@ -43,9 +43,12 @@ def run_child(
 
 
 def follow_child(
-    command: Sequence[str], environment: Mapping[str, str], patience: Patience, folder: str | None = None
+    command: Sequence[str], environment: Mapping[str, str], patience: Patience, folder: str = "/"
 ) -> Observed[Followed]:
-    """The command's output as far as it came, or ABSENT, DENIED, UNPARSABLE (cannot be executed)."""
+    """The command's output as far as it came, or ABSENT, DENIED, UNPARSABLE (cannot be executed).
+
+    It does not start in the working folder, whose files may be a stranger's.
+    """
     source = " ".join(command)
     try:
         process = subprocess.Popen(

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from envkit.facts import Observed, found
+from envkit.facts import Observed, Problem, found, missing
 from envkit.host.base import CommandResult
 from envkit.host.children import ending, run_child
+from envkit.host.programs import Programs
+from envkit.host.trust import is_trusted
 
 _TESTS = ("copy", "torch", "tensorflow", "jax")
 _SHARE = 0.5  # of the time that is left: one test that hangs must leave some for the others
@@ -24,6 +25,8 @@ def deep(variables: Mapping[str, str], limit_s: float) -> Observed[Mapping[str, 
 
     code = files("envkit.host").joinpath("deep_child.py").read_text(encoding="utf-8")
     python = _interpreter(variables)
+    if os.geteuid() == 0 and not is_trusted(python):
+        return missing(Problem.DENIED, python, "not started: it is not root's alone, and this process is root's")
     deadline = time.monotonic() + limit_s
     measurements: list[Any] = []
     for test in _TESTS:
@@ -37,7 +40,7 @@ def _interpreter(variables: Mapping[str, str]) -> str:
     prefix = variables.get("VIRTUAL_ENV") or variables.get("CONDA_PREFIX")
     if prefix:
         return f"{prefix}/bin/python"
-    return shutil.which("python3", path=variables.get("PATH", os.defpath)) or sys.executable
+    return Programs(variables).which("python3").value or sys.executable
 
 
 def _lines(test: str, result: Observed[CommandResult]) -> Iterator[dict[str, Any]]:

@@ -56,10 +56,12 @@ def smoke(tag: str, wants_gpu: bool, needs_driver: bool, say: Say) -> str:
 
 def client() -> str:
     """The docker client on PATH. Raises EnvkitError when there is none."""
-    found = shutil.which("docker")
-    if found is None:
+    from envkit.host.programs import Programs
+
+    docker = Programs(os.environ).which("docker").value
+    if docker is None:
         raise EnvkitError("No docker client on PATH.", "Install Docker: https://docs.docker.com/engine/install/")
-    return found
+    return docker
 
 
 def host_settings(variables: os._Environ[str] | dict[str, str]) -> list[str]:

@@ -14,9 +14,9 @@ _FOLDERS = ("/lib", "/usr/lib", "/lib64", "/usr/lib64", f"/lib/{_TRIPLET}", f"/u
 
 def may_load(name: str, variables: Mapping[str, str]) -> bool:
     """False only where the loader surely finds no library `name`; in doubt True, and a child has to try."""
-    if variables.get("LD_PRELOAD") or name.encode() + b"\0" in _index(name):
+    if name.encode() + b"\0" in _index(name):
         return True
-    searched = variables.get("LD_LIBRARY_PATH", "").replace(";", ":").split(":")
+    searched = filter(None, variables.get("LD_LIBRARY_PATH", "").split(":"))
     prefixes = {f"{prefix}/lib" for prefix in (sys.prefix, sys.base_prefix)}
     return any(os.path.lexists(os.path.join(folder, name)) for folder in (*searched, *prefixes, *_FOLDERS))
 

@@ -7,10 +7,14 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from envkit.facts import Observed, Problem, found, missing
 from envkit.host.base import CommandResult, FileStatus
 from envkit.host.files import Files, readable
+
+if TYPE_CHECKING:
+    from envkit.host.programs import Programs
 
 # Reading these takes locks inside the driver, so a driver in trouble can keep the reader for ever.
 _MAY_HANG = ("/proc/driver/nvidia/gpus/",)
@@ -83,16 +87,16 @@ class LocalHost:
 
     def which(self, program: str) -> Observed[str]:
         """The file that PATH gives for `program`."""
-        import shutil
-
-        path = shutil.which(program, path=self._variables.get("PATH", os.defpath))
-        return found(path, "PATH") if path else missing(Problem.ABSENT, "PATH", f"no {program} on PATH")
+        return self._programs.which(program)
 
     def run(self, command: Sequence[str], limit_s: float = 5.0) -> Observed[CommandResult]:
-        """The result of a command run without a shell, with LC_ALL=C."""
+        """The result of a command run without a shell; DENIED for a program that may not be started."""
         from envkit.host.children import run_child
 
-        return run_child(command, {**self._variables, "LC_ALL": "C"}, limit_s)
+        program = self._programs.startable(command[0])
+        if program.value is None:
+            return missing(program.problem or Problem.DENIED, " ".join(command), program.detail)
+        return run_child([program.value, *command[1:]], self._programs.child_variables, limit_s)
 
     def variables(self) -> Mapping[str, str]:
         """The process's environment variables."""
@@ -120,13 +124,21 @@ class LocalHost:
         }
         return {name: readable(value) for name, value in values.items() if value}
 
+    @cached_property
+    def _programs(self) -> Programs:
+        from envkit.host.programs import Programs
+
+        return Programs(self._variables)
+
     def ask_ahead(self, subject: str, limit_s: float = 4.0) -> None:
         """Starts a query whose answer takes long; the next `query` of this subject waits for that answer."""
         from envkit.host.queries import ask
 
         answers: list[Observed[Mapping[str, object]]] = []
         thread = threading.Thread(
-            target=lambda: answers.append(ask(subject, self._variables, limit_s)), name=f"ask {subject}", daemon=True
+            target=lambda: answers.append(ask(subject, self._asking(subject), limit_s)),
+            name=f"ask {subject}",
+            daemon=True,
         )
         self._ahead[subject] = thread, answers
         thread.start()
@@ -136,10 +148,14 @@ class LocalHost:
         from envkit.host.queries import ask
 
         if subject not in self._ahead:
-            return ask(subject, self._variables, limit_s)
+            return ask(subject, self._asking(subject), limit_s)
         thread, answers = self._ahead.pop(subject)
         thread.join(limit_s)
         return answers[0] if answers else missing(Problem.TIMED_OUT, subject, f"no answer within {limit_s:g} s")
+
+    def _asking(self, subject: str) -> Mapping[str, str]:
+        """The variables of the child that is asked: the deep tests alone run in the user's own environment."""
+        return self._variables if subject == "deep" else self._programs.child_variables
 
 
 def _kernel_log(limit: int) -> Observed[bytes]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -40,8 +40,10 @@ def locked(lines: Sequence[str], python: Version, architecture: str) -> str:
 
 
 def _uv() -> str:
+    from envkit.host.programs import Programs
+
     beside = Path(sys.executable).with_name("uv")
-    found = str(beside) if beside.is_file() else shutil.which("uv")
+    found = str(beside) if beside.is_file() else Programs(os.environ).which("uv").value
     if found is None:
         raise EnvkitError("--lock needs uv, which is not on PATH.", "Install it: pip install uv")
     return found

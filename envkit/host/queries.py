@@ -81,7 +81,7 @@ def _nvml(variables: Mapping[str, str], limit_s: float) -> Observed[Mapping[str,
     from envkit.host.nvml import ask_nvml
 
     def start(arguments: Sequence[str], patience: Patience) -> Observed[Followed]:
-        return follow_child(_command("nvml_child", *arguments), {**variables, "LC_ALL": "C"}, patience)
+        return follow_child(_command("nvml_child", *arguments), variables, patience)
 
     if not sys.executable:
         return _no_interpreter("nvml_child")
@@ -95,7 +95,7 @@ def _child(
 
     if not sys.executable:
         return _no_interpreter(module)
-    result = run_child(_command(module, *arguments), {**variables, "LC_ALL": "C"}, limit_s)
+    result = run_child(_command(module, *arguments), variables, limit_s)
     return _answer(module.removesuffix("_child"), result)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from envkit.facts import Distribution
 from envkit.host.base import Host
+from envkit.probe.cuda_tools import behind, carried_release
 from envkit.probe.interpreters import Interpreter
 from envkit.regex import regex
 from envkit.versions import Version
@@ -33,7 +34,6 @@ _DRIVER_LINKS = (
     "/usr/lib/wsl/lib/libcuda.so",
 )
 _COMPILES = regex(r"(torch|triton|tensorflow|jax|jaxlib|cupy.*|paddlepaddle-gpu)")
-_RELEASE = regex(r"release (\d+\.\d+)")
 
 
 def build_tools(host: Host, interpreter: Interpreter, installed: tuple[Distribution, ...]) -> Mapping[str, str]:
@@ -54,12 +54,12 @@ def build_tools(host: Host, interpreter: Interpreter, installed: tuple[Distribut
 
 
 def ptxas_version(host: Host, tools: Mapping[str, str]) -> Version | None:
-    """The CUDA release of the ptxas that would be started, by asking it; None when there is none or it fails."""
+    """The CUDA release of the ptxas that would be started, read from its bytes: it is never started here."""
     if not tools.get("ptxas"):
         return None
-    answer = host.run([tools["ptxas"], "--version"], limit_s=2.0)
-    match = _RELEASE.search(answer.get().stdout) if answer.known else None
-    return Version.parse(match.group(1)) if match else None
+    program, _ = behind(host, tools["ptxas"], "ptxas")
+    release = carried_release(host, program)
+    return release.release(2) if release else None
 
 
 def _tool(host: Host, interpreter: Interpreter, name: str) -> str:

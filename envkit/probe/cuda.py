@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import posixpath
-import re
 from collections.abc import Iterator
 
 from envkit.facts import CudaLink, CudaToolkit, Nvcc, Observed, Problem, found, missing
 from envkit.host.base import Host
+from envkit.probe.cuda_tools import banner, behind
 from envkit.probe.text import Facts, derived
 from envkit.regex import regex
 from envkit.versions import Version
@@ -25,15 +25,12 @@ _PATTERNS = (
     ("/usr/lib/cuda", "package"),
 )
 _WHEEL_PATTERNS = ("lib/python3*/site-packages/nvidia/cuda_nvcc", "lib/python3*/site-packages/nvidia/cu[0-9]*")
-_BANNER = regex(rb"release (\d+\.\d+), V(\d+\.\d+\.\d+)")
 _TOOLS = ("bin2c", "fatbinary", "nvcc")  # the smallest file that carries the compiler's banner comes first
 _HEADER_NUMBER = regex(r"#define\s+(?:CUDA_VERSION|CUDART_VERSION)\s+(\d+)")
 _DIST_INFO = regex(r"nvidia_cuda_nvcc(?:_cu\d+)?-(\d+(?:\.\d+)+)\.dist-info")
-_STARTS = regex(r"^[^#\n]*?(/[^\s\"']*/nvcc)\b", re.MULTILINE)
 _GCC_GUARD = regex(
     r"#\s*if\s+__GNUC__\s*>\s*(\d+)(?:\s*\|\|\s*\(\s*__GNUC__\s*==\s*\1\s*&&\s*__GNUC_MINOR__\s*>\s*(\d+)\s*\))?"
 )
-_SCRIPT_LIMIT = 8192
 
 
 def probe(host: Host) -> Facts:
@@ -172,9 +169,9 @@ def _from_tools(host: Host, root: str) -> tuple[Version, str] | None:
     """The banner `release 9.0, V9.0.176` inside the compiler's programs."""
     for tool in _TOOLS:
         path = f"{root}/bin/{tool}"
-        match = _BANNER.search(host.read_bytes(path).value or b"")
-        if match:
-            return Version.parse(match.group(2).decode()), path
+        version = banner(host.read_bytes(path).value or b"")
+        if version is not None:
+            return version, path
     return None
 
 
@@ -195,34 +192,14 @@ def nvcc(host: Host) -> Observed[Nvcc]:
     if program.value is None:
         return derived(program, lambda path: None)
     path = program.value
-    real, wrapper = _follow(host, path)
+    real, wrapper = behind(host, path, "nvcc")
     root = posixpath.dirname(posixpath.dirname(real)) if posixpath.basename(real) == "nvcc" else ""
     read = _version(host, root) if root else None
     version = read[0] if read else _asked(host, path)
     return found(Nvcc(path, real, version, wrapper, root if read else ""), path)
 
 
-def _follow(host: Host, path: str) -> tuple[str, bool]:
-    """The real file, and whether a script or a compiler cache stood in between."""
-    wrapper = False
-    real = host.real_path(path).value or path
-    for _ in range(5):  # wrappers of wrappers end somewhere
-        if posixpath.basename(real) in ("ccache", "sccache"):
-            return real, True
-        head = host.read_bytes(real, _SCRIPT_LIMIT).value or b""
-        if not head.startswith(b"#!"):
-            return real, wrapper
-        wrapper = True
-        inner = _STARTS.search(head.decode("utf-8", "replace").partition("\n")[2])
-        target = host.real_path(inner.group(1)).value if inner else None
-        if target is None or target == real:
-            return real, True
-        real = target
-    return real, wrapper
-
-
 def _asked(host: Host, path: str) -> Version | None:
     """What `nvcc --version` says, where no file tells."""
     result = host.run([path, "--version"], 3.0).value
-    match = _BANNER.search(result.stdout.encode()) if result else None
-    return Version.parse(match.group(2).decode()) if match else None
+    return banner(result.stdout.encode()) if result else None

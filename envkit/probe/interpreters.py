@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from envkit.host.base import Host
+from envkit.probe.pyenv import behind_shim, is_shim
 from envkit.records import record
 from envkit.regex import regex
 from envkit.versions import Version
@@ -48,8 +49,8 @@ def interpreters(host: Host) -> tuple[Interpreter, ...]:
 
 def interpreter_of(host: Host, executable: str, *, active: bool = False) -> Interpreter | None:
     """The interpreter behind `executable`, through pyenv's shims; None when there is none."""
-    if "/shims/" in executable:
-        behind = _behind_shim(host, executable)
+    if is_shim(executable):
+        behind = behind_shim(host, executable)
         if behind is None:
             return None
         executable = behind
@@ -83,26 +84,6 @@ def _candidates(host: Host) -> Iterator[str]:
     if not variables.get("PATH"):  # an image or a mounted system has no shell to ask
         for place in _USUAL_PLACES:
             yield place if "/bin/" in place else f"{place}/bin/python"
-
-
-def _behind_shim(host: Host, shim: str) -> str | None:
-    root = posixpath.dirname(posixpath.dirname(shim))
-    name = host.variables().get("PYENV_VERSION") or _pyenv_file(host, root)
-    for version in filter(None, re.split(r"[:\s]+", name)):
-        program = posixpath.join(root, "versions", version, "bin", posixpath.basename(shim))
-        if host.status(program).known:
-            return program
-    return None
-
-
-def _pyenv_file(host: Host, root: str) -> str:
-    folder = host.identity().get("cwd", "")
-    while folder and folder != "/":
-        local = host.read_text(f"{folder}/.python-version", 400)
-        if local.known:
-            return local.get()
-        folder = posixpath.dirname(folder)
-    return host.read_text(f"{root}/version", 400).value or ""
 
 
 def _prefix(host: Host, executable: str) -> str:

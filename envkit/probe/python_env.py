@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import posixpath
 
-from envkit.facts import Distribution, Observed, Problem, PythonEnvironment, found, missing
+from envkit.facts import Distribution, Observed, Problem, PythonEnvironment, missing
 from envkit.host.base import Host
 from envkit.probe.distributions import distributions_in, file_owners, owners_clash
 from envkit.probe.interpreters import Interpreter, interpreter_of, interpreters
+from envkit.probe.pyenv import ignored, is_shim
 from envkit.probe.shadowing import shadowing_modules
 from envkit.regex import regex
 
@@ -21,11 +22,18 @@ _SHEBANG = regex(r"#!\s*(\S+)(?:\s+(\S+))?")
 def pythons(host: Host) -> Observed[tuple[PythonEnvironment, ...]]:
     """The Python environments that matter, the active one first; ABSENT when there is no Python at all."""
     found_here = interpreters(host)
+    ignored_versions = "; ".join(_ignored_versions(host))
     if not found_here:
-        return missing(Problem.ABSENT, "PATH", "no Python was found")
+        return missing(Problem.ABSENT, "PATH", ignored_versions or "no Python was found")
     pip_python = _pip_python(host)
     environments = tuple(_environment(host, interpreter, pip_python) for interpreter in found_here)
-    return found(environments, "installed packages' metadata")
+    return Observed(environments, "installed packages' metadata", None, ignored_versions)
+
+
+def _ignored_versions(host: Host) -> dict[str, None]:
+    """What pyenv was told and does not do, each sentence once."""
+    shims = (path for program in ("python3", "python") if is_shim(path := host.which(program).value or ""))
+    return dict.fromkeys(sentence for shim in shims for sentence in ignored(host, shim))
 
 
 def _environment(host: Host, interpreter: Interpreter, pip_python: str) -> PythonEnvironment:
@@ -72,7 +80,7 @@ def _pip_python(host: Host) -> str:
     pip = host.which("pip")
     if not pip.known:
         return ""
-    if "/shims/" in pip.get():
+    if is_shim(pip.get()):
         behind = interpreter_of(host, posixpath.join(posixpath.dirname(pip.get()), "python3"))
         return behind.executable if behind else ""
     head = host.read_text(pip.get(), 400)

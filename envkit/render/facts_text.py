@@ -18,7 +18,8 @@ def facts_text(environment: Environment) -> str:
     lines += ["", "Facts"]
     for path, observed in walk(environment):
         if observed.known:
-            lines.append(f"  {path} = {_shortened(_value(observed.value))}  ({observed.source})")
+            source = "; ".join(filter(None, (observed.source, observed.detail)))
+            lines.append(f"  {path} = {_shortened(_value(observed.value))}  ({source})")
         else:
             lines.append(f"  {path}: {reason(observed)}")
     return "\n".join(lines) + "\n"

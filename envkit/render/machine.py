@@ -148,6 +148,8 @@ def _pythons(environment: Environment) -> Iterator[str]:
         version = str(python.version or "version not known")
         yield "  ".join(filter(None, (version, python.prefix, "(active)" if python.active and python.prefix else "")))
         yield from _frameworks(python)
+    if environment.pythons.detail:
+        yield environment.pythons.detail
 
 
 def _frameworks(python: PythonEnvironment) -> Iterator[str]:

@@ -91,7 +91,7 @@ def variables(library: Path, work: Path, settings: Mapping[str, object]) -> dict
     """The variables that make a program load the fake NVML and answer with these settings."""
     configuration = work / "fake_nvml.txt"
     configuration.write_text("".join(f"{key} = {value}\n" for key, value in settings.items()))
-    return {"LD_LIBRARY_PATH": str(library), "FAKE_NVML": str(configuration)}
+    return {"LD_LIBRARY_PATH": str(library), "CUDA_FAKE_NVML": str(configuration)}
 
 
 def eight(**changes: object) -> dict[str, object]:

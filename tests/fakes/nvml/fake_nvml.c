@@ -1,6 +1,6 @@
 /* A stand-in for libnvidia-ml.so.1 that the real pynvml loads.
 
-   FAKE_NVML names a text file of `key = value` lines:
+   CUDA_FAKE_NVML names a text file of `key = value` lines:
      driver = 535.247.01        text of nvmlSystemGetDriverVersion
      cuda = 12020               number of nvmlSystemGetCudaDriverVersion_v2
      count = 8                  number of devices
@@ -38,7 +38,7 @@ static int lines = -1;
 
 static void load(void) {
   char line[2 * MAX_LENGTH];
-  const char *path = getenv("FAKE_NVML");
+  const char *path = getenv("CUDA_FAKE_NVML");
   FILE *file = path ? fopen(path, "r") : NULL;
   lines = 0;
   while (file && lines < MAX_LINES && fgets(line, sizeof line, file))
