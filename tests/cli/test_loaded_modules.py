@@ -63,9 +63,9 @@ def test_a_command_loads_no_heavy_library_that_it_does_not_need(words: list[str]
     [
         (["--version"], 10),
         (["matrix", "toolkits"], 20),
-        (["resolve", "--framework", "pytorch"], 80),
-        (["install", "--cuda", "9.0", "--framework", "pytorch"], 96),
-        (["dockerfile", "--framework", "tensorflow"], 106),
+        (["resolve", "--framework", "pytorch"], 84),
+        (["install", "--cuda", "9.0", "--framework", "pytorch"], 100),
+        (["dockerfile", "--framework", "tensorflow"], 110),
         (["explain", "no-gpu-on-pci"], 95),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
