@@ -65,14 +65,7 @@ def answered(environment: Environment, api: str, *names: str) -> tuple[Evidence,
 
     `api` is `nvml`, which covers nvidia-smi's exit status and single GPUs, or `cuda`.
     """
-    wanted = {row.code: row.name for row in error_codes().values() if row.api == api and row.name in names}
-    calls = {"nvml": ("nvml", "nvidia_smi"), "cuda": ("cuda_init",)}[api]
-    evidence = [
-        known(environment, f"driver.{call}", f"{result.code} {wanted[result.code]}: {result.text}".strip(": "))
-        for call in calls
-        for result in [_result(getattr(environment.driver, call))]
-        if result is not None and result.code in wanted
-    ]
+    evidence = list(answered_by_call(environment, api, *names))
     if api == "nvml" and environment.gpus.known:
         evidence += [
             Evidence(f"gpus[{gpu.index}].error", gpu.error, environment.gpus.source)
@@ -80,6 +73,18 @@ def answered(environment: Environment, api: str, *names: str) -> tuple[Evidence,
             if gpu.error.upper().removeprefix("NVML_ERROR_") in names
         ]
     return tuple(evidence)
+
+
+def answered_by_call(environment: Environment, api: str, *names: str) -> tuple[Evidence, ...]:
+    """The same without single GPUs: what the library itself answered."""
+    wanted = {row.code: row.name for row in error_codes().values() if row.api == api and row.name in names}
+    calls = {"nvml": ("nvml", "nvidia_smi"), "cuda": ("cuda_init",)}[api]
+    return tuple(
+        known(environment, f"driver.{call}", f"{result.code} {wanted[result.code]}: {result.text}".strip(": "))
+        for call in calls
+        for result in [_result(getattr(environment.driver, call))]
+        if result is not None and result.code in wanted
+    )
 
 
 def cuda_works(environment: Environment) -> bool | None:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.driver_state import NVML, answered, has_library, loaded, module_versions, nvml_asked, smi_answered
+from envkit.checks.driver_state import (
+    NVML,
+    answered,
+    answered_by_call,
+    has_library,
+    loaded,
+    module_versions,
+    nvml_asked,
+    smi_answered,
+)
 from envkit.checks.evidence import driver_lives_elsewhere, kind, known, many, no_pci_expected, not_looked
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
 from envkit.checks.gpus import SeenGpu, seen_gpus
@@ -169,14 +178,21 @@ def nvidia_smi_hangs(environment: Environment, matrix: Matrix) -> Iterator[Outco
     mend = remedy(environment, "Collect a bug report first, then restart the machine.", "bug-report", "reboot")
     paths = ("driver.nvml", "driver.nvidia_smi")
     facts = (environment.driver.nvml, environment.driver.nvidia_smi)
-    evidence = [known(environment, p) for p, f in zip(paths, facts, strict=True) if f.problem is Problem.TIMED_OUT]
-    evidence += answered(environment, "nvml", "TIMEOUT")
+    evidence = _late(environment)
     if evidence:
         yield fail(
             "The driver does not answer: nvidia-smi or NVML hangs",
             evidence=evidence,
             impact="Every program that asks the driver hangs too, and cannot be killed.",
             remedy=mend,
+        )
+    elif late := answered(environment, "nvml", "TIMEOUT"):
+        which = many(len(late), "GPU")
+        yield fail(
+            f"{which} of {len(environment.gpus.get())} {'does' if len(late) == 1 else 'do'} not answer",
+            evidence=late,
+            impact="Every program that asks for that GPU hangs; the others can be used.",
+            remedy=remedy(environment, _ONE_GPU, "bug-report", "reboot"),
         )
     elif outcomes := told(
         environment,
@@ -192,6 +208,23 @@ def nvidia_smi_hangs(environment: Environment, matrix: Matrix) -> Iterator[Outco
         yield skip("there is no driver that could answer")
     else:
         yield not_looked(environment, "nobody asked the driver", *paths)
+
+
+_ONE_GPU = (
+    "Keep jobs away from that GPU, collect a bug report, then reset the GPU or restart the machine. Programs that name "
+    "the others in CUDA_VISIBLE_DEVICES may work until then."
+)
+
+
+def _late(environment: Environment) -> list[Evidence]:
+    """Where the driver as a whole did not answer; what NVML answers counts more than what nvidia-smi does not."""
+    nvml, smi = environment.driver.nvml, environment.driver.nvidia_smi
+    evidence = list(answered_by_call(environment, "nvml", "TIMEOUT"))
+    if nvml.problem is Problem.TIMED_OUT:
+        evidence.append(known(environment, "driver.nvml", nvml.detail or nvml.problem.value))
+    if smi.problem is Problem.TIMED_OUT and not nvml_asked(environment):
+        evidence.append(known(environment, "driver.nvidia_smi", smi.detail or smi.problem.value))
+    return evidence
 
 
 @check(

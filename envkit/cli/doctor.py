@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import click
 
 from envkit.cli.complete import complete_check, complete_fact, complete_file
-from envkit.cli.output import one_format, output_option, write_output
+from envkit.cli.output import one_format, output_option, timeout_option, write_output
 
 if TYPE_CHECKING:
     from envkit.checks.registry import Check, ImageFault
     from envkit.facts import Environment
-    from envkit.host.local import LocalHost
 
 _FORMATS = ["text", "json", "html", "markdown"]
 
@@ -51,6 +50,7 @@ Examples:
     help="What gives exit code 1: a failure (default), also a warning, also what could not be checked.",
 )
 @click.option("--strict", is_flag=True, help="The same as --fail-on unknown.")
+@timeout_option
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option(
     "--format",
@@ -72,6 +72,7 @@ def doctor(
     deep: bool,
     fail_on: str | None,
     strict: bool,
+    timeout: float | None,
     as_json: bool,
     form: str | None,
     mask: bool,
@@ -90,13 +91,14 @@ def doctor(
 
         here = started_machine()  # its slowest answer is on its way while the checks are loaded
     from envkit.checks.registry import all_checks, declared
+    from envkit.cli.environment import this_machine
     from envkit.matrix import Matrix
 
     if list_checks:
         write_output(_list_of(declared(), form), output)
         return 0
     checks = _selected(ids, all_checks())
-    environments = _environments(sources, root, assume, deep, here)
+    environments = _environments(sources, root, assume, deep, lambda: this_machine(deep, here, timeout))
     from envkit.cli.report import exit_code, judged, rendered, told
     from envkit.cli.terminal import wants_colour
 
@@ -117,9 +119,9 @@ def _refuse_stray(words: list[str], strict: bool, fail_on: str | None) -> None:
 
 
 def _environments(
-    sources: tuple[str, ...], root: str | None, assume: tuple[str, ...], deep: bool, here: LocalHost | None
+    sources: tuple[str, ...], root: str | None, assume: tuple[str, ...], deep: bool, look: Callable[[], Environment]
 ) -> list[Environment]:
-    from envkit.cli.environment import all_recorded, this_machine, under_root
+    from envkit.cli.environment import all_recorded, under_root
     from envkit.errors import RequestError
 
     for option, value in [*(("--from", source) for source in sources), ("--root", root)]:
@@ -129,10 +131,7 @@ def _environments(
         raise RequestError("--from and --root contradict each other.", "Give one of them.")
     if deep and (sources or root is not None):
         raise RequestError("--deep runs tests on this machine.", "Leave out --from and --root.")
-    if sources:
-        environments = all_recorded(sources)
-    else:
-        environments = [this_machine(deep, here) if root is None else under_root(root)]
+    environments = all_recorded(sources) if sources else [look() if root is None else under_root(root)]
     if assume:
         from envkit.assume import assume_facts
 

@@ -45,11 +45,18 @@ def started_machine() -> LocalHost:
     return host
 
 
-def this_machine(deep: bool = False, host: LocalHost | None = None) -> Environment:
+def this_machine(deep: bool = False, host: LocalHost | None = None, driver_limit_s: float | None = None) -> Environment:
     """What is observed on this machine now; `deep` also runs the opt-in tests in child processes."""
     from envkit.probe.collect import collect
 
-    return collect(host or started_machine(), deep=deep)
+    return collect(host or started_machine(), deep=deep, driver_limit_s=driver_limit_s, tell=say)
+
+
+def say(line: str) -> None:
+    """One line for the person who waits."""
+    import click
+
+    click.echo(line, err=True)
 
 
 def under_root(root: str) -> Environment:

@@ -26,6 +26,16 @@ def output_option(function: F) -> F:
     )(function)
 
 
+def timeout_option(function: F) -> F:
+    """Adds `--timeout SECONDS`."""
+    return click.option(
+        "--timeout",
+        type=click.FloatRange(min=1, max=3600),
+        metavar="SECONDS",
+        help="How long the driver may take to answer; 45 by default where it has to start its GPUs.",
+    )(function)
+
+
 def one_format(form: str | None, as_json: bool, output: str | None, formats: Sequence[str]) -> str:
     """The format asked for by `--format` or `--json`, else the one that the output file's name ends in, else the first.
 

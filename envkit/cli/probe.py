@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from envkit.cli.output import one_format, output_option, write_output
+from envkit.cli.output import one_format, output_option, timeout_option, write_output
 
 
 @click.command(
@@ -17,12 +17,13 @@ Examples:
 @click.option("--root", type=click.Path(), metavar="DIR", help="Look at a mounted file system or unpacked image.")
 @click.option("--json", "as_json", is_flag=True, help="Print the facts as JSON, for `envkit doctor --from`.")
 @click.option("--mask", is_flag=True, help="Mask host, user and serial numbers.")
+@timeout_option
 @output_option
-def probe(root: str | None, as_json: bool, mask: bool, output: str | None) -> None:
+def probe(root: str | None, as_json: bool, mask: bool, timeout: float | None, output: str | None) -> None:
     """Print the facts about this machine, each with its source or the reason there is none."""
     from envkit.cli.environment import this_machine, under_root
 
-    environment = under_root(root) if root else this_machine()
+    environment = under_root(root) if root else this_machine(driver_limit_s=timeout)
     if mask:
         from envkit.redact import mask_environment
 

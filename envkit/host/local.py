@@ -90,9 +90,16 @@ class LocalHost:
         return self._programs.which(program)
 
     def run(self, command: Sequence[str], limit_s: float = 5.0) -> Observed[CommandResult]:
-        """The result of a command run without a shell; DENIED for a program that may not be started."""
+        """The result of a command run without a shell; DENIED for a program that may not be started.
+
+        The driver's tools are not run where no driver is loaded.
+        """
+        from envkit.host import driver_loaded
         from envkit.host.children import run_child
 
+        answer = driver_loaded.tool_answer(command)
+        if answer is not None and driver_loaded.surely_not_loaded():
+            return found(answer, " ".join(command))
         program = self._programs.startable(command[0])
         if program.value is None:
             return missing(program.problem or Problem.DENIED, " ".join(command), program.detail)

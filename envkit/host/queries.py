@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from envkit.facts import Observed, Problem, found, missing
+from envkit.host import driver_loaded
 from envkit.host.base import CommandResult
 from envkit.host.loader import may_load
 
@@ -15,6 +16,7 @@ _START = (
     "import gc,json,sys; gc.disable(); sys.path[:]=json.loads(sys.argv[1]); from envkit.host.{0} import main; main()"
 )
 _LIBRARIES = {"nvml": "libnvidia-ml.so.1", "cuda": "libcuda.so.1"}
+_OF_THE_DRIVER = ("nvml", "cuda", "nodes")
 
 
 def ask(subject: str, variables: Mapping[str, str], limit_s: float) -> Observed[Mapping[str, object]]:
@@ -22,6 +24,8 @@ def ask(subject: str, variables: Mapping[str, str], limit_s: float) -> Observed[
     unneeded = _without_child(subject, variables)
     if unneeded is not None:
         return found(unneeded, subject)
+    if subject in _OF_THE_DRIVER and driver_loaded.surely_not_loaded():
+        return _without_driver(subject, variables, limit_s)
     if subject == "cuda":
         return _cuda(variables, limit_s)
     if subject == "docker":
@@ -50,6 +54,16 @@ def _without_child(subject: str, variables: Mapping[str, str]) -> dict[str, obje
     if subject == "cuda":
         return {"load_error": f"{library}: cannot open shared object file: No such file or directory"}
     return {"library": "", "init": {"code": 12, "name": "NVML_ERROR_LIBRARY_NOT_FOUND", "call": "nvmlInit"}}
+
+
+def _without_driver(subject: str, variables: Mapping[str, str], limit_s: float) -> Observed[Mapping[str, object]]:
+    """What there is to know of libraries that are not to be asked for GPUs."""
+    if subject == "nodes":  # opening one would have the kernel load the module
+        return found({}, subject)
+    if subject == "nvml":
+        return found(driver_loaded.NVML_ANSWER, subject)
+    version = _child("cuda_child", variables, limit_s, "version")
+    return version if version.value is None else found({**version.value, **driver_loaded.CUDA_ANSWER}, version.source)
 
 
 def _has_nodes() -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Any
 
 from envkit.assume import fact_paths, observed_at, with_facts
@@ -12,12 +13,14 @@ from envkit.facts import Environment, Observed, Problem, missing
 from envkit.facts_json import environment_from_json
 from envkit.host.base import Host
 from envkit.probe.pci import DeviceTable, Known
+from envkit.probe.starting import sleeping, starts_slowly
 from envkit.probe.text import Facts
 from envkit.records import record
 
 Progress = Callable[[str], None]
 _KEPT_AS_FACTS = ("pythons",)  # their evidence is too big to record
 _CHILD_SHARE = 0.8  # of the total limit: a child must be given up, and its probe ended, before that
+_DRIVER_LIMIT_S = 45.0  # eight GPUs that nothing keeps started take half a minute
 _DEEP_LIMIT_S = 300.0
 # what a mistake of a probe raises: it costs the facts of that probe, not the report
 _BROKEN = (ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError)
@@ -31,6 +34,7 @@ class Task:
     name: str
     paths: tuple[str, ...]
     run: Callable[[Host], Facts]
+    limit_s: float
 
 
 def collect(
@@ -40,17 +44,26 @@ def collect(
     deep: bool = False,
     device_table: DeviceTable | None = None,
     skip: Collection[str] = (),
+    driver_limit_s: float | None = None,
+    tell: Callable[[str], None] = lambda line: None,
 ) -> Environment:
     """Everything that can be observed on `host` within `total_limit_s` seconds; late facts are TIMED_OUT.
 
-    `progress` is told the name of each probe that ends. `deep` also imports frameworks and runs kernels in a child,
-    with a limit of its own. Probes that own a fact in `skip` are left out.
+    A driver that has to start the GPUs first may take longer; `driver_limit_s` says how long in any case. `progress`
+    is told the name of each probe that ends, `tell` in a line what the user should know meanwhile. `deep` also imports
+    frameworks and runs kernels in a child, with a limit of its own. Probes that own a fact in `skip` are left out.
     """
     recorded = _recorded(host)
     left_out = {*skip, *(_KEPT_AS_FACTS if recorded else ())}
-    tasks = _tasks(total_limit_s, device_table or known_device)
+    asleep = sleeping(host)
+    for address, state in asleep.items():
+        tell(f"GPU {address} is asleep ({state}); asking the driver wakes it.")
+    if driver_limit_s is None:
+        driver_limit_s = _DRIVER_LIMIT_S if asleep or starts_slowly(host) else total_limit_s
+    driver_s = max(driver_limit_s, total_limit_s)
+    tasks = _tasks(total_limit_s, device_table or known_device, driver_s, asleep)
     wanted = tuple(task for task in tasks if left_out.isdisjoint(task.paths))
-    facts = _run_all(wanted, host, total_limit_s, progress)
+    facts = _run_all(wanted, host, progress, tell)
     environment = with_facts(_empty(host), _merged(facts))
     if deep:
         from envkit.probe.deep import measurements
@@ -77,7 +90,10 @@ def _empty(host: Host) -> Environment:
     return Environment(host.origin, host.identity().get("recorded_at", now))
 
 
-def _tasks(limit_s: float, table: DeviceTable) -> tuple[Task, ...]:
+def _tasks(
+    limit_s: float, table: DeviceTable, driver_s: float | None = None, asleep: Mapping[str, str] | None = None
+) -> tuple[Task, ...]:
+    """Every probe; those that wait for the driver have `driver_s` seconds. `asleep` was read before they woke GPUs."""
     from envkit.probe import (
         compilers,
         containers,
@@ -97,19 +113,23 @@ def _tasks(limit_s: float, table: DeviceTable) -> tuple[Task, ...]:
     )
 
     within = limit_s * _CHILD_SHARE
-    groups: tuple[tuple[str, Callable[[Host], Facts], tuple[str, ...]], ...] = (
-        ("NVML", lambda host: nvml.probe(host, within), ("gpus", "driver.nvml", _VERSION_BY_NVML)),
-        ("CUDA driver", lambda host: cuda_driver.probe(host, within), (*cuda_driver.PATHS, _VERSION_BY_CUDA)),
+    of_driver = driver_s or limit_s
+    child = of_driver * _CHILD_SHARE
+    by_driver: tuple[tuple[str, Callable[[Host], Facts], tuple[str, ...]], ...] = (
+        ("NVML", lambda host: nvml.probe(host, child), ("gpus", "driver.nvml", _VERSION_BY_NVML)),
+        ("CUDA driver", lambda host: cuda_driver.probe(host, child), (*cuda_driver.PATHS, _VERSION_BY_CUDA)),
+        ("driver programs", lambda host: driver.services(host, child), driver.SERVICE_PATHS),
+        ("device nodes", lambda host: driver.nodes(host, child), ("driver.device_nodes",)),
+        ("driver files", driver.probe, driver.PATHS),
+    )
+    others: tuple[tuple[str, Callable[[Host], Facts], tuple[str, ...]], ...] = (
         ("Docker", lambda host: containers.engine(host, within), ("containers.docker",)),
         ("Python", lambda host: {"pythons": python_env.pythons(host)}, ("pythons",)),
-        ("driver programs", driver.services, driver.SERVICE_PATHS),
-        ("device nodes", driver.nodes, ("driver.device_nodes",)),
-        ("driver files", driver.probe, driver.PATHS),
         ("kernel log", kernel_log.probe, ("kernel.log", "system.last_resume")),
         ("containers", containers.probe, containers.PATHS),
         ("operating system", os_release.probe, os_release.PATHS),
         ("kernel", kernel.probe, kernel.PATHS),
-        ("PCI", lambda host: pci.probe(host, table), pci.PATHS),
+        ("PCI", lambda host: pci.probe(host, table, asleep or {}), pci.PATHS),
         ("CUDA toolkits", cuda.probe, ("cuda_toolkits", "nvcc", "cuda_link")),
         ("cuDNN", lambda host: {"cudnns": cudnn.cudnns(host)}, ("cudnns",)),
         ("compilers", lambda host: {"host_compilers": compilers.host_compilers(host)}, ("host_compilers",)),
@@ -117,11 +137,14 @@ def _tasks(limit_s: float, table: DeviceTable) -> tuple[Task, ...]:
         ("machine", machine.probe, machine.PATHS),
         ("variables", lambda host: {"variables": variables.variables(host)}, ("variables",)),
     )
-    return tuple(Task(name, paths, run) for name, run, paths in groups)
+    return (
+        *(Task(name, paths, run, of_driver) for name, run, paths in by_driver),
+        *(Task(name, paths, run, limit_s) for name, run, paths in others),
+    )
 
 
 def _run_all(
-    tasks: tuple[Task, ...], host: Host, limit_s: float, progress: Progress | None
+    tasks: tuple[Task, ...], host: Host, progress: Progress | None, tell: Callable[[str], None]
 ) -> dict[str, Observed[Any]]:
     """The facts of every task that ended in time. The threads are daemons: one that never ends keeps nobody."""
     done: dict[str, Facts] = {}
@@ -135,17 +158,25 @@ def _run_all(
             done[task.name] = facts
             changed.notify()
 
-    deadline = time.monotonic() + limit_s
+    began = time.monotonic()
     for task in tasks:
         threading.Thread(target=work, args=(task,), name=f"envkit {task.name}", daemon=True).start()
-    with changed:
-        changed.wait_for(lambda: len(done) == len(tasks), deadline - time.monotonic())
-    ended = dict(done)
-    late: Observed[Any] = missing(Problem.TIMED_OUT, "", f"no answer within {limit_s:g} s")
     facts: dict[str, Observed[Any]] = {}
-    for task in tasks:
-        facts |= ended.get(task.name) or dict.fromkeys(task.paths, late)
+    for limit_s in sorted({task.limit_s for task in tasks}):
+        due = [task for task in tasks if task.limit_s == limit_s]
+        with changed:
+            if facts and not _all_done(due, done):
+                tell(f"Waiting for the driver to start the GPUs, at most {limit_s:g} s.")
+            changed.wait_for(partial(_all_done, due, done), began + limit_s - time.monotonic())
+            ended = dict(done)
+        late: Observed[Any] = missing(Problem.TIMED_OUT, "", f"no answer within {limit_s:g} s")
+        for task in due:
+            facts |= ended.get(task.name) or dict.fromkeys(task.paths, late)
     return facts
+
+
+def _all_done(tasks: Collection[Task], done: Mapping[str, Facts]) -> bool:
+    return all(task.name in done for task in tasks)
 
 
 def _facts_of(task: Task, host: Host) -> Facts:

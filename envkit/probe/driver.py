@@ -10,6 +10,7 @@ from envkit.host.base import Host
 from envkit.probe.kernel import loaded_modules
 from envkit.probe.ld_cache import ld_cache
 from envkit.probe.machine import machine_kind
+from envkit.probe.starting import GPUS, daemon_runs
 from envkit.probe.text import Facts, colon_pairs, derived, first_known
 from envkit.records import replace
 from envkit.regex import regex
@@ -37,7 +38,6 @@ SERVICE_PATHS = (
     "driver.fabric_manager_version",
 )
 VERSION_FILE = "/proc/driver/nvidia/version"
-GPUS = "/proc/driver/nvidia/gpus"
 _SYS_VERSION = "/sys/module/nvidia/version"
 _PARAMS = "/proc/driver/nvidia/params"
 _MODULE_LINE = regex(r"Kernel Module\s+(?:for \S+\s+)?(\d+(?:\.\d+)+)")
@@ -61,7 +61,7 @@ _FOLDERS = (
     "/usr/lib/*-linux-gnu/stubs",
     "/usr/lib/*-linux-gnu/tegra",
 )
-_SMI_LIMIT_S = 3.5
+_ANSWER_S = 4.0
 _UNINSTALLER = "/usr/bin/nvidia-uninstall"
 _INSTALLER_LOG = "/var/log/nvidia-installer.log"
 _FABRIC_MANAGER = "/usr/bin/nv-fabricmanager"
@@ -85,7 +85,7 @@ def probe(host: Host) -> Facts:
         "driver.excluded_gpus": derived(owned, lambda gpus: _where(gpus, "GPU Excluded", "Yes")),
         "driver.uninitialised_gpus": derived(owned, lambda gpus: _where(gpus, "GPU UUID", "?")),
         "driver.runfile_installed": _runfile(host),
-        "driver.persistence_daemon": _persistence_daemon(host),
+        "driver.persistence_daemon": derived(host.list_dir("/run"), lambda names: daemon_runs(host)),
         "driver.peermem_loaded": derived(loaded, lambda names: bool({"nvidia_peermem", "nv_peer_mem"} & set(names))),
         "driver.suspended_memory_kept": derived(parameters, _kept_over_suspend),
         "driver.device_majors": derived(host.read_text("/proc/devices"), _majors),
@@ -95,7 +95,7 @@ def probe(host: Host) -> Facts:
     }
 
 
-def nodes(host: Host) -> Facts:
+def nodes(host: Host, limit_s: float = _ANSWER_S) -> Facts:
     """`driver.device_nodes`; opening them can take as long as starting a GPU, so this is a task of its own."""
     folder = host.list_dir("/dev")
     if folder.value is None:
@@ -104,7 +104,7 @@ def nodes(host: Host) -> Facts:
     found_nodes = [node for path in paths if (node := _node(host, path)) is not None]
     if not found_nodes:
         return {"driver.device_nodes": missing(Problem.ABSENT, "/dev", "no /dev/nvidia* node")}
-    errors = host.query("nodes", 3.0).value or {}
+    errors = host.query("nodes", limit_s).value or {}
     opened = tuple(_opened(node, str(errors.get(node.path, ""))) for node in found_nodes)
     return {"driver.device_nodes": found(opened, "/dev")}
 
@@ -115,10 +115,10 @@ def _opened(node: DeviceNode, error: str) -> DeviceNode:
     return replace(node, open_error=error, accessible=False if refused else node.accessible)
 
 
-def services(host: Host) -> Facts:
+def services(host: Host, limit_s: float = _ANSWER_S) -> Facts:
     """What the driver's own programs say: `driver.nvidia_smi` and the fabric manager's state and version."""
     return {
-        "driver.nvidia_smi": _nvidia_smi(host),
+        "driver.nvidia_smi": _nvidia_smi(host, limit_s),
         "driver.fabric_manager": _fabric_manager(host),
         "driver.fabric_manager_version": _fabric_version(host),
     }
@@ -214,8 +214,13 @@ def _user_space(libraries: Observed[tuple[DriverLibrary, ...]]) -> Observed[Vers
 def _owned(host: Host) -> Observed[dict[str, dict[str, str]]]:
     """The GPUs that the module owns by PCI address, with their information file."""
     names = host.list_dir(GPUS)
-    texts = {name: host.read_text(f"{GPUS}/{name}/information").value or "" for name in names.value or ()}
-    return derived(names, lambda names: {name: colon_pairs(texts[name]) for name in names})
+    texts: dict[str, str] = {}
+    for name in names.value or ():
+        information = host.read_text(f"{GPUS}/{name}/information")
+        if information.problem is Problem.TIMED_OUT:
+            break  # the driver is busy or hangs, and each further file would take as long
+        texts[name] = information.value or ""
+    return derived(names, lambda names: {name: colon_pairs(texts.get(name, "")) for name in names})
 
 
 def _where(gpus: dict[str, dict[str, str]], key: str, part: str) -> tuple[str, ...]:
@@ -238,12 +243,6 @@ def _runfile(host: Host) -> Observed[Version]:
     return missing(Problem.UNPARSABLE, _UNINSTALLER, "its version is not in the installer's log")
 
 
-def _persistence_daemon(host: Host) -> Observed[bool]:
-    folder = host.list_dir("/run")
-    running = any(host.status(f"{run}/nvidia-persistenced/socket").known for run in ("/run", "/var/run"))
-    return derived(folder, lambda names: running)
-
-
 def _kept_over_suspend(parameters: dict[str, str]) -> bool | None:
     value = parameters.get("PreserveVideoMemoryAllocations")
     return None if value is None else value != "0"
@@ -264,7 +263,7 @@ def _node(host: Host, path: str) -> DeviceNode | None:
     return DeviceNode(path, status.mode, status.owner, status.group, status.accessible, status.device)
 
 
-def _nvidia_smi(host: Host) -> Observed[CallResult]:
+def _nvidia_smi(host: Host, limit_s: float) -> Observed[CallResult]:
     """Exit status and last words of the driver's own tool; the status is NVML's return code."""
     program = host.which("nvidia-smi")
     if program.value is None:
@@ -272,7 +271,7 @@ def _nvidia_smi(host: Host) -> Observed[CallResult]:
         if not host.status(wsl).known:
             return derived(program, lambda path: None)
         program = found(wsl, wsl)
-    result = host.run([program.get(), "-L"], _SMI_LIMIT_S)
+    result = host.run([program.get(), "-L"], limit_s)
     if result.value is None:
         return derived(result, lambda value: None)
     words = (result.value.stdout.strip() or result.value.stderr.strip()).splitlines()

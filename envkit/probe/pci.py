@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from envkit.facts import Observed, PcieLink, PciGpu, Problem, found, missing
 from envkit.host.base import Host
 from envkit.probe.text import Facts, derived
+from envkit.records import replace
 from envkit.regex import regex
 from envkit.versions import ComputeCapability
 
@@ -35,15 +36,19 @@ def unknown_device(device_id: str) -> Known | None:
     return None
 
 
-def probe(host: Host, table: DeviceTable = unknown_device) -> Facts:
-    """`pci_gpus`, `driver.nvswitches`, `kernel.acs_redirect`."""
+def probe(host: Host, table: DeviceTable = unknown_device, asleep: Mapping[str, str] | None = None) -> Facts:
+    """`pci_gpus`, `driver.nvswitches`, `kernel.acs_redirect`.
+
+    `asleep` holds power states that were read before anybody woke a GPU, by address.
+    """
     names = host.list_dir(_DEVICES)
     if names.value is None:
         problem: Observed[None] = derived(names, lambda value: None)
         return {"pci_gpus": problem, "driver.nvswitches": problem, "kernel.acs_redirect": problem}
     classes = {name: _nvidia_class(host, name) for name in names.value}
     slots = _slots(host)
-    gpus = tuple(_gpu(host, name, kind, table, slots) for name, kind in classes.items() if kind.startswith("03"))
+    found_gpus = (_gpu(host, name, kind, table, slots) for name, kind in classes.items() if kind.startswith("03"))
+    gpus = tuple(replace(gpu, power_state=(asleep or {}).get(gpu.pci_address, gpu.power_state)) for gpu in found_gpus)
     switches = sum(kind == NVSWITCH_CLASS for kind in classes.values())
     return {
         "pci_gpus": found(gpus, _DEVICES),
@@ -69,6 +74,7 @@ def _gpu(host: Host, name: str, kind: str, table: DeviceTable, slots: dict[str, 
     device = _text(host, name, "device").removeprefix("0x").upper()
     driver = host.real_path(f"{_DEVICES}/{name}/driver").value or ""
     numa = _text(host, name, "numa_node")
+    power = _text(host, name, "power_state")
     model = table(device)
     resources = _resources(host, name)
     return PciGpu(
@@ -80,8 +86,8 @@ def _gpu(host: Host, name: str, kind: str, table: DeviceTable, slots: dict[str, 
         _link(host, name, slots),
         tuple(_link(host, bridge, slots) for bridge in reversed(bridges)),
         int(numa) if numa.isdigit() else None,  # -1: the machine does not say
-        _text(host, name, "power_state"),
-        _config_readable(host, name),
+        power,
+        None if power == "D3cold" else _config_readable(host, name),  # reading it would wake the GPU
         _assigned(resources),
         resources[1][1] - resources[1][0] + 1 if len(resources) > 1 and resources[1][1] else None,
         _aer(host, name),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from envkit.assume import with_facts
 from envkit.host.base import Host
 from envkit.host.recording import RecordingHost, write_recording
@@ -12,7 +14,12 @@ _LIMIT_S = 20.0  # a recording may take its time: a slow answer is worth more th
 _PARTS = {kernel_log.LOG: kernel_log.relevant_records, packages.DPKG_STATUS: packages.relevant_stanzas}
 
 
-def record(host: Host, directory: str) -> str:
+def record(
+    host: Host,
+    directory: str,
+    driver_limit_s: float | None = None,
+    tell: Callable[[str], None] = lambda line: None,
+) -> str:
     """Write a masked recording of `host` into `directory`, which must not hold anything yet, and return its path.
 
     Python environments are kept as facts alone: their files are too many. Raises OutputError.
@@ -20,7 +27,7 @@ def record(host: Host, directory: str) -> str:
     from envkit.probe.python_env import pythons
 
     recorder = RecordingHost(host)
-    environment = collect(recorder, _LIMIT_S, skip=("pythons",))
+    environment = collect(recorder, _LIMIT_S, skip=("pythons",), driver_limit_s=driver_limit_s, tell=tell)
     environment = with_facts(environment, {"pythons": pythons(host)})
     write_recording(recorder, environment, directory, _PARTS)
     return directory

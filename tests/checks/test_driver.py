@@ -254,7 +254,20 @@ CASES = (
         machine(driver(), kernel__loaded_modules=("nvidia",), driver__cuda_init=missing(Problem.NOT_LOOKED)),
     ),
     Case(HANGS, "fail", "nvml", machine(driver(), driver__nvml=missing(Problem.TIMED_OUT, "nvml")), "bug report"),
-    Case(HANGS, "fail", "nvidia-smi", machine(driver(), driver__nvidia_smi=missing(Problem.TIMED_OUT, "nvidia-smi"))),
+    Case(
+        HANGS,
+        "fail",
+        "nvidia-smi-and-nobody-asked-nvml",
+        machine(driver(), driver__nvidia_smi=missing(Problem.TIMED_OUT), driver__nvml=missing(Problem.NOT_LOOKED)),
+    ),
+    Case(HANGS, "ok", "nvidia-smi-alone", machine(driver(), driver__nvidia_smi=missing(Problem.TIMED_OUT))),
+    Case(
+        HANGS,
+        "fail",
+        "one-gpu-of-three",
+        machine(driver(), gpus=(gpu(), gpu(index=1, error="NVML_ERROR_TIMEOUT"), gpu(index=2))),
+        "1 GPU of 3 does not answer",
+    ),
     Case(HANGS, "ok", "answers", machine(driver())),
     Case(
         HANGS,

@@ -13,13 +13,15 @@ from pathlib import Path
 import pytest
 
 from envkit.assume import fact_paths, observed_at
-from envkit.facts import Observed, Problem
+from envkit.facts import Observed, Problem, missing
+from envkit.host import driver_loaded
 from envkit.host.local import LocalHost
 from envkit.probe import collect as collecting
 from envkit.probe.collect import collect
-from tests.fakes.memory_host import MemoryHost
+from tests.fakes.memory_host import Content, MemoryHost, late, node
 from tests.fakes.nvml import build, eight, host_with
 
+pytestmark = pytest.mark.usefixtures("loaded_driver")
 # What no probe of a live machine fills: pasted texts fill messages, `--deep` fills measurements.
 NOT_PROBED = {"messages", "measurements"}
 
@@ -125,10 +127,18 @@ def test_a_hanging_driver_is_reported_as_such(library: Path, tmp_path: Path) -> 
     assert environment.system.architecture.known
 
 
+WITH_A_DRIVER = """
+from envkit.host import driver_loaded
+driver_loaded.surely_not_loaded = lambda: False
+from envkit.__main__ import main
+main()
+"""
+
+
 def test_the_whole_program_ends_within_six_seconds_when_the_driver_hangs(library: Path, tmp_path: Path) -> None:
     began = time.monotonic()
     result = subprocess.run(
-        [sys.executable, "-m", "envkit", "doctor", "--json"],
+        [sys.executable, "-c", WITH_A_DRIVER, "doctor", "--json"],
         env=dict(_hanging(library, tmp_path)),
         capture_output=True,
         text=True,
@@ -138,6 +148,68 @@ def test_the_whole_program_ends_within_six_seconds_when_the_driver_hangs(library
     assert result.returncode in (0, 1), result.stderr
     assert took < 6.0
     assert "timed-out" in result.stdout
+
+
+INFORMATION = "/proc/driver/nvidia/gpus/0000:07:00.0/information"
+STARTED, NOT_STARTED = "GPU UUID: \t GPU-1b2c3d4e-0000", "GPU UUID: \t GPU-????????-????"
+
+
+class SlowHost(MemoryHost):
+    """A machine whose NVML takes half a second."""
+
+    def query(self, subject: str, limit_s: float = 5.0) -> Observed[Mapping[str, object]]:
+        if subject == "nvml":
+            if limit_s < 0.5:
+                time.sleep(limit_s)
+                return missing(Problem.TIMED_OUT, "nvml", "late")
+            time.sleep(0.5)
+        return super().query(subject, limit_s)
+
+
+@pytest.mark.parametrize(
+    ("files", "option", "answers"),
+    [
+        ({INFORMATION: NOT_STARTED}, None, True),
+        ({INFORMATION: late()}, None, True),
+        ({INFORMATION: STARTED}, None, False),
+        ({INFORMATION: STARTED}, 2.0, True),
+        ({INFORMATION: NOT_STARTED, "/run/nvidia-persistenced/socket": node("0:0")}, None, False),
+        ({INFORMATION: STARTED, "/sys/bus/pci/drivers/nvidia/0000:01:00.0/power_state": "D3cold\n"}, None, True),
+        ({INFORMATION: STARTED, "/sys/bus/pci/drivers/nvidia/0000:01:00.0/power_state": "D0\n"}, None, False),
+        ({}, None, False),
+    ],
+)
+def test_a_driver_that_has_to_start_its_gpus_is_waited_for(
+    files: Mapping[str, Content], option: float | None, answers: bool
+) -> None:
+    nvml = {"init": {"code": 0, "name": "NVML_SUCCESS"}, "count": 0, "devices": []}
+    told: list[str] = []
+    environment = collect(SlowHost(files, queries={"nvml": nvml}), 0.2, driver_limit_s=option, tell=told.append)
+    assert environment.gpus.known is answers
+    assert any("Waiting for the driver" in line for line in told) is answers
+    assert any("asking the driver wakes it" in line for line in told) is ("D3cold" in str(files))
+    assert environment.driver.nvml.known is answers
+
+
+def test_the_power_state_of_a_sleeping_gpu_is_what_it_was_before_it_was_woken() -> None:
+    device = "/sys/bus/pci/devices/0000:01:00.0"
+    bound = "/sys/bus/pci/drivers/nvidia/0000:01:00.0/power_state"
+    files = {f"{device}/vendor": "0x10de", f"{device}/class": "0x030000", f"{device}/power_state": "D0"}
+    (gpu,) = collect(MemoryHost({**files, bound: "D3cold"})).pci_gpus.get()
+    assert gpu.power_state == "D3cold"
+
+
+def test_without_a_driver_nothing_is_asked_that_would_make_one(
+    library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Libraries, tools and device nodes load the module or create nodes; the answers stand without asking."""
+    monkeypatch.setattr(driver_loaded, "surely_not_loaded", lambda: True)
+    host = LocalHost(_hanging(library, tmp_path))
+    environment = collect(host, total_limit_s=3.0)
+    assert environment.driver.nvml.get().name == "NVML_ERROR_DRIVER_NOT_LOADED"
+    assert environment.driver.nvidia_smi.get().code == 9
+    assert host.query("cuda").value is None or host.query("cuda").get().get("load_error")
+    assert host.query("nodes").get() == {}
 
 
 def test_a_gpu_without_a_driver_has_its_name_from_the_table() -> None:

@@ -9,7 +9,7 @@ import pytest
 from envkit.facts import Problem
 from envkit.host.base import CommandResult
 from envkit.host.recorded import Entry
-from envkit.probe import cuda_driver, driver, nvml
+from envkit.probe import cuda_driver, driver, nvml, starting
 from envkit.versions import Version
 from tests.fakes.memory_host import Content, MemoryHost, big, link, node, program
 
@@ -112,7 +112,7 @@ def test_the_modules_own_list_of_gpus() -> None:
         "0000:65:00.0": INFORMATION.format(uuid="GPU-1-2", excluded="No"),
         "0000:ca:00.0": INFORMATION.format(uuid="GPU-????????-????", excluded="Yes"),
     }
-    facts = driver.probe(MemoryHost({f"{driver.GPUS}/{name}/information": text for name, text in gpus.items()}))
+    facts = driver.probe(MemoryHost({f"{starting.GPUS}/{name}/information": text for name, text in gpus.items()}))
     assert facts["driver.procfs_gpus"].get() == ("0000:65:00.0", "0000:ca:00.0")
     assert facts["driver.excluded_gpus"].get() == ("0000:ca:00.0",)
     assert facts["driver.uninitialised_gpus"].get() == ("0000:ca:00.0",)

@@ -73,7 +73,7 @@ def test_mutated_answers_of_libraries(subject: str, answer: Mapping[str, object]
         "nvml": lambda host: nvml.probe(host, 1.0),
         "cuda": lambda host: cuda_driver.probe(host, 1.0),
         "docker": lambda host: containers.engine(host, 1.0),
-        "nodes": driver.nodes,
+        "nodes": lambda host: driver.nodes(host, 1.0),
     }
     for _ in range(1000):
         data = _mutated(answer, generator)

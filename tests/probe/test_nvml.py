@@ -19,6 +19,7 @@ from envkit.versions import ComputeCapability, Version
 from tests.fakes.nvml import A100, BOX, build, eight, host_with, one, variables
 
 MIB, GIB = 1024**2, 1024**3
+pytestmark = pytest.mark.usefixtures("loaded_driver")
 
 ERROR_CODES = sorted(
     code
