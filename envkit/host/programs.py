@@ -9,13 +9,14 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from envkit.facts import Observed, Problem, found, missing
-from envkit.host.trust import check, is_trusted, roots_own
+from envkit.host.trust import check, is_trusted
 
 _TOOLS = re.compile(
     r"cat|docker|journalctl|modinfo|nvcc|nvidia-(?:container-cli|container-runtime(?:-hook)?|ctk|smi)|nv-fabricmanager|podman|rpm"
     r"|systemctl|(?:[\w.]+-linux-gnu-)?(?:gcc|g\+\+|clang|clang\+\+)(?:-\d+(?:\.\d+)*)?"
 )
 _SYSTEM_FOLDERS = ("/usr/bin", "/usr/sbin", "/bin", "/sbin")  # a user's PATH may lack those of the administrator
+_OF_THE_SYSTEM = ("/usr/", "/bin/", "/sbin/", "/opt/rh/")  # what packages and administrators put there
 _KEPT = frozenset({"HOME", "XDG_RUNTIME_DIR", "DOCKER_HOST"})
 
 
@@ -49,13 +50,14 @@ class Programs:
         return missing(Problem.ABSENT, program, "no such program")
 
     def _checked(self, path: str) -> Observed[str]:
+        path = os.path.normpath(path)
         try:
             check(path)
         except FileNotFoundError:
             return missing(Problem.ABSENT, path, "no such program")
         except (OSError, ValueError) as error:
             return missing(Problem.DENIED, path, f"not started: {getattr(error, 'strerror', None) or error}")
-        if os.path.dirname(path) not in self._folders and not roots_own(path):
+        if not path.startswith(_OF_THE_SYSTEM) and os.path.dirname(path) not in self._folders:
             return missing(Problem.DENIED, path, "not started: it lies in no folder of PATH")
         return found(path, path)
 

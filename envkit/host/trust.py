@@ -37,20 +37,11 @@ def is_trusted(path: str) -> bool:
     return True
 
 
-def roots_own(path: str) -> bool:
-    """True for a path that only root can change."""
-    try:
-        walk(_Steps(frozenset({0} | _hosts_root())), path)
-    except (OSError, ValueError):
-        return False
-    return True
-
-
 class _Steps:
     """Looks at each folder, link and file on the way, none of which may be somebody else's."""
 
-    def __init__(self, owners: frozenset[int] | None = None) -> None:
-        self._owners = _accepted() if owners is None else owners
+    def __init__(self) -> None:
+        self._owners = _accepted()
         self._done: list[str] = []
         self._look("/")
 

@@ -13,7 +13,7 @@ from envkit.versions import Version
 _VARIABLES = ("NVCC_CCBIN", "CUDAHOSTCXX", "CXX", "CC")
 _NAMES = regex(r"(?:\w+-linux-gnu-)?(gcc|g\+\+|clang|clang\+\+)(?:-(\d+(?:\.\d+)*))?")
 _PROGRAM_FOLDERS = ("/usr/bin", "/usr/local/bin", "/opt/rh/*/root/usr/bin")
-_INSTALLED = regex(r"/usr/lib(?:64)?/gcc/[^/]+/(\d+(?:\.\d+)*)$")
+_NUMBERS = regex(r"\d+(?:\.\d+)*")
 
 
 def host_compilers(host: Host) -> Observed[tuple[HostCompiler, ...]]:
@@ -69,10 +69,10 @@ def _version(host: Host, path: str, kind: str, suffix: str | None) -> Version | 
     """From the name when it holds one, from gcc's library folder when there is one only, else from the program."""
     if suffix:
         return Version.parse(suffix)
-    if kind == "gcc" and path.startswith("/usr/bin/"):
-        installed = {
-            match.group(1) for folder in host.glob("/usr/lib*/gcc/*/[0-9]*") if (match := _INSTALLED.fullmatch(folder))
-        }
+    if kind == "gcc":
+        prefix = posixpath.dirname(posixpath.dirname(path))
+        folders = host.glob(f"{prefix}/lib*/gcc/*/[0-9]*")
+        installed = {name for folder in folders if _NUMBERS.fullmatch(name := posixpath.basename(folder))}
         if len(installed) == 1:
             return Version.parse(installed.pop())
     result = host.run([path, "-dumpfullversion", "-dumpversion"] if kind == "gcc" else [path, "--version"], 3.0).value
