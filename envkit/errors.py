@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+_LIKE = 0.7  # of two words with less in common, one is hardly meant by the other
+_SUGGESTED = 2  # more in one line nobody reads
+
 
 class EnvkitError(Exception):
     """An expected failure: `message` says what is wrong, `hint` what to do; the program exits with `exit_code`."""
@@ -41,22 +44,34 @@ class RequestError(EnvkitError):
     exit_code = 2
 
     @classmethod
-    def unknown_value(cls, option: str, value: str, valid: Iterable[str]) -> RequestError:
-        """The error for a `value` that is none of `valid`, listing those nearest to it first."""
-        ordered = nearest_first(value, valid)
-        shown = ", ".join(ordered[:8]) + (f" … ({len(ordered)} in all)" if len(ordered) > 8 else "")
-        return cls(f"{option}: {value!r} is not known.", f"Valid values, nearest first: {shown}")
+    def unknown_value(cls, option: str, value: str, valid: Iterable[str], listing: str = "") -> RequestError:
+        """The error for a `value` that is none of `valid`; `listing` is the command that lists those."""
+        told = f"`{listing}` lists them." if listing else ""
+        return cls(f"{option}: {value!r} is not known.", f"{did_you_mean(value, valid)} {told}".strip())
+
+
+def did_you_mean(value: str, valid: Iterable[str]) -> str:
+    """The two valid words that were most likely meant, as a question; '' where none is like `value`."""
+    near = [word for word, likeness in _by_likeness(value, valid) if likeness >= _LIKE][:_SUGGESTED]
+    return f"Did you mean {' or '.join(near)}?" if near else ""
 
 
 def nearest_first(value: str, valid: Iterable[str]) -> list[str]:
     """The valid words: first those that hold the value, then those most like it, the rest in their given order."""
+    return [word for word, _ in _by_likeness(value, valid)]
+
+
+def _by_likeness(value: str, valid: Iterable[str]) -> list[tuple[str, float]]:
+    """The words with how like they are: first those that begin with the value, then those that hold it, then others."""
     from difflib import SequenceMatcher
 
     wanted = value.lower()
 
-    def distance(word: str) -> tuple[bool, float]:
+    def likeness(word: str) -> float:
         whole = word.lower()
         end = " ".join(whole.split()[-len(wanted.split()) :])  # a GPU is asked for without its vendor
-        return wanted not in whole, -max(round(SequenceMatcher(None, wanted, text).ratio(), 2) for text in (whole, end))
+        ratio = max(round(SequenceMatcher(None, wanted, text).ratio(), 2) for text in (whole, end))
+        held = wanted in whole and len(wanted) > 1
+        return ratio + held + (held and whole.startswith(wanted))
 
-    return sorted(valid, key=distance)
+    return sorted(((word, likeness(word)) for word in valid), key=lambda pair: -pair[1])

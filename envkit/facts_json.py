@@ -13,7 +13,7 @@ from enum import Enum
 from functools import cache
 from typing import Any, TypeAlias
 
-from envkit.errors import SourceError, nearest_first
+from envkit.errors import SourceError, did_you_mean
 from envkit.facts import Environment, Identity, Observed, Problem
 from envkit.records import is_record, optional_names, types_of
 from envkit.versions import ComputeCapability, Version
@@ -116,9 +116,7 @@ class _Reader:
                 raise SourceError(f"{where}: {missing_names[0]!r} is missing.", "Add it, or take the fact out.")
             unknown = next((name for name in entries if name not in hints), None)
             if unknown is not None and self._strict:
-                raise SourceError(
-                    f"{where}: {unknown!r} is not known.", f"Nearest: {', '.join(nearest_first(unknown, hints)[:3])}"
-                )
+                raise SourceError(f"{where}: {unknown!r} is not known.", did_you_mean(unknown, hints))
             values = {
                 name: self.decoder(hints[name])(item, f"{where}.{name}")
                 for name, item in entries.items()

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from envkit.errors import SourceError, nearest_first
+from envkit.errors import SourceError, did_you_mean
 from envkit.settings import Mirrors, is_host, is_url
 
 if TYPE_CHECKING:
@@ -68,8 +68,10 @@ def _read(path: str) -> str | None:
 def _refuse_unknown(table: Mapping[str, Any], known: tuple[str, ...], path: str) -> None:
     for key in table:
         if key not in known:
-            nearest = ", ".join(nearest_first(key, known))
-            raise SourceError(f"config file {path}: {key!r} is not known.", f"Known there, nearest first: {nearest}.")
+            raise SourceError(
+                f"config file {path}: {key!r} is not known.",
+                f"{did_you_mean(key, known)} Known there: {', '.join(known)}.".strip(),
+            )
 
 
 def _table(above: Mapping[str, Any], key: str, path: str) -> Mapping[str, Any]:

@@ -100,10 +100,9 @@ def doctor(
     checks = _selected(ids, all_checks())
     environments = _environments(sources, root, assume, deep, lambda: this_machine(deep, here, timeout))
     from envkit.cli.report import exit_code, judged, rendered, told
-    from envkit.cli.terminal import wants_colour
 
     reports = [judged(item, checks, Matrix.load(), mask=mask, chosen=bool(ids)) for item in environments]
-    text = rendered(reports, form, verbose=verbose, colour=output is None and wants_colour())
+    text = rendered(reports, form, verbose=verbose, to_file=output is not None)
     write_output(text, output, told=told(reports))
     return exit_code(reports, "unknown" if strict else fail_on or "fail")
 
@@ -147,7 +146,7 @@ def _selected(ids: tuple[str, ...], checks: Mapping[str, Check]) -> list[Check]:
         if wanted in image_faults():
             raise RequestError(f"--check: {wanted} looks at Dockerfiles.", "Use envkit dockerfile --check FILE.")
         if wanted not in checks:
-            raise RequestError.unknown_value("--check", wanted, checks)
+            raise RequestError.unknown_value("--check", wanted, checks, "envkit doctor --list-checks")
     return [checks[id] for id in ids] if ids else list(checks.values())
 
 

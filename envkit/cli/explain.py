@@ -23,5 +23,5 @@ def explain(check_id: str) -> None:
 
     known = declared()
     if check_id not in known:
-        raise RequestError.unknown_value("ID", check_id, known)
+        raise RequestError.unknown_value("ID", check_id, known, "envkit doctor --list-checks")
     click.echo(explanation(known[check_id]))

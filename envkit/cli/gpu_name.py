@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING
 
+from envkit.cli.not_covered import unknown_gpu
 from envkit.errors import RequestError
 from envkit.regex import regex
 
@@ -30,7 +31,7 @@ def model_of(text: str, matrix: Matrix) -> GpuModel:
         return named
     models = _holding(_words(text), matrix.gpus) or _without_asides(text, matrix.gpus)
     if not models:
-        raise RequestError.unknown_value("--gpu", text, dict.fromkeys(row.name for row in matrix.gpus))
+        raise unknown_gpu(text, matrix)
     if len({_judged(row) for row in models}) > 1:
         told = list(dict.fromkeys(_told(row) for row in models))
         more = f" … ({len(told)} in all)" if len(told) > _SHOWN else ""

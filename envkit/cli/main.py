@@ -47,6 +47,14 @@ Examples:
 class LazyGroup(click.Group):
     """A group that knows its commands by name and loads one when it is called."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The words of the command line; `help [COMMAND]` and `version` are other spellings of the options."""
+        if args[:1] == ["help"]:
+            args = [*args[1:], "--help"]
+        elif args == ["version"]:
+            args = ["--version"]
+        return super().parse_args(ctx, args)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The command names in the order of the reference."""
         return list(COMMANDS)
@@ -64,10 +72,9 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that was meant; a mistyped one is answered with the nearest names."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from envkit.errors import nearest_first
+            from envkit.errors import did_you_mean
 
-            near = ", ".join(nearest_first(args[0], COMMANDS)[:3])
-            raise click.UsageError(f"no such command {args[0]!r}. Nearest: {near}.", ctx)
+            raise click.UsageError(f"no such command {args[0]!r}. {did_you_mean(args[0], COMMANDS)}".rstrip(), ctx)
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:

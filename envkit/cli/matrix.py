@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from envkit.cli.output import one_format, output_option, say, write_output
+from envkit.cli.terminal import terminal_width
 from envkit.errors import RequestError
 
 if TYPE_CHECKING:
@@ -157,7 +156,7 @@ def _for_people(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tupl
     headers = [*map(header_of, names), "source"]
     if table.name == "sources":
         headers, lines = headers[:-1], [line[:-1] for line in lines]
-    width = _width()
+    width = terminal_width()
     body = markdown_table(headers, lines) if markdown else text_table(headers, lines, width)
     parts = [body, f"{table.title}: {len(rows)} of {len(table.rows)} rows"]
     hidden = [] if markdown else left_out(headers, lines, width)
@@ -169,10 +168,6 @@ def _for_people(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tupl
     if numbers:
         parts.append("\n".join(f"[{number}] {data.source(key).citation}" for key, number in numbers.items()))
     return "\n\n".join(parts)
-
-
-def _width() -> int | None:
-    return shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
 
 
 def _tables(data: Matrix, form: str) -> str:
@@ -206,4 +201,4 @@ def _plain_table(name: str, headers: tuple[str, ...], lines: Iterable[list[Any]]
     if form == "csv":
         return csv_table(headers, texts)
     plain = [header.replace("_", " ") for header in headers]
-    return markdown_table(plain, texts) if form == "markdown" else text_table(plain, texts, _width())
+    return markdown_table(plain, texts) if form == "markdown" else text_table(plain, texts, terminal_width())

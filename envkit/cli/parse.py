@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from envkit.cli.not_covered import unknown_framework
 from envkit.errors import RequestError
 from envkit.plan.request import WINDOWS, WSL, FrameworkRequest, Request, TargetGpu
 from envkit.regex import regex
@@ -110,7 +111,7 @@ def parse_framework(text: str, matrix: Matrix) -> FrameworkRequest:
         raise RequestError(f"--framework: {text!r} is not NAME or NAME==VERSION.", "Example: --framework 'mxnet>=1.5'")
     framework = matrix.framework(match.group(1))
     if framework is None:
-        raise RequestError.unknown_value("--framework", match.group(1), [row.name for row in matrix.frameworks])
+        raise unknown_framework(match.group(1), matrix)
     if not match.group(2):
         return FrameworkRequest(framework.name)
     spec = parse_spec("--framework", match.group(2))
@@ -125,7 +126,8 @@ def parse_os(text: str, matrix: Matrix) -> str:
         return row.os_id
     if text.lower() == WINDOWS:
         return WINDOWS
-    raise RequestError.unknown_value("--os", text, [*(row.os_id for row in matrix.operating_systems), WINDOWS])
+    known = [*(row.os_id for row in matrix.operating_systems), WINDOWS]
+    raise RequestError.unknown_value("--os", text, known, "envkit matrix operating-systems")
 
 
 def parse_gpu(text: str, matrix: Matrix) -> TargetGpu:
@@ -151,8 +153,9 @@ def _on_record(capability: ComputeCapability, text: str, matrix: Matrix) -> Comp
     known = _capabilities(matrix)
     if (capability.major, capability.minor) in known:
         return capability
-    wanted = capability.major * 10 + capability.minor
-    nearest = sorted(known, key=lambda pair: abs(pair[0] * 10 + pair[1] - wanted))[:4]
+    below = [pair for pair in known if pair < (capability.major, capability.minor)]
+    above = [pair for pair in known if pair > (capability.major, capability.minor)]
+    nearest = [pick(side) for pick, side in ((max, below), (min, above)) if side]
     raise RequestError(
         f"--gpu: no GPU of compute capability {text} is on record.",
         f"Nearest: {', '.join(f'{major}.{minor}' for major, minor in nearest)}",
@@ -190,7 +193,7 @@ def _known(spec: VersionSpec, option: str, versions: Iterable[Version]) -> Versi
     nearest = sorted(
         known, key=lambda version: (version.major != wanted.major, abs(_number(version) - _number(wanted)))
     )
-    shown = ", ".join(dict.fromkeys(str(version) for version in nearest[:8]))
+    shown = ", ".join(dict.fromkeys(str(version) for version in nearest[:2]))
     raise RequestError(f"{option}: no version {spec} is on record.", f"Nearest: {shown}")
 
 

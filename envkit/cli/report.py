@@ -64,7 +64,7 @@ def told(reports: Sequence[Report]) -> str:
     return " ".join(report.verdict.headline for report in reports)
 
 
-def rendered(reports: Sequence[Report], form: str, *, verbose: bool, colour: bool) -> str:
+def rendered(reports: Sequence[Report], form: str, *, verbose: bool, to_file: bool) -> str:
     """The reports in one format. Raises RequestError for several where the format holds one."""
     pairs = [(report.environment, report.findings) for report in reports]
     if form == "json":
@@ -81,9 +81,12 @@ def rendered(reports: Sequence[Report], form: str, *, verbose: bool, colour: boo
         from envkit.render.markdown import doctor_markdown
 
         return "\n".join(doctor_markdown(*pair) for pair in pairs)
+    from envkit.cli.terminal import text_width, wants_colour
     from envkit.render.text import doctor_text
+    from envkit.render.wrap import WIDTH
 
-    texts = [doctor_text(*pair, verbose=verbose, colour=colour) for pair in pairs]
+    colour, width = not to_file and wants_colour(), WIDTH if to_file else text_width()
+    texts = [doctor_text(*pair, verbose=verbose, colour=colour, width=width) for pair in pairs]
     if len(texts) == 1:
         return texts[0]
     return "\n".join(f"=== {pair[0].origin} ===\n{text}" for pair, text in zip(pairs, texts, strict=True))

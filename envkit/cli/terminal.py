@@ -1,17 +1,36 @@
-"""Colour only for a person at a terminal who has not declined it."""
+"""What the terminal is like: whether it shows colour, and how wide it is."""
 
 from __future__ import annotations
 
 import os
 import sys
 
+from envkit.render.wrap import WIDTH
+
+_NARROWEST, _WIDEST = 40, 100  # less breaks every line, more is hard to read
+
 
 def wants_colour() -> bool:
-    """True when stdout is a terminal, NO_COLOR is unset or empty, and TERM is not dumb."""
-    # None where stdout is closed
-    return (
-        sys.stdout is not None
-        and sys.stdout.isatty()
-        and not os.environ.get("NO_COLOR")
-        and os.environ.get("TERM") != "dumb"
-    )
+    """True at a terminal, unless NO_COLOR or TERM=dumb decline it; FORCE_COLOR asks for it anywhere."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return _at_terminal() and os.environ.get("TERM") != "dumb"
+
+
+def text_width() -> int:
+    """How wide text for a person is: as the terminal, within limits; the usual width where stdout is none."""
+    columns = terminal_width()
+    return WIDTH if columns is None else min(max(columns, _NARROWEST), _WIDEST)
+
+
+def terminal_width() -> int | None:
+    """The columns of the terminal, None where stdout is no terminal."""
+    from shutil import get_terminal_size
+
+    return get_terminal_size((WIDTH, 24)).columns if _at_terminal() else None
+
+
+def _at_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()  # None where stdout is closed

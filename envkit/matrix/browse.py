@@ -108,7 +108,7 @@ def listing(name: str, matrix: Matrix) -> Listing:
         return Listing(word, title, default, getattr(matrix, _MEMBERS.get(word, word)))
     framework = matrix.framework(name)
     if framework is None:
-        raise RequestError.unknown_value("TABLE", name, table_names(matrix))
+        raise RequestError.unknown_value("TABLE", name, table_names(matrix), "envkit matrix")
     return Listing(framework.name, f"{framework.title} builds", _BUILD_COLUMNS, matrix.builds(framework.name))
 
 
@@ -128,7 +128,7 @@ def column_of(table: Listing, word: str) -> str:
         if candidate in table.columns:
             return candidate
     valid = [column.replace("_", "-") for column in table.columns]
-    raise RequestError.unknown_value(f"{table.name}: column", word, valid)
+    raise RequestError.unknown_value(f"{table.name}: column", word, valid, f"envkit matrix {table.name} --columns all")
 
 
 def _plain(word: str) -> str:

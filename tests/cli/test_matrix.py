@@ -36,7 +36,7 @@ def test_a_gpu_is_found_by_the_names_that_a_request_takes(word: str) -> None:
 
 
 def on_terminal(monkeypatch: pytest.MonkeyPatch, columns: int, *words: str) -> str:
-    monkeypatch.setattr("envkit.cli.matrix._width", lambda: columns)
+    monkeypatch.setattr("envkit.cli.matrix.terminal_width", lambda: columns)
     return CliRunner().invoke(matrix, words).output
 
 
@@ -104,7 +104,7 @@ def test_it_writes_a_file_instead(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["pytrch"], "Valid values, nearest first: pytorch"),
+        (["pytrch"], "Did you mean pytorch?"),
         (["gpus", "--colour", "red"], "column: 'colour' is not known"),
         (["gpus", "--memory", "much"], "not a number"),
         (["gpus", "--memory"], "--memory needs a value"),

@@ -42,7 +42,7 @@ def test_minor_version_compatibility_has_its_own_floor_on_windows(driver: str, c
         (["install", "--cuda", "12.4", "--os", "windows"], 1, "WSL2"),
         (["dockerfile", "--framework", "pytorch", "--os", "windows"], 2, "not Windows"),
         (["resolve", "--gpu", "Jetson Nano", "--os", "wsl"], 2, "does not run wsl"),
-        (["resolve", "--os", "windoes"], 2, "nearest first: windows"),
+        (["resolve", "--os", "windoes"], 2, "Did you mean windows?"),
         (["install", "--gpu", "Jetson Nano", "--framework", "pytorch"], 1, "nvidia-jetpack"),
         (["dockerfile", "--gpu", "Jetson AGX Orin 32 GB", "--framework", "pytorch"], 1, "JetPack on your Jetson"),
     ],

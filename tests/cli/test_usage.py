@@ -9,8 +9,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from envkit.assume import fact_paths
+from envkit.checks.registry import all_checks
 from envkit.cli.main import COMMANDS
+from envkit.cli.main import envkit as program
+from envkit.cli.not_covered import unknown_gpu
+from envkit.cli.terminal import text_width
+from envkit.errors import did_you_mean
+from envkit.matrix import Matrix
 from tests.cli.run import envkit
 
 
@@ -44,8 +52,8 @@ def test_mistyped_command_names_the_nearest() -> None:
         (["resolve", "--os", "ubunto22.04"], "ubuntu22.04"),
         (["resolve", "--gpu", "GeForce GTX 1080 Tie"], "1080 Ti"),
         (["resolve", "--gpu", "sm_99"], "9.0"),
-        (["resolve", "--gpu", "RTX 5099"], "first: NVIDIA GeForce RTX 5090"),
-        (["resolve", "--gpu", "GTX 1085"], "first: NVIDIA GeForce GTX 10"),
+        (["resolve", "--gpu", "RTX 5099"], "mean NVIDIA GeForce RTX 5090"),
+        (["resolve", "--gpu", "GTX 1085"], "mean NVIDIA GeForce GTX 10"),
         (["resolve", "--gpu", "sm_999"], "--gpu"),
         (["resolve", "--python", "99"], "3.14"),
         (["resolve", "--python", ">=3.8,<3.8"], "--python"),
@@ -61,6 +69,16 @@ def test_mistyped_command_names_the_nearest() -> None:
         (["resolve", "--python", "three"], "--python"),
         (["resolve", "--mirror", "nonsense", "--framework", "pytorch"], "HOST=URL"),
         (["doctor", "--check", "driver-libary-mismatch"], "driver-library-mismatch"),
+        (["doctor", "--check", "driver"], "mean driver-"),
+        (["doctor", "--check", "qqq"], "`envkit doctor --list-checks` lists them"),
+        (["doctor", "report.txt"], "envkit doctor --from report.txt"),
+        (["resolve", "--framework", "vllm"], "vLLM). Ask for what it runs on: --framework pytorch"),
+        (["resolve", "--framework", "torchvision"], "--framework pytorch"),
+        (["resolve", "--framework", "openvino"], "GPUs of Intel"),
+        (["resolve", "--framework", "qqq"], "`envkit matrix frameworks` lists them"),
+        (["resolve", "--gpu", "MI300X"], "GPUs of AMD such as 'MI300X' are not covered"),
+        (["resolve", "--gpu", "Radeon RX 7900 XTX"], "GPUs of AMD"),
+        (["resolve", "--gpu", "Arc A770"], "GPUs of Intel"),
         (["doctor", "--assume", "driver.kernel_modul=1.2"], "driver.kernel_module"),
         (["explain", "no-gpu-on-pc"], "no-gpu-on-pci"),
         (["doctor", "--from", "a.txt", "--root", "/"], "--root"),
@@ -158,8 +176,63 @@ def test_empty_text_is_refused_in_words() -> None:
     assert "empty" in done.stderr
 
 
-def test_no_colour_codes_in_a_pipe() -> None:
-    assert "\x1b" not in envkit("doctor").stdout
+MISMATCH = ["doctor", "--from", "tests/machines/ubuntu22.04-rtx3090-mismatch"]
+
+
+@pytest.mark.parametrize(
+    ("variables", "coloured"),
+    [({}, False), ({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)],
+)
+def test_colour_in_a_pipe_only_where_it_is_asked_for(
+    variables: dict[str, str], coloured: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert ("\x1b[" in CliRunner().invoke(program, MISMATCH, color=True).stdout) is coloured
+
+
+@pytest.mark.parametrize(("columns", "width"), [("20", 40), ("60", 60), ("90", 90), ("200", 100), ("", 80)])
+def test_the_report_is_as_wide_as_the_terminal_within_limits(
+    columns: str, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert columns or text_width() == width  # tests have no terminal
+    if columns:
+        monkeypatch.setattr("envkit.cli.terminal._at_terminal", lambda: True)
+        monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert text_width() == width
+    lines = CliRunner().invoke(program, MISMATCH).stdout.splitlines()
+    prose = [line for line in lines if line.strip() and not line.strip().startswith(("$", "see"))]
+    assert all(len(line) <= width or len(line.split()) < 4 for line in prose)
+    assert max(map(len, prose)) > width - 12
+
+
+@pytest.mark.parametrize(
+    ("words", "same"),
+    [(["help"], ["--help"]), (["help", "doctor"], ["doctor", "--help"]), (["version"], ["--version"])],
+)
+def test_help_and_version_are_also_commands(words: list[str], same: list[str]) -> None:
+    said, meant = (CliRunner().invoke(program, given, prog_name="envkit") for given in (words, same))
+    assert said.exit_code == 0 and said.stdout and said.stdout == meant.stdout
+    assert envkit("help", "doktor").returncode == 2
+
+
+def test_no_line_suggests_more_than_two_words() -> None:
+    for valid in (COMMANDS, all_checks(), fact_paths(), [row.name for row in Matrix.load().gpus]):
+        for word in valid:
+            told = did_you_mean(word[:-1], valid)
+            assert told.startswith("Did you mean ") and told.count(" or ") <= 1
+    assert did_you_mean("driver", all_checks()).startswith("Did you mean driver-")
+    assert did_you_mean("qqq", all_checks()) == ""
+
+
+def test_no_gpu_of_nvidia_is_taken_for_one_of_another_vendor() -> None:
+    matrix = Matrix.load()
+    for row in matrix.gpus:
+        assert "are not covered" not in str(unknown_gpu(f"{row.name} X", matrix)), row.name
+        assert "are not covered" not in str(unknown_gpu(f"{row.name.split(' ', 1)[-1]}5 ", matrix)), row.name
 
 
 @pytest.mark.parametrize(
@@ -171,8 +244,8 @@ def test_no_colour_codes_in_a_pipe() -> None:
         (b"[mirrors]\nhosts = 'x'\n", "hosts is no table"),
         (b"[mirrors]\nindex-url = 5\n", "index-url = 5"),
         (b"[mirrors]\napt = ['a']\n", "apt = ['a']"),
-        (b"[mirrors]\nindx-url = 'https://a.lan'\n", "nearest first: index-url"),
-        (b"[mirrrs]\n", "nearest first: mirrors"),
+        (b"[mirrors]\nindx-url = 'https://a.lan'\n", "Did you mean index-url?"),
+        (b"[mirrrs]\n", "Did you mean mirrors?"),
         (b"[mirrors.hosts]\n'a b' = 'https://a.lan'\n", "'a b' is no host"),
         (b"[mirrors.hosts]\n'a.lan' = 'https://b.lan/$x'\n", "is no address"),
         (b"\xff\xfe", "UTF-8"),

@@ -94,7 +94,7 @@ def test_a_report_of_doctor_is_read_too() -> None:
 def test_later_keys_are_passed_over_unless_strict() -> None:
     data = {"system": {"kernal": {"value": "6.1"}}, "quantum": 1}
     assert environment_from_json(data) == Environment()
-    with pytest.raises(SourceError, match="'quantum' is not known|'kernal' is not known. Nearest: kernel"):
+    with pytest.raises(SourceError, match="'quantum' is not known|'kernal' is not known. Did you mean kernel"):
         environment_from_json(data, strict=True)
 
 

@@ -35,7 +35,7 @@ def test_every_table_can_be_listed_with_its_own_columns(matrix: Matrix) -> None:
 
 
 def test_an_unknown_table_is_answered_with_the_nearest(matrix: Matrix) -> None:
-    with pytest.raises(RequestError, match="nearest first: pytorch"):
+    with pytest.raises(RequestError, match="Did you mean pytorch"):
         listing("pytrch", matrix)
 
 
@@ -49,7 +49,7 @@ def test_a_column_is_found_by_its_everyday_word(matrix: Matrix, table: str, word
 
 
 def test_an_unknown_column_is_answered_with_the_nearest(matrix: Matrix) -> None:
-    with pytest.raises(RequestError, match="nearest first: memory-gb"):
+    with pytest.raises(RequestError, match="Did you mean memory-gb"):
         column_of(listing("gpus", matrix), "memory-bg")
 
 

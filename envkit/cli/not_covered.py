@@ -1,0 +1,50 @@
+"""What people ask for that the tables do not hold: other vendors' GPUs and other software, answered by name."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from envkit.errors import RequestError
+from envkit.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from envkit.matrix import Matrix
+
+
+@record
+class NotCovered:
+    """One name that is known not to be covered; `instead` is the framework that it runs on."""
+
+    kind: str  # framework, gpu
+    pattern: str  # of the whole name in lower case
+    title: str  # the software, or the vendor of a GPU
+    instead: str
+
+
+def unknown_framework(name: str, matrix: Matrix) -> RequestError:
+    """The error for a framework of this name, which has no table."""
+    row = next(_rows("framework", name), None)
+    if row is None:
+        names = [framework.name for framework in matrix.frameworks]
+        return RequestError.unknown_value("--framework", name, names, "envkit matrix frameworks")
+    hint = f"Ask for what it runs on: --framework {row.instead}" if row.instead else ""
+    return RequestError(f"--framework: envkit holds no versions of {name} ({row.title}).", hint)
+
+
+def unknown_gpu(name: str, matrix: Matrix) -> RequestError:
+    """The error for a GPU of this name, which is none of NVIDIA's or none on record."""
+    row = next(_rows("gpu", name), None)
+    if row is None:
+        names = dict.fromkeys(model.name for model in matrix.gpus)
+        return RequestError.unknown_value("--gpu", name, names, "envkit matrix gpus")
+    return RequestError(f"--gpu: GPUs of {row.title} such as {name!r} are not covered.", "envkit knows NVIDIA's.")
+
+
+def _rows(kind: str, name: str) -> Iterator[NotCovered]:
+    from envkit.matrix.tables import Table, read
+
+    rows = read(Table("not_covered.csv", NotCovered, ("kind", "pattern")))
+    return (row for row in rows if row.kind == kind and re.fullmatch(row.pattern, name.strip().lower()))
