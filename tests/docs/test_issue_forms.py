@@ -1,0 +1,79 @@
+"""The issue forms are complete, and a filled one is a text that `envkit doctor --from` understands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from envkit.checks.findings import Status
+from envkit.checks.registry import all_checks
+from envkit.checks.runner import run_checks
+from envkit.facts import Environment
+from envkit.ingest import parse_text
+from envkit.matrix import Matrix
+from tests.docs.blocks import ROOT
+from tests.ingest.texts import Case, cases
+
+FORMS = sorted(path for path in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml") if path.name != "config.yml")
+SMI = (ROOT / "tests/texts/healthy-smi-535.txt").read_text("utf-8")
+COLLECT_ENV = (ROOT / "tests/texts/healthy-collect-env-new.txt").read_text("utf-8")
+EVERY = cases()
+
+
+def form(name: str) -> dict[str, Any]:
+    read: dict[str, Any] = yaml.safe_load((ROOT / ".github/ISSUE_TEMPLATE" / name).read_text("utf-8"))
+    return read
+
+
+def filled(name: str, answers: Mapping[str, str]) -> str:
+    """The issue that GitHub makes of the form: a heading and an answer for each field."""
+    fields = {item["id"]: item["attributes"] for item in form(name)["body"] if item["type"] != "markdown"}
+    assert set(answers) <= set(fields)
+    parts = []
+    for id, attributes in fields.items():
+        answer = answers.get(id, "_No response_")
+        fence = f"```{attributes['render']}\n{answer}\n```" if "render" in attributes and id in answers else answer
+        parts.append(f"### {attributes['label']}\n\n{fence}\n")
+    return "\n".join(parts)
+
+
+def first_fail(environment: Environment) -> str:
+    findings = run_checks(environment, Matrix.load(), all_checks().values())
+    return next((finding.id for finding in findings if finding.status is Status.FAIL), "none")
+
+
+@pytest.mark.parametrize("path", FORMS, ids=lambda path: path.name)
+def test_a_form_has_what_github_asks_for(path: Path) -> None:
+    read = form(path.name)
+    assert {"name", "description", "body"} <= set(read)
+    fields = [item for item in read["body"] if item["type"] != "markdown"]
+    assert {item["type"] for item in fields} <= {"input", "textarea", "dropdown", "checkboxes"}
+    assert len({item["id"] for item in fields}) == len({item["attributes"]["label"] for item in fields}) == len(fields)
+
+
+@pytest.mark.parametrize("field", ["error", "more"])
+@pytest.mark.parametrize("case", [*EVERY[::20], *(pytest.param(c, marks=pytest.mark.thorough) for c in EVERY)])
+def test_an_issue_is_read_like_the_text_in_it(case: Case, field: str) -> None:
+    issue = filled("diagnosis.yml", {field: case.text, "answer": "Nothing wrong was found", "truth": "I do not know"})
+    assert first_fail(parse_text(issue)) == case.fail
+
+
+def test_all_fields_are_one_machine() -> None:
+    texts = {"error": "RuntimeError: CUDA out of memory.", "nvidia-smi": SMI, "collect-env": COLLECT_ENV}
+    told = parse_text(filled("diagnosis.yml", texts))
+    error, smi, collected = map(parse_text, texts.values())
+    assert {item.signature for item in error.messages.get()} <= {item.signature for item in told.messages.get()}
+    assert told.driver.kernel_module.get() == smi.driver.kernel_module.get()
+    pairs = zip(told.pythons.get()[0].frameworks, collected.pythons.get()[0].frameworks, strict=True)
+    assert all(here.package == there.package for here, there in pairs)
+
+
+def test_pre_commit_runs_the_lint_of_the_gate() -> None:
+    config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))
+    hooks = [hook for repository in config["repos"] for hook in repository["hooks"]]
+    assert [hook["entry"] for hook in hooks] == ["make lint"]
+    assert "make lint" in (ROOT / ".ci/run").read_text("utf-8").splitlines()
