@@ -24,7 +24,7 @@ def script(*arguments: str, options: ScriptOptions | None = None, **more: str) -
 def test_a_part_of_all_combinations_parses() -> None:
     """`make test-sweep` takes many more, and checks them with shellcheck."""
     found = render_all(combinations(every=2503))
-    assert found.rendered > 5
+    assert found.rendered > 1
     assert found.faults == []
 
 
