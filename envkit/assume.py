@@ -91,7 +91,7 @@ def _parsed(path: str, hint: TypeForm, value: str) -> Observed[Any]:
 
 def _as_json(hint: TypeForm, value: str) -> Json:
     """The JSON data that `value` writes, short forms included. Raises ValueError."""
-    import json
+    from envkit.json_text import loads
 
     if hint is OsRelease and not value.startswith("{"):
         name = value.rstrip("0123456789.")
@@ -103,10 +103,7 @@ def _as_json(hint: TypeForm, value: str) -> Json:
         return words.get(value.lower(), value)
     if _is_words(hint) and not value.startswith("["):
         return [word.strip() for word in value.split(",")]
-    try:
-        return json.loads(value)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+    return loads(value)
 
 
 def _is_words(hint: TypeForm) -> bool:

@@ -30,6 +30,12 @@ class SourceError(EnvkitError):
     """A capture, facts file, text or file that the user named cannot be read."""
 
 
+class LimitError(SourceError, ValueError):
+    """What the user named holds a number, a depth or a size beyond any machine's: it is refused, not guessed at."""
+
+    exit_code = 2
+
+
 class OutputError(EnvkitError):
     """The output cannot be written where the user asked for it."""
 

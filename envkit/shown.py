@@ -7,6 +7,7 @@ model; nothing foreign goes to a person that has not passed one of them.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import is_
 from typing import Any, TypeVar
 
 from envkit.records import is_record, replace, types_of
@@ -15,13 +16,13 @@ from envkit.regex import regex
 T = TypeVar("T")
 
 _LINE_END = "\u23ce"  # the mark for the end of a line inside a text
-# Control characters (C0, C1), ends of lines and paragraphs, halves of surrogate pairs, and what is not drawn and
-# changes what is: marks of direction, joiners, fillers, tags.
-_STEERING = regex(
-    "\r\n|[\\x00-\\x1f\\x7f-\\x9f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
-    "\u3164\ufeff\uffa0\ufff9-\ufffb\ufffe\uffff\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
-    "\U000e0000-\U000e007f]"
+# A class of characters for patterns: the controls C1, ends of lines and paragraphs, halves of surrogate pairs, and what
+# is not drawn and changes what is: marks of direction, joiners, fillers, tags.
+UNSEEN = (
+    "\x7f-\x9f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
+    "\ufffe\uffff\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f"
 )
+_STEERING = regex(f"\r\n|[\x00-\x1f{UNSEEN}]")
 _ENDS = frozenset(("\n", "\r", "\r\n", "\x0b", "\x0c", "\x85", "\u2028", "\u2029"))
 
 
@@ -32,16 +33,26 @@ def shown(text: str) -> str:
 
 def inert(value: T) -> T:
     """The value with every text in it as `shown` gives it; the value itself where nothing in it steers."""
-    clean: object = value
-    if type(value) is str:
+    kind = type(value)
+    clean: Any = value
+    if kind is str:
         clean = shown(str(value))
+    elif kind is tuple or kind is list:
+        items: Any = value
+        clean = [inert(item) for item in items]
+        if all(map(is_, clean, items)):
+            return value
+        clean = kind(clean)  # type: ignore[call-arg]
+    elif is_record(kind):
+        clean = _record(value)
     elif isinstance(value, Mapping):
         clean = {inert(key): inert(item) for key, item in value.items()}
-    elif isinstance(value, (tuple, list)):
-        clean = type(value)(inert(item) for item in value)
-    elif is_record(type(value)):
-        clean = _record(value)
-    return value if clean == value else clean  # type: ignore[return-value]
+    return value if clean == value else clean
+
+
+def shown_lines(text: str) -> str:
+    """A text of several lines, each of them as `shown` gives it."""
+    return "\n".join(map(shown, text.split("\n")))
 
 
 def _record(value: Any) -> object:  # noqa: ANN401 - any record

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import click
 
+from envkit.cli.output import complain
 from envkit.cli.streams import failed, is_of_output, written
 from envkit.errors import EnvkitError
 
@@ -32,10 +33,10 @@ def _exit_code(words: list[str], debug: bool) -> int:
     except click.ClickException as error:
         return _usage(error)
     except EnvkitError as error:
-        click.echo(f"envkit: {error}", err=True)
+        complain(f"envkit: {error}")
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
-        click.echo("envkit: interrupted.", err=True)
+        complain("envkit: interrupted.")
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the last handler: a bug of ours, reported as one
         if debug:
@@ -46,8 +47,8 @@ def _exit_code(words: list[str], debug: bool) -> int:
 
 def _usage(error: click.ClickException) -> int:
     where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "envkit"
-    click.echo(f"{where}: {error.format_message()}", err=True)
-    click.echo(f"Try: {where} --help", err=True)
+    complain(f"{where}: {' '.join(error.format_message().split())}")
+    complain(f"Try: {where} --help")
     return error.exit_code
 
 
@@ -58,13 +59,13 @@ def _bug(error: BaseException, words: list[str]) -> int:
     from envkit import __version__
 
     last = traceback.extract_tb(error.__traceback__)[-1]
-    command = " ".join(words)
-    click.echo(
-        f"envkit: this is a bug in envkit, please report these lines:\n"
-        f"  envkit {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}\n"
-        f"  command: envkit {command}\n"
-        f"  {type(error).__name__}: {error} ({os.path.basename(last.filename)}:{last.lineno} in {last.name})\n"
-        f"Run it again with --debug for the whole traceback.",
-        err=True,
-    )
+    place = f"{os.path.basename(last.filename)}:{last.lineno} in {last.name}"
+    for line in (
+        "envkit: this is a bug in envkit, please report these lines:",
+        f"  envkit {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}",
+        f"  command: envkit {' '.join(words)}",
+        f"  {type(error).__name__}: {error} ({place})",
+        "Run it again with --debug for the whole traceback.",
+    ):
+        complain(line)
     return BUG

@@ -156,8 +156,8 @@ def _list_of(checks: Mapping[str, Check | ImageFault], form: str) -> str:
 
         raise RequestError(f"--list-checks has no format {form}.", "Leave --format out, or take json.")
     if form == "json":
-        import json
+        from envkit.json_text import dumps
 
-        return json.dumps([{"id": check.id, "title": check.title} for check in checks.values()], indent=2)
+        return dumps([{"id": check.id, "title": check.title} for check in checks.values()])
     width = max(map(len, checks))
     return "\n".join(f"{check.id:<{width}}  {check.title}" for check in checks.values())

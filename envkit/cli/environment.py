@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from envkit.errors import SourceError
+from envkit.errors import LimitError, SourceError
 
 if TYPE_CHECKING:
     from envkit.facts import Environment
@@ -113,10 +113,12 @@ def _facts_in(text: str, source: str, option: str) -> Environment | None:
     from envkit.ingest.own import own_document, own_report
 
     if text.lstrip().startswith("{"):
-        import json
+        from envkit.json_text import loads
 
         try:
-            document = json.loads(text)
+            document = loads(text)
+        except LimitError as error:
+            raise LimitError(f"{option}: {source}: {error.message}", error.hint) from None
         except ValueError:
             document = None
         if isinstance(document, dict) and ("environment" in document or "system" in document):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envkit.cli.output import say, write_file
 from envkit.errors import StepFailed
+from envkit.json_text import dumps
 
 if TYPE_CHECKING:
     from envkit.install.bundle import FetchedFile
@@ -32,7 +32,7 @@ def make_bundle(work: Installation, script: str, path: str) -> None:
     files = tuple(_fetch(download, folder) for download in work.downloads)
     _fetch_wheels(work, folder)
     document = bundle_document(work, files, file_sizes(folder / "wheels"))
-    write_file(json.dumps(document, indent=2), str(folder / "bundle.json"))
+    write_file(dumps(document), str(folder / "bundle.json"))
     say(f"Bundle: {folder}. On the target: sudo bash install.sh --offline .")
 
 

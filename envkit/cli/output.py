@@ -120,5 +120,14 @@ def _mode(path: str, executable: bool) -> int:
 
 
 def say(text: str) -> None:
-    """A line for the person, on stderr, so that stdout holds the product alone."""
-    click.echo(text, err=True)
+    """Lines for the person, on stderr, so that stdout holds the product alone; nothing in them steers the terminal."""
+    from envkit.shown import shown_lines
+
+    click.echo(shown_lines(text), err=True)
+
+
+def complain(text: str) -> None:
+    """One line for the person, whatever stands in it."""
+    from envkit.shown import shown
+
+    click.echo(shown(text), err=True)

@@ -29,12 +29,12 @@ def probe(root: str | None, as_json: bool, mask: bool, timeout: float | None, ou
 
         environment = mask_environment(environment)
     if one_format(None, as_json, output, ("text", "json")) == "json":
-        import json
-
         from envkit.facts_json import to_json
+        from envkit.json_text import dumps
 
-        write_output(json.dumps(to_json(environment), indent=2, ensure_ascii=False), output)
+        write_output(dumps(to_json(environment)), output)
     else:
         from envkit.render.facts_text import facts_text
+        from envkit.shown import inert
 
-        write_output(facts_text(environment), output)
+        write_output(facts_text(inert(environment)), output)

@@ -10,6 +10,7 @@ from envkit.errors import RequestError
 from envkit.facts import Environment
 from envkit.records import record
 from envkit.render.verdict import Verdict, unseen, verdict
+from envkit.shown import inert
 
 if TYPE_CHECKING:
     from envkit.checks.registry import Check
@@ -66,11 +67,12 @@ def told(reports: Sequence[Report]) -> str:
 
 def rendered(reports: Sequence[Report], form: str, *, verbose: bool, to_file: bool) -> str:
     """The reports in one format. Raises RequestError for several where the format holds one."""
-    pairs = [(report.environment, report.findings) for report in reports]
+    pairs: list[tuple[Environment, Sequence[Finding]]] = [(report.environment, report.findings) for report in reports]
     if form == "json":
         from envkit.render.doctor_json import doctor_json, doctors_json
 
         return doctor_json(*pairs[0]) if len(pairs) == 1 else doctors_json(pairs)
+    pairs = [inert(pair) for pair in pairs]  # from here on it is for people's eyes
     if form == "html":
         from envkit.render.html import doctor_html
 

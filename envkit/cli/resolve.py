@@ -36,18 +36,18 @@ def resolve(container: bool, **options: Any) -> int:
         write_output(plan_json(plan), options["output"])
     else:
         from envkit.render.plan_text import plan_summary
+        from envkit.shown import shown_lines
 
-        write_output(plan_summary(plan), options["output"])
+        write_output(shown_lines(plan_summary(plan)), options["output"])
     return exit_code(plan)
 
 
 def plan_json(plan: Plan | NoPlan) -> str:
     """The plan document of `interface.md` as text."""
-    import json
-
+    from envkit.json_text import dumps
     from envkit.render.plan_json import plan_document
 
-    return json.dumps(plan_document(plan), indent=2, ensure_ascii=False)
+    return dumps(plan_document(plan))
 
 
 def exit_code(plan: Plan | NoPlan) -> int:

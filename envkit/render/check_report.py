@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Iterator, Sequence
 
 from envkit.checks.findings import Finding, Status
 from envkit.checks.runner import summary
+from envkit.json_text import dumps
 from envkit.render.citations import titles
 from envkit.render.doctor_json import SCHEMA, finding_document
+from envkit.shown import inert, shown
 
 WIDTH = 80
 _SHOWN = (Status.FAIL, Status.WARN, Status.UNKNOWN)
@@ -17,16 +18,17 @@ _SHOWN = (Status.FAIL, Status.WARN, Status.UNKNOWN)
 
 def report_text(findings: Sequence[Finding], name: str) -> str:
     """Every fault with its place, its consequence and its mend, in 80 columns."""
-    shown = [finding for finding in findings if finding.status in _SHOWN]
-    counts = [f"{sum(finding.status is status for finding in shown)} {word}" for status, word in _WORDS]
+    name, findings = shown(name), inert(tuple(findings))
+    listed = [finding for finding in findings if finding.status in _SHOWN]
+    counts = [f"{sum(finding.status is status for finding in listed)} {word}" for status, word in _WORDS]
     lines = [f"{name}: {', '.join(counts)}"]
-    for finding in shown:
+    for finding in listed:
         lines += ["", *_finding(finding)]
-    sources = titles(key for finding in shown for key in finding.sources)
+    sources = titles(key for finding in listed for key in finding.sources)
     if sources:
         lines += ["", *_wrapped("Sources: ", "; ".join(sources))]
-    if not any(finding.status is Status.FAIL for finding in shown):
-        unseen = any(finding.status is Status.UNKNOWN for finding in shown)
+    if not any(finding.status is Status.FAIL for finding in listed):
+        unseen = any(finding.status is Status.UNKNOWN for finding in listed)
         told = "Nothing that could be judged" if unseen else "Nothing here"
         end = "the rest is not known" if unseen else "as far as the data goes"
         lines += ["", *_wrapped("", f"{told} stops the image from working, {end}.")]
@@ -66,4 +68,4 @@ def report_json(findings: Sequence[Finding]) -> str:
         "findings": [finding_document(finding) for finding in findings],
         "summary": summary(findings),
     }
-    return json.dumps(document, indent=2, ensure_ascii=False)
+    return dumps(document)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from envkit.image.limits import refuse
 from envkit.image.parts import Recipe
 from envkit.image.python import VENV
@@ -14,6 +12,8 @@ def render_devcontainer(recipe: Recipe) -> str:
 
     Raises EnvkitError for an entrypoint, which editors replace with their own.
     """
+    from envkit.json_text import dumps
+
     refuse(
         "devcontainer",
         ["editors replace the --entrypoint of a development container"] if recipe.runtime.entrypoint else [],
@@ -31,4 +31,4 @@ def render_devcontainer(recipe: Recipe) -> str:
     if not recipe.official and not recipe.source_built:
         settings = {"python.defaultInterpreterPath": f"{VENV}/bin/python"}
         document["customizations"] = {"vscode": {"extensions": ["ms-python.python"], "settings": settings}}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return dumps(document) + "\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from envkit import __version__
@@ -10,6 +9,7 @@ from envkit.checks.findings import Finding, Status
 from envkit.checks.runner import summary
 from envkit.facts import Environment
 from envkit.facts_json import to_json
+from envkit.json_text import dumps
 from envkit.matrix import Matrix
 from envkit.matrix.age import data_date
 from envkit.render.citations import references_of, seen_in
@@ -81,9 +81,9 @@ def doctors_json(judged: Sequence[tuple[Environment, Sequence[Finding]]]) -> str
         "verdict": verdict_document(worst),
         "reports": [doctor_document(*pair) for pair in judged],
     }
-    return json.dumps(document, indent=2, ensure_ascii=False)
+    return dumps(document)
 
 
 def doctor_json(environment: Environment, findings: Sequence[Finding]) -> str:
     """The report as text."""
-    return json.dumps(doctor_document(environment, findings), indent=2, ensure_ascii=False)
+    return dumps(doctor_document(environment, findings))

@@ -9,20 +9,23 @@ from envkit.checks.runner import summary
 from envkit.facts import Environment
 from envkit.render.citations import seen_in
 from envkit.render.machine import machine_lines
+from envkit.render.markdown_text import code, fenced, prose
 from envkit.render.verdict import ASK, Verdict, troubles, verdict
 
 
 def doctor_markdown(environment: Environment, findings: Sequence[Finding]) -> str:
-    """Verdict, findings that are not well, the machine as a table, what could not be looked at."""
+    """Verdict, findings that are not well, the machine, what could not be looked at."""
     answer = verdict(environment, findings)
-    lines = [f"### envkit doctor: {_escape(answer.headline)}", "", *_more(answer)]
+    lines = [f"### envkit doctor: {prose(answer.headline)}", "", *_more(answer)]
     for finding in troubles(findings):
         lines += [*_finding(finding), ""]
-    lines += ["| | |", "|---|---|"]
-    lines += [f"| {label} | {_escape(text)} |" for label, text in machine_lines(environment)]
+    lines += [
+        f"- {label}: {prose(text.strip())}" if label else f"  - {prose(text.strip())}"
+        for label, text in machine_lines(environment)
+    ]
     unknown = [finding.id for finding in findings if finding.status is Status.UNKNOWN]
     if unknown:
-        lines += ["", f"Could not look: {', '.join(dict.fromkeys(unknown))}"]
+        lines += ["", f"Could not look: {prose(', '.join(dict.fromkeys(unknown)))}"]
     counts = summary(findings)
     lines += ["", "Checks: " + ", ".join(f"{count} {status}" for status, count in counts.items() if count)]
     return "\n".join(lines) + "\n"
@@ -32,36 +35,25 @@ def _more(answer: Verdict) -> Iterator[str]:
     if answer.alternatives:
         yield "It could also be:"
         yield ""
-        yield from (f"- {_escape(other.title)}: {_code(other.tell_apart)} tells" for other in answer.alternatives)
+        yield from (f"- {prose(other.title)}: {code(other.tell_apart)} tells" for other in answer.alternatives)
         yield ""
     elif answer.ask:
         yield ASK
-        yield from ("", "```sh", *answer.ask, "```", "")
+        yield from ("", *fenced(answer.ask), "")
 
 
 def _finding(finding: Finding) -> Iterator[str]:
-    subject = f" ({_escape(finding.subject)})" if finding.subject else ""
-    yield f"**{finding.status.value.upper()}** {_escape(finding.title)}{subject} `{finding.id}`"
+    subject = f" ({prose(finding.subject)})" if finding.subject else ""
+    yield f"**{finding.status.value.upper()}** {prose(finding.title)}{subject} {code(finding.id)}"
     yield ""
     if finding.because_of:
-        yield f"- follows from `{finding.because_of}`"
+        yield f"- follows from {code(finding.because_of)}"
     for item in finding.evidence:
         place = seen_in(item)
-        yield f"- seen: `{item.fact}` = {_code(item.value)}" + (f" from {_code(place)}" if place else "")
+        yield f"- seen: {code(item.fact)} = {code(item.value)}" + (f" from {code(place)}" if place else "")
     if finding.impact:
-        yield f"- impact: {_escape(finding.impact)}"
+        yield f"- impact: {prose(finding.impact)}"
     if finding.remedy:
-        yield f"- mend: {_escape(finding.remedy.summary)}"
+        yield f"- mend: {prose(finding.remedy.summary)}"
         if finding.remedy.commands:
-            yield from ("", "```sh", *finding.remedy.commands, "```")
-
-
-def _escape(text: str) -> str:
-    for character in "\\`*_<>|":
-        text = text.replace(character, "\\" + character)
-    return " ".join(text.split())
-
-
-def _code(text: str) -> str:
-    flat = " ".join(text.split())
-    return f"`` {flat} ``" if "`" in flat else f"`{flat}`"
+            yield from ("", *fenced(finding.remedy.commands))

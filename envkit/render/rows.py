@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -77,8 +76,10 @@ def csv_table(headers: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
 
 def json_table(name: str, rows: Iterable[dict[str, Any]], sources: dict[str, dict[str, str]]) -> str:
     """The rows as one JSON object; unknown is null, `sources` explains the keys that the rows name."""
+    from envkit.json_text import dumps
+
     document = {"schema": 1, "table": name, "rows": [_plain(row) for row in rows], "sources": sources}
-    return json.dumps(document, indent=2, ensure_ascii=False)
+    return dumps(document)
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a cell holds

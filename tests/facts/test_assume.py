@@ -63,7 +63,7 @@ def test_an_empty_value_means_absent_and_the_last_word_counts() -> None:
         ("driver.open_kernel_module=perhaps", "expected true or false"),
         ("gpus=[{}]", "'index' is missing"),
         ("gpus={", "--assume gpus={"),
-        ("gpus=" + "[" * 100_000, "nested too deeply"),
+        ("gpus=" + "[" * 100_000, "nests more than 100"),
     ],
 )
 def test_what_cannot_be_assumed_says_why(text: str, words: str) -> None:

@@ -38,6 +38,21 @@ def holders() -> dict[str, tuple[str, ...]]:
     return {place: tuple(own) for place, own in sorted(found.items())}
 
 
+def _after(payload: str, text: str) -> str:
+    return text + payload
+
+
+def _before(payload: str, text: str) -> str:
+    return payload + text
+
+
+def _instead(payload: str, text: str) -> str:
+    return payload
+
+
+WAYS = (_after, _before, _instead)  # in which a name can be a payload
+
+
 def put(value: Any, place: str, change: Change) -> Any:  # noqa: ANN401 - any part of the facts
     """The value with each text at `place` changed."""
     return _put(value, "", place, change)

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -22,7 +22,7 @@ from envkit.matrix.tables import Table, read
 from envkit.shown import shown
 from tests.checks.software import matrix
 from tests.hostile.payloads import MARK, PAYLOADS, SHELL
-from tests.hostile.places import holders, known, put
+from tests.hostile.places import WAYS, holders, known, put
 
 CHECKS = list(all_checks().values())
 BASH = shutil.which("bash") or "bash"
@@ -107,11 +107,11 @@ class Shell:
 
 
 def attack(place: str, name: str, payload: str, shell: Shell) -> None:
-    """The facts of one machine with a payload at a place, in the ways that a name can be a payload."""
+    """The facts of one machine with a payload at a place."""
     before = known(name)
     was = sizes(judged(before))
-    for change in (lambda text: text + payload, lambda text: payload + text, lambda text: payload):
-        findings = judged(put(before, place, change))
+    for change in WAYS:
+        findings = judged(put(before, place, partial(change, payload)))
         shell.take(steps(findings))
         now = sizes(findings)
         for id in was.keys() & now.keys():

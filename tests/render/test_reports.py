@@ -17,6 +17,7 @@ from envkit.render.facts_text import facts_text, walk
 from envkit.render.html import doctor_html
 from envkit.render.markdown import doctor_markdown
 from envkit.render.text import doctor_text
+from envkit.shown import inert
 from envkit.versions import ComputeCapability, Version
 
 MISMATCH = Finding(
@@ -81,10 +82,10 @@ def test_why_a_fact_is_missing_is_said() -> None:
     assert "libraries: not readable by this user (permission denied)" in doctor_text(MACHINE, [])
 
 
-def test_markdown_escapes_what_a_machine_says() -> None:
+def test_markdown_shows_what_a_machine_says_as_code() -> None:
     hostile = Finding("x", Status.FAIL, "a|b<c>*d*", evidence=(Evidence("f", "`v`\n# head", "s"),))
-    page = doctor_markdown(MACHINE, [hostile])
-    assert "a\\|b\\<c\\>\\*d\\*" in page
+    page = doctor_markdown(*inert((MACHINE, [hostile])))
+    assert "`What is wrong: a|b<c>*d*`" in page  # what is code does nothing
     assert "\n# head" not in page
 
 

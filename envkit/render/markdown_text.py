@@ -1,0 +1,41 @@
+"""Texts as Markdown that a tracker shows and does not act on: no mention, link, image, HTML or end of a fence in them.
+
+Trackers look for `@name`, `#1` and addresses in what their Markdown renders, where a backslash is gone already: only
+code is left alone. So a text is prose where it can be nothing else, and code where it can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from envkit.regex import regex
+
+_PLAIN = regex(r"(?:[A-Za-z0-9 .,;:()'\"+=/?·…—-]|(?<=[0-9])%|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9]))*")
+_ACTS = regex(  # addresses, commits, issues, emojis, milestones; they need no character that is not plain
+    r"(?i)[a-z]:/|www\.|mailto:|xmpp:|\bgh-\d|:(?:[a-z_][\w+-]*|[+-]1|100|1234):|%[\w\"]|\b(?=[0-9a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,}\b|\b\d{7,}\b"
+)
+_TICKS = regex(r"`+")
+
+
+def prose(text: str) -> str:
+    """The text as it stands where it is nothing but words, else as code."""
+    return text if _PLAIN.fullmatch(text) and not _ACTS.search(text) else code(text)
+
+
+def code(text: str) -> str:
+    """The text as a code span, between more backticks than stand in it side by side."""
+    ticks = "`" * (_longest([text]) + 1)
+    inside = f" {text} " if text.startswith("`") or text.endswith("`") or not text.strip() else text
+    return f"{ticks}{inside}{ticks}"
+
+
+def fenced(lines: Iterable[str], language: str = "sh") -> Iterator[str]:
+    """The lines as a block of code that none of them can end."""
+    held = list(lines)
+    fence = "`" * max(3, _longest(held) + 1)
+    yield from (f"{fence}{language}", *held, fence)
+
+
+def _longest(lines: Iterable[str]) -> int:
+    """The longest run of backticks in the lines."""
+    return max((len(run) for line in lines for run in _TICKS.findall(line)), default=0)

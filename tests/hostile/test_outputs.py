@@ -1,0 +1,73 @@
+"""Whatever a machine's facts hold, every output stays what it is: inert text, valid JSON, a page without tricks."""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+
+import pytest
+
+from envkit.checks.registry import all_checks
+from envkit.cli.doctor import doctor
+from envkit.cli.report import judged, rendered
+from envkit.facts import Environment
+from envkit.facts_json import to_json
+from envkit.json_text import dumps
+from envkit.render.facts_text import facts_text
+from envkit.shown import inert
+from tests.checks.software import matrix
+from tests.hostile.payloads import MARKUP, PAYLOADS, SHELL, STEERING
+from tests.hostile.places import WAYS, holders, known, put
+from tests.hostile.rules import RULES, plain, valid_json
+
+CHECKS = list(all_checks().values())
+[FORMATS] = [list(option.type.choices) for option in doctor.params if option.name == "form"]  # type: ignore[attr-defined]
+# Places that reports show, each with a machine or text that has one.
+SHOWN = [
+    (".system.os.value.pretty_name", "ubuntu22.04-rtx3090-x4"),
+    (".gpus.value[].name", "ubuntu22.04-rtx3090-x4"),
+    (".pci_gpus.value[].name", "ubuntu22.04-rtx3090-x4"),
+    (".pci_gpus.value[].hops[].slot", "ubuntu22.04-rtx3090-x4"),
+    (".pythons.value[].prefix", "cpu-only-conda.txt"),
+    (".pythons.value[].shadowing_modules[]", "ubuntu22.04-rtx4090-550-local-torch"),
+    (".pythons.value[].distributions[].name", "cudnn-mixed-sublibraries.txt"),
+    (".messages.value[].text", "arch-dropped-torch-28.txt"),
+    (".origin", "arch-dropped-torch-28.txt"),
+    (".driver.nvml.source", "ubuntu22.04-rtx3090-x4"),
+]
+
+
+def look(environment: Environment) -> int:
+    """Every output about the machine kept to its rules; the number of outputs."""
+    report = judged(environment, CHECKS, matrix(), mask=False, chosen=False)
+    told = [finding for finding in report.findings if finding.severity != "info" or finding.status.value == "error"]
+    commands = [line for finding in told if finding.remedy for line in finding.remedy.commands]
+    for form in FORMATS:
+        assert form in RULES, f"no rule says what {form} may hold"
+        RULES[form](rendered([report], form, verbose=True, to_file=True), commands)
+    plain(facts_text(inert(environment)), ())
+    valid_json(dumps(to_json(environment)), ())
+    return len(FORMATS) + 2
+
+
+@pytest.mark.parametrize(("place", "name"), SHOWN)
+@pytest.mark.parametrize("payloads", [SHELL, MARKUP, STEERING], ids=["shell", "markup", "steering"])
+def test_what_a_report_shows_does_nothing(place: str, name: str, payloads: tuple[str, ...]) -> None:
+    look(put(known(name), place, lambda text: text + "x".join(payloads)))
+
+
+@pytest.mark.thorough
+def test_no_payload_in_any_place_does_anything() -> None:
+    chance, count = random.Random(7), 0
+    for place, names in holders().items():
+        everything = "".join(chance.sample(PAYLOADS, len(PAYLOADS)))
+        for payload in (everything, *chance.sample(PAYLOADS, 6)):
+            for change in WAYS:
+                count += look(put(known(chance.choice(names)), place, partial(change, payload)))
+    print(f"{count} outputs of {len(holders())} places: all inert")
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_a_payload_shown_is_one_visible_line_and_shown_again_the_same(payload: str) -> None:
+    visible = inert((payload, {payload: payload}))[0]
+    assert visible.isprintable() and visible == inert(visible)
