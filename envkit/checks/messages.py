@@ -41,8 +41,8 @@ def all_messages(environment: Environment) -> tuple[Message, ...]:
 
 @lru_cache(maxsize=2)
 def _in_log(lines: tuple[str, ...]) -> tuple[Message, ...]:
+    from envkit.ingest.cleaning import clean
     from envkit.ingest.signatures import messages_in
-    from envkit.ingest.text import clean
 
     return messages_in(clean("\n".join(lines)))
 

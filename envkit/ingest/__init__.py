@@ -14,10 +14,10 @@ def parse_text(text: str) -> Environment:
 
 def parse_texts(named: Sequence[tuple[str, str]]) -> Environment:
     """The same of several texts about one machine, each with the name of its file; of two words the first counts."""
+    from envkit.ingest.cleaning import clean, together
     from envkit.ingest.clues import all_readers
     from envkit.ingest.combine import combine
     from envkit.ingest.signatures import messages_in
-    from envkit.ingest.text import clean, together
 
     cleaned = together([(name, clean(text)) for name, text in named])
     clues = [(reader.name, clue) for reader in all_readers() for clue in reader.read(cleaned)]

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from envkit.ingest.text import clean
+import re
+from collections.abc import Iterator, Mapping
+
+from envkit.ingest.cleaning import clean
+from envkit.ingest.text import Text
 from envkit.regex import regex
 
-_MARKS = (
-    regex(r"(?m)^ {6}check {4}[a-z][a-z0-9-]{2,60}$"),  # a finding of the report in text
-    regex(r"(?m)^### envkit doctor: "),
-    regex(r"<title>envkit doctor: "),
-    regex(r"(?m)^Facts\n {2}system\.os(?: = |: )"),  # `envkit probe`
-)
-_WITHOUT_FINDINGS = (regex(r"(?m)^Machine(?: \([^\n]{1,80}\))?$"), regex(r"(?m)^Checks: \d+ ok"))
-_DOCUMENT = regex(r'\s*\{\s*"(?:schema|environment|origin)"\s*:')
+_MARKS = {
+    regex(r"^ {6}check {4}[a-z][a-z0-9-]{2,60}$", re.MULTILINE): "   check    ",  # a finding of the report in text
+    regex(r"^### envkit doctor: |<title>envkit doctor: ", re.MULTILINE): "envkit doctor: ",
+    regex(r"^Facts\n {2}system\.os(?: = |: )", re.MULTILINE): "Facts",  # `envkit probe`
+}
+_WITHOUT_FINDINGS = {
+    regex(r"^Machine(?: \([^\n]{1,80}\))?$", re.MULTILINE): "Machine",
+    regex(r"^Checks: \d{1,6} ok", re.MULTILINE): "Checks: ",
+}
+_DOCUMENT = regex(r'\s{0,1000}\{\s{0,1000}"(?:schema|environment|origin)"\s{0,1000}:')
 
 
 def own_report(text: str) -> bool:
     """True for a text, Markdown or HTML report of `envkit doctor`, and for the text of `envkit probe`."""
-    plain = clean(text).whole
-    return any(mark.search(plain) for mark in _MARKS) or all(mark.search(plain) for mark in _WITHOUT_FINDINGS)
+    if not any(words in text for words in (*_MARKS.values(), "Checks: ")):
+        return False  # a long log is not cleaned for this question
+    plain = clean(text)
+    return any(_holding(plain, _MARKS)) or all(_holding(plain, _WITHOUT_FINDINGS))
+
+
+def _holding(text: Text, marks: Mapping[re.Pattern[str], str]) -> Iterator[bool]:
+    return (any(True for _ in text.matches(mark, words, lines=2)) for mark, words in marks.items())
 
 
 def own_document(text: str) -> bool:

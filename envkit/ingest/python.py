@@ -155,6 +155,8 @@ def _with_wheel_cuda(install: FrameworkInstall, packages: Sequence[Package]) -> 
 
 def cudnn_of(package: Package) -> Cudnn | None:
     """The cuDNN that a distribution installs, None when it installs none."""
+    if "cudnn" not in package.name.lower():
+        return None
     match = re.fullmatch(r"nvidia-cudnn-cu(\d+)", normalised(package.name))
     version = Version.find(package.version)
     if version is None or not (match or (package.installer == "conda" and package.name == "cudnn")):

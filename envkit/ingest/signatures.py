@@ -14,13 +14,14 @@ from functools import cached_property, lru_cache
 
 from envkit.errors import DataError
 from envkit.facts import Message
-from envkit.ingest.text import Text, rejoined
+from envkit.ingest.cleaning import rejoined
+from envkit.ingest.text import ALIKE, Text
 
 _BEFORE, _AFTER = 400, 800  # how far from its anchor a message may reach
-_ATTEMPTS = 1500  # windows searched per signature; a text with more of one anchor repeats itself
-_BLANK = r"(?:\s{1,24}|\s{0,4}\n[^\n]{0,60}?NVRM:\s{1,4})"
+_STEP = 400  # anchors that stand nearer to each other share a window
+_SEARCHED = 2_000_000  # characters looked at per signature; a text with more of one anchor repeats itself
+_BLANK = r"\s{1,24}(?:(?<=\n)[^\n]{0,60}?NVRM:\s{1,4})?"
 _SHOWN = 300
-_FOLDED = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 
 
 @dataclass(frozen=True)
@@ -84,23 +85,42 @@ def messages_in(text: Text) -> tuple[Message, ...]:
 
 
 def _found(text: Text) -> Iterator[Message]:
-    whole = text.whole
-    folded = whole.lower()
-    if len(folded) != len(whole):  # some letters have a longer lower case: offsets must stay
-        folded = whole.translate(_FOLDED)
-    flat = folded.replace("\n", " ")
     for signature in signatures():
-        position = flat.find(signature.anchor)
-        if position >= 0 and any(words in flat for words in signature.unless):
+        if not text.may_hold(signature.anchor) or signature.anchor not in text.flat:
             continue
-        attempts = 0
-        while position >= 0 and attempts < _ATTEMPTS:
-            attempts += 1
-            match = signature.pattern.search(whole, max(position - _BEFORE, 0), position + _AFTER)
-            if match:
+        if any(words in text.flat for words in signature.unless):
+            continue
+        for start, end in _windows(text, signature.anchor):
+            for match in signature.pattern.finditer(text.whole, start, end):
                 yield _message(signature, text, match)
-            next_start = max(position + len(signature.anchor), match.end() if match else 0)
-            position = flat.find(signature.anchor, next_start)
+
+
+def _windows(text: Text, anchor: str) -> Iterator[tuple[int, int]]:
+    """The parts of the text around each `anchor`; parts that overlap are one, so that none is searched twice."""
+    searched, start, end = 0, 0, -1
+    for place in _places(text, anchor):
+        if place - _BEFORE > end >= 0:
+            yield start, end
+        if place - _BEFORE > end:
+            start = max(place - _BEFORE, 0)
+        searched += min(place + _AFTER + _STEP - end, _BEFORE + _AFTER + _STEP)
+        end = place + _AFTER + _STEP
+        if searched > _SEARCHED:
+            break
+    yield start, end
+
+
+def _places(text: Text, anchor: str) -> Iterator[int]:
+    """Where `anchor` stands, but once for those near to each other, and not in lines that only repeat earlier ones."""
+    told, place = 0, text.flat.find(anchor)
+    while place >= 0:
+        index = text.index(place)
+        if told > ALIKE and text.repeats[index]:
+            after = text.end(index)
+        else:
+            yield place
+            told, after = told + 1, place + _STEP
+        place = text.flat.find(anchor, after)
 
 
 def _message(signature: Signature, text: Text, match: re.Match[str]) -> Message:

@@ -1,36 +1,28 @@
-"""A pasted text made plain: no colour codes, quote marks, fences or carriage returns; line numbers are kept."""
+"""A pasted text as readers search it: lines, their numbers, and patterns tried only where they can match.
+
+A log may have a million lines. A pattern is therefore tried only in lines that hold a plain part of it, a `needle`,
+and no needle is looked for whose words do not occur in the text at all. Both take a time that grows with the text.
+"""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import accumulate
 
 from envkit.regex import regex
 
-_LONGEST_LINE = 8000  # patterns may look this far within one line; longer lines are cut into several
-_ANSI = regex(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,300}(?:\x07|\x1b\\)|[@-Z\\-_])")
-_OVERWRITTEN = regex(r"[^\n]*\r(?=[^\n])")  # a progress bar shows what follows its last carriage return
-_CONTROL = regex(r"[\x00-\x08\x0b-\x1f\x7f]")
-_TAG = regex(r"</?(?:pre|code|details|summary|p|br|div|span|strong|tt|samp|kbd|blockquote)(?:\s[^<>\n]{0,120})?/?>")
-_QUOTE = regex(r"^[ \t]{0,3}(?:>(?!>>(?:[ \n]|$))[ \t]?)+", re.MULTILINE)
-_FENCE = regex(r"^[ \t]*(?:```|~~~)[ \t]*[\w+.{}= -]{0,40}$", re.MULTILINE)
-_TIMESTAMP = regex(
-    r"^(?:\ufeff)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z (?:stdout |stderr )?(?:[FP] )?", re.MULTILINE
-)
-_COMPOSE = regex(r"^[A-Za-z0-9][\w.-]{0,60}-\d+ {1,30}\| ", re.MULTILINE)  # docker compose logs: `web-1  | …`
-_PLAIN = (
-    ("\u2018", "'"),
-    ("\u2019", "'"),
-    ("\u201c", '"'),
-    ("\u201d", '"'),
-    ("\u00a0", " "),
-    ("\u2502", "|"),
-    ("\u2026", "..."),
-)
-_ENTITIES = (("&gt;", ">"), ("&lt;", "<"), ("&quot;", '"'), ("&#39;", "'"), ("&amp;", "&"))
+_SAME = 1000  # times that one line is looked at; a log that has it more often repeats itself
+ALIKE = 100  # lines that differ in digits alone of which the messages are looked for
+_CHUNK = 1_000_000  # bytes of which words are taken at a time
+_WORD_BYTES = bytes(byte | 32 if chr(byte).isascii() and chr(byte).isalpha() else 32 for byte in range(256))
+_WORDS = regex(r"[a-z]+")
+_DIGITS = bytes.maketrans(b"123456789", b"0" * 9)
+_FOLDED = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 
 
 @dataclass(frozen=True)
@@ -41,7 +33,7 @@ class Text:
     """
 
     lines: tuple[str, ...]
-    numbers: tuple[int, ...] = field(repr=False)
+    numbers: Sequence[int] = field(repr=False)
     files: tuple[tuple[int, str], ...] = ((1, ""),)
 
     @cached_property
@@ -50,16 +42,48 @@ class Text:
         return "\n".join(self.lines)
 
     @cached_property
+    def flat(self) -> str:
+        """The whole in lower case with a blank for each newline; every character where it is in `whole`."""
+        folded = self.whole.lower()
+        if len(folded) != len(self.whole):  # some letters have a longer lower case
+            folded = self.whole.translate(_FOLDED)
+        return folded.replace("\n", " ")
+
+    @cached_property
     def _starts(self) -> list[int]:
-        starts, position = [], 0
-        for line in self.lines:
-            starts.append(position)
-            position += len(line) + 1
-        return starts
+        """Where each line starts, and the place behind the last one's newline."""
+        return list(accumulate(map((1).__add__, map(len, self.lines)), initial=0))
+
+    @cached_property
+    def _words(self) -> str:
+        """Every run of ASCII letters in the text, once, in lower case."""
+        data = self.whole.encode("utf-8", "replace").translate(_WORD_BYTES)
+        words: set[bytes] = set()
+        start = 0
+        while start < len(data):
+            end = data.find(b" ", start + _CHUNK)
+            end = len(data) if end < 0 else end
+            words.update(data[start:end].split())
+            start = end
+        return b" ".join(words).decode()
+
+    @cached_property
+    def repeats(self) -> Sequence[bool]:
+        """For each line, whether many before it differ from it in digits alone."""
+        counts: Counter[bytes] = Counter()
+        repeated = []
+        for shape in self.whole.encode("utf-8", "replace").translate(_DIGITS).split(b"\n"):
+            counts[shape] += 1
+            repeated.append(counts[shape] > ALIKE)
+        return repeated
+
+    def end(self, index: int) -> int:
+        """The offset behind the line at `index`."""
+        return self._starts[index + 1] - 1
 
     def index(self, offset: int) -> int:
         """The index in `lines` of the line that holds `offset` of `whole`."""
-        return max(bisect_right(self._starts, offset) - 1, 0)
+        return min(max(bisect_right(self._starts, offset) - 1, 0), max(len(self.lines) - 1, 0))
 
     def place(self, offset: int) -> tuple[str, int]:
         """The name of the file, '' for a text without one, and the line number in it, of `offset` of `whole`."""
@@ -85,70 +109,48 @@ class Text:
         last = self.index(offset) == len(self.lines) - 1 and version.count(".") < 2
         return last or len(self.line_at(offset)) == self._broken_width
 
-    def matches(self, pattern: re.Pattern[str], needle: str) -> Iterator[re.Match[str]]:
-        """Every match of `pattern` in `whole`; nothing is searched when `needle` does not occur in it."""
-        return pattern.finditer(self.whole) if needle in self.whole else iter(())
+    def may_hold(self, needle: str) -> bool:
+        """False where a word of `needle` occurs nowhere in the text, in any case: then `needle` does not either."""
+        return _longest_word(needle) in self._words
+
+    def holds(self, needle: str) -> bool:
+        """Whether `needle` occurs in the text; fast where it does not."""
+        return self.may_hold(needle) and needle in self.whole
+
+    def lines_with(self, *needles: str) -> list[int]:
+        """The indices of the lines that hold one of `needles`, in order."""
+        found = [list(self._lines_with(needle)) for needle in needles if self.may_hold(needle)]
+        return found[0] if len(found) == 1 else sorted(set().union(*found))
+
+    def _lines_with(self, needle: str) -> Iterator[int]:
+        whole, starts = self.whole, self._starts
+        position = whole.find(needle)
+        while position >= 0:
+            index = bisect_right(starts, position) - 1
+            yield index
+            position = whole.find(needle, starts[index + 1]) if index + 1 < len(self.lines) else -1
+
+    def matches(self, pattern: re.Pattern[str], *needles: str, lines: int = 1) -> Iterator[re.Match[str]]:
+        """Every match of `pattern` that begins in a line with one of `needles` and spans at most `lines` lines."""
+        whole, starts, last = self.whole, self._starts, len(self.lines)
+        looked: Counter[str] = Counter()
+        position = 0
+        for index in self.lines_with(*needles):
+            if lines == 1:
+                looked[self.lines[index]] += 1
+                if looked[self.lines[index]] > _SAME:
+                    continue
+            position, end = max(position, starts[index]), starts[index + 1] - 1
+            stop = starts[min(index + lines, last)] - 1
+            while position <= end:
+                match = pattern.search(whole, position, stop)
+                if match is None or match.start() > end:
+                    break
+                yield match
+                position = max(match.end(), match.start() + 1)
 
 
-def clean(raw: str) -> Text:
-    """The text without what terminals, chats, mail and issue pages put around it."""
-    text = raw.replace("\r\n", "\n")
-    text = text.replace("\r", "\n") if "\n" not in text else _OVERWRITTEN.sub("", text)
-    text = _CONTROL.sub(" ", _ANSI.sub("", text).replace("\r", ""))
-    for written, plain in (*(() if text.isascii() else _PLAIN), *(_ENTITIES if "&" in text else ())):
-        text = text.replace(written, plain)
-    if "<" in text:
-        text = _TAG.sub("", text)
-    for prefix in (_QUOTE, _TIMESTAMP, _COMPOSE, _FENCE):
-        text = prefix.sub("", text)
-    return _numbered([line.rstrip() for line in text.split("\n")])
-
-
-def together(named: Sequence[tuple[str, Text]]) -> Text:
-    """Several texts about one machine as one, each with the name that its lines are told by."""
-    lines: list[str] = []
-    numbers: list[int] = []
-    files = []
-    for name, text in named:
-        before = numbers[-1] if numbers else 0
-        files.append((before + 1, name))
-        lines += text.lines
-        numbers += (before + number for number in text.numbers)
-    return Text(tuple(lines), tuple(numbers), tuple(files))
-
-
-def _numbered(lines: list[str]) -> Text:
-    if max(map(len, lines), default=0) <= _LONGEST_LINE:
-        return Text(tuple(lines), tuple(range(1, len(lines) + 1)))
-    pieces = [
-        (line[start : start + _LONGEST_LINE], number)
-        for number, line in enumerate(lines, 1)
-        for start in range(0, max(len(line), 1), _LONGEST_LINE)
-    ]
-    return Text(tuple(piece for piece, _ in pieces), tuple(number for _, number in pieces))
-
-
-def rejoined(text: Text) -> Text | None:
-    """The text with lines that a terminal broke at its right edge put together again, None where there are none.
-
-    A line was broken when it fills exactly the longest width found, that width is one of a usual terminal, and it
-    does not end a table row.
-    """
-    width = max(map(len, text.lines), default=0)
-    if width not in _TERMINAL_WIDTHS:
-        return None
-    lines: list[str] = []
-    numbers: list[int] = []
-    joined = broken = False
-    for line, number in zip(text.lines, text.numbers, strict=True):
-        if broken:
-            lines[-1] += line
-            joined = True
-        else:
-            lines.append(line)
-            numbers.append(number)
-        broken = len(line) == width and not line.endswith(("|", "+"))
-    return Text(tuple(lines), tuple(numbers), text.files) if joined else None
-
-
-_TERMINAL_WIDTHS = frozenset({72, 76, 78, 79, 80, 90, 96, 100, 110, 120, 132, 140, 150, 160, 180, 200})
+@lru_cache(maxsize=4096)
+def _longest_word(needle: str) -> str:
+    """The longest run of letters in `needle`, '' where there is none: what occurs wherever `needle` does."""
+    return max(_WORDS.findall(needle.lower()), key=len, default="")

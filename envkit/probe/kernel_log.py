@@ -9,8 +9,8 @@ from envkit.regex import regex
 
 LOG = "/dev/kmsg"
 _JOURNAL = ("journalctl", "-k", "-b", "-q", "--no-pager", "-o", "short-monotonic")
-# in lower case; plain words, as a log has thousands of lines and a pattern of alternatives takes ten times as long
-_WORDS = (
+# What relevant lines hold, in lower case; plain words, as a pattern of alternatives takes ten times as long.
+WORDS = (
     "nvrm",
     "xid",
     "nvidia",
@@ -52,7 +52,7 @@ def _read(host: Host) -> Observed[str]:
 
 def _is_relevant(line: str) -> bool:
     lowered = line.lower()
-    return any([word in lowered for word in _WORDS]) or ("bar " in lowered and bool(_BAR.search(lowered)))
+    return any([word in lowered for word in WORDS]) or ("bar " in lowered and bool(_BAR.search(lowered)))
 
 
 def relevant(text: str) -> tuple[str, ...]:

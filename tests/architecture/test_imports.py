@@ -18,7 +18,7 @@ ALLOWED = {
     "ingest": BASE | {"ingest", "matrix", "probe.release_files", "probe.text", "probe.kernel_log"},
     "matrix": BASE | {"matrix"},
     "checks": BASE
-    | {"checks", "matrix", "plan", "ingest.signatures", "ingest.text", "probe.sonames", "probe.shadowing"},
+    | {"checks", "matrix", "plan", "ingest.signatures", "ingest.cleaning", "probe.sonames", "probe.shadowing"},
     "plan": BASE | {"plan", "matrix"},
     "install": BASE | {"install", "plan", "matrix", "settings"},
     "image": BASE | {"image", "install", "plan", "matrix", "checks", "settings", "render.plan_json"},

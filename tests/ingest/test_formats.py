@@ -10,8 +10,8 @@ import pytest
 
 from envkit.facts import Environment, MachineKind, Problem
 from envkit.ingest import formats, parse_text
+from envkit.ingest.cleaning import clean
 from envkit.ingest.clues import all_readers, reader
-from envkit.ingest.text import clean
 from envkit.versions import Version
 from tests.ingest.texts import cases
 

@@ -10,8 +10,8 @@ import pytest
 
 from envkit.checks.registry import all_checks
 from envkit.ingest import parse_text
+from envkit.ingest.cleaning import clean
 from envkit.ingest.signatures import Signature, messages_in, signatures, spaced
-from envkit.ingest.text import clean
 
 ALL = signatures()
 

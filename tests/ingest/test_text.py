@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.ingest.text import clean, rejoined
+from envkit.ingest.cleaning import clean, rejoined
 
 
 @pytest.mark.parametrize(

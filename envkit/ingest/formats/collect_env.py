@@ -19,10 +19,9 @@ from envkit.regex import regex
 from envkit.versions import Version
 
 _LINE = regex(
-    r"^[ ]{0,8}(?P<key>PyTorch version|PyTorch Version|CUDA used to build PyTorch|ROCM used to build PyTorch"
-    r"|OS|GCC version|Clang version|"
-    r"Libc version|Python version|Python platform|CUDA runtime version|Nvidia driver version|cuDNN version|"
-    r"CUDA Version|CUDA available|vLLM Version|Is CUDA available)[ ]{0,20}: ?(?P<value>[^\n]{0,300})$",
+    r"^[ ]{0,8}(?P<key>PyTorch version|CUDA used to build PyTorch|ROCM used to build PyTorch|OS|GCC version|"
+    r"Libc version|Python version|Python platform|CUDA runtime version|Nvidia driver version)"
+    r"[ ]{0,20}: ?(?P<value>[^\n]{0,300})$",
     re.MULTILINE,
 )
 _VERSION = regex(r"\d+(?:\.\d+)+")
@@ -32,23 +31,25 @@ _LIBRARY = regex(
     r"(?: {1,40}(?P<build>\S{1,80}))?",
     re.MULTILINE,
 )
-_CUDNN_FILE = regex(r"(?P<path>/\S{0,160}/libcudnn\.so\.(?P<version>\d+(?:\.\d+){1,3}))$", re.MULTILINE)
-_PLATFORM = regex(r"Linux-(?P<kernel>\d[\w.+~-]*?)-(?P<arch>x86_64|aarch64|ppc64le)-with(?:-glibc(?P<glibc>\d+\.\d+))?")
+_CUDNN_FILE = regex(r"(?<!\S)(?P<path>/\S{0,160}/libcudnn\.so\.(?P<version>\d+(?:\.\d+){1,3}))$", re.MULTILINE)
+_PLATFORM = regex(
+    r"Linux-(?P<kernel>\d[\w.+~-]{0,80}?)-(?P<arch>x86_64|aarch64|ppc64le)-with(?:-glibc(?P<glibc>\d+\.\d+))?"
+)
 _GCC = regex(r"^(?:\([^)\n]{1,80}\) )?(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)(?![\d.~-])")
 
 
 @reader("collect_env")
 def read(text: Text) -> Iterator[Clue]:
     """Versions, paths and packages of the report; lines that collected nothing tell nothing."""
-    if not _MARKER.search(text.whole):
+    if not any(text.matches(_MARKER, "used to build PyTorch", "Is CUDA available", "Is debug build")):
         return
-    for match in text.matches(_LINE, ":"):
+    for match in text.matches(_LINE, "ersion", "used to build PyTorch", "OS", "Python platform"):
         value = match["value"].strip()
         if value and "Could not collect" not in value and value != "N/A":
             yield from _KEYS.get(match["key"], _nothing)(value, match.start())
         elif match["key"] == "CUDA runtime version":
             yield Absent("nvcc", "collect_env found no nvcc", match.start())
-    for match in text.matches(_LIBRARY, "] "):
+    for match in text.matches(_LIBRARY, "[pip", "[conda] "):
         if text.cut_off(match.start(), match["version"]):
             continue
         installer = "conda" if match["from"] == "conda" else "pip"

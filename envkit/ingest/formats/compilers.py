@@ -26,7 +26,7 @@ _GLIBCXX = regex(r"^GLIBCXX_(?P<version>\d+\.\d+(?:\.\d+)?)$", re.MULTILINE)
 @reader("compiler versions")
 def read(text: Text) -> Iterator[Clue]:
     """Host compilers, glibc, and the highest GLIBCXX listed."""
-    for match in text.matches(_GCC, ") "):
+    for match in text.matches(_GCC, "gcc", "cc (", "cc-", "++ (", "++-"):
         default = match["suffix"] is None
         name = "gcc" if default else f"gcc-{match['suffix']}"
         compiler = HostCompiler("gcc", Version.parse(match["version"]), name, default)

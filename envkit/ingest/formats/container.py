@@ -17,8 +17,7 @@ _PROMPT = regex(
     r"^(?:\([\w.-]{1,40}\) )?[a-z_][\w-]{0,31}@(?=[0-9a-f]{0,11}\d)[0-9a-f]{12}:\S{0,120}[#$] ?", re.MULTILINE
 )
 _MARKER = regex(
-    r"^(?:-rwx\S{6,8} [^\n]{5,60} |[^\n]{0,60}ls [^\n]{0,20}\n)?/\.dockerenv$|^\d{1,3}:[\w,=]{0,40}:/(?:docker"
-    r"|kubepods|lxc)/[^\n]{8,200}$",
+    r"^(?:-rwx\S{6,8} [^\n]{5,60} )?/\.dockerenv$|^\d{1,3}:[\w,=]{0,40}:/(?:docker|kubepods|lxc)/[^\n]{8,200}$",
     re.MULTILINE,
 )
 _BANNER = regex(
@@ -31,7 +30,11 @@ _BANNER = regex(
 @reader("container")
 def read(text: Text) -> Iterator[Clue]:
     """The first sign of a container."""
-    for pattern, needle in ((_PROMPT, "@"), (_MARKER, "/"), (_BANNER, "\n")):
-        for match in text.matches(pattern, needle):
+    for pattern, needles in (
+        (_PROMPT, ("@",)),
+        (_MARKER, ("/.dockerenv", ":/docker/", ":/kubepods/", ":/lxc/")),
+        (_BANNER, ("NVIDIA Release ", " ==", "Container image Copyright")),
+    ):
+        for match in text.matches(pattern, *needles):
             yield Fact("system.machine_kind", MachineKind.CONTAINER, match.start())
             break

@@ -23,6 +23,7 @@ _INFO = regex(
     re.MULTILINE,
 )
 _CLIENT = regex(r"^Docker version (?P<version>\d+\.\d+(?:\.\d+)?)", re.MULTILINE)
+_KEYS = ("Server Version", "Runtime", "Operating System", "Cgroup Driver", "Root Dir", "CDI", "rootless", "Context")
 _TOOLKIT = regex(
     r"(?:NVIDIA Container Toolkit CLI version|NVIDIA Container Runtime Hook version"
     r"|nvidia-container-toolkit version) (?P<version>\d+\.\d+\.\d+)"
@@ -33,21 +34,27 @@ _PODMAN = regex(r"^podman version (?P<version>\d+\.\d+(?:\.\d+)?)", re.MULTILINE
 @reader("docker info")
 def read(text: Text) -> Iterator[Clue]:
     """The engine as `docker info` describes it, and tools' versions."""
-    if "Server Version:" in text.whole and "Runtimes:" in text.whole:
+    if text.holds("Server Version:") and text.holds("Runtimes:"):
         yield from _engine(text)
-    for pattern, needle, path in (
-        (_CLIENT, "Docker version", "containers.docker_client"),
-        (_TOOLKIT, "version", "containers.container_toolkit"),
-        (_PODMAN, "podman version", "containers.podman"),
+    for pattern, path, *needles in (
+        (_CLIENT, "containers.docker_client", "Docker version"),
+        (
+            _TOOLKIT,
+            "containers.container_toolkit",
+            "Container Toolkit CLI",
+            "Runtime Hook",
+            "container-toolkit version",
+        ),
+        (_PODMAN, "containers.podman", "podman version"),
     ):
-        for match in text.matches(pattern, needle):
+        for match in text.matches(pattern, *needles):
             yield Fact(path, Version.parse(match["version"]), match.start())
 
 
 def _engine(text: Text) -> Iterator[Clue]:
     told: dict[str, str] = {}
     offset = -1
-    for match in _INFO.finditer(text.whole):
+    for match in text.matches(_INFO, *_KEYS):
         offset = match.start() if offset < 0 else offset
         told.setdefault(match["key"] or match["flag"], (match["value"] or "").strip())
     root = told.get("Docker Root Dir", "")

@@ -32,6 +32,6 @@ def read(text: Text) -> Iterator[Clue]:
     for match in text.matches(_L4T, "L4T "):
         yield Fact("system.l4t_release", Version.parse(match["version"]), match.start())
         yield Fact("system.machine_kind", MachineKind.JETSON, match.start())
-    for match in text.matches(_MODEL, "Jetson"):
+    for match in text.matches(_MODEL, "Jetson", "NVIDIA Orin "):
         yield Fact("system.platform_model", match["model"].strip(), match.start())
         yield Fact("system.machine_kind", MachineKind.JETSON, match.start())

@@ -12,7 +12,7 @@ from envkit.facts import PciGpu
 from envkit.ingest.clues import Clue, Fact, Item, reader
 from envkit.ingest.text import Text
 from envkit.ingest.values import pci_address
-from envkit.probe.kernel_log import relevant
+from envkit.probe.kernel_log import WORDS, relevant
 from envkit.regex import regex
 from envkit.versions import Version
 
@@ -26,7 +26,7 @@ _LOADING = regex(
     r"(?P<version>\d{3}(?:\.\d+){1,2})"
 )
 _CLIENT = regex(
-    r"API mismatch: the client [^\n]{0,120}?(?:\s{1,4}[^\n]{0,60}?NVRM: )?has the version (?P<client>\d{3}"
+    r"API mismatch: the client [^\n]{0,120}?(?: {0,4}\n[^\n]{0,60}?NVRM: )?has the version (?P<client>\d{3}"
     r"(?:\.\d+){1,2}),?(?: but|\s[^\n]{0,60}?NVRM: but)?"
     r"[^\n]{0,20}(?:\n[^\n]{0,60}?NVRM: {1,4}|\s{1,24})?this kernel module has the version (?P<module>\d{3}"
     r"(?:\.\d+){1,2}\b)"
@@ -45,7 +45,7 @@ def read(text: Text) -> Iterator[Clue]:
     for match in text.matches(_LOADING, "NVRM: loading"):
         yield Fact("driver.kernel_module", Version.parse(match["version"]), match.start())
         yield Fact("driver.open_kernel_module", match["open"] is not None, match.start())
-    for match in text.matches(_CLIENT, "API mismatch"):
+    for match in text.matches(_CLIENT, "API mismatch", lines=8):
         yield Fact("driver.kernel_module", Version.parse(match["module"]), match.start())
         yield Fact("driver.user_space", Version.parse(match["client"]), match.start())
     for match in text.matches(_PCI_ID, "PCI ID: 10de"):
@@ -54,7 +54,7 @@ def read(text: Text) -> Iterator[Clue]:
         yield Item("pci_gpus", address, gpu, match.start())
     for match in text.matches(_RESUME, "PM: suspend exit"):
         yield Fact("system.last_resume", text.line_at(match.start()).strip(), match.start())
-    for match in text.matches(_CMDLINE, "ommand line: "):
+    for match in text.matches(_CMDLINE, "ommand line: ", "cat /proc/cmdline", lines=2):
         yield Fact("kernel.cmdline", match["line"].strip(), match.start())
     for match in text.matches(_IOMMU, "Default domain type"):
         kind = "translated" if match["kind"] == "Translated" else "passthrough"
@@ -63,7 +63,7 @@ def read(text: Text) -> Iterator[Clue]:
 
 
 def _lines(text: Text) -> Iterator[Clue]:
-    if "] " not in text.whole and "NVRM" not in text.whole and " kernel: " not in text.whole:
+    if not any(map(text.may_hold, (*WORDS, "BAR"))):
         return
     position = 0
     seen: set[str] = set()

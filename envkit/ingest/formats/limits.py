@@ -38,7 +38,7 @@ def read(text: Text) -> Iterator[Clue]:
         yield Fact("system.shm_bytes", int(float(match["size"]) * _UNITS[match["unit"]]), match.start())
     for match in text.matches(_LOCKED, "Max locked memory"):
         yield Fact("system.memlock_bytes", _limit(match["soft"], 1), match.start())
-    for match in text.matches(_ULIMIT, " -l"):
+    for match in text.matches(_ULIMIT, "max locked memory", "ulimit -l", lines=2):
         yield Fact("system.memlock_bytes", _limit(match["soft"], 1024), match.start())
     yield from _nodes(text)
 

@@ -15,7 +15,7 @@ from envkit.regex import regex
 from envkit.versions import Version
 
 _CACHED = regex(
-    r"^\s{0,12}(?P<name>libcuda\.so\.1|libnvidia-ml\.so\.1|libnvidia-ptxjitcompiler\.so\.1) \((?:libc6"
+    r"^[ \t]{0,12}(?P<name>libcuda\.so\.1|libnvidia-ml\.so\.1|libnvidia-ptxjitcompiler\.so\.1) \((?:libc6"
     r"|ELF)[^)\n]{0,60}\) => (?P<path>/\S{1,200})$",
     re.MULTILINE,
 )
@@ -27,7 +27,7 @@ _FILE = regex(
 @reader("loader")
 def read(text: Text) -> Iterator[Clue]:
     """Libraries of the driver with their versions where a file name shows one."""
-    for match in text.matches(_FILE, ".so."):
+    for match in text.matches(_FILE, "libcuda.so.", "libnvidia-ml.so."):
         version = Version.parse(match["version"])
         compat, path = "/compat/" in match["path"], match["path"]
         library = DriverLibrary(f"{match['name']}.so.1", path, version, "/stubs/" in path, compat)

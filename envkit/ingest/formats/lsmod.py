@@ -21,7 +21,7 @@ _WHOLE = 12  # rows under a header: fewer are no machine's whole list
 @reader("lsmod")
 def read(text: Text) -> Iterator[Clue]:
     """The loaded modules, where a list names nvidia or is plainly whole (more text follows it)."""
-    if "Used by" not in text.whole and "nvidia" not in text.whole:
+    if not text.holds("Used by") and not text.holds("nvidia"):
         return
     names: dict[str, None] = {}
     position, start, rows, ended = 0, -1, -1, False

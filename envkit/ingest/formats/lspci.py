@@ -46,7 +46,7 @@ _WHOLE = 8  # devices: fewer are no whole listing of a machine
 @reader("lspci")
 def read(text: Text) -> Iterator[Clue]:
     """Each NVIDIA display function; that there is none only where a whole listing was shown."""
-    if "NVIDIA" not in text.whole and "ost bridge" not in text.whole:
+    if not text.holds("NVIDIA") and not text.holds("ost bridge"):
         return
     blocks = list(_blocks(text))
     gpus = 0

@@ -27,7 +27,8 @@ _MISSING = regex(
 @reader("nvcc")
 def read(text: Text) -> Iterator[Clue]:
     """The first nvcc told of, with its path where `which` shows it."""
-    path = next((match["path"] or match["type"] for match in text.matches(_PATH, "nvcc")), "")
+    shown = text.matches(_PATH, "which nvcc", "which -a nvcc", "nvcc is /", lines=2)
+    path = next((match["path"] or match["type"] for match in shown), "")
     for match in text.matches(_RELEASE, "Cuda compilation tools"):
         version = Version.parse(match["full"] or match["release"])
         yield Fact("nvcc", Nvcc(path or "nvcc", path, version), match.start())

@@ -15,25 +15,18 @@ from envkit.ingest.values import decimal, number, pci_address, yes
 from envkit.regex import regex
 from envkit.versions import ComputeCapability, Version
 
-_HEADER = regex(
-    r"^[a-z_]+(?:\.[a-z_.]+)?(?: \[[A-Za-z%]+\])?(?:, ?[a-z_]+(?:\.[a-z_0-9.]+)*(?: \[[A-Za-z%]+\])?){1,40}$"
-)
-_UNIT = regex(r" \[[^\]]*\]$")
+_NAME = regex(r"([a-z][a-z0-9_.]{2,60})(?: \[[A-Za-z%]{1,12}\])?")  # of a column, with its unit
 
 
 @reader("nvidia-smi --query-gpu")
 def read(text: Text) -> Iterator[Clue]:
     """One GPU per line below a header that holds only known query names."""
-    if ", " not in text.whole:
-        return
     offset = 0
     columns: list[str] = []
     for line in text.lines:
-        if not columns and "," in line and _HEADER.match(line):
-            names = [_UNIT.sub("", name.strip()) for name in line.split(",")]
-            columns = names if sum(name in _FIELDS or name in _IGNORED for name in names) == len(names) else []
-            index = -1
-        elif columns:
+        if not columns:
+            columns, index = _columns(line), -1
+        else:
             cells = [cell.strip() for cell in line.split(",")]
             if len(cells) == len(columns):
                 index += 1
@@ -41,6 +34,16 @@ def read(text: Text) -> Iterator[Clue]:
             else:
                 columns = []
         offset += len(line) + 1
+
+
+def _columns(line: str) -> list[str]:
+    """The query names of a header line, none for any other line."""
+    first, comma, _ = line.partition(",")
+    if not comma or first.partition(" ")[0] not in _KNOWN:
+        return []
+    named = [_NAME.fullmatch(cell.strip()) for cell in line.split(",")]
+    names = [match[1] for match in named if match]
+    return names if len(names) == len(named) and _KNOWN.issuperset(names) else []
 
 
 def _row(columns: list[str], cells: list[str], position: int, offset: int) -> Iterator[Clue]:
@@ -116,3 +119,4 @@ _IGNORED = frozenset(
         "display_mode", "driver_model.current", "gpu_serial",
     }
 )  # fmt: skip
+_KNOWN = _IGNORED.union(_FIELDS)

@@ -37,7 +37,7 @@ def read(text: Text) -> Iterator[Clue]:
                 result = CallResult(code, name, "nvmlInit", words)
                 yield Fact("driver.nvml", result, match.start())
                 yield Fact("driver.nvidia_smi", result, match.start())
-    for match in text.matches(_TALK, "NVIDIA-SMI has failed"):
+    for match in text.matches(_TALK, "NVIDIA-SMI has failed", lines=5):
         result = CallResult(9, "NVML_ERROR_DRIVER_NOT_LOADED", "nvmlInit", "couldn't communicate with the driver")
         yield Fact("driver.nvml", result, match.start())
         yield Fact("driver.nvidia_smi", result, match.start())

@@ -50,7 +50,7 @@ _REASONS = {
 def read(text: Text) -> Iterator[Clue]:
     """The driver's versions and every GPU's block."""
     attached = None
-    for match in text.matches(_TOP, "Version "):
+    for match in text.matches(_TOP, "Version ", "Attached GPUs"):
         if match["key"] == "Attached GPUs":
             attached = number(match["value"])
         elif re.fullmatch(r"\d+(?:\.\d+)+", match["value"]):

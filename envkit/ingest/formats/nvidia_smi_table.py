@@ -53,6 +53,7 @@ _MODES = {
     "E.Thread": "exclusive-thread",
     "Prohibited": "prohibited",
 }
+_WRAPPED = 3  # lines that one row of the table can have become
 _DISPLAY_SERVERS = ("Xorg", "Xwayland", "gnome-shell", "kwin_wayland", "kwin_x11", "mutter", "sway", "Hyprland")
 
 
@@ -92,7 +93,7 @@ def _rows(text: Text) -> list[tuple[str, int]]:
         stripped = line.strip()
         if stripped.startswith(("|", "+")) and not (stripped == "|" and rows and rows[-1][0]):
             rows.append((stripped, position))
-        elif rows and rows[-1][0] and stripped.endswith(("|", "+")):
+        elif rows and 0 < len(rows[-1][0]) < _WRAPPED * width and stripped.endswith(("|", "+")):
             rows[-1] = (rows[-1][0].ljust(width) + line.rstrip(), rows[-1][1])
         elif rows and rows[-1][0]:
             rows.append(("", position))

@@ -25,8 +25,8 @@ _LINE = regex(
 @reader("nvidia-smi --version")
 def read(text: Text) -> Iterator[Clue]:
     """The driver's version and the CUDA it supports."""
-    if "NVIDIA-SMI version" not in text.whole:
+    if not text.holds("NVIDIA-SMI version"):
         return
-    for match in text.matches(_LINE, "version"):
+    for match in text.matches(_LINE, "version", "Version"):
         path = "driver.driver_cuda_version" if match["key"].startswith("CUDA") else "driver.kernel_module"
         yield Fact(path, Version.parse(match["version"]), match.start())

@@ -21,7 +21,7 @@ _FIELD = regex(r"^(?:ID|VERSION_ID|PRETTY_NAME|ID_LIKE)=[^\n]{1,120}$", re.MULTI
 _ID = regex(r"[a-z][\w.-]{1,30}")
 _VERSION_ID = regex(r"\d[\w.]{0,20}")
 _WORDS = regex(
-    r"^(?:Description:\s{1,20}| {0,12}Operating System: |OS Name: {1,30})(?P<words>[A-Z][^\n]{3,100})$", re.MULTILINE
+    r"^(?:Description:[ \t]{1,20}| {0,12}Operating System: |OS Name: {1,30})(?P<words>[A-Z][^\n]{3,100})$", re.MULTILINE
 )
 _VIRTUAL = regex(r"^ {0,12}Virtualization: (?P<kind>\S{1,30})", re.MULTILINE)
 _CONTAINERS = ("docker", "podman", "lxc", "lxc-libvirt", "systemd-nspawn", "rkt", "container-other", "openvz")
@@ -31,7 +31,7 @@ _CONTAINERS = ("docker", "podman", "lxc", "lxc-libvirt", "systemd-nspawn", "rkt"
 def read(text: Text) -> Iterator[Clue]:
     """The distribution, and what hostnamectl says of the machine."""
     yield from _fields(text)
-    for match in text.matches(_WORDS, ":"):
+    for match in text.matches(_WORDS, "Description:", "Operating System: ", "OS Name: "):
         found = described(match["words"].removesuffix(" GNU/Linux"))
         if found is not None and not match["words"].startswith("Docker Desktop"):
             yield Fact("system.os", found, match.start())
@@ -49,7 +49,7 @@ def _fields(text: Text) -> Iterator[Clue]:
     """The release by the first os-release in the text; a second one is that of a container or of another machine."""
     fields: dict[str, str] = {}
     starts: dict[str, int] = {}
-    for match in text.matches(_FIELD, "ID="):
+    for match in text.matches(_FIELD, "ID=", "PRETTY_NAME=", "ID_LIKE="):
         for key, value in assignments(match.group()).items():
             fields.setdefault(key, value)
             starts.setdefault(key, match.start())

@@ -57,8 +57,8 @@ def read(text: Text) -> Iterator[Clue]:
 def _packages(text: Text) -> Iterator[Package]:
     for head in text.matches(_TABLE_HEAD, "Package "):
         yield from _table(text, head.start())
-    for pattern, needle in ((_FROZEN, "=="), (_SHOWN, "Name: "), (_SATISFIED, "already satisfied")):
-        for match in text.matches(pattern, needle):
+    for pattern, needle, lines in ((_FROZEN, "==", 1), (_SHOWN, "Name: ", 11), (_SATISFIED, "already satisfied", 1)):
+        for match in text.matches(pattern, needle, lines=lines):
             if text.cut_off(match.start(), match["version"]):
                 continue
             location = match.groupdict().get("location") or ""
@@ -66,14 +66,17 @@ def _packages(text: Text) -> Iterator[Package]:
 
 
 def _table(text: Text, offset: int) -> Iterator[Package]:
-    position = offset + len(text.line_at(offset)) + 1
-    for line in text.lines[text.index(offset) + 1 :]:
+    """The rows below the header; one that is not understood is passed over where it stands in the header's columns."""
+    head = text.line_at(offset)
+    position, column = offset + len(head) + 1, head.index("Version")
+    for index in range(text.index(offset) + 1, len(text.lines)):
+        line = text.lines[index]
         match = _ROW.match(line)
         if match:
             yield Package(
                 match["name"], match["version"], position, match["installer"] or "pip", path=match["location"] or ""
             )
-        elif not _RULE.match(line):
+        elif not _RULE.match(line) and not (line[:1].isalnum() and line[column - 1 : column] == " " != line[column]):
             return
         position += len(line) + 1
 

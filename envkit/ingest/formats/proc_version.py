@@ -31,6 +31,9 @@ _PARAM = regex(
 )
 
 
+_PARAMS = ("DeviceFile", "RmProfilingAdminOnly", "PreserveVideoMemory", "EnableGpuFirmware", "EnableUnsupportedGpus")
+
+
 @reader("driver's proc files")
 def read(text: Text) -> Iterator[Clue]:
     """The loaded version and flavour; the module file on disk; module parameters."""
@@ -39,7 +42,7 @@ def read(text: Text) -> Iterator[Clue]:
         yield Fact("driver.open_kernel_module", match["open"] is not None, match.start())
     for match in text.matches(_MODINFO, "/nvidia"):
         yield Item("kernel.module_files", match["path"], _module(text, match), match.start())
-    params = {match["key"]: match["value"] for match in text.matches(_PARAM, ": ")}
+    params = {match["key"]: match["value"] for match in text.matches(_PARAM, *_PARAMS)}
     if len(params) > 1:
         offset = text.whole.find("DeviceFile")
         yield Fact("driver.params", params, max(offset, 0))

@@ -37,17 +37,16 @@ _PLAIN = regex(r"[$>] ?python3? (?:--version|-V)\nPython (?P<version>\d\.\d{1,2}
 @reader("Python session")
 def read(text: Text) -> Iterator[Clue]:
     """Answers that tell a version, a build, an architecture list or a GPU."""
-    for match in text.matches(_PAIR, "torch.version.cuda"):
+    for match in text.matches(_PAIR, "torch.version.cuda", lines=2):
         yield Package("torch", match["version"], match.start())
         yield from _torch_cuda(match["cuda"], match.start())
-    for match in text.matches(_ASKED, "\n"):
+    for match in text.matches(_ASKED, ">>> ", "In [", "python -c", "python3 -c", lines=2):
         asked, answer = match["asked"], match["answer"].strip()
         for pattern, told in _ANSWERS:
-            if re.fullmatch(pattern, asked):
+            if pattern.fullmatch(asked):
                 yield from told(answer, match.start())
-    for shape in (_BANNER, _PLAIN):
-        for match in text.matches(shape, "Python "):
-            yield PythonFact("version", Version.parse(match["version"]), match.start())
+    for match in (*text.matches(_BANNER, "Python "), *text.matches(_PLAIN, "--version", "-V", lines=2)):
+        yield PythonFact("version", Version.parse(match["version"]), match.start())
 
 
 def _version_of(package: str) -> Callable[[str, int], Iterator[Clue]]:
@@ -124,20 +123,20 @@ def _tf_cuda_built(answer: str, offset: int) -> Iterator[Clue]:
         yield Framework("tensorflow", {"cuda_known": True}, offset)
 
 
-_ANSWERS: tuple[tuple[str, Callable[[str, int], Iterator[Clue]]], ...] = (
-    (r"torch\.__version__", _version_of("torch")),
-    (r"(?:tf|tensorflow)\.__version__", _version_of("tensorflow")),
-    (r"jax\.__version__", _version_of("jax")),
-    (r"jaxlib\.__version__", _version_of("jaxlib")),
-    (r"(?:mx|mxnet)\.__version__", _version_of("mxnet")),
-    (r"(?:np|numpy)\.__version__", _version_of("numpy")),
-    (r"torchvision\.__version__", _version_of("torchvision")),
-    (r"torch\.version\.cuda", _torch_cuda),
-    (r"torch\.cuda\.get_arch_list\(\)", _arch_list),
-    (r"torch\.cuda\.get_device_capability\((?:0|'cuda')?\)", _capability),
-    (r"torch\.cuda\.get_device_name\((?:0|'cuda')?\)", _device_name),
-    (r"torch\.cuda\.device_count\(\)", _count),
-    (r"torch\.backends\.cudnn\.version\(\)", _cudnn),
-    (r"sys\.version", _python),
-    (r"tf\.test\.is_built_with_cuda\(\)", _tf_cuda_built),
+_ANSWERS: tuple[tuple[re.Pattern[str], Callable[[str, int], Iterator[Clue]]], ...] = (
+    (regex(r"torch\.__version__"), _version_of("torch")),
+    (regex(r"(?:tf|tensorflow)\.__version__"), _version_of("tensorflow")),
+    (regex(r"jax\.__version__"), _version_of("jax")),
+    (regex(r"jaxlib\.__version__"), _version_of("jaxlib")),
+    (regex(r"(?:mx|mxnet)\.__version__"), _version_of("mxnet")),
+    (regex(r"(?:np|numpy)\.__version__"), _version_of("numpy")),
+    (regex(r"torchvision\.__version__"), _version_of("torchvision")),
+    (regex(r"torch\.version\.cuda"), _torch_cuda),
+    (regex(r"torch\.cuda\.get_arch_list\(\)"), _arch_list),
+    (regex(r"torch\.cuda\.get_device_capability\((?:0|'cuda')?\)"), _capability),
+    (regex(r"torch\.cuda\.get_device_name\((?:0|'cuda')?\)"), _device_name),
+    (regex(r"torch\.cuda\.device_count\(\)"), _count),
+    (regex(r"torch\.backends\.cudnn\.version\(\)"), _cudnn),
+    (regex(r"sys\.version"), _python),
+    (regex(r"tf\.test\.is_built_with_cuda\(\)"), _tf_cuda_built),
 )

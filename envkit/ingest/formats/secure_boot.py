@@ -29,9 +29,9 @@ def read(text: Text) -> Iterator[Clue]:
     """Secure Boot, SELinux, lockdown, prime-select."""
     for match in text.matches(_STATE, "ecure"):
         yield Fact("system.secure_boot", match["state"] == "enabled", match.start())
-    for match in text.matches(_SELINUX, "orcing"):
+    for match in text.matches(_SELINUX, "getenforce", "Current mode:", lines=2):
         yield Fact("system.selinux", (match["mode"] or match["current"]).lower(), match.start())
     for match in text.matches(_LOCKDOWN, "integrity"):
         yield Fact("system.lockdown", match["mode"] or "none", match.start())
-    for match in text.matches(_SWITCH, "prime-select query"):
+    for match in text.matches(_SWITCH, "prime-select query", lines=2):
         yield Fact("system.prime_profile", match["profile"], match.start())

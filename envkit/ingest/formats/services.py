@@ -23,7 +23,7 @@ _ACTIVE = regex(
     r"|inactive|failed)$",
     re.MULTILINE,
 )
-_VERSION = regex(r"(?:nv-fabricmanager --version\n)?Fabric Manager version is : (?P<version>\d{3}(?:\.\d+){1,2})")
+_VERSION = regex(r"Fabric Manager version is : (?P<version>\d{3}(?:\.\d+){1,2})")
 _NVLINK_GPU = regex(
     r"^GPU (?P<index>\d{1,2}): [^\n]{3,120}\n(?P<links>(?:[ \t]{1,12}Link \d{1,2}: [^\n]{3,40}(?:\n|$)){1,24})",
     re.MULTILINE,
@@ -34,8 +34,8 @@ _NVSWITCH = regex(r"^(?:c\S{9,11} [^\n]{8,60} )?/dev/nvidia-nvswitch(?P<index>\d
 @reader("services")
 def read(text: Text) -> Iterator[Clue]:
     """Fabric Manager, the persistence daemon, NVSwitches and NVLink states."""
-    for pattern in (_SERVICE, _ACTIVE):
-        for match in text.matches(pattern, "nvidia-"):
+    for pattern, needle, lines in ((_SERVICE, ".service - ", 6), (_ACTIVE, "systemctl is-active", 2)):
+        for match in text.matches(pattern, needle, lines=lines):
             running = match["state"] in ("active (running)", "active")
             if match["name"] == "nvidia-persistenced":
                 yield Fact("driver.persistence_daemon", running, match.start())
@@ -47,7 +47,7 @@ def read(text: Text) -> Iterator[Clue]:
     switches = {match["index"]: match.start() for match in text.matches(_NVSWITCH, "/dev/nvidia-nvswitch")}
     if switches:
         yield Fact("driver.nvswitches", len(switches), min(switches.values()))
-    for match in text.matches(_NVLINK_GPU, "Link 0:"):
+    for match in text.matches(_NVLINK_GPU, "GPU ", lines=26):
         states = re.findall(r"Link \d{1,2}: ([^\n]+)", match["links"])
         active = sum("inactive" not in state and "Disabled" not in state for state in states)
         values = {"nvlinks_active": active, "nvlinks_total": len(states)}

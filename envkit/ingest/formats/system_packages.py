@@ -30,6 +30,7 @@ _APT = regex(
     re.MULTILINE,
 )
 _RPM = regex(r"^" + _NAME + r"-(?P<version>\d[\w.:+~]{0,30}-\d[\w.+~]{0,40})\.(?:x86_64|aarch64|noarch)$", re.MULTILINE)
+_NEEDLES = ("nvidia", "cuda", "cudnn", "nccl")
 _STATES = {
     "ii": "installed",
     "rc": "config-files",
@@ -43,12 +44,12 @@ _STATES = {
 @reader("system packages")
 def read(text: Text) -> Iterator[Clue]:
     """One package per line with its version and state."""
-    for match in text.matches(_DPKG, " "):
+    for match in text.matches(_DPKG, *_NEEDLES):
         state = _STATES.get(match["state"].strip()[:2], match["state"].strip())
         yield _item(match, "dpkg", state)
     for match in text.matches(_APT, "[installed"):
         yield _item(match, "dpkg", "installed")
-    for match in text.matches(_RPM, "-"):
+    for match in text.matches(_RPM, *_NEEDLES):
         yield _item(match, "rpm", "installed")
 
 

@@ -37,7 +37,7 @@ def read(text: Text) -> Iterator[Clue]:
     for match in text.matches(_DEVICE, "compute capability"):
         values = {"pci_address": pci_address(match["address"]), "name": match["name"].strip()}
         yield from _gpu(int(match["index"]), values, match["capability"], match.start())
-    for match in text.matches(_FOUND, "with properties"):
+    for match in text.matches(_FOUND, "with properties", lines=2):
         capability = f"{match['major']}.{match['minor']}"
         yield from _gpu(int(match["index"]), {"name": match["name"].strip()}, capability, match.start())
     for match in text.matches(_PROPERTIES, "computeCapability"):

@@ -21,6 +21,7 @@ _LINK = regex(
     r"(?:-(?P<version>\d{1,2}\.\d))?)/?$",
     re.MULTILINE,
 )
+_NVCC = regex(r"(?P<folder>/usr/local/cuda(?:-\d{1,2}\.\d)?)/bin/nvcc$", re.MULTILINE)  # `which` or a listing
 _TEXT = regex(r"^CUDA Version (?P<version>\d{1,2}\.\d\.\d{1,3})$", re.MULTILINE)
 _CUDNN = regex(
     r"#define CUDNN_MAJOR (?P<major>\d{1,2})\n(?:[^\n]{0,80}\n){0,2}?#define CUDNN_MINOR (?P<minor>\d{1,2})\n"
@@ -31,9 +32,10 @@ _CUDNN = regex(
 @reader("toolkit folders")
 def read(text: Text) -> Iterator[Clue]:
     """Toolkits with their folder; the cuDNN whose header was shown."""
+    compilers = {match["folder"] for match in text.matches(_NVCC, "/bin/nvcc")}
     for match in text.matches(_FOLDER, "cuda-"):
         path = f"/usr/local/cuda-{match['version']}"
-        toolkit = CudaToolkit(Version.parse(match["version"]), path, path, "folder name", _has_nvcc(text, path))
+        toolkit = CudaToolkit(Version.parse(match["version"]), path, path, "folder name", path in compilers)
         yield Item("cuda_toolkits", path, toolkit, match.start())
     for match in text.matches(_LINK, "cuda -> "):
         if match["version"]:
@@ -43,18 +45,13 @@ def read(text: Text) -> Iterator[Clue]:
                 "/usr/local/cuda",
                 target,
                 "link",
-                _has_nvcc(text, "/usr/local/cuda"),
+                "/usr/local/cuda" in compilers,
                 origin="link",
             )
             yield Item("cuda_toolkits", "/usr/local/cuda", toolkit, match.start())
     for match in text.matches(_TEXT, "CUDA Version "):
         toolkit = CudaToolkit(Version.parse(match["version"]), "", "", "version.txt")
         yield Item("cuda_toolkits", match["version"], toolkit, match.start())
-    for match in text.matches(_CUDNN, "CUDNN_MAJOR"):
+    for match in text.matches(_CUDNN, "CUDNN_MAJOR", lines=7):
         version = Version.of(int(match["major"]), int(match["minor"]), int(match["patch"]))
         yield Item("cudnns", f"header {version}", Cudnn(version, "", "header"), match.start())
-
-
-def _has_nvcc(text: Text, path: str) -> bool:
-    """True where `which` or a listing shows the compiler itself."""
-    return f"{path}/bin/nvcc\n" in f"{text.whole}\n"

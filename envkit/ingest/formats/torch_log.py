@@ -27,7 +27,7 @@ _OLD_GPU = regex(
 )
 _BUILT = regex(
     r"The following list shows the CCs this version of PyTorch was built for[^\n]{0,160}:\s{1,8}(?P<names>"
-    r"(?:- \d{1,2}\.\d[^\n]{0,60}\s{0,8}){1,20})Please "
+    r"(?:- \d{1,2}\.\d[^\n]{0,100}\n\s{0,8}){1,20})Please "
 )
 _TOO_OLD = regex(r"driver on your system is too old \(found version (?P<found>\d{4,5})\)")
 _JAX = regex(r"Found CUDA version (?P<found>\d{5}), but JAX was built against version (?P<built>\d{5})")
@@ -52,20 +52,20 @@ _BARE = regex(
 @reader("framework log")
 def read(text: Text) -> Iterator[Clue]:
     """GPUs with their compute capability, architecture lists, versions."""
-    for match in text.matches(_INCOMPATIBLE, "with CUDA capability sm_"):
+    for match in text.matches(_INCOMPATIBLE, "with CUDA capability sm_", lines=5):
         yield from _gpu(0, match["name"], ComputeCapability.parse(match["sm"]), match.start())
-    for match in text.matches(_SUPPORTS, "supports CUDA capabilities"):
+    for match in text.matches(_SUPPORTS, "supports CUDA capabilities", lines=20):
         yield _arch_list(re.findall(r"sm_(\d{2,3}[af]?)", match["names"]), match.start())
     for match in text.matches(_OLD_GPU, "which is of"):
         yield from _gpu(int(match["index"]), match["name"], ComputeCapability.parse(match["capability"]), match.start())
-    for match in text.matches(_BUILT, "this version of PyTorch was built for"):
+    for match in text.matches(_BUILT, "this version of PyTorch was built for", lines=24):
         yield _arch_list(re.findall(r"- (\d{1,2}\.\d)", match["names"]), match.start())
     yield from _driver_cuda(text)
     yield from _paddle(text)
-    for match in text.matches(_VLLM, "ersion "):
+    for match in text.matches(_VLLM, "vLLM API server version", "LLM engine (v"):
         version = match["version"] or match["engine"]
         yield Package("vllm", version, match.start())
-    for match in text.matches(_BARE, "orch"):
+    for match in text.matches(_BARE, "torch", "PyTorch"):
         yield Package("torch", match["version"], match.start())
 
 

@@ -27,14 +27,14 @@ _HOST = regex(r"^ {0,12}Kernel: Linux (?P<kernel>\d+\.\d[\w.+~-]{1,80})$", re.MU
 @reader("uname")
 def read(text: Text) -> Iterator[Clue]:
     """Kernel release, architecture, and the kind of machine that the release's name gives away."""
-    for pattern, needle in (
-        (_ALL, "Linux "),
-        (_RELEASE, "uname -r"),
-        (_MACHINE, "uname -m"),
-        (_VERSION, "Linux version"),
-        (_HOST, "Kernel: Linux"),
+    for pattern, needle, lines in (
+        (_ALL, "Linux ", 1),
+        (_RELEASE, "uname -r", 2),
+        (_MACHINE, "uname -m", 2),
+        (_VERSION, "Linux version", 1),
+        (_HOST, "Kernel: Linux", 1),
     ):
-        for match in text.matches(pattern, needle):
+        for match in text.matches(pattern, needle, lines=lines):
             groups = match.groupdict()
             if groups.get("arch"):
                 yield Fact("system.architecture", groups["arch"], match.start())

@@ -19,6 +19,19 @@ _NAMES = (
     r"PYTHONNOUSERSITE|CONDA_PREFIX|VIRTUAL_ENV|CUDAHOSTCXX|NVCC_[A-Z_]{3,40}|COMPUTE_PROFILE|OPENCL_PROFILE|"
     r"NSIGHT_CUDA_DEBUGGER|JAX_PLATFORMS?|SLURM_JOB_GPUS|PATH|TMPDIR)"
 )
+_NEEDLES = (
+    *("CUDA", "NVIDIA_", "NCCL_", "GLOO_SOCKET", "PATH", "LD_PRELOAD", "XLA_FLAGS", "TF_", "PYTORCH_", "TRITON_"),
+    *(
+        "PYTHONNOUSERSITE",
+        "CONDA_PREFIX",
+        "VIRTUAL_ENV",
+        "NVCC_",
+        "_PROFILE",
+        "JAX_PLATFORM",
+        "SLURM_JOB_GPUS",
+        "TMPDIR",
+    ),
+)
 _ASSIGNED = regex(
     r"^[ ]{0,8}(?:[^\n]{0,60}[$#>%~] |export |declare -x )?(?:export |declare -x |set |ENV |\$env:|- )?(?P<name>"
     + _NAMES
@@ -49,8 +62,13 @@ _REPLACED = regex(r"\$\{?[A-Za-z_]|%[A-Za-z_]+%")
 @reader("variables")
 def read(text: Text) -> Iterator[Clue]:
     """Each variable with its value as it stands; values that use other variables are not known."""
-    for pattern, needle in ((_ASSIGNED, "_"), (_INLINE, "="), (_PYTHON, "os.environ["), (_ECHO, "_")):
-        for match in text.matches(pattern, needle):
+    for pattern, needles, lines in (
+        (_ASSIGNED, _NEEDLES, 1),
+        (_INLINE, _NEEDLES, 1),
+        (_PYTHON, ("os.environ[",), 1),
+        (_ECHO, ("echo ", "printenv "), 3),
+    ):
+        for match in text.matches(pattern, *needles, lines=lines):
             groups = match.groupdict()
             value = groups.get("value")
             if value is None:

@@ -16,7 +16,7 @@ from envkit.regex import regex
 
 _TRACE = regex(
     r"^ {0,8}File \"[A-Za-z]:\\[^\"\n]{3,300}\", line \d{1,6}|^(?:\([\w.-]{1,40}\) )?"
-    r"(?:PS )?[A-Z]:\\(?:[\w. -]{1,60}\\?){0,12}> ?\S",
+    r"(?:PS )?[A-Z]:\\[\w. ()~\\-]{0,300}> ?\S",
     re.MULTILINE,
 )
 _SHELL = regex(
@@ -25,8 +25,7 @@ _SHELL = regex(
 )
 _LISTED = regex(r"^\* (?P<name>[\w.-]{2,40}) {2,30}(?:Running|Stopped) {2,20}(?P<version>[12])$", re.MULTILINE)
 _WSL = regex(
-    r"(?:/usr/lib/wsl/(?:lib|drivers)/|microsoft-standard-WSL2|^WSL version: 2\.|(?:\A|\n)[^\n]{0,40}:/mnt/c/"
-    r"(?:Users|Windows))",
+    r"/usr/lib/wsl/(?:lib|drivers)/|microsoft-standard-WSL2|^WSL version: 2\.|^[^\n]{0,40}:/mnt/c/(?:Users|Windows)",
     re.MULTILINE,
 )
 
@@ -34,11 +33,10 @@ _WSL = regex(
 @reader("Windows and WSL")
 def read(text: Text) -> Iterator[Clue]:
     """Windows where paths or prompts of it stand; WSL where its folders do."""
-    for match in text.matches(_LISTED, "VERSION"):
+    for match in text.matches(_LISTED, "Running", "Stopped") if text.holds("VERSION") else ():
         kind = MachineKind.WSL1 if match["version"] == "1" else MachineKind.WSL2
         yield Fact("system.machine_kind", kind, match.start())
-    wsl = _WSL.search(text.whole)
-    if wsl:
+    for wsl in text.matches(_WSL, "/usr/lib/wsl/", "microsoft-standard-WSL2", "WSL version: 2.", ":/mnt/c/"):
         yield Fact("system.machine_kind", MachineKind.WSL2, wsl.start())
         return
     for match in (*text.matches(_TRACE, ":\\"), *text.matches(_SHELL, "is not recognized as")):

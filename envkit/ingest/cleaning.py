@@ -1,0 +1,107 @@
+"""A pasted text made plain: no colour codes, quote marks, fences or carriage returns; line numbers are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from envkit.ingest.text import Text
+from envkit.regex import regex
+
+_LONGEST_LINE = 8000  # patterns may look this far within one line; longer lines are cut into several
+_ANSI = regex(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,300}(?:\x07|\x1b\\)|[@-Z\\-_])")
+_CONTROL = "".join(map(chr, (*range(0x09), *range(0x0B, 0x20), 0x7F)))
+_TAG = regex(r"</?(?:pre|code|details|summary|p|br|div|span|strong|tt|samp|kbd|blockquote)(?:\s[^<>\n]{0,120})?/?>")
+_QUOTE = regex(r"[ \t]{0,3}(?:>(?!>>(?: |$))[ \t]?)+")
+_FENCE = regex(r"[ \t]*(?:```|~~~)[\w+.{}=\t -]{0,60}$")
+_TIMESTAMP = regex(r"\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z (?:stdout |stderr )?(?:[FP] )?")
+_COMPOSE = regex(r"[A-Za-z0-9][\w.-]{0,60}-\d+ {1,30}\| ")  # docker compose logs: `web-1  | …`
+_PREFIXES = ((">", _QUOTE), ("Z ", _TIMESTAMP), ("| ", _COMPOSE), ("```", _FENCE), ("~~~", _FENCE))
+_PLAIN = (
+    ("\u2018", "'"),
+    ("\u2019", "'"),
+    ("\u201c", '"'),
+    ("\u201d", '"'),
+    ("\u00a0", " "),
+    ("\u2502", "|"),
+    ("\u2026", "..."),
+)
+_ENTITIES = (("&gt;", ">"), ("&lt;", "<"), ("&quot;", '"'), ("&#39;", "'"), ("&amp;", "&"))
+_TERMINAL_WIDTHS = frozenset({72, 76, 78, 79, 80, 90, 96, 100, 110, 120, 132, 140, 150, 160, 180, 200})
+
+
+def clean(raw: str) -> Text:
+    """The text without what terminals, chats, mail and issue pages put around it."""
+    text = _without_returns(raw)
+    if "\x1b" in text:
+        text = _ANSI.sub("", text)
+    for letter in _CONTROL:
+        if letter in text:
+            text = text.replace(letter, " ")
+    for written, plain in (*(() if text.isascii() else _PLAIN), *(_ENTITIES if "&" in text else ())):
+        text = text.replace(written, plain)
+    if "<" in text:
+        text = _TAG.sub("", text)
+    lines = text.split("\n")
+    for mark, prefix in _PREFIXES:
+        if mark in text:
+            lines = [line[found.end() :] if mark in line and (found := prefix.match(line)) else line for line in lines]
+    return _numbered([line.rstrip() for line in lines])
+
+
+def _without_returns(raw: str) -> str:
+    """Of a line that was written over, as progress bars do, what follows the last carriage return."""
+    text = raw.replace("\r\n", "\n")
+    if "\r" not in text:
+        return text
+    if "\n" not in text:
+        return text.replace("\r", "\n")
+    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
+
+
+def together(named: Sequence[tuple[str, Text]]) -> Text:
+    """Several texts about one machine as one, each with the name that its lines are told by."""
+    if len(named) == 1:
+        ((name, only),) = named
+        return Text(only.lines, only.numbers, ((1, name),))
+    lines: list[str] = []
+    numbers: list[int] = []
+    files = []
+    for name, text in named:
+        before = numbers[-1] if numbers else 0
+        files.append((before + 1, name))
+        lines += text.lines
+        numbers += (before + number for number in text.numbers)
+    return Text(tuple(lines), tuple(numbers), tuple(files))
+
+
+def _numbered(lines: list[str]) -> Text:
+    if max(map(len, lines), default=0) <= _LONGEST_LINE:
+        return Text(tuple(lines), range(1, len(lines) + 1))
+    pieces = [
+        (line[start : start + _LONGEST_LINE], number)
+        for number, line in enumerate(lines, 1)
+        for start in range(0, max(len(line), 1), _LONGEST_LINE)
+    ]
+    return Text(tuple(piece for piece, _ in pieces), tuple(number for _, number in pieces))
+
+
+def rejoined(text: Text) -> Text | None:
+    """The text with lines that a terminal broke at its right edge put together again, None where there are none.
+
+    A line was broken when it fills exactly the longest width found, that width is one of a usual terminal, and it
+    does not end a table row.
+    """
+    width = max(map(len, text.lines), default=0)
+    if width not in _TERMINAL_WIDTHS:
+        return None
+    pieces: list[list[str]] = []
+    numbers: list[int] = []
+    broken = False
+    for line, number in zip(text.lines, text.numbers, strict=True):
+        if broken and len(pieces[-1]) * width < _LONGEST_LINE:
+            pieces[-1].append(line)
+        else:
+            pieces.append([line])
+            numbers.append(number)
+        broken = len(line) == width and not line.endswith(("|", "+"))
+    return Text(tuple(map("".join, pieces)), tuple(numbers), text.files) if len(pieces) < len(text.lines) else None
