@@ -13,11 +13,14 @@ from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
 from envkit.checks.remedies import remedy
 from envkit.facts import Environment
+from envkit.regex import regex
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
 
 _MANY_ERRORS = 100  # corrected errors since the start; a handful is normal on a healthy link
+_MANY_LINES = 10  # of corrected errors in a log, where no counter tells; the kernel writes only a part of them
+_SEVERITY = regex(r"PCIe Bus Error: severity=(\w+)")
 _SMALL_WINDOW = 256 * 1024**2  # bytes of BAR1 without resizable BAR
 _TIMES_SMALLER = 16  # memory this many times the window: most of the card is out of reach at once
 
@@ -161,7 +164,7 @@ def pcie_link_errors(environment: Environment, matrix: Matrix) -> Iterator[Outco
     counted = [evidence for gpu in gpus for evidence in _counts(environment, gpu)]
     if bad:
         return
-    if seen(environment, "pcie-link-errors"):
+    if _said(environment, counted):
         yield from told(
             environment,
             "pcie-link-errors",
@@ -174,6 +177,17 @@ def pcie_link_errors(environment: Environment, matrix: Matrix) -> Iterator[Outco
         yield ok("no errors that count", evidence=counted[:4])
     else:
         yield _nothing(environment)
+
+
+def _said(environment: Environment, counted: list[Evidence]) -> bool:
+    """True where messages alone are reason enough: a few corrected errors in the log of a machine are not."""
+    messages = seen(environment, "pcie-link-errors")
+    shown = environment.messages.get() if environment.messages.known else ()
+    if not messages or any(message in shown for message in messages):
+        return bool(messages)  # somebody thought it worth showing
+    log = environment.kernel.log.get() if environment.kernel.log.known else ()
+    severities = [match.group(1).lower() for line in log for match in [_SEVERITY.search(line)] if match]
+    return set(severities) != {"corrected"} or (not counted and len(severities) >= _MANY_LINES)
 
 
 def _too_many(gpu: SeenGpu) -> bool:

@@ -86,10 +86,12 @@ def thermal_throttle(environment: Environment, matrix: Matrix) -> Iterator[Outco
 def hw_power_brake(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """No signal from outside (power supply, board controller) holds a GPU's clocks at their minimum.
 
-    The GPU then does half the work or less, without an error. The software power cap at full load is not that.
+    The GPU then does half the work or less, without an error. The software power cap at full load is not that, nor is
+    what a laptop does on its battery.
     """
     reasons = _reasons(environment)
-    held = [gpu for gpu, bits in reasons if bits & _POWER_BRAKE or (bits & _HW_SLOWDOWN and not bits & _HW_THERMAL)]
+    laptops = {gpu.nvml.index for gpu in seen_gpus(environment, matrix) if gpu.nvml is not None and gpu.laptop}
+    held = [gpu for gpu, bits in reasons if _held(bits) and gpu.index not in laptops]
     for gpu in held:
         yield fail(
             f"{gpu.name}: a hardware signal holds its clocks down",
@@ -112,6 +114,11 @@ def hw_power_brake(environment: Environment, matrix: Matrix) -> Iterator[Outcome
             remedy=remedy(environment, "Check power supplies, power cables and the power policy of the BMC."),
         )
         yield from outcomes or (_no_brake(environment, reasons, "no hardware signal holds the clocks down"),)
+
+
+def _held(bits: int) -> bool:
+    slowed = bits & _POWER_BRAKE or (bits & _HW_SLOWDOWN and not bits & _HW_THERMAL)
+    return bool(slowed and not bits & _IDLE)
 
 
 def _no_brake(environment: Environment, reasons: list[tuple[Gpu, int]], title: str) -> Outcome:

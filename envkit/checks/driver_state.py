@@ -14,9 +14,13 @@ CUDA = "libcuda"
 
 
 def loaded(environment: Environment) -> bool | None:
-    """True when the kernel module is loaded, False when it is not, None when nobody could look."""
+    """True when the kernel module is loaded, False when it is not, None when nobody could look.
+
+    A driver that answers is loaded, also where its files cannot be seen, as in gVisor.
+    """
     driver = environment.driver
-    if driver.kernel_module.known:
+    answers = any(call is not None and call.code == 0 for call in map(_result, (driver.nvml, driver.cuda_init)))
+    if driver.kernel_module.known or answers:
         return True
     if environment.kernel.loaded_modules.known:
         return "nvidia" in environment.kernel.loaded_modules.get()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from envkit.checks.driver_state import answered
 from envkit.checks.evidence import driver_lives_elsewhere, known
 from envkit.checks.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
-from envkit.checks.gpus import on_nvswitch_board, seen_gpus
+from envkit.checks.gpus import in_a_rack, on_nvswitch_board, seen_gpus
 from envkit.checks.messages import message_evidence, seen, told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from envkit.matrix import Matrix
 
 _RUNNING, _FAILED = "running", "failed"
-_READY = ("completed", "not-supported")
+_COMPLETED = "completed"
+_READY = (_COMPLETED, "not-supported")
 _NVLSM = "nvlsm"
 
 
 def switches(environment: Environment, matrix: Matrix) -> bool | None:
-    """True on a machine with NVSwitches, False without, None when neither PCI nor the GPU's name tells."""
+    """True on a machine with NVSwitches of its own, False without, None when neither PCI nor the GPU's name tells."""
     counted = environment.driver.nvswitches
     if counted.known and counted.get() > 0:
         return True
@@ -36,6 +37,18 @@ def switches(environment: Environment, matrix: Matrix) -> bool | None:
     if counted.known:
         return False
     return None if not gpus or boards else False
+
+
+def fabric_ready(environment: Environment) -> bool:
+    """True where every GPU can be used over the fabric, whatever a service says: NVML or CUDA has seen it."""
+    gpus = environment.gpus.get() if environment.gpus.known else ()
+    if not gpus or any(gpu.error for gpu in gpus):
+        return False
+    if all(gpu.fabric_state == _COMPLETED for gpu in gpus):
+        return True
+    first, count = environment.driver.cuda_init, environment.driver.cuda_device_count
+    divided = any(gpu.mig_mode for gpu in gpus)  # CUDA then counts instances
+    return first.known and first.get().code == 0 and count.known and (divided or count.get() == len(gpus))
 
 
 def _blackwell(environment: Environment, matrix: Matrix) -> bool:
@@ -81,8 +94,12 @@ def fabric_manager_not_running(environment: Environment, matrix: Matrix) -> Iter
     facts = [known(environment, "driver.nvswitches"), known(environment, "driver.fabric_manager")]
     if driver_lives_elsewhere(environment) and not messages:
         yield skip("the host of this place runs the Fabric Manager")
+    elif _in_a_rack(environment, matrix):
+        yield _rack(environment, evidence)
     elif has is False:
         yield skip("there is no NVSwitch, so no Fabric Manager is needed", evidence=facts)
+    elif fabric_ready(environment) and not messages:
+        yield ok("every GPU has joined the fabric", evidence=facts)
     elif has and running is False:
         yield _stopped(environment, [*facts, *evidence, *message_evidence(environment, messages)])
     elif running:
@@ -91,6 +108,27 @@ def fabric_manager_not_running(environment: Environment, matrix: Matrix) -> Iter
         yield _stopped(environment, [*evidence, *message_evidence(environment, messages)])
     else:
         yield unknown("NVSwitches or the Fabric Manager were not looked at", evidence=facts)
+
+
+def _in_a_rack(environment: Environment, matrix: Matrix) -> bool:
+    gpus = seen_gpus(environment, matrix)
+    return bool(gpus) and all(in_a_rack(gpu.name) for gpu in gpus)
+
+
+def _rack(environment: Environment, evidence: list[Evidence]) -> Outcome:
+    """The GPUs of a compute tray: their Fabric Manager runs in the rack's switch trays."""
+    if fabric_ready(environment) or not evidence:
+        return skip("the Fabric Manager of these GPUs runs in the switch trays of their rack", evidence=evidence)
+    return fail(
+        "The GPUs of this tray have not joined the NVLink fabric of their rack",
+        evidence=evidence,
+        impact="CUDA answers 802, or programs on several trays find no NVLink.",
+        remedy=remedy(
+            environment,
+            "Look at the Fabric Manager and the subnet manager in the switch trays of the rack, and at nvidia-imex on "
+            "this machine; nothing else here can change it.",
+        ),
+    )
 
 
 def _stopped(environment: Environment, evidence: list[Evidence]) -> Outcome:
@@ -135,8 +173,8 @@ def fabric_manager_version_mismatch(environment: Environment, matrix: Matrix) ->
     )
     impact = "The Fabric Manager stops, and CUDA answers 802."
     if version.known and driver.known and version.get() != driver.get():
-        needed = switches(environment, matrix)
-        judge = warn if needed is False else fail
+        needed = switches(environment, matrix) is not False and not fabric_ready(environment)
+        judge = fail if needed else warn
         yield judge(
             f"Fabric Manager {version.get()} does not fit driver {driver.get()}",
             evidence=facts,

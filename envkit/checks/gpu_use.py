@@ -94,7 +94,7 @@ def vgpu_unlicensed(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     """
     mend = remedy(environment, "Install the client token (or the licence server's address), then restart.", "licence")
     impact = "The GPU gets slower after some minutes, then refuses programs."
-    bad = [gpu for gpu in gpus_of(environment) if gpu.licensed is False]
+    bad = [gpu for gpu in gpus_of(environment) if gpu.licensed is False and gpu.virtualization_mode in (None, "vgpu")]
     for gpu in bad:
         yield fail(
             f"{gpu.name} has no vGPU licence",

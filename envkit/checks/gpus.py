@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 _Item = TypeVar("_Item")
 BUSY_PERCENT = 50  # utilisation from which clocks and link speed are those of work, not of idling
-_NVSWITCH_BOARD = regex(r"SXM|HGX|DGX|80GB HBM3|H20\b|H200(?! NVL)|\bG?B[123]00\b")
+_NVSWITCH_BOARD = regex(r"SXM|HGX|DGX|80GB HBM3|\bH20\b|\bH200\b(?! NVL)|\bB[123]00\b")
+_RACK = regex(r"\bGB[23]00\b")
 _ADDRESS = regex(r"(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}):([0-9a-f]{2})(?:\.([0-7]))?")
-_LAPTOP = regex(r"laptop|max-q|mobile|notebook", re.IGNORECASE)
+_LAPTOP = regex(r"laptop|max-q(?! workstation)|mobile|notebook", re.IGNORECASE)
 
 
 @record
@@ -46,6 +47,11 @@ class SeenGpu:
     def laptop(self) -> bool:
         """True when the model is made for laptops."""
         return bool(_LAPTOP.search(self.name)) or any(model.variant == "laptop" for model in self.models)
+
+    @property
+    def slotless(self) -> bool:
+        """True for a GPU that is built onto its processor or module: what it says of PCIe is no link of a card."""
+        return bool(self.models) and all(model.architecture and not model.pcie_lanes for model in self.models)
 
     @property
     def data_center(self) -> bool:
@@ -90,6 +96,11 @@ def seen_gpus(environment: Environment, matrix: Matrix) -> tuple[SeenGpu, ...]:
 def on_nvswitch_board(name: str) -> bool:
     """True for a GPU whose name says that it sits on an NVSwitch baseboard (HGX, DGX)."""
     return bool(_NVSWITCH_BOARD.search(name))
+
+
+def in_a_rack(name: str) -> bool:
+    """True for a GPU whose NVSwitches, with their Fabric Manager, stand in trays of their own."""
+    return bool(_RACK.search(name))
 
 
 def reserved_for_vms(environment: Environment) -> tuple[PciGpu, ...]:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from envkit.checks.evidence import driver_lives_elsewhere, is_virtual, kind, known, many
 from envkit.checks.fabric import switches
 from envkit.checks.findings import Evidence, Outcome, fail, ok, skip, unknown, warn
-from envkit.checks.gpus import SeenGpu, reserved_for_vms, seen_gpus
+from envkit.checks.gpus import SeenGpu, in_a_rack, reserved_for_vms, seen_gpus
 from envkit.checks.health import field_evidence, gpus_of, name_of
 from envkit.checks.messages import told
 from envkit.checks.references import threads
 from envkit.checks.registry import Layer, check
 from envkit.checks.remedies import remedy
-from envkit.facts import Environment, MachineKind
+from envkit.facts import Environment, Gpu, MachineKind
 from envkit.regex import regex
 
 if TYPE_CHECKING:
@@ -46,16 +46,16 @@ def nvlink_inactive(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     Otherwise exchanging data falls back to PCIe. Cards without a bridge have none active, which is no fault.
     """
     counted = [gpu for gpu in gpus_of(environment) if gpu.nvlinks_active is not None]
-    most: dict[str, int] = {}
+    most: dict[tuple[str, bool], int] = {}
     for gpu in counted:
-        most[gpu.name] = max(most.get(gpu.name, 0), gpu.nvlinks_active or 0)
-    down = [gpu for gpu in counted if (gpu.nvlinks_active or 0) < most[gpu.name]]
+        most[_equals(gpu)] = max(most.get(_equals(gpu), 0), gpu.nvlinks_active or 0)
+    down = [gpu for gpu in counted if (gpu.nvlinks_active or 0) < most[_equals(gpu)]]
     mend = remedy(environment, "Look at the links; reseat the bridge or reset the GPU.", "nvlink")
     every = switches(environment, matrix)
     for gpu in down:
         judge = fail if every or gpu.nvlinks_active else warn  # without switches not every card need have a bridge
         yield judge(
-            f"{gpu.name} has {gpu.nvlinks_active} active NVLinks, its equals have {most[gpu.name]}",
+            f"{gpu.name} has {gpu.nvlinks_active} active NVLinks, its equals have {most[_equals(gpu)]}",
             subject=name_of(gpu),
             evidence=[
                 field_evidence(environment, gpu, "nvlinks_active", f"{gpu.nvlinks_active} of {gpu.nvlinks_total}")
@@ -89,6 +89,20 @@ def nvlink_inactive(environment: Environment, matrix: Matrix) -> Iterator[Outcom
         yield skip("these GPUs have no NVLink") if environment.gpus.known else unknown("NVLink was not asked")
 
 
+def _equals(gpu: Gpu) -> tuple[str, bool]:
+    """What two GPUs share that ought to have the same links: in MIG mode a GPU uses none."""
+    return gpu.name, bool(gpu.mig_mode)
+
+
+def _over_switches(environment: Environment, matrix: Matrix) -> bool:
+    """True where GPUs exchange data over NVSwitches, not over PCIe."""
+    names = [gpu.name for gpu in seen_gpus(environment, matrix)]
+    return switches(environment, matrix) is True or (bool(names) and all(in_a_rack(name) for name in names))
+
+
+_OVER_NVLINK = "the GPUs exchange data over NVLink; for RDMA of network cards it would matter"
+
+
 @check(
     "acs-blocks-p2p",
     title="PCIe ACS sends traffic between GPUs through the processor",
@@ -117,6 +131,8 @@ def acs_blocks_p2p(environment: Environment, matrix: Matrix) -> Iterator[Outcome
         yield from outcomes
     elif kind(environment) in (MachineKind.VM, MachineKind.CONTAINER) or reserved_for_vms(environment):
         yield skip("isolation of virtual machines needs ACS")
+    elif _over_switches(environment, matrix):
+        yield ok(_OVER_NVLINK, evidence=facts)
     elif not bridges.known:
         yield unknown("not checked: the bridges' settings can be read by root only", evidence=facts)
     elif bridges.get() and _several(environment, matrix):
@@ -165,6 +181,8 @@ def iommu_translation_hang(environment: Environment, matrix: Matrix) -> Iterator
         yield skip("virtual machines need the IOMMU as it is")
     elif not mode.known:
         yield skip("no IOMMU") if mode.absent else unknown("the IOMMU was not looked at", evidence=facts)
+    elif mode.get() == "translated" and _over_switches(environment, matrix):
+        yield ok(_OVER_NVLINK, evidence=facts)
     elif mode.get() == "translated" and _several(environment, matrix):
         yield warn(
             "The IOMMU translates traffic between GPUs",

@@ -50,10 +50,16 @@ def pcie_width_degraded(environment: Environment, matrix: Matrix) -> Iterator[Ou
 
 
 def _width(environment: Environment, gpu: SeenGpu, gpus: tuple[SeenGpu, ...]) -> Outcome | None:
+    if gpu.slotless:
+        return skip(f"{gpu.title} is built onto its processor and has no PCIe slot", subject=gpu.subject)
     if is_virtual(environment):
         return unknown("the PCIe ports of a virtual machine are not real ones", subject=gpu.subject)
     links = links_above(gpu)
     hurt = [link for link in links if link.width is not None and link.width_expected is not None and narrow(link)]
+    if hurt and gpu.laptop:  # its maker wires fewer lanes than GPU and port have
+        return ok(
+            f"{gpu.title}: wired as its maker chose", subject=gpu.subject, evidence=_link_evidence(environment, hurt[0])
+        )
     if hurt:
         return _narrowed(environment, gpu, min(hurt, key=lambda link: link.width or 0), gpus)
     if links and links[0].width is not None:
@@ -125,7 +131,7 @@ def _width_by_nvml(environment: Environment, gpu: SeenGpu, nvml: Gpu) -> Outcome
     if most is None:
         return unknown("how many lanes are possible is not known", subject=gpu.subject, evidence=evidence)
     expected = min(most, card_lanes(gpu) or most)
-    if now >= expected:
+    if now >= expected or gpu.laptop:
         return ok(f"{gpu.title}: x{now}, as card and slot allow", subject=gpu.subject, evidence=evidence)
     cost = _lost(nvml.link_generation_max, now, expected) if nvml.link_generation_max else ""
     judge = fail if gpu.busy else warn  # NVML may tell of an idle link; ports were not seen
@@ -188,7 +194,7 @@ def pcie_gen_degraded(environment: Environment, matrix: Matrix) -> Iterator[Outc
     """
     gpus = seen_gpus(environment, matrix)
     if gpus and is_virtual(environment) and not seen(environment, "pcie-gen-degraded"):
-        yield unknown("the PCIe ports of a virtual machine are not real ones")
+        yield from _measured(environment, gpus) or [unknown("the PCIe ports of a virtual machine are not real ones")]
         return
     outcomes = [outcome for gpu in gpus for outcome in [_rate(environment, gpu)] if outcome is not None]
     outcomes += told(
@@ -207,12 +213,22 @@ def pcie_gen_degraded(environment: Environment, matrix: Matrix) -> Iterator[Outc
         yield not_looked(environment, "no PCIe link of a GPU was looked at")
 
 
+def _measured(environment: Environment, gpus: tuple[SeenGpu, ...]) -> list[Outcome]:
+    """What measured copies say where ports say nothing."""
+    outcomes = (_copied(environment, gpu, _generations(environment, gpu)[1]) for gpu in gpus if not gpu.slotless)
+    return [outcome for outcome in outcomes if outcome is not None]
+
+
+def _copied(environment: Environment, gpu: SeenGpu, possible: int | None) -> Outcome | None:
+    lanes = (gpu.nvml.link_width_current if gpu.nvml else None) or card_lanes(gpu)
+    return measured_copies(environment, gpu, possible, lanes) if lanes and possible else None
+
+
 def _rate(environment: Environment, gpu: SeenGpu) -> Outcome | None:
     now, possible, evidence = _generations(environment, gpu)
-    if now is None or possible is None:
+    if now is None or possible is None or gpu.slotless:
         return None
-    lanes = (gpu.nvml.link_width_current if gpu.nvml else None) or card_lanes(gpu)
-    measured = measured_copies(environment, gpu, possible, lanes) if lanes else None
+    measured = _copied(environment, gpu, possible)
     if measured is not None:
         return measured
     if now >= possible:

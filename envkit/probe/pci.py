@@ -24,7 +24,7 @@ _DEVICES = "/sys/bus/pci/devices"
 _ADDRESS = regex(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _NUMBER = regex(r"\d+(?:\.\d+)?")
 _UNASSIGNED = 0x20000000  # IORESOURCE_UNSET
-_MEMORY_OR_IO = 0x300
+_MEMORY = 0x200  # IORESOURCE_MEM; no program needs the I/O region, which many machines leave without address
 _EXTENDED_CONFIG = 0x100
 _ACS = 0x000D
 _ACS_REDIRECT = 0x0C  # request redirect, completion redirect
@@ -47,7 +47,8 @@ def probe(host: Host, table: DeviceTable = unknown_device, asleep: Mapping[str, 
         return {"pci_gpus": problem, "driver.nvswitches": problem, "kernel.acs_redirect": problem}
     classes = {name: _nvidia_class(host, name) for name in names.value}
     slots = _slots(host)
-    found_gpus = (_gpu(host, name, kind, table, slots) for name, kind in classes.items() if kind.startswith("03"))
+    cards = (name for name, kind in classes.items() if kind.startswith("03") and not _lent(host, name))
+    found_gpus = (_gpu(host, name, classes[name], table, slots) for name in cards)
     gpus = tuple(replace(gpu, power_state=(asleep or {}).get(gpu.pci_address, gpu.power_state)) for gpu in found_gpus)
     switches = sum(kind == NVSWITCH_CLASS for kind in classes.values())
     return {
@@ -64,6 +65,11 @@ def _nvidia_class(host: Host, name: str) -> str:
     return _text(host, name, "class").removeprefix("0x")[:4]
 
 
+def _lent(host: Host, name: str) -> bool:
+    """True for a part of a GPU that a virtual machine can be given (SR-IOV): no GPU of its own."""
+    return host.read_link(f"{_DEVICES}/{name}/physfn").known
+
+
 def _text(host: Host, name: str, file: str) -> str:
     return (host.read_text(f"{_DEVICES}/{name}/{file}", 4096).value or "").strip()
 
@@ -77,6 +83,7 @@ def _gpu(host: Host, name: str, kind: str, table: DeviceTable, slots: dict[str, 
     power = _text(host, name, "power_state")
     model = table(device)
     resources = _resources(host, name)
+    window = _second_memory(resources)
     return PciGpu(
         name,
         device,
@@ -89,11 +96,11 @@ def _gpu(host: Host, name: str, kind: str, table: DeviceTable, slots: dict[str, 
         power,
         None if power == "D3cold" else _config_readable(host, name),  # reading it would wake the GPU
         _assigned(resources),
-        resources[1][1] - resources[1][0] + 1 if len(resources) > 1 and resources[1][1] else None,
+        None if window is None or not resources[window][1] else resources[window][1] - resources[window][0] + 1,
         _aer(host, name),
         model[0] if model else "",
         model[1] if model else None,
-        host.status(f"{_DEVICES}/{name}/resource1_resize").known if resources else None,
+        None if window is None else host.status(f"{_DEVICES}/{name}/resource{window}_resize").known,
     )
 
 
@@ -140,9 +147,15 @@ def _resources(host: Host, name: str) -> list[tuple[int, int, int]]:
         return []
 
 
+def _second_memory(resources: list[tuple[int, int, int]]) -> int | None:
+    """The line of the window onto the GPU's memory (BAR1): the second memory region. The first may take two lines."""
+    regions = [number for number, (_, _, flags) in enumerate(resources[:6]) if flags & _MEMORY]
+    return regions[1] if len(regions) > 1 else None
+
+
 def _assigned(resources: list[tuple[int, int, int]]) -> bool | None:
-    """False when a memory or I/O region of the device (the first six lines) has no addresses."""
-    regions = [region for region in resources[:6] if region[2] & _MEMORY_OR_IO]
+    """False when a memory region of the device (the first six lines) has no addresses."""
+    regions = [region for region in resources[:6] if region[2] & _MEMORY]
     if not regions:
         return None
     return not any(flags & _UNASSIGNED or end == 0 for _, end, flags in regions)

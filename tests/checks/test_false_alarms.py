@@ -8,7 +8,7 @@ from envkit.checks.findings import Status
 from envkit.checks.registry import all_checks
 from envkit.checks.runner import run_checks
 from envkit.facts import CallResult, Environment, MachineKind, Nvcc, PcieLink, Problem, missing
-from tests.checks.hardware import A40, ADDRESS, RTX3090, RTX4060, RTX4090, card, driver, failed, gpu, link
+from tests.checks.hardware import A40, ADDRESS, RTX3090, RTX4060, RTX4090, card, cuda, driver, failed, gpu, link
 from tests.checks.software import CONTAINER, framework, gpus, machine, matrix, python, sm, torch, v
 
 SECOND = "0000:02:00.0"
@@ -103,7 +103,8 @@ def test_what_could_not_be_looked_at_is_never_healthy() -> None:
 
 def test_a_driver_without_gpu_is_a_consequence_not_the_cause() -> None:
     facts = {**driver(), "driver.kernel_module": missing(Problem.ABSENT), "kernel.loaded_modules": ()}
-    environment = machine(facts, pci_gpus=(), gpus=missing(Problem.ABSENT), driver__nvml=failed(9, "DRIVER_NOT_LOADED"))
+    facts |= {"driver.nvml": failed(9, "DRIVER_NOT_LOADED"), "driver.cuda_init": cuda(100, "NO_DEVICE")}
+    environment = machine(facts, pci_gpus=(), gpus=missing(Problem.ABSENT))
     failures = [f for f in run_checks(environment, matrix(), all_checks().values()) if f.status is Status.FAIL]
     assert failures[0].id == "no-gpu-on-pci"
     assert {finding.because_of for finding in failures[1:]} == {"no-gpu-on-pci"}

@@ -50,7 +50,16 @@ def test_addresses_are_read_in_every_spelling() -> None:
 
 
 def test_switch_boards_are_told_by_their_names() -> None:
-    yes = ("NVIDIA A100-SXM4-80GB", "NVIDIA H100 80GB HBM3", "NVIDIA H200", "NVIDIA B200", "NVIDIA GB200")
-    no = ("NVIDIA H100 PCIe", "NVIDIA H200 NVL", "NVIDIA A100 80GB PCIe", "NVIDIA GeForce RTX 5090", "NVIDIA A40")
+    yes = ("NVIDIA A100-SXM4-80GB", "NVIDIA H100 80GB HBM3", "NVIDIA H200", "NVIDIA B200", "NVIDIA B300 SXM6 AC")
+    no = (
+        "NVIDIA GB200",
+        "NVIDIA GB300",
+        "NVIDIA GH200 480GB",
+        "NVIDIA H100 PCIe",
+        "NVIDIA H200 NVL",
+        "NVIDIA A100 80GB PCIe",
+        "NVIDIA GeForce RTX 5090",
+        "NVIDIA A40",
+    )
     assert [on_nvswitch_board(name) for name in yes] == [True] * len(yes)
     assert [on_nvswitch_board(name) for name in no] == [False] * len(no)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 import textwrap
 
 import pytest
@@ -13,7 +14,7 @@ from envkit.ingest import formats, parse_text
 from envkit.ingest.cleaning import clean
 from envkit.ingest.clues import all_readers, reader
 from envkit.versions import Version
-from tests.ingest.texts import cases
+from tests.ingest.texts import FOLDER, cases
 
 MODULES = [f"{formats.__name__}.{module.name}" for module in pkgutil.iter_modules(formats.__path__)]
 
@@ -192,3 +193,15 @@ def test_texts_may_be_mixed() -> None:
         environment = parse_text(f"{first.text}\n\nAnd on the other machine:\n\n{second.text}")
         found = {message.signature for message in environment.messages.get()}
         assert found >= {*first.signatures, *second.signatures} - {"nouveau-loaded/probe-routine"}, (first, second)
+
+
+@pytest.mark.parametrize("column", [30, 41, 55, 70, 120])
+def test_q_is_read_at_any_width(column: int) -> None:
+    """Releases of the driver have moved the colons to the right, and may again."""
+    lines = (FOLDER / "healthy-q-570-hgx.txt").read_text().splitlines()
+    pairs = [line.split(" : ") for line in (re.sub(r" +: ", " : ", line) for line in lines)]
+    moved = "\n".join(f"{pair[0]:<{column}} : {pair[1]}" if len(pair) == 2 else pair[0] for pair in pairs)
+    there = parse_text("\n".join(lines))
+    here = parse_text(moved)
+    assert (here.gpus.value, here.driver.kernel_module.value) == (there.gpus.value, there.driver.kernel_module.value)
+    assert len(here.gpus.get()) == 8

@@ -124,6 +124,37 @@ def test_widths_that_say_nothing(text: str) -> None:
     assert gpu_link is not None and gpu_link.width_current is None
 
 
+def test_an_io_region_without_addresses_is_no_fault() -> None:
+    io = "0x0000000000000000 0x000000000000007f 0x0000000020040101"
+    host = _machine({f"{REAL}/resource": REGIONS.rstrip("\n") + f"\n{io}\n"})
+    assert pci.probe(host)["pci_gpus"].get()[0].bars_assigned is True
+
+
+def test_the_window_onto_the_memory_is_the_second_memory_region() -> None:
+    """On Hopper and after it, the first region has 64-bit addresses too, so the window is region 2."""
+    lines = (
+        "0x000000a041000000 0x000000a041ffffff 0x000000000014220c",
+        "0x0000000000000000 0x0000000000000000 0x0000000000000000",
+        "0x000000a000000000 0x000000bfffffffff 0x000000000014220c",
+        "0x0000000000000000 0x0000000000000000 0x0000000000000000",
+        "0x000000a042000000 0x000000a043ffffff 0x000000000014220c",
+        "0x0000000000000000 0x0000000000000000 0x0000000000000000",
+    )
+    host = _machine({f"{REAL}/resource": "\n".join(lines), f"{REAL}/resource2_resize": "0x1"})
+    (gpu, *_) = pci.probe(host)["pci_gpus"].get()
+    assert (gpu.bar1_bytes, gpu.bar1_resizable, gpu.bars_assigned) == (128 * 1024**3, True, True)
+
+
+def test_a_part_of_a_gpu_that_is_lent_to_a_virtual_machine_is_no_gpu() -> None:
+    lent = "/sys/bus/pci/devices/0000:65:00.4"
+    files: dict[str, Content] = {
+        f"{lent}/vendor": "0x10de",
+        f"{lent}/class": "0x030200",
+        f"{lent}/physfn": link("../0000:65:00.0"),
+    }
+    assert len(pci.probe(_machine(files))["pci_gpus"].get()) == len(pci.probe(_machine())["pci_gpus"].get())
+
+
 def test_a_region_without_addresses() -> None:
     unassigned = "0x0000000000000000 0x0000000000000000 0x000000000014220c"
     host = _machine({f"{REAL}/resource": REGIONS.replace(REGIONS.splitlines()[1], unassigned)})

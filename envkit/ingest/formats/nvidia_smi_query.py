@@ -13,37 +13,23 @@ GPU 00000000:01:00.0
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 from envkit.facts import CallResult
 from envkit.ingest.clues import Clue, Fact, GpuClue, GpusIncomplete, Listing, reader
+from envkit.ingest.smi_fields import Spelling, gpu_values
 from envkit.ingest.text import Text
-from envkit.ingest.values import decimal, number, pci_address, yes
+from envkit.ingest.values import number, pci_address
 from envkit.regex import regex
 from envkit.versions import Version
 
 _BLOCK = regex(r"^GPU (?P<address>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])[ ]{0,4}$", re.MULTILINE)
-_LINE = regex(r"^(?P<indent> {2,40})(?P<key>[^\s:][^:\n]{0,60}?)(?: {0,40}: ?(?P<value>[^\n]*))?$")
+_LINE = regex(r"^(?P<indent> {2,40})(?P<key>[^\s:][^:\n]{0,60}?)(?: *: ?(?P<value>[^\n]*))?$")
 _TOP = regex(
-    r"^(?P<key>Driver Version|KMD Version|CUDA Version|CUDA UMD Version|Attached GPUs) {2,40}: (?P<value>\S+)",
+    r"^(?P<key>Driver Version|KMD Version|CUDA Version|CUDA UMD Version|Attached GPUs) {2,}: (?P<value>\S+)",
     re.MULTILINE,
 )
-_WIDTH = regex(r"(\d{1,2})x")
 _LIMIT = 1200  # lines of one GPU's block
-
-# NVML's clock event bits by the names that -q gives them.
-_REASONS = {
-    "Idle": 0x1,
-    "Applications Clocks Setting": 0x2,
-    "SW Power Cap": 0x4,
-    "HW Slowdown": 0x8,
-    "Sync Boost": 0x10,
-    "SW Thermal Slowdown": 0x20,
-    "HW Thermal Slowdown": 0x40,
-    "HW Power Brake Slowdown": 0x80,
-    "Display Clock Setting": 0x100,
-}
 
 
 @reader("nvidia-smi -q")
@@ -60,7 +46,7 @@ def read(text: Text) -> Iterator[Clue]:
     blocks = list(text.matches(_BLOCK, "GPU "))
     for match in blocks:
         yield Fact("driver.nvml", CallResult(0, "NVML_SUCCESS"), match.start())
-        values = {"pci_address": pci_address(match["address"])} | _values(_tree(text, match))
+        values = {"pci_address": pci_address(match["address"])} | gpu_values(_tree(text, match), Spelling.TEXT)
         yield GpuClue(Listing.DRIVER, None, values, match.start())
     if blocks and (attached is None or attached > len(blocks)):
         yield GpusIncomplete(blocks[0].start())
@@ -84,97 +70,3 @@ def _tree(text: Text, block: re.Match[str]) -> Iterator[tuple[tuple[str, ...], s
         else:
             yield (*(name for _, name in parents), match["key"]), match["value"].strip()
             parents.append((depth, match["key"]))
-
-
-def _values(tree: Iterator[tuple[tuple[str, ...], str]]) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    reasons: int | None = None
-    pids: list[int] | None = None
-    for path, value in tree:
-        for name, wanted, convert in _FIELDS:
-            if name not in values and path[-len(wanted) :] == wanted:
-                converted = convert(value)
-                if converted is not None:
-                    values[name] = converted
-        if any(name.endswith("Reasons") for name in path[:-1]) and path[-1] in _REASONS:
-            reasons = (reasons or 0) | (_REASONS[path[-1]] if value == "Active" else 0)
-        if path[-1] == "Process ID" and number(value) is not None:
-            pids = [*(pids or []), number(value) or 0]
-        if path[-1] == "Processes" and value == "None":
-            pids = []
-    if reasons is not None:
-        values["throttle_reasons"] = reasons
-    if pids is not None:
-        values["processes"] = tuple(pids)
-    return values
-
-
-def _width(value: str) -> int | None:
-    match = _WIDTH.fullmatch(value)
-    return int(match.group(1)) if match else None
-
-
-def _generation(value: str) -> int | None:
-    return int(value) if value.isdigit() and 0 < int(value) < 8 else None
-
-
-def _mib(value: str) -> int | None:
-    amount = number(value)
-    return amount * 1024 * 1024 if amount is not None and value.endswith("MiB") else None
-
-
-def _watts(value: str) -> float | None:
-    return decimal(value) if value.endswith("W") else None
-
-
-def _word(value: str) -> str | None:
-    return None if value in ("N/A", "") or value.startswith("[") else value
-
-
-def _mode(value: str) -> str | None:
-    return {
-        "Default": "default",
-        "Exclusive_Process": "exclusive-process",
-        "Exclusive Process": "exclusive-process",
-        "Exclusive_Thread": "exclusive-thread",
-        "Prohibited": "prohibited",
-    }.get(value)
-
-
-def _licensed(value: str) -> bool | None:
-    return {"Licensed": True, "Unlicensed": False}.get(value.split(" (")[0])
-
-
-_FIELDS: tuple[tuple[str, tuple[str, ...], Callable[[str], object]], ...] = (
-    ("name", ("Product Name",), _word),
-    ("gpu_uuid", ("GPU UUID",), _word),
-    ("display_active", ("Display Active",), yes),
-    ("persistence_mode", ("Persistence Mode",), yes),
-    ("mig_mode", ("MIG Mode", "Current"), yes),
-    ("link_generation_max", ("PCIe Generation", "Max"), _generation),
-    ("link_generation_current", ("PCIe Generation", "Current"), _generation),
-    ("link_generation_device_max", ("PCIe Generation", "Device Max"), _generation),
-    ("link_width_max", ("Link Width", "Max"), _width),
-    ("link_width_current", ("Link Width", "Current"), _width),
-    ("pcie_replays", ("Replays Since Reset",), number),
-    ("memory_bytes", ("FB Memory Usage", "Total"), _mib),
-    ("memory_used_bytes", ("FB Memory Usage", "Used"), _mib),
-    ("compute_mode", ("Compute Mode",), _mode),
-    ("utilization_percent", ("Utilization", "Gpu"), number),
-    ("utilization_percent", ("Utilization", "GPU"), number),
-    ("ecc_mode", ("ECC Mode", "Current"), yes),
-    ("ecc_mode", ("Ecc Mode", "Current"), yes),
-    ("ecc_uncorrectable", ("Volatile", "DRAM Uncorrectable"), number),
-    ("ecc_uncorrectable", ("Volatile", "Double Bit", "Total"), number),
-    ("retired_pages_pending", ("Retired Pages", "Pending Page Blacklist"), yes),
-    ("retired_pages_pending", ("Retired Pages", "Pending"), yes),
-    ("remapped_rows_pending", ("Remapped Rows", "Pending"), yes),
-    ("remapped_rows_failed", ("Remapped Rows", "Remapping Failure Occurred"), yes),
-    ("temperature_c", ("GPU Current Temp",), number),
-    ("power_limit_w", ("Enforced Power Limit",), _watts),
-    ("power_limit_w", ("Current Power Limit",), _watts),
-    ("power_limit_default_w", ("Default Power Limit",), _watts),
-    ("virtualization_mode", ("Virtualization Mode",), _word),
-    ("licensed", ("License Status",), _licensed),
-    ("fabric_state", ("Fabric", "State"), _word),
-)

@@ -31,13 +31,13 @@ _HEADER = regex(
 )
 _NAME_ROW = regex(
     r"^\|\s{0,4}(?P<index>\d{1,3})\s{1,4}(?P<name>\S[^|\n]{0,60}?)\s{1,40}(?P<persistence>On|Off|N/A|TCC|WDDM|MCDM|ERR!)\s{0,4}\|"
-    r"\s{0,6}(?P<address>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]|N/A|ERR!)\s{1,10}(?P<display>On|Off|N/A|ERR!)\s{0,4}\|"
+    r"\s{0,6}(?P<address>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]|N/A|ERR!)\s{1,40}(?P<display>On|Off|N/A|ERR!)\s{0,4}\|"
     r"\s{0,24}(?P<ecc>\d+|On|Off|N/A|ERR!)\s{0,4}\|",
 )
 _NUMBER_ROW = regex(
     r"^\|\s{0,4}(?:\d{1,3}%|N/A|ERR!|\[N/A\])\s{1,6}(?P<temperature>\d+C|N/A|ERR!)\s{1,6}(?:P\d+|N/A|ERR!)\s{1,16}"
-    r"(?P<usage>\d+W|N/A|ERR!)\s?/\s{1,6}(?P<cap>\d+W|N/A|ERR!)\s{0,4}\|"
-    r"\s{0,12}(?P<used>\d+MiB|N/A|ERR!)\s?/\s{1,8}(?P<total>\d+MiB|N/A|ERR!)\s{0,4}\|"
+    r"(?P<usage>\d+W|N/A|ERR!)\s{0,4}/\s{1,6}(?P<cap>\d+W|N/A|ERR!)\s{0,4}\|"
+    r"\s{0,12}(?:(?P<used>\d+MiB|N/A|ERR!)\s{0,4}/\s{1,8}(?P<total>\d+MiB|N/A|ERR!)|Not Supported)\s{0,40}\|"
     r"\s{0,10}(?P<busy>\d+%|N/A|ERR!)\s{1,10}(?P<mode>Default|E\. ?Process|E\. ?Thread|Prohibited|N/A|ERR!)\s{0,4}\|"
 )
 _MIG_ROW = regex(r"^\|\s{10,60}\|\s{10,40}\|\s{0,24}(?P<mig>Enabled\*?|Disabled\*?|N/A)\s{0,4}\|")
@@ -135,8 +135,8 @@ def _values(match: re.Match[str], following: list[str]) -> dict[str, Any]:
         values |= {
             "temperature_c": number(numbers["temperature"]),
             "power_limit_w": _watts(numbers["cap"]),
-            "memory_used_bytes": _mib(numbers["used"]),
-            "memory_bytes": _mib(numbers["total"]),
+            "memory_used_bytes": _mib(numbers["used"] or ""),
+            "memory_bytes": _mib(numbers["total"] or ""),
             "utilization_percent": number(numbers["busy"]),
             "compute_mode": _MODES.get(mode),
         }

@@ -1,0 +1,180 @@
+"""What healthy hardware says that looks like a fault, each beside the fault that it resembles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from envkit.facts import Gpu, MachineKind, Measurement, Observed, PcieLink, PciGpu, Problem, missing
+from tests.checks.hardware import A40, ADDRESS, H100, card, cuda, driver, gpu, link, unloaded
+from tests.checks.software import Case, assert_case, machine, v
+
+STOPPED, DRIFT, OTHER = "fabric-manager-not-running", "fabric-manager-version-mismatch", "error-802-other-causes"
+NVLINK, ACS, IOMMU = "nvlink-inactive", "acs-blocks-p2p", "iommu-translation-hang"
+WIDTH, RATE, BRAKE = "pcie-width-degraded", "pcie-gen-degraded", "hw-power-brake"
+LICENSE, HELD, ERRORS = "vgpu-unlicensed", "gpu-memory-held-by-lost-process", "pcie-link-errors"
+LOADED, NO_NVML, COUNT, POWER = (
+    "driver-module-not-loaded",
+    "nvml-library-missing",
+    "gpu-count-mismatch",
+    "power-limit-lowered",
+)
+MIB = 1024**2
+LAPTOP, WORKSTATION = "NVIDIA GeForce RTX 5080 Laptop GPU", "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition"
+WORKS = {"driver.cuda_init": cuda(0, "SUCCESS")}
+REFUSES = {"driver.cuda_init": cuda(802, "SYSTEM_NOT_READY")}
+ABSENT: Observed[None] = missing(Problem.ABSENT, "looked")
+
+
+def named(name: str, count: int = 1, /, **more: Any) -> dict[str, object]:
+    return {"gpus": tuple(Gpu(i, name, f"0000:0{i + 1}:00.0", **more) for i in range(count))}
+
+
+def hgx(**more: object) -> dict[str, object]:
+    return {"driver.nvswitches": 4, "driver.fabric_manager": "installed", **named(H100, 8, **more)}
+
+
+def tray(**more: object) -> dict[str, object]:
+    return {"driver.nvswitches": 0, "driver.fabric_manager": ABSENT, **named("NVIDIA GB200", 4, **more)}
+
+
+def slotless(name: str, device: str) -> dict[str, object]:
+    """A GPU that is built onto its processor: its one lane of generation 1 is a placeholder."""
+    own = PcieLink(ADDRESS, "", 2.5, 64.0, 1, 16)
+    pci = PciGpu(ADDRESS, device, driver="nvidia", link=own, hops=(link("0000:00:00.0", 1, 16),), name=name)
+    nvml = Gpu(
+        0,
+        name,
+        ADDRESS,
+        link_generation_current=1,
+        link_generation_max=5,
+        link_width_current=1,
+        link_width_max=16,
+        utilization_percent=99,
+    )
+    return {"pci_gpus": (pci,), "gpus": (nvml,)}
+
+
+def narrow(name: str, device: str) -> dict[str, object]:
+    """A GPU with eight of sixteen lanes, as PCI and NVML show it."""
+    own = PcieLink(ADDRESS, "", 2.5, 32.0, 8, 16)
+    port = link("0000:00:01.0", 8, 16, fastest=32.0)
+    pci = PciGpu(ADDRESS, device, driver="nvidia", link=own, hops=(port,), name=name)
+    return {"pci_gpus": (pci,), **named(name, link_width_current=8, link_width_max=16)}
+
+
+def linked(mig_mode: bool) -> dict[str, object]:
+    """Two GPUs with twelve links, and a third of their kind without."""
+    pair = (gpu(A40, nvlinks_active=12), gpu(A40, "0000:02:00.0", 1, nvlinks_active=12))
+    return {"gpus": (*pair, gpu(A40, "0000:03:00.0", 2, nvlinks_active=0, mig_mode=mig_mode))}
+
+
+def log(*severities: str) -> dict[str, object]:
+    lines = (f"nvidia 0000:01:00.0: PCIe Bus Error: severity={word}, type=Physical Layer" for word in severities)
+    return {"kernel.log": tuple(f"[{index}] {line}" for index, line in enumerate(lines)), "pci_gpus": (card(),)}
+
+
+IDLE_H100: dict[str, Any] = {
+    "memory_bytes": 81559 * MIB,
+    "memory_used_bytes": 4 * MIB,
+    "memory_reserved_bytes": 565 * MIB,
+    "processes": (),
+}
+UNLICENSED = {"licensed": False}
+HALF = {"power_limit_w": 150.0, "power_limit_default_w": 300.0}
+COUNTED = (card(aer_errors={"correctable": 1}),)
+UNSEEN = {"driver.kernel_module": ABSENT, "kernel.loaded_modules": ABSENT}
+
+CASES = (
+    # memory
+    Case(HELD, "ok", "reserved-by-the-driver", machine(named(H100, **IDLE_H100))),
+    Case(HELD, "warn", "used-by-nobody", machine(named(H100, **IDLE_H100 | {"memory_used_bytes": 900 * MIB}))),
+    # fabric
+    Case(STOPPED, "ok", "cuda-sees-all", machine(hgx() | WORKS, driver__cuda_device_count=8)),
+    Case(STOPPED, "ok", "all-completed", machine(hgx(fabric_state="completed"))),
+    Case(STOPPED, "fail", "cuda-sees-some", machine(hgx() | WORKS, driver__cuda_device_count=7)),
+    Case(STOPPED, "fail", "cuda-refuses", machine(hgx(fabric_state="in-progress") | REFUSES)),
+    Case(STOPPED, "fail", "joined-in-vain", machine(hgx(fabric_state="failed") | REFUSES)),
+    Case(STOPPED, "skip", "tray", machine(tray(fabric_state="completed") | WORKS)),
+    Case(STOPPED, "skip", "tray-without-word", machine(tray())),
+    Case(STOPPED, "fail", "tray-that-waits", machine(tray(fabric_state="in-progress") | REFUSES), "switch trays"),
+    Case(
+        STOPPED,
+        "skip",
+        "gh200",
+        machine(named("NVIDIA GH200 480GB", 2), driver__nvswitches=0, driver__fabric_manager=ABSENT),
+    ),
+    Case(
+        DRIFT,
+        "warn",
+        "all-gpus-usable",
+        machine(
+            hgx(fabric_state="completed"),
+            driver__fabric_manager_version=v("550.90.07"),
+            driver__kernel_module=v("550.127.05"),
+        ),
+    ),
+    Case(NVLINK, "ok", "one-gpu-in-mig-mode", machine(linked(mig_mode=True))),
+    Case(NVLINK, "warn", "one-gpu-without", machine(linked(mig_mode=False))),
+    Case(IOMMU, "ok", "nvswitches", machine(hgx(), kernel__iommu="translated")),
+    Case(IOMMU, "ok", "tray", machine(tray(), kernel__iommu="translated")),
+    Case(IOMMU, "warn", "pcie-cards", machine(named(A40, 2), kernel__iommu="translated")),
+    Case(ACS, "ok", "nvswitches", machine(hgx(), kernel__acs_redirect=("0000:00:01.0",))),
+    Case(ACS, "warn", "pcie-cards", machine(named(A40, 2), kernel__acs_redirect=("0000:00:01.0",))),
+    # links
+    Case(WIDTH, "ok", "laptop-wired-for-eight", machine(narrow(LAPTOP, "2C19"))),
+    Case(WIDTH, "warn", "desktop-with-eight", machine(narrow("NVIDIA GeForce RTX 5080", "2C02"))),
+    Case(WIDTH, "warn", "max-q-workstation-is-no-laptop", machine(narrow(WORKSTATION, "2BB4"))),
+    Case(
+        POWER,
+        "warn",
+        "max-q-workstation-is-no-laptop",
+        machine(named(WORKSTATION, power_limit_w=150.0, power_limit_default_w=300.0)),
+    ),
+    Case(POWER, "ok", "laptop", machine(named(LAPTOP, **HALF))),
+    Case(WIDTH, "skip", "gb10", machine(slotless("NVIDIA GB10", "2E12"))),
+    Case(WIDTH, "skip", "gh200", machine(slotless("NVIDIA GH200 480GB", "2342"))),
+    Case(WIDTH, "skip", "gb300", machine(slotless("NVIDIA GB300", "31C2"))),
+    Case(RATE, "unknown", "gb10", machine(slotless("NVIDIA GB10", "2E12"))),
+    Case(BRAKE, "ok", "laptop-on-battery", machine(named(LAPTOP, throttle_reasons=0x88))),
+    Case(BRAKE, "ok", "idle", machine(named(A40, throttle_reasons=0x89))),
+    Case(BRAKE, "fail", "server", machine(named(A40, throttle_reasons=0x88))),
+    Case(
+        ERRORS,
+        "ok",
+        "one-corrected-and-a-counter",
+        machine(log("Corrected"), pci_gpus=(card(aer_errors={"correctable": 1}),)),
+    ),
+    Case(ERRORS, "unknown", "one-corrected", machine(log("Corrected"))),
+    Case(ERRORS, "warn", "many-corrected", machine(log(*["Corrected"] * 12))),
+    Case(ERRORS, "warn", "one-fatal", machine(log("Corrected", "Uncorrected (Fatal)"))),
+    # virtual GPUs
+    Case(LICENSE, "skip", "passthrough", machine(named("Tesla T4", virtualization_mode="passthrough", **UNLICENSED))),
+    Case(LICENSE, "skip", "metal", machine(named("Tesla T4", virtualization_mode="none", **UNLICENSED))),
+    Case(LICENSE, "fail", "guest", machine(named("GRID T4-16Q", virtualization_mode="vgpu", **UNLICENSED))),
+    Case(LICENSE, "fail", "text-without-a-mode", machine(named("GRID T4-16Q", **UNLICENSED))),
+    # a driver that answers is loaded
+    Case(
+        LOADED,
+        "ok",
+        "nvml-answers",
+        machine(driver(), driver__kernel_module=ABSENT, kernel__loaded_modules=ABSENT, pci_gpus=(card(),)),
+    ),
+    Case(LOADED, "fail", "nvml-does-not", machine(unloaded(), pci_gpus=(card(),))),
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_real_hardware_says_is_judged_for_what_it_is(case: Case) -> None:
+    assert_case(case)
+
+
+def test_a_gpu_of_a_virtual_machine_is_judged_by_its_copies() -> None:
+    slow = tuple(Measurement(n, ADDRESS, True, 1.2, "GB/s", "") for n in ("copy-to-device", "copy-to-host"))
+    here = machine(
+        named(H100, link_generation_current=5, link_generation_max=5, link_width_current=16),
+        system__machine_kind=MachineKind.VM,
+        measurements=slow,
+    )
+    assert_case(Case(RATE, "warn", "slow-copies", here, "1.2 GB/s"))
