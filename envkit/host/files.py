@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from envkit.facts import Observed, Problem, found, missing
 from envkit.host.base import FileStatus
+from envkit.host.handles import Handle, Live, Mounted, is_accessible, link_text, names, read
 from envkit.host.name_pattern import fixed_start, name_pattern
 
 T = TypeVar("T")
@@ -25,7 +26,6 @@ _KINDS: tuple[tuple[Callable[[int], bool], str], ...] = (
     (stat.S_ISCHR, "char"),
     (stat.S_ISBLK, "block"),
 )
-_MAX_LINKS = 40
 _SETTLED_NS = 1_000_000_000  # coarser than any file system's clock, which a listing may have raced with
 
 
@@ -33,45 +33,44 @@ class Files:
     """The file system below `root` ("" is the machine's own)."""
 
     def __init__(self, root: str = "") -> None:
-        self._root = root.rstrip("/")
+        self._tree: Live | Mounted = Mounted(root) if root else Live()
         self._listings: dict[str, tuple[int, list[str]]] = {}
 
     def read_bytes(self, path: str, limit: int) -> Observed[bytes]:
         """The first `limit` bytes of a regular file."""
-        return self._answer(path, lambda real: _read(real, limit))
+        return self._by_handle(path, lambda handle: read(handle, limit))
 
     def read_range(self, path: str, offset: int, size: int) -> Observed[bytes]:
         """At most `size` bytes of a regular file from `offset` on."""
-        return self._answer(path, lambda real: _read(real, size, offset))
+        return self._by_handle(path, lambda handle: read(handle, size, offset))
 
     def list_dir(self, path: str) -> Observed[tuple[str, ...]]:
         """The names in a folder, sorted."""
-        return self._answer(path, lambda real: tuple(sorted(filter(_is_text, os.listdir(real)))))
+        return self._by_handle(path, lambda handle: tuple(sorted(filter(_is_text, names(handle)))))
 
     def real_path(self, path: str) -> Observed[str]:
         """The path without links, seen from the root."""
-        return self._answer(path, self._existing if self._root else _resolved)
+        return self._answer(path, lambda: readable(self._tree.real_path(path)))
 
     def read_link(self, path: str) -> Observed[str]:
         """What a link says."""
-        answer = self._answer(path, lambda real: readable(os.readlink(real)), follow=False)
+        answer = self._by_handle(path, lambda handle: readable(link_text(handle)), follow=False)
         if answer.problem is Problem.UNPARSABLE:  # EINVAL: there, and not a link
             return missing(Problem.ABSENT, path, "not a link")
         return answer
 
     def status(self, path: str, follow: bool) -> Observed[FileStatus]:
         """Type and rights of a path."""
-        look = os.lstat if self._root or not follow else os.stat  # below a root the path has no links any more
-        return self._answer(path, lambda real: _status(real, look(real)), follow)
+        return self._by_handle(path, _status, follow)
 
     def space(self, path: str, total: bool) -> Observed[int]:
         """Total or free bytes of the file system that holds `path`."""
 
-        def measure(real: str) -> int:
-            answer = os.statvfs(real)
+        def measure(handle: Handle) -> int:
+            answer = os.fstatvfs(handle.number)
             return answer.f_frsize * (answer.f_blocks if total else answer.f_bavail)
 
-        return self._answer(path, measure)
+        return self._by_handle(path, measure)
 
     def glob(self, pattern: str) -> tuple[str, ...]:
         """The paths that match, sorted; what cannot be listed has no matches."""
@@ -88,69 +87,52 @@ class Files:
     def _matching(self, folder: str, part: str) -> tuple[str, ...]:
         # a folder of libraries has thousands of names: those that cannot match are dropped before all else
         fixed = fixed_start(part)
-        names = self._answer(folder, self._listed).value or ()
+        listed = self._answer(folder, lambda: self._listed(folder)).value or ()
         wanted = name_pattern(part)
         return tuple(
             name
-            for name in names
+            for name in listed
             if name.startswith(fixed)
             and wanted.fullmatch(name)
             and _is_text(name)
             and self._exists(posixpath.join(folder, name))
         )
 
-    def _listed(self, real: str) -> list[str]:
+    def _listed(self, path: str) -> list[str]:
         """The names in a folder; one of /usr that has not changed for a while is listed once for many patterns."""
-        changed = os.stat(real).st_mtime_ns
-        known = self._listings.get(real)
+        if not path.startswith("/usr/"):
+            return self._names(path)
+        changed = self._tree.stat(path).st_mtime_ns
+        known = self._listings.get(path)
         if known is not None and known[0] == changed:
             return known[1]
-        names = os.listdir(real)
-        if real.startswith(f"{self._root}/usr/") and changed < time.time_ns() - _SETTLED_NS:
-            self._listings[real] = changed, names
-        return names
+        listed = self._names(path)
+        if changed < time.time_ns() - _SETTLED_NS:
+            self._listings[path] = changed, listed
+        return listed
+
+    def _names(self, path: str) -> list[str]:
+        with self._tree.opened(path) as handle:
+            return names(handle)
 
     def _exists(self, path: str) -> bool:
-        return self._answer(path, os.stat).known
+        return self._answer(path, lambda: self._tree.stat(path)).known
 
-    def _answer(self, path: str, ask: Callable[[str], T], follow: bool = True) -> Observed[T]:
+    def _by_handle(self, path: str, ask: Callable[[Handle], T], follow: bool = True) -> Observed[T]:
+        def ask_opened() -> T:
+            with self._tree.opened(path, follow) as handle:
+                return ask(handle)
+
+        return self._answer(path, ask_opened)
+
+    @staticmethod
+    def _answer(path: str, ask: Callable[[], T]) -> Observed[T]:
         try:
-            return found(ask(self._inside(path, follow)), path)
+            return found(ask(), path)
         except OSError as error:
             return missing(_problem(error), path, error.strerror or str(error))
         except ValueError as error:  # a path with a zero byte
             return missing(Problem.ABSENT, path, str(error))
-
-    def _inside(self, path: str, follow: bool) -> str:
-        """The real path of `path` on this machine. Links are resolved against the root, so none leads out of it.
-
-        Without a root the kernel follows the links; resolving them here would cost more than all the rest.
-        """
-        if not self._root:
-            return path
-        waiting = [part for part in path.split("/") if part]
-        done = ""
-        links = 0
-        while waiting:
-            part = waiting.pop(0)
-            if part in (".", ".."):
-                done = posixpath.dirname(done) if part == ".." else done
-                continue
-            here = f"{self._root}{done}/{part}"
-            if (waiting or follow) and os.path.islink(here):
-                links += 1
-                if links > _MAX_LINKS:
-                    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-                target = os.readlink(here)
-                done = "" if target.startswith("/") else done
-                waiting = [name for name in target.split("/") if name] + waiting
-                continue
-            done = f"{done}/{part}"
-        return self._root + done or "/"
-
-    def _existing(self, real: str) -> str:
-        os.lstat(real)
-        return readable(real[len(self._root) :] or "/")
 
 
 def readable(text: str) -> str:
@@ -169,26 +151,8 @@ def _problem(error: OSError) -> Problem:
     return Problem.DENIED if error.errno in _DENIED else Problem.UNPARSABLE
 
 
-def _read(real: str, limit: int, offset: int = 0) -> bytes:
-    # O_NONBLOCK: opening a named pipe without a writer would wait for ever
-    descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(descriptor, "rb", buffering=0) as stream:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(errno.EINVAL, "not a regular file")
-        if offset:
-            stream.seek(offset)
-        blocks = []
-        while limit > 0 and (block := stream.read(min(limit, 1 << 20))):
-            blocks.append(block)
-            limit -= len(block)
-        return b"".join(blocks)
-
-
-def _resolved(path: str) -> str:
-    return readable(os.path.realpath(path, strict=True))
-
-
-def _status(real: str, answer: os.stat_result) -> FileStatus:
+def _status(handle: Handle) -> FileStatus:
+    answer = os.fstat(handle.number)
     kind = next((name for test, name in _KINDS if test(answer.st_mode)), "other")
     device = f"{os.major(answer.st_rdev)}:{os.minor(answer.st_rdev)}" if kind in ("char", "block") else ""
     return FileStatus(
@@ -197,7 +161,7 @@ def _status(real: str, answer: os.stat_result) -> FileStatus:
         _owner(answer.st_uid),
         _group(answer.st_gid),
         answer.st_size,
-        os.access(real, os.R_OK | os.W_OK),
+        kind != "link" and is_accessible(handle),
         answer.st_mtime,
         device,
     )

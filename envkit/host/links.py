@@ -7,6 +7,7 @@ import os
 from typing import Protocol
 
 _MAX_LINKS = 40  # as many as the kernel follows
+_MAX_STEPS = 4000  # links can be made to take any number of turns
 
 
 class Walker(Protocol):
@@ -25,9 +26,12 @@ class Walker(Protocol):
 def walk(walker: Walker, path: str, follow_last: bool = True) -> None:
     """Lead the walker along `path`, through links. Raises OSError for links that go round in circles."""
     waiting = path.split("/")[::-1]
-    links = 0
+    links = steps = 0
     while waiting:
         part = waiting.pop()
+        steps += 1
+        if links > _MAX_LINKS or steps > _MAX_STEPS:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         if part in ("", "."):
             continue
         if part == "..":
@@ -37,8 +41,6 @@ def walk(walker: Walker, path: str, follow_last: bool = True) -> None:
         if target is None:
             continue
         links += 1
-        if links > _MAX_LINKS:
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         if target.startswith("/"):
             walker.top()
         waiting += target.split("/")[::-1]

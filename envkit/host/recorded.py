@@ -10,6 +10,8 @@ the pattern that was asked) is passed over.
 
 from __future__ import annotations
 
+import errno
+import os
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -17,11 +19,10 @@ from typing import Any
 
 from envkit.facts import Observed, Problem, found, missing
 from envkit.host.base import CommandResult, FileStatus
+from envkit.host.links import walk
 from envkit.host.name_pattern import fixed_start, name_pattern
 from envkit.host.recorded_paths import fits_pattern, is_name, is_plain, is_program
 from envkit.records import field, record
-
-_MAX_LINKS = 40
 
 
 @record
@@ -265,27 +266,41 @@ class RecordedHost:
 
     def _resolve(self, path: str, follow_last: bool = True) -> str | None:
         """The path without links, None when a part of it is not there or links go round in circles."""
-        waiting = [part for part in path.split("/") if part]
-        done = ""
-        links = 0
-        while waiting:
-            part = waiting.pop(0)
-            if part in (".", ".."):
-                done = posixpath.dirname(done) if part == ".." else done
-                continue
-            here = f"{done}/{part}"
-            entry = self._files.get(here)
-            if entry is not None and entry.kind == "link" and (waiting or follow_last):
-                links += 1
-                if links > _MAX_LINKS:
-                    return None
-                done = "" if entry.target.startswith("/") else done
-                waiting = [name for name in entry.target.split("/") if name] + waiting
-                continue
-            if not self._exists(here):
-                return None
-            done = here
-        return done or "/"
+        steps = _Steps(self._files, self._exists)
+        try:
+            walk(steps, path, follow_last)
+        except OSError:
+            return None
+        return steps.here
+
+
+class _Steps:
+    """A walker through recorded paths."""
+
+    def __init__(self, files: Mapping[str, Entry], exists: Callable[[str], bool]) -> None:
+        self._files, self._exists = files, exists
+        self._names: list[str] = []
+
+    @property
+    def here(self) -> str:
+        """The path of where the walker stands."""
+        return "/" + "/".join(self._names)
+
+    def enter(self, name: str, follow: bool) -> str | None:
+        self._names.append(name)
+        entry = self._files.get(self.here)
+        if entry is not None and entry.kind == "link" and follow:
+            self._names.pop()
+            return entry.target
+        if not self._exists(self.here):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        return None
+
+    def leave(self) -> None:
+        del self._names[-1:]
+
+    def top(self) -> None:
+        self._names.clear()
 
 
 def _fitting(recorded: Observed[str], fits: Callable[[str], bool]) -> Observed[str]:
