@@ -9,6 +9,8 @@ from envkit.errors import LimitError
 from envkit.regex import regex
 from envkit.shown import UNSEEN
 
+_LONGEST = 16_000_000  # characters of a document
+_MOST_ITEMS = 300_000  # the largest recording has some thousands
 _DIGITS = 20  # of a whole number; those of 64 bits fit
 _DEEPEST = 100  # lists and objects inside each other
 _SURROGATE = regex("[\ud800-\udfff]")
@@ -16,7 +18,8 @@ _UNSEEN = regex(f"[{UNSEEN}]")  # JSON itself escapes the controls C0
 
 
 def loads(text: str | bytes) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """What a JSON text holds. Raises ValueError for what is none, LimitError for numbers and nesting beyond reason."""
+    """What a JSON text holds. Raises ValueError for what is none, LimitError for what is beyond reason."""
+    _check_size(text if isinstance(text, str) else text.decode("utf-8", "replace"))
     try:
         found = json.loads(text, parse_int=_whole, parse_float=_real)
     except RecursionError:
@@ -30,6 +33,14 @@ def dumps(document: object, indent: int | None = 2) -> str:
     text = json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False)
     text = _SURROGATE.sub(lambda half: f"\\\\u{ord(half.group()):04x}", text)  # half a pair is no character: its name
     return _UNSEEN.sub(lambda found: json.dumps(found.group())[1:-1], text)
+
+
+def _check_size(text: str) -> None:
+    """Raises LimitError for a text that would become more data than any machine has facts."""
+    if len(text) > _LONGEST:
+        raise LimitError(f"this JSON is longer than {_LONGEST:,} characters.", "No recording is: look at it.")
+    if text.count(",") + text.count("[") + text.count("{") > _MOST_ITEMS:
+        raise LimitError(f"this JSON holds more than {_MOST_ITEMS:,} items.", "No recording does: look at it.")
 
 
 def _whole(digits: str) -> int:

@@ -18,16 +18,16 @@ The folder holds, all but the first optional (tests/machines/README.md shows exa
 
 from __future__ import annotations
 
-import json
 import os
+import stat
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from envkit.errors import SourceError
 from envkit.facts import Observed, Problem, found, missing
-from envkit.facts_json import SCHEMA, Json, part_from_json
+from envkit.facts_json import SCHEMA, Json, TypeForm, part_from_json
 from envkit.host.base import CommandResult
+from envkit.host.capture_folder import CaptureFolder
 from envkit.host.recorded import Answers, Entry, RecordedHost, problem_of
 
 QUERIES = ("nvml", "cuda", "docker", "nodes", "facts")
@@ -46,23 +46,24 @@ _PATH_KEYS = {
     "detail",
     "text",
 }
-_MAX_FILE = 256_000_000
 
 
 class CaptureHost(RecordedHost):
     """The machine recorded in `folder`. Raises SourceError for a folder that holds no readable capture."""
 
     def __init__(self, folder: str) -> None:
-        root = Path(folder)
-        about = _read_json(root / "machine.json", required=True)
-        _check(about, folder)
+        files = CaptureFolder(folder)
+        about = _required(files, "machine.json")
+        if not isinstance(about, dict) or about.get("schema") != SCHEMA:
+            again = "Record it again with `envkit capture`."
+            raise SourceError(f"{folder}: machine.json has no schema {SCHEMA}.", again)
         super().__init__(
-            _entries(root),
-            _commands(_read_json(root / "commands.json", default=[]), root / "commands.json"),
-            {subject: answer for subject in QUERIES if (answer := _query(root, subject)) is not None},
-            _words(about.get("variables", {}), root),
-            _words(about.get("identity", {}), root),
-            _answers(_read_json(root / "answers.json"), root / "answers.json"),
+            _entries(files),
+            _commands(files.document("commands.json"), f"{folder}/commands.json"),
+            {subject: answer for subject in QUERIES if (answer := _query(files, subject)) is not None},
+            _part(Mapping[str, str], about.get("variables"), folder),
+            _part(Mapping[str, str], about.get("identity"), folder),
+            _part(Answers, files.document("answers.json"), f"{folder}/answers.json"),
             bool(about.get("complete", True)),
             folder,
         )
@@ -70,63 +71,46 @@ class CaptureHost(RecordedHost):
 
 def holds_facts_alone(folder: str) -> bool:
     """True for a folder with facts and nothing that a probe could read."""
-    root = Path(folder)
-    evidence = [root / "tree", *(root / f"{name}.json" for name in _EVIDENCE)]
-    return (root / "facts.json").exists() and not any(path.exists() for path in evidence)
+    present = set(CaptureFolder(folder).listed())
+    return "facts.json" in present and present.isdisjoint({"tree", *(f"{name}.json" for name in _EVIDENCE)})
 
 
 def read_facts(folder: str) -> Json:
     """What the folder's facts.json holds. Raises SourceError."""
-    return _read_json(Path(folder) / "facts.json", required=True)
+    return _required(CaptureFolder(folder), "facts.json")
 
 
-def _check(about: Json, folder: str) -> None:
-    if not isinstance(about, dict) or about.get("schema") != SCHEMA:
-        raise SourceError(f"{folder}: machine.json has no schema {SCHEMA}.", "Record it again with `envkit capture`.")
+def _required(files: CaptureFolder, name: str) -> Json:
+    data = files.document(name)
+    if data is None:
+        raise SourceError(
+            f"{files.path} is not a capture: it holds no {name}.",
+            "Record one with `envkit capture DIR`, or name the files in it one by one.",
+        )
+    return data
 
 
-def _read_json(path: Path, default: Json = None, required: bool = False) -> Json:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        if required:
-            raise SourceError(
-                f"{path.parent} is not a capture: it holds no {path.name}.",
-                "Record one with `envkit capture DIR`, or name the files in it one by one.",
-            ) from None
-        return {} if default is None else default
-    except (OSError, ValueError, RecursionError) as error:
-        raise SourceError(f"{path} cannot be read as JSON: {error}") from error
-
-
-def _entries(root: Path) -> dict[str, Entry]:
-    entries = {
-        path: Entry(content=text.encode("utf-8", "surrogateescape"))
-        for path, text in _words(_read_json(root / "files.json"), root / "files.json").items()
-    }
-    tree = root / "tree"
-    for folder, folders, names in os.walk(tree):
-        inside = "/" + os.path.relpath(folder, tree) if folder != str(tree) else ""
-        if not names and not folders and inside:
-            entries[inside] = Entry("dir")
-        for name in [*names, *(name for name in folders if (Path(folder) / name).is_symlink())]:
-            entries[f"{inside}/{name}"] = _tree_entry(Path(folder) / name)
-    described = _read_json(root / "paths.json")
-    if not isinstance(described, dict):
-        raise SourceError(f"{root / 'paths.json'}: expected an object of paths.")
-    for path, data in described.items():
-        entries[path] = _described(entries.get(path), data, f"{root / 'paths.json'}: {path}")
+def _entries(files: CaptureFolder) -> dict[str, Entry]:
+    texts = _part(Mapping[str, str], files.document("files.json"), f"{files.path}/files.json")
+    entries = {path: Entry(content=text.encode("utf-8", "replace")) for path, text in texts.items()}
+    entries |= {path: _tree_entry(files, path, status) for path, status in files.tree()}
+    where = f"{files.path}/paths.json"
+    described = files.document("paths.json")
+    if not isinstance(described, dict | None):
+        raise SourceError(f"{where}: expected an object of paths.")
+    for path, data in (described or {}).items():
+        entries[path] = _described(entries.get(path), data, f"{where}: {path}")
     return entries
 
 
-def _tree_entry(path: Path) -> Entry:
-    if path.is_symlink():
-        return Entry("link", target=str(path.readlink()))
-    try:
-        with open(path, "rb") as stream:
-            return Entry(content=stream.read(_MAX_FILE))
-    except OSError as error:
-        raise SourceError(f"{path} cannot be read: {error.strerror}.") from error
+def _tree_entry(files: CaptureFolder, path: str, status: os.stat_result) -> Entry:
+    if stat.S_ISLNK(status.st_mode):
+        return Entry("link", target=files.link(path))
+    if stat.S_ISDIR(status.st_mode):
+        return Entry("dir", mode="0755")
+    if stat.S_ISREG(status.st_mode):
+        return Entry(reader=files.reader(path), size=status.st_size)
+    return Entry("other", problem=Problem.UNPARSABLE, detail="a capture holds regular files alone")
 
 
 def _described(known: Entry | None, data: Json, where: str) -> Entry:
@@ -134,7 +118,7 @@ def _described(known: Entry | None, data: Json, where: str) -> Entry:
         raise SourceError(f"{where}: expected an object with keys of {', '.join(sorted(_PATH_KEYS))}.")
     content = known.content if known else None
     if "text" in data:
-        content = str(data["text"]).encode()
+        content = str(data["text"]).encode("utf-8", "replace")
     kind = "link" if "link" in data else str(data.get("kind", "file"))
     size = data.get("size")
     if size is not None and (not isinstance(size, int) or isinstance(size, bool)):
@@ -152,6 +136,7 @@ def _described(known: Entry | None, data: Json, where: str) -> Entry:
         str(data.get("device", "")),
         _problem(data, where),
         str(data.get("detail", "")),
+        known.reader if known and "text" not in data else None,
     )
 
 
@@ -162,14 +147,14 @@ def _problem(data: Mapping[str, Any], where: str) -> Problem | None:
         raise SourceError(f"{where}: {error}", f"One of {', '.join(item.value for item in Problem)}.") from error
 
 
-def _commands(data: Json, where: Path) -> dict[tuple[str, ...], Observed[CommandResult]]:
-    if not isinstance(data, list):
+def _commands(data: Json, where: str) -> dict[tuple[str, ...], Observed[CommandResult]]:
+    if not isinstance(data, list | None):
         raise SourceError(f"{where}: expected a list of commands.")
     results: dict[tuple[str, ...], Observed[CommandResult]] = {}
-    for item in data:
-        command = part_from_json(tuple[str, ...], item.get("command") if isinstance(item, dict) else item, str(where))
+    for item in data or ():
+        command = part_from_json(tuple[str, ...], item.get("command") if isinstance(item, dict) else item, where)
         source = " ".join(command)
-        problem = _problem(item, str(where))
+        problem = _problem(item, where)
         result = CommandResult(
             part_from_json(int, item.get("exit_code", 0), f"{where}: {source}"),
             str(item.get("stdout", "")),
@@ -179,24 +164,19 @@ def _commands(data: Json, where: Path) -> dict[tuple[str, ...], Observed[Command
     return results
 
 
-def _query(root: Path, subject: str) -> Observed[Mapping[str, object]] | None:
-    path = root / f"{subject}.json"
-    if not path.exists():
+def _query(files: CaptureFolder, subject: str) -> Observed[Mapping[str, object]] | None:
+    data = files.document(f"{subject}.json")
+    if data is None:
         return None
-    data = _read_json(path)
+    where = f"{files.path}/{subject}.json"
     if not isinstance(data, dict):
-        raise SourceError(f"{path}: expected an object.")
-    problem = _problem(data, str(path)) if subject != "facts" else None
+        raise SourceError(f"{where}: expected an object.")
+    problem = _problem(data, where) if subject != "facts" else None
     if problem:
         return missing(problem, str(data.get("source", subject)), str(data.get("detail", "")))
     return found(data, subject)
 
 
-def _words(data: Json, where: Path) -> dict[str, str]:
-    words: dict[str, str] = part_from_json(Mapping[str, str], data, str(where))
-    return words
-
-
-def _answers(data: Json, where: Path) -> Answers:
-    answers: Answers = part_from_json(Answers, data, str(where))
-    return answers
+def _part(kind: TypeForm, data: Json, where: str) -> Json:
+    """A value of the type `kind`; an empty one for no data."""
+    return part_from_json(kind, {} if data is None else data, where)

@@ -55,8 +55,9 @@ class Live:
 class Mounted:
     """The tree below a folder, walked from handle to handle: neither a link nor an exchanged folder leads out of it."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, links: bool = True) -> None:
         self._root = root
+        self._links = links  # False: a link is an error
 
     @contextmanager
     def opened(self, path: str, follow: bool = True) -> Iterator[Handle]:
@@ -76,7 +77,7 @@ class Mounted:
 
     @contextmanager
     def _walked(self, path: str, follow: bool) -> Iterator[_Steps]:
-        steps = _Steps(self._root)
+        steps = _Steps(self._root, self._links)
         try:
             walk(steps, path, follow)
             yield steps
@@ -87,8 +88,9 @@ class Mounted:
 class _Steps:
     """A walker that holds each folder on its way open, so that the way back is the way it came."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, links: bool) -> None:
         self.names: list[str] = []
+        self._links = links
         self._handles = [os.open(root, _LOOK | os.O_DIRECTORY)]
 
     @property
@@ -105,6 +107,8 @@ class _Steps:
         handle = os.open(name, _LOOK | os.O_NOFOLLOW, dir_fd=self.here)
         if follow and stat.S_ISLNK(os.fstat(handle).st_mode):
             try:
+                if not self._links:
+                    raise OSError(errno.ELOOP, "a link")
                 return os.readlink("", dir_fd=handle)
             finally:
                 os.close(handle)

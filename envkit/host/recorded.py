@@ -24,6 +24,8 @@ from envkit.host.name_pattern import fixed_start, name_pattern
 from envkit.host.recorded_paths import fits_pattern, is_name, is_plain, is_program
 from envkit.records import field, record
 
+Reader = Callable[[int, int], bytes]  # at most so many bytes from that offset on; may raise OSError
+
 
 @record
 class Entry:
@@ -41,6 +43,7 @@ class Entry:
     device: str = ""
     problem: Problem | None = None
     detail: str = ""
+    reader: Reader | None = None  # in place of the content of a file that is read when somebody asks
 
 
 @record
@@ -109,6 +112,10 @@ class RecordedHost:
 
     def read_bytes(self, path: str, limit: int = 64_000_000) -> Observed[bytes]:
         """The file's first `limit` bytes."""
+        return self.read_range(path, 0, limit)
+
+    def read_range(self, path: str, offset: int, size: int) -> Observed[bytes]:
+        """At most `size` bytes from `offset` on."""
         entry = self._entry(path)
         if entry is None:
             return missing(self._nothing(path), path)
@@ -116,14 +123,14 @@ class RecordedHost:
             return missing(entry.problem, path, entry.detail)
         if entry.kind == "dir":
             return missing(Problem.UNPARSABLE, path, "a folder, not a file")
+        if entry.reader is not None:
+            try:
+                return found(entry.reader(size, offset), path)
+            except OSError as error:
+                return missing(Problem.UNPARSABLE, path, error.strerror or str(error))
         if entry.content is None:
             return missing(Problem.NOT_LOOKED, path, "its content was not recorded")
-        return found(entry.content[:limit], path)
-
-    def read_range(self, path: str, offset: int, size: int) -> Observed[bytes]:
-        """At most `size` bytes from `offset` on."""
-        read = self.read_bytes(path, offset + size)
-        return read if read.value is None else found(read.value[offset:], path)
+        return found(entry.content[offset : offset + size], path)
 
     def list_dir(self, path: str) -> Observed[tuple[str, ...]]:
         """The names in a folder, sorted."""
