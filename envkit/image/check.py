@@ -11,10 +11,11 @@ from envkit.image.check_base import base_findings
 from envkit.image.check_framework import brings_its_cuda, cuda_targets, framework_findings
 from envkit.image.check_parts import finding, subject_of
 from envkit.image.check_requirement import requirement_findings
-from envkit.image.containerfile import needed_stages, read_stages
 from envkit.image.containerfile_facts import Contents, contents
 from envkit.image.containerfile_lists import Reader, nothing_beside
+from envkit.image.containerfile_stages import needed_stages, read_stages
 from envkit.image.known_images import CUDA_REPOSITORY
+from envkit.image.wanted import choices
 from envkit.plan.request import Request
 
 if TYPE_CHECKING:
@@ -34,12 +35,13 @@ def check_dockerfile(
     findings = [*_driver_inside(found)]
     for stage in needed_stages(stages):
         findings += base_findings(stage, matrix)
-    findings += framework_findings(found, request, matrix)
-    unused = brings_its_cuda(found, matrix)
+    chosen = choices(found, matrix)
+    findings += framework_findings(chosen, found, request, matrix)
+    unused = brings_its_cuda(chosen)
     if found.cuda is not None:
-        subject = subject_of(found.line, found.cuda_where)
-        compat = found.repository == CUDA_REPOSITORY
-        findings += cuda_targets(found.cuda, subject, request, matrix, unused=unused, compat=compat)
+        subject = subject_of(found.cuda.line, found.cuda.where)
+        compat = found.base.repository == CUDA_REPOSITORY
+        findings += cuda_targets(found.cuda.version, subject, request, matrix, unused=unused, compat=compat)
     elif not unused:
         findings += _targets_unknown(found, request)
     if not any(finding.id == "image.driver-too-old" and finding.status is Status.FAIL for finding in findings):
@@ -53,20 +55,23 @@ def _targets_unknown(found: Contents, request: Request) -> Iterator[Finding]:
     """What is to say of the named GPUs and driver where the image may hold a CUDA that is not told."""
     named = [f"driver {request.driver}"] if request.driver is not None else []
     named += [str(gpu) for gpu in request.gpus]
-    if not named or (found.plain and not found.some_cuda):
+    if not named or (found.base.plain and not found.some_cuda):
         return
-    source = found.some_cuda or found.image
+    line, source = found.base.line, found.base.image
+    if found.some_cuda is not None:
+        line, source = found.some_cuda.line, found.some_cuda.text
     title = f"which CUDA {source} holds is not on record, nor whether it runs with {' and '.join(named)}"
-    yield finding(faults.CUDA_UNKNOWN, Status.UNKNOWN, title, subject_of(found.line, source))
+    yield finding(faults.CUDA_UNKNOWN, Status.UNKNOWN, title, subject_of(line, source))
 
 
 def _driver_inside(found: Contents) -> Iterator[Finding]:
-    for line, name in found.driver_packages:
+    for mention in found.driver_packages:
+        name = mention.text
         yield finding(
             faults.DRIVER_INSIDE,
             Status.FAIL,
             f"{name} puts an NVIDIA driver into the image",
-            subject_of(line, name),
+            subject_of(mention.line, name),
             impact="Its libraries hide the host's, and fail where they differ from the host's kernel module.",
             remedy=Remedy(f"Remove {name}: the NVIDIA container toolkit brings the host's driver in with --gpus all."),
         )

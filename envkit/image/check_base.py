@@ -10,9 +10,17 @@ from envkit.checks.command import fixed
 from envkit.checks.findings import Finding, Remedy, Status
 from envkit.image import data
 from envkit.image.check_parts import finding, from_verdict, subject_of
-from envkit.image.containerfile import BuildStage
 from envkit.image.containerfile_facts import copied_images
-from envkit.image.known_images import CUDA_REPOSITORY, framework_image, image_name, supported_beside, tag_row
+from envkit.image.containerfile_stages import BuildStage
+from envkit.image.known_images import (
+    CUDA_REPOSITORY,
+    framework_image,
+    image_name,
+    supported_beside,
+    tag_row,
+    tagged_flavors,
+    tagged_releases,
+)
 from envkit.matrix.rows import ImageTag
 from envkit.plan import relations
 from envkit.versions import Version
@@ -85,8 +93,7 @@ def _no_latest(row: ImageTag, image: str, subject: str, stops: str, matrix: Matr
 
 def _unlisted(image: str, tag: str, subject: str, stops: str, matrix: Matrix) -> Finding:
     named = Version.find(tag)
-    known = {row.cuda.release(2) for row in matrix.image_tags if row.cuda is not None}
-    if named is not None and matrix.toolkit(named) is None and named.release(2) not in known:
+    if named is not None and matrix.toolkit(named) is None and named.release(2) not in tagged_releases(matrix):
         title = f"{image} cannot exist: there is no CUDA {named.release(2)}"
         remedy = Remedy("Name a CUDA release that exists: envkit matrix image_tags")
         return finding(faults.BASE_GONE, Status.FAIL, title, subject, impact=stops, remedy=remedy)
@@ -102,8 +109,7 @@ def _unlisted(image: str, tag: str, subject: str, stops: str, matrix: Matrix) ->
 def _as_row(tag: str, matrix: Matrix) -> ImageTag:
     """What a tag of nvidia/cuda that is not on record says of itself."""
     words = tag.split("-")
-    flavors = {row.flavor for row in matrix.image_tags} - {""}
-    flavor = next((word for word in words if word in flavors), "")
+    flavor = next((word for word in words if word in tagged_flavors(matrix)), "")
     cudnn = next((word for word in words if data.tag_cudnn(word)), "")
     os_id = words[-1] if matrix.operating_system(words[-1]) else ""
     return ImageTag(CUDA_REPOSITORY, tag, Version.find(tag), cudnn, flavor, os_id, "", None, None, ())

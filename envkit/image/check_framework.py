@@ -10,16 +10,14 @@ from envkit.checks.command import NAME, REQUIREMENT, TITLE, Command, run
 from envkit.checks.findings import Finding, Remedy, Status
 from envkit.image import data
 from envkit.image.check_parts import finding, from_verdict, subject_of
-from envkit.image.check_spec import package_name
 from envkit.image.containerfile_facts import Contents
 from envkit.image.containerfile_frameworks import Wanted
 from envkit.image.cpu_builds import cpu_build, cpu_on_purpose, is_for_the_cpu
 from envkit.image.data import ForeignSystem
 from envkit.image.known_images import CUDA_REPOSITORY
 from envkit.image.own_base import foreign_system
-from envkit.image.wanted import Problem, chosen_build, lacks_cuda_extra, names_variant
+from envkit.image.wanted import Choices, Problem, lacks_cuda_extra, names_variant
 from envkit.matrix.rows import FrameworkBuild
-from envkit.names import normalised
 from envkit.plan import relations
 from envkit.plan.model import Verdict
 from envkit.plan.request import Request
@@ -35,32 +33,23 @@ _ISSUE = regex(r"#\d+")
 _FIRST_OF_A_MAJOR = regex(r"<\d+$")
 
 
-def framework_findings(found: Contents, request: Request, matrix: Matrix) -> Iterator[Finding]:
+def framework_findings(chosen: Choices, found: Contents, request: Request, matrix: Matrix) -> Iterator[Finding]:
     """What is to say of every framework package, in the order of the file."""
-    for wanted in dict.fromkeys(found.wanted):
-        if _has_rows(wanted, matrix) or not any(
-            other.framework == wanted.framework and _has_rows(other, matrix) for other in found.wanted
-        ):
-            yield from _framework(wanted, found, request, matrix)
+    for wanted, build in chosen.items():
+        yield from _framework(wanted, build, found, request, matrix)
 
 
-def _has_rows(wanted: Wanted, matrix: Matrix) -> bool:
-    """False for a part of a framework whose builds are listed under another package, as jaxlib's under jax."""
-    return wanted.tool == "conda" or any(
-        normalised(package_name(build)) == wanted.package for build in matrix.builds(wanted.framework)
-    )
-
-
-def _framework(wanted: Wanted, found: Contents, request: Request, matrix: Matrix) -> Iterator[Finding]:
+def _framework(
+    wanted: Wanted, build: FrameworkBuild | Problem, found: Contents, request: Request, matrix: Matrix
+) -> Iterator[Finding]:
     subject = subject_of(wanted.line, _in_words(wanted))
-    foreign = foreign_system(found.repository, found.tag)
+    foreign = foreign_system(found.base.repository, found.base.tag)
     if foreign is not None and foreign.libc == "musl" and wanted.tool == "pip" and _needs_glibc(wanted, matrix):
         yield _without_glibc(wanted, foreign, found, subject) if not found.glibc else _glibc_unknown(wanted, subject)
         return
     if is_for_the_cpu(wanted, found):
         yield from cpu_on_purpose(wanted, subject, found, request, matrix)
         return
-    build = chosen_build(wanted, found, matrix)
     if isinstance(build, Problem):
         yield finding(faults.FRAMEWORK_VERSION, build.status, build.told, subject, remedy=Remedy(build.mend))
         if wanted.tool == "conda":
@@ -88,7 +77,7 @@ def _glibc_unknown(wanted: Wanted, subject: str) -> Finding:
 
 def _without_glibc(wanted: Wanted, foreign: ForeignSystem, found: Contents, subject: str) -> Finding:
     mend = "Start from an image of a distribution with glibc."
-    if found.repository == "python" and found.python is not None:
+    if found.base.repository == "python" and found.python is not None:
         mend = f"Start from python:{found.python}-slim."
     return finding(
         faults.GLIBC_MISSING,
@@ -109,11 +98,11 @@ def _build(
         verdict = relations.python_has_wheel(build, found.python)
         mend = f"Use one of these Python versions, such as {build.pythons[-1]}."
         yield from_verdict(faults.PYTHON_WITHOUT_PACKAGE, verdict, subject, "pip finds no package.", mend, anew)
-    if found.system is not None and build.min_glibc is not None:
-        where = found.system.os_id
-        verdict = relations.glibc_meets(build, found.system.glibc, where=where)
+    if found.base.system is not None and build.min_glibc is not None:
+        where = found.base.system.os_id
+        verdict = relations.glibc_meets(build, found.base.system.glibc, where=where)
         refusing = build.execstack_glibc
-        if refusing is not None and found.system.glibc is not None and found.system.glibc >= refusing:
+        if refusing is not None and found.base.system.glibc is not None and found.base.system.glibc >= refusing:
             mend = f"Start from a distribution with a glibc before {refusing}, or take another release."
             yield from_verdict(faults.GLIBC_TOO_NEW, verdict, subject, "Its import fails.", mend, anew)
         else:
@@ -141,13 +130,14 @@ def _in_words(wanted: Wanted) -> str:
 
 def _conda_targets(subject: str, found: Contents, request: Request, matrix: Matrix) -> Iterator[Finding]:
     """Whether the named GPUs and driver run the CUDA that conda is told, where the system's is another."""
-    if found.conda_cuda is not None and found.conda_cuda != found.cuda:
+    system = found.cuda.version if found.cuda is not None else None
+    if found.conda_cuda is not None and found.conda_cuda != system:
         yield from cuda_targets(found.conda_cuda, subject, request, matrix)
 
 
-def brings_its_cuda(found: Contents, matrix: Matrix) -> bool:
+def brings_its_cuda(chosen: Choices) -> bool:
     """True when every framework of the file comes with CUDA of its own, so that the system's serves none of them."""
-    builds = [chosen_build(wanted, found, matrix) for wanted in found.wanted if _has_rows(wanted, matrix)]
+    builds = chosen.values()
     return bool(builds) and all(not isinstance(build, Problem) and build.bundles_cuda for build in builds)
 
 
@@ -181,7 +171,7 @@ def _cuda_of(
     if found.cuda is None:
         yield _without_cuda(build, found, request, subject, anew)
         return
-    toolkits = [row for row in matrix.toolkits if row.version.starts_with(found.cuda)]
+    toolkits = [row for row in matrix.toolkits if row.version.starts_with(found.cuda.version)]
     if toolkits:
         verdict = relations.toolkit_serves_build(build, toolkits[-1])
         if verdict.status == "warn":  # a later minor release keeps the interface: worth a note, not a complaint
@@ -195,14 +185,14 @@ def _cuda_of(
 def _without_cuda(build: FrameworkBuild, found: Contents, request: Request, subject: str, anew: Command) -> Finding:
     """The finding where no CUDA is named: nothing is certain of a base that is not on record."""
     title = f"{build.framework} {build.version} loads CUDA {build.cuda} from the system, and"
-    if found.some_cuda or not found.plain:
-        source = found.some_cuda or found.image
+    if found.some_cuda or not found.base.plain:
+        source = found.some_cuda.text if found.some_cuda else found.base.image
         told = f"{title} which CUDA {source} holds is not on record"
         return finding(faults.CUDA_UNKNOWN, Status.UNKNOWN, told, subject)
     remedy = Remedy(f"Start from an image with the CUDA {build.cuda} libraries (runtime, not base).", (anew,))
     if build.bundles_cuda:  # with its extra it would bring them
         remedy = Remedy("Install it with its extra.", (run("pip", "install", REQUIREMENT(build.package)),))
-        if not (request.gpus or request.driver or found.repository == CUDA_REPOSITORY):
+        if not (request.gpus or request.driver or found.base.repository == CUDA_REPOSITORY):
             told = f"{title} the image has none: it will not use a GPU"
             return finding(faults.CPU_BUILD, Status.WARN, told, subject, remedy=remedy)
     impact = "The import fails, or leaves the GPU unused."
@@ -216,7 +206,7 @@ def _cudnn_of(build: FrameworkBuild, found: Contents, subject: str, anew: Comman
     if build.cudnn is None or build.framework in _CUDNN_AT_WILL:
         return
     impact = "The import, or the first convolution, fails."
-    if found.cudnn is None and found.plain and not found.some_cudnn:
+    if found.cudnn is None and found.base.plain and not found.some_cudnn:
         told = f"{title} loads cuDNN {build.cudnn} from the system, and the image has none"
         remedy = Remedy(
             f"Start from an image with cuDNN {build.cudnn.major} in its tag (cudnn{build.cudnn.major}).", (anew,)

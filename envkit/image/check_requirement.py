@@ -29,7 +29,7 @@ def requirement_findings(
     driver = request.driver
     if driver is None or environment.get("NVIDIA_DISABLE_REQUIRE", "").lower() in ("1", "true"):
         return
-    row = tag_row(found.repository, found.tag, matrix)
+    row = tag_row(found.base.repository, found.base.tag, matrix)
     asked = environment.get("NVIDIA_REQUIRE_CUDA")
     if asked is not None:  # an empty one hides the base's, and what then counts is not on record
         met = _expression_met(asked, driver, request, matrix) if asked.strip() else None
@@ -39,7 +39,7 @@ def requirement_findings(
         asked = f"cuda>={row.cuda.release(2)}"
     else:
         return
-    subject = subject_of(found.line, found.image)
+    subject = subject_of(found.base.line, found.base.image)
     if met is None:
         title = f"whether a container of it starts with driver {driver} is not on record: it asks for {asked}"
         yield finding(faults.DRIVER_UNKNOWN, Status.UNKNOWN, title, subject)

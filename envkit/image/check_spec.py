@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import cache
+
 from envkit.matrix.rows import FrameworkBuild
+from envkit.names import normalised
 from envkit.records import record
 from envkit.regex import regex
 from envkit.versions import Version
@@ -49,24 +53,29 @@ class Wish:
     """A requirement's versions, as its tool reads them."""
 
     clauses: tuple[Clause, ...]
+    excluded: frozenset[tuple[Version, int]] = frozenset()  # releases that `!=` names
 
     @classmethod
     def parse(cls, spec: str, tool: str) -> Wish:
         """The wish that `spec` writes. Raises ValueError when a part cannot be read."""
-        clauses = []
-        for part in filter(None, (part.strip() for part in spec.split(","))):
+        clauses, excluded = [], []
+        for part in dict.fromkeys(filter(None, (part.strip() for part in spec.split(",")))):
             found = _CLAUSE.fullmatch(_without_build(part) if tool == "conda" else part)
             if found is None:
                 raise ValueError(f"not a version: {part!r}")
             operator, line = found["operator"] or "=", bool(found["line"])
             if operator == "=":
                 operator, line = "==", line or tool == "conda"
-            clauses.append(Clause(operator, Release.parse(found["release"]), line))
-        return cls(tuple(clauses))
+            clause = Clause(operator, Release.parse(found["release"]), line)
+            if operator == "!=" and not line and not clause.release.local:
+                excluded.append(clause.release.order)
+            else:
+                clauses.append(clause)
+        return cls(tuple(clauses), frozenset(excluded))
 
     def holds(self, release: Release) -> bool:
         """True when the tool would take that release."""
-        return all([_meets(release, clause) for clause in self.clauses])
+        return release.order not in self.excluded and all(_meets(release, clause) for clause in self.clauses)
 
     @property
     def exact(self) -> Release | None:
@@ -103,22 +112,50 @@ def _meets(release: Release, clause: Clause) -> bool:
     return release.order > bound.order if operator == ">" else release.order < bound.order
 
 
+@record
+class Named:
+    """What a package's name on its index says: `torch==2.1.0+cu118`, `jax[cuda12]==0.4.30`."""
+
+    name: str
+    extras: frozenset[str]
+    release: Release | None
+
+
+@cache  # tables name a few thousand
+def _named(package: str) -> Named:
+    found = _PACKAGE.fullmatch(package)
+    if found is None:
+        return Named("", frozenset(), None)
+    try:
+        release = Release.parse(found["release"]) if found["release"] else None
+    except ValueError:
+        release = None
+    return Named(normalised(found["name"]), frozenset(filter(None, (found["extras"] or "").split(","))), release)
+
+
 def package_name(build: FrameworkBuild) -> str:
-    """The name of a build's package as it is written on its index; '' for a source build."""
-    found = _PACKAGE.fullmatch(build.package or "")
-    return found["name"] if found else ""
+    """The name of a build's package in its comparable form; '' for a source build."""
+    return _named(build.package or "").name
 
 
 def package_extras(build: FrameworkBuild) -> frozenset[str]:
     """The extras that a build's package is named with."""
-    found = _PACKAGE.fullmatch(build.package or "")
-    return frozenset(filter(None, (found["extras"] or "").split(","))) if found else frozenset()
+    return _named(build.package or "").extras
 
 
 def package_release(build: FrameworkBuild) -> Release:
     """The release of a build's package: 2.7.post2 for CNTK 2.7's second one."""
-    found = _PACKAGE.fullmatch(build.package or "")
-    try:
-        return Release.parse(found["release"]) if found and found["release"] else Release(build.version)
-    except ValueError:
-        return Release(build.version)
+    return _named(build.package or "").release or Release(build.version)
+
+
+def taken(wish: Wish, builds: Iterable[FrameworkBuild]) -> list[FrameworkBuild]:
+    """The builds whose package the wish holds for; each release is asked once."""
+    held: dict[object, bool] = {}
+    found = []
+    for build in builds:
+        key = build.package or build.version
+        if key not in held:
+            held[key] = wish.holds(package_release(build))
+        if held[key]:
+            found.append(build)
+    return found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from envkit.image.containerfile_packages import Package
@@ -25,6 +26,7 @@ class Wanted:
     """One framework package that a RUN installs. `variant`: what an index or suffix names: cu118, cpu, rocm5.6."""
 
     line: int
+    command: tuple[int, ...]
     framework: str
     package: str
     tool: str  # pip or conda
@@ -42,22 +44,30 @@ class Wanted:
     held: bool = False  # its version is open, and a constraints file that cannot be read may bound it
 
 
-def merged(items: list[Wanted]) -> tuple[Wanted, ...]:
+def merged(items: Iterable[Wanted]) -> tuple[Wanted, ...]:
     """The packages, each once: one command's requirements of a package count together, as does a mere repetition."""
-    found: list[Wanted] = []
+    groups: list[list[Wanted]] = []
+    first: dict[tuple[str, ...], list[Wanted]] = {}
+    in_command: dict[tuple[object, ...], list[Wanted]] = {}
     for item in items:
-        for place, earlier in enumerate(found):
-            alike = (earlier.package, earlier.tool, earlier.framework) == (item.package, item.tool, item.framework)
-            if alike and (earlier.line == item.line or not item.spec):
-                found[place] = replace(
-                    earlier if earlier.variant or not item.variant else item,
-                    extras=tuple(dict.fromkeys((*earlier.extras, *item.extras))),
-                    spec=",".join(dict.fromkeys(filter(None, (earlier.spec, item.spec)))),
-                )
-                break
-        else:
-            found.append(item)
-    return tuple(found)
+        key = (item.package, item.tool, item.framework)
+        group = in_command.get((*key, item.command)) if item.spec else first.get(key)
+        if group is None:
+            group = []
+            groups.append(group)
+        group.append(item)
+        first.setdefault(key, group)
+        in_command.setdefault((*key, item.command), group)
+    return tuple(map(_as_one, groups))
+
+
+def _as_one(group: list[Wanted]) -> Wanted:
+    """Several requirements of one package as one, where the first that names a variant stands."""
+    return replace(
+        next((item for item in group if item.variant), group[0]),
+        extras=tuple(dict.fromkeys(extra for item in group for extra in item.extras)),
+        spec=",".join(dict.fromkeys(item.spec for item in group if item.spec)),
+    )
 
 
 def is_framework(item: Package, matrix: Matrix) -> bool:
@@ -70,44 +80,51 @@ def wanted_of(item: Package, set_index: str, matrix: Matrix) -> Iterator[Wanted]
     framework = _framework(item, matrix)
     if framework is None:
         return
-    pip = item.tool == "pip"
+    pip, places = item.tool == "pip", item.places
     local = _LOCAL_VARIANT.search(item.spec)
     beside = set_index if pip and item.wheel is None else ""
-    index = _INDEX_VARIANT.search(f"{item.index}/") or _INDEX_VARIANT.search(f"{item.more} {beside}")
+    index = _INDEX_VARIANT.search(f"{places.index}/") or _INDEX_VARIANT.search(f"{places.more} {beside}")
     told = local or index
-    places = f"{item.index} {item.more} {beside}".split() if pip else []
+    addresses = f"{places.index} {places.more} {beside}".split() if pip else []
     if item.wheel is not None and _HASHED.search(item.wheel.folder):  # a file of the default index
-        places = []
+        addresses = []
     yield Wanted(
         line=item.line,
+        command=item.command,
         framework=framework.name,
         package=normalised(item.name),
         tool=item.tool,
         extras=item.extras,
         spec=_LOCAL_VARIANT.sub("", item.spec),
-        variant=told.group(1) if told else item.backend if item.backend not in ("", "auto") else "",
+        variant=told.group(1) if told else places.backend if places.backend not in ("", "auto") else "",
         suffix=local is not None,
-        default_index=not item.index and not item.backend,
-        own_index=local is not None or _INDEX_VARIANT.search(f"{item.index} {item.more} ") is not None,
-        places=" ".join(places),
-        place_variants=frozenset(_variant_of(place) for place in places),
-        other_index=bool(item.index or item.more or set_index or item.backend),
-        nightly=item.nightly,
-        source=" ".join(item.channels),
+        default_index=not places.index and not places.backend,
+        own_index=local is not None or _INDEX_VARIANT.search(f"{places.index} {places.more} ") is not None,
+        places=" ".join(addresses),
+        place_variants=frozenset(_variant_of(place) for place in addresses),
+        other_index=bool(places.index or places.more or set_index or places.backend),
+        nightly=places.nightly,
+        source=" ".join(places.channels),
         held=item.held,
     )
 
 
 def _framework(item: Package, matrix: Matrix) -> Framework | None:
     """The framework that a package belongs to."""
-    name = normalised(item.name)
+    return _frameworks_by_package(matrix)[item.tool].get(normalised(item.name))
+
+
+@lru_cache(maxsize=2)
+def _frameworks_by_package(matrix: Matrix) -> dict[str, dict[str, Framework]]:
+    """The frameworks by the names that pip and conda have for their packages."""
+    by_tool: dict[str, dict[str, Framework]] = {"pip": {}, "conda": {}}
     for framework in matrix.frameworks:
-        names = {normalised(known) for known in framework.packages}
-        if item.tool == "conda":  # conda names some packages as their projects do, and adds -gpu
-            names |= {framework.name, f"{framework.name}-gpu"}
-        if name in names:
-            return framework
-    return None
+        for package in framework.packages:
+            by_tool["pip"].setdefault(normalised(package), framework)
+            by_tool["conda"].setdefault(normalised(package), framework)
+        for name in (framework.name, f"{framework.name}-gpu"):  # conda names some as their projects do, and adds -gpu
+            by_tool["conda"].setdefault(name, framework)
+    return by_tool
 
 
 def _variant_of(place: str) -> str:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Iterator
 
-from envkit.image.containerfile import BuildStage
-from envkit.image.containerfile_copies import likely, origins
+from envkit.image.containerfile_copies import Copies
 from envkit.records import record, replace
 from envkit.regex import regex
 
 Reader = Callable[[str], str | None]
 
-_COMMENT = regex(r"(?m)(?:^|\s+)#.*$")
+_COMMENT = regex(r"(?m)(?:^|(?<=\s))#.*$")
 _CONTINUED = regex(r"\\\n")
 _OPTION = regex(r"(--[\w-]+|-\w)[\s=]*(.*)")
 _OPTIONS_OF_ONE = regex(r"\s--?[a-z].*$")
@@ -26,12 +25,13 @@ def nothing_beside(name: str) -> str | None:
 
 @record
 class Lists:
-    """Reads files by the names that the RUN of one line gives them, in the last of these stages.
+    """Reads files by the names that the RUN of one line of a stage gives them.
 
     `beside` reads one by the name that it has beside the Dockerfile; `folder`: where the commands before went (cd).
     """
 
-    stages: tuple[BuildStage, ...]
+    copies: Copies
+    stage: int
     line: int
     beside: Reader
     folder: str = ""
@@ -42,23 +42,20 @@ class Lists:
 
     def read(self, name: str) -> str | None:
         """The text of the file; None for an address, for one that nothing puts there, and where two may be meant."""
-        if "://" in name or not self.stages:
+        if "://" in name:
             return None
-        for origin in origins(self.stages, self.line, posixpath.join(self.folder, name)):
+        for origin in self.copies.origins(self.stage, self.line, posixpath.join(self.folder, name)):
             text = origin.body if origin.body is not None else self._beside(origin.place)
             if text is not None or origin.certain:
                 return text
         if self.folder:
             return None
-        found = [self._beside(place) for place in dict.fromkeys(likely(self.stages, self.line, name))]
+        found = [self._beside(place) for place in dict.fromkeys(self.copies.likely(self.stage, self.line, name))]
         texts = [text for text in found if text is not None]
         return texts[0] if len(texts) == 1 else None
 
     def _beside(self, place: str) -> str | None:
         return self.beside(place) if place and "://" not in place else None
-
-
-NO_LISTS = Lists((), 0, nothing_beside)
 
 
 def list_words(text: str, name: str) -> Iterator[str]:

@@ -35,7 +35,7 @@ def cpu_on_purpose(
     wanted: Wanted, subject: str, found: Contents, request: Request, matrix: Matrix
 ) -> Iterator[Finding]:
     """A CPU build that the Dockerfile asks for is wrong only where a GPU is meant."""
-    gpu_meant = bool(request.gpus or request.driver or found.cuda or found.repository == CUDA_REPOSITORY)
+    gpu_meant = bool(request.gpus or request.driver or found.cuda or found.base.repository == CUDA_REPOSITORY)
     title = f"{wanted.package}{wanted.spec} comes as a CPU build: it will not use a GPU"
     if not gpu_meant:
         yield finding(faults.CPU_BUILD, Status.OK, title, subject)
@@ -70,15 +70,17 @@ def _served(wanted: Wanted, found: Contents, matrix: Matrix) -> FrameworkBuild |
 
 def _serves(build: FrameworkBuild, found: Contents, matrix: Matrix) -> bool:
     """True for a build whose Python, CUDA and cuDNN the image certainly has."""
-    if not build.package or build.cuda is None or build.cpu_only or found.architecture not in build.architectures:
+    if not build.package or build.cuda is None or build.cpu_only or found.base.architecture not in build.architectures:
         return False
     if build.yanked or found.python is None or found.python not in build.pythons:
         return False
-    if found.system is not None and relations.glibc_meets(build, found.system.glibc).status == "fail":
+    if found.base.system is not None and relations.glibc_meets(build, found.base.system.glibc).status == "fail":
         return False
     if build.bundles_cuda:
         return True
-    toolkits = [row for row in matrix.toolkits if found.cuda is not None and row.version.starts_with(found.cuda)]
+    toolkits = [
+        row for row in matrix.toolkits if found.cuda is not None and row.version.starts_with(found.cuda.version)
+    ]
     if not toolkits or relations.toolkit_serves_build(build, toolkits[-1]).status not in ("ok", "warn"):
         return False
     return build.cudnn is None or (found.cudnn is not None and found.cudnn.major == build.cudnn.major)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from envkit.matrix.rows import FrameworkImage, ImageTag
 from envkit.records import record
+from envkit.versions import Version
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
@@ -40,15 +42,42 @@ def image_name(image: str) -> ImageName:
 
 
 def tag_row(repository: str, tag: str, matrix: Matrix) -> ImageTag | None:
-    """The tag on record, or None."""
-    return next((row for row in matrix.image_tags if row.repository == repository and row.tag == tag), None)
+    """The tag in the tables, or None."""
+    return _tags(matrix).get((repository, tag))
 
 
-def supported_beside(row: ImageTag, matrix: Matrix) -> list[ImageTag]:
+def supported_beside(row: ImageTag, matrix: Matrix) -> tuple[ImageTag, ...]:
     """The supported tags of the repository that a tag is in."""
-    return [tag for tag in matrix.image_tags if tag.state == "supported" and tag.repository == row.repository]
+    return _supported(row.repository, matrix)
 
 
 def framework_image(repository: str, tag: str, matrix: Matrix) -> FrameworkImage | None:
     """The framework's own image that a base names, or None."""
-    return next((row for row in matrix.framework_images if row.repository == repository and row.tag == tag), None)
+    return _framework_images(matrix).get((repository, tag))
+
+
+@lru_cache(maxsize=2)
+def tagged_releases(matrix: Matrix) -> frozenset[Version]:
+    """The CUDA releases that there are tags of."""
+    return frozenset(row.cuda.release(2) for row in matrix.image_tags if row.cuda is not None)
+
+
+@lru_cache(maxsize=2)
+def tagged_flavors(matrix: Matrix) -> frozenset[str]:
+    """The flavors that there are tags of."""
+    return frozenset(row.flavor for row in matrix.image_tags if row.flavor)
+
+
+@lru_cache(maxsize=2)
+def _tags(matrix: Matrix) -> dict[tuple[str, str], ImageTag]:
+    return {(row.repository, row.tag): row for row in reversed(matrix.image_tags)}
+
+
+@lru_cache(maxsize=8)
+def _supported(repository: str, matrix: Matrix) -> tuple[ImageTag, ...]:
+    return tuple(row for row in matrix.image_tags if row.state == "supported" and row.repository == repository)
+
+
+@lru_cache(maxsize=2)
+def _framework_images(matrix: Matrix) -> dict[tuple[str, str], FrameworkImage]:
+    return {(row.repository, row.tag): row for row in reversed(matrix.framework_images)}

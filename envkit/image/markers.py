@@ -11,10 +11,10 @@ _OF_PYTHON = ("python_version", "python_full_version")
 
 def holds(marker: str, python: Version | None, architecture: str) -> bool | None:
     """Whether the marker holds on Linux with that CPython; None where that cannot be told."""
-    from packaging.markers import InvalidMarker, Marker, UndefinedComparison, UndefinedEnvironmentName
-
     if not marker:
         return True
+    from packaging.markers import InvalidMarker, Marker, UndefinedComparison, UndefinedEnvironmentName
+
     if any(name in marker for name in _OF_THE_HOST):
         return None
     if python is None and any(name in marker for name in _OF_PYTHON):

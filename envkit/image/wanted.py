@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
 from envkit.checks.findings import Status
 from envkit.checks.tensorflow_packages import EmptiedPackage
-from envkit.image.check_spec import Release, Wish, package_extras, package_name, package_release
+from envkit.image.check_spec import Release, Wish, package_extras, package_name, package_release, taken
 from envkit.image.containerfile_facts import Contents
 from envkit.image.containerfile_frameworks import Wanted
 from envkit.matrix.rows import FrameworkBuild
@@ -33,9 +33,31 @@ class Problem:
     mend: str
 
 
+Choices = Mapping[Wanted, FrameworkBuild | Problem]
+
+
+def choices(found: Contents, matrix: Matrix) -> Choices:
+    """The build of each framework package of the file, or why there is none.
+
+    A part whose builds are listed under another package of the file, as jaxlib's under jax, is left out.
+    """
+    listed = {framework: _listed_names(framework, matrix) for framework in {item.framework for item in found.wanted}}
+    whole = {item.framework for item in found.wanted if item.tool == "conda" or item.package in listed[item.framework]}
+    stand_alone = listed.keys() - whole
+    return {
+        item: chosen_build(item, found, matrix)
+        for item in found.wanted
+        if item.framework in stand_alone or item.tool == "conda" or item.package in listed[item.framework]
+    }
+
+
+def _listed_names(framework: str, matrix: Matrix) -> set[str]:
+    return {package_name(build) for build in matrix.builds(framework)}
+
+
 def chosen_build(wanted: Wanted, found: Contents, matrix: Matrix) -> FrameworkBuild | Problem:
     """The build, or why there is none."""
-    builds = [build for build in matrix.builds(wanted.framework) if found.architecture in build.architectures]
+    builds = [build for build in matrix.builds(wanted.framework) if found.base.architecture in build.architectures]
     named = [build for build in builds if _has_name(build, wanted)]
     try:
         wish = Wish.parse(wanted.spec, wanted.tool)
@@ -51,7 +73,7 @@ def chosen_build(wanted: Wanted, found: Contents, matrix: Matrix) -> FrameworkBu
     if wanted.nightly:
         told = f"Which nightly build of {wanted.package} comes is not on record"
         return Problem(Status.UNKNOWN, told, "Pin a release.")
-    fitting = [build for build in named if wish.holds(package_release(build))]
+    fitting = taken(wish, named)
     if fitting and _has_own_place(wanted, builds):
         told = f"Which build of {wanted.package}{wanted.spec} comes from {wanted.places} is not on record"
         return Problem(Status.UNKNOWN, told, f"The data knows {wanted.package} of the default index.")
@@ -80,7 +102,7 @@ def _has_own_place(wanted: Wanted, builds: Sequence[FrameworkBuild]) -> bool:
 
 def _has_name(build: FrameworkBuild, wanted: Wanted) -> bool:
     """True for the package that is named, under another name too; conda has one name where an index has several."""
-    own = normalised(package_name(build))
+    own = package_name(build)
     if wanted.tool == "pip":
         row = _emptied(wanted.package)
         alias = row is not None and own == row.same_as and row.same_since <= build.version < row.first_empty_version
@@ -181,7 +203,9 @@ def _best(wanted: Wanted, candidates: list[FrameworkBuild], found: Contents) -> 
     if len({build.package for build in alike}) == 1 and len({build.cuda for build in alike}) > 1:
         beside = [build for build in alike if _companions(build) & found.names]
         if not any(_companions(build) for build in alike):
-            beside = [build for build in alike if found.cuda and build.cuda and _same_line(build.cuda, found.cuda)]
+            beside = [
+                build for build in alike if found.cuda and build.cuda and _same_line(build.cuda, found.cuda.version)
+            ]
         if not beside:
             told = f"Which CUDA {wanted.package} {alike[-1].version} uses is not told by what stands beside it"
             offered = ", ".join(sorted({name for build in alike for name in _companions(build)}))
@@ -222,9 +246,9 @@ def _no_version(
     wanted: Wanted, wish: Wish, named: list[FrameworkBuild], builds: list[FrameworkBuild], found: Contents
 ) -> Problem:
     asked = f"{wanted.package}{wanted.spec}"
-    where = f" for {found.architecture}" if found.architecture != "x86_64" else ""
-    others = [build for build in builds if build.package and wish.holds(package_release(build))]
-    if wanted.tool == "pip" and others and found.architecture == "x86_64":
+    where = f" for {found.base.architecture}" if found.base.architecture != "x86_64" else ""
+    others = taken(wish, [build for build in builds if build.package])
+    if wanted.tool == "pip" and others and found.base.architecture == "x86_64":
         best = max(others, key=lambda build: (package_release(build).order, build.on_pypi))
         return Problem(Status.UNKNOWN, f"No GPU build of {asked} is on record", f"{best.package} is one.")
     if not named:

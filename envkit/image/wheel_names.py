@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from urllib.parse import unquote
 
 from envkit.records import record
@@ -30,6 +31,8 @@ class Wheel:
 
 def wheel(text: str) -> Wheel | None:
     """The wheel that an address, a path or `name @ address` names; None for anything else."""
+    if ".whl" not in text:
+        return None
     from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
     address = unquote(text.rpartition(" @ ")[2].partition("#")[0].partition("?")[0].strip())
@@ -41,6 +44,7 @@ def wheel(text: str) -> Wheel | None:
     return Wheel(file, folder, name, str(version), frozenset((tag.interpreter, tag.abi) for tag in tags))
 
 
+@cache
 def _tags_of(python: Version) -> set[tuple[str, str]]:
     from packaging.tags import compatible_tags, cpython_tags
 

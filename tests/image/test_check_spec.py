@@ -9,9 +9,11 @@ import pytest
 from envkit.checks.findings import Finding, Status
 from envkit.image.check import check_dockerfile
 from envkit.image.check_spec import Release, Wish
-from envkit.image.containerfile import read_stages
+from envkit.image.containerfile_copies import Copies
 from envkit.image.containerfile_facts import contents
+from envkit.image.containerfile_lists import Lists, nothing_beside
 from envkit.image.containerfile_packages import ListFile, Package, installed
+from envkit.image.containerfile_stages import read_stages
 from envkit.image.markers import holds
 from envkit.image.wanted import Problem, chosen_build
 from envkit.matrix import Matrix
@@ -111,7 +113,8 @@ def test_words_of_commands_are_told_apart() -> None:
         "conda run -n work pip install jax[cuda12]==0.4.30; conda install -c nvidia -n work pytorch=2.1.0 \n"
         "pip uninstall -y mxnet && bash -lc 'pip install cupy-cuda12x'"
     )
-    found = list(installed(1, script))
+    stages = read_stages(f"FROM a\nRUN <<END\n{script}\nEND\n")
+    found = list(installed(stages[0].instructions[0].commands, Lists(Copies(stages), 0, 2, nothing_beside)))
     packages = [(item.tool, item.name, item.extras, item.spec) for item in found if isinstance(item, Package)]
     assert packages == [
         ("pip", "torch", (), ">=2,<3"),
@@ -120,6 +123,7 @@ def test_words_of_commands_are_told_apart() -> None:
         ("pip", "cupy-cuda12x", (), ""),
     ]
     assert [item.name for item in found if isinstance(item, ListFile)] == ["more.txt", "limits.txt"]
+    assert [item.line for item in found] == [3, 3, 3, 4, 4, 5]
 
 
 @pytest.mark.parametrize(
@@ -263,7 +267,7 @@ def test_a_marker_of_the_machine_that_builds_is_not_judged_by_this_one(marker: s
     + ["centos:7", "opensuse/leap:15.6", "debian:12", "ubuntu:22.04"],
 )
 def test_a_plain_distribution_holds_no_cuda(image: str, matrix: Matrix) -> None:
-    assert contents(read_stages(f"FROM {image}\n"), matrix).plain
+    assert contents(read_stages(f"FROM {image}\n"), matrix).base.plain
 
 
 @pytest.mark.parametrize(
