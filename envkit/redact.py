@@ -95,7 +95,7 @@ class Masker:
         if isinstance(value, str):
             masked = self.text(value) if type(value) is str else value
         elif isinstance(value, Mapping):
-            masked = {key: self._entry(key, item) for key, item in value.items()}
+            masked = {self.text(str(key)): self._entry(str(key), item) for key, item in value.items()}
         elif isinstance(value, tuple):
             masked = tuple(self.value(item) for item in value)
         elif is_dataclass(value) and not isinstance(value, (type, Version, ComputeCapability)):

@@ -92,6 +92,15 @@ def test_this_machine_replays_to_the_same_facts(tmp_path: Path) -> None:
     assert differences(*recorded_and_replayed(tmp_path)) == []
 
 
+def test_with_a_home_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "carol"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    recorded, replayed = recorded_and_replayed(tmp_path)
+    assert "carol" not in str(recorded.system.free_bytes.get())
+    assert differences(recorded, replayed) == []
+
+
 def test_with_an_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", client(tmp_path))
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/docker.sock")
