@@ -19,7 +19,7 @@ settings.load_profile("steady")
 _broke = runner.broke
 
 
-def _raised(error: Exception) -> Outcome:
+def _raised(error: BaseException) -> Outcome:
     """A check that breaks becomes a finding of status `error`, which a test that looks for others would overlook."""
     raise AssertionError("a check broke") from error
 

@@ -94,6 +94,7 @@ class Finding:
     sources: tuple[str, ...] = ()
     confidence: Confidence = Confidence.CERTAIN
     alternatives: tuple[Alternative, ...] = ()
+    plugin: str = ""  # name and version of the distribution whose check it is; '' for envkit's own
 
     @property
     def severity(self) -> str:

@@ -5,13 +5,13 @@ Ids are unique, and the folder is the list.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from envkit.checks.findings import Outcome
 from envkit.facts import Environment
-from envkit.records import record
+from envkit.records import record, replace
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
@@ -49,6 +49,7 @@ class Check:
     rank: int = 50  # order within the layer, lower is more often the root cause
     mend: str = ""  # general mend in one or two sentences, for `envkit explain`
     references: tuple[str, ...] = ()
+    plugin: str = ""  # name and version of the distribution that brings it; '' for envkit's own
 
     @property
     def doc(self) -> str:
@@ -122,8 +123,24 @@ def declared() -> dict[str, Check | ImageFault]:
 
 
 def all_checks() -> dict[str, Check]:
-    """Every check by id, in root-cause order: modules of this package, then those of installed plug-ins."""
+    """Every check of envkit's own by id, in root-cause order."""
     from envkit.checks import load_all
 
     load_all()
-    return dict(sorted(_CHECKS.items(), key=lambda item: (item[1].layer, item[1].rank, item[0])))
+    return ordered(_CHECKS)
+
+
+def ordered(checks: Mapping[str, Check]) -> dict[str, Check]:
+    """The checks in root-cause order."""
+    return dict(sorted(checks.items(), key=lambda item: (item[1].layer, item[1].rank, item[0])))
+
+
+def registered_by(load: Callable[[], object], plugin: str) -> dict[str, Check]:
+    """The checks that `load` registers, marked as those of a plug-in; envkit's own stay as they were."""
+    own = dict(all_checks())
+    try:
+        load()
+        return {id: replace(made, plugin=plugin) for id, made in _CHECKS.items() if id not in own}
+    finally:
+        _CHECKS.clear()
+        _CHECKS.update(own)

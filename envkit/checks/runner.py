@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, TypeVar
 
+from envkit.checks.command import Command
 from envkit.checks.confidence import weighed
 from envkit.checks.findings import Evidence, Finding, Outcome, Status
 from envkit.checks.registry import Check
 from envkit.checks.remedies import on_windows, without_linux
 from envkit.facts import Environment, Observed, Problem
 from envkit.records import replace
+from envkit.regex import regex
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
 
+T = TypeVar("T")
+
+ADDRESS = regex(r"https?://[^\s<>\"]+")
 _ORDER = [Status.FAIL, Status.WARN, Status.ERROR, Status.UNKNOWN, Status.OK, Status.SKIP]
 _WORDS = {
     Problem.ABSENT: "is not there",
@@ -51,6 +56,11 @@ def summary(findings: Iterable[Finding]) -> dict[str, int]:
     return counts
 
 
+def plugins_of(findings: Iterable[Finding]) -> list[str]:
+    """Name and version of every plug-in whose checks were run."""
+    return sorted({finding.plugin for finding in findings if finding.plugin})
+
+
 def fact(environment: Environment, path: str) -> Observed[object]:
     """The fact at a dotted path such as `driver.kernel_module`. Raises AttributeError for a path that is none."""
     node: object = environment
@@ -68,21 +78,50 @@ def _link(finding: Finding, explained_by: tuple[str, ...], failed: set[str]) -> 
     return replace(finding, because_of=cause) if cause else finding
 
 
+def guarded(work: Callable[[], T]) -> T | Outcome:
+    """What `work` answers, or that it broke."""
+    try:
+        return work()
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a broken check or plug-in must not take the report down
+        return broke(error)
+
+
+def broke(error: BaseException) -> Outcome:
+    """The outcome of a check that raised `error`."""
+    return Outcome(Status.ERROR, f"this check broke: {type(error).__name__}: {error}")
+
+
 def _findings(check: Check, environment: Environment, matrix: Matrix) -> list[Finding]:
+    answer = guarded(lambda: _answered(check, environment, matrix))
+    if isinstance(answer, Outcome):
+        return [_finding(check, answer)]
+    return [_for_windows(finding) for finding in answer] if on_windows(environment) else answer
+
+
+def _answered(check: Check, environment: Environment, matrix: Matrix) -> list[Finding]:
     unmet = _unmet(check, environment)
     if unmet is not None:
         return [_finding(check, unmet)]
-    try:
-        outcomes = list(check.run(environment, matrix))
-    except Exception as error:  # noqa: BLE001 - one broken check must not take the report down
-        return [_finding(check, broke(error))]
-    findings = [_finding(check, outcome) for outcome in outcomes]
-    return [_for_windows(finding) for finding in findings] if on_windows(environment) else findings
+    findings = [_finding(check, outcome) for outcome in check.run(environment, matrix)]
+    if check.plugin:
+        for finding in findings:
+            _refuse_shape(finding)
+    return findings
 
 
-def broke(error: Exception) -> Outcome:
-    """The outcome of a check that raised `error`."""
-    return Outcome(Status.ERROR, f"this check broke: {type(error).__name__}: {error}")
+def _refuse_shape(finding: Finding) -> None:
+    """Raises TypeError for a plug-in's finding that renderers could not print."""
+    steps = finding.remedy.steps if finding.remedy else ()
+    seen = [text for item in finding.evidence for text in (item.fact, item.value, item.source)]
+    texts = [finding.title, finding.subject, finding.impact, *seen, finding.remedy.advice if finding.remedy else ""]
+    if not (isinstance(finding.status, Status) and all(isinstance(text, str) for text in texts) and finding.title):
+        raise TypeError("a finding has a status and texts")
+    if finding.status is Status.FAIL and not finding.evidence:
+        raise TypeError("a failure has evidence")
+    if not all(isinstance(step, Command) for step in steps):
+        raise TypeError("the steps of a remedy are commands")
+    if not all(isinstance(address, str) and ADDRESS.fullmatch(address) for address in finding.references):
+        raise TypeError("references are addresses of the web")
 
 
 def _for_windows(finding: Finding) -> Finding:
@@ -116,4 +155,5 @@ def _finding(check: Check, outcome: Outcome) -> Finding:
         outcome.impact,
         outcome.remedy,
         outcome.references or check.references,
+        plugin=check.plugin,
     )

@@ -42,6 +42,7 @@ Examples:
 )
 @click.option("--assume", multiple=True, metavar="FACT=VALUE", shell_complete=complete_fact, help="Override a fact.")
 @click.option("--check", "ids", multiple=True, metavar="ID", shell_complete=complete_check, help="Run this check only.")
+@click.option("--plugins", is_flag=True, help="Also run the checks of installed plug-ins: their code, as this user.")
 @click.option("--list-checks", is_flag=True, help="List the checks and stop.")
 @click.option("--deep", is_flag=True, help="Also import frameworks and run a small kernel in a child process.")
 @click.option(
@@ -68,6 +69,7 @@ def doctor(
     root: str | None,
     assume: tuple[str, ...],
     ids: tuple[str, ...],
+    plugins: bool,
     list_checks: bool,
     deep: bool,
     fail_on: str | None,
@@ -90,14 +92,15 @@ def doctor(
         from envkit.cli.environment import started_machine
 
         here = started_machine()  # its slowest answer is on its way while the checks are loaded
-    from envkit.checks.registry import all_checks, declared
+    from envkit.checks.registry import image_faults
     from envkit.cli.environment import this_machine
     from envkit.matrix import Matrix
 
+    known = checks_known(plugins)
     if list_checks:
-        write_output(_list_of(declared(), form), output)
+        write_output(_list_of({**known, **image_faults()}, form), output)
         return 0
-    checks = _selected(ids, all_checks())
+    checks = _selected(ids, known)
     environments = _environments(sources, root, assume, deep, lambda: this_machine(deep, here, timeout))
     from envkit.cli.report import exit_code, judged, rendered, told
 
@@ -105,6 +108,17 @@ def doctor(
     text = rendered(reports, form, verbose=verbose, to_file=output is not None)
     write_output(text, output, told=told(reports))
     return exit_code(reports, "unknown" if strict else fail_on or "fail")
+
+
+def checks_known(plugins: bool) -> dict[str, Check]:
+    """envkit's own checks, and those of plug-ins where the user wants them, in root-cause order."""
+    from envkit.checks.registry import all_checks, ordered
+
+    if not plugins:
+        return all_checks()
+    from envkit.checks.plugins import plugin_checks
+
+    return ordered({**all_checks(), **plugin_checks()})
 
 
 def _refuse_stray(words: list[str], strict: bool, fail_on: str | None) -> None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from envkit.cli.complete import complete_finding
+
+if TYPE_CHECKING:
+    from envkit.checks.registry import Check, ImageFault
 
 
 @click.command(
@@ -15,13 +20,16 @@ Examples:
   envkit doctor --list-checks"""
 )
 @click.argument("check_id", metavar="ID", shell_complete=complete_finding)
-def explain(check_id: str) -> None:
+@click.option("--plugins", is_flag=True, help="Also know the checks of installed plug-ins: loads their code.")
+def explain(check_id: str, plugins: bool) -> None:
     """Explain check ID: what it looks at, why it matters, how to mend it, sources."""
-    from envkit.checks.registry import declared
+    from envkit.checks.registry import image_faults
+    from envkit.cli.doctor import checks_known
     from envkit.errors import RequestError
     from envkit.render.explain import explanation
+    from envkit.shown import shown_lines
 
-    known = declared()
+    known: dict[str, Check | ImageFault] = {**checks_known(plugins), **image_faults()}
     if check_id not in known:
         raise RequestError.unknown_value("ID", check_id, known, "envkit doctor --list-checks")
-    click.echo(explanation(known[check_id]))
+    click.echo(shown_lines(explanation(known[check_id])))

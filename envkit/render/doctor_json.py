@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from envkit import __version__
 from envkit.checks.findings import Finding, Status
-from envkit.checks.runner import summary
+from envkit.checks.runner import plugins_of, summary
 from envkit.facts import Environment
 from envkit.facts_json import to_json
 from envkit.json_text import dumps
@@ -23,7 +23,7 @@ def doctor_document(environment: Environment, findings: Sequence[Finding]) -> di
     """The report as plain data: keys schema, tool, verdict, environment, findings, summary."""
     return {
         "schema": SCHEMA,
-        "tool": tool_document(),
+        "tool": tool_document(findings),
         "verdict": verdict_document(verdict(environment, findings)),
         "environment": to_json(environment),
         "findings": [finding_document(finding) for finding in findings],
@@ -31,9 +31,11 @@ def doctor_document(environment: Environment, findings: Sequence[Finding]) -> di
     }
 
 
-def tool_document() -> dict[str, str]:
-    """Which envkit wrote a document, and of which day its data is."""
-    return {"name": "envkit", "version": __version__, "data": data_date(Matrix.load())}
+def tool_document(findings: Iterable[Finding]) -> dict[str, object]:
+    """Which envkit wrote a document, of which day its data is, and the plug-ins whose checks it ran."""
+    parted = (plugin.rpartition(" ") for plugin in plugins_of(findings))
+    plugins = [{"name": name, "version": version} for name, _, version in parted]
+    return {"name": "envkit", "version": __version__, "data": data_date(Matrix.load()), "plugins": plugins}
 
 
 def verdict_document(answer: Verdict) -> dict[str, object]:
@@ -51,7 +53,7 @@ def verdict_document(answer: Verdict) -> dict[str, object]:
 
 
 def finding_document(finding: Finding) -> dict[str, object]:
-    """One finding as plain data; `confidence` only of a trouble, `because_of` only where there is one."""
+    """One finding as plain data; `confidence` only of a trouble, `because_of` and `plugin` only where there is one."""
     document: dict[str, object] = {
         "id": finding.id,
         "status": finding.status.value,
@@ -69,6 +71,8 @@ def finding_document(finding: Finding) -> dict[str, object]:
         document["confidence"] = finding.confidence.value
     if finding.because_of is not None:
         document["because_of"] = finding.because_of
+    if finding.plugin:
+        document["plugin"] = finding.plugin
     return document
 
 
@@ -77,7 +81,7 @@ def doctors_json(judged: Sequence[tuple[Environment, Sequence[Finding]]]) -> str
     worst = min((verdict(*pair) for pair in judged), key=lambda answer: _WORST_FIRST.index(answer.status))
     document = {
         "schema": SCHEMA,
-        "tool": tool_document(),
+        "tool": tool_document(finding for _, findings in judged for finding in findings),
         "verdict": verdict_document(worst),
         "reports": [doctor_document(*pair) for pair in judged],
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from envkit.checks.findings import Finding, Status
-from envkit.checks.runner import summary
+from envkit.checks.runner import plugins_of, summary
 from envkit.facts import Environment
 from envkit.records import record
 from envkit.render.citations import seen_in
@@ -48,6 +48,7 @@ def doctor_html(environment: Environment, findings: Sequence[Finding]) -> str:
         well=well,
         machine=machine_lines(environment),
         counts=summary(findings),
+        plugins=plugins_of(findings),
         drawing=[_drawn(number, row, rows) for number, row in enumerate(rows)],
         width=max([_WIDTH, *(_LEFT + row.depth * _INDENT + 330 for row in rows)]),
         height=len(rows) * _ROW + 8,

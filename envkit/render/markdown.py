@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from envkit.checks.findings import Finding, Status
-from envkit.checks.runner import summary
+from envkit.checks.runner import plugins_of, summary
 from envkit.facts import Environment
 from envkit.render.citations import seen_in
 from envkit.render.machine import machine_lines
@@ -28,6 +28,8 @@ def doctor_markdown(environment: Environment, findings: Sequence[Finding]) -> st
         lines += ["", f"Could not look: {prose(', '.join(dict.fromkeys(unknown)))}"]
     counts = summary(findings)
     lines += ["", "Checks: " + ", ".join(f"{count} {status}" for status, count in counts.items() if count)]
+    if plugins := plugins_of(findings):
+        lines += ["", f"Plug-ins: {', '.join(map(code, plugins))}"]
     return "\n".join(lines) + "\n"
 
 
@@ -44,7 +46,8 @@ def _more(answer: Verdict) -> Iterator[str]:
 
 def _finding(finding: Finding) -> Iterator[str]:
     subject = f" ({prose(finding.subject)})" if finding.subject else ""
-    yield f"**{finding.status.value.upper()}** {prose(finding.title)}{subject} {code(finding.id)}"
+    plugin = f" of {code(finding.plugin)}" if finding.plugin else ""
+    yield f"**{finding.status.value.upper()}** {prose(finding.title)}{subject} {code(finding.id)}{plugin}"
     yield ""
     if finding.because_of:
         yield f"- follows from {code(finding.because_of)}"

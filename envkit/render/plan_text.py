@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from envkit.matrix.rows import FrameworkBuild
@@ -86,9 +87,5 @@ def _alternatives(alternatives: tuple[Alternative, ...], title: str) -> Iterator
     yield ""
     yield title
     for alternative in alternatives:
-        options = " ".join(f"--{option} {_quoted(value)}" for option, value in alternative.changes.items())
+        options = " ".join(f"--{option} {shlex.quote(value)}" for option, value in alternative.changes.items())
         yield from hang("  - ", f"{options}: {alternative.gain}")
-
-
-def _quoted(value: str) -> str:
-    return f"'{value}'" if any(mark in value for mark in " <>!*") else value

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from envkit.checks.findings import Finding, Status
-from envkit.checks.runner import summary
+from envkit.checks.runner import plugins_of, summary
 from envkit.facts import Environment
 from envkit.render.citations import titles
 from envkit.render.machine import machine_lines
@@ -103,7 +103,7 @@ def _finding(finding: Finding, page: _Page) -> Iterator[str]:
     first, *rest = page.wrap(finding.title + subject, " " * 6)
     yield f"{page.status(finding.status)} {page.head(first.strip())}"
     yield from (page.head(line) for line in rest)
-    yield from page.labelled("check", finding.id)
+    yield from page.labelled("check", f"{finding.id} of {finding.plugin}" if finding.plugin else finding.id)
     if finding.because_of:
         yield from page.labelled("follows", f"from {finding.because_of}")
     for item in finding.evidence:
@@ -166,4 +166,5 @@ def _counts(findings: Sequence[Finding], page: _Page) -> list[str]:
     words = {"ok": "ok", "warn": "warn", "fail": "fail", "skip": "do not apply", "unknown": "unknown", "error": "broke"}
     counts = summary(findings)
     told = ", ".join(f"{counts[key]} {word}" for key, word in words.items() if counts[key] or key == "ok")
-    return page.wrap(f"Checks: {told}", "  ", "")
+    plugins = plugins_of(findings)
+    return page.wrap(f"Checks: {told}", "  ", "") + (page.wrap(f"Plug-ins: {', '.join(plugins)}") if plugins else [])

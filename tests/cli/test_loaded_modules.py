@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -72,23 +70,3 @@ def test_a_command_loads_no_heavy_library_that_it_does_not_need(words: list[str]
 )
 def test_a_command_loads_only_its_part_of_envkit(words: list[str], budget: int) -> None:
     assert loaded_of_envkit(*words) <= budget
-
-
-def test_a_plugin_is_found_though_most_runs_do_not_search_for_one(tmp_path: Path) -> None:
-    (tmp_path / "site_check.py").write_text(
-        "from envkit.checks.registry import Layer, check\n"
-        "@check('site-check', title='A site rule is broken.', layer=Layer.PLACE)\n"
-        "def site_check(environment, matrix):\n    yield from ()\n"
-    )
-    metadata = tmp_path / "site_check-1.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: site-check\nVersion: 1\n")
-    (metadata / "entry_points.txt").write_text("[envkit.checks]\nsite = site_check\n")
-    done = subprocess.run(
-        [sys.executable, "-m", "envkit", "doctor", "--list-checks"],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        check=True,
-    )
-    assert "site-check" in done.stdout
