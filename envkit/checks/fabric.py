@@ -215,6 +215,8 @@ def fabric_manager_nothing_to_do(environment: Environment, matrix: Matrix) -> It
             if state.known or state.absent
             else unknown("the Fabric Manager was not looked at")
         )
+    elif failed and fabric_ready(environment):
+        yield ok("every GPU has joined the fabric", evidence=evidence)
     elif has and _blackwell(environment, matrix) and not _has_nvlsm(environment):
         yield fail(
             "The Fabric Manager of this Blackwell board needs the package nvlsm",

@@ -84,4 +84,5 @@ class Host(Protocol):
         """
 
     def query(self, subject: str, limit_s: float = 5.0) -> Observed[Mapping[str, object]]:
-        """A library's answer as plain JSON, taken in a child process: `nvml`, `cuda`, `docker`, `nodes`, `deep`."""
+        """A library's answer as plain JSON, taken in a child process: `nvml`, `cuda`, `docker`, `nodes`,
+        `services`, `deep`."""

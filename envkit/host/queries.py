@@ -20,7 +20,8 @@ _OF_THE_DRIVER = ("nvml", "cuda", "nodes")
 
 
 def ask(subject: str, variables: Mapping[str, str], limit_s: float) -> Observed[Mapping[str, object]]:
-    """The answer of `nvml`, `cuda`, `docker`, `nodes` or `deep`; NOT_LOOKED for any other subject."""
+    """The answer of `nvml`, `cuda`, `docker`, `nodes`, `services` or `deep`; NOT_LOOKED for any other subject."""
+    variables = _with_library(subject, variables)
     unneeded = _without_child(subject, variables)
     if unneeded is not None:
         return found(unneeded, subject)
@@ -41,7 +42,22 @@ def ask(subject: str, variables: Mapping[str, str], limit_s: float) -> Observed[
         return _nvml(variables, limit_s)
     if subject == "nodes":
         return _child("nodes_child", variables, limit_s)
+    if subject == "services":
+        from envkit.host.services import running_services
+
+        return found({"running": running_services()}, "/proc/*/comm")
     return missing(Problem.NOT_LOOKED, subject)
+
+
+def _with_library(subject: str, variables: Mapping[str, str]) -> Mapping[str, str]:
+    """The variables with which the child finds a library that lies where the loader does not look."""
+    library = _LIBRARIES.get(subject)
+    if library is None or may_load(library, variables):
+        return variables
+    from envkit.host.driver_folders import folder_apart
+
+    folders = [variables.get("LD_LIBRARY_PATH"), folder_apart(library)]
+    return {**variables, "LD_LIBRARY_PATH": ":".join(filter(None, folders))}
 
 
 def _without_child(subject: str, variables: Mapping[str, str]) -> dict[str, object] | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from envkit.facts import CallResult, DeviceNode, DriverLibrary, MachineKind, Observed, Problem, found, missing
 from envkit.host.base import Host
+from envkit.host.driver_folders import APART
 from envkit.probe.kernel import loaded_modules
 from envkit.probe.ld_cache import ld_cache
 from envkit.probe.machine import machine_kind
@@ -53,6 +54,7 @@ _FOLDERS = (
     "/usr/lib",
     "/usr/local/lib",
     "/usr/local/nvidia/lib64",
+    *APART,
     "/usr/lib/wsl/lib",
     "/run/opengl-driver/lib",
     "/usr/local/cuda*/compat",
@@ -64,8 +66,12 @@ _FOLDERS = (
 _ANSWER_S = 4.0
 _UNINSTALLER = "/usr/bin/nvidia-uninstall"
 _INSTALLER_LOG = "/var/log/nvidia-installer.log"
-_FABRIC_MANAGER = "/usr/bin/nv-fabricmanager"
+_FABRIC_MANAGERS = tuple(
+    f"{folder}/nv-fabricmanager"
+    for folder in ("/usr/bin", "/usr/libexec/nvidia/tesla/bin", "/run/nvidia/driver/usr/bin")
+)
 _FABRIC_UNIT = "nvidia-fabricmanager"
+_FABRIC_PROCESS = "nv-fabricmanage"
 
 
 def probe(host: Host) -> Facts:
@@ -279,18 +285,32 @@ def _nvidia_smi(host: Host, limit_s: float) -> Observed[CallResult]:
 
 
 def _fabric_manager(host: Host) -> Observed[str]:
-    """`running`, `failed` or `installed`; ABSENT without the program."""
-    program = host.status(_FABRIC_MANAGER)
-    if not program.known:
-        return derived(program, lambda status: None)
-    state = host.run(["systemctl", "is-active", _FABRIC_UNIT], 2.0)
-    words = {"active": "running", "failed": "failed"}
-    word = words.get(state.value.stdout.strip(), "installed") if state.value else "installed"
-    return found(word, f"systemctl is-active {_FABRIC_UNIT}")
+    """`running`, `failed` or `installed`; ABSENT without the program and its process.
+
+    The unit is asked first; the Fabric Manager can also run in a container, or without systemd.
+    """
+    program = _fabric_program(host)
+    word = ""
+    if program.known:
+        state = host.run(["systemctl", "is-active", _FABRIC_UNIT], 2.0)
+        words = {"active": "running", "failed": "failed"}
+        word = words.get(state.value.stdout.strip(), "installed") if state.value else "installed"
+    if word != "running" and len(host.list_dir(GPUS).value or ()) > 1:
+        services = host.query("services", 2.0)
+        if services.value is not None and _FABRIC_PROCESS in (services.value.get("running") or ()):  # type: ignore[operator]
+            return found("running", services.source)
+    return found(word, f"systemctl is-active {_FABRIC_UNIT}") if word else derived(program, lambda path: None)
 
 
 def _fabric_version(host: Host) -> Observed[Version]:
-    program = host.status(_FABRIC_MANAGER)
-    if not program.known:
-        return derived(program, lambda status: None)
-    return derived(host.run([_FABRIC_MANAGER, "--version"], 2.0), lambda result: Version.find(result.stdout))
+    program = _fabric_program(host)
+    if program.value is None:
+        return derived(program, lambda path: None)
+    return derived(host.run([program.value, "--version"], 2.0), lambda result: Version.find(result.stdout))
+
+
+def _fabric_program(host: Host) -> Observed[str]:
+    """The first of the usual places that has the program."""
+    statuses = {path: host.status(path) for path in _FABRIC_MANAGERS}
+    there = next((path for path, status in statuses.items() if status.known), None)
+    return found(there, there) if there else derived(first_known(statuses.values()), lambda status: None)

@@ -42,6 +42,8 @@ _CONTAINER_VARIABLES = {
     "SINGULARITY_CONTAINER": "singularity",
     "KUBERNETES_SERVICE_HOST": "kubernetes",
 }
+_VERSION = "/proc/version"
+_GVISOR = "#1 SMP Sun Jan 10 15:06:54 PST 2016"  # gVisor is no Linux, and always says that it was built then
 _MOUNTS = "/proc/self/mountinfo"
 _CGROUP = regex(r"docker|kubepods|containerd|libpod|lxc|garden|crio")
 _VIRTUAL_VENDORS = regex(
@@ -114,6 +116,8 @@ def _container_mark(host: Host) -> str:
     for name in _CONTAINER_VARIABLES:
         if host.variables().get(name):
             return name
+    if _GVISOR in (host.read_text(_VERSION).value or ""):
+        return _VERSION
     kernel_threads = (host.read_text("/proc/2/comm").value or "").strip() == "kthreadd"
     if kernel_threads and not _overlaid(host):
         return ""
@@ -154,7 +158,7 @@ def _engine(host: Host, mark: str) -> str:
         return match.group() if match else ""
     if mark == "/run/systemd/container":
         return (host.read_text(mark).value or "").strip()
-    return {**_CONTAINER_FILES, **_CONTAINER_VARIABLES}.get(mark, "an engine without a mark")
+    return {**_CONTAINER_FILES, **_CONTAINER_VARIABLES, _VERSION: "gvisor"}.get(mark, "an engine without a mark")
 
 
 def _secure_boot(host: Host) -> Observed[bool]:

@@ -189,6 +189,40 @@ def test_nvidia_smi_and_the_fabric_manager() -> None:
     assert driver.services(hung)["driver.nvidia_smi"].problem is Problem.TIMED_OUT
 
 
+BOARD = {f"{starting.GPUS}/0000:{bus}:00.0/information": "GPU UUID: GPU-1" for bus in ("19", "2a")}
+
+
+@pytest.mark.parametrize(
+    ("files", "unit", "processes", "expected"),
+    [
+        ({"/usr/bin/nv-fabricmanager": program()}, "active", (), "running"),
+        ({"/usr/bin/nv-fabricmanager": program()}, "inactive", (), "installed"),
+        ({"/usr/bin/nv-fabricmanager": program()}, "inactive", ("nv-fabricmanage",), "running"),
+        ({"/usr/libexec/nvidia/tesla/bin/nv-fabricmanager": program()}, "active", (), "running"),
+        ({}, "", ("nv-fabricmanage", "nvlsm"), "running"),
+        ({}, "", ("nvidia-imex",), None),
+    ],
+    ids=["unit", "stopped", "without-systemd", "other-folder", "in-a-container", "not-at-all"],
+)
+def test_the_fabric_manager_runs_wherever_its_process_is(
+    files: Mapping[str, Content], unit: str, processes: tuple[str, ...], expected: str | None
+) -> None:
+    commands = {"systemctl is-active nvidia-fabricmanager": CommandResult(0 if unit == "active" else 3, unit, "")}
+    host = MemoryHost(
+        {**BOARD, **files}, commands=commands if unit else {}, queries={"services": {"running": list(processes)}}
+    )
+    assert driver.services(host)["driver.fabric_manager"].value == expected
+
+
+def test_the_libraries_of_an_operator_are_those_of_the_driver() -> None:
+    folder = "/run/nvidia/driver/usr/lib/x86_64-linux-gnu"
+    files: dict[str, Content] = {driver.VERSION_FILE: PROPRIETARY}
+    for stem in ("libcuda", "libnvidia-ml"):
+        files |= {f"{folder}/{stem}.so.1": link(f"{stem}.so.535.247.01"), f"{folder}/{stem}.so.535.247.01": big(1000)}
+    facts = driver.probe(MemoryHost(files))
+    assert str(facts["driver.user_space"].get()) == "535.247.01"
+
+
 @pytest.mark.parametrize(
     ("answer", "code", "count", "visible", "version"),
     [

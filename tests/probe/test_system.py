@@ -12,6 +12,8 @@ from envkit.versions import Version
 from tests.fakes.memory_host import Content, MemoryHost, folder, link, program, refused
 
 CPU_METAL = "processor\t: 0\nflags\t\t: fpu vme sse2\n\nprocessor\t: 1\nflags\t\t: fpu vme sse2\n"
+GVISOR = "Linux version 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016\n"
+NINE_P = "2 0 0:28 / / rw - 9p none rw,trans=fd,rfdno=4,wfdno=4\n"
 CPU_GUEST = CPU_METAL.replace("sse2", "sse2 hypervisor")
 
 
@@ -144,6 +146,7 @@ OVERLAY = "9 8 0:50 / / rw,relatime master:1 - overlay overlay rw,lowerdir=/x\n"
     [
         ({"/proc/self/mountinfo": OVERLAY}, {}, "/proc/self/mountinfo", "an engine without a mark"),
         ({"/proc/2/comm": "kthreadd\n"}, {"APPTAINER_CONTAINER": "/x.sif"}, "APPTAINER_CONTAINER", "apptainer"),
+        ({"/proc/version": GVISOR, "/proc/self/mountinfo": NINE_P}, {}, "/proc/version", "gvisor"),
         ({}, {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, "KUBERNETES_SERVICE_HOST", "kubernetes"),
         ({"/proc/1/cgroup": "0::/lxc/box\n"}, {}, "/proc/1/cgroup", "lxc"),
         ({"/run/systemd/container": "systemd-nspawn\n"}, {}, "/run/systemd/container", "systemd-nspawn"),
