@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from envkit.errors import LimitError, SourceError
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from envkit.facts import Environment
     from envkit.host.local import LocalHost
     from envkit.matrix import Matrix
+
+_MOST_BYTES = 16 << 20  # of a text; the driver's own bug report has some five million
 
 
 def target_environment(target: str, matrix: Matrix) -> Environment:
@@ -154,12 +156,22 @@ def _read(source: str, option: str) -> str:
         return decoded(_standard_input(option))
     try:
         with open(source, "rb") as stream:
-            return decoded(stream.read())
+            return decoded(_limited(stream, option, source))
     except OSError as error:
         raise SourceError(
             f"{option}: cannot read {source}: {error.strerror}.",
             "Name a capture folder, a JSON file, a text file or -.",
         ) from error
+
+
+def _limited(stream: IO[bytes], option: str, source: str) -> bytes:
+    """All that the stream gives. Raises LimitError for more than a report or a log that can be read through."""
+    data = stream.read(_MOST_BYTES + 1)
+    if len(data) > _MOST_BYTES:
+        raise LimitError(
+            f"{option}: {source} is longer than {_MOST_BYTES >> 20} MiB.", "Cut it to the part that matters."
+        )
+    return data
 
 
 def _standard_input(option: str) -> bytes:
@@ -174,7 +186,7 @@ def _standard_input(option: str) -> bytes:
         if sys.stdin.isatty():
             end = "Ctrl-Z and Enter" if os.name == "nt" else "Ctrl-D on a line of its own"
             say(f"Paste the output of commands or an error, then press {end}:")
-        return sys.stdin.buffer.read()
+        return _limited(sys.stdin.buffer, option, "standard input")
     except OSError as error:
         raise SourceError(
             f"{option} -: cannot read standard input: {error.strerror}.", "Pipe a text into it, or name a file."

@@ -5,6 +5,7 @@ Read through a Host with pyelftools; only headers and small sections are read, n
 
 from __future__ import annotations
 
+import errno
 import io
 from collections.abc import Mapping
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from elftools.elf.elffile import ELFFile
 
 _BLOCK = 16384
+_MOST_READS = 60_000  # of one file; the largest library takes some ten thousand
+_MOST_BYTES = 64_000_000
+_MOST_SECTIONS = 10_000
 _TAGS = {"DT_NEEDED": "needed", "DT_SONAME": "soname", "DT_RPATH": "rpath", "DT_RUNPATH": "runpath"}
 
 
@@ -52,6 +56,8 @@ class HostFile(io.RawIOBase):
         self._host, self._path, self._size = host, path, size
         self._position = 0
         self._blocks: dict[int, bytes] = {}
+        self._reads = 0
+        self._left = _MOST_BYTES
 
     def readable(self) -> bool:
         """Always true."""
@@ -72,7 +78,13 @@ class HostFile(io.RawIOBase):
         return self._position
 
     def read(self, size: int = -1) -> bytes:
-        """At most `size` bytes from the position on. Raises OSError when the host does not give them."""
+        """At most `size` bytes from the position on. Raises OSError when the host does not give them.
+
+        A damaged file can send its reader in circles or through gigabytes of holes: that ends here too.
+        """
+        self._reads += 1
+        if self._reads > _MOST_READS or self._left < 0:
+            raise OSError(errno.EFBIG, f"{self._path}: damaged, its reader goes round in circles")
         wanted = self._size - self._position
         if 0 <= size < wanted:
             wanted = size
@@ -82,6 +94,7 @@ class HostFile(io.RawIOBase):
         else:
             data = self._range(self._position, wanted)
         self._position += len(data)
+        self._left -= len(data)
         return data
 
     def _block(self, index: int) -> bytes:
@@ -164,11 +177,16 @@ def _parse(elf: ELFFile, path: str) -> ElfFile:
 
 
 def section_headers(elf: ELFFile) -> list[Any]:
-    """The section headers alone, without the object that pyelftools would make of each section."""
+    """The section headers alone, without the object that pyelftools would make of each section.
+
+    Raises OSError for more of them than any library has.
+    """
     from elftools.common.utils import struct_parse
 
-    start, size = elf["e_shoff"], elf["e_shentsize"]
-    return [struct_parse(elf.structs.Elf_Shdr, elf.stream, start + index * size) for index in range(elf.num_sections())]
+    start, size, count = elf["e_shoff"], elf["e_shentsize"], elf.num_sections()
+    if count > _MOST_SECTIONS:
+        raise OSError(errno.EFBIG, f"{count} sections")
+    return [struct_parse(elf.structs.Elf_Shdr, elf.stream, start + index * size) for index in range(count)]
 
 
 def _folders(values: list[str]) -> tuple[str, ...]:

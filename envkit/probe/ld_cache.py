@@ -10,6 +10,7 @@ from envkit.host.base import Host
 PATH = "/etc/ld.so.cache"
 _NEW_MAGIC = b"glibc-ld.so.cache1.1"
 _HEADER_SIZE = 48
+_LONGEST_PATH = 4096
 _ENTRY = struct.Struct("<iIIIQ")  # flags, offset of the name, offset of the path, os version, hardware abilities
 _MACHINE_FLAGS = {"x86_64": 0x0303, "aarch64": 0x0A03}  # a 64-bit ELF library of glibc on that machine
 
@@ -31,5 +32,5 @@ def ld_cache(host: Host, architecture: str) -> Mapping[str, str]:
 
 
 def _text(data: bytes, position: int) -> str:
-    end = data.find(b"\0", position)
-    return data[position : end if end >= 0 else None].decode("utf-8", "replace")
+    end = data.find(b"\0", position, position + _LONGEST_PATH)
+    return data[position : max(end, position)].decode("utf-8", "replace")

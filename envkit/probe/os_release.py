@@ -20,7 +20,7 @@ _MOST_FILES = 20
 _MACHINES = {0x3E: "x86_64", 0xB7: "aarch64", 0x15: "ppc64le", 0x03: "i686", 0x28: "armv7l", 0xF3: "riscv64"}
 _LIBC = ("/lib/*/libc.so.6", "/lib64/libc.so.6", "/lib/libc.so.6", "/usr/lib/libc.so.6")
 _LIBSTDCXX = ("/usr/lib/*/libstdc++.so.6", "/usr/lib64/libstdc++.so.6", "/usr/lib/libstdc++.so.6")
-_GLIBC_BANNER = regex(rb"GNU C Library [^\n]*?version (\d+\.\d+)")
+_GLIBC_BANNER = regex(rb"GNU C Library [^\n]{0,80}?version (\d+\.\d+)")
 _GLIBCXX_NAME = regex(rb"GLIBCXX_(\d+(?:\.\d+)+)\0")
 
 

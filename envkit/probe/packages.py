@@ -16,7 +16,7 @@ PATHS = (
     "package_changes",
 )
 DPKG_STATUS = "/var/lib/dpkg/status"
-_LIMIT = 64_000_000
+_LIMIT = 24_000_000  # a desktop with three thousand packages has 5 MB
 _RELEVANT = regex(
     r"nvidia|cuda|cudnn|nccl|tensorrt|libnvinfer|cublas|cufft|curand|cusolver|cusparse|nvjitlink|nvlsm|nvswitch|dkms|"
     r"docker|containerd|podman|runc|linux-(?:headers|image|modules)|kernel(?:-core|-devel|-default)?$|"
@@ -29,7 +29,7 @@ _RPM_DATABASES = ("/var/lib/rpm", "/usr/lib/sysimage/rpm")
 _RPM_QUERY = ("rpm", "-qa", "--qf", "%{NAME}\\t%{VERSION}-%{RELEASE}\\t%{VENDOR}\\n")
 _APT_FILES = ("/etc/apt/sources.list", "/etc/apt/sources.list.d/*.list", "/etc/apt/sources.list.d/*.sources")
 _YUM_FILES = ("/etc/yum.repos.d/*.repo", "/etc/zypp/repos.d/*.repo")
-_REPOSITORY = regex(r"^(?!\s*#).*?(https?://\S+|file:/\S+)", re.MULTILINE)
+_REPOSITORY = regex(r"https?://\S+|file:/\S+")
 _GPU_REPOSITORY = regex(r"nvidia|cuda|graphics-drivers|negativo17|rpmfusion", re.IGNORECASE)
 _HISTORY = "/var/log/apt/history.log"
 _DRIVER_PACKAGE = regex(
@@ -63,7 +63,11 @@ def relevant_stanzas(text: str) -> str:
 
 
 def _stanzas(text: str) -> Iterator[str]:
-    for stanza in text.split("\n\n"):
+    end = -2
+    while end < len(text):
+        start, end = end + 2, text.find("\n\n", end + 2)
+        end = len(text) if end < 0 else end
+        stanza = text[start:end]
         name = _STANZA_NAME.search(stanza)
         if name and _RELEVANT.search(name.group(1)):
             yield stanza
@@ -102,8 +106,16 @@ def _repositories(host: Host) -> Observed[tuple[str, ...]]:
     if not paths:
         folder = host.list_dir("/etc")
         return missing(folder.problem or Problem.ABSENT, "/etc/apt, /etc/yum.repos.d", "no package sources")
-    urls = [url for path in paths for url in _REPOSITORY.findall(host.read_text(path).value or "")]
+    urls = [url for path in paths for url in _urls(host.read_text(path).value or "")]
     return found(tuple(dict.fromkeys(url for url in urls if _GPU_REPOSITORY.search(url))), "package sources")
+
+
+def _urls(text: str) -> Iterator[str]:
+    """The first URL of each line that is no comment."""
+    for line in text.splitlines():
+        match = None if line.lstrip().startswith("#") else _REPOSITORY.search(line)
+        if match:
+            yield match.group()
 
 
 def _changes(host: Host) -> Observed[tuple[str, ...]]:

@@ -22,8 +22,11 @@ _TORCH_LIBRARIES = (
 )
 _TORCH_NAMES = ("_ZN3c10", "_ZNK3c10", "_ZN2at", "_ZNK2at", "_ZN5torch", "_ZNK5torch")
 _NAMES_TRIED = 400
+_LONGEST_NAME = 10_000
 _SYMBOL = struct.Struct("<IBBHQQ")  # Elf64_Sym: name, info, other, section, value, size
-_SYMBOLS_READ = 64_000_000
+_SYMBOLS_READ = 24_000_000
+_LONGEST_CHAIN = 2000  # symbols of one hash value; well-made tables have a handful
+_MOST_BUCKETS = 1 << 28
 
 
 @record
@@ -81,10 +84,12 @@ def _undefined(host: Host, path: str) -> list[str]:
     for position in range(0, len(data) - _SYMBOL.size + 1, _SYMBOL.size):
         name, info, _, section, _, _ = _SYMBOL.unpack_from(data, position)
         if section == 0 and info >> 4 == 1:  # undefined and global (a weak one may stay open)
-            word = text[name : text.find(b"\0", name)].decode("utf-8", "replace")
+            word = text[name : text.find(b"\0", name, name + _LONGEST_NAME)].decode("utf-8", "replace")
             if word.startswith(_TORCH_NAMES):
                 names.append(word)
-    return names[:_NAMES_TRIED]
+                if len(names) == _NAMES_TRIED:
+                    break
+    return names
 
 
 def _hash_table(host: Host, path: str) -> _HashTable | None:
@@ -96,6 +101,8 @@ def _hash_table(host: Host, path: str) -> _HashTable | None:
     if not header.known or len(header.get()) < 16:
         return None
     buckets, first, bloom, shift = struct.unpack("<IIII", header.get())
+    if not 0 < buckets < _MOST_BUCKETS or not 0 < bloom < _MOST_BUCKETS:
+        return None  # damaged
     return _HashTable(path, offset, sections["SHT_DYNSYM"][0], sections["strings"][0], buckets, first, bloom, shift)
 
 
@@ -106,15 +113,14 @@ def _exports(host: Host, table: _HashTable, name: str) -> bool:
     if word & mask != mask:
         return False  # the filter has no false negatives
     buckets = table.offset + 16 + 8 * table.bloom
-    index = _number(host, table.path, buckets + 4 * (value % table.buckets), 4)
+    begin = _number(host, table.path, buckets + 4 * (value % table.buckets), 4)
     chains = buckets + 4 * table.buckets
-    while index >= table.first:
+    for index in range(begin, begin + _LONGEST_CHAIN) if begin >= table.first else ():
         link = _number(host, table.path, chains + 4 * (index - table.first), 4)
         if link | 1 == value | 1 and _defined_as(host, table, index, name):
             return True
         if link & 1:
             return False
-        index += 1
     return False
 
 

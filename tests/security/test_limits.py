@@ -1,0 +1,160 @@
+"""Damaged and oversized files cost their own fact, little time and little memory; nothing goes round in circles."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from envkit.cli.environment import recorded
+from envkit.errors import LimitError
+from envkit.facts import Problem
+from envkit.host.local import LocalHost
+from envkit.probe import os_release, packages
+from envkit.probe.elf import read_elf
+from envkit.probe.ld_cache import ld_cache
+from envkit.probe.symbols import missing_torch_symbols
+from tests.fakes.memory_host import MemoryHost
+
+NAME = "_ZN3c106symbolE"
+SECTION = struct.Struct("<IIQQQQIIQQ")
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    began = time.monotonic()
+    yield
+    assert time.monotonic() - began < seconds
+
+
+@pytest.fixture(scope="module")
+def libraries(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """An extension that needs a symbol, and a library that exports it."""
+    folder = tmp_path_factory.mktemp("elf")
+    (folder / "library.c").write_text(f'int puts(const char *); int {NAME}(void) {{ return puts("x"); }}\n')
+    (folder / "extension.c").write_text(f"int {NAME}(void); int call(void) {{ return {NAME}(); }}\n")
+    for name in ("library", "extension"):
+        command: list[str | Path] = ["gcc", "-shared", "-fPIC", "-o", folder / f"{name}.so", folder / f"{name}.c"]
+        subprocess.run([*command, "-Wl,--hash-style=gnu", "-Wl,-z,undefs"], check=True)
+    return folder / "library.so", folder / "extension.so"
+
+
+def _section(data: bytes, kind: int) -> tuple[int, int]:
+    """Where the header of the section of that type stands, and where the section itself begins."""
+    start, size, count = struct.unpack_from("<Q", data, 40)[0], *struct.unpack_from("<HH", data, 58)
+    for index in range(count):
+        header = SECTION.unpack_from(data, start + index * size)
+        if header[1] == kind:
+            return start + index * size, header[4]
+    raise LookupError(kind)
+
+
+def _missing(libraries: tuple[Path, Path], folder: Path, data: bytes) -> tuple[str, ...]:
+    (folder / "libtorch_cpu.so").write_bytes(data)
+    return missing_torch_symbols(LocalHost(), str(libraries[1]), str(folder))
+
+
+def test_the_sound_library_exports_the_symbol(libraries: tuple[Path, Path], tmp_path: Path) -> None:
+    data = libraries[0].read_bytes()
+    assert _missing(libraries, tmp_path, data) == ()
+    assert _missing(libraries, tmp_path, data.replace(NAME.encode(), b"_ZN3c106another")) == (NAME,)
+
+
+@pytest.mark.parametrize("damage", ["endless chain", "no bloom filter", "no buckets", "beyond the file"])
+def test_a_damaged_hash_table_ends(libraries: tuple[Path, Path], tmp_path: Path, damage: str) -> None:
+    data = bytearray(libraries[0].read_bytes())
+    header, start = _section(bytes(data), 0x6FFFFFF6)
+    buckets, first, bloom, _ = struct.unpack_from("<IIII", data, start)
+    if damage == "endless chain":  # no entry is the last, and what follows the file counts as none
+        after = start + 16 + 8 * bloom
+        data[start + 16 : after] = b"\xff" * (8 * bloom)
+        for index in range(buckets):
+            struct.pack_into("<I", data, after + 4 * index, first)
+        data[after + 4 * buckets :] = bytes(len(data) - after - 4 * buckets)
+        headers = struct.unpack_from("<Q", data, 40)[0]
+        data[headers:] = libraries[0].read_bytes()[headers:]
+    elif damage == "no bloom filter":
+        struct.pack_into("<I", data, start + 8, 0)
+    elif damage == "no buckets":
+        struct.pack_into("<I", data, start, 0)
+    else:
+        struct.pack_into("<Q", data, header + 24, 1 << 40)
+    with within(2.0):
+        assert set(_missing(libraries, tmp_path, bytes(data))) <= {NAME}
+
+
+def test_a_library_of_holes_and_a_billion_sections_ends(libraries: tuple[Path, Path], tmp_path: Path) -> None:
+    """64 GB that take no room on disk; the number of sections stands in the first section's size."""
+    data = bytearray(libraries[0].read_bytes())
+    start = struct.unpack_from("<Q", data, 40)[0]
+    struct.pack_into("<H", data, 60, 0)
+    struct.pack_into("<Q", data, start + 32, 10**9)
+    path = tmp_path / "libtorch_cuda.so"
+    path.write_bytes(data)
+    with path.open("r+b") as stream:
+        stream.truncate(64 << 30)
+    with within(1.0):
+        assert read_elf(LocalHost(), str(path)).problem is Problem.UNPARSABLE
+
+
+def test_versions_that_follow_each_other_in_a_circle_end(libraries: tuple[Path, Path], tmp_path: Path) -> None:
+    data = bytearray(libraries[0].read_bytes())
+    header, start = _section(bytes(data), 0x6FFFFFFE)
+    struct.pack_into("<I", data, header + 44, 0xFFFFFFFF)  # so many needed versions …
+    struct.pack_into("<I", data, start + 12, 0)  # … and the next one is always this one
+    path = tmp_path / "circle.so"
+    path.write_bytes(data)
+    with within(10.0):
+        assert read_elf(LocalHost(), str(path)).problem is Problem.UNPARSABLE
+
+
+def test_a_million_empty_lines_of_package_sources_take_no_time() -> None:
+    host = MemoryHost({"/etc/apt/sources.list": "\n" * 1_000_000, "/etc/apt/sources.list.d/a.list": " " * 999_999})
+    with within(2.0):
+        assert packages.probe(host)["repositories"].get() == ()
+
+
+def test_repositories_are_found_in_lines_that_are_no_comment() -> None:
+    text = "# deb https://x.nvidia.com/a /\n  #deb https://y.nvidia.com/b /\ndeb [x] https://z.nvidia.com/cuda /\n"
+    assert packages.probe(MemoryHost({"/etc/apt/sources.list": text}))["repositories"].get() == (
+        "https://z.nvidia.com/cuda",
+    )
+
+
+def test_a_large_package_database_is_read_stanza_by_stanza() -> None:
+    stanza = "Package: libfoo{}\nStatus: install ok installed\nVersion: 1\n\n"
+    text = (
+        "".join(stanza.format(index) for index in range(200_000))
+        + "Package: cuda-toolkit\nStatus: install ok installed"
+    )
+    with within(5.0):
+        (package,) = packages.packages(MemoryHost({"/var/lib/dpkg/status": text})).get()
+    assert package.name == "cuda-toolkit"
+
+
+def test_a_library_that_repeats_its_banner_without_a_version_takes_no_time() -> None:
+    with within(5.0):
+        glibc = os_release.glibc(MemoryHost({"/lib64/libc.so.6": b"GNU C Library " * 500_000}))
+    assert not glibc.known
+
+
+def test_a_loader_cache_without_ends_takes_no_time() -> None:
+    entries = struct.pack("<iIIIQ", 0x0303, 0, 0, 0, 0) * 200_000
+    header = b"glibc-ld.so.cache1.1" + struct.pack("<I", 200_000) + bytes(24)
+    with within(3.0):
+        ld_cache(MemoryHost({"/etc/ld.so.cache": header + entries.replace(b"\0", b"\1")}), "x86_64")
+
+
+def test_a_text_beyond_reason_is_refused_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "big.txt"
+    with path.open("wb") as stream:
+        stream.truncate(3 << 30)
+    with within(1.0), pytest.raises(LimitError, match="longer than 16 MiB"):
+        recorded(str(path))
+    with within(1.0), pytest.raises(LimitError, match="longer than 16 MiB"):
+        recorded("/dev/zero")
