@@ -65,8 +65,8 @@ docs: $(VENV)/test.stamp
 wheel-smoke: $(VENV)/test.stamp
 	$(BIN)/python -m tools.package.smoke
 
-zipapp: $(VENV)/test.stamp
-	$(BIN)/python -m tools.package.build_zipapp
+zipapp: $(VENV)/run.stamp
+	$(BIN)/python -m tools.package.zipapp
 
 refresh-data: $(VENV)/test.stamp
 	$(BIN)/python -m tools.data.refresh

@@ -21,7 +21,7 @@ BARE = "FROM debian:12\nRUN apt-get update && apt-get install -y --no-install-re
 @pytest.fixture(scope="module")
 def zipapp() -> Path:
     """The built application."""
-    subprocess.run([sys.executable, "-m", "tools.package.build_zipapp"], check=True, cwd=ROOT)
+    subprocess.run([sys.executable, "-m", "tools.package.zipapp"], check=True, cwd=ROOT)
     return ROOT / "dist" / "envkit.pyz"
 
 
