@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from envkit.cli.complete import complete_file
 from envkit.cli.options import mirrors_from, request_from, request_options
@@ -66,7 +67,7 @@ Examples:
     "checked",
     metavar="FILE",
     shell_complete=complete_file,
-    help="Judge this Dockerfile instead of writing one.",
+    help="Check this Dockerfile instead of writing one; for no machine, unless --target, --gpu or --driver names one.",
 )
 @click.option("--build", is_flag=True, help="Build the image with BuildKit.")
 @click.option("--tag", metavar="NAME", help="Name of the built image.")
@@ -311,11 +312,14 @@ def _build(recipe: Recipe, text: str, options: dict[str, Any]) -> int:
 def _check(options: dict[str, Any], matrix: Matrix) -> int:
     from envkit.host.user_file import read_beside, read_user_file
     from envkit.image.check import check_dockerfile
-    from envkit.render.check_report import report_json, report_text
+    from envkit.render.check_report import exit_code, report_json, report_text
 
+    source = click.get_current_context().get_parameter_source("target")
+    if source is ParameterSource.DEFAULT:  # what a file is worth does not change with the machine that asks
+        options = {**options, "target": "any"}
     request = request_from(options, matrix, container=True)
     text = read_user_file("--check", options["checked"])
     findings = check_dockerfile(text, request, matrix, lambda name: read_beside(options["checked"], name))
     rendered = report_json(findings) if options["as_json"] else report_text(findings, options["checked"])
     write_output(rendered, options["output"])
-    return 1 if any(finding.severity == "error" for finding in findings) else 0
+    return exit_code(findings)

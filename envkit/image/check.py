@@ -9,7 +9,7 @@ from envkit.checks import image_faults as faults
 from envkit.checks.findings import Finding, Remedy, Status
 from envkit.image.check_base import base_findings
 from envkit.image.check_framework import brings_its_cuda, cuda_targets, framework_findings
-from envkit.image.check_parts import finding, subject_of
+from envkit.image.check_parts import finding, line_of, subject_of
 from envkit.image.check_requirement import requirement_findings
 from envkit.image.containerfile_facts import Contents, contents
 from envkit.image.containerfile_lists import Reader, nothing_beside
@@ -47,8 +47,16 @@ def check_dockerfile(
     if not any(finding.id == "image.driver-too-old" and finding.status is Status.FAIL for finding in findings):
         findings += requirement_findings(found, stages[-1].environment, request, matrix)
     findings += [*_wheels(found), *_lists(found)]
+    if not findings and not found.base.known:
+        findings += _nothing_judged(found)
     order = {Status.FAIL: 0, Status.WARN: 1, Status.UNKNOWN: 2}
-    return tuple(sorted(findings, key=lambda finding: order.get(finding.status, 3)))
+    return tuple(sorted(findings, key=lambda finding: (order.get(finding.status, 3), line_of(finding))))
+
+
+def _nothing_judged(found: Contents) -> Iterator[Finding]:
+    """What is to say where the base is in no table and the file names nothing else that is: silence is no praise."""
+    title = f"what {found.base.image} holds is not known, and nothing else here can be judged"
+    yield finding(faults.BASE_UNKNOWN, Status.UNKNOWN, title, subject_of(found.base.line, found.base.image))
 
 
 def _targets_unknown(found: Contents, request: Request) -> Iterator[Finding]:

@@ -21,6 +21,11 @@ def subject_of(line: int, what: str) -> str:
     return f"line {line}: {what}"
 
 
+def line_of(finding: Finding) -> int:
+    """The line that a finding points to."""
+    return int(finding.subject.removeprefix("line ").partition(":")[0])
+
+
 def finding(
     fault: ImageFault,
     status: Status,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # Images that hold a distribution and a language, and no CUDA.
 _WITHOUT_CUDA = regex(
     r"(?:alma|rocky|oracle|amazon)linux|(?:rockylinux/)?rockylinux|fedora|centos|opensuse/leap|debian|ubuntu"
+    r"|alpine|busybox|scratch|gcc|rust|ruby|nginx|openjdk|eclipse-temurin|julia|r-base"
     r"|python|buildpack-deps|node|golang|mambaorg/micromamba|continuumio/(?:mini|ana)conda3?|condaforge/[\w-]+"
 )
 _ARM = regex(r"arm64|aarch64")
@@ -35,6 +36,11 @@ class Base:
     system: OperatingSystem | None
     plain: bool  # it is known to hold no CUDA
     architecture: str
+
+    @property
+    def known(self) -> bool:
+        """True where it is known what it holds."""
+        return self.plain or self.own is not None
 
 
 def base_of(stage: BuildStage, matrix: Matrix) -> Base:

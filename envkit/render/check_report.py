@@ -5,11 +5,12 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from envkit.checks.findings import Finding, Status
+from envkit.checks.findings import Confidence, Finding, Status
 from envkit.checks.runner import summary
 from envkit.json_text import dumps
 from envkit.render.citations import titles
-from envkit.render.doctor_json import SCHEMA, finding_document
+from envkit.render.doctor_json import SCHEMA, finding_document, tool_document, verdict_document
+from envkit.render.verdict import Verdict
 from envkit.shown import inert, shown
 
 WIDTH = 80
@@ -20,22 +21,43 @@ def report_text(findings: Sequence[Finding], name: str) -> str:
     """Every fault with its place, its consequence and its mend, in 80 columns."""
     name, findings = shown(name), inert(tuple(findings))
     listed = [finding for finding in findings if finding.status in _SHOWN]
-    counts = [f"{sum(finding.status is status for finding in listed)} {word}" for status, word in _WORDS]
-    lines = [f"{name}: {', '.join(counts)}"]
+    lines = [f"{name}: {_counts(listed)}"]
     for finding in listed:
         lines += ["", *_finding(finding)]
     sources = titles(key for finding in listed for key in finding.sources)
     if sources:
         lines += ["", *_wrapped("Sources: ", "; ".join(sources))]
-    if not any(finding.status is Status.FAIL for finding in listed):
-        unseen = any(finding.status is Status.UNKNOWN for finding in listed)
-        told = "Nothing that could be judged" if unseen else "Nothing here"
-        end = "the rest is not known" if unseen else "as far as the data goes"
-        lines += ["", *_wrapped("", f"{told} stops the image from working, {end}.")]
+    answer = file_verdict(findings)
+    if answer.status is not Status.FAIL:
+        lines += ["", *_wrapped("", answer.title if answer.id is None else f"No errors. Warning: {answer.title}")]
     return "\n".join(lines)
 
 
-_WORDS = ((Status.FAIL, "wrong"), (Status.WARN, "to watch"), (Status.UNKNOWN, "not on record"))
+def file_verdict(findings: Sequence[Finding]) -> Verdict:
+    """The first error; without one: that nothing could be judged, the first warning, or that nothing is wrong."""
+    for status in (Status.FAIL, Status.WARN):
+        cause = next((finding for finding in findings if finding.status is status), None)
+        if cause is not None:
+            return Verdict(status, cause.title, cause.id, cause.confidence)
+    statuses = {finding.status for finding in findings}
+    if Status.UNKNOWN not in statuses:
+        return Verdict(Status.OK, "No errors, as far as the data goes.", confidence=Confidence.LIKELY)
+    if Status.OK in statuses:
+        return Verdict(Status.OK, "No errors in what could be judged.", confidence=Confidence.POSSIBLE)
+    title = "Nothing in this file could be judged: whether it works is unknown."
+    return Verdict(Status.UNKNOWN, title, confidence=Confidence.POSSIBLE)
+
+
+def exit_code(findings: Sequence[Finding]) -> int:
+    """1 for an error, and where nothing could be judged."""
+    return int(file_verdict(findings).status in (Status.FAIL, Status.UNKNOWN))
+
+
+def _counts(findings: Sequence[Finding]) -> str:
+    """`1 error, 2 warnings, 0 unknown`."""
+    counts = [sum(finding.status is status for finding in findings) for status in _SHOWN]
+    nouns = ("error" if counts[0] == 1 else "errors", "warning" if counts[1] == 1 else "warnings", "unknown")
+    return ", ".join(f"{count} {noun}" for count, noun in zip(counts, nouns, strict=True))
 
 
 def _finding(finding: Finding) -> Iterator[str]:
@@ -62,9 +84,11 @@ def _wrapped(lead: str, text: str) -> list[str]:
 
 
 def report_json(findings: Sequence[Finding]) -> str:
-    """The findings as one JSON object: schema, findings, summary."""
+    """The findings as one JSON object: schema, tool, verdict, findings, summary."""
     document = {
         "schema": SCHEMA,
+        "tool": tool_document(findings),
+        "verdict": verdict_document(file_verdict(findings)),
         "findings": [finding_document(finding) for finding in findings],
         "summary": summary(findings),
     }

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from envkit.cli.main import envkit
 from envkit.errors import EnvkitError, RequestError
+from envkit.plan.request import Request
 from tests.image.making import froms, hadolint, parsed, run
 
 
@@ -98,6 +102,78 @@ def test_check_of_what_cannot_be_read(tmp_path: Path) -> None:
     binary.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(EnvkitError, match="not text"):
         run("--check", str(binary), "--target", "any")
+    binary.write_bytes(b"FROM python:3.12\n" + b"#" * 1_000_000)
+    with pytest.raises(EnvkitError, match="larger than 1 MB"):
+        run("--check", str(binary), "--target", "any")
+
+
+@pytest.mark.parametrize("comment", ["# für Größe".encode("latin-1"), b"# \xe9\xff\xfe", "# 说明".encode("gb18030")])
+def test_a_comment_that_is_not_utf_8_is_read_over(comment: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "Dockerfile"
+    file.write_bytes(
+        b"FROM nvidia/cuda:12.9.1-base-ubuntu24.04\n" + comment + b"\nRUN echo \\\n" + comment + b"\n  b\n"
+    )
+    assert run("--check", str(file), "--target", "any").return_value == 0
+    file.write_bytes(comment + b"\nFROM nvidia/cuda:10.0-base-ubuntu18.04\n")
+    result = run("--check", str(file), "--target", "any")
+    assert result.return_value == 1 and "line 2: " in result.stdout
+    piped = CliRunner().invoke(envkit, ["dockerfile", "--check", "-"], input=file.read_bytes(), standalone_mode=False)
+    assert piped.return_value == 1 and "line 2: " in piped.stdout
+
+
+def test_a_check_is_for_no_machine_unless_one_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a Dockerfile is worth does not change with the machine that asks."""
+    file = tmp_path / "Dockerfile"
+    file.write_text("FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n")
+    asked: list[str] = []
+
+    def noted(options: dict[str, object], matrix: object, **more: object) -> Request:
+        asked.append(str(options["target"]))
+        return Request(container=True)
+
+    monkeypatch.setattr("envkit.cli.dockerfile.request_from", noted)
+    run("--check", str(file))
+    run("--check", str(file), "--target", "this")
+    run("--check", str(file), "--target", "any")
+    assert asked == ["any", "this", "any"]
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "code", "words"),
+    [
+        ("FROM nvidia/cuda:10.0-base-ubuntu18.04\n", "fail", 1, "1 error, 0 warnings, 0 unknown"),
+        ("FROM nvidia/cuda:12.9.1-base-ubuntu24.04\n", "ok", 0, "0 errors, 0 warnings, 0 unknown"),
+        ("FROM python:3.12\nRUN pip install requests\n", "ok", 0, "No errors, as far as the data goes."),
+        ("FROM alpine\n", "ok", 0, "No errors, as far as the data goes."),
+        ("FROM registry.example.com/team/base:1\n", "unknown", 1, "Nothing in this file could be judged"),
+        (
+            "FROM registry.example.com/team/base:1\nRUN pip install tensorflow==2.13.0\n",
+            "unknown",
+            1,
+            "could be judged",
+        ),
+        ("ARG BASE\nFROM $BASE\n", "unknown", 1, "0 errors, 0 warnings, 1 unknown"),
+        ("FROM python:3.12\nRUN pip install -r none.txt\n", "unknown", 1, "0 errors, 0 warnings, 1 unknown"),
+        (
+            "FROM nvidia/cuda:12.9.1-base-ubuntu24.04\nRUN pip install -r none.txt\n",
+            "ok",
+            0,
+            "No errors in what could be judged.",
+        ),
+        ("FROM nvidia/cuda:11.1.1-base-ubuntu20.04\n", "warn", 0, "No errors. Warning: "),
+    ],
+)
+def test_the_verdict_says_whether_anything_could_be_judged(
+    text: str, status: str, code: int, words: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "Dockerfile"
+    file.write_text(text)
+    told = run("--check", str(file), "--target", "any")
+    assert told.return_value == code and words in told.stdout
+    document = json.loads(run("--check", str(file), "--target", "any", "--json").stdout)
+    assert document["verdict"]["status"] == status and document["tool"]["name"] == "envkit"
+    first = document["findings"][0]["id"] if status in ("fail", "warn") else None
+    assert document["verdict"]["id"] == first
 
 
 def test_a_generated_dockerfile_passes_its_own_check(tmp_path: Path) -> None:
