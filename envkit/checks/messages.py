@@ -30,17 +30,27 @@ def seen(environment: Environment, id: str, *variants: str) -> tuple[Message, ..
 
 
 def all_messages(environment: Environment) -> tuple[Message, ...]:
-    """Every known message of the pasted text, then those of the kernel log that it does not repeat."""
+    """Every known message of the pasted text, then those of the kernel log and of failed steps that are not in it."""
     told = environment.messages.get() if environment.messages.known else ()
-    if not environment.kernel.log.known or not environment.kernel.log.get():
-        return told
+    others = [
+        message for lines in (_log(environment), _last_words(environment)) if lines for message in _in_lines(lines)
+    ]
     same = {(message.signature, tuple(sorted(message.values.items()))) for message in told}
-    logged = _in_log(environment.kernel.log.get())
-    return (*told, *(new for new in logged if (new.signature, tuple(sorted(new.values.items()))) not in same))
+    return (*told, *(new for new in others if (new.signature, tuple(sorted(new.values.items()))) not in same))
 
 
-@lru_cache(maxsize=2)
-def _in_log(lines: tuple[str, ...]) -> tuple[Message, ...]:
+def _log(environment: Environment) -> tuple[str, ...]:
+    return environment.kernel.log.get() if environment.kernel.log.known else ()
+
+
+def _last_words(environment: Environment) -> tuple[str, ...]:
+    """What failed steps of `--deep` ended with."""
+    steps = environment.measurements.get() if environment.measurements.known else ()
+    return tuple(step.detail for step in steps if step.passed is False and step.detail)
+
+
+@lru_cache(maxsize=4)
+def _in_lines(lines: tuple[str, ...]) -> tuple[Message, ...]:
     from envkit.ingest.cleaning import clean
     from envkit.ingest.signatures import messages_in
 
@@ -50,10 +60,17 @@ def _in_log(lines: tuple[str, ...]) -> tuple[Message, ...]:
 def message_evidence(environment: Environment, messages: Iterable[Message]) -> tuple[Evidence, ...]:
     """The first few of `messages` as evidence, each with its line number where it has one."""
     told = environment.messages.get() if environment.messages.known else ()
-    places = {"messages": environment.messages.source, "kernel.log": environment.kernel.log.source}
+    logged = _in_lines(_log(environment)) if _log(environment) else ()
     lines = {message.text: message for message in messages}  # one line can match several signatures
-    facts = [(message, "messages" if message in told else "kernel.log") for message in lines.values()]
-    return tuple(_evidence(message, fact, places[fact]) for message, fact in facts[:_SHOWN])
+    evidence = []
+    for message in list(lines.values())[:_SHOWN]:
+        if message in told:
+            evidence.append(_evidence(message, "messages", environment.messages.source))
+        elif message in logged:
+            evidence.append(_evidence(message, "kernel.log", environment.kernel.log.source))
+        else:
+            evidence.append(_evidence(message, "measurements", "--deep"))
+    return tuple(evidence)
 
 
 def named(messages: Iterable[Message], key: str) -> str | None:

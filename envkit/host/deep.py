@@ -6,16 +6,18 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from envkit.facts import Observed, Problem, found, missing
-from envkit.host.base import CommandResult
-from envkit.host.children import ending, run_child
+from envkit.host.children import Followed, Patience, ending, follow_child
 from envkit.host.programs import Programs
 from envkit.host.trust import is_trusted
 
 _TESTS = ("copy", "torch", "tensorflow", "jax")
+_VISIBLE = "CUDA_VISIBLE_DEVICES"
+# the GPUs may be at work for others: no framework takes more than it needs
+_MODEST = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
 _SHARE = 0.5  # of the time that is left: one test that hangs must leave some for the others
 
 
@@ -29,10 +31,28 @@ def deep(variables: Mapping[str, str], limit_s: float) -> Observed[Mapping[str, 
         return missing(Problem.DENIED, python, "not started: it is not root's alone, and this process is root's")
     deadline = time.monotonic() + limit_s
     measurements: list[Any] = []
+    settings = {**variables, **_MODEST}
     for test in _TESTS:
-        left = max(1.0, (deadline - time.monotonic()) * _SHARE)
-        measurements += _lines(test, run_child([python, "-c", code, test], variables, left))
+        until = time.monotonic() + max(1.0, (deadline - time.monotonic()) * _SHARE)
+        command = [python, "-c", code, test]
+        lines, ended = _lines(test, follow_child(command, settings, _until(until)))
+        usable = next((line["usable"] for line in lines if "usable" in line), None)
+        if isinstance(usable, list):
+            settings[_VISIBLE] = _one_of(usable, variables.get(_VISIBLE))
+        measurements += [line for line in lines if "name" in line] + ended
     return found({"measurements": measurements}, python)
+
+
+def _until(moment: float) -> Patience:
+    return lambda said: moment - time.monotonic()
+
+
+def _one_of(usable: list[int], asked: str | None) -> str:
+    """The first GPU on which the copies went well, in the words of the user's own choice; '' where there is none."""
+    if not usable:
+        return ""
+    items = [item.strip() for item in asked.split(",")] if asked else []
+    return items[usable[0]] if usable[0] < len(items) else str(usable[0])
 
 
 def _interpreter(variables: Mapping[str, str]) -> str:
@@ -43,20 +63,22 @@ def _interpreter(variables: Mapping[str, str]) -> str:
     return Programs(variables).which("python3").value or sys.executable
 
 
-def _lines(test: str, result: Observed[CommandResult]) -> Iterator[dict[str, Any]]:
-    """What the child measured, and the step in which it ended when it did not end well."""
-    if result.value is None:
-        yield _failed("run", test, result.detail)
-        return
-    step = "run"
-    for line in result.value.stdout.splitlines():
-        data = json.loads(line)
-        if "start" in data:
-            step = data["start"]
-        else:
-            yield data
-    if result.value.exit_code:
-        yield _failed(step, test, ending(result.value))
+def _lines(test: str, child: Observed[Followed]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """What the child wrote, and the step in which it ended when it did not end well."""
+    if child.value is None:
+        return [], [_failed("run", test, child.detail)]
+    lines = [data for line in child.value.result.stdout.splitlines() if isinstance(data := _json(line), dict)]
+    step = next((str(line["start"]) for line in reversed(lines) if "start" in line), "run")
+    if child.value.silent:
+        return lines, [_failed(step, test, "no answer in time")]
+    return lines, [_failed(step, test, ending(child.value.result))] if child.value.result.exit_code else []
+
+
+def _json(line: str) -> object:
+    try:
+        return json.loads(line)
+    except ValueError:  # cut off, or not ours
+        return None
 
 
 def _failed(step: str, test: str, detail: str) -> dict[str, Any]:

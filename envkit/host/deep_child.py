@@ -2,8 +2,8 @@
 
 Prints JSON lines: `{"start": "kernel"}` before a step, and after it `{"name": "kernel", "subject": "torch",
 "passed": true, "value": 0.8, "unit": "s", "detail": ""}`; `passed` is null where a step could not be made (no CUDA
-device). A step that fails ends the program with its own error. Any Python from 3.6 on runs this, so it uses the
-standard library alone.
+device, or all its memory in use). A step that fails ends the program with its own error. The copies go on with the
+next device, and end with `{"usable": [0, 2]}`. Any Python from 3.6 on runs this, so it uses the standard library alone.
 """
 
 import ctypes
@@ -17,10 +17,19 @@ from typing import Any, Callable, Dict, List, Optional  # noqa: UP035 - Python 3
 
 Module = Any  # a framework or a C library: neither has types here
 
-COPY_BYTES = 256 << 20
+COPY_BYTES = 64 << 20  # the GPUs may be at work for somebody
 COPY_ROUNDS = 8
 SIDE = 64  # of the square image and matrices; small, and large enough for a real kernel
 TOLERANCE = 1e-2  # TensorFloat-32 rounds to ten bits
+IN_USE = (2, 46)  # out of memory, device unavailable: others have the GPU, which is no fault of it
+
+
+class CallFailed(Exception):  # noqa: N818 - no error of Python
+    """A call of libcuda that did not answer 0."""
+
+    def __init__(self, code: int, call: str) -> None:
+        super().__init__(f"{call} answered {code}")
+        self.code = code
 
 
 class Report:
@@ -142,23 +151,44 @@ def copies(report: Report) -> None:
     if code:
         report.done("copy", started, None, f"libcuda answers {code}")
         return
+    usable = []
     for index in range(count.value):
-        copy_both_ways(cuda, index, report)
+        report.subject = f"device {index}"
+        started = report.start("copy")
+        try:
+            copy_both_ways(cuda, index, report)
+            usable.append(index)
+        except CallFailed as error:
+            report.done("copy", started, None if error.code in IN_USE else False, str(error))
+    report.write({"usable": usable})
 
 
 def copy_both_ways(cuda: Module, index: int, report: Report) -> None:
-    """One device. Every call is checked: an error ends the test with its number."""
+    """One device. Every call is checked, and all is given back. Raises CallFailed."""
     device, context = ctypes.c_int(), ctypes.c_void_p()
     pinned, memory = ctypes.c_void_p(), ctypes.c_uint64()
     text = ctypes.create_string_buffer(64)
+    size = ctypes.c_size_t(COPY_BYTES)
     must(cuda.cuDeviceGet(ctypes.byref(device), index), "cuDeviceGet")
     must(cuda.cuDeviceGetPCIBusId(text, len(text), device), "cuDeviceGetPCIBusId")
-    must(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device), "cuDevicePrimaryCtxRetain")
-    must(cuda.cuCtxSetCurrent(context), "cuCtxSetCurrent")
-    must(cuda.cuMemHostAlloc(ctypes.byref(pinned), ctypes.c_size_t(COPY_BYTES), 0), "cuMemHostAlloc")
-    must(cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(COPY_BYTES)), "cuMemAlloc")
-    size = ctypes.c_size_t(COPY_BYTES)
     report.subject = text.value.decode("ascii", "replace").lower()
+    must(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device), "cuDevicePrimaryCtxRetain")
+    try:
+        must(cuda.cuCtxSetCurrent(context), "cuCtxSetCurrent")
+        must(cuda.cuMemHostAlloc(ctypes.byref(pinned), size, 0), "cuMemHostAlloc")
+        must(cuda.cuMemAlloc_v2(ctypes.byref(memory), size), "cuMemAlloc")
+        time_copies(cuda, memory, pinned, report)
+    finally:
+        if memory.value:
+            cuda.cuMemFree_v2(memory)
+        if pinned.value:
+            cuda.cuMemFreeHost(pinned)
+        cuda.cuDevicePrimaryCtxRelease(device)
+
+
+def time_copies(cuda: Module, memory: ctypes.c_uint64, pinned: ctypes.c_void_p, report: Report) -> None:
+    """The best of several copies each way. Raises CallFailed."""
+    size = ctypes.c_size_t(COPY_BYTES)
     directions: Dict[str, Callable[[], int]] = {  # noqa: UP006 - Python 3.6
         "copy-to-device": lambda: cuda.cuMemcpyHtoD_v2(memory, pinned, size),
         "copy-to-host": lambda: cuda.cuMemcpyDtoH_v2(pinned, memory, size),
@@ -172,15 +202,12 @@ def copy_both_ways(cuda: Module, index: int, report: Report) -> None:
             seconds.append(time.perf_counter() - started)
         detail = f"best of {COPY_ROUNDS} copies of {COPY_BYTES >> 20} MiB"
         report.figure(name, True, round(COPY_BYTES / min(seconds) / 1e9, 2), "GB/s", detail)
-    cuda.cuMemFree_v2(memory)
-    cuda.cuMemFreeHost(pinned)
-    cuda.cuDevicePrimaryCtxRelease(device)
 
 
 def must(code: int, call: str) -> None:
-    """End the test when a call fails."""
+    """Raises CallFailed when a call failed."""
     if code:
-        raise SystemExit(f"{call} answered {code}")
+        raise CallFailed(code, call)
 
 
 if __name__ == "__main__":

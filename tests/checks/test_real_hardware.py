@@ -6,20 +6,19 @@ from typing import Any
 
 import pytest
 
+from envkit.checks.findings import Status
+from envkit.checks.messages import message_evidence, seen
+from envkit.checks.registry import all_checks
+from envkit.checks.runner import run_checks
 from envkit.facts import Gpu, MachineKind, Measurement, Observed, PcieLink, PciGpu, Problem, missing
 from tests.checks.hardware import A40, ADDRESS, H100, card, cuda, driver, gpu, link, unloaded
-from tests.checks.software import Case, assert_case, machine, v
+from tests.checks.software import Case, assert_case, machine, matrix, python, sm, torch, v
 
 STOPPED, DRIFT, OTHER = "fabric-manager-not-running", "fabric-manager-version-mismatch", "error-802-other-causes"
 NVLINK, ACS, IOMMU = "nvlink-inactive", "acs-blocks-p2p", "iommu-translation-hang"
 WIDTH, RATE, BRAKE = "pcie-width-degraded", "pcie-gen-degraded", "hw-power-brake"
 LICENSE, HELD, ERRORS = "vgpu-unlicensed", "gpu-memory-held-by-lost-process", "pcie-link-errors"
-LOADED, NO_NVML, COUNT, POWER = (
-    "driver-module-not-loaded",
-    "nvml-library-missing",
-    "gpu-count-mismatch",
-    "power-limit-lowered",
-)
+LOADED, POWER, TEST = "driver-module-not-loaded", "power-limit-lowered", "gpu-test-failed"
 MIB = 1024**2
 LAPTOP, WORKSTATION = "NVIDIA GeForce RTX 5080 Laptop GPU", "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition"
 WORKS = {"driver.cuda_init": cuda(0, "SUCCESS")}
@@ -62,6 +61,10 @@ def narrow(name: str, device: str) -> dict[str, object]:
     port = link("0000:00:01.0", 8, 16, fastest=32.0)
     pci = PciGpu(ADDRESS, device, driver="nvidia", link=own, hops=(port,), name=name)
     return {"pci_gpus": (pci,), **named(name, link_width_current=8, link_width_max=16)}
+
+
+def step(name: str, passed: bool | None = True, value: float = 0.1, detail: str = "") -> Measurement:
+    return Measurement(name, "torch", passed, value, "s", detail)
 
 
 def linked(mig_mode: bool) -> dict[str, object]:
@@ -154,6 +157,14 @@ CASES = (
     Case(LICENSE, "skip", "metal", machine(named("Tesla T4", virtualization_mode="none", **UNLICENSED))),
     Case(LICENSE, "fail", "guest", machine(named("GRID T4-16Q", virtualization_mode="vgpu", **UNLICENSED))),
     Case(LICENSE, "fail", "text-without-a-mode", machine(named("GRID T4-16Q", **UNLICENSED))),
+    # what --deep ran
+    Case(TEST, "skip", "not-asked-for", machine()),
+    Case(TEST, "unknown", "refused", machine(measurements=missing(Problem.DENIED, "python"))),
+    Case(TEST, "ok", "passed", machine(measurements=(step("import"), step("device"), step("kernel", value=0.9)))),
+    Case(TEST, "fail", "kernel", machine(measurements=(step("kernel", False),)), "product"),
+    Case(TEST, "fail", "one-copy", machine(measurements=(step("copy", False), step("copy-to-host")))),
+    Case(TEST, "warn", "minutes", machine(measurements=(step("kernel", value=130.0),)), "130 s"),
+    Case(TEST, "unknown", "no-device", machine(measurements=(step("device", None, detail="no CUDA device"),))),
     # a driver that answers is loaded
     Case(
         LOADED,
@@ -178,3 +189,17 @@ def test_a_gpu_of_a_virtual_machine_is_judged_by_its_copies() -> None:
         measurements=slow,
     )
     assert_case(Case(RATE, "warn", "slow-copies", here, "1.2 GB/s"))
+
+
+def test_a_failed_step_names_the_cause_that_its_words_tell() -> None:
+    build = torch("2.6.0+cu124", "12.4", sm_arch_list=sm("sm_50", "sm_60"), ptx_arch_list=())
+    words = "RuntimeError: CUDA error: no kernel image is available for execution on the device"
+    here = machine(
+        driver(), gpus=(gpu(),), pythons=(python(build),), measurements=(step("kernel", False, detail=words),)
+    )
+    heard = seen(here, "arch-newer-than-build")
+    assert [evidence.fact for evidence in message_evidence(here, heard)] == ["measurements"]
+    found = run_checks(here, matrix(), all_checks().values())
+    failed = [finding for finding in found if finding.status is Status.FAIL]
+    assert failed[0].id in ("arch-newer-than-build", "arch-dropped-by-framework")
+    assert [finding.because_of for finding in failed if finding.id == TEST] == [failed[0].id]
