@@ -73,6 +73,19 @@ DRIVER_TOO_OLD = image_fault(
         _COMPATIBILITY,
     ),
 )
+NEEDS_NEWER_DRIVER = image_fault(
+    "image.needs-newer-driver",
+    title="A framework brings a newer CUDA than the base image, and needs a newer driver",
+    doc="""A framework that brings CUDA of its own runs with the drivers that the base image is made for.
+
+    The default index has builds for the newest CUDA. On an image for an older one the container starts on hosts whose
+    driver is too old for the framework, which then finds no GPU.""",
+    mend="Install a build for the CUDA of the base image, or start from an image of the framework's CUDA.",
+    references=(
+        *threads("zai-org/ChatGLM3#100", "googlecolab/colabtools#1685"),
+        _COMPATIBILITY,
+    ),
+)
 DRIVER_UNKNOWN = image_fault(
     "image.driver-unknown",
     title="Whether the named driver meets what the image asks for is not known",

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from envkit.checks import image_faults as faults
 from envkit.checks.findings import Finding, Remedy, Status
 from envkit.image.check_base import base_findings
-from envkit.image.check_framework import brings_its_cuda, cuda_targets, framework_findings
+from envkit.image.check_framework import brings_its_cuda, framework_findings
 from envkit.image.check_parts import finding, line_of, subject_of
 from envkit.image.check_requirement import requirement_findings
+from envkit.image.check_targets import cuda_targets
+from envkit.image.containerfile_cuda import Held
 from envkit.image.containerfile_facts import Contents, contents
 from envkit.image.containerfile_lists import Reader, nothing_beside
 from envkit.image.containerfile_stages import needed_stages, read_stages
-from envkit.image.known_images import CUDA_REPOSITORY
 from envkit.image.wanted import choices
 from envkit.plan.request import Request
 
@@ -39,18 +40,26 @@ def check_dockerfile(
     findings += framework_findings(chosen, found, request, matrix)
     unused = brings_its_cuda(chosen)
     if found.cuda is not None:
-        subject = subject_of(found.cuda.line, found.cuda.where)
-        compat = found.base.repository == CUDA_REPOSITORY
-        findings += cuda_targets(found.cuda.version, subject, request, matrix, unused=unused, compat=compat)
+        findings += cuda_targets(found.cuda, found, request, matrix, unused=unused)
     elif not unused:
         findings += _targets_unknown(found, request)
+    of_conda = _beside_the_system(found)
+    if of_conda is not None:
+        findings += cuda_targets(of_conda, found, request, matrix)
     if not any(finding.id == "image.driver-too-old" and finding.status is Status.FAIL for finding in findings):
-        findings += requirement_findings(found, stages[-1].environment, request, matrix)
+        findings += requirement_findings(found, request, matrix)
     findings += [*_wheels(found), *_lists(found)]
     if not findings and not found.base.known:
         findings += _nothing_judged(found)
     order = {Status.FAIL: 0, Status.WARN: 1, Status.UNKNOWN: 2}
     return tuple(sorted(findings, key=lambda finding: (order.get(finding.status, 3), line_of(finding))))
+
+
+def _beside_the_system(found: Contents) -> Held | None:
+    """The CUDA that conda brings for a framework, where the system's is another."""
+    held = found.conda_cuda
+    apart = held is not None and (found.cuda is None or held.version != found.cuda.version)
+    return held if apart and any(item.tool == "conda" for item in found.wanted) else None
 
 
 def _nothing_judged(found: Contents) -> Iterator[Finding]:

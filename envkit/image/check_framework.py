@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks import image_faults as faults
-from envkit.checks.command import NAME, REQUIREMENT, TITLE, Command, run
+from envkit.checks.command import NAME, REQUIREMENT, Command, run
 from envkit.checks.findings import Finding, Remedy, Status
 from envkit.image import data
 from envkit.image.check_parts import finding, from_verdict, subject_of
+from envkit.image.check_targets import build_targets
 from envkit.image.containerfile_facts import Contents
 from envkit.image.containerfile_frameworks import Wanted
 from envkit.image.cpu_builds import cpu_build, cpu_on_purpose, is_for_the_cpu
@@ -52,17 +53,13 @@ def _framework(
         return
     if isinstance(build, Problem):
         yield finding(faults.FRAMEWORK_VERSION, build.status, build.told, subject, remedy=Remedy(build.mend))
-        if wanted.tool == "conda":
-            yield from _conda_targets(subject, found, request, matrix)
         return
     if build.cpu_only:
         title = f"{build.framework} {build.version} comes as a CPU build: it will not use a GPU"
         yield cpu_build(title, subject, run("envkit", "resolve", "--framework", NAME(build.framework)))
         return
-    if wanted.tool == "conda":  # conda brings Python, NumPy and CUDA that suit, or refuses
-        yield from _conda_targets(subject, found, request, matrix)
-        return
-    yield from _build(build, wanted, found, request, subject, matrix)
+    if wanted.tool == "pip":  # conda brings Python, NumPy and CUDA that suit, or refuses
+        yield from _build(build, wanted, found, request, subject, matrix)
 
 
 def _needs_glibc(wanted: Wanted, matrix: Matrix) -> bool:
@@ -119,7 +116,7 @@ def _build(
     if from_system:
         yield from _cuda_of(build, found, request, subject, anew, matrix)
     yield from _numpy(build, found, subject, matrix)
-    yield from _targets(build, from_system, subject, request, matrix)
+    yield from build_targets(build, from_system, subject, found, request, matrix)
 
 
 def _in_words(wanted: Wanted) -> str:
@@ -128,37 +125,10 @@ def _in_words(wanted: Wanted) -> str:
     return f"{wanted.package}{extras}{wanted.spec}{suffix}"
 
 
-def _conda_targets(subject: str, found: Contents, request: Request, matrix: Matrix) -> Iterator[Finding]:
-    """Whether the named GPUs and driver run the CUDA that conda is told, where the system's is another."""
-    system = found.cuda.version if found.cuda is not None else None
-    if found.conda_cuda is not None and found.conda_cuda != system:
-        yield from cuda_targets(found.conda_cuda, subject, request, matrix)
-
-
 def brings_its_cuda(chosen: Choices) -> bool:
     """True when every framework of the file comes with CUDA of its own, so that the system's serves none of them."""
     builds = chosen.values()
     return bool(builds) and all(not isinstance(build, Problem) and build.bundles_cuda for build in builds)
-
-
-def cuda_targets(
-    cuda: Version, subject: str, request: Request, matrix: Matrix, *, unused: bool = False, compat: bool = False
-) -> Iterator[Finding]:
-    """Whether the named GPUs and driver run a CUDA version.
-
-    `unused`: no framework of the file loads it. `compat`: the image holds cuda-compat, which data-centre GPUs use.
-    """
-    if request.driver is not None:
-        helped = compat and bool(request.gpus) and all(gpu.data_center for gpu in request.gpus)
-        verdict = relations.driver_runs_cuda(request.driver, cuda, matrix, data_center=helped)
-        mend = "Update the driver of the host, or take an older CUDA."
-        yield from_verdict(faults.DRIVER_TOO_OLD, verdict, subject, "The container does not start.", mend)
-    for gpu in request.gpus:
-        verdict = relations.gpu_runs_cuda(gpu.compute_capability, cuda, matrix, name=str(gpu))
-        if unused and verdict.status == "fail":
-            verdict = Verdict(verdict.relation, "warn", verdict.detail, verdict.sources)
-        mend = f'Take a CUDA that knows it: envkit dockerfile --gpu "{gpu.name or gpu}"'
-        yield from_verdict(faults.GPU_UNKNOWN_TO_CUDA, verdict, subject, "Its libraries hold no code for it.", mend)
 
 
 def _cuda_of(
@@ -253,23 +223,3 @@ def _pip_may_pass(spec: VersionSpec, python: Version | None) -> bool:
         return False
     floor = data.numpy_needs_python(min(bounds))
     return python is None or floor is None or python >= floor
-
-
-def _targets(
-    build: FrameworkBuild, from_system: bool, subject: str, request: Request, matrix: Matrix
-) -> Iterator[Finding]:
-    """Whether the named GPUs and driver run the build."""
-    anew = ("envkit", "dockerfile", "--framework", NAME(build.framework))
-    driver_verdict = ""
-    if request.driver is not None and build.cuda is not None and not from_system:
-        verdict = relations.driver_runs_cuda(request.driver, build.cuda, matrix)
-        driver_verdict = verdict.status
-        mend = f"Update the driver of the host, or take a build for an older CUDA: add --driver {request.driver}."
-        yield from_verdict(faults.DRIVER_TOO_OLD, verdict, subject, "CUDA does not start.", mend, run(*anew))
-    for gpu in request.gpus:
-        verdict = relations.gpu_runs_build(gpu.compute_capability, build, driver_verdict=driver_verdict, name=str(gpu))
-        stops = "It stops with: no kernel image is available for execution on the device."
-        impact = stops if verdict.status == "fail" else "The first start takes minutes."
-        mend = f"Take a release with code for {gpu}."
-        again = run(*anew, "--gpu", TITLE(gpu.name or gpu))
-        yield from_verdict(faults.GPU_WITHOUT_CODE, verdict, subject, impact, mend, again)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks import image_faults as faults
@@ -22,11 +22,9 @@ if TYPE_CHECKING:
 _OF_ITS_OWN_LIST = frozenset({"geforce", "titan"})
 
 
-def requirement_findings(
-    found: Contents, environment: Mapping[str, str], request: Request, matrix: Matrix
-) -> Iterator[Finding]:
-    """The finding on a driver that the image refuses, or of which that is not known; `environment`: what ENV sets."""
-    driver = request.driver
+def requirement_findings(found: Contents, request: Request, matrix: Matrix) -> Iterator[Finding]:
+    """The finding on a driver that the image refuses, or of which that is not known."""
+    driver, environment = request.driver, found.environment
     if driver is None or environment.get("NVIDIA_DISABLE_REQUIRE", "").lower() in ("1", "true"):
         return
     row = tag_row(found.base.repository, found.base.tag, matrix)

@@ -10,6 +10,7 @@ from envkit.image.known_images import framework_image, image_name, tag_row
 from envkit.matrix.rows import FrameworkImage, ImageTag, OperatingSystem
 from envkit.records import record
 from envkit.regex import regex
+from envkit.versions import Version
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
@@ -36,6 +37,11 @@ class Base:
     system: OperatingSystem | None
     plain: bool  # it is known to hold no CUDA
     architecture: str
+
+    @property
+    def cuda(self) -> Version | None:
+        """The CUDA that its name or the tables say, whether its libraries are inside or not."""
+        return (self.row.cuda if self.row is not None else None) or (self.own.cuda if self.own is not None else None)
 
     @property
     def known(self) -> bool:

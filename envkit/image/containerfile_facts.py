@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from envkit.image.containerfile import Instruction
@@ -49,12 +49,13 @@ class Contents:
     wanted: tuple[Wanted, ...]
     names: frozenset[str]  # every package
     pinned: frozenset[str]  # every package name with a version bound
-    conda_cuda: Version | None  # the CUDA that conda is told to bring
+    conda_cuda: Held | None  # the CUDA that conda is told to bring
     conda_cpu: bool
     index_set: bool  # an index is set outside of the commands
     lists: tuple[ListFile, ...]
     wheels: tuple[tuple[int, Wheel], ...]  # those that are named by their files
     driver_packages: tuple[Mention, ...]
+    environment: Mapping[str, str]  # what ENV sets
 
 
 @record
@@ -92,12 +93,13 @@ def contents(stages: tuple[BuildStage, ...], matrix: Matrix, beside: Reader = no
         wanted=merged(wanted for item in packages for wanted in wanted_of(item, set_index, matrix)),
         names=frozenset(normalised(item.name) for item in packages),
         pinned=frozenset(normalised(item.name) for item in packages if item.spec),
-        conda_cuda=of_conda.version if of_conda is not None else None,
+        conda_cuda=of_conda,
         conda_cpu=any(item.tool == "conda" and item.name == "cpuonly" for item in packages),
         index_set=_SETTINGS.search(settings) is not None or own.search(_SETTINGS) is not None,
         lists=(*_unread((*items, *elsewhere)), *_unsure(unsure, matrix)),
         wheels=tuple((item.line, item.wheel) for item in packages if item.wheel is not None),
         driver_packages=tuple(own.all(_DRIVER_PACKAGE)),
+        environment=stages[-1].environment,
     )
 
 

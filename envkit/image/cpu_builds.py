@@ -12,6 +12,7 @@ from envkit.checks.findings import Finding, Remedy, Status
 from envkit.image import data
 from envkit.image.check_parts import finding
 from envkit.image.check_spec import Release, Wish, package_release
+from envkit.image.check_targets import runs_where_base_does
 from envkit.image.containerfile_facts import Contents
 from envkit.image.containerfile_frameworks import Wanted
 from envkit.image.known_images import CUDA_REPOSITORY
@@ -77,7 +78,7 @@ def _serves(build: FrameworkBuild, found: Contents, matrix: Matrix) -> bool:
     if found.base.system is not None and relations.glibc_meets(build, found.base.system.glibc).status == "fail":
         return False
     if build.bundles_cuda:
-        return True
+        return runs_where_base_does(build.cuda, found, matrix)
     toolkits = [
         row for row in matrix.toolkits if found.cuda is not None and row.version.starts_with(found.cuda.version)
     ]

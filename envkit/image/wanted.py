@@ -92,7 +92,7 @@ def _has_own_place(wanted: Wanted, builds: Sequence[FrameworkBuild]) -> bool:
     """True for an address that no row has and that speaks of CUDA or the framework: its builds may be others."""
     if wanted.variant:
         return False
-    known = {place.rstrip("/") for build in builds for place in (build.index_url, build.find_links) if place}
+    known = {place for build in builds for place in _places_of(build)}
     names = {"cuda", wanted.framework, wanted.package}
     return any(
         place.rstrip("/") not in known and any(name in place.lower() for name in names)
@@ -158,7 +158,13 @@ def _of_variant(wanted: Wanted, fitting: list[FrameworkBuild], found: Contents) 
         place = fitting[-1].index_url or fitting[-1].find_links
         told = f"{wanted.package}{wanted.spec} is not on record for the default index"
         return Problem(Status.UNKNOWN, told, f"It is at {place}." if place else "Name its index.")
-    return on_default or fitting
+    named = {place.rstrip("/") for place in wanted.places.split()}
+    return [build for build in fitting if build.on_pypi or _places_of(build) & named] or fitting
+
+
+def _places_of(build: FrameworkBuild) -> set[str]:
+    """The addresses that hold a build beside the default index."""
+    return {place.rstrip("/") for place in (build.index_url, build.find_links) if place}
 
 
 def _place_option(build: FrameworkBuild) -> str:
@@ -179,9 +185,11 @@ def _of_conda(wanted: Wanted, fitting: list[FrameworkBuild], found: Contents) ->
     if found.conda_cuda is None:
         told = f"Nothing here says which CUDA conda takes for {wanted.package}{wanted.spec}, or whether it takes any"
         return Problem(Status.UNKNOWN, told, "Name it, such as pytorch-cuda or cuda-version.")
-    of_cuda = [build for build in fitting if build.cuda is not None and _same_line(build.cuda, found.conda_cuda)]
+    of_cuda = [
+        build for build in fitting if build.cuda is not None and _same_line(build.cuda, found.conda_cuda.version)
+    ]
     if not of_cuda:
-        told = f"Whether conda has {wanted.package}{wanted.spec} for CUDA {found.conda_cuda} is not on record"
+        told = f"Whether conda has {wanted.package}{wanted.spec} for CUDA {found.conda_cuda.version} is not on record"
         return Problem(Status.UNKNOWN, told, "Ask conda search.")
     return of_cuda
 

@@ -29,7 +29,7 @@ def report_text(findings: Sequence[Finding], name: str) -> str:
         lines += ["", *_wrapped("Sources: ", "; ".join(sources))]
     answer = file_verdict(findings)
     if answer.status is not Status.FAIL:
-        lines += ["", *_wrapped("", answer.title if answer.id is None else f"No errors. Warning: {answer.title}")]
+        lines += ["", *_wrapped("", answer.title if answer.id is None else "No errors.")]
     return "\n".join(lines)
 
 

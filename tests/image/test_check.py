@@ -52,7 +52,7 @@ def test_verdict(name: str, matrix: Matrix) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_report_fits_80_columns(name: str, matrix: Matrix) -> None:
     findings = check_dockerfile((FOLDER / f"{name}.Dockerfile").read_text(), Request(container=True), matrix)
-    lines = report_text(findings, name).splitlines()
+    lines = [line for line in report_text(findings, name).splitlines() if not line.startswith(" " * 10)]  # commands
     assert all(len(line) <= 80 or " " not in line.strip() for line in lines)
 
 

@@ -78,3 +78,74 @@ def test_no_driver_is_no_question(matrix: Matrix) -> None:
     text = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n"
     findings = check_dockerfile(text, Request(gpus=(RTX_4090,), container=True), matrix)
     assert all(one.status is Status.OK for one in findings)
+
+
+@pytest.mark.parametrize(
+    ("text", "impact"),
+    [
+        ("FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n", "The container does not start."),
+        ("FROM docker.io/nvidia/cuda:12.4.1-runtime-ubuntu22.04\n", "The container does not start."),
+        (
+            "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nENV NVIDIA_DISABLE_REQUIRE=true\n",
+            "The container starts, and CUDA fails inside it",
+        ),
+        # a plain image sets no NVIDIA_REQUIRE_CUDA, whatever its packages bring
+        (
+            "FROM ubuntu:22.04\nRUN apt-get install -y cuda-toolkit-12-4\n",
+            "The container starts, and CUDA fails inside it",
+        ),
+        (
+            "FROM nvidia/cuda:11.1.1-base-ubuntu20.04\nRUN apt-get install -y cuda-toolkit-12-4\n",
+            "The container starts, and CUDA fails inside it",
+        ),
+        (
+            "FROM ubuntu:22.04\nCOPY --from=nvidia/cuda:12.4.1-runtime-ubuntu22.04 /usr/local /usr/local\n",
+            "The container starts, and CUDA fails inside it",
+        ),
+        ("FROM nvcr.io/nvidia/pytorch:24.04-py3\n", "The container does not start, or CUDA fails inside it."),
+    ],
+)
+def test_what_happens_with_an_old_driver(text: str, impact: str, matrix: Matrix) -> None:
+    found = verdicts(text, "450.51.06", RTX_4090, matrix=matrix)
+    (finding,) = (one for one in found if one.id == "image.driver-too-old")
+    assert finding.impact.startswith(impact)
+
+
+def test_the_command_names_what_its_sentence_asks_for(matrix: Matrix) -> None:
+    text = "FROM nvidia/cuda:11.8.0-base-ubuntu22.04\nRUN apt-get install -y python3-pip; pip install torch 'numpy<3'\n"
+    found = verdicts(text, "450.51.06", RTX_4090, matrix=matrix)
+    (finding,) = (one for one in found if one.id == "image.driver-too-old" and "torch" in one.subject)
+    assert finding.remedy is not None and "older CUDA" in finding.remedy.summary
+    (command,) = finding.remedy.commands
+    assert "--framework pytorch" in command and "--driver 450.51.06" in command and "--gpu" in command
+
+
+@pytest.mark.parametrize(
+    ("base", "package", "warned"),
+    [
+        ("nvidia/cuda:11.8.0-base-ubuntu22.04", "torch", True),
+        ("nvidia/cuda:11.8.0-base-ubuntu22.04", "torch --index-url https://download.pytorch.org/whl/cu118", False),
+        (
+            "nvidia/cuda:12.4.1-base-ubuntu22.04",
+            "torch==2.7.1 --index-url https://download.pytorch.org/whl/cu128",
+            False,
+        ),
+        ("nvidia/cuda:12.4.1-base-ubuntu22.04", "torch", True),
+        ("pytorch/pytorch:2.1.0-cuda12.1-cudnn8-runtime", "'torch>=2.4'", True),
+        ("python:3.12", "torch", False),
+        ("ubuntu:24.04", "torch", False),
+    ],
+)
+def test_a_newer_cuda_than_the_bases_needs_a_newer_driver(
+    base: str, package: str, warned: bool, matrix: Matrix
+) -> None:
+    """Without a driver it is a warning that names the one needed; the command it gives ends the warning."""
+    start = f"FROM {base}\nRUN apt-get install -y python3-pip; pip install 'numpy<2' "
+    found = check_dockerfile(f"{start}{package}\n", Request(container=True), matrix)
+    told = [one for one in found if one.id == "image.needs-newer-driver"]
+    assert len(told) == warned
+    for finding in told:
+        assert finding.status is Status.WARN and " 580" in finding.title and finding.remedy is not None
+        (command,) = finding.remedy.commands
+        again = check_dockerfile(start + command.removeprefix("pip install ") + "\n", Request(container=True), matrix)
+        assert "image.needs-newer-driver" not in {one.id for one in again}

@@ -77,6 +77,10 @@ def test_what_cannot_be_read_is_refused(spec: str) -> None:
         ("pip install 'tensorflow[and-cuda]==2.15.0'", "tensorflow[and-cuda]==2.15.0"),
         ("pip install torch==1.9.0+cu111 -f https://download.pytorch.org/whl/torch_stable.html", "torch==1.9.0+cu111"),
         ("pip install torch==1.9.0", "torch==1.9.0"),
+        (
+            "pip install 'jax[cuda11_pip]==0.4.25' -f https://storage.googleapis.com/jax-releases/jax_cuda_releases.html",
+            "jax[cuda11_pip]==0.4.25",
+        ),
         ("pip install cntk-gpu==2.7", "cntk-gpu==2.7"),
         ("pip install cntk-gpu==2.7.post2", "cntk-gpu==2.7.post2"),
         ("pip install chainer==7.8.1 cupy-cuda102==7.8.0", "chainer==7.8.1"),
