@@ -33,7 +33,9 @@ def run() -> int:
 
     import_click()
     from envkit.cli.boundary import exit_code
+    from envkit.host.stops import stop_by_exception
 
+    stop_by_exception()
     return exit_code()
 
 

@@ -11,6 +11,7 @@ import click
 from envkit.cli.output import complain
 from envkit.cli.streams import failed, is_of_output, written
 from envkit.errors import EnvkitError
+from envkit.host.stops import Stopped
 
 BUG = 3
 INTERRUPTED = 130
@@ -35,9 +36,10 @@ def _exit_code(words: list[str], debug: bool) -> int:
     except EnvkitError as error:
         complain(f"envkit: {error}")
         return error.exit_code
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, click.Abort) as error:
         complain("envkit: interrupted.")
-        return INTERRUPTED
+        stopped = error if isinstance(error, Stopped) else error.__cause__  # click makes an Abort of it
+        return 128 + stopped.number if isinstance(stopped, Stopped) else INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the last handler: a bug of ours, reported as one
         if debug:
             raise

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from envkit.facts import Observed, Problem, found, missing
 from envkit.host.base import CommandResult
+from envkit.host.guardian import GUARDIAN
 from envkit.records import record
 
 _MAX_OUTPUT = 16_000_000  # bytes of one stream; a program that never stops writing must not fill the memory
@@ -66,9 +67,11 @@ def follow_child(
         return missing(Problem.DENIED, source, "may not be executed")
     except (OSError, ValueError) as error:
         return missing(Problem.UNPARSABLE, source, f"cannot be executed: {error}")
+    GUARDIAN.watch(process.pid)
     stdout, stderr, ended = _read(process, patience)
     if not ended:
         _kill(process)
+    GUARDIAN.forget(process.pid)
     texts = (output.decode("utf-8", "replace") for output in (stdout, stderr))
     return found(Followed(CommandResult(process.returncode, *texts), not ended), source)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
@@ -147,8 +148,9 @@ class LocalHost:
             name=f"ask {subject}",
             daemon=True,
         )
-        self._ahead[subject] = thread, answers
-        thread.start()
+        with contextlib.suppress(RuntimeError, MemoryError):  # it is asked later where no thread can be had
+            thread.start()
+            self._ahead[subject] = thread, answers
 
     def query(self, subject: str, limit_s: float = 5.0) -> Observed[Mapping[str, object]]:
         """A library's answer, taken in a child process."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import glob
 import json
+import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -131,7 +134,8 @@ def write_recording(
         raise OutputError(f"{directory} is not empty.", "Name a new folder.")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        _clear_leftovers(target)
+        work = Path(tempfile.mkdtemp(prefix=f".{target.name}-{os.getpid()}-", dir=target.parent))
     except OSError as error:
         raise OutputError(f"{directory} cannot be written: {error.strerror}.", "Name a folder elsewhere.") from error
     try:
@@ -144,6 +148,17 @@ def write_recording(
         raise OutputError(f"{directory} cannot be written: {error.strerror}.", "Name a folder elsewhere.") from error
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def _clear_leftovers(target: Path) -> None:
+    """Remove what a recording into the same place left behind when it was killed; it told its process in the name."""
+    for folder in target.parent.glob(f".{glob.escape(target.name)}-*-????????"):
+        number = folder.name.split("-")[-2]
+        status = folder.lstat()
+        if not number.isdigit() or status.st_uid != os.geteuid() or not stat.S_ISDIR(status.st_mode):
+            continue
+        if not os.path.exists(f"/proc/{number}"):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _write(

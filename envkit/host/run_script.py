@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import subprocess
@@ -13,6 +14,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 from envkit.errors import OutputError, StepFailed
+from envkit.host.stops import Stopped
 from envkit.records import record
 
 _BLOCK = 1 << 20
@@ -65,7 +67,10 @@ def _follow(child: subprocess.Popen[str], tell: Callable[[str], None]) -> Script
                 # the result is one short object, so it fits the pipe while stderr is read first
                 result = child.stdout.read()
                 return ScriptRun(child.wait(), result)
-            except KeyboardInterrupt:
+            except KeyboardInterrupt as stop:
+                if isinstance(stop, Stopped):  # Ctrl-C has reached the script through the terminal
+                    with contextlib.suppress(OSError):
+                        child.send_signal(stop.number)
                 tell("interrupted: waiting until the script has put its notes in order")
 
 

@@ -160,7 +160,12 @@ def _run_all(
 
     began = time.monotonic()
     for task in tasks:
-        threading.Thread(target=work, args=(task,), name=f"envkit {task.name}", daemon=True).start()
+        thread = threading.Thread(target=work, args=(task,), name=f"envkit {task.name}", daemon=True)
+        try:
+            thread.start()
+        except (RuntimeError, MemoryError):  # too few processes or too little memory for one more thread
+            if time.monotonic() - began < task.limit_s:
+                work(task)
     facts: dict[str, Observed[Any]] = {}
     for limit_s in sorted({task.limit_s for task in tasks}):
         due = [task for task in tasks if task.limit_s == limit_s]

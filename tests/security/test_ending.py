@@ -1,0 +1,124 @@
+"""However envkit ends, nothing of it stays: no child, no half-written folder; and few means still give a report."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
+RUNS = 40
+
+
+@pytest.fixture
+def sick(tmp_path: Path) -> Path:
+    """A machine whose tools hang, with children of their own, and write down who they are."""
+    tools = tmp_path / "tools"
+    tools.mkdir(mode=0o755)
+    for name in ("nvidia-smi", "docker", "podman", "nvidia-ctk"):
+        tool = tools / name
+        tool.write_text(f"#!/bin/sh\ntrap '' TERM INT HUP\nsleep 60 &\necho $$ $! >> {tmp_path}/pids\nwait\n")
+        tool.chmod(0o755)
+    return tmp_path
+
+
+def _start(sick: Path, *words: str) -> subprocess.Popen[bytes]:
+    variables = {**os.environ, "PATH": f"{sick}/tools:/usr/bin:/bin"}
+    command = [sys.executable, "-m", "envkit", *words]
+    return subprocess.Popen(command, env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=sick)
+
+
+def _await(met: Callable[[], bool], limit_s: float = 10.0) -> bool:
+    deadline = time.monotonic() + limit_s
+    while not met() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return met()
+
+
+def _living(sick: Path) -> list[int]:
+    pids = sick / "pids"
+    words = pids.read_text().split() if pids.exists() else []
+    return [int(pid) for pid in words if _lives(pid)]
+
+
+def _lives(pid: str) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+def test_no_child_outlives_the_program(sick: Path, number: signal.Signals) -> None:
+    process = _start(sick, "doctor")
+    assert _await(lambda: len(_living(sick)) >= 4)
+    process.send_signal(number)
+    code = process.wait(10)
+    assert code == (-number if number is signal.SIGKILL else 128 + number)
+    assert _await(lambda: not _living(sick), 3.0), _living(sick)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+def test_no_child_outlives_the_program_whenever_it_is_told(sick: Path, number: signal.Signals) -> None:
+    generator = random.Random(number)
+    for _ in range(RUNS):
+        process = _start(sick, "doctor")
+        time.sleep(generator.uniform(0.1, 1.5))
+        process.send_signal(number)
+        process.wait(10)
+        assert _await(lambda: not _living(sick), 3.0), _living(sick)
+        (sick / "pids").unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+def test_a_capture_that_is_told_to_end_leaves_nothing_that_stays(sick: Path, number: signal.Signals) -> None:
+    """After a KILL, which nobody can answer, the next capture clears up."""
+    place = sick / "place"
+    place.mkdir()
+    left = place / f".box-{2**22 + 1}-abcdefgh"
+    left.mkdir()
+    (place / f".box-{os.getpid()}-abcdefgh").mkdir()
+    (place / ".box-notes-abcdefgh").mkdir()
+    process = _start(sick, "capture", str(place / "box"))
+    assert _await(lambda: len(_living(sick)) >= 4)
+    process.send_signal(number)
+    process.wait(10)
+    assert _await(lambda: not _living(sick), 3.0)
+    assert left.exists(), "it was told to end before it wrote"
+    from envkit.host.recording import _clear_leftovers
+
+    _clear_leftovers(place / "box")
+    assert {path.name for path in place.iterdir()} == {f".box-{os.getpid()}-abcdefgh", ".box-notes-abcdefgh"}
+
+
+@pytest.mark.parametrize(
+    ("limit", "amount"), [(resource.RLIMIT_NPROC, 1), (resource.RLIMIT_AS, 150_000 * 1024)], ids=["processes", "memory"]
+)
+def test_few_means_still_give_a_report(limit: int, amount: int) -> None:
+    """Root is not held to a number of processes; a thread that cannot be started is then played."""
+    source = (
+        "import threading\n"
+        'def refuse(self): raise RuntimeError("can\'t start new thread")\n'
+        "threading.Thread.start = refuse\n"
+        if limit == resource.RLIMIT_NPROC
+        else ""
+    ) + "from envkit.__main__ import run\nimport sys\nsys.argv = ['envkit', 'doctor']\nsys.exit(run())\n"
+    done = subprocess.run(
+        [sys.executable, "-c", source],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(limit, (amount, amount)) if limit == resource.RLIMIT_AS else None,
+        timeout=60,
+    )
+    assert done.returncode in (0, 1), done.stderr
+    assert "Checks:" in done.stdout
