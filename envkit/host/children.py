@@ -57,7 +57,7 @@ def follow_child(
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=dict(environment),
+            env=GUARDIAN.marked(environment),
             cwd=folder,
             start_new_session=True,
         )

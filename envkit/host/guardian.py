@@ -1,7 +1,8 @@
 """Ends the children of a process that is no more, however it ended: by a signal, a crash or a KILL.
 
 A shell of a few lines reads from a pipe which groups of children live. When the last writer of the pipe is gone, which
-the kernel sees to, it kills those that are left. It is started with the first child, in a session of its own.
+the kernel sees to, it kills those that are left, and every process that carries the mark of this run in its
+environment: one that was just being started, or that made a session of its own. It is started with the first child.
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ import contextlib
 import os
 import subprocess
 import threading
+import time
+from collections.abc import Mapping
 
+_MARK = "ENVKIT_RUN"
 _SCRIPT = """
 groups=' '
 while read -r word group; do
@@ -20,6 +24,12 @@ while read -r word group; do
   esac
 done
 for group in $groups; do kill -s KILL -- "-$group"; done
+for turn in 1 2 3; do
+  for file in $(grep -l -s -F -e "$1" /proc/[0-9]*/environ); do
+    process=${file#/proc/}
+    kill -s KILL "${process%/environ}"
+  done
+done
 """
 
 
@@ -30,6 +40,12 @@ class Guardian:
         self._lock = threading.Lock()
         self._pipe: int | None = None
         self._started = False
+        self._run = f"{os.getpid()}-{time.time_ns()}"
+
+    def marked(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """A child's environment with the mark of this run; the guardian is there before the child is."""
+        self._tell("")
+        return {**environment, _MARK: self._run}
 
     def watch(self, group: int) -> None:
         """The group is to end with this process."""
@@ -43,17 +59,17 @@ class Guardian:
         with self._lock, contextlib.suppress(OSError):
             if not self._started:
                 self._started = True
-                self._pipe = _start()
+                self._pipe = _start(f"{_MARK}={self._run}")
             if self._pipe is not None:
                 os.write(self._pipe, line.encode())
 
 
-def _start() -> int:
+def _start(mark: str) -> int:
     """The end of a pipe that the guardian reads. Raises OSError where it cannot be started."""
     reading, writing = os.pipe()
     try:
         subprocess.Popen(
-            ["/bin/sh", "-c", _SCRIPT],
+            ["/bin/sh", "-c", _SCRIPT, "envkit-guardian", mark],
             stdin=reading,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

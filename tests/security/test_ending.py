@@ -25,7 +25,8 @@ def sick(tmp_path: Path) -> Path:
     tools.mkdir(mode=0o755)
     for name in ("nvidia-smi", "docker", "podman", "nvidia-ctk"):
         tool = tools / name
-        tool.write_text(f"#!/bin/sh\ntrap '' TERM INT HUP\nsleep 60 &\necho $$ $! >> {tmp_path}/pids\nwait\n")
+        away = "setsid " if name == "docker" else ""  # a session of its own
+        tool.write_text(f"#!/bin/sh\ntrap '' TERM INT HUP\n{away}sleep 60 &\necho $$ $! >> {tmp_path}/pids\nwait\n")
         tool.chmod(0o755)
     return tmp_path
 
