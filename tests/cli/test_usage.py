@@ -219,6 +219,7 @@ def test_help_and_version_are_also_commands(words: list[str], same: list[str]) -
     assert envkit("help", "doktor").returncode == 2
 
 
+@pytest.mark.thorough
 def test_no_line_suggests_more_than_two_words() -> None:
     for valid in (COMMANDS, all_checks(), fact_paths(), [row.name for row in Matrix.load().gpus]):
         for word in valid:
@@ -228,6 +229,7 @@ def test_no_line_suggests_more_than_two_words() -> None:
     assert did_you_mean("qqq", all_checks()) == ""
 
 
+@pytest.mark.thorough
 def test_no_gpu_of_nvidia_is_taken_for_one_of_another_vendor() -> None:
     matrix = Matrix.load()
     for row in matrix.gpus:

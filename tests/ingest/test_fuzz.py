@@ -55,13 +55,27 @@ def tail(text: str, source: random.Random) -> str:
 
 
 def shuffled(text: str, source: random.Random) -> str:
-    lines = text.splitlines()
-    source.shuffle(lines)
-    return "\n".join(lines)
+    """In another order, with what stands below a heading left there."""
+    blocks: list[list[str]] = []
+    for line in text.splitlines():
+        if blocks and indent(line) > indent(blocks[-1][0]):
+            blocks[-1].append(line)
+        else:
+            blocks.append([line])
+    source.shuffle(blocks)
+    return "\n".join(line for block in blocks for line in block)
 
 
 def dropped(text: str, source: random.Random) -> str:
-    return "\n".join(line for line in text.splitlines() if source.random() > 0.2)
+    """Without a fifth of its lines, but with every heading: the lines below one say something else without it."""
+    lines = text.splitlines()
+    headings = [indent(line) < indent(below) for line, below in zip(lines, [*lines[1:], ""], strict=True)]
+    kept = zip(lines, headings, strict=True)
+    return "\n".join(line for line, heading in kept if source.random() > 0.2 or heading)
+
+
+def indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def doubled(text: str, source: random.Random) -> str:

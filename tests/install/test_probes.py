@@ -80,6 +80,7 @@ def verified(
     body = f"""
     ENV_DIR={folder}/env; mkdir -p $ENV_DIR/bin; ln -s {sys.executable} $ENV_DIR/bin/python
     python_is_complete() {{ return 0; }}
+    verify_packages() {{ return 0; }} # pip check of the tests' own environment takes a second and tells nothing here
     export PYTHONPATH={folder}/modules {settings}
     code=0; verify_all || code=$?; echo "$code"
     """
