@@ -132,9 +132,13 @@ class Matrix:
     def gpu_by_name(self, name: str) -> GpuModel | None:
         """The model of this name or alias, in any case, with or without `NVIDIA`.
 
-        Of several boards with one name, the one of the lowest compute capability: what runs on it runs on the others.
+        A share of a board (vGPU, MIG) is that board. Of several boards with one name, the one of the lowest compute
+        capability: what runs on it runs on the others.
         """
-        return self._gpus_by_name.get(_plain_name(name))
+        from envkit.matrix.gpu_names import board_names
+
+        found = (self._gpus_by_name.get(board) for board in board_names(_plain_name(name)))
+        return next((model for model in found if model is not None), None)
 
     @cached_property
     def cudnns(self) -> tuple[CudnnRelease, ...]:

@@ -34,7 +34,7 @@ _REGION = regex(
     r"^\s{1,12}Region (?P<bar>\d): Memory at (?P<place><?[\w]{1,20}>?) [^\n]{0,60}?(?:\[size=(?P<size>\d{1,4})"
     r"(?P<unit>[KMGT])\])?$"
 )
-_RESIZABLE = regex(r"^\s{1,16}BAR 1: current size: \d{1,4}[KMG]B, supported: ")
+_RESIZABLE = regex(r"^\s{1,16}BAR [12]: current size: \d{1,4}[KMG]B, supported: ")
 _ACS = regex(r"^\s{1,16}ACSCtl:\s[^\n]{0,60}ReqRedir\+")
 _DISPLAY = ("VGA compatible controller", "3D controller", "Display controller")
 _UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
@@ -112,7 +112,7 @@ def _gpu(device: re.Match[str], details: list[str]) -> PciGpu:
         driver,
         link,
         bars_assigned=all(match["place"] not in _UNPLACED for match in regions) if regions else None,
-        bar1_bytes=next((_size(match) for match in regions if match["bar"] == "1"), None),
+        bar1_bytes=_size(regions[1]) if len(regions) > 1 else None,  # the window onto the memory, whatever its number
         bar1_resizable=True if any(map(_RESIZABLE.match, details)) else None,
         config_readable=False if "(rev ff)" in device["what"] else None,
         name=_model(device["what"]),
