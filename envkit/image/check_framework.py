@@ -18,7 +18,7 @@ from envkit.image.data import ForeignSystem
 from envkit.image.known_images import CUDA_REPOSITORY
 from envkit.image.own_base import foreign_system
 from envkit.image.wanted import Choices, Problem, lacks_cuda_extra, names_variant
-from envkit.matrix.rows import FrameworkBuild
+from envkit.matrix.rows import FrameworkBuild, Toolkit
 from envkit.plan import relations
 from envkit.plan.model import Verdict
 from envkit.plan.request import Request
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 # They run without cuDNN, and use it where they find theirs.
 _CUDNN_AT_WILL = frozenset({"cupy", "chainer"})
 _ISSUE = regex(r"#\d+")
+_GPU_IN_NAME = regex(r"gpu|cu(?:da)?-?\d|^cupy")
 _FIRST_OF_A_MAJOR = regex(r"<\d+$")
 
 
@@ -107,16 +108,23 @@ def _build(
             yield from_verdict(faults.GLIBC_TOO_OLD, verdict, subject, "pip refuses the package.", mend, anew)
     from_system = build.bundles_cuda is False
     if build.bundles_cuda and (lacks_cuda_extra(build, wanted) or "local" in " ".join(wanted.extras)):
-        plugin = any(name.startswith(f"{wanted.package}-cuda") for name in found.names)
+        plugin = any(name.startswith(f"{wanted.package}-cuda") for name in found.names) or _has_cuda_suffix(
+            wanted, found
+        )
         if names_variant(build) and not wanted.extras and not plugin:
             title = f"{wanted.package} {build.version} comes without CUDA: the extra of {build.package} brings it"
             yield cpu_build(title, subject, run("pip", "install", REQUIREMENT(build.package)))
             return
         from_system = not plugin
     if from_system:
-        yield from _cuda_of(build, found, request, subject, anew, matrix)
+        yield from _cuda_of(build, wanted, found, request, subject, anew, matrix)
     yield from _numpy(build, found, subject, matrix)
     yield from build_targets(build, from_system, subject, found, request, matrix)
+
+
+def _has_cuda_suffix(wanted: Wanted, found: Contents) -> bool:
+    """True where a part of the framework names a CUDA build by its version: jaxlib==0.4.26+cuda12.cudnn89."""
+    return any("+cuda" in other.spec for other in found.wanted if other.framework == wanted.framework)
 
 
 def _in_words(wanted: Wanted) -> str:
@@ -132,14 +140,20 @@ def brings_its_cuda(chosen: Choices) -> bool:
 
 
 def _cuda_of(
-    build: FrameworkBuild, found: Contents, request: Request, subject: str, anew: Command, matrix: Matrix
+    build: FrameworkBuild,
+    wanted: Wanted,
+    found: Contents,
+    request: Request,
+    subject: str,
+    anew: Command,
+    matrix: Matrix,
 ) -> Iterator[Finding]:
     """Whether the system has the CUDA and cuDNN that a build loads from there."""
     if build.cuda is None:
         return
     title = f"{build.framework} {build.version}"
     if found.cuda is None:
-        yield _without_cuda(build, found, request, subject, anew)
+        yield _without_cuda(build, wanted, found, request, subject, anew)
         return
     toolkits = [row for row in matrix.toolkits if row.version.starts_with(found.cuda.version)]
     if toolkits:
@@ -147,12 +161,23 @@ def _cuda_of(
         if verdict.status == "warn":  # a later minor release keeps the interface: worth a note, not a complaint
             verdict = Verdict(verdict.relation, "ok", verdict.detail, verdict.sources)
         mend = f"Use an image with CUDA {build.cuda}, or the release of {build.framework} built for yours."
+        if verdict.status == "fail" and _may_load(build, toolkits[-1]):
+            detail = f"whether {title}, built for CUDA {build.cuda}, works with the libraries of {found.cuda.version}"
+            verdict = Verdict(verdict.relation, "unknown", f"{detail} is not known", verdict.sources)
         impact = f"{title} does not find its libraries: the import fails, or leaves the GPU unused."
         yield from_verdict(faults.FRAMEWORK_FOR_OTHER_CUDA, verdict, subject, impact, mend, anew)
     yield from _cudnn_of(build, found, subject, anew)
 
 
-def _without_cuda(build: FrameworkBuild, found: Contents, request: Request, subject: str, anew: Command) -> Finding:
+def _may_load(build: FrameworkBuild, toolkit: Toolkit) -> bool:
+    """True for an older minor release of the build's CUDA, whose libraries have the names that the build asks for."""
+    since = toolkit.libraries_since
+    return build.cuda is not None and since is not None and since.major == build.cuda.major and build.cuda > since
+
+
+def _without_cuda(
+    build: FrameworkBuild, wanted: Wanted, found: Contents, request: Request, subject: str, anew: Command
+) -> Finding:
     """The finding where no CUDA is named: nothing is certain of a base that is not on record."""
     title = f"{build.framework} {build.version} loads CUDA {build.cuda} from the system, and"
     if found.some_cuda or not found.base.plain:
@@ -162,13 +187,18 @@ def _without_cuda(build: FrameworkBuild, found: Contents, request: Request, subj
     remedy = Remedy(f"Start from an image with the CUDA {build.cuda} libraries (runtime, not base).", (anew,))
     if build.bundles_cuda:  # with its extra it would bring them
         remedy = Remedy("Install it with its extra.", (run("pip", "install", REQUIREMENT(build.package)),))
-        if not (request.gpus or request.driver or found.base.repository == CUDA_REPOSITORY):
-            told = f"{title} the image has none: it will not use a GPU"
-            return finding(faults.CPU_BUILD, Status.WARN, told, subject, remedy=remedy)
+    if not (_GPU_IN_NAME.search(wanted.package) or _gpu_meant(request, found)):  # it runs on the CPU as well
+        told = f"{title} the image has none: it will not use a GPU"
+        return finding(faults.CPU_BUILD, Status.WARN, told, subject, remedy=remedy)
     impact = "The import fails, or leaves the GPU unused."
     return finding(
         faults.CUDA_MISSING, Status.FAIL, f"{title} the image has none", subject, impact=impact, remedy=remedy
     )
+
+
+def _gpu_meant(request: Request, found: Contents) -> bool:
+    """True where something says that the image is for GPUs."""
+    return bool(request.gpus or request.driver or found.base.repository == CUDA_REPOSITORY)
 
 
 def _cudnn_of(build: FrameworkBuild, found: Contents, subject: str, anew: Command) -> Iterator[Finding]:

@@ -40,6 +40,7 @@ class Wanted:
     places: str  # the addresses of all of them
     place_variants: frozenset[str]  # what they name each; '' for one that names none
     nightly: bool
+    upgrades: bool  # what is installed already is replaced by a newer release
     source: str  # conda's channels
     held: bool = False  # its version is open, and a constraints file that cannot be read may bound it
 
@@ -104,6 +105,7 @@ def wanted_of(item: Package, set_index: str, matrix: Matrix) -> Iterator[Wanted]
         place_variants=frozenset(_variant_of(place) for place in addresses),
         other_index=bool(places.index or places.more or set_index or places.backend),
         nightly=places.nightly,
+        upgrades=places.upgrades,
         source=" ".join(places.channels),
         held=item.held,
     )

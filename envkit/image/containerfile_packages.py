@@ -39,6 +39,7 @@ _OPTIONS = {
     "backend": frozenset({"--torch-backend"}),
 }
 _CONDA_OPTIONS = {"-c": "channel", "--channel": "channel", "-f": "file", "--file": "file"}
+_REPLACES = frozenset({"-U", "--upgrade", "--force-reinstall", "-I", "--ignore-installed", "--reinstall"})
 _NOTHING_INSTALLED = frozenset(
     {"run", "remove", "uninstall", "clean", "config", "download", "wheel", "list", "python", "tool"}
 )
@@ -61,6 +62,7 @@ class Places:
     channels: tuple[str, ...]
     backend: str  # the variant that uv is told to take
     nightly: bool  # pre-releases are let in
+    upgrades: bool = False  # what is installed already is replaced
 
 
 @record
@@ -175,16 +177,16 @@ def _listed(call: _Call, given: _Given, read: Reader) -> Iterator[Package | List
     if call.index == "pip":
         given, missing = _with_lists(given, read)
     yield from (ListFile(name.line, name) for name in (*missing, *given.values("project")))
-    places = _places(given, nightly="--pre" in call.words)
+    places = _places(given, call.words)
     found = [_item(call, word, places) for word in given.plain]
     yield from _constrained([item for item in found if item is not None], given.values("constraint"), read)
 
 
-def _places(given: _Given, *, nightly: bool) -> Places:
+def _places(given: _Given, words: Sequence[Word]) -> Places:
     index, more = " ".join(given.values("index")), " ".join(given.values("more"))
     backend: str = next(iter(given.values("backend")), "")
-    nightly = nightly or "/nightly" in f"{index} {more}"
-    return Places(index, more, tuple(given.values("channel")), backend, nightly)
+    nightly = "--pre" in words or "/nightly" in f"{index} {more}"
+    return Places(index, more, tuple(given.values("channel")), backend, nightly, not _REPLACES.isdisjoint(words))
 
 
 def _constrained(

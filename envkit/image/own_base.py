@@ -112,7 +112,7 @@ def base_notes(base: OwnBase, choice: Choice) -> Iterator[str]:
         told = {
             "deleted": "was deleted from its registry: the build finds it only where somebody kept a copy",
             "never": "never existed",
-            "unsupported": "is past its end of support and will be deleted",
+            "unsupported": "is past its end of support and may be deleted",
             "": "is no tag on record: whether it exists is not known",
         }.get(state)
         if told:

@@ -48,7 +48,20 @@ def choices(found: Contents, matrix: Matrix) -> Choices:
         item: chosen_build(item, found, matrix)
         for item in found.wanted
         if item.framework in stand_alone or item.tool == "conda" or item.package in listed[item.framework]
+        if not _is_there(item, found)
     }
+
+
+def _is_there(wanted: Wanted, found: Contents) -> bool:
+    """True for a package of a framework's own image that pip finds installed already, and leaves as it is."""
+    own = found.base.own
+    if own is None or own.version is None or own.framework != wanted.framework or wanted.tool != "pip":
+        return False
+    try:
+        wish = Wish.parse(wanted.spec, wanted.tool)
+    except ValueError:
+        return False
+    return not (wanted.upgrades or wanted.suffix) and wish.holds(Release(own.version))
 
 
 def _listed_names(framework: str, matrix: Matrix) -> set[str]:
@@ -79,7 +92,7 @@ def chosen_build(wanted: Wanted, found: Contents, matrix: Matrix) -> FrameworkBu
         return Problem(Status.UNKNOWN, told, f"The data knows {wanted.package} of the default index.")
     if not fitting:
         return _no_version(wanted, wish, named, builds, found)
-    candidates = _of_variant(wanted, fitting, found)
+    candidates = _of_variant(wanted, fitting, named, found)
     if isinstance(candidates, Problem):
         return candidates
     # Without a pin pip takes the newest release that has a package for this Python.
@@ -129,7 +142,9 @@ def _emptied(package: str) -> EmptiedPackage | None:
     return next((row for row in read(_EMPTIED) if row.package == package), None)
 
 
-def _of_variant(wanted: Wanted, fitting: list[FrameworkBuild], found: Contents) -> list[FrameworkBuild] | Problem:
+def _of_variant(
+    wanted: Wanted, fitting: list[FrameworkBuild], named: list[FrameworkBuild], found: Contents
+) -> list[FrameworkBuild] | Problem:
     """The builds that the named indexes hold."""
     if wanted.variant == "cpu" or wanted.tool == "conda" and found.conda_cpu:
         return fitting
@@ -151,15 +166,15 @@ def _of_variant(wanted: Wanted, fitting: list[FrameworkBuild], found: Contents) 
         return Problem(Status.FAIL, told, f"Use {option} instead." if option else "Name the index of that suffix.")
     if wanted.variant:
         if wanted.suffix or not wanted.default_index:
-            return of_cuda or _no_variant(wanted, fitting)
+            return of_cuda or _no_variant(wanted, fitting, named)
         # Beside the default index: the newest release of both, and of one release the build with the suffix.
-        return of_cuda + [build for build in on_default if build not in of_cuda] or _no_variant(wanted, fitting)
+        return of_cuda + [build for build in on_default if build not in of_cuda] or _no_variant(wanted, fitting, named)
     if wanted.default_index and not on_default and not wanted.other_index and not found.index_set:
         place = fitting[-1].index_url or fitting[-1].find_links
         told = f"{wanted.package}{wanted.spec} is not on record for the default index"
         return Problem(Status.UNKNOWN, told, f"It is at {place}." if place else "Name its index.")
-    named = {place.rstrip("/") for place in wanted.places.split()}
-    return [build for build in fitting if build.on_pypi or _places_of(build) & named] or fitting
+    places = {place.rstrip("/") for place in wanted.places.split()}
+    return [build for build in fitting if build.on_pypi or _places_of(build) & places] or fitting
 
 
 def _places_of(build: FrameworkBuild) -> set[str]:
@@ -269,10 +284,19 @@ def _no_version(
     return Problem(Status.UNKNOWN, f"{asked} is not on record{where}", f"{wanted.package}=={last} is.")
 
 
-def _no_variant(wanted: Wanted, fitting: list[FrameworkBuild]) -> Problem:
+def _no_variant(wanted: Wanted, fitting: list[FrameworkBuild], named: list[FrameworkBuild]) -> Problem:
+    """Certain of a CUDA older than all that a release was built for, or that later releases were the first to have.
+
+    Between those, and beyond, a row may be missing.
+    """
     offered = sorted({build.cuda for build in fitting if build.cuda is not None})
     told = ", ".join(str(cuda) for cuda in offered)
     cuda = variant(wanted.variant)
+    first = min((package_release(build).order for build in named if build.cuda == cuda), default=None)
+    too_early = first is not None and all(package_release(build).order < first for build in fitting)
+    if cuda is not None and offered and cuda >= offered[0] and not too_early:
+        title = f"Whether {wanted.package}{wanted.spec} was built for CUDA {cuda} is not known; it was for {told}"
+        return Problem(Status.UNKNOWN, title, "See whether its index has that build.")
     return Problem(
         Status.FAIL,
         f"{wanted.package}{wanted.spec} was never built for CUDA {cuda}; it was for {told}",

@@ -196,7 +196,7 @@ WHEELS = [
     (
         f"{HASHED}/tensorflow-2.13.0-cp310-cp310-manylinux_2_17_x86_64.manylinux2014_x86_64.whl",
         "3.10",
-        {"image.cuda-missing"},
+        set(),  # without CUDA it runs on the CPU
     ),
     ("./flash_attn-2.5.8+cu122torch2.3-cp310-cp310-linux_x86_64.whl", "3.12", {"image.python-without-package"}),
     ("./some_tool-1.0-py3-none-any.whl", "3.12", set()),
@@ -573,3 +573,48 @@ def test_an_environment_that_another_stage_hands_over_is_judged(copied: str, jud
         findings = check_dockerfile(f"{build}FROM {last}\nCOPY {copied}\n", Request(container=True), matrix)
         wrong = [one.id for one in findings if one.status is not Status.OK]
         assert wrong == (["image.python-without-package"] if judged else []), last
+
+
+# What real files do and was once called an error: (file, findings that are no OK)
+UNSURE = {
+    "a build between two of the rows": (
+        "FROM nvidia/cuda:12.9.1-runtime-ubuntu24.04\n"
+        "RUN uv pip install torch==2.10.0 --index-url https://download.pytorch.org/whl/cu129\n",
+        ["unknown image.framework-version"],
+    ),
+    "a build that came later": (
+        "FROM python:3.10\nRUN pip install 'numpy<2' torch==1.12.1 --index-url https://download.pytorch.org/whl/cu118\n",
+        ["fail image.framework-version"],
+    ),
+    "an older minor release of the same libraries": (
+        "FROM nvidia/cuda:12.1.1-cudnn8-runtime-ubuntu22.04\n"
+        "RUN apt-get install -y python3-pip libcudnn9-cuda-12; pip install onnxruntime-gpu==1.23.2 'numpy<2'\n",
+        ["unknown image.framework-for-other-cuda"],
+    ),
+    "a package that runs without CUDA too": (
+        "FROM ubuntu:16.04\nRUN apt-get install -y python3-pip; pip3 install --upgrade tensorflow\n",
+        ["warn image.cpu-build"],
+    ),
+    "one whose name says that it does not": (
+        "FROM ubuntu:20.04\nRUN apt-get install -y python3-pip;"
+        " pip3 install 'numpy<1.24' tensorflow-gpu==2.8.0 'protobuf<3.21'\n",
+        ["fail image.cuda-missing"],
+    ),
+    "what the image has already": ("FROM tensorflow/tensorflow:2.15.0-gpu\nRUN pip install tensorflow\n", []),
+    "what replaces it": (
+        "FROM tensorflow/tensorflow:2.15.0-gpu\nRUN pip install -U tensorflow\n",
+        ["fail image.cudnn-differs", "unknown image.framework-for-other-cuda"],
+    ),
+    "CUDA in the version of a part": (
+        "FROM nvidia/cuda:12.2.2-cudnn8-runtime-ubuntu22.04\n"
+        "RUN apt-get install -y python3-pip; pip install jax==0.4.26 jaxlib==0.4.26+cuda12.cudnn89 -f https://storage.googleapis.com/jax-releases/jax_cuda_releases.html\n",
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNSURE)
+def test_what_is_not_certain_is_no_error(name: str, matrix: Matrix) -> None:
+    text, expected = UNSURE[name]
+    found = check_dockerfile(text, Request(container=True), matrix)
+    assert sorted(f"{one.status.value} {one.id}" for one in found if one.status is not Status.OK) == expected

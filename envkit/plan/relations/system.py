@@ -108,5 +108,5 @@ def image_fits(tag: ImageTag) -> Verdict:
         told = "was deleted" if tag.state == "deleted" else "never existed"
         return Verdict("image-on-os", "fail", f"{name} {told}", tag.sources)
     if tag.state == "unsupported":
-        return Verdict("image-on-os", "warn", f"{name} is past its end of support and will be deleted", tag.sources)
+        return Verdict("image-on-os", "warn", f"{name} is past its end of support and may be deleted", tag.sources)
     return Verdict("image-on-os", "unknown", f"{name} was seen, its state is not recorded", tag.sources)
