@@ -2,9 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
 import click
 
 from envkit.cli.output import timeout_option
+from envkit.regex import regex
+
+if TYPE_CHECKING:
+    from envkit.probe.record import Recording
+
+_TOP = {  # what stands in the folder
+    "machine.json": "the kernel, this process and its variables",
+    "files.json": "parts of text files",
+    "tree": "parts of other files",
+    "paths.json": "files that could not be read",
+    "commands.json": "what programs printed",
+    "answers.json": "which files there are",
+    "nvml.json": "what the driver's library said of the GPUs",
+    "cuda.json": "what libcuda said",
+    "docker.json": "what the Docker engine said",
+    "nodes.json": "which device files could not be opened",
+    "facts.json": "what all this means",
+    "stand_in.json": "the facts without their evidence here",
+}
+_DEVICE = regex(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_WIDTH = 100
 
 
 @click.command(
@@ -21,4 +45,27 @@ def capture(directory: str, timeout: float | None) -> None:
     from envkit.host.local import LocalHost
     from envkit.probe.record import record
 
-    click.echo(record(LocalHost(), directory, timeout, say))
+    recording = record(LocalHost(), directory, timeout, say)
+    click.echo(recording.path)
+    for line in _told(recording):
+        say(line)
+
+
+def _told(recording: Recording) -> Iterator[str]:
+    """What was kept: the files with their sizes, and the machine's own files of which they hold parts."""
+    yield "Kept, with secrets left out and names, addresses and serial numbers masked:"
+    width = max(map(len, _TOP))
+    for name, title in _TOP.items():
+        sizes = [size for path, size in recording.sizes.items() if path.partition("/")[0] == name]
+        if sizes:
+            yield f"  {name:<{width}} {sum(sizes):>10,} bytes  {title}"
+    yield "Parts of these files of this machine:"
+    yield from _wrapped(dict.fromkeys(_DEVICE.sub("*", path) for path in recording.sources))
+    yield "No mask knows every name: look before you send it."
+
+
+def _wrapped(paths: Iterable[str]) -> Iterator[str]:
+    from textwrap import wrap
+
+    words = ", ".join(paths) or "none"
+    yield from wrap(words, _WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)

@@ -142,8 +142,9 @@ def _told_elsewhere(document: dict[str, object], source: str) -> Environment:
     from envkit.facts import Environment
     from envkit.facts_json import environment_from_json
     from envkit.records import replace
+    from envkit.redact.walk import without_secret_facts
 
-    environment = environment_from_json(document.get("environment", document))
+    environment = without_secret_facts(environment_from_json(document.get("environment", document)))
     if environment.origin != Environment().origin:
         return environment
     return replace(environment, origin="recorded facts" if source == "-" else source)

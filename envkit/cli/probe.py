@@ -25,7 +25,7 @@ def probe(root: str | None, as_json: bool, mask: bool, timeout: float | None, ou
 
     environment = under_root(root) if root else this_machine(driver_limit_s=timeout)
     if mask:
-        from envkit.redact import mask_environment
+        from envkit.redact.masker import mask_environment
 
         environment = mask_environment(environment)
     if one_format(None, as_json, output, ("text", "json")) == "json":

@@ -28,15 +28,17 @@ class Report:
 
 
 def judged(environment: Environment, checks: Sequence[Check], matrix: Matrix, *, mask: bool, chosen: bool) -> Report:
-    """The environment and what the checks find in it; with `mask`, without what identifies a person or a machine."""
+    """The environment and what the checks find in it; with `mask`, without what identifies a person or a machine.
+
+    The masks come first: what a check says of masked facts cannot name what they hide.
+    """
     from envkit.checks.runner import run_checks
 
-    findings = run_checks(environment, matrix, checks)
     if mask:
-        from envkit.redact import mask_environment, mask_findings
+        from envkit.redact.masker import mask_environment
 
-        findings = mask_findings(findings, environment)
         environment = mask_environment(environment)
+    findings = run_checks(environment, matrix, checks)
     return Report(environment, findings, verdict(environment, findings), chosen)
 
 

@@ -8,6 +8,8 @@ from typing import Protocol
 from envkit.facts import Observed
 from envkit.records import record
 
+STAND_IN = "stand_in"  # the query whose answer names the recorded facts that count whatever a replay finds
+
 
 @record
 class CommandResult:

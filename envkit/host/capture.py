@@ -14,6 +14,7 @@ The folder holds, all but the first optional (tests/machines/README.md shows exa
     answers.json   answers word for word (a recording holds these): globs, lists, real_paths, statuses …
     facts.json     the facts as they were found; they stand in where the replay has none. A folder that holds no
                    evidence but these needs no machine.json
+    stand_in.json  {"facts": ["packages"]}: the facts that stand in whatever the replay finds
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from typing import Any
 from envkit.errors import SourceError
 from envkit.facts import Observed, Problem, found, missing
 from envkit.facts_json import SCHEMA, Json, TypeForm, part_from_json
-from envkit.host.base import CommandResult
+from envkit.host.base import STAND_IN, CommandResult
 from envkit.host.capture_folder import CaptureFolder
 from envkit.host.recorded import Answers, Entry, RecordedHost, problem_of
 
-QUERIES = ("nvml", "cuda", "docker", "nodes", "facts")
-_EVIDENCE = ("files", "paths", "commands", "answers", *QUERIES[:-1])
+QUERIES = ("nvml", "cuda", "docker", "nodes", "facts", STAND_IN)
+_EVIDENCE = ("files", "paths", "commands", "answers", "nvml", "cuda", "docker", "nodes")
 _PATH_KEYS = {
     "kind",
     "link",

@@ -18,7 +18,11 @@ def parse_texts(named: Sequence[tuple[str, str]]) -> Environment:
     from envkit.ingest.clues import all_readers
     from envkit.ingest.combine import combine
     from envkit.ingest.signatures import messages_in
+    from envkit.records import replace
+    from envkit.redact.names import learned
+    from envkit.redact.walk import without_secret_facts
 
     cleaned = together([(name, clean(text)) for name, text in named])
     clues = [(reader.name, clue) for reader in all_readers() for clue in reader.read(cleaned)]
-    return combine(cleaned, clues, messages_in(cleaned))
+    environment = combine(cleaned, clues, messages_in(cleaned))
+    return without_secret_facts(replace(environment, identity=learned(cleaned.whole)))

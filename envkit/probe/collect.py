@@ -11,11 +11,13 @@ from typing import Any
 from envkit.assume import fact_paths, observed_at, with_facts
 from envkit.facts import Environment, Observed, Problem, missing
 from envkit.facts_json import environment_from_json
-from envkit.host.base import Host
+from envkit.host.base import STAND_IN, Host
 from envkit.probe.pci import DeviceTable, Known
 from envkit.probe.starting import sleeping, starts_slowly
 from envkit.probe.text import Facts
 from envkit.records import record
+from envkit.redact.names import identity_of
+from envkit.redact.walk import without_secret_facts
 
 Progress = Callable[[str], None]
 _KEPT_AS_FACTS = ("pythons",)  # their evidence is too big to record
@@ -69,7 +71,7 @@ def collect(
         from envkit.probe.deep import measurements
 
         environment = with_facts(environment, {"measurements": measurements(host, _DEEP_LIMIT_S)})
-    return _with_recorded(environment, recorded)
+    return without_secret_facts(_with_recorded(environment, recorded, _standing_in(host)))
 
 
 def known_device(device_id: str) -> Known | None:
@@ -87,7 +89,8 @@ def _empty(host: Host) -> Environment:
     from datetime import datetime, timezone
 
     now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return Environment(host.origin, host.identity().get("recorded_at", now))
+    about = host.identity()
+    return Environment(host.origin, about.get("recorded_at", now), identity_of(about, host.variables()))
 
 
 def _tasks(
@@ -209,13 +212,21 @@ def _recorded(host: Host) -> Environment | None:
     return None if kept.value is None else environment_from_json(kept.value)
 
 
-def _with_recorded(environment: Environment, recorded: Environment | None) -> Environment:
-    """The environment with the recorded facts where the replay has none."""
+def _standing_in(host: Host) -> Collection[str]:
+    """The facts that a recording knows its replay not to find again."""
+    answer = host.query(STAND_IN).value or {}
+    names = answer.get("facts")
+    return names if isinstance(names, list) else ()
+
+
+def _with_recorded(environment: Environment, recorded: Environment | None, always: Collection[str]) -> Environment:
+    """The environment with the recorded facts where the replay has none, and those of `always`."""
     if recorded is None:
         return environment
     fill: dict[str, Observed[Any]] = {}
     for path in fact_paths():
         then = observed_at(recorded, path)
-        if observed_at(environment, path).problem is Problem.NOT_LOOKED and then.problem is not Problem.NOT_LOOKED:
+        unseen = observed_at(environment, path).problem is Problem.NOT_LOOKED
+        if path in always or unseen and then.problem is not Problem.NOT_LOOKED:
             fill[path] = then
     return with_facts(environment, fill)

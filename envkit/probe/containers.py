@@ -11,6 +11,7 @@ from typing import Any
 from envkit.facts import DockerEngine, MachineKind, Observed, Problem, found, missing
 from envkit.host.base import Host
 from envkit.probe.machine import machine_kind
+from envkit.probe.relevant import engine_settings, toolkit_settings
 from envkit.probe.text import Facts, derived, first_known
 from envkit.regex import regex
 from envkit.versions import Version
@@ -138,10 +139,12 @@ def _toolkit(host: Host) -> Observed[Version]:
 def _daemon_json(host: Host) -> Observed[Mapping[str, object]]:
     home = host.identity().get("home")
     paths = (*_DAEMON_FILES, f"{home}/.config/docker/daemon.json") if home else _DAEMON_FILES
-    return derived(first_known([host.read_text(path) for path in paths]), _json_object, "not a JSON object")
+    settings = derived(first_known([host.read_text(path) for path in paths]), json_object, "not a JSON object")
+    return derived(settings, engine_settings)
 
 
-def _json_object(text: str) -> Mapping[str, object] | None:
+def json_object(text: str) -> Mapping[str, object] | None:
+    """The object that a JSON text holds, None for other text."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
@@ -168,14 +171,26 @@ def _missing_paths(host: Host, specs: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(path for path in dict.fromkeys(paths) if host.status(path).absent)
 
 
+def kept_specification(text: str) -> str:
+    """The kind of a CDI specification and the paths that it names, for a recording."""
+    kind = "kind: nvidia.com/gpu\n" if _CDI_KIND.search(text) else ""
+    return kind + "".join(f"hostPath: {path}\n" for path in _CDI_PATH.findall(text))
+
+
+def kept_settings(text: str) -> str:
+    """The settings of config.toml that matter, for a recording; text of another shape stays unreadable."""
+    settings = _settings(text)
+    return "=" if settings is None else "".join(f"{name} = {json.dumps(value)}\n" for name, value in settings.items())
+
+
 def _settings(text: str) -> dict[str, str] | None:
-    """The settings of config.toml by dotted key, as text."""
+    """The settings of config.toml that matter, by dotted key, as text."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
     try:
-        return dict(_flat("", tomllib.loads(text)))
+        return toolkit_settings(dict(_flat("", tomllib.loads(text))))
     except tomllib.TOMLDecodeError:
         return None
 

@@ -54,6 +54,15 @@ def behind(host: Host, path: str, program: str) -> tuple[str, bool]:
     return real, wrapper
 
 
+def kept_program(content: bytes) -> bytes:
+    """What is read of a program, for a recording: a script's call of nvcc, or the kind of file and its banner."""
+    if content.startswith(b"#!"):
+        return f"#!\n{_started(content[:_SCRIPT_LIMIT].decode('utf-8', 'replace'), 'nvcc')}\n".encode()
+    match = _BANNER.search(content)
+    kind = content[:4] if content.startswith(b"\x7fELF") else b""
+    return kind + (b"\0" + match.group() if match else b"")
+
+
 def _started(script: str, program: str) -> str:
     """The first absolute path to `program` that a shell script names, comments aside; '' when it names none."""
     for line in script.splitlines()[1:]:

@@ -43,13 +43,16 @@ _DKMS = "/var/lib/dkms"
 _OF_INTEREST = regex(r"^(nvidia|nouveau|nova|vfio|pci[_-]stub)")
 _LOG_TAIL = 40  # lines of a make.log: the error stands at its end
 _MODINFO_FILES = 4
-_GCC = regex(r"gcc\S*\s+(?:version\s+|\([^()]*(?:\([^()]*\))?[^()]*\)\s+)(\d+\.\d+(?:\.\d+)?)")
+GCC = r"gcc\S*\s+(?:version\s+|\([^()]*(?:\([^()]*\))?[^()]*\)\s+)(\d+\.\d+(?:\.\d+)?)"
+_GCC = regex(GCC)
 
 
 def probe(host: Host) -> Facts:
     """Every fact of `kernel` but its log and the bridges' ACS."""
+    from envkit.probe.relevant import kernel_words
+
     kernel = host.identity().get("kernel", "")
-    cmdline = derived(host.read_text("/proc/cmdline"), str.strip)
+    cmdline = derived(host.read_text("/proc/cmdline"), kernel_words)
     configuration = _modprobe(host)
     return {
         "kernel.cmdline": cmdline,
@@ -123,6 +126,13 @@ def _modprobe(host: Host) -> Observed[tuple[tuple[str, ...], ...]]:
 def _lines(host: Host, path: str) -> Iterator[str]:
     for line in (host.read_text(path).value or "").splitlines():
         yield line.partition("#")[0]
+
+
+def kept_configuration(text: str) -> str:
+    """The lines of a modprobe configuration file that concern GPUs, for a recording; of a program its name."""
+    lines = (line.partition("#")[0].split() for line in text.splitlines())
+    wanted = [words for words in lines if len(words) > 1 and _OF_INTEREST.match(words[1])]
+    return "".join(" ".join(words[:3] if words[0] == "install" else words) + "\n" for words in wanted)
 
 
 def _module_name(name: str) -> str:
@@ -202,7 +212,12 @@ def _make_log(host: Host) -> Observed[str]:
         return missing(folder.problem or Problem.ABSENT, _DKMS, "no build log")
     dates = {path: host.status(path) for path in logs}
     newest = max(logs, key=lambda path: status.modified if (status := dates[path].value) else 0.0)
-    return derived(host.read_text(newest, 4_000_000), lambda text: "\n".join(text.splitlines()[-_LOG_TAIL:]))
+    return derived(host.read_text(newest, 4_000_000), log_tail)
+
+
+def log_tail(text: str) -> str:
+    """The end of a build's log."""
+    return "\n".join(text.splitlines()[-_LOG_TAIL:])
 
 
 def _iommu(host: Host, cmdline: str) -> Observed[str]:

@@ -29,6 +29,7 @@ WORDS = (
 )
 _BAR = regex(r"bar \d")
 _RECORD = regex(r"^\d+,\d+,(\d+),[^;]*;(.*)$")
+_OF_JOURNAL = regex(r"^(\[ *\d+\.\d+\]) \S+ kernel: ")  # the host stands between
 _RESUME = regex(r"PM: suspend exit")
 _KEPT = 2000  # lines: a flood of one message must not bury the report
 
@@ -67,9 +68,9 @@ def relevant_records(text: str) -> str:
 
 
 def readable_line(line: str) -> str:
-    """A record of /dev/kmsg (`6,339,5140900,-;text`) as dmesg prints it; any other line as it stands."""
+    """A record of /dev/kmsg (`6,339,5140900,-;text`) or of the journal as dmesg prints it; any other line as it is."""
     match = _RECORD.match(line)
-    return f"[{int(match.group(1)) / 1e6:12.6f}] {match.group(2)}" if match else line
+    return f"[{int(match.group(1)) / 1e6:12.6f}] {match.group(2)}" if match else _OF_JOURNAL.sub(r"\1 ", line)
 
 
 def _resume(log: Observed[tuple[str, ...]]) -> Observed[str]:

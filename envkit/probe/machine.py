@@ -46,6 +46,8 @@ _VERSION = "/proc/version"
 _GVISOR = "#1 SMP Sun Jan 10 15:06:54 PST 2016"  # gVisor is no Linux, and always says that it was built then
 _MOUNTS = "/proc/self/mountinfo"
 _CGROUP = regex(r"docker|kubepods|containerd|libpod|lxc|garden|crio")
+_MOUNT_FIELDS = 8
+_DRIVER_FILE = regex(r"/lib(?:cuda|nvidia)[\w-]*\.so|/nvidia-smi$")
 _VIRTUAL_VENDORS = regex(
     r"(?i)qemu|kvm|vmware|innotek|xen|bochs|parallels|bhyve|openstack|google compute|amazon ec2|alibaba|virtual"
 )
@@ -136,6 +138,22 @@ def _overlaid(host: Host) -> bool:
     """True when the root is an overlay, as container engines mount it."""
     mounts = host.read_text(_MOUNTS, 16_000_000).value or ""
     return bool(re.search(r"^(?:\S+ ){4}/ .*? - overlay ", mounts, re.MULTILINE))
+
+
+def kept_mounts(text: str) -> str:
+    """The mounts that are asked for, for a recording: of /, /tmp and /proc, and of the driver's files."""
+    return "".join(_kept_mount(line.split()) for line in text.splitlines())
+
+
+def _kept_mount(fields: list[str]) -> str:
+    if "-" not in fields or fields.index("-") + 3 > len(fields) or len(fields) < _MOUNT_FIELDS:
+        return ""
+    kind = fields[fields.index("-") + 1]
+    if fields[4] not in ("/", "/tmp") and kind != "proc" and not _DRIVER_FILE.search(fields[4]):
+        return ""
+    options = ",".join(option for option in fields[5].split(",") if option in ("ro", "rw", "noexec"))
+    hidden = ",".join(option for option in fields[-1].split(",") if option.startswith("hidepid="))
+    return f"1 1 0:1 / {fields[4]} {options or 'rw'} - {kind} none {hidden or 'rw'}\n"
 
 
 def dmi(host: Host) -> Observed[str]:
@@ -247,7 +265,18 @@ def _nccl_config(host: Host) -> Observed[dict[str, str]]:
     texts = [host.read_text(path) for path in paths]
     settings: dict[str, str] = {}
     for text in texts:
-        settings |= assignments(text.value or "")
+        settings |= _nccl_settings(text.value or "")
     if any(text.known for text in texts):
         return found(settings, ", ".join(text.source for text in texts if text.known))
     return derived(first_known(texts), lambda text: None)
+
+
+def _nccl_settings(text: str) -> dict[str, str]:
+    from envkit.facts.variables import KINDS
+
+    return {name: value for name, value in assignments(text).items() if name in KINDS}
+
+
+def kept_nccl_config(text: str) -> str:
+    """The settings that are asked for, for a recording."""
+    return "".join(f"{name}={value}\n" for name, value in _nccl_settings(text).items())

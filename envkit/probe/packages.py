@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from envkit.facts import Observed, Problem, SystemPackage, found, missing
 from envkit.host.base import Host
+from envkit.probe.relevant import repository, upgrader
 from envkit.probe.text import Facts, derived
 from envkit.regex import regex
 
@@ -57,9 +58,18 @@ def packages(host: Host) -> Observed[tuple[SystemPackage, ...]]:
 
 
 def relevant_stanzas(text: str) -> str:
-    """The fields that are read of the packages that matter here, for a recording."""
-    fields = ("\n".join(f"{name}: {value}" for name, value in _FIELDS.findall(stanza)) for stanza in _stanzas(text))
-    return "\n\n".join(fields) + "\n"
+    """The fields that are read of the packages that matter here, for a recording; of a maintainer the domain."""
+    from envkit.redact.words import is_public
+
+    stanzas = (dict(_FIELDS.findall(stanza)) for stanza in _stanzas(text))
+    kept = ("\n".join(_kept_fields(stanza)) for stanza in stanzas if is_public(stanza["Package"]))
+    return "\n\n".join(kept) + "\n"
+
+
+def _kept_fields(stanza: Mapping[str, str]) -> Iterator[str]:
+    for name in ("Package", "Status", "Version"):
+        yield f"{name}: {stanza.get(name, '')}"
+    yield f"Maintainer: <@{_origin(stanza.get('Maintainer', ''))}>"
 
 
 def _stanzas(text: str) -> Iterator[str]:
@@ -100,14 +110,32 @@ def _rpm(text: str) -> Iterator[SystemPackage]:
             yield SystemPackage(name, version, "rpm", origin="" if vendor == "(none)" else vendor)
 
 
+def relevant_lines(text: str) -> str:
+    """The lines of rpm's answer on packages that matter here, for a recording."""
+    from envkit.redact.words import is_public
+
+    kept = (f"{item.name}\t{item.version}\t{item.origin or '(none)'}\n" for item in _rpm(text) if is_public(item.name))
+    return "".join(kept)
+
+
+def kept_sources(text: str) -> str:
+    """The addresses that are read of a file of package sources, for a recording."""
+    return "".join(f"{url}\n" for url in _nvidia_sources(text))
+
+
+def _nvidia_sources(text: str) -> Iterator[str]:
+    """The addresses of NVIDIA's software."""
+    return (repository(url) for url in _urls(text) if _GPU_REPOSITORY.search(url))
+
+
 def _repositories(host: Host) -> Observed[tuple[str, ...]]:
     """The URLs of package sources that carry NVIDIA's software; empty when there are sources and none does."""
     paths = [path for pattern in (*_APT_FILES, *_YUM_FILES) for path in host.glob(pattern)]
     if not paths:
         folder = host.list_dir("/etc")
         return missing(folder.problem or Problem.ABSENT, "/etc/apt, /etc/yum.repos.d", "no package sources")
-    urls = [url for path in paths for url in _urls(host.read_text(path).value or "")]
-    return found(tuple(dict.fromkeys(url for url in urls if _GPU_REPOSITORY.search(url))), "package sources")
+    urls = (url for path in paths for url in _nvidia_sources(host.read_text(path).value or ""))
+    return found(tuple(dict.fromkeys(urls)), "package sources")
 
 
 def _urls(text: str) -> Iterator[str]:
@@ -140,4 +168,4 @@ def _changed(text: str, since: int) -> Iterator[str]:
         if started.timestamp() < since:
             continue
         for name, versions in _DRIVER_PACKAGE.findall(fields.get("Upgrade", "")):
-            yield f"{started:%Y-%m-%d %H:%M} {fields.get('Commandline', '')}: {name} ({versions})"
+            yield f"{started:%Y-%m-%d %H:%M} {upgrader(fields.get('Commandline', ''))}: {name} ({versions})"

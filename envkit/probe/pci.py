@@ -193,13 +193,29 @@ def _acs_redirect(host: Host, gpus: tuple[PciGpu, ...]) -> Observed[tuple[str, .
 
 
 def _redirects(config: bytes) -> bool:
-    """Walk the list of extended capabilities to ACS and read its control register."""
+    """True when the control register of ACS redirects requests."""
+    at = _acs_at(config)
+    return at is not None and bool(int.from_bytes(config[at + 6 : at + 8], "little") & _ACS_REDIRECT)
+
+
+def _acs_at(config: bytes) -> int | None:
+    """Where ACS stands in the list of extended capabilities."""
     offset = _EXTENDED_CONFIG
     for _ in range(64):  # a list in a circle must end too
         header = int.from_bytes(config[offset : offset + 4], "little")
         if header & 0xFFFF == _ACS:
-            return bool(int.from_bytes(config[offset + 6 : offset + 8], "little") & _ACS_REDIRECT)
+            return offset
         offset = header >> 20
         if offset < _EXTENDED_CONFIG:
             break
-    return False
+    return None
+
+
+def kept_config(config: bytes) -> bytes:
+    """Vendor and device, and ACS as the only extended capability, for a recording: another one is a serial number."""
+    kept = config[:4].ljust(min(len(config), _EXTENDED_CONFIG), b"\0")
+    if len(config) <= _EXTENDED_CONFIG:
+        return kept
+    at = _acs_at(config)
+    control = config[at + 4 : at + 8] if at is not None else b"\0\0\0\0"
+    return kept + (_ACS if at is not None else 0).to_bytes(4, "little") + control

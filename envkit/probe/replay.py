@@ -7,6 +7,7 @@ from envkit.facts_json import environment_from_json
 from envkit.host.capture import CaptureHost, holds_facts_alone, read_facts
 from envkit.probe.collect import collect
 from envkit.records import replace
+from envkit.redact.walk import without_secret_facts
 
 _LIMIT_S = 60.0  # everything is in memory, and a busy machine must not make a fact late
 
@@ -18,5 +19,5 @@ def replay(folder: str) -> Environment:
     file would find everything absent.
     """
     if holds_facts_alone(folder):
-        return replace(environment_from_json(read_facts(folder)), origin=folder)
+        return without_secret_facts(replace(environment_from_json(read_facts(folder)), origin=folder))
     return collect(CaptureHost(folder), _LIMIT_S)

@@ -23,9 +23,7 @@ def derived(observed: Observed[S], read: Callable[[S], T | None], unreadable: st
     except ValueError:
         value = None
     if value is None:
-        return missing(
-            Problem.UNPARSABLE, observed.source, unreadable or f"not understood: {str(observed.value)[:80]!r}"
-        )
+        return missing(Problem.UNPARSABLE, observed.source, unreadable or "its form is not known")
     return found(value, observed.source)
 
 

@@ -15,7 +15,8 @@ BASE = {"facts", "json_text", "names", "records", "regex", "shown", "versions", 
 ALLOWED = {
     "host": BASE | {"host", "facts_json", "assume", "redact"},
     "probe": BASE | {"probe", "host", "matrix", "facts_json", "assume", "redact"},
-    "ingest": BASE | {"ingest", "matrix", "probe.release_files", "probe.text", "probe.kernel_log"},
+    "redact": BASE | {"redact", "matrix", "facts_json"},
+    "ingest": BASE | {"ingest", "matrix", "redact", "probe.release_files", "probe.text", "probe.kernel_log"},
     "matrix": BASE | {"matrix"},
     "checks": BASE
     | {"checks", "matrix", "plan", "ingest.signatures", "ingest.cleaning", "probe.sonames", "probe.shadowing"},

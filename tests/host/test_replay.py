@@ -78,7 +78,7 @@ def client(folder: Path) -> str:
 
 
 def recorded_and_replayed(folder: Path, host: Host | None = None) -> tuple[Environment, Environment]:
-    capture = record(host or LocalHost(), str(folder / "here"))
+    capture = record(host or LocalHost(), str(folder / "here")).path
     recorded = environment_from_json(json.loads(Path(capture, "facts.json").read_text()), strict=True)
     return recorded, collect(CaptureHost(capture), 30.0)
 

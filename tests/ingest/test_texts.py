@@ -7,9 +7,10 @@ from collections import Counter
 import pytest
 
 from envkit.checks.registry import all_checks
-from envkit.facts import Problem
+from envkit.facts import Identity, Problem
 from envkit.facts_json import environment_from_json, to_json
 from envkit.ingest import parse_text
+from envkit.records import replace
 from tests.ingest.texts import FOLDER, Case, cases, told
 
 CASES = cases()
@@ -59,7 +60,7 @@ def test_every_expected_fail_is_a_check() -> None:
 def test_an_environment_from_text_survives_json() -> None:
     for case in CASES[::10]:
         environment = parse_text(case.text)
-        assert environment_from_json(to_json(environment)) == environment, case.name
+        assert environment_from_json(to_json(environment)) == replace(environment, identity=Identity()), case.name
 
 
 def test_an_empty_text_tells_nothing() -> None:

@@ -97,7 +97,6 @@ def test_files_of_the_container_toolkit() -> None:
     assert facts["containers.toolkit_config"].get() == {
         "disable-require": "false",
         "nvidia-container-cli.no-cgroups": "true",
-        "nvidia-container-cli.user": "root:video",
     }
     assert str(facts["containers.container_toolkit"].get()) == "1.17.4"
     assert (str(facts["containers.podman"].get()), str(facts["containers.docker_client"].get())) == ("5.1.0", "26.1.0")
@@ -224,8 +223,8 @@ def test_what_changed_since_boot() -> None:
     booted = "cpu 1\nbtime 1706745600\n"  # 2024-02-01 00:00 UTC
     changes = packages.probe(MemoryHost({"/var/log/apt/history.log": HISTORY, "/proc/stat": booted}))["package_changes"]
     assert changes.get() == (
-        "2024-03-10 06:10 /usr/bin/unattended-upgrade: libnvidia-compute-535 (535.2, 535.3)",
-        "2024-03-10 06:10 /usr/bin/unattended-upgrade: linux-image-6.5 (6.5.1, 6.5.2)",
+        "2024-03-10 06:10 unattended-upgrade: libnvidia-compute-535 (535.2, 535.3)",
+        "2024-03-10 06:10 unattended-upgrade: linux-image-6.5 (6.5.1, 6.5.2)",
     )
     unknown = packages.probe(MemoryHost({"/var/log/apt/history.log": HISTORY}))["package_changes"]
     assert unknown.problem is Problem.NOT_LOOKED
@@ -254,7 +253,7 @@ def test_variables_that_matter() -> None:
     assert variables.variables(MemoryHost({})).problem is Problem.NOT_LOOKED
 
 
-def test_secrets_in_variables_are_never_shown() -> None:
+def test_variables_that_nobody_asks_for_are_not_kept_whatever_they_are_called() -> None:
     host = MemoryHost(
         {},
         variables={
@@ -264,9 +263,4 @@ def test_secrets_in_variables_are_never_shown() -> None:
             "CUDA_HOME": "/usr/local/cuda",
         },
     )
-    assert variables.variables(host).get() == {
-        "NVIDIA_API_KEY": "***",
-        "PIP_INDEX_URL": "https://***@pypi.lan/simple",
-        "TF_TOKEN_app": "***",
-        "CUDA_HOME": "/usr/local/cuda",
-    }
+    assert variables.variables(host).get() == {"CUDA_HOME": "/usr/local/cuda"}

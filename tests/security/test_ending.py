@@ -95,9 +95,9 @@ def test_a_capture_that_is_told_to_end_leaves_nothing_that_stays(sick: Path, num
     process.wait(10)
     assert _await(lambda: not _living(sick), 3.0)
     assert left.exists(), "it was told to end before it wrote"
-    from envkit.host.recording import _clear_leftovers
+    from envkit.host.new_folder import clear_leftovers
 
-    _clear_leftovers(place / "box")
+    clear_leftovers(place / "box")
     assert {path.name for path in place.iterdir()} == {f".box-{os.getpid()}-abcdefgh", ".box-notes-abcdefgh"}
 
 

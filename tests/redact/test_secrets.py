@@ -1,0 +1,153 @@
+"""No secret survives, in whatever form it is written; what a diagnosis reads stays as it is; the time is linear."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from envkit.redact.masker import Masker
+from envkit.redact.secrets import without_secrets
+
+WORD = "S3cr3tXyzzy"
+FORMS = {
+    "github app token": f"ghs_{WORD}abcdefghijk",
+    "github user token": f"remote: ghu_{WORD}abcdefghijk is bad",
+    "github token": f"ghp_{WORD}abcdefghijk",
+    "github fine token": f"github_pat_{WORD}abcdefghijk",
+    "gitlab": f"glpat-{WORD}abcdefghijk",
+    "hugging face": f"hf_{WORD}abcdefghijk",
+    "openai": f"sk-{WORD}abcdefghijk",
+    "openai project": f"sk-proj-{WORD}abcdefghijk",
+    "aws temporary key": f"ASIA{WORD.upper()}ABCDEF",
+    "aws key": f"AKIA{WORD.upper()}ABCDEF",
+    "slack refresh": f"xoxe-1-{WORD}abcd",
+    "slack bot": f"xoxb-{WORD}abcd",
+    "google": f"AIza{WORD}abcdefgh",
+    "npm": f"npm_{WORD}abcdefgh",
+    "pypi": f"pypi-AgEI{WORD}xyz",
+    "nvidia": f"nvapi-{WORD}abcdefg",
+    "jwt": f"eyJhbGciOiJIUzI1NiJ9.eyJ{WORD}.{WORD}",
+    "telegram": f"12345678:AA{WORD}{WORD}{WORD}",
+    "bearer": f"Bearer {WORD}",
+    "bearer header": f"Authorization: Bearer {WORD}",
+    "basic header": f"Authorization: Basic {WORD}==",
+    "basic": f"Basic {WORD}zQ==",
+    "api key header": f"X-Api-Key: {WORD}",
+    "cookie": f"Cookie: a=1; session={WORD}",
+    "json": f'{{"token": "{WORD} with space"}}',
+    "json in json": f'\\"token\\": \\"{WORD}\\"',
+    "docker config": f'"auth": "{WORD}"',
+    "quoted": f'TOKEN="{WORD}"',
+    "single quoted": f"TOKEN='{WORD}'",
+    "yaml": f"password: {WORD}",
+    "python dict": f"{{'api_key': '{WORD}'}}",
+    "hash rocket": f"db_password => '{WORD}'",
+    "assigned": f"secret_key := {WORD}",
+    "environment": f"AWS_SECRET_ACCESS_KEY={WORD}",
+    "terraform": f"TF_VAR_db_pw={WORD}",
+    "license": f"NVIDIA_LICENSE={WORD}",
+    "some key": f"WANDB_KEY={WORD}",
+    "database": f"PGPASSWORD={WORD} psql",
+    "mysql": f"MYSQL_PWD={WORD}",
+    "option": f"wget --password {WORD}",
+    "option with equals": f"--password={WORD}",
+    "option quoted": f"--token '{WORD} a'",
+    "http option": f"wget --http-password {WORD}",
+    "curl user": f"curl -u alice:{WORD} x",
+    "curl long user": f"curl --user alice:{WORD} x",
+    "docker login": f"docker login -u bob -p {WORD} reg",
+    "sshpass": f"sshpass -p {WORD} ssh x",
+    "login without scheme": f"alice:{WORD}@db.corp",
+    "url login": f"https://alice:{WORD}@h/x",
+    "url login with a slash": f"https://alice:a/{WORD}@host/x",
+    "url token alone": f"https://{WORD}@github.com/x",
+    "redis": f"redis://:{WORD}@cache:6379/0",
+    "mongodb": f"mongodb+srv://u:{WORD}@c.mongodb.net/?w=1",
+    "url query": f"https://x.blob.core.windows.net/c/f?sv=1&sig={WORD}%3D",
+    "presigned": f"https://b.s3.amazonaws.com/k?X-Amz-Signature={WORD}",
+    "url path": f"https://pypi.corp/{WORD}abc123/simple",
+    "webhook": f"https://hooks.slack.com/services/T00/B00/{WORD}abcdefgh1234",
+    "iscsi": f"netroot=iscsi:bob:{WORD}@10.0.0.1::3260:iqn",
+    "rsa key": f"-----BEGIN RSA PRIVATE KEY-----\n{WORD}\n-----END RSA PRIVATE KEY-----",
+    "key without end": f"-----BEGIN OPENSSH PRIVATE KEY-----\n{WORD}\nmore",
+    "kubeconfig": f"client-key-data: {WORD}",
+    "azure storage": f"AccountName=x;AccountKey={WORD};Suffix=y",
+    "netrc": f"machine h login bob password {WORD}",
+    "stated": f"passphrase is '{WORD}'",
+    "query without url": f"token={WORD}&x=1",
+}
+HARMLESS = [
+    "libcudnn.so.8.9.7.29",
+    "tokenizers 0.19.1",
+    "max_tokens: 4096",
+    "docker pull nvidia/cuda:12.4@sha256:abcdef0123456789abcdef",
+    "git+https://github.com/org/repo.git@0123456789012345678901234567890123456789",
+    "https://github.com/pytorch/pytorch/issues/123",
+    "docker run -u 1000:1000 x",
+    "Basic Linear Algebra, basic operations",
+    "https://developer.download.nvidia.com/compute/cuda/repos/ubuntu2204/x86_64/cuda-keyring_1.1-1_all.deb",
+    "pip3 install torch --index-url https://download.pytorch.org/whl/cu121",
+    "NVRM: Xid (PCI:0000:65:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.",
+    "user@host:~$ nvidia-smi",
+    "the author: bob; keys: a b; authentication failed; pin_memory=True",
+    'File "/x/y.py", line 3, in <module>',
+    "E: The repository is not signed. NO_PUBKEY A4B469963BF863CC",
+    "module verification failed: signature and/or required key missing",
+    "Key was rejected by service",
+    "PASSED [ 10%]",
+    "signature: sig_id PKCS#7",
+]
+FLOODS = [  # a part that comes again and again, and an end
+    ("token", ""),
+    ("a:b@", ""),
+    ("://", ""),
+    ("sk-", ""),
+    ("=\"'", ""),
+    ("-----BEGIN PRIVATE KEY-----", ""),
+    ("login -p ", ""),
+    ("a:", "@"),
+    ("A", " basic ="),
+    ("eyJ.", ""),
+    ("x-", "token"),
+    ("--", "pass"),
+    ("a/", ".py"),
+    ("a.", "com"),
+    ("0a", ""),
+    ("1.", ""),
+    ("[a@b:", "$ "),
+    ("A_", "USER=x"),
+    ("\\", ""),
+]
+_ENOUGH, _FAST_S = 20_000, 0.15
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_secret_survives(form: str) -> None:
+    assert WORD.lower() not in without_secrets(FORMS[form]).lower()
+    assert WORD.lower() not in without_secrets(f"x y {FORMS[form]} z\nnext line").lower()
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert without_secrets(text) == text
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_nothing_more_is_hidden_the_second_time(form: str) -> None:
+    once = without_secrets(FORMS[form])
+    assert without_secrets(once) == once
+
+
+@pytest.mark.parametrize(("part", "end"), FLOODS)
+def test_a_flood_takes_time_that_grows_with_it_alone(part: str, end: str) -> None:
+    """What takes longer than a moment must at least not take four times as long for twice the text."""
+    taken = _seconds(part, end, _ENOUGH)
+    assert taken < _FAST_S or _seconds(part, end, 2 * _ENOUGH) < 3.2 * taken
+
+
+def _seconds(part: str, end: str, length: int) -> float:
+    masker, text = Masker(), part * (length // len(part)) + end
+    start = time.process_time()
+    masker.text(text)
+    return time.process_time() - start
