@@ -96,13 +96,13 @@ def _driver_inside(found: Contents) -> Iterator[Finding]:
 
 def _wheels(found: Contents) -> Iterator[Finding]:
     """The wheels, named by their files, that the image's Python does not take."""
-    for line, wheel in found.wheels:
-        if found.python is not None and not wheel.installs_on(found.python):
+    for line, wheel, python in found.wheels:
+        if python is not None and not wheel.installs_on(python):
             yield finding(
                 faults.PYTHON_WITHOUT_PACKAGE,
                 Status.FAIL,
                 f"{wheel.name} {wheel.version} is named as a wheel for {wheel.interpreters}, and the image has Python"
-                f" {found.python}",
+                f" {python}",
                 subject_of(line, wheel.file),
                 impact="pip stops: the wheel is not supported on this platform.",
                 remedy=Remedy("Name the wheel for that Python, or its index in place of the file."),

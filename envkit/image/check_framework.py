@@ -75,8 +75,8 @@ def _glibc_unknown(wanted: Wanted, subject: str) -> Finding:
 
 def _without_glibc(wanted: Wanted, foreign: ForeignSystem, found: Contents, subject: str) -> Finding:
     mend = "Start from an image of a distribution with glibc."
-    if found.base.repository == "python" and found.python is not None:
-        mend = f"Start from python:{found.python}-slim."
+    if found.base.repository == "python" and wanted.python is not None:
+        mend = f"Start from python:{wanted.python}-slim."
     return finding(
         faults.GLIBC_MISSING,
         Status.FAIL,
@@ -92,8 +92,8 @@ def _build(
 ) -> Iterator[Finding]:
     """What is to say of a build that pip takes."""
     anew = run("envkit", "dockerfile", "--framework", REQUIREMENT(f"{build.framework}=={build.version}"))
-    if found.python is not None and build.pythons:
-        verdict = relations.python_has_wheel(build, found.python)
+    if wanted.python is not None and build.pythons:
+        verdict = relations.python_has_wheel(build, wanted.python)
         mend = f"Use one of these Python versions, such as {build.pythons[-1]}."
         yield from_verdict(faults.PYTHON_WITHOUT_PACKAGE, verdict, subject, "pip finds no package.", mend, anew)
     if found.base.system is not None and build.min_glibc is not None:
@@ -118,8 +118,8 @@ def _build(
         from_system = not plugin
     if from_system:
         yield from _cuda_of(build, wanted, found, request, subject, anew, matrix)
-    yield from _numpy(build, found, subject, matrix)
-    yield from build_targets(build, from_system, subject, found, request, matrix)
+    yield from _numpy(build, wanted, found, subject, matrix)
+    yield from build_targets(build, wanted.python, from_system, subject, found, request, matrix)
 
 
 def _has_cuda_suffix(wanted: Wanted, found: Contents) -> bool:
@@ -218,16 +218,16 @@ def _cudnn_of(build: FrameworkBuild, found: Contents, subject: str, anew: Comman
         yield finding(faults.CUDNN_DIFFERS, Status.FAIL, told, subject, impact=impact, remedy=remedy)
 
 
-def _numpy(build: FrameworkBuild, found: Contents, subject: str, matrix: Matrix) -> Iterator[Finding]:
+def _numpy(build: FrameworkBuild, wanted: Wanted, found: Contents, subject: str, matrix: Matrix) -> Iterator[Finding]:
     if "numpy" in found.pinned or "numpy" in " ".join(build.companions) or _bounds_numpy_itself(build, matrix):
         return
     # A Python that nothing names is at best one that the build has a package for.
-    python = found.python or (build.pythons[-1] if build.pythons else None)
+    python = wanted.python or (build.pythons[-1] if build.pythons else None)
     for spec in relations.numpy_specs(build.numpy, python):
         if not _pip_may_pass(spec, python):
             continue
         title = f"{build.framework} {build.version} needs numpy{spec}, and nothing here holds NumPy back"
-        if found.python is None and build.pythons and not _pip_may_pass(spec, build.pythons[0]):
+        if wanted.python is None and build.pythons and not _pip_may_pass(spec, build.pythons[0]):
             told = f"{title}; whether pip brings a newer one is for the Python to say, which is not told"
             yield finding(faults.NUMPY_UNBOUNDED, Status.UNKNOWN, told, subject)
             continue

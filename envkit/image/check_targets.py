@@ -67,7 +67,13 @@ def _refuses_old_drivers(held: Held, found: Contents) -> bool | None:
 
 
 def build_targets(
-    build: FrameworkBuild, from_system: bool, subject: str, found: Contents, request: Request, matrix: Matrix
+    build: FrameworkBuild,
+    python: Version | None,
+    from_system: bool,
+    subject: str,
+    found: Contents,
+    request: Request,
+    matrix: Matrix,
 ) -> Iterator[Finding]:
     """Whether the named GPUs and driver run a build; without a driver, whether it asks for more than its base does."""
     anew = run("envkit", "dockerfile", "--framework", NAME(build.framework), *_named(request))
@@ -78,7 +84,7 @@ def build_targets(
         mend = "Update the driver of the host, or take a build for an older CUDA."
         yield from_verdict(faults.DRIVER_TOO_OLD, verdict, subject, _FAILS_INSIDE, mend, anew)
     elif build.cuda is not None and not from_system:
-        yield from _newer_than_base(build, build.cuda, subject, found, matrix)
+        yield from _newer_than_base(build, build.cuda, python, subject, found, matrix)
     for gpu in request.gpus:
         verdict = relations.gpu_runs_build(gpu.compute_capability, build, driver_verdict=driver_verdict, name=str(gpu))
         stops = "It stops with: no kernel image is available for execution on the device."
@@ -89,21 +95,21 @@ def build_targets(
 
 
 def _newer_than_base(
-    build: FrameworkBuild, cuda: Version, subject: str, found: Contents, matrix: Matrix
+    build: FrameworkBuild, cuda: Version, python: Version | None, subject: str, found: Contents, matrix: Matrix
 ) -> Iterator[Finding]:
     """A build whose CUDA needs a newer driver than that of the base image, which lets older ones start."""
     held = found.base.cuda
     base, wanted = _floor(held, matrix), _floor(cuda, matrix)
     if base is None or wanted is None or runs_where_base_does(cuda, found, matrix):
         return
-    if found.python is not None and relations.python_has_wheel(build, found.python).status == "fail":
+    if python is not None and relations.python_has_wheel(build, python).status == "fail":
         return  # it is not installed there
     title = (
         f"{build.framework} {build.version} brings CUDA {cuda}, which needs driver {wanted} or newer; the base image is"
         f" for CUDA {held}, which runs with {base}"
     )
     mend = f"Start from an image of CUDA {cuda.release(2)}, which refuses older drivers"
-    older = _build_for_base(build, found, matrix)
+    older = _build_for_base(build, python, found, matrix)
     steps = (run("envkit", "dockerfile", "--framework", NAME(build.framework)),)
     if older is not None:
         mend += f", or install a build for CUDA {older.cuda}"
@@ -131,14 +137,16 @@ def _floor(cuda: Version | None, matrix: Matrix) -> Version | None:
     return (floors.minor_version or floors.native) if floors is not None else None
 
 
-def _build_for_base(build: FrameworkBuild, found: Contents, matrix: Matrix) -> FrameworkBuild | None:
+def _build_for_base(
+    build: FrameworkBuild, python: Version | None, found: Contents, matrix: Matrix
+) -> FrameworkBuild | None:
     """The build that needs no newer driver than the base: of the same release where there is one, else the newest."""
     fitting = [
         other
         for other in matrix.builds(build.framework)
         if other.package and other.bundles_cuda and other.cuda is not None and not (other.cpu_only or other.yanked)
         if found.base.architecture in other.architectures
-        if found.python is None or found.python in other.pythons
+        if python is None or python in other.pythons
         if runs_where_base_does(other.cuda, found, matrix)
     ]
     same = [other for other in fitting if other.version == build.version]

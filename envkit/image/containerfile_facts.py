@@ -13,7 +13,7 @@ from envkit.image.containerfile_cuda import Held, conda_cuda, has_some_cudnn, so
 from envkit.image.containerfile_frameworks import Wanted, is_framework, merged, wanted_of
 from envkit.image.containerfile_lists import Lists, Reader, nothing_beside
 from envkit.image.containerfile_packages import ListFile, Package, installed
-from envkit.image.containerfile_python import python_of
+from envkit.image.containerfile_python import Pythons, pythons_of
 from envkit.image.containerfile_script import Mention, Script
 from envkit.image.containerfile_stages import BuildStage, environment_stages, final_chain, needed_stages
 from envkit.image.markers import holds
@@ -53,7 +53,7 @@ class Contents:
     conda_cpu: bool
     index_set: bool  # an index is set outside of the commands
     lists: tuple[ListFile, ...]
-    wheels: tuple[tuple[int, Wheel], ...]  # those that are named by their files
+    wheels: tuple[tuple[int, Wheel, Version | None], ...]  # those that are named by their files, and pip's Python
     driver_packages: tuple[Mention, ...]
     environment: Mapping[str, str]  # what ENV sets
 
@@ -77,8 +77,8 @@ def contents(stages: tuple[BuildStage, ...], matrix: Matrix, beside: Reader = no
     copies = Copies(stages)
     items = list(_installed((*parts.brought, *parts.chain), copies, beside))
     elsewhere = list(_installed(parts.others, copies, beside))
-    python = python_of(base, own, copied, [stage.image for stage in parts.brought])
-    packages, unsure = _for_here(items, python, base.architecture)
+    pythons = pythons_of(base, own, copied, [stage.image for stage in parts.brought])
+    packages, unsure = _for_here(items, pythons, base.architecture)
     of_conda = conda_cuda([*packages, *(item for item in elsewhere if isinstance(item, Package))])
     settings = "\n".join(part.text for part in _parts(parts.chain, "ENV", "ARG"))
     set_index = " ".join(_INDEX_SETTING.findall(settings))
@@ -89,15 +89,15 @@ def contents(stages: tuple[BuildStage, ...], matrix: Matrix, beside: Reader = no
         some_cuda=some_cuda(whole),
         cudnn=system_cudnn(base, whole, images, packages, matrix),
         some_cudnn=has_some_cudnn(whole),
-        python=python,
-        wanted=merged(wanted for item in packages for wanted in wanted_of(item, set_index, matrix)),
+        python=pythons.default,
+        wanted=merged(one for item in packages for one in wanted_of(item, pythons.of(item.caller), set_index, matrix)),
         names=frozenset(normalised(item.name) for item in packages),
         pinned=frozenset(normalised(item.name) for item in packages if item.spec),
         conda_cuda=of_conda,
         conda_cpu=any(item.tool == "conda" and item.name == "cpuonly" for item in packages),
         index_set=_SETTINGS.search(settings) is not None or own.search(_SETTINGS) is not None,
         lists=(*_unread((*items, *elsewhere)), *_unsure(unsure, matrix)),
-        wheels=tuple((item.line, item.wheel) for item in packages if item.wheel is not None),
+        wheels=tuple((item.line, item.wheel, pythons.of(item.caller)) for item in packages if item.wheel is not None),
         driver_packages=tuple(own.all(_DRIVER_PACKAGE)),
         environment=stages[-1].environment,
     )
@@ -126,11 +126,11 @@ def _installed(stages: Iterable[BuildStage], copies: Copies, beside: Reader) -> 
 
 
 def _for_here(
-    items: Iterable[Package | ListFile], python: Version | None, architecture: str
+    items: Iterable[Package | ListFile], pythons: Pythons, architecture: str
 ) -> tuple[list[Package], list[Package]]:
     """The packages whose markers hold in the image, and those of which that cannot be told."""
     packages = [item for item in items if isinstance(item, Package)]
-    verdicts = [holds(item.marker, python, architecture) for item in packages]
+    verdicts = [holds(item.marker, pythons.of(item.caller), architecture) for item in packages]
     sure = [item for item, verdict in zip(packages, verdicts, strict=True) if verdict]
     return sure, [item for item, verdict in zip(packages, verdicts, strict=True) if verdict is None]
 

@@ -11,6 +11,7 @@ from envkit.matrix.rows import Framework
 from envkit.names import normalised
 from envkit.records import record, replace
 from envkit.regex import regex
+from envkit.versions import Version
 
 if TYPE_CHECKING:
     from envkit.matrix import Matrix
@@ -27,6 +28,7 @@ class Wanted:
 
     line: int
     command: tuple[int, ...]
+    python: Version | None  # that pip runs with
     framework: str
     package: str
     tool: str  # pip or conda
@@ -76,8 +78,8 @@ def is_framework(item: Package, matrix: Matrix) -> bool:
     return _framework(item, matrix) is not None
 
 
-def wanted_of(item: Package, set_index: str, matrix: Matrix) -> Iterator[Wanted]:
-    """The framework that a package is, if any; `set_index`: the indexes that ENV names."""
+def wanted_of(item: Package, python: Version | None, set_index: str, matrix: Matrix) -> Iterator[Wanted]:
+    """The framework that a package is, if any; `python` runs its tool, `set_index`: the indexes that ENV names."""
     framework = _framework(item, matrix)
     if framework is None:
         return
@@ -92,6 +94,7 @@ def wanted_of(item: Package, set_index: str, matrix: Matrix) -> Iterator[Wanted]
     yield Wanted(
         line=item.line,
         command=item.command,
+        python=python,
         framework=framework.name,
         package=normalised(item.name),
         tool=item.tool,

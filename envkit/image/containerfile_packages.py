@@ -71,6 +71,7 @@ class Package:
 
     line: int
     command: tuple[int, ...]  # tells the commands of a file apart
+    caller: str  # how the tool is called: python3.8 -m pip
     tool: str
     name: str
     extras: tuple[str, ...]
@@ -102,6 +103,11 @@ class _Call:
     def tool(self) -> str:
         """The name of the tool."""
         return self.words[self.place].rpartition("/")[2]
+
+    @property
+    def caller(self) -> str:
+        """The tool with what stands right before it: `python3.8 -m pip`."""
+        return " ".join(self.words[max(self.place - 2, 0) : self.place + 1])
 
     @property
     def index(self) -> str:
@@ -241,7 +247,9 @@ def _item(call: _Call, word: Word, places: Places) -> Package | ListFile | None:
     named = wheel(requirement)
     if named is not None:
         of_file = Places(named.folder, "", (), "", "/nightly" in named.folder)
-        return Package(word.line, call.command, "pip", named.name, (), f"=={named.version}", of_file, marker, named)
+        return Package(
+            word.line, call.command, call.caller, "pip", named.name, (), f"=={named.version}", of_file, marker, named
+        )
     if not _UNSET.search(requirement) and _ELSEWHERE.fullmatch(requirement):
         return ListFile(word.line, word)
     return _required(call, word, _REQUIREMENT, requirement, places, marker)
@@ -265,7 +273,7 @@ def _package(call: _Call, line: int, found: re.Match[str], places: Places, marke
     if parts.get("channel"):
         places = replace(places, channels=(*places.channels, parts["channel"]))
     spec = parts["spec"].replace(" ", "")
-    return Package(line, call.command, call.index, parts["name"], extras, spec, places, marker, None)
+    return Package(line, call.command, call.caller, call.index, parts["name"], extras, spec, places, marker, None)
 
 
 def _sorted_out(tool: str, words: Sequence[Word]) -> _Given:

@@ -60,7 +60,7 @@ def cpu_build(title: str, subject: str, command: Command) -> Finding:
 
 def _served(wanted: Wanted, found: Contents, matrix: Matrix) -> FrameworkBuild | None:
     """The GPU build that this image can serve: of the wanted version where there is one, else the newest."""
-    builds = [build for build in matrix.builds(wanted.framework) if _serves(build, found, matrix)]
+    builds = [build for build in matrix.builds(wanted.framework) if _serves(build, wanted, found, matrix)]
     try:
         wish = Wish.parse(wanted.spec, wanted.tool)
     except ValueError:
@@ -69,11 +69,11 @@ def _served(wanted: Wanted, found: Contents, matrix: Matrix) -> FrameworkBuild |
     return max(same or builds, key=lambda build: (package_release(build).order, build.on_pypi), default=None)
 
 
-def _serves(build: FrameworkBuild, found: Contents, matrix: Matrix) -> bool:
+def _serves(build: FrameworkBuild, wanted: Wanted, found: Contents, matrix: Matrix) -> bool:
     """True for a build whose Python, CUDA and cuDNN the image certainly has."""
     if not build.package or build.cuda is None or build.cpu_only or found.base.architecture not in build.architectures:
         return False
-    if build.yanked or found.python is None or found.python not in build.pythons:
+    if build.yanked or wanted.python is None or wanted.python not in build.pythons:
         return False
     if found.base.system is not None and relations.glibc_meets(build, found.base.system.glibc).status == "fail":
         return False

@@ -96,8 +96,8 @@ def chosen_build(wanted: Wanted, found: Contents, matrix: Matrix) -> FrameworkBu
     if isinstance(candidates, Problem):
         return candidates
     # Without a pin pip takes the newest release that has a package for this Python.
-    if found.python is not None and wish.exact is None and wanted.tool == "pip":
-        candidates = [build for build in candidates if _has_python(build, found.python)] or candidates
+    if wanted.python is not None and wish.exact is None and wanted.tool == "pip":
+        candidates = [build for build in candidates if _has_python(build, wanted.python)] or candidates
     return _best(wanted, candidates, found)
 
 

@@ -618,3 +618,45 @@ def test_what_is_not_certain_is_no_error(name: str, matrix: Matrix) -> None:
     text, expected = UNSURE[name]
     found = check_dockerfile(text, Request(container=True), matrix)
     assert sorted(f"{one.status.value} {one.id}" for one in found if one.status is not Status.OK) == expected
+
+
+PYTHONS = [
+    # what another project calls python is none of Docker's images
+    ("mxnet/python:1.1.0_nccl", "true", "pip", "cp27", None),
+    ("python:3.12", "true", "pip", "cp311", "fail"),
+    ("docker.io/library/python:3.12-slim", "true", "pip", "cp311", "fail"),
+    # two Pythons: which of them pip is, only its name, a link or get-pip tells
+    ("rockylinux:8", "dnf install -y python38 && ln -s /usr/bin/pip3.8 /usr/bin/pip", "pip", "cp38", None),
+    ("rockylinux:8", "dnf install -y python38 && ln -s /usr/bin/pip3.8 /usr/bin/pip", "pip", "cp36", "fail"),
+    ("rockylinux:8", "dnf install -y python38", "pip3", "cp38", None),
+    ("rockylinux:8", "dnf install -y python38", "pip3.8", "cp36", "fail"),
+    ("ubuntu:22.04", "apt-get install -y python3.12", "pip", "cp311", None),
+    ("ubuntu:22.04", "apt-get install -y python3.12", "python3.12 -m pip", "cp311", "fail"),
+    ("ubuntu:22.04", "apt-get install -y python3.12 && python3.12 /tmp/get-pip.py", "pip", "cp311", "fail"),
+    ("ubuntu:22.04", "apt-get install -y python3.12 && python3.12 -m venv /v", "/v/bin/pip", "cp311", "fail"),
+    (
+        "ubuntu:22.04",
+        "apt-get install python3.12; ln -sf /usr/bin/python3.12 /usr/bin/python3",
+        "pip3",
+        "cp311",
+        "fail",
+    ),
+    ("ubuntu:22.04", "apt-get install -y python3.10-venv python3-pip", "pip", "cp310", None),
+    ("ubuntu:22.04", "apt-get install -y python3.10-venv python3-pip", "pip", "cp311", "fail"),
+    # where pip and python are those of Python 2
+    ("ubuntu:14.04", "python get-pip.py", "pip", "cp27", None),
+    ("ubuntu:14.04", "python get-pip.py", "pip3", "cp27", "fail"),
+    ("ubuntu:16.04", "apt-get install -y python-pip", "pip", "cp27", None),
+    ("ubuntu:16.04", "apt-get install -y python-pip", "pip2", "cp35", "fail"),
+]
+
+
+@pytest.mark.parametrize(("image", "before", "pip", "tag", "status"), PYTHONS)
+def test_the_python_is_the_one_that_the_command_means(
+    image: str, before: str, pip: str, tag: str, status: str | None, matrix: Matrix
+) -> None:
+    """A wheel for one Python is an error only where that is certainly not the one."""
+    text = f"FROM {image}\nRUN {before}\nRUN {pip} install ./x-1.0-{tag}-none-linux_x86_64.whl\n"
+    found = check_dockerfile(text, Request(container=True), matrix)
+    named = [one.status.value for one in found if one.id == "image.python-without-package"]
+    assert named == [status] * (status is not None)
