@@ -21,7 +21,7 @@ def loads(text: str | bytes) -> Any:  # noqa: ANN401 - whatever JSON holds
     """What a JSON text holds. Raises ValueError for what is none, LimitError for what is beyond reason."""
     _check_size(text if isinstance(text, str) else text.decode("utf-8", "replace"))
     try:
-        found = json.loads(text, parse_int=_whole, parse_float=_real)
+        found = json.loads(text, parse_int=_whole, parse_float=_real, parse_constant=_no_number)
     except RecursionError:
         raise _too_deep() from None
     _check_depth(found)
@@ -54,6 +54,10 @@ def _real(digits: str) -> float:
     if value in (float("inf"), float("-inf")):
         raise LimitError(f"{digits[:40]} stands in this JSON.", "No fact is so large: look at it.")
     return value
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(f"{word} is no number of JSON")
 
 
 def _check_depth(document: object) -> None:

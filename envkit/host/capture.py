@@ -153,7 +153,9 @@ def _commands(data: Json, where: str) -> dict[tuple[str, ...], Observed[CommandR
         raise SourceError(f"{where}: expected a list of commands.")
     results: dict[tuple[str, ...], Observed[CommandResult]] = {}
     for item in data or ():
-        command = part_from_json(tuple[str, ...], item.get("command") if isinstance(item, dict) else item, where)
+        if not isinstance(item, dict):
+            raise SourceError(f"{where}: expected an object for each command.")
+        command = part_from_json(tuple[str, ...], item.get("command"), where)
         source = " ".join(command)
         problem = _problem(item, where)
         result = CommandResult(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Mapping
@@ -10,6 +9,7 @@ from typing import Any
 
 from envkit.facts import DockerEngine, MachineKind, Observed, Problem, found, missing
 from envkit.host.base import Host
+from envkit.json_text import loads
 from envkit.probe.machine import machine_kind
 from envkit.probe.relevant import engine_settings, toolkit_settings
 from envkit.probe.text import Facts, derived, first_known
@@ -146,8 +146,8 @@ def _daemon_json(host: Host) -> Observed[Mapping[str, object]]:
 def json_object(text: str) -> Mapping[str, object] | None:
     """The object that a JSON text holds, None for other text."""
     try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
+        data = loads(text)
+    except ValueError:
         return None
     return data if isinstance(data, dict) else None
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import posixpath
 from collections.abc import Iterator
 
 from envkit.facts import CudaLink, CudaToolkit, Nvcc, Observed, Problem, found, missing
 from envkit.host.base import Host
+from envkit.json_text import loads
 from envkit.probe.cuda_tools import banner, behind
 from envkit.probe.text import Facts, derived
 from envkit.regex import regex
@@ -140,8 +140,8 @@ def _from_json(host: Host, root: str) -> tuple[Version, str] | None:
     if text is None:
         return None
     try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
+        data = loads(text)
+    except ValueError:
         return None
     entry = data.get("cuda") if isinstance(data, dict) else None
     version = Version.find(str(entry.get("version", ""))) if isinstance(entry, dict) else None

@@ -136,6 +136,7 @@ def test_an_unwritable_place_is_an_expected_error(tmp_path: Path) -> None:
         ("paths.json", "[]"),
         ("commands.json", '{"a": 1}'),
         ("commands.json", '[{"command": "nvcc"}]'),
+        ("commands.json", '[["nvcc", "--version"]]'),
         ("commands.json", '[{"command": ["nvcc"], "exit_code": "0"}]'),
         ("nvml.json", "[]"),
         ("nvml.json", '{"problem": "unheard-of"}'),

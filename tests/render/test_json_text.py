@@ -40,6 +40,22 @@ def test_facts_beyond_the_limits_are_refused_in_one_line(text: str, tmp_path: Pa
         assert str(path) in done.stderr and len(done.stderr) < 400
 
 
+@pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity"])
+def test_words_for_numbers_are_none(word: str) -> None:
+    with pytest.raises(ValueError, match="is no number of JSON"):
+        loads(f'{{"a": {word}}}')
+
+
+@pytest.mark.parametrize("number", ["1e999", "NaN", "1" + "0" * 400])
+def test_a_number_beyond_the_limits_in_a_file_of_the_machine_costs_its_own_fact(number: str, tmp_path: Path) -> None:
+    (tmp_path / "etc" / "docker").mkdir(parents=True)
+    (tmp_path / "etc" / "docker" / "daemon.json").write_text(f'{{"a": {number}}}', "utf-8")
+    (tmp_path / "etc" / "os-release").write_text('ID=ubuntu\nVERSION_ID="22.04"\n', "utf-8")
+    facts = json.loads(envkit("probe", "--root", str(tmp_path), "--json").stdout)
+    assert facts["containers"]["daemon_json"]["problem"] == "unparsable"
+    assert facts["system"]["os"]["value"]["id"] == "ubuntu"
+
+
 def test_what_fits_is_read_as_it_is() -> None:
     assert loads('{"a": [1, -2.5, "x", null, true, 18446744073709551615]}') == {
         "a": [1, -2.5, "x", None, True, 2**64 - 1]
