@@ -34,6 +34,14 @@ class FileStatus:
     device: str = ""  # major:minor of a char or block node
 
 
+@record
+class Told:
+    """The lines that a probe in a process of its own wrote, and why they may not be all; '' when it ended by itself."""
+
+    lines: tuple[str, ...]
+    cut_off: str = ""
+
+
 class Host(Protocol):
     """One machine, live or recorded. No method raises for what the machine lacks: the answer says why."""
 
@@ -88,3 +96,7 @@ class Host(Protocol):
     def query(self, subject: str, limit_s: float = 5.0) -> Observed[Mapping[str, object]]:
         """A library's answer as plain JSON, taken in a child process: `nvml`, `cuda`, `docker`, `nodes`,
         `services`, `deep`."""
+
+    def apart(self, module: str, limit_s: float) -> Observed[Told]:
+        """What `main` of envkit's own `module` writes of this host, in a process of its own with a limit of memory;
+        NOT_LOOKED for a host that is in memory already."""

@@ -44,17 +44,21 @@ def run_child(
 
 
 def follow_child(
-    command: Sequence[str], environment: Mapping[str, str], patience: Patience, folder: str = "/"
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    patience: Patience,
+    folder: str = "/",
+    given: int = subprocess.DEVNULL,
 ) -> Observed[Followed]:
     """The command's output as far as it came, or ABSENT, DENIED, UNPARSABLE (cannot be executed).
 
-    It does not start in the working folder, whose files may be a stranger's.
+    It does not start in the working folder, whose files may be a stranger's. It reads the open file `given`.
     """
     source = " ".join(command)
     try:
         process = subprocess.Popen(
             list(command),
-            stdin=subprocess.DEVNULL,
+            stdin=given,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=GUARDIAN.marked(environment),

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from envkit.facts import Observed, Problem, found, missing
-from envkit.host.base import CommandResult, FileStatus
+from envkit.host.base import CommandResult, FileStatus, Told
 from envkit.host.files import Files, readable
 
 if TYPE_CHECKING:
@@ -24,10 +24,11 @@ _KERNEL_LOG = "/dev/kmsg"
 
 
 class LocalHost:
-    """The machine that the program runs on, with the process's variables or the given ones."""
+    """The machine that the program runs on, with the process's variables and identity or the given ones."""
 
-    def __init__(self, variables: Mapping[str, str] | None = None) -> None:
+    def __init__(self, variables: Mapping[str, str] | None = None, identity: Mapping[str, str] | None = None) -> None:
         self._variables = dict(os.environ if variables is None else variables)
+        self._given_identity = identity
         self._files = Files()
         self._ahead: dict[str, tuple[threading.Thread, list[Observed[Mapping[str, object]]]]] = {}
 
@@ -112,7 +113,7 @@ class LocalHost:
 
     def identity(self) -> Mapping[str, str]:
         """What the process knows about itself and its kernel, asked once."""
-        return self._identity
+        return self._identity if self._given_identity is None else self._given_identity
 
     @cached_property
     def _identity(self) -> Mapping[str, str]:
@@ -161,6 +162,13 @@ class LocalHost:
         thread, answers = self._ahead.pop(subject)
         thread.join(limit_s)
         return answers[0] if answers else missing(Problem.TIMED_OUT, subject, f"no answer within {limit_s:g} s")
+
+    def apart(self, module: str, limit_s: float) -> Observed[Told]:
+        """What a module of envkit writes of this machine, in a process of its own."""
+        from envkit.host.apart import ask_apart
+
+        about = {"variables": self.variables(), "identity": self.identity()}
+        return ask_apart(module, about, self._programs.child_variables, limit_s)
 
     def _asking(self, subject: str) -> Mapping[str, str]:
         """The variables of the child that is asked: the deep tests alone run in the user's own environment."""

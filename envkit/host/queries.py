@@ -12,9 +12,7 @@ from envkit.host.base import CommandResult
 from envkit.host.loader import may_load
 
 # a child lives too short for its garbage to matter
-_START = (
-    "import gc,json,sys; gc.disable(); sys.path[:]=json.loads(sys.argv[1]); from envkit.host.{0} import main; main()"
-)
+_START = "import gc,json,sys; gc.disable(); sys.path[:]=json.loads(sys.argv[1]); from {0} import main; main()"
 _LIBRARIES = {"nvml": "libnvidia-ml.so.1", "cuda": "libcuda.so.1"}
 _OF_THE_DRIVER = ("nvml", "cuda", "nodes")
 
@@ -111,7 +109,7 @@ def _nvml(variables: Mapping[str, str], limit_s: float) -> Observed[Mapping[str,
     from envkit.host.nvml import ask_nvml
 
     def start(arguments: Sequence[str], patience: Patience) -> Observed[Followed]:
-        return follow_child(_command("nvml_child", *arguments), variables, patience)
+        return follow_child(own_command("envkit.host.nvml_child", *arguments), variables, patience)
 
     if not sys.executable:
         return _no_interpreter("nvml_child")
@@ -125,11 +123,11 @@ def _child(
 
     if not sys.executable:
         return _no_interpreter(module)
-    result = run_child(_command(module, *arguments), variables, limit_s)
+    result = run_child(own_command(f"envkit.host.{module}", *arguments), variables, limit_s)
     return _answer(module.removesuffix("_child"), result)
 
 
-def _command(module: str, *arguments: str) -> list[str]:
+def own_command(module: str, *arguments: str) -> list[str]:
     """What starts a child with our own modules: neither the user's variables nor the working folder lead to others."""
     import json
 

@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import Any
 
 from envkit.facts import Observed, Problem, found, missing
-from envkit.host.base import CommandResult, FileStatus
+from envkit.host.base import CommandResult, FileStatus, Told
 from envkit.host.links import walk
 from envkit.host.name_pattern import fixed_start, name_pattern
 from envkit.host.recorded_paths import fits_pattern, is_name, is_plain, is_program
@@ -250,6 +250,10 @@ class RecordedHost:
     def query(self, subject: str, limit_s: float = 5.0) -> Observed[Mapping[str, object]]:
         """The recorded answer of a library."""
         return self.queries.get(subject) or missing(Problem.NOT_LOOKED, subject)
+
+    def apart(self, module: str, limit_s: float) -> Observed[Told]:
+        """Nothing: what is in memory is examined where it is."""
+        return missing(Problem.NOT_LOOKED, module)
 
     def _nothing(self, path: str) -> Problem:
         entry = self._files.get(posixpath.normpath(path))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from envkit.facts import Observed, Problem, found, missing
-from envkit.host.base import CommandResult, FileStatus, Host
+from envkit.host.base import CommandResult, FileStatus, Host, Told
 
 
 class RecordingHost:
@@ -107,3 +107,7 @@ class RecordingHost:
     def query(self, subject: str, limit_s: float = 5.0) -> Observed[Mapping[str, object]]:
         """The host's answer, kept."""
         return self.queries.setdefault(subject, self._host.query(subject, limit_s))
+
+    def apart(self, module: str, limit_s: float) -> Observed[Told]:
+        """The host's answer; what is written apart is kept as facts."""
+        return self._host.apart(module, limit_s)

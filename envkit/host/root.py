@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from envkit.facts import Observed, Problem, missing
-from envkit.host.base import CommandResult, FileStatus
+from envkit.host.base import CommandResult, FileStatus, Told
 from envkit.host.files import Files
 
 _PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
@@ -94,6 +95,13 @@ class RootHost:
     def query(self, subject: str, limit_s: float = 5.0) -> Observed[Mapping[str, object]]:
         """Nothing: no library is asked."""
         return missing(Problem.NOT_LOOKED, subject, _WHY)
+
+    def apart(self, module: str, limit_s: float) -> Observed[Told]:
+        """What a module of envkit writes of this tree, in a process of its own."""
+        from envkit.host.apart import ask_apart
+
+        about = {"root": os.path.abspath(self._name)}
+        return ask_apart(module, about, {"PATH": os.defpath, "LC_ALL": "C"}, limit_s)
 
     @staticmethod
     def _live(path: str) -> Observed[Any] | None:

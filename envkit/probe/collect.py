@@ -111,7 +111,7 @@ def _tasks(
         os_release,
         packages,
         pci,
-        python_env,
+        pythons,
         variables,
     )
 
@@ -127,7 +127,7 @@ def _tasks(
     )
     others: tuple[tuple[str, Callable[[Host], Facts], tuple[str, ...]], ...] = (
         ("Docker", lambda host: containers.engine(host, within), ("containers.docker",)),
-        ("Python", lambda host: {"pythons": python_env.pythons(host)}, ("pythons",)),
+        ("Python", lambda host: {"pythons": pythons.pythons(host, within)}, ("pythons",)),
         ("kernel log", kernel_log.probe, ("kernel.log", "system.last_resume")),
         ("containers", containers.probe, containers.PATHS),
         ("operating system", os_release.probe, os_release.PATHS),

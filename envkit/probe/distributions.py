@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 
 from envkit.facts import Distribution
 from envkit.host.base import Host
@@ -19,21 +20,29 @@ _RELEVANT = regex(
 )
 _METADATA_BYTES = 60_000  # the header; a README may follow it
 _RECORD_BYTES = 4_000_000
+_MOST = 10_000  # distributions of one folder; the largest environments have some hundreds
+_MOST_IN_DEPTH = 2000
 _CLASHES_SHOWN = 3  # of each pair of distributions
 
 
 def distributions_in(host: Host, folder: str, *, user_site: bool = False) -> Iterator[Distribution]:
     """The distributions of one site-packages folder, sorted by file name, and conda's own records beside it."""
-    for entry in host.list_dir(folder).value or ():
-        stem, extension = posixpath.splitext(entry)
-        if extension not in (".dist-info", ".egg-info") or "-" not in stem:
-            continue
-        name, _, version = stem.partition("-")
-        if extension == ".egg-info":
-            version = version.split("-py")[0]
-        yield _distribution(host, f"{folder}/{entry}", normalised(name), version, user_site)
+    read = 0
+    for entry, name, version in islice(_named(host.list_dir(folder).value or ()), _MOST):
+        in_depth = read < _MOST_IN_DEPTH and bool(_RELEVANT.match(name))
+        read += in_depth
+        yield _distribution(host, f"{folder}/{entry}", name, version, user_site, in_depth)
     prefix = posixpath.dirname(posixpath.dirname(posixpath.dirname(folder)))
     yield from _conda_records(host, prefix)
+
+
+def _named(entries: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+    """The metadata folders among the entries of a folder, each with the name and version that it is named after."""
+    for entry in entries:
+        stem, extension = posixpath.splitext(entry)
+        if extension in (".dist-info", ".egg-info") and "-" in stem:
+            name, _, version = stem.partition("-")
+            yield entry, normalised(name), version.split("-py")[0] if extension == ".egg-info" else version
 
 
 def requirement_name(requirement: str) -> str:
@@ -54,15 +63,15 @@ class Owner:
 def file_owners(host: Host, installed: Iterable[Distribution]) -> Mapping[str, tuple[Owner, ...]]:
     """Who claims each file that NVIDIA's wheels installed, from their RECORD files; by full path."""
     owners: dict[str, list[Owner]] = {}
-    for distribution in installed:
-        if distribution.installer != "conda" and distribution.name.startswith("nvidia-"):
-            folder = posixpath.dirname(distribution.path)
-            text = host.read_text(f"{distribution.path}/RECORD", _RECORD_BYTES).value or ""
-            for line in text.splitlines():
-                path, _, rest = line.partition(",")
-                size = rest.rpartition(",")[2]
-                claim = Owner(distribution.name, distribution.version, whole_number(size))
-                owners.setdefault(f"{folder}/{path}", []).append(claim)
+    named = (each for each in installed if each.installer != "conda" and each.name.startswith("nvidia-"))
+    for distribution in islice(named, _MOST_IN_DEPTH):
+        folder = posixpath.dirname(distribution.path)
+        text = host.read_text(f"{distribution.path}/RECORD", _RECORD_BYTES).value or ""
+        for line in text.splitlines():
+            path, _, rest = line.partition(",")
+            size = rest.rpartition(",")[2]
+            claim = Owner(distribution.name, distribution.version, whole_number(size))
+            owners.setdefault(f"{folder}/{path}", []).append(claim)
     return {path: tuple(claims) for path, claims in owners.items()}
 
 
@@ -78,8 +87,8 @@ def owners_clash(owners: Mapping[str, tuple[Owner, ...]]) -> tuple[str, ...]:
     return tuple(f"{path}: {names}" for names, paths in pairs.items() for path in paths[:_CLASHES_SHOWN])
 
 
-def _distribution(host: Host, path: str, name: str, version: str, user_site: bool) -> Distribution:
-    if not _RELEVANT.match(name):
+def _distribution(host: Host, path: str, name: str, version: str, user_site: bool, in_depth: bool) -> Distribution:
+    if not in_depth:
         return Distribution(name, version, path, user_site=user_site)
     headers = _headers(host, path)
     return Distribution(

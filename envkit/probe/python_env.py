@@ -7,8 +7,9 @@ envkit, and in an image or a mounted system the usual places. No interpreter is 
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Iterator
 
-from envkit.facts import Distribution, Observed, Problem, PythonEnvironment, missing
+from envkit.facts import Distribution, PythonEnvironment
 from envkit.host.base import Host
 from envkit.probe.distributions import distributions_in, file_owners, owners_clash
 from envkit.probe.interpreters import Interpreter, interpreter_of, interpreters
@@ -19,21 +20,17 @@ from envkit.regex import regex
 _SHEBANG = regex(r"#!\s*(\S+)(?:\s+(\S+))?")
 
 
-def pythons(host: Host) -> Observed[tuple[PythonEnvironment, ...]]:
-    """The Python environments that matter, the active one first; ABSENT when there is no Python at all."""
-    found_here = interpreters(host)
-    ignored_versions = "; ".join(_ignored_versions(host))
-    if not found_here:
-        return missing(Problem.ABSENT, "PATH", ignored_versions or "no Python was found")
+def environments(host: Host) -> Iterator[PythonEnvironment]:
+    """The Python environments that matter, the active one first."""
     pip_python = _pip_python(host)
-    environments = tuple(_environment(host, interpreter, pip_python) for interpreter in found_here)
-    return Observed(environments, "installed packages' metadata", None, ignored_versions)
+    for interpreter in interpreters(host):
+        yield _environment(host, interpreter, pip_python)
 
 
-def _ignored_versions(host: Host) -> dict[str, None]:
-    """What pyenv was told and does not do, each sentence once."""
+def ignored_versions(host: Host) -> str:
+    """What pyenv was told and does not do, in words."""
     shims = (path for program in ("python3", "python") if is_shim(path := host.which(program).value or ""))
-    return dict.fromkeys(sentence for shim in shims for sentence in ignored(host, shim))
+    return "; ".join(dict.fromkeys(sentence for shim in shims for sentence in ignored(host, shim)))
 
 
 def _environment(host: Host, interpreter: Interpreter, pip_python: str) -> PythonEnvironment:

@@ -42,11 +42,11 @@ def record(
 
     Python environments are kept as facts alone: their files are too many.
     """
-    from envkit.probe.python_env import pythons
+    from envkit.probe.pythons import pythons
 
     recorder = RecordingHost(host, kept_bytes)
     environment = collect(recorder, _LIMIT_S, skip=("pythons",), driver_limit_s=driver_limit_s, tell=tell)
-    environment = with_facts(environment, {"pythons": pythons(host)})
+    environment = with_facts(environment, {"pythons": pythons(host, _LIMIT_S)})
     masker = Masker(environment.identity)
     facts = replace(masker.value(environment), origin="a capture", identity=Identity())
     evidence = Evidence(recorder, masker)

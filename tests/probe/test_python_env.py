@@ -11,7 +11,7 @@ import pytest
 from envkit.facts import Problem, PythonEnvironment
 from envkit.host.local import LocalHost
 from envkit.host.recorded import Entry
-from envkit.probe.python_env import pythons
+from envkit.probe.pythons import pythons
 from tests.fakes.memory_host import MemoryHost, link, program
 
 BIN = "/usr/bin"

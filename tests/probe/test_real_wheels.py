@@ -17,7 +17,7 @@ from envkit.checks.runner import run_checks
 from envkit.facts import Environment, Gpu, PythonEnvironment, found
 from envkit.host.local import LocalHost
 from envkit.matrix import Matrix
-from envkit.probe.python_env import pythons
+from envkit.probe.pythons import pythons
 from envkit.versions import ComputeCapability, Version
 
 pytestmark = pytest.mark.network

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 import subprocess
 import time
@@ -13,9 +14,13 @@ import pytest
 
 from envkit.cli.environment import recorded
 from envkit.errors import LimitError
-from envkit.facts import Problem
+from envkit.facts import Problem, PythonEnvironment, found
+from envkit.facts_json import to_json
+from envkit.host.base import Told
 from envkit.host.local import LocalHost
-from envkit.probe import os_release, packages
+from envkit.host.recorded import Answers
+from envkit.probe import os_release, packages, pythons
+from envkit.probe.distributions import distributions_in
 from envkit.probe.elf import read_elf
 from envkit.probe.ld_cache import ld_cache
 from envkit.probe.symbols import missing_torch_symbols
@@ -158,3 +163,31 @@ def test_a_text_beyond_reason_is_refused_in_one_line(tmp_path: Path) -> None:
         recorded(str(path))
     with within(1.0), pytest.raises(LimitError, match="longer than 16 MiB"):
         recorded("/dev/zero")
+
+
+def test_a_probe_apart_gives_what_it_had(tmp_path: Path) -> None:
+    """When its time is over, and when it wants more memory than a probe needs."""
+    slow, greedy = LocalHost({"WANTS": "time"}), LocalHost({"WANTS": "memory"})
+    with within(5.0):
+        late, large = slow.apart("tests.security.greedy", 1.0).get(), greedy.apart("tests.security.greedy", 10.0).get()
+    assert (late.lines, late.cut_off) == (("first",), "not ended within 1 s")
+    assert (large.lines, large.cut_off) == (("first",), "MemoryError")
+
+
+def test_the_environments_that_were_done_are_kept() -> None:
+    ignored = json.dumps({"ignored": "a version is ignored"})
+    environment = json.dumps(to_json(PythonEnvironment("/opt/venv", None, "/opt/venv/bin/python")))
+    kept = pythons._read(Told((ignored, environment), "not ended within 4 s"))
+    assert [item.prefix for item in kept.get()] == ["/opt/venv"]
+    assert kept.detail == "a version is ignored; not all environments: not ended within 4 s"
+    assert pythons._read(Told((ignored,), "not ended within 4 s")).problem is Problem.TIMED_OUT
+    whole = pythons._read(Told((ignored, environment, '{"end": true}')))
+    assert (len(whole.get()), whole.detail) == (1, "a version is ignored")
+
+
+def test_an_environment_with_60000_packages_is_read_as_far_as_one_can_be() -> None:
+    names = tuple(f"nvidia_x{index}-1.0.dist-info" for index in range(60_000))
+    host = MemoryHost({}, answers=Answers(lists={"/site": found(names, "/site")}))
+    with within(5.0):
+        kept = list(distributions_in(host, "/site"))
+    assert len(kept) == 10_000
