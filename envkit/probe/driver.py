@@ -76,8 +76,10 @@ _FABRIC_PROCESS = "nv-fabricmanage"
 
 def probe(host: Host) -> Facts:
     """Every fact of `driver` that needs neither NVML nor libcuda nor a program of the driver."""
+    from envkit.probe import relevant
+
     version_text = host.read_text(VERSION_FILE)
-    parameters = derived(host.read_text(_PARAMS), colon_pairs)
+    parameters = derived(host.read_text(_PARAMS), lambda text: relevant.parameters(colon_pairs(text)))
     libraries = _libraries(host)
     loaded = loaded_modules(host)
     owned = _owned(host)

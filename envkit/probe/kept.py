@@ -17,6 +17,7 @@ from envkit.facts import Gpu
 from envkit.facts.privacy import Privacy
 from envkit.host.base import CommandResult
 from envkit.probe import containers, cuda_tools, kernel, kernel_log, machine, packages, pci, relevant
+from envkit.probe.text import colon_pairs
 from envkit.records import types_of
 from envkit.regex import regex
 from envkit.versions import Version
@@ -52,6 +53,10 @@ def _processors(text: str) -> str:
     return "processor :\n" * len(re.findall(r"^processor\s*:", text, re.MULTILINE)) + guest
 
 
+def _parameters(text: str) -> str:
+    return "".join(f"{name}: {value}\n" for name, value in relevant.parameters(colon_pairs(text)).items())
+
+
 def _engine_settings(text: str) -> str:
     """What is kept of an engine's configuration; text of another shape stays unreadable."""
     settings = containers.json_object(text)
@@ -82,7 +87,7 @@ _TEXTS: tuple[tuple[str, _Keep[str]], ...] = (
     (r"/proc/version", _lines(kernel.GCC)),
     (r"/proc/devices", _lines(r"^\s*\d+ nvidia[\w-]*|^Block devices")),
     (r"/proc/driver/nvidia/version", _lines(r"^(?:NVRM|GCC) version:\s*[\w .,()+~:-]*")),
-    (r"/proc/driver/nvidia/params", _lines(r"^\w+: *[\w.-]*(?:\"\")?")),
+    (r"/proc/driver/nvidia/params", _parameters),
     (r"/proc/driver/nvidia/gpus/[^/]*/information", _lines(r"^(?:Model|GPU UUID|Video BIOS|GPU Excluded)\s*:.*")),
     (r"/sys/module/nvidia/version", _first_line),
     (r"/var/log/nvidia-installer\.log", _lines(r"^\s*(?:installer )?version:?\s+[\d.]+|Driver \(?[Vv]ersion:? [\d.]+")),

@@ -131,8 +131,14 @@ def _lines(host: Host, path: str) -> Iterator[str]:
 def kept_configuration(text: str) -> str:
     """The lines of a modprobe configuration file that concern GPUs, for a recording; of a program its name."""
     lines = (line.partition("#")[0].split() for line in text.splitlines())
-    wanted = [words for words in lines if len(words) > 1 and _OF_INTEREST.match(words[1])]
-    return "".join(" ".join(words[:3] if words[0] == "install" else words) + "\n" for words in wanted)
+    wanted = (words for words in lines if len(words) > 1 and _OF_INTEREST.match(words[1]))
+    return "".join(_kept_line(*words) + "\n" for words in wanted)
+
+
+def _kept_line(what: str, module: str, *rest: str) -> str:
+    from envkit.probe.relevant import options
+
+    return f"{what} {module} {options(rest) if what == 'options' else ' '.join(rest[:1])}"
 
 
 def _module_name(name: str) -> str:
@@ -163,12 +169,14 @@ def _keeps_out(words: tuple[str, ...]) -> bool:
 
 
 def _options(configuration: tuple[tuple[str, ...], ...]) -> dict[str, str]:
-    options: dict[str, str] = {}
+    from envkit.probe.relevant import options
+
+    found_options: dict[str, str] = {}
     for words in configuration:
         if words[0] == "options" and len(words) > 2 and _OF_INTEREST.match(words[1]):
-            name = _module_name(words[1])
-            options[name] = f"{options[name]} {' '.join(words[2:])}" if name in options else " ".join(words[2:])
-    return options
+            name, shown = _module_name(words[1]), options(words[2:])
+            found_options[name] = f"{found_options[name]} {shown}" if name in found_options else shown
+    return found_options
 
 
 def _dkms(host: Host) -> Observed[tuple[DkmsEntry, ...]]:

@@ -6,7 +6,8 @@ they carry logins, addresses and what was done by whom. These functions take out
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from envkit.regex import regex
@@ -48,6 +49,11 @@ _REPOSITORY_WORD = regex(
     r"|tensorrt|wsl|cross|linux|release|updates|os|Packages|x86_64|sbsa|aarch64|amd64|arm64|ppc64le|noarch"
     r"|(?:ubuntu|debian|rhel|centos|el|fedora|fc|sles|opensuse|amzn|kylin|azl|cm|v)?[\d.]*|\$\(?\w+\)?"
 )
+_PLAIN_VALUE = regex(  # a number, a switch, device ids, a folder of the system
+    r"\"?(?:-?\d{0,20}|0x[0-9a-f]{1,16}|[yn]|on|off|auto|(?:[0-9a-f]{4}:[0-9a-f]{4},?){1,20}|/(?:var|tmp|run|usr)[\w/.]*)\"?",
+    re.IGNORECASE,
+)
+_SET = "(set)"
 _HIDDEN = "***"
 
 
@@ -72,6 +78,17 @@ def _program(runtime: object) -> Mapping[str, str]:
 def toolkit_settings(settings: Mapping[str, str]) -> dict[str, str]:
     """The settings of NVIDIA's container toolkit, by dotted key, that change what a container gets."""
     return {name: value for name, value in settings.items() if name.rpartition(".")[2] in _TOOLKIT_SETTINGS}
+
+
+def parameters(settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings of a kernel module with the values that have a plain form; of any other one that it is set."""
+    return {name: value if _PLAIN_VALUE.fullmatch(value) else _SET for name, value in settings.items()}
+
+
+def options(words: Iterable[str]) -> str:
+    """The words `NAME=VALUE` of a module's options, with values of a plain form alone."""
+    pairs = (word.partition("=") for word in words)
+    return " ".join(f"{name}{sign}{value if _PLAIN_VALUE.fullmatch(value) else _SET}" for name, sign, value in pairs)
 
 
 def upgrader(command: str) -> str:

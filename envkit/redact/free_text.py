@@ -54,6 +54,7 @@ _NODE_AND_PORT = regex(
     r"((?i:\b(?:to|from|at|on|host|node|server|peer|worker|master|address))[ =:]{1,2}[\"'\[(]?)"
     r"([A-Za-z][\w.-]{1,80})(?=\]?:\d{2,5}\b)"
 )
+_DEVICE_SETTING = regex(r"(\b(?:\w{1,40}_IFNAME|NCCL_IB_HCA)[\"']?(?:=|: ?)[\"']?)([\w.,:^=@-]{1,200})")
 _DEVICE = regex(r"\b(?:enx|wlx)[0-9a-f]{12}\b|\b(?:veth|br-|cali)[0-9a-f]{7,12}\b")
 _WORD = regex(r"[A-Za-z0-9_][\w./+%-]*")
 _OF_A_PERSON = (".py", ".ipynb", ".sh", ".sif", ".pt", ".pth", ".ckpt", ".safetensors", ".yaml", ".yml", ".whl")
@@ -90,6 +91,7 @@ class FreeText:
             (_NAMED, _second(lambda name: name if is_public(name) else self._of("name", name))),
             (_SLURM, _second(partial(self._of, "name"))),
             (_NODE_AND_PORT, _second(lambda name: name if is_public(name) else places.host(name))),
+            (_DEVICE_SETTING, _second(places.setting)),
             (_POD, _all(partial(self._of, "name"))),
             (_DEVICE, _all(places.device)),
             (_WINDOWS_HOME, _second(places.user)),
@@ -132,7 +134,7 @@ class FreeText:
         shown = match.group()
         for kind in ("host", "user"):  # from the right: a user stands before the host
             name = match.groupdict().get(kind)
-            if name and (certain or not is_public(name)):
+            if name and (certain or not is_public(name) or any(map(str.isdigit, name))):
                 start, end = (at - match.start() for at in match.span(kind))
                 shown = shown[:start] + self._certain_name(kind, name) + shown[end:]
         return shown
