@@ -13,7 +13,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 FOLDERS = ("scripts", "dockerfiles")
 _HEAD = '''"""The templates, compiled when this wheel was built."""
 
-from envkit.render.ahead import AheadEnvironment, Loop as LoopContext, Macro, Undefined, missing, str_join
+from envkit._startup.ahead import AheadEnvironment, Loop as LoopContext, Macro, Undefined, missing, str_join
 
 environment = AheadEnvironment()
 '''
@@ -25,7 +25,7 @@ _EDGES = re.compile(r"^(?:from jinja2\.runtime import .*|name = .*|blocks = .*|d
 def compiled_source(root: Path, folder: str) -> str:
     """The module that holds every template of a folder. Raises ValueError for a filter or test that `ahead` lacks."""
     sys.path.insert(0, str(root))
-    from envkit.render.ahead import FILTERS, TESTS
+    from envkit._startup.ahead import FILTERS, TESTS
     from envkit.render.templating import jinja_environment
 
     known = {"filters": FILTERS, "tests": TESTS}
@@ -36,7 +36,7 @@ def compiled_source(root: Path, folder: str) -> str:
         code = environment.compile(path.read_text(encoding="utf-8"), name=name, filename=name, raw=True)
         for kind, used in _USED.findall(code):
             if used not in known[kind]:
-                raise ValueError(f"{folder}/{name}: envkit.render.ahead has no {kind[:-1]} {used!r}; add it there")
+                raise ValueError(f"{folder}/{name}: envkit._startup.ahead has no {kind[:-1]} {used!r}; add it there")
         if "cond_expr_undefined(" in code:
             raise ValueError(
                 f"{folder}/{name}: an inline `if` has no `else`, which jinja2 prints as nothing; write it out"

@@ -22,14 +22,14 @@ def run() -> int:
     """The exit code of the command line, run with this process's arguments; what it printed is written out."""
     if sys.argv[1:] in (["--help"], ["-h"]):
         # Written ahead by `make docs`: the first thing that everybody types need not load the command line.
-        from envkit.cli.help_text import HELP
+        from envkit._startup.help_text import HELP
         from envkit.cli.streams import written
 
         return written(HELP)
     import gc
 
     gc.set_threshold(_OBJECTS)
-    from envkit.cli.deferred import import_click
+    from envkit._startup.deferred import import_click
 
     import_click()
     from envkit.cli.boundary import exit_code

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from envkit.checks import runner
-from envkit.checks.findings import Outcome
+from envkit.checks.engine import runner
+from envkit.checks.engine.findings import Outcome
 from tests.programs import REASON
 
 # Property tests try the same examples on every run, however slow the machine is.

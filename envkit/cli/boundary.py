@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import click
 
+from envkit.base.errors import EnvkitError
 from envkit.cli.output import complain
 from envkit.cli.streams import failed, is_of_output, written
-from envkit.errors import EnvkitError
 from envkit.host.stops import Stopped
 
 BUG = 3

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from envkit._startup.regex import regex
 from envkit.cli.output import timeout_option
-from envkit.regex import regex
 
 if TYPE_CHECKING:
-    from envkit.probe.record import Recording
+    from envkit.capture.record import Recording
 
 _TOP = {  # what stands in the folder
     "machine.json": "the kernel, this process and its variables",
@@ -41,9 +41,9 @@ Examples:
 @timeout_option
 def capture(directory: str, timeout: float | None) -> None:
     """Record this machine in DIRECTORY, with serials, UUIDs, host and user names masked, and print its path."""
+    from envkit.capture.record import record
     from envkit.cli.environment import say
     from envkit.host.local import LocalHost
-    from envkit.probe.record import record
 
     recording = record(LocalHost(), directory, timeout, say)
     click.echo(recording.path)

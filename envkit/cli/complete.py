@@ -18,14 +18,14 @@ def _beginning_with(words: Iterable[str], incomplete: str) -> list[str]:
 
 def complete_framework(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Framework names."""
-    from envkit.matrix import Matrix
+    from envkit.tables import Matrix
 
     return _beginning_with((framework.name for framework in Matrix.load().frameworks), incomplete)
 
 
 def complete_cuda(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """CUDA release lines, and full versions once a line is typed."""
-    from envkit.matrix import Matrix
+    from envkit.tables import Matrix
 
     toolkits = Matrix.load().toolkits
     lines = dict.fromkeys(str(toolkit.release) for toolkit in toolkits)
@@ -34,15 +34,15 @@ def complete_cuda(ctx: click.Context, param: click.Parameter, incomplete: str) -
 
 def complete_os(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Ids of the distributions on record, and Windows."""
-    from envkit.matrix import Matrix
-    from envkit.plan.request import WINDOWS
+    from envkit.base.platforms import WINDOWS
+    from envkit.tables import Matrix
 
     return _beginning_with([*(row.os_id for row in Matrix.load().operating_systems), WINDOWS], incomplete)
 
 
 def complete_gpu(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """GPU names, with the vendor's and the family's word in front only where they are typed."""
-    from envkit.matrix import Matrix
+    from envkit.tables import Matrix
 
     names = list(dict.fromkeys(row.name for row in Matrix.load().gpus))
     for words in ("NVIDIA ", "NVIDIA GeForce ", ""):
@@ -54,14 +54,14 @@ def complete_gpu(ctx: click.Context, param: click.Parameter, incomplete: str) ->
 
 def complete_cudnn(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """cuDNN release lines."""
-    from envkit.matrix import Matrix
+    from envkit.tables import Matrix
 
     return _beginning_with(dict.fromkeys(str(row.version.release(2)) for row in Matrix.load().cudnns), incomplete)
 
 
 def complete_python(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Python release lines that can be had."""
-    from envkit.matrix import Matrix
+    from envkit.tables import Matrix
 
     pythons = sorted({row.python.release(2) for row in Matrix.load().python_sources})
     return _beginning_with(map(str, pythons), incomplete)
@@ -84,20 +84,20 @@ def complete_target(ctx: click.Context, param: click.Parameter, incomplete: str)
 
 def complete_check(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Check ids."""
-    from envkit.checks.registry import all_checks
+    from envkit.checks.engine.registry import all_checks
 
     return _beginning_with(all_checks(), incomplete)
 
 
 def complete_finding(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """The ids that a report can name: those of checks, and those of findings on Dockerfiles."""
-    from envkit.checks.registry import declared
+    from envkit.checks.engine.registry import declared
 
     return _beginning_with(declared(), incomplete)
 
 
 def complete_fact(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Fact paths, for `--assume`."""
-    from envkit.assume import fact_paths
+    from envkit.model.paths import fact_paths
 
     return [f"{path}=" for path in _beginning_with(fact_paths(), incomplete)]

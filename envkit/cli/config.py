@@ -6,8 +6,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from envkit.errors import SourceError, did_you_mean
-from envkit.settings import Mirrors, is_host, is_url
+from envkit.base.errors import SourceError, did_you_mean
+from envkit.base.settings import Mirrors, is_host, is_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from envkit.base.errors import RequestError
 from envkit.cli.complete import complete_file
 from envkit.cli.options import mirrors_from, request_from, request_options
 from envkit.cli.output import say, write_file, write_output
-from envkit.errors import RequestError
 
 if TYPE_CHECKING:
     from envkit.image.options import ImageOptions
     from envkit.image.parts import Recipe
-    from envkit.matrix import Matrix
-    from envkit.plan.model import NoPlan, Plan
+    from envkit.solver.model import NoPlan, Plan
+    from envkit.tables import Matrix
 
 FORMATS = ("dockerfile", "compose", "devcontainer", "apptainer", "conda", "requirements")
 _LISTS = ("conda", "requirements")  # of Python packages alone
@@ -78,7 +78,7 @@ def dockerfile(**options: Any) -> int:
     Only base images on record as supported are used; CUDA releases without one
     are installed on the plain distribution.
     """
-    from envkit.matrix import Matrix
+    from envkit.tables import Matrix
 
     matrix = Matrix.load()
     if options["checked"] is not None:
@@ -88,7 +88,7 @@ def dockerfile(**options: Any) -> int:
         raise RequestError("--smoke and --tag go with --build.", "Add --build.")
     chosen = image_options(options)
     plan = _plan(options, matrix)
-    from envkit.plan.model import Plan
+    from envkit.solver.model import Plan
 
     if isinstance(plan, Plan):
         from envkit.image.recipe import for_image
@@ -166,8 +166,8 @@ def _check_names(options: dict[str, Any]) -> None:
 
 def _check_places(options: dict[str, Any]) -> None:
     """Raises RequestError for a file that no build context holds, a user that has another id, and half a command."""
-    from envkit.image.data import system_user
     from envkit.image.runtime import words
+    from envkit.tables.images import system_user
 
     for name in ("requirements", "lock"):
         value = options[name]
@@ -200,11 +200,11 @@ def _refuse_beside_check(options: dict[str, Any]) -> None:
 def _plan(options: dict[str, Any], matrix: Matrix) -> Plan | NoPlan:
     from envkit.image.backends import with_backends
     from envkit.image.source_python import with_its_system
-    from envkit.plan.solve import resolve
+    from envkit.solver.solve import resolve
 
     request = request_from(options, matrix, container=True)
     if options["devel"]:
-        from envkit.records import replace
+        from envkit._startup.records import replace
 
         request = replace(request, needs_toolkit=True)
     if options["base"]:
@@ -310,8 +310,8 @@ def _build(recipe: Recipe, text: str, options: dict[str, Any]) -> int:
 
 
 def _check(options: dict[str, Any], matrix: Matrix) -> int:
+    from envkit.dockerfile.check import check_dockerfile
     from envkit.host.user_file import read_beside, read_user_file
-    from envkit.image.check import check_dockerfile
     from envkit.render.check_report import exit_code, report_json, report_text
 
     source = click.get_current_context().get_parameter_source("target")

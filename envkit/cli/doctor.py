@@ -11,8 +11,8 @@ from envkit.cli.complete import complete_check, complete_fact, complete_file
 from envkit.cli.output import one_format, output_option, timeout_option, write_output
 
 if TYPE_CHECKING:
-    from envkit.checks.registry import Check, ImageFault
-    from envkit.facts import Environment
+    from envkit.checks.engine.registry import Check, ImageFault
+    from envkit.model import Environment
 
 _FORMATS = ["text", "json", "html", "markdown"]
 
@@ -92,9 +92,9 @@ def doctor(
         from envkit.cli.environment import started_machine
 
         here = started_machine()  # its slowest answer is on its way while the checks are loaded
-    from envkit.checks.registry import image_faults
+    from envkit.checks.engine.registry import image_faults
     from envkit.cli.environment import this_machine
-    from envkit.matrix import Matrix
+    from envkit.tables import Matrix
 
     known = checks_known(plugins)
     if list_checks:
@@ -112,18 +112,18 @@ def doctor(
 
 def checks_known(plugins: bool) -> dict[str, Check]:
     """envkit's own checks, and those of plug-ins where the user wants them, in root-cause order."""
-    from envkit.checks.registry import all_checks, ordered
+    from envkit.checks.engine.registry import all_checks, ordered
 
     if not plugins:
         return all_checks()
-    from envkit.checks.plugins import plugin_checks
+    from envkit.checks.engine.plugins import plugin_checks
 
     return ordered({**all_checks(), **plugin_checks()})
 
 
 def _refuse_stray(words: list[str], strict: bool, fail_on: str | None) -> None:
     """Raises RequestError for a file without --from and for options that differ."""
-    from envkit.errors import RequestError
+    from envkit.base.errors import RequestError
 
     if words:
         raise RequestError(f"To look at {words[0]}, name it with --from:", f"envkit doctor --from {words[0]}")
@@ -134,8 +134,8 @@ def _refuse_stray(words: list[str], strict: bool, fail_on: str | None) -> None:
 def _environments(
     sources: tuple[str, ...], root: str | None, assume: tuple[str, ...], deep: bool, look: Callable[[], Environment]
 ) -> list[Environment]:
+    from envkit.base.errors import RequestError
     from envkit.cli.environment import all_recorded, under_root
-    from envkit.errors import RequestError
 
     for option, value in [*(("--from", source) for source in sources), ("--root", root)]:
         if value == "":
@@ -146,15 +146,15 @@ def _environments(
         raise RequestError("--deep runs tests on this machine.", "Leave out --from and --root.")
     environments = all_recorded(sources) if sources else [look() if root is None else under_root(root)]
     if assume:
-        from envkit.assume import assume_facts
+        from envkit.model.paths import assume_facts
 
         environments = [assume_facts(environment, assume) for environment in environments]
     return environments
 
 
 def _selected(ids: tuple[str, ...], checks: Mapping[str, Check]) -> list[Check]:
-    from envkit.checks.registry import image_faults
-    from envkit.errors import RequestError
+    from envkit.base.errors import RequestError
+    from envkit.checks.engine.registry import image_faults
 
     for wanted in ids:
         if wanted in image_faults():
@@ -166,11 +166,11 @@ def _selected(ids: tuple[str, ...], checks: Mapping[str, Check]) -> list[Check]:
 
 def _list_of(checks: Mapping[str, Check | ImageFault], form: str) -> str:
     if form not in ("json", "text"):
-        from envkit.errors import RequestError
+        from envkit.base.errors import RequestError
 
         raise RequestError(f"--list-checks has no format {form}.", "Leave --format out, or take json.")
     if form == "json":
-        from envkit.json_text import dumps
+        from envkit.base.json_text import dumps
 
         return dumps([{"id": check.id, "title": check.title} for check in checks.values()])
     width = max(map(len, checks))

@@ -6,12 +6,12 @@ import os
 from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING
 
-from envkit.errors import LimitError, SourceError
+from envkit.base.errors import LimitError, SourceError
 
 if TYPE_CHECKING:
-    from envkit.facts import Environment
     from envkit.host.local import LocalHost
-    from envkit.matrix import Matrix
+    from envkit.model import Environment
+    from envkit.tables import Matrix
 
 _MOST_BYTES = 16 << 20  # of a text; the driver's own bug report has some five million
 
@@ -88,7 +88,7 @@ def all_recorded(sources: Sequence[str], option: str = "--from") -> list[Environ
     texts: list[tuple[str, str]] = []
     for source in sources:
         if os.path.isdir(source):
-            from envkit.probe.replay import replay
+            from envkit.capture.machine import replay
 
             machines.append(replay(source))
             continue
@@ -115,7 +115,7 @@ def _facts_in(text: str, source: str, option: str) -> Environment | None:
     from envkit.ingest.own import own_document, own_report
 
     if text.lstrip().startswith("{"):
-        from envkit.json_text import loads
+        from envkit.base.json_text import loads
 
         try:
             document = loads(text)
@@ -139,10 +139,10 @@ def _facts_in(text: str, source: str, option: str) -> Environment | None:
 
 def _told_elsewhere(document: dict[str, object], source: str) -> Environment:
     """The facts of a document; what it calls "this machine" is the one that wrote it, which need not be this one."""
-    from envkit.facts import Environment
-    from envkit.facts_json import environment_from_json
-    from envkit.records import replace
-    from envkit.redact.walk import without_secret_facts
+    from envkit._startup.records import replace
+    from envkit.model import Environment
+    from envkit.model.facts_json import environment_from_json
+    from envkit.privacy.walk import without_secret_facts
 
     environment = without_secret_facts(environment_from_json(document.get("environment", document)))
     if environment.origin != Environment().origin:

@@ -9,7 +9,7 @@ import click
 from envkit.cli.complete import complete_finding
 
 if TYPE_CHECKING:
-    from envkit.checks.registry import Check, ImageFault
+    from envkit.checks.engine.registry import Check, ImageFault
 
 
 @click.command(
@@ -23,11 +23,11 @@ Examples:
 @click.option("--plugins", is_flag=True, help="Also know the checks of installed plug-ins: loads their code.")
 def explain(check_id: str, plugins: bool) -> None:
     """Explain check ID: what it looks at, why it matters, how to mend it, sources."""
-    from envkit.checks.registry import image_faults
+    from envkit.base.errors import RequestError
+    from envkit.base.shown import shown_lines
+    from envkit.checks.engine.registry import image_faults
     from envkit.cli.doctor import checks_known
-    from envkit.errors import RequestError
     from envkit.render.explain import explanation
-    from envkit.shown import shown_lines
 
     known: dict[str, Check | ImageFault] = {**checks_known(plugins), **image_faults()}
     if check_id not in known:

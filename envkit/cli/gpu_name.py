@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING
 
+from envkit._startup.regex import regex
+from envkit.base.errors import RequestError
 from envkit.cli.not_covered import unknown_gpu
-from envkit.errors import RequestError
-from envkit.regex import regex
 
 if TYPE_CHECKING:
-    from envkit.matrix import Matrix
-    from envkit.matrix.rows import GpuModel
+    from envkit.tables import Matrix
+    from envkit.tables.rows import GpuModel
 
 _WORD = regex(r"[a-z0-9]+")
 _PIECE = regex(r"[a-z]+|[0-9]+")

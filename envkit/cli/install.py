@@ -10,10 +10,10 @@ from envkit.cli.options import mirrors_from, request_from, request_options
 from envkit.cli.output import say, write_output
 
 if TYPE_CHECKING:
+    from envkit.base.settings import Mirrors
     from envkit.install.options import ScriptOptions
-    from envkit.plan.model import NoPlan, Plan
-    from envkit.plan.request import Request
-    from envkit.settings import Mirrors
+    from envkit.solver.model import NoPlan, Plan
+    from envkit.solver.request import Request
 
 
 @click.command(
@@ -52,11 +52,11 @@ def install(run_here: bool, yes: bool, bundle: str | None, **options: Any) -> in
     no Python, can be read, run twice, resumed, verified and undone.
     Windows: use WSL2. Jetson: sudo apt-get install nvidia-jetpack
     """
+    from envkit._startup.records import replace
     from envkit.install.environment import for_script
-    from envkit.matrix import Matrix
-    from envkit.plan.model import NoPlan
-    from envkit.plan.solve import resolve
-    from envkit.records import replace
+    from envkit.solver.model import NoPlan
+    from envkit.solver.solve import resolve
+    from envkit.tables import Matrix
 
     _check_usage(options, run_here, yes)
     matrix = Matrix.load()
@@ -80,7 +80,7 @@ def install(run_here: bool, yes: bool, bundle: str | None, **options: Any) -> in
 
 
 def _check_usage(options: dict[str, Any], run_here: bool, yes: bool) -> None:
-    from envkit.errors import RequestError
+    from envkit.base.errors import RequestError
 
     if options["driver_runfile"] and not options["with_driver"]:
         raise RequestError("--driver-runfile: needs --with-driver.", "The driver is left alone without it.")
@@ -112,7 +112,7 @@ def _is_the_systems(path: str) -> bool:
 
 def _completed(request: Request, options: dict[str, Any]) -> Request:
     """The toolkit is wanted when its version was asked for, or when there is nothing else to install."""
-    from envkit.records import replace
+    from envkit._startup.records import replace
 
     wanted = options["toolkit"]
     if wanted is None:
@@ -122,8 +122,8 @@ def _completed(request: Request, options: dict[str, Any]) -> Request:
 
 def _told(plan: Plan, options: dict[str, Any]) -> Plan:
     """The plan with a warning where --no-toolkit leaves out what its frameworks load from the system."""
-    from envkit.plan.aspects import needs_system_cuda
-    from envkit.records import replace
+    from envkit._startup.records import replace
+    from envkit.solver.aspects import needs_system_cuda
 
     choice = plan.choice
     if options["toolkit"] is not False or not choice.needs_toolkit or not choice.builds:

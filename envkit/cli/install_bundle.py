@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from envkit.base.errors import StepFailed
+from envkit.base.json_text import dumps
 from envkit.cli.output import say, write_file
-from envkit.errors import StepFailed
-from envkit.json_text import dumps
 
 if TYPE_CHECKING:
     from envkit.install.bundle import FetchedFile

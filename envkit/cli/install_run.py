@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from envkit._startup.regex import regex
+from envkit.base.errors import EnvkitError
 from envkit.cli.output import say
-from envkit.errors import EnvkitError
-from envkit.regex import regex
 
 if TYPE_CHECKING:
     from envkit.install.model import Installation

@@ -72,7 +72,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that was meant; a mistyped one is answered with the nearest names."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from envkit.errors import did_you_mean
+            from envkit.base.errors import did_you_mean
 
             raise click.UsageError(f"no such command {args[0]!r}. {did_you_mean(args[0], COMMANDS)}".rstrip(), ctx)
         return super().resolve_command(ctx, args)

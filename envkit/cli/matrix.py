@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from envkit.base.errors import RequestError
 from envkit.cli.output import one_format, output_option, say, write_output
 from envkit.cli.terminal import terminal_width
-from envkit.errors import RequestError
 
 if TYPE_CHECKING:
-    from envkit.matrix import Matrix
-    from envkit.matrix.browse import Listing
+    from envkit.tables import Matrix
+    from envkit.tables.browse import Listing
 
 _FORMATS = ["table", "csv", "json", "markdown"]
 _GUIDE_COLUMNS = ("last_cuda", "newest_pytorch", "newest_tensorflow")
 
 
 def _complete_table(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    from envkit.matrix import Matrix
-    from envkit.matrix.browse import table_names
+    from envkit.tables import Matrix
+    from envkit.tables.browse import table_names
 
     return [name for name in table_names(Matrix.load()) if name.startswith(incomplete.lower())]
 
@@ -61,7 +61,7 @@ def matrix(
     output: str | None,
 ) -> None:
     """Browse the compatibility data, each row with its source; without TABLE, list the tables."""
-    from envkit.matrix import Matrix
+    from envkit.tables import Matrix
 
     data = Matrix.load()
     chosen = one_format(form, as_json, output, _FORMATS)
@@ -81,7 +81,7 @@ def matrix(
 
 def _rows(data: Matrix, name: str, words: Sequence[str], sort: str | None, columns: str | None, form: str) -> str:
     from envkit.cli.gpu_name import is_named
-    from envkit.matrix.browse import column_of, ordered, selected
+    from envkit.tables.browse import column_of, ordered, selected
 
     table = _listing(name, data)
     filters, wanted = _filters(words)
@@ -96,13 +96,13 @@ def _rows(data: Matrix, name: str, words: Sequence[str], sort: str | None, colum
 
 
 def _listing(name: str, data: Matrix) -> Listing:
-    from envkit.matrix.browse import listing
-    from envkit.records import replace
+    from envkit._startup.records import replace
+    from envkit.tables.browse import listing
 
     table = listing(name, data)
     if table.name != "gpus":
         return table
-    from envkit.plan.guide import gpu_guide
+    from envkit.solver.guide import gpu_guide
 
     default = (*table.default[:6], *_GUIDE_COLUMNS, *table.default[6:])
     return replace(table, rows=gpu_guide(data), default=default)
@@ -127,8 +127,8 @@ def _filters(words: Sequence[str]) -> tuple[list[tuple[str, str]], list[str]]:
 
 
 def _rendered(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tuple[str, ...], form: str) -> str:
-    from envkit.matrix.browse import cells, texts
     from envkit.render.rows import csv_table, json_table
+    from envkit.tables.browse import cells, texts
 
     names = tuple(dict.fromkeys((*shown, "sources"))) if "sources" in table.columns else shown
     if form == "json":
@@ -142,9 +142,9 @@ def _rendered(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tuple[
 
 def _for_people(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tuple[str, ...], *, markdown: bool) -> str:
     """The rows, the number of each row's sources in its last column, and below what the numbers stand for."""
-    from envkit.matrix.browse import cells, header_of, texts
+    from envkit.base.wrap import WIDTH, hang
     from envkit.render.rows import left_out, markdown_table, text_table
-    from envkit.render.wrap import WIDTH, hang
+    from envkit.tables.browse import cells, header_of, texts
 
     numbers: dict[str, int] = {}
     names = [name for name in shown if name != "sources"]
@@ -171,7 +171,7 @@ def _for_people(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tupl
 
 
 def _tables(data: Matrix, form: str) -> str:
-    from envkit.matrix.browse import listing, table_names
+    from envkit.tables.browse import listing, table_names
 
     found = [listing(name, data) for name in table_names(data)]
     return _plain_table(
@@ -182,7 +182,7 @@ def _tables(data: Matrix, form: str) -> str:
 def _status(data: Matrix, form: str, max_age: int | None) -> str:
     from datetime import date
 
-    from envkit.matrix.age import ages
+    from envkit.tables.age import ages
 
     found = ages(data, date.today(), max_age)
     stale = [age.table for age in found if age.stale]

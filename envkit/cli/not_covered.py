@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from envkit.errors import RequestError
-from envkit.records import record
+from envkit._startup.records import record
+from envkit.base.errors import RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from envkit.matrix import Matrix
+    from envkit.tables import Matrix
 
 
 @record
@@ -44,7 +44,7 @@ def unknown_gpu(name: str, matrix: Matrix) -> RequestError:
 
 
 def _rows(kind: str, name: str) -> Iterator[NotCovered]:
-    from envkit.matrix.tables import Table, read
+    from envkit.tables.loader import Table, read
 
     rows = read(Table("not_covered.csv", NotCovered, ("kind", "pattern")))
     return (row for row in rows if row.kind == kind and re.fullmatch(row.pattern, name.strip().lower()))

@@ -19,9 +19,9 @@ from envkit.cli.complete import (
 from envkit.cli.output import output_option
 
 if TYPE_CHECKING:
-    from envkit.matrix import Matrix
-    from envkit.plan.request import Request
-    from envkit.settings import Mirrors
+    from envkit.base.settings import Mirrors
+    from envkit.solver.request import Request
+    from envkit.tables import Matrix
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -79,10 +79,10 @@ def request_from(options: Mapping[str, Any], matrix: Matrix, *, container: bool 
 
     `options` holds the keyword arguments that `request_options` gave the command; others are ignored.
     """
+    from envkit._startup.records import replace
     from envkit.cli.environment import target_environment
     from envkit.cli.parse import parse_request
-    from envkit.plan.target import for_environment
-    from envkit.records import replace
+    from envkit.solver.target import for_environment
 
     request = parse_request(options, matrix, container=container)
     if options["target"] == "any":

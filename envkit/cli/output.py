@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from envkit.errors import OutputError, RequestError
+from envkit.base.errors import OutputError, RequestError
 
 F = TypeVar("F", bound=Callable[..., Any])
 _SUFFIXES = {".csv": "csv", ".htm": "html", ".html": "html", ".json": "json", ".md": "markdown"}
@@ -121,13 +121,13 @@ def _mode(path: str, executable: bool) -> int:
 
 def say(text: str) -> None:
     """Lines for the person, on stderr, so that stdout holds the product alone; nothing in them steers the terminal."""
-    from envkit.shown import shown_lines
+    from envkit.base.shown import shown_lines
 
     click.echo(shown_lines(text), err=True)
 
 
 def complain(text: str) -> None:
     """One line for the person, whatever stands in it."""
-    from envkit.shown import shown
+    from envkit.base.shown import shown
 
     click.echo(shown(text), err=True)

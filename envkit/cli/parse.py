@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from envkit._startup.regex import regex
+from envkit.base.errors import RequestError
+from envkit.base.platforms import WINDOWS, WSL
+from envkit.base.versions import ComputeCapability, Version, VersionSpec
 from envkit.cli.not_covered import unknown_framework
-from envkit.errors import RequestError
-from envkit.plan.request import WINDOWS, WSL, FrameworkRequest, Request, TargetGpu
-from envkit.regex import regex
-from envkit.versions import ComputeCapability, Version, VersionSpec
+from envkit.solver.request import FrameworkRequest, Request, TargetGpu
 
 if TYPE_CHECKING:
-    from envkit.matrix import Matrix
+    from envkit.tables import Matrix
 
 _EXAMPLES = {
     "--cuda": "Examples: --cuda 9.0 or --cuda '>=12'",
@@ -133,7 +134,7 @@ def parse_os(text: str, matrix: Matrix) -> str:
 def parse_gpu(text: str, matrix: Matrix) -> TargetGpu:
     """A GPU by name, model number or compute capability. Raises RequestError with the nearest names."""
     from envkit.cli.gpu_name import is_model_number, model_of
-    from envkit.plan.target import target_gpu
+    from envkit.solver.target import target_gpu
 
     try:
         capability = ComputeCapability.parse(text)

@@ -25,16 +25,16 @@ def probe(root: str | None, as_json: bool, mask: bool, timeout: float | None, ou
 
     environment = under_root(root) if root else this_machine(driver_limit_s=timeout)
     if mask:
-        from envkit.redact.masker import mask_environment
+        from envkit.privacy.masker import mask_environment
 
         environment = mask_environment(environment)
     if one_format(None, as_json, output, ("text", "json")) == "json":
-        from envkit.facts_json import to_json
-        from envkit.json_text import dumps
+        from envkit.base.json_text import dumps
+        from envkit.model.facts_json import to_json
 
         write_output(dumps(to_json(environment)), output)
     else:
+        from envkit.base.shown import inert
         from envkit.render.facts_text import facts_text
-        from envkit.shown import inert
 
         write_output(facts_text(inert(environment)), output)

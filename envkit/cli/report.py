@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from envkit.checks.findings import Finding, Status
-from envkit.errors import RequestError
-from envkit.facts import Environment
-from envkit.records import record
-from envkit.render.verdict import Verdict, unseen, verdict
-from envkit.shown import inert
+from envkit._startup.records import record
+from envkit.base.errors import RequestError
+from envkit.base.shown import inert
+from envkit.checks.engine.findings import Finding, Status
+from envkit.documents.verdict import Verdict, unseen, verdict
+from envkit.model import Environment
 
 if TYPE_CHECKING:
-    from envkit.checks.registry import Check
-    from envkit.matrix import Matrix
+    from envkit.checks.engine.registry import Check
+    from envkit.tables import Matrix
 
 
 @record
@@ -32,10 +32,10 @@ def judged(environment: Environment, checks: Sequence[Check], matrix: Matrix, *,
 
     The masks come first: what a check says of masked facts cannot name what they hide.
     """
-    from envkit.checks.runner import run_checks
+    from envkit.checks.engine.runner import run_checks
 
     if mask:
-        from envkit.redact.masker import mask_environment
+        from envkit.privacy.masker import mask_environment
 
         environment = mask_environment(environment)
     findings = run_checks(environment, matrix, checks)
@@ -71,7 +71,7 @@ def rendered(reports: Sequence[Report], form: str, *, verbose: bool, to_file: bo
     """The reports in one format. Raises RequestError for several where the format holds one."""
     pairs: list[tuple[Environment, Sequence[Finding]]] = [(report.environment, report.findings) for report in reports]
     if form == "json":
-        from envkit.render.doctor_json import doctor_json, doctors_json
+        from envkit.documents.doctor import doctor_json, doctors_json
 
         return doctor_json(*pairs[0]) if len(pairs) == 1 else doctors_json(pairs)
     pairs = [inert(pair) for pair in pairs]  # from here on it is for people's eyes
@@ -85,9 +85,9 @@ def rendered(reports: Sequence[Report], form: str, *, verbose: bool, to_file: bo
         from envkit.render.markdown import doctor_markdown
 
         return "\n".join(doctor_markdown(*pair) for pair in pairs)
+    from envkit.base.wrap import WIDTH
     from envkit.cli.terminal import text_width, wants_colour
     from envkit.render.text import doctor_text
-    from envkit.render.wrap import WIDTH
 
     colour, width = not to_file and wants_colour(), WIDTH if to_file else text_width()
     texts = [doctor_text(*pair, verbose=verbose, colour=colour, width=width) for pair in pairs]

@@ -10,7 +10,7 @@ from envkit.cli.options import request_from, request_options
 from envkit.cli.output import write_output
 
 if TYPE_CHECKING:
-    from envkit.plan.model import NoPlan, Plan
+    from envkit.solver.model import NoPlan, Plan
 
 
 @click.command(
@@ -24,9 +24,9 @@ Examples:
 @click.option("--container", is_flag=True, help="Decide for an image: the driver stays on the host.")
 def resolve(container: bool, **options: Any) -> int:
     """Choose versions that work together, or say why none do and what is nearest."""
-    from envkit.matrix import Matrix
-    from envkit.plan.solve import resolve as solve
-    from envkit.settings import Mirrors
+    from envkit.base.settings import Mirrors
+    from envkit.solver.solve import resolve as solve
+    from envkit.tables import Matrix
 
     # A plan names no download; a wrong mirror is refused here as it is by the commands that use it.
     Mirrors().with_options(options["mirrors"], options["index_url"])
@@ -35,8 +35,8 @@ def resolve(container: bool, **options: Any) -> int:
     if options["as_json"]:
         write_output(plan_json(plan), options["output"])
     else:
+        from envkit.base.shown import shown_lines
         from envkit.render.plan_text import plan_summary
-        from envkit.shown import shown_lines
 
         write_output(shown_lines(plan_summary(plan)), options["output"])
     return exit_code(plan)
@@ -44,14 +44,14 @@ def resolve(container: bool, **options: Any) -> int:
 
 def plan_json(plan: Plan | NoPlan) -> str:
     """The plan document of `interface.md` as text."""
-    from envkit.json_text import dumps
-    from envkit.render.plan_json import plan_document
+    from envkit.base.json_text import dumps
+    from envkit.documents.plan import plan_document
 
     return dumps(plan_document(plan))
 
 
 def exit_code(plan: Plan | NoPlan) -> int:
     """0 when a plan exists, 1 when none does."""
-    from envkit.plan.model import Plan
+    from envkit.solver.model import Plan
 
     return 0 if isinstance(plan, Plan) else 1

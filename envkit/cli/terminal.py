@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from envkit.render.wrap import WIDTH
+from envkit.base.wrap import WIDTH
 
 _NARROWEST, _WIDEST = 40, 100  # less breaks every line, more is hard to read
 

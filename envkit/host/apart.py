@@ -8,10 +8,10 @@ import sys
 import time
 from collections.abc import Mapping
 
-from envkit.facts import Observed, Problem, found, missing
 from envkit.host.base import Told
 from envkit.host.children import ending, follow_child
 from envkit.host.queries import own_command
+from envkit.model import Observed, Problem, found, missing
 
 _MEMORY = 300 << 20  # bytes that the child may fill; the probes of a large environment take a fifth
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from envkit.facts import Observed
-from envkit.records import record
+from envkit._startup.records import record
+from envkit.model import Observed
 
 STAND_IN = "stand_in"  # the query whose answer names the recorded facts that count whatever a replay finds
 

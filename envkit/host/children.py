@@ -10,10 +10,10 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from envkit.facts import Observed, Problem, found, missing
+from envkit._startup.records import record
 from envkit.host.base import CommandResult
 from envkit.host.guardian import GUARDIAN
-from envkit.records import record
+from envkit.model import Observed, Problem, found, missing
 
 _MAX_OUTPUT = 16_000_000  # bytes of one stream; a program that never stops writing must not fill the memory
 _DEATH_S = 0.2  # how long a killed child may take to be gone before it is left behind

@@ -9,10 +9,10 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from envkit.facts import Observed, Problem, found, missing
 from envkit.host.children import Followed, Patience, ending, follow_child
 from envkit.host.programs import Programs
 from envkit.host.trust import is_trusted
+from envkit.model import Observed, Problem, found, missing
 
 _TESTS = ("copy", "torch", "tensorflow", "jax")
 _VISIBLE = "CUDA_VISIBLE_DEVICES"

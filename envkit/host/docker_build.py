@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from envkit.errors import EnvkitError, SourceError, StepFailed
-from envkit.image.build_errors import explain
+from envkit.base.errors import EnvkitError, SourceError, StepFailed
+from envkit.tables.build_errors import explain
 
 Say = Callable[[str], None]
 _SECRET = "/run/secrets/ca"

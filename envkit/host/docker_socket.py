@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Mapping
 
-from envkit.facts import Observed, Problem, found, missing
+from envkit.model import Observed, Problem, found, missing
 
 
 def nearest_socket(variables: Mapping[str, str]) -> Observed[str]:

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from functools import cache
 from typing import TypeVar
 
-from envkit.facts import Observed, Problem, found, missing
 from envkit.host.base import FileStatus
 from envkit.host.handles import Handle, Live, Mounted, is_accessible, link_text, names, read
 from envkit.host.name_pattern import fixed_start, name_pattern
+from envkit.model import Observed, Problem, found, missing
 
 T = TypeVar("T")
 _ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENODEV, errno.ENXIO, errno.ENAMETOOLONG}

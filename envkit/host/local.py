@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from envkit.facts import Observed, Problem, found, missing
 from envkit.host.base import CommandResult, FileStatus, Told
 from envkit.host.files import Files, readable
+from envkit.model import Observed, Problem, found, missing
 
 if TYPE_CHECKING:
     from envkit.host.programs import Programs

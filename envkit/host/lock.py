@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from envkit.errors import EnvkitError, StepFailed
-from envkit.versions import Version
+from envkit.base.errors import EnvkitError, StepFailed
+from envkit.base.versions import Version
 
 
 def locked(lines: Sequence[str], python: Version, architecture: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from envkit.errors import OutputError
+from envkit.base.errors import OutputError
 
 
 class NewFolder:

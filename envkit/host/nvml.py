@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from envkit.facts import Observed, Problem, found, missing
 from envkit.host.children import Followed, Patience, ending
+from envkit.model import Observed, Problem, found, missing
 
 Answer: TypeAlias = Observed[Mapping[str, object]]
 Start: TypeAlias = Callable[[Sequence[str], Patience], Observed[Followed]]  # runs the child with these arguments

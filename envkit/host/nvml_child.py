@@ -10,7 +10,7 @@
 A line with `call` stands before what may never return: a call, or everything about one GPU, behind which others are
 `waiting`. Arguments are the indexes of GPUs to leave out: an earlier child asked them.
 
-The keys of a device are the fields of `envkit.facts.Gpu`. A key is left out where NVML says "not supported"; `error`
+The keys of a device are the fields of `envkit.model.Gpu`. A key is left out where NVML says "not supported"; `error`
 names the failure of a device that could not be read at all, and `failed` those of single calls.
 """
 

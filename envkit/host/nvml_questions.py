@@ -1,4 +1,4 @@
-"""What NVML is asked about one GPU: a function per field of `envkit.facts.Gpu`, or per few fields of one answer.
+"""What NVML is asked about one GPU: a function per field of `envkit.model.Gpu`, or per few fields of one answer.
 
 Every name of the binding is looked up when its question is put: a name that a release of pynvml, or of the driver,
 lacks costs one answer and not the report. Where a call has a newer form, that is asked first.

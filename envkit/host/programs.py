@@ -8,8 +8,8 @@ import stat
 from collections.abc import Mapping
 from functools import cached_property
 
-from envkit.facts import Observed, Problem, found, missing
 from envkit.host.trust import check, is_trusted
+from envkit.model import Observed, Problem, found, missing
 
 _TOOLS = re.compile(
     r"cat|docker|journalctl|modinfo|nvcc|nvidia-(?:container-cli|container-runtime(?:-hook)?|ctk|smi)|nv-fabricmanager|podman|rpm"

@@ -6,10 +6,10 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
-from envkit.facts import Observed, Problem, found, missing
 from envkit.host import driver_loaded
 from envkit.host.base import CommandResult
 from envkit.host.loader import may_load
+from envkit.model import Observed, Problem, found, missing
 
 # a child lives too short for its garbage to matter
 _START = "import gc,json,sys; gc.disable(); sys.path[:]=json.loads(sys.argv[1]); from {0} import main; main()"

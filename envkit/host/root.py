@@ -7,9 +7,9 @@ import posixpath
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from envkit.facts import Observed, Problem, missing
 from envkit.host.base import CommandResult, FileStatus, Told
 from envkit.host.files import Files
+from envkit.model import Observed, Problem, missing
 
 _PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 _LIVE_FOLDERS = {"proc", "sys", "dev", "run"}

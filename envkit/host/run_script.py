@@ -13,9 +13,9 @@ from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
-from envkit.errors import OutputError, StepFailed
+from envkit._startup.records import record
+from envkit.base.errors import OutputError, StepFailed
 from envkit.host.stops import Stopped
-from envkit.records import record
 
 _BLOCK = 1 << 20
 # What sudo must let through so that the script reaches the network as its user does.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from envkit.errors import SourceError
+from envkit.base.errors import SourceError
 
 _LIMIT = 1_000_000
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from envkit.image import data
-from envkit.plan.model import NoPlan, Plan
-from envkit.plan.request import FrameworkRequest
-from envkit.records import replace
-from envkit.versions import VersionSpec
+from envkit._startup.records import replace
+from envkit.base.versions import VersionSpec
+from envkit.solver.model import NoPlan, Plan
+from envkit.solver.request import FrameworkRequest
+from envkit.tables import images as data
 
 
 def with_backends(plan: Plan | NoPlan, resolve: Callable[..., Plan | NoPlan]) -> Plan | NoPlan:

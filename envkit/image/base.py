@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from envkit.errors import EnvkitError
-from envkit.image import data
-from envkit.image.known_images import CUDA_REPOSITORY
+from envkit.base.errors import EnvkitError
 from envkit.image.options import ImageOptions
 from envkit.image.own_base import OwnBase
 from envkit.image.parts import Base
-from envkit.matrix.rows import ImageTag, OperatingSystem
-from envkit.plan.model import Choice
+from envkit.solver.model import Choice
+from envkit.tables import images as data
+from envkit.tables.known_images import CUDA_REPOSITORY
+from envkit.tables.rows import ImageTag, OperatingSystem
 
 
 def choose_base(

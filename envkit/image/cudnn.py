@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from envkit.errors import EnvkitError
-from envkit.image import data
-from envkit.matrix.rows import CudnnRelease, ImageTag
-from envkit.plan import relations
-from envkit.plan.model import Choice
-from envkit.plan.request import Request
-from envkit.records import replace
-from envkit.versions import Version, VersionSpec
+from envkit import compat as relations
+from envkit._startup.records import replace
+from envkit.base.errors import EnvkitError
+from envkit.base.versions import Version, VersionSpec
+from envkit.solver.model import Choice
+from envkit.solver.request import Request
+from envkit.tables import images as data
+from envkit.tables.rows import CudnnRelease, ImageTag
 
 if TYPE_CHECKING:
-    from envkit.matrix import Matrix
+    from envkit.tables import Matrix
 
 _LAST = 10**6  # a minor version that no line reaches
 

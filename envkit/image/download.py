@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from envkit.image import data
+from envkit._startup.records import record
+from envkit.base.settings import Mirrors
 from envkit.image.parts import Arguments, Base, Stage, Step
 from envkit.image.system import install
-from envkit.matrix.rows import OperatingSystem
-from envkit.records import record
-from envkit.settings import Mirrors
+from envkit.tables import images as data
+from envkit.tables.rows import OperatingSystem
 
 CACHE = "/var/cache/downloads"
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from envkit.errors import EnvkitError
-from envkit.image import data
+from envkit.base.errors import EnvkitError
+from envkit.base.settings import Mirrors
 from envkit.image.cudnn import archive_of
 from envkit.image.options import ImageOptions
 from envkit.image.parts import Base, PipInstall
 from envkit.install.wheel_files import by_file, requirement_lines, wheel_tag
-from envkit.matrix.rows import FrameworkBuild, OperatingSystem
-from envkit.plan.model import Choice, Plan
-from envkit.settings import Mirrors
+from envkit.solver.model import Choice, Plan
+from envkit.tables import images as data
+from envkit.tables.rows import FrameworkBuild, OperatingSystem
 
 if TYPE_CHECKING:
-    from envkit.matrix import Matrix
+    from envkit.tables import Matrix
 
 
 _PYTHON = "python-library"

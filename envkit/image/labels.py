@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from envkit import __version__
-from envkit.plan.model import Plan
-from envkit.render.plan_json import plan_document
+from envkit.documents.plan import plan_document
+from envkit.solver.model import Plan
 
 
 def labels(plan: Plan, title: str, base: str) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from envkit.errors import EnvkitError
+from envkit.base.errors import EnvkitError
 from envkit.image.frameworks import loader_calls
 from envkit.image.options import ImageOptions
 from envkit.image.parts import PipInstall, Recipe

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from envkit.errors import EnvkitError
-from envkit.image import data
+from envkit._startup.records import replace
+from envkit.base.errors import EnvkitError
+from envkit.base.settings import Mirrors
+from envkit.base.versions import Version
 from envkit.image.frameworks import needs_driver
 from envkit.image.labels import labels
 from envkit.image.options import ImageOptions
 from envkit.image.parts import Base, PipInstall, Recipe, Runtime, Stage
 from envkit.image.runtime import GPU_VARIABLES, runtime
 from envkit.image.smoke import smoke_script
-from envkit.matrix.rows import FrameworkBuild, FrameworkImage, ImageTag
-from envkit.plan.model import Choice, Plan
-from envkit.plan.request import Request
-from envkit.records import replace
-from envkit.settings import Mirrors
-from envkit.versions import Version
+from envkit.solver.model import Choice, Plan
+from envkit.solver.request import Request
+from envkit.tables import images as data
+from envkit.tables.rows import FrameworkBuild, FrameworkImage, ImageTag
 
 if TYPE_CHECKING:
-    from envkit.matrix import Matrix
+    from envkit.tables import Matrix
 
 _PROVEN = ("supported", "seen")
 _USABLE = (*_PROVEN, "derived")

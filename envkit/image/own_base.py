@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.errors import RequestError
-from envkit.image import data
-from envkit.image.known_images import CUDA_REPOSITORY, image_name, tag_row
-from envkit.matrix.rows import ImageTag, OperatingSystem
-from envkit.plan.model import Choice
-from envkit.plan.request import Request
-from envkit.records import record, replace
-from envkit.regex import regex
-from envkit.versions import VersionSpec
+from envkit._startup.records import record, replace
+from envkit._startup.regex import regex
+from envkit.base.errors import RequestError
+from envkit.base.versions import VersionSpec
+from envkit.solver.model import Choice
+from envkit.solver.request import Request
+from envkit.tables import images as data
+from envkit.tables.known_images import CUDA_REPOSITORY, image_name, tag_row
+from envkit.tables.rows import ImageTag, OperatingSystem
 
 if TYPE_CHECKING:
-    from envkit.matrix import Matrix
+    from envkit.tables import Matrix
 
 _NAME = regex(r"([a-z]+)-?(\d[\d.]*)?")
 _WORDS = regex(r"[-_/:]")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from envkit.plan.model import Plan
-from envkit.records import field, record
-from envkit.versions import Version
+from envkit._startup.records import field, record
+from envkit.base.versions import Version
+from envkit.solver.model import Plan
 
 
 @record

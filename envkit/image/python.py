@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from envkit.errors import EnvkitError
-from envkit.image import data
+from envkit._startup.records import record
+from envkit.base.errors import EnvkitError
+from envkit.base.settings import Mirrors
+from envkit.base.versions import Version
 from envkit.image.download import BUILD_ARGUMENTS, FROM_DOWNLOAD, fetch
 from envkit.image.parts import Copy, Environment, Run, Stage, Step
-from envkit.install.lore import PythonFileRow, last_pip, python_file, venv_major
-from envkit.matrix.rows import OperatingSystem
-from envkit.plan.model import Choice
-from envkit.records import record
-from envkit.settings import Mirrors
-from envkit.versions import Version
+from envkit.solver.model import Choice
+from envkit.tables import images as data
+from envkit.tables.installer import PythonFileRow, last_pip, python_file, venv_major
+from envkit.tables.rows import OperatingSystem
 
 VENV = "/opt/venv"
 STANDALONE = "/opt/python"

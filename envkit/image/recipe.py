@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from envkit.errors import EnvkitError
-from envkit.image import data
+from envkit._startup.records import record, replace
+from envkit.base.errors import EnvkitError
+from envkit.base.platforms import JETSON
+from envkit.base.settings import Mirrors
+from envkit.compat import image_fits
+from envkit.compat.verdict import Verdict
 from envkit.image.base import choose_base, choose_tag, fitting_tags, plain_image, require_system, wanted_flavour
 from envkit.image.cudnn import base_cudnn, settled
 from envkit.image.download import DOWNLOAD, download_stage
@@ -30,15 +34,12 @@ from envkit.image.source_build import SourceBuild, source_build
 from envkit.image.source_python import own_python
 from envkit.image.system import install
 from envkit.image.toolkit import SystemCuda, cudnn_beside_compilers, cudnn_setup, linked_toolkit, toolkit_setup
-from envkit.matrix.rows import FrameworkBuild, ImageTag, OperatingSystem, PythonSource
-from envkit.plan.model import Choice, Plan, Verdict
-from envkit.plan.relations import image_fits
-from envkit.plan.request import JETSON
-from envkit.records import record, replace
-from envkit.settings import Mirrors
+from envkit.solver.model import Choice, Plan
+from envkit.tables import images as data
+from envkit.tables.rows import FrameworkBuild, ImageTag, OperatingSystem, PythonSource
 
 if TYPE_CHECKING:
-    from envkit.matrix import Matrix
+    from envkit.tables import Matrix
 
 
 @record

@@ -5,14 +5,14 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from envkit.errors import RequestError
+from envkit.base.errors import RequestError
+from envkit.base.versions import Version
 from envkit.image.options import ImageOptions
 from envkit.image.parts import Runtime
-from envkit.plan.model import Choice
-from envkit.versions import Version
+from envkit.solver.model import Choice
 
 if TYPE_CHECKING:
-    from envkit.matrix import Matrix
+    from envkit.tables import Matrix
 
 USER_ID = 1000
 _JUPYTER_PORT = 8888

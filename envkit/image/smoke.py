@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 
-from envkit.image import data
 from envkit.image.frameworks import installed_by_pip
 from envkit.image.source_build import filled
-from envkit.matrix.rows import Framework
-from envkit.plan.model import Choice
+from envkit.solver.model import Choice
+from envkit.tables import images as data
+from envkit.tables.rows import Framework
 
 
 def smoke_script(

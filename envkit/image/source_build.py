@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from envkit.image import data
+from envkit._startup.records import record, replace
+from envkit._startup.regex import regex
+from envkit.base.settings import Mirrors
+from envkit.compat import other_gcc
 from envkit.image.download import download_steps, fetch
 from envkit.image.parts import Base, Copy, Environment, Run, Stage, Step
 from envkit.image.system import install
-from envkit.matrix.rows import FrameworkBuild, OperatingSystem
-from envkit.plan.model import Choice
-from envkit.plan.relations import other_gcc
-from envkit.records import record, replace
-from envkit.regex import regex
-from envkit.settings import Mirrors
+from envkit.solver.model import Choice
+from envkit.tables import images as data
+from envkit.tables.rows import FrameworkBuild, OperatingSystem
 
 
 @record

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from envkit.errors import EnvkitError
-from envkit.image import data
+from envkit._startup.records import replace
+from envkit.base.errors import EnvkitError
+from envkit.base.versions import Version, VersionSpec
 from envkit.image.frameworks import installed_by_pip, lacking
-from envkit.matrix.rows import FrameworkBuild, OperatingSystem
-from envkit.plan.model import NoPlan, Plan
-from envkit.plan.request import Request
-from envkit.records import replace
-from envkit.versions import Version, VersionSpec
+from envkit.solver.model import NoPlan, Plan
+from envkit.solver.request import Request
+from envkit.tables import images as data
+from envkit.tables.rows import FrameworkBuild, OperatingSystem
 
 if TYPE_CHECKING:
-    from envkit.matrix import Matrix
+    from envkit.tables import Matrix
 
 _MANAGER = "apt"  # the packages that the recipes name are Debian's and Ubuntu's
 

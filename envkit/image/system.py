@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from envkit.image import data
+from envkit.base.settings import Mirrors
 from envkit.image.parts import Run
-from envkit.matrix.rows import OperatingSystem
-from envkit.settings import Mirrors
+from envkit.tables import images as data
+from envkit.tables.rows import OperatingSystem
 
 _CACHES = {
     "apt": ("/var/cache/apt", "/var/lib/apt"),

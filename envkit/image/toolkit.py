@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from envkit.errors import EnvkitError
+from envkit._startup.records import record
+from envkit.base.errors import EnvkitError
+from envkit.base.settings import Mirrors
 from envkit.image.cudnn import archive_of
 from envkit.image.download import FROM_DOWNLOAD, fetch
 from envkit.image.parts import Copy, Environment, Run, Stage, Step
 from envkit.install.commands import installer_options
-from envkit.install.lore import has_quirk
-from envkit.matrix.rows import CudnnRelease, Runfile
-from envkit.plan.model import Choice
-from envkit.records import record
-from envkit.settings import Mirrors
+from envkit.solver.model import Choice
+from envkit.tables.installer import has_quirk
+from envkit.tables.rows import CudnnRelease, Runfile
 
 _LINKED = "/usr/local/cuda"
 _CUDNN = "/usr/local/cudnn"

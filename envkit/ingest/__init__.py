@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from envkit.facts import Environment
+from envkit.model import Environment
 
 
 def parse_text(text: str) -> Environment:
@@ -14,13 +14,13 @@ def parse_text(text: str) -> Environment:
 
 def parse_texts(named: Sequence[tuple[str, str]]) -> Environment:
     """The same of several texts about one machine, each with the name of its file; of two words the first counts."""
+    from envkit._startup.records import replace
     from envkit.ingest.cleaning import clean, together
     from envkit.ingest.clues import all_readers
     from envkit.ingest.combine import combine
     from envkit.ingest.signatures import messages_in
-    from envkit.records import replace
-    from envkit.redact.names import learned
-    from envkit.redact.walk import without_secret_facts
+    from envkit.privacy.names import learned
+    from envkit.privacy.walk import without_secret_facts
 
     cleaned = together([(name, clean(text)) for name, text in named])
     clues = [(reader.name, clue) for reader in all_readers() for clue in reader.read(cleaned)]

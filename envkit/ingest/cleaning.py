@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from envkit._startup.regex import regex
 from envkit.ingest.text import Text
-from envkit.regex import regex
 
 _LONGEST_LINE = 8000  # patterns may look this far within one line; longer lines are cut into several
 _ANSI = regex(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,300}(?:\x07|\x1b\\)|[@-Z\\-_])")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 
+from envkit._startup.records import record
 from envkit.ingest.text import Text
-from envkit.records import record
 
 
 @record
@@ -132,7 +132,7 @@ def all_readers() -> tuple[Reader, ...]:
     import importlib
     import pkgutil
 
-    from envkit.ingest import formats
+    from envkit.ingest import readers as formats
 
     for module in pkgutil.iter_modules(formats.__path__):
         importlib.import_module(f"{formats.__name__}.{module.name}")

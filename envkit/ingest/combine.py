@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
-from envkit.facts import PASTED, Environment, Gpu, Message, Observed, Problem, found, missing
+from envkit._startup.records import record
 from envkit.ingest.clues import Absent, Clue, Fact, GpuClue, GpusIncomplete, Item, Listing, Package, Variable
 from envkit.ingest.python import cudnn_of, python_environment
 from envkit.ingest.text import Text
-from envkit.records import record
+from envkit.model import PASTED, Environment, Gpu, Message, Observed, Problem, found, missing
 
 T = TypeVar("T")
 

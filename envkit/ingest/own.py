@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from envkit._startup.regex import regex
 from envkit.ingest.cleaning import clean
 from envkit.ingest.text import Text
-from envkit.regex import regex
 
 _MARKS = {
     regex(r"^ {6}check {4}[a-z][a-z0-9-]{2,60}$", re.MULTILINE): "   check    ",  # a finding of the report in text

@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from envkit.facts import Cudnn, Distribution, FrameworkInstall, Observed, PythonEnvironment, found
+from envkit._startup.records import replace
+from envkit._startup.regex import regex
+from envkit.base.names import normalised
+from envkit.base.versions import Version
 from envkit.ingest.clues import Clue, Framework, Package, PythonFact
-from envkit.names import normalised
-from envkit.records import replace
-from envkit.regex import regex
-from envkit.versions import Version
+from envkit.model import Cudnn, Distribution, FrameworkInstall, Observed, PythonEnvironment, found
 
 _CUDA_TAG = regex(r"\+(?:cu|cuda|gpu_?cu)(\d{2,3})\b|(?:-cuda|-cu|\.post|cuda)(\d{2,3})x?$")
 _BUILD_CUDA = regex(r"(?:^|_)cuda_?(\d{1,2})\.?(\d)(?![\d.]*\d\.)")

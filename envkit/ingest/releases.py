@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from envkit.facts import OsRelease
+from envkit.base.versions import Version
+from envkit.model import OsRelease
 from envkit.probe.release_files import release
-from envkit.versions import Version
 
 _NAMES = (
     ("Ubuntu", "ubuntu"),

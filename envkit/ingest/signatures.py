@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
-from envkit.errors import DataError
-from envkit.facts import Message
+from envkit.base.errors import DataError
 from envkit.ingest.cleaning import rejoined
 from envkit.ingest.text import ALIKE, Text
+from envkit.model import Message
 
 _BEFORE, _AFTER = 400, 800  # how far from its anchor a message may reach
 _STEP = 400  # anchors that stand nearer to each other share a window
@@ -52,7 +52,7 @@ def signatures() -> tuple[Signature, ...]:
     """Every signature of the table."""
     import csv
 
-    from envkit.matrix.tables import DATA, file_bytes
+    from envkit.tables.loader import DATA, file_bytes
 
     table = file_bytes(f"{DATA}/signatures.csv").decode("utf-8")
     rows = csv.DictReader(table.splitlines(keepends=True))

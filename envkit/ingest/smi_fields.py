@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Any
 
+from envkit._startup.records import record
+from envkit._startup.regex import regex
 from envkit.ingest.values import decimal, number, yes
-from envkit.records import record
-from envkit.regex import regex
 
 Path = tuple[str, ...]  # headings or tags, the value's own last
 _WIDTH = regex(r"(\d{1,2})x")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import accumulate
 
-from envkit.regex import regex
+from envkit._startup.regex import regex
 
 _SAME = 1000  # times that one line is looked at; a log that has it more often repeats itself
 ALIKE = 100  # lines that differ in digits alone of which the messages are looked for

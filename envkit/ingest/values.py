@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from envkit.regex import regex
+from envkit._startup.regex import regex
 
 _NUMBER = regex(r"\d+")
 _DECIMAL = regex(r"\d+(?:\.\d+)?")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from envkit.errors import EnvkitError
-from envkit.install.lore import WheelTagRow, lore
+from envkit._startup.records import record
+from envkit.base.errors import EnvkitError
 from envkit.install.model import CreatePython, Download, Installation, InstallFramework
-from envkit.records import record
+from envkit.tables.installer import WheelTagRow, lore
 
 
 @record

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from envkit.install.lore import OptionRow, holds_for, lore
-from envkit.versions import Version
+from envkit.base.versions import Version
+from envkit.tables.installer import OptionRow, holds_for, lore
 
 
 def installer_options(

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from envkit.errors import EnvkitError, RequestError
+from envkit._startup.regex import regex
+from envkit.base.errors import EnvkitError, RequestError
+from envkit.base.settings import Mirrors
+from envkit.base.versions import Version
 from envkit.install.commands import installer_options, option_for
 from envkit.install.driver_packages import module_for, others_for, packages_for
-from envkit.install.lore import DriverPackageRow, for_os, has_quirk, lore
 from envkit.install.model import Download, FetchFile, InstallDriver, Step, SwitchOffNouveau
 from envkit.install.options import ScriptOptions
-from envkit.matrix import Matrix
-from envkit.matrix.rows import DriverBranch
-from envkit.plan.knowledge import knowledge_of
-from envkit.plan.model import Plan
-from envkit.plan.request import TargetGpu
-from envkit.regex import regex
-from envkit.settings import Mirrors
-from envkit.versions import Version
+from envkit.solver.knowledge import knowledge_of
+from envkit.solver.model import Plan
+from envkit.solver.request import TargetGpu
+from envkit.tables import Matrix
+from envkit.tables.installer import DriverPackageRow, for_os, has_quirk, lore
+from envkit.tables.rows import DriverBranch
 
 _USUAL_HEADERS = {
     "apt": ("linux-headers-$(uname -r)",),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from envkit.errors import EnvkitError
-from envkit.install.lore import DriverPackageRow, ModuleRow, for_os, lore
+from envkit.base.errors import EnvkitError
 from envkit.install.model import DriverPackage
-from envkit.matrix.rows import DriverBranch
-from envkit.plan.request import TargetGpu
+from envkit.solver.request import TargetGpu
+from envkit.tables.installer import DriverPackageRow, ModuleRow, for_os, lore
+from envkit.tables.rows import DriverBranch
 
 _OPEN_BY_DEFAULT = ("default", "only")
 _BRANCH = "{branch}"

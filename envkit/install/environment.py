@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from envkit.errors import EnvkitError
-from envkit.install.lore import ProbeRow, last_pip, lore, python_file, venv_major
+from envkit._startup.records import replace
+from envkit._startup.regex import regex
+from envkit.base.errors import EnvkitError
+from envkit.base.settings import Mirrors
+from envkit.base.versions import Version
 from envkit.install.model import CreatePython, Download, InstallFramework
 from envkit.install.options import ScriptOptions
 from envkit.install.wheel_files import by_file, requirement_lines
-from envkit.matrix import Matrix
-from envkit.matrix.rows import FrameworkBuild, PythonSource
-from envkit.plan.model import Choice, Plan
-from envkit.records import replace
-from envkit.regex import regex
-from envkit.settings import Mirrors
-from envkit.versions import Version
+from envkit.solver.model import Choice, Plan
+from envkit.tables import Matrix
+from envkit.tables.installer import ProbeRow, last_pip, lore, python_file, venv_major
+from envkit.tables.rows import FrameworkBuild, PythonSource
 
 _REQUIREMENT = regex(r"([A-Za-z0-9._-]+)(?:\[[^\]]*\])?(?:==([^\s;+]+))?.*")
 _PLAIN_PROBE = "verify/generic.py.j2"

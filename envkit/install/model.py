@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from envkit.matrix.rows import OperatingSystem, Toolkit
-from envkit.records import record
-from envkit.versions import Version
+from envkit._startup.records import record
+from envkit.base.versions import Version
+from envkit.tables.rows import OperatingSystem, Toolkit
 
 
 @record

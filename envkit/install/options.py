@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from envkit.records import record
+from envkit._startup.records import record
 
 
 @record

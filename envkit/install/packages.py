@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from envkit.install.lore import PackageRow, has_quirk, lore
+from envkit.base.versions import Version
+from envkit.compat import other_gcc
 from envkit.install.model import CreatePython, FetchFile, InstallPrerequisites, InstallToolkit, Need, Step
-from envkit.plan.model import Choice
-from envkit.plan.relations import other_gcc
-from envkit.versions import Version
+from envkit.solver.model import Choice
+from envkit.tables.installer import PackageRow, has_quirk, lore
 
 
 def prerequisites(choice: Choice, steps: tuple[Step, ...]) -> InstallPrerequisites:

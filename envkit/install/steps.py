@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from zlib import crc32
 
-from envkit.errors import EnvkitError
+from envkit.base.errors import EnvkitError
+from envkit.base.platforms import WSL
+from envkit.base.settings import Mirrors
+from envkit.base.versions import ComputeCapability
 from envkit.install.commands import installer_options
 from envkit.install.driver import driver_steps
 from envkit.install.environment import for_script, framework_steps, python_step
-from envkit.install.lore import OsNameRow, for_os, has_quirk, lore, unfit_glibc
 from envkit.install.model import (
     ApplyPatch,
     Download,
@@ -25,11 +27,9 @@ from envkit.install.model import (
 )
 from envkit.install.options import ScriptOptions
 from envkit.install.packages import prerequisites
-from envkit.matrix.rows import Runfile, Toolkit
-from envkit.plan.model import Plan
-from envkit.plan.request import WSL
-from envkit.settings import Mirrors
-from envkit.versions import ComputeCapability
+from envkit.solver.model import Plan
+from envkit.tables.installer import OsNameRow, for_os, has_quirk, lore, unfit_glibc
+from envkit.tables.rows import Runfile, Toolkit
 
 _ELSEWHERE = {
     "windows": (

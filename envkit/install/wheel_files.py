@@ -5,36 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from envkit.matrix.rows import FrameworkBuild
-from envkit.matrix.tables import Table, read
-from envkit.records import record
-from envkit.regex import regex
-from envkit.settings import Mirrors
-from envkit.versions import Version, VersionSpec
+from envkit._startup.regex import regex
+from envkit.base.settings import Mirrors
+from envkit.base.versions import Version, VersionSpec
+from envkit.tables.images import WHEEL_FILES, WHEEL_TAGS, WheelFile, WheelTag
+from envkit.tables.loader import read
+from envkit.tables.rows import FrameworkBuild
 
-
-@record
-class WheelTag:
-    """The interpreter and ABI part of a wheel's name."""
-
-    python: Version
-    tag: str
-    sources: tuple[str, ...]
-
-
-@record
-class WheelFile:
-    """A distribution whose files stand beside a framework's `page`, under versions that the default index has too."""
-
-    framework: str
-    page: str
-    distribution: str
-    versions: str
-    sources: tuple[str, ...]
-
-
-WHEEL_TAGS = Table("image/wheel_abi.csv", WheelTag, ("python",))
-WHEEL_FILES = Table("image/wheel_files.csv", WheelFile, ("framework", "page", "distribution"))
 _PINNED = regex(r"([A-Za-z0-9._-]+)==([0-9][0-9.]*)")
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping
 
-from envkit.facts import Distribution
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
 from envkit.host.base import Host
+from envkit.model import Distribution
 from envkit.probe.cuda_tools import behind, carried_release
 from envkit.probe.interpreters import Interpreter
-from envkit.regex import regex
-from envkit.versions import Version
 
 _IN_SITE = {
     "ptxas": (

@@ -8,16 +8,16 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
-from envkit.assume import fact_paths, observed_at, with_facts
-from envkit.facts import Environment, Observed, Problem, missing
-from envkit.facts_json import environment_from_json
+from envkit._startup.records import record
 from envkit.host.base import STAND_IN, Host
+from envkit.model import Environment, Observed, Problem, missing
+from envkit.model.facts_json import environment_from_json
+from envkit.model.paths import fact_paths, observed_at, with_facts
+from envkit.privacy.names import identity_of
+from envkit.privacy.walk import without_secret_facts
 from envkit.probe.pci import DeviceTable, Known
 from envkit.probe.starting import sleeping, starts_slowly
 from envkit.probe.text import Facts
-from envkit.records import record
-from envkit.redact.names import identity_of
-from envkit.redact.walk import without_secret_facts
 
 Progress = Callable[[str], None]
 _KEPT_AS_FACTS = ("pythons",)  # their evidence is too big to record
@@ -76,7 +76,7 @@ def collect(
 
 def known_device(device_id: str) -> Known | None:
     """Name and compute capability of a PCI device id, as the GPU table has them."""
-    from envkit.matrix import Matrix
+    from envkit.tables import Matrix
 
     models = Matrix.load().gpus_by_device_id(device_id)
     capabilities = {model.compute_capability for model in models}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import posixpath
 
-from envkit.facts import HostCompiler, Observed, Problem, found, missing
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
 from envkit.host.base import Host
+from envkit.model import HostCompiler, Observed, Problem, found, missing
 from envkit.probe.text import derived
-from envkit.regex import regex
-from envkit.versions import Version
 
 _VARIABLES = ("NVCC_CCBIN", "CUDAHOSTCXX", "CXX", "CC")
 _NAMES = regex(r"(?:\w+-linux-gnu-)?(gcc|g\+\+|clang|clang\+\+)(?:-(\d+(?:\.\d+)*))?")

@@ -8,14 +8,14 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from envkit.facts import DockerEngine, MachineKind, Observed, Problem, found, missing
+from envkit._startup.regex import regex
+from envkit.base.json_text import loads
+from envkit.base.versions import Version
 from envkit.host.base import Host
-from envkit.json_text import loads
+from envkit.model import DockerEngine, MachineKind, Observed, Problem, found, missing
 from envkit.probe.machine import machine_kind
 from envkit.probe.relevant import engine_settings, toolkit_settings
 from envkit.probe.text import Facts, derived, first_known
-from envkit.regex import regex
-from envkit.versions import Version
 
 PATHS = (
     "containers.docker_client",

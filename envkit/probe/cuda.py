@@ -5,13 +5,13 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
-from envkit.facts import CudaLink, CudaToolkit, Nvcc, Observed, Problem, found, missing
+from envkit._startup.regex import regex
+from envkit.base.json_text import loads
+from envkit.base.versions import Version
 from envkit.host.base import Host
-from envkit.json_text import loads
+from envkit.model import CudaLink, CudaToolkit, Nvcc, Observed, Problem, found, missing
 from envkit.probe.cuda_tools import banner, behind
 from envkit.probe.text import Facts, derived
-from envkit.regex import regex
-from envkit.versions import Version
 
 _LINK = "/usr/local/cuda"
 _VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from envkit.errors import SourceError
-from envkit.facts import CallResult, Observed, Problem, found, missing
-from envkit.facts_json import part_from_json
+from envkit.base.errors import SourceError
+from envkit.base.versions import Version
 from envkit.host.base import Host
+from envkit.model import CallResult, Observed, Problem, found, missing
+from envkit.model.facts_json import part_from_json
 from envkit.probe.nvml import cuda_version
 from envkit.probe.text import Facts, derived
-from envkit.versions import Version
 
 PATHS = ("driver.cuda_init", "driver.cuda_device_count", "driver.cuda_visible_count")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import posixpath
 
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
 from envkit.host.base import Host
-from envkit.regex import regex
-from envkit.versions import Version
 
 _BANNER = regex(rb"release \d+\.\d+, V(\d+\.\d+\.\d+)")
 _BLOCK = 4 << 20

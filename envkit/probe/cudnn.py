@@ -5,12 +5,12 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
-from envkit.facts import Cudnn, Observed, Problem, found, missing
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
 from envkit.host.base import Host
+from envkit.model import Cudnn, Observed, Problem, found, missing
 from envkit.probe.cuda import prefixes
 from envkit.probe.text import derived
-from envkit.regex import regex
-from envkit.versions import Version
 
 _HEADERS = ("cudnn_version.h", "cudnn.h")
 _NUMBERS = regex(r"#define\s+CUDNN_(MAJOR|MINOR|PATCHLEVEL)\s+(\d+)")

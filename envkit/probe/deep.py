@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from envkit.errors import SourceError
-from envkit.facts import Measurement, Observed, Problem, found, missing
-from envkit.facts_json import part_from_json
+from envkit.base.errors import SourceError
 from envkit.host.base import Host
+from envkit.model import Measurement, Observed, Problem, found, missing
+from envkit.model.facts_json import part_from_json
 from envkit.probe.text import derived
 
 

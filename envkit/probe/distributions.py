@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
-from envkit.facts import Distribution
+from envkit._startup.records import record
+from envkit._startup.regex import regex
+from envkit.base.names import normalised
+from envkit.base.versions import whole_number
 from envkit.host.base import Host
-from envkit.names import normalised
-from envkit.records import record
-from envkit.regex import regex
-from envkit.versions import whole_number
+from envkit.model import Distribution
 
 _RELEVANT = regex(
     r"(torch|tensorflow|tf-|nvidia-|jax|mxnet|paddle|cupy|onnxruntime|triton|flash-attn|xformers|bitsandbytes|numpy"

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from envkit.facts import CallResult, DeviceNode, DriverLibrary, MachineKind, Observed, Problem, found, missing
+from envkit._startup.records import replace
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
 from envkit.host.base import Host
 from envkit.host.driver_folders import APART
+from envkit.model import CallResult, DeviceNode, DriverLibrary, MachineKind, Observed, Problem, found, missing
 from envkit.probe.kernel import loaded_modules
 from envkit.probe.ld_cache import ld_cache
 from envkit.probe.machine import machine_kind
 from envkit.probe.starting import GPUS, daemon_runs
 from envkit.probe.text import Facts, colon_pairs, derived, first_known
-from envkit.records import replace
-from envkit.regex import regex
-from envkit.versions import Version
 
 PATHS = (
     "driver.kernel_module",

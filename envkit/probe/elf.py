@@ -10,10 +10,10 @@ import io
 from collections.abc import Mapping
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from envkit.facts import Observed, Problem, found, missing
+from envkit._startup.records import field, record
+from envkit.base.versions import Version
 from envkit.host.base import Host
-from envkit.records import field, record
-from envkit.versions import Version
+from envkit.model import Observed, Problem, found, missing
 
 if TYPE_CHECKING:
     from elftools.elf.elffile import ELFFile

@@ -12,11 +12,11 @@ import struct
 import time
 from collections import Counter
 
-from envkit.facts import Observed, Problem, found, missing
+from envkit._startup.records import record
+from envkit.base.versions import ComputeCapability
 from envkit.host.base import Host
+from envkit.model import Observed, Problem, found, missing
 from envkit.probe.elf import ElfFile
-from envkit.records import record
-from envkit.versions import ComputeCapability
 
 _SECTIONS = (".nv_fatbin", "__nv_relfatbin")
 _MAGIC = 0xBA55ED50

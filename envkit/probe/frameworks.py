@@ -6,13 +6,13 @@ import posixpath
 import re
 from collections.abc import Callable, Iterable
 
-from envkit.facts import Distribution, FrameworkInstall
+from envkit._startup.records import record, replace
+from envkit.base.versions import Version
 from envkit.host.base import Host
+from envkit.model import Distribution, FrameworkInstall
 from envkit.probe.distributions import requirement_name
 from envkit.probe.elf import ElfReader
 from envkit.probe.fatbin import gpu_code
-from envkit.records import record, replace
-from envkit.versions import Version
 
 _QUOTED = r"""["']([^"']*)["']"""
 _WALK_LIMIT_S = 0.12  # for one binary; a whole libtorch_cuda.so takes about 25 ms from the page cache

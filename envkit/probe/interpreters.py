@@ -6,11 +6,11 @@ import posixpath
 import re
 from collections.abc import Iterator
 
+from envkit._startup.records import record
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
 from envkit.host.base import Host
 from envkit.probe.pyenv import behind_shim, is_shim
-from envkit.records import record
-from envkit.regex import regex
-from envkit.versions import Version
 
 _VERSION_FOLDER = regex(r"python(\d+\.\d+)")
 _ACTIVATED = ("VIRTUAL_ENV", "CONDA_PREFIX")

@@ -13,14 +13,14 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, TypeVar
 
-from envkit.facts import Gpu
-from envkit.facts.privacy import Privacy
+from envkit._startup.records import types_of
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
 from envkit.host.base import CommandResult
+from envkit.model import Gpu
+from envkit.model.privacy import Privacy
 from envkit.probe import containers, cuda_tools, kernel, kernel_log, machine, packages, pci, relevant
 from envkit.probe.text import colon_pairs
-from envkit.records import types_of
-from envkit.regex import regex
-from envkit.versions import Version
 
 Answer: TypeAlias = Mapping[str, Any]  # of a library
 T = TypeVar("T")

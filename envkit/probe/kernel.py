@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from envkit.facts import DkmsEntry, ModuleFile, Observed, Problem, found, missing
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
 from envkit.host.base import Host
+from envkit.model import DkmsEntry, ModuleFile, Observed, Problem, found, missing
 from envkit.probe.text import Facts, derived, first_known
-from envkit.regex import regex
-from envkit.versions import Version
 
 PATHS = (
     "kernel.cmdline",

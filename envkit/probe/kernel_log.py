@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from envkit.facts import Observed, Problem, found, missing
+from envkit._startup.regex import regex
 from envkit.host.base import Host
+from envkit.model import Observed, Problem, found, missing
 from envkit.probe.text import Facts, derived
-from envkit.regex import regex
 
 LOG = "/dev/kmsg"
 _JOURNAL = ("journalctl", "-k", "-b", "-q", "--no-pager", "-o", "short-monotonic")

@@ -14,15 +14,15 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
 
-from envkit.facts import FrameworkInstall, LibraryUse
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
 from envkit.host.base import Host
+from envkit.model import FrameworkInstall, LibraryUse
 from envkit.probe.distributions import Owner
 from envkit.probe.elf import ElfFile, ElfReader
 from envkit.probe.interpreters import Interpreter
 from envkit.probe.ld_cache import ld_cache
 from envkit.probe.sonames import is_cuda_library, sonames
-from envkit.regex import regex
-from envkit.versions import Version
 
 _DEFAULT_FOLDERS = ("/lib/{triplet}", "/usr/lib/{triplet}", "/lib64", "/usr/lib64", "/lib", "/usr/lib")
 _CONSUMERS = {  # in the order in which importing the framework loads them

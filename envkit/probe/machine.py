@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from envkit.facts import MachineKind, Observed, Problem, found, missing
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
 from envkit.host.base import Host
+from envkit.model import MachineKind, Observed, Problem, found, missing
 from envkit.probe.os_release import identity
 from envkit.probe.text import Facts, assignments, derived, first_known
-from envkit.regex import regex
-from envkit.versions import Version
 
 PATHS = (
     "system.machine_kind",
@@ -272,7 +272,7 @@ def _nccl_config(host: Host) -> Observed[dict[str, str]]:
 
 
 def _nccl_settings(text: str) -> dict[str, str]:
-    from envkit.facts.variables import KINDS
+    from envkit.model.variables import KINDS
 
     return {name: value for name, value in assignments(text).items() if name in KINDS}
 

@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from envkit.errors import SourceError
-from envkit.facts import CallResult, Gpu, MachineKind, Observed, Problem, found, missing
+from envkit._startup.regex import regex
+from envkit.base.errors import SourceError
+from envkit.base.versions import Version
 from envkit.host.base import Host
+from envkit.model import CallResult, Gpu, MachineKind, Observed, Problem, found, missing
 from envkit.probe.machine import machine_kind
 from envkit.probe.text import Facts, derived
-from envkit.regex import regex
-from envkit.versions import Version
 
 _NO_PERMISSION = 4
 _TIMEOUT = 10
@@ -39,7 +39,7 @@ def probe(host: Host, limit_s: float) -> Facts:
 
 
 def _call(answer: Mapping[str, object]) -> CallResult:
-    from envkit.facts_json import part_from_json
+    from envkit.model.facts_json import part_from_json
 
     result: CallResult = part_from_json(CallResult, answer.get("init"), "nvml.init")
     return result
@@ -86,7 +86,7 @@ def _sees_processes(host: Host) -> bool:
 
 def _gpu(host: Host, device: dict[str, Any], pids_visible: bool) -> Gpu:
     """A device's answers, and which of the processes that it names are gone."""
-    from envkit.facts_json import part_from_json
+    from envkit.model.facts_json import part_from_json
 
     data = {**device, "pci_address": normal_address(str(device.get("pci_address", "")))}
     pids = device.get("processes")

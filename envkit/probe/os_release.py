@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from envkit.facts import Observed, OsRelease, Problem, found, missing
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
 from envkit.host.base import Host
+from envkit.model import Observed, OsRelease, Problem, found, missing
 from envkit.probe.release_files import DEBIAN_VERSION, OS_RELEASE, OTHERS, described
 from envkit.probe.text import Facts, derived, first_known
-from envkit.regex import regex
-from envkit.versions import Version
 
 PATHS = (
     "system.os",

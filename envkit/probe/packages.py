@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from envkit.facts import Observed, Problem, SystemPackage, found, missing
+from envkit._startup.regex import regex
 from envkit.host.base import Host
+from envkit.model import Observed, Problem, SystemPackage, found, missing
 from envkit.probe.relevant import repository, upgrader
 from envkit.probe.text import Facts, derived
-from envkit.regex import regex
 
 PATHS = (
     "packages",
@@ -59,7 +59,7 @@ def packages(host: Host) -> Observed[tuple[SystemPackage, ...]]:
 
 def relevant_stanzas(text: str) -> str:
     """The fields that are read of the packages that matter here, for a recording; of a maintainer the domain."""
-    from envkit.redact.words import is_public
+    from envkit.privacy.words import is_public
 
     stanzas = (dict(_FIELDS.findall(stanza)) for stanza in _stanzas(text))
     kept = ("\n".join(_kept_fields(stanza)) for stanza in stanzas if is_public(stanza["Package"]))
@@ -112,7 +112,7 @@ def _rpm(text: str) -> Iterator[SystemPackage]:
 
 def relevant_lines(text: str) -> str:
     """The lines of rpm's answer on packages that matter here, for a recording."""
-    from envkit.redact.words import is_public
+    from envkit.privacy.words import is_public
 
     kept = (f"{item.name}\t{item.version}\t{item.origin or '(none)'}\n" for item in _rpm(text) if is_public(item.name))
     return "".join(kept)

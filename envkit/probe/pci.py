@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from envkit.facts import Observed, PcieLink, PciGpu, Problem, found, missing
+from envkit._startup.records import replace
+from envkit._startup.regex import regex
+from envkit.base.versions import ComputeCapability
 from envkit.host.base import Host
+from envkit.model import Observed, PcieLink, PciGpu, Problem, found, missing
 from envkit.probe.text import Facts, derived
-from envkit.records import replace
-from envkit.regex import regex
-from envkit.versions import ComputeCapability
 
 Known = tuple[str, ComputeCapability | None]
 DeviceTable = Callable[[str], Known | None]  # by device id, four hex digits in upper case

@@ -9,8 +9,8 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
+from envkit._startup.regex import regex
 from envkit.host.base import Host
-from envkit.regex import regex
 
 _BETWEEN = regex(r"[:\s]+")
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
-from envkit.facts import Distribution, PythonEnvironment
+from envkit._startup.regex import regex
 from envkit.host.base import Host
+from envkit.model import Distribution, PythonEnvironment
 from envkit.probe.distributions import distributions_in, file_owners, owners_clash
 from envkit.probe.interpreters import Interpreter, interpreter_of, interpreters
 from envkit.probe.pyenv import ignored, is_shim
 from envkit.probe.shadowing import shadowing_modules
-from envkit.regex import regex
 
 _SHEBANG = regex(r"#!\s*(\S+)(?:\s+(\S+))?")
 

@@ -9,9 +9,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from envkit.facts import Observed, Problem, PythonEnvironment, missing
-from envkit.facts_json import part_from_json, to_json
 from envkit.host.base import Host, Told
+from envkit.model import Observed, Problem, PythonEnvironment, missing
+from envkit.model.facts_json import part_from_json, to_json
 from envkit.probe.python_env import environments, ignored_versions
 
 _SOURCE = "installed packages' metadata"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping
 
-from envkit.facts import OsRelease
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
+from envkit.model import OsRelease
 from envkit.probe.text import assignments
-from envkit.regex import regex
-from envkit.versions import Version
 
 OS_RELEASE = ("/etc/os-release", "/usr/lib/os-release")
 DEBIAN_VERSION = "/etc/debian_version"

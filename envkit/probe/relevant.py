@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from envkit.regex import regex
+from envkit._startup.regex import regex
 
 _KERNEL_WORD = regex(
     r"(?:(?:nvidia|nouveau|nova|vfio|drm|i915|xe|amdgpu|radeon|efifb|simpledrm|pcie?|acpi|iommu|intel_iommu|amd_iommu"

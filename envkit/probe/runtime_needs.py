@@ -6,12 +6,12 @@ import posixpath
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from envkit.facts import Distribution
+from envkit.base.versions import Version
 from envkit.host.base import Host
+from envkit.model import Distribution
 from envkit.probe.elf import ElfReader
 from envkit.probe.interpreters import Interpreter
 from envkit.probe.symbols import missing_torch_symbols
-from envkit.versions import Version
 
 _BINARIES = {  # distribution -> its main compiled files
     "torch": ("torch/lib/libtorch_cpu.so", "torch/lib/libtorch_python.so"),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from envkit.records import record
-from envkit.regex import regex
-from envkit.versions import Version
+from envkit._startup.records import record
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
 
 _CUDA_LIBRARY = regex(
     r"lib(cudart|cudnn|cublas|cublasLt|cufft|curand|cusolver|cusparse|cusparseLt|nvJitLink|nccl|nvrtc|cupti|nvToolsExt"
@@ -56,6 +56,6 @@ def package_of(soname: str, cuda: Version | None = None) -> str:
 
 @cache
 def _table() -> tuple[CudaLibrary, ...]:
-    from envkit.matrix.tables import Table, read
+    from envkit.tables.loader import Table, read
 
     return read(Table("cuda_sonames.csv", CudaLibrary, ("cuda_first", "library")))

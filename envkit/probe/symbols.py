@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import struct
 
+from envkit._startup.records import record
 from envkit.host.base import Host
 from envkit.probe.elf import damaged, open_elf, section_headers
-from envkit.records import record
 
 _TORCH_LIBRARIES = (
     "libc10.so",

@@ -1,6 +1,6 @@
 """The few facts that a plan asks of a machine, read one after the other: files, and NVML only where they do not tell.
 
-`envkit.plan.target` says what a plan takes from an environment. Asking only for that takes milliseconds, where the
+`envkit.solver.target` says what a plan takes from an environment. Asking only for that takes milliseconds, where the
 whole probe starts programs and waits for them.
 """
 
@@ -9,10 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from envkit.facts import Driver, Environment, Gpu, Observed, PciGpu, System
+from envkit._startup.records import replace
 from envkit.host.base import Host
+from envkit.model import Driver, Environment, Gpu, Observed, PciGpu, System
 from envkit.probe import machine, os_release, pci
-from envkit.records import replace
 
 Models = Callable[[str], Sequence[object]]  # the GPU models of a PCI device id
 

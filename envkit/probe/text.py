@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from envkit.facts import Observed, Problem, found, missing
-from envkit.regex import regex
+from envkit._startup.regex import regex
+from envkit.model import Observed, Problem, found, missing
 
 S = TypeVar("S")
 T = TypeVar("T")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from envkit.facts import Observed, Problem, found, missing
-from envkit.facts.variables import KINDS
 from envkit.host.base import Host
+from envkit.model import Observed, Problem, found, missing
+from envkit.model.variables import KINDS
 
 
 def variables(host: Host) -> Observed[Mapping[str, str]]:

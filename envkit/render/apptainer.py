@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from envkit._startup.records import record
 from envkit.image.limits import refuse
 from envkit.image.options import ImageOptions
 from envkit.image.parts import Copy, Environment, Recipe, Run, Stage
-from envkit.records import record
 from envkit.render.templating import template
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from envkit.checks.findings import Confidence, Finding, Status
-from envkit.checks.runner import summary
-from envkit.json_text import dumps
-from envkit.render.citations import titles
-from envkit.render.doctor_json import SCHEMA, finding_document, tool_document, verdict_document
-from envkit.render.verdict import Verdict
-from envkit.shown import inert, shown
+from envkit.base.json_text import dumps
+from envkit.base.shown import inert, shown
+from envkit.checks.engine.findings import Confidence, Finding, Status
+from envkit.checks.engine.runner import summary
+from envkit.documents.citations import titles
+from envkit.documents.doctor import SCHEMA, finding_document, tool_document, verdict_document
+from envkit.documents.verdict import Verdict
 
 WIDTH = 80
 _SHOWN = (Status.FAIL, Status.WARN, Status.UNKNOWN)

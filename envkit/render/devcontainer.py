@@ -12,7 +12,7 @@ def render_devcontainer(recipe: Recipe) -> str:
 
     Raises EnvkitError for an entrypoint, which editors replace with their own.
     """
-    from envkit.json_text import dumps
+    from envkit.base.json_text import dumps
 
     refuse(
         "devcontainer",

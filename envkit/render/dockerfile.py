@@ -6,10 +6,10 @@ import json
 import re
 import shlex
 
-from envkit.image import data
 from envkit.image.options import ImageOptions
 from envkit.image.parts import Recipe
 from envkit.render.templating import template
+from envkit.tables import images as data
 
 
 def render_dockerfile(recipe: Recipe) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from envkit.checks.registry import Check, ImageFault
+from envkit.checks.engine.registry import Check, ImageFault
 
 TIERS = {
     "F": "files, sysfs and variables",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from enum import Enum
 
-from envkit.facts import Environment, Observed
+from envkit.model import Environment
+from envkit.model.walk import walk
 from envkit.render.machine import machine_lines, reason
 
 _LONGEST = 400  # characters of one fact; an environment's packages are tens of thousands
@@ -23,17 +24,6 @@ def facts_text(environment: Environment) -> str:
         else:
             lines.append(f"  {path}: {reason(observed)}")
     return "\n".join(lines) + "\n"
-
-
-def walk(node: object, prefix: str = "") -> Iterator[tuple[str, Observed[object]]]:
-    """Every fact below `node` with its dotted path."""
-    for item in dataclasses.fields(node):  # type: ignore[arg-type]  # only ever given our dataclasses
-        value = getattr(node, item.name)
-        path = f"{prefix}{item.name}"
-        if isinstance(value, Observed):
-            yield path, value
-        elif dataclasses.is_dataclass(value):
-            yield from walk(value, f"{path}.")
 
 
 def _shortened(text: str) -> str:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from envkit.checks.findings import Finding, Status
-from envkit.checks.runner import plugins_of, summary
-from envkit.facts import Environment
-from envkit.records import record
-from envkit.render.citations import seen_in
+from envkit._startup.records import record
+from envkit.checks.engine.findings import Finding, Status
+from envkit.checks.engine.runner import plugins_of, summary
+from envkit.documents.citations import seen_in
+from envkit.documents.verdict import ASK, troubles, verdict
+from envkit.model import Environment
 from envkit.render.machine import machine_lines
 from envkit.render.templating import template
 from envkit.render.topology import Row, topology
-from envkit.render.verdict import ASK, troubles, verdict
 
 # Measures of the drawing, in SVG units; 400 wide fits a phone held upright.
 _ROW, _INDENT, _LEFT, _WIDTH = 46, 22, 14, 400

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from envkit.facts import Environment, FrameworkInstall, Gpu, Observed, PciGpu, Problem, PythonEnvironment
+from envkit.model import Environment, FrameworkInstall, Gpu, Observed, PciGpu, Problem, PythonEnvironment
 
 _REASONS = {
     Problem.ABSENT: "none",

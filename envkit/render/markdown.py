@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from envkit.checks.findings import Finding, Status
-from envkit.checks.runner import plugins_of, summary
-from envkit.facts import Environment
-from envkit.render.citations import seen_in
+from envkit.checks.engine.findings import Finding, Status
+from envkit.checks.engine.runner import plugins_of, summary
+from envkit.documents.citations import seen_in
+from envkit.documents.verdict import ASK, Verdict, troubles, verdict
+from envkit.model import Environment
 from envkit.render.machine import machine_lines
 from envkit.render.markdown_text import code, fenced, prose
-from envkit.render.verdict import ASK, Verdict, troubles, verdict
 
 
 def doctor_markdown(environment: Environment, findings: Sequence[Finding]) -> str:

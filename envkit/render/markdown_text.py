@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from envkit.regex import regex
+from envkit._startup.regex import regex
 
 _PLAIN = regex(r"(?:[A-Za-z0-9 .,;:()'\"+=/?·…—-]|(?<=[0-9])%|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9]))*")
 _ACTS = regex(  # addresses, commits, issues, emojis, milestones; they need no character that is not plain

@@ -5,12 +5,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from envkit.matrix.rows import FrameworkBuild
-from envkit.plan.model import Alternative, Choice, NoPlan, Plan, Verdict
-from envkit.plan.request import Request
-from envkit.render.citations import titles
-from envkit.render.plan_json import image_name, os_name
-from envkit.render.wrap import hang
+from envkit.base.wrap import hang
+from envkit.compat.verdict import Verdict
+from envkit.documents.citations import titles
+from envkit.documents.plan import image_name, os_name
+from envkit.solver.model import Alternative, Choice, NoPlan, Plan
+from envkit.solver.request import Request
+from envkit.tables.rows import FrameworkBuild
 
 _MARKS = {"ok": "ok", "native": "ok", "fail": "NO", "incompatible": "NO", "unknown": "?"}
 

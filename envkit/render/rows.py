@@ -6,7 +6,7 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from envkit.versions import ComputeCapability, Version
+from envkit.base.versions import ComputeCapability, Version
 
 _GAP = "  "
 _READABLE = 10  # a column is cut to this width before another one is left out
@@ -76,7 +76,7 @@ def csv_table(headers: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
 
 def json_table(name: str, rows: Iterable[dict[str, Any]], sources: dict[str, dict[str, str]]) -> str:
     """The rows as one JSON object; unknown is null, `sources` explains the keys that the rows name."""
-    from envkit.json_text import dumps
+    from envkit.base.json_text import dumps
 
     document = {"schema": 1, "table": name, "rows": [_plain(row) for row in rows], "sources": sources}
     return dumps(document)

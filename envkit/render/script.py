@@ -6,7 +6,8 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from envkit.install.lore import FailureRow, PlaceRow, lore, space, style_of, unfit_glibc
+from envkit._startup.records import record
+from envkit.base.names import normalised
 from envkit.install.model import (
     ApplyPatch,
     CreatePython,
@@ -24,17 +25,16 @@ from envkit.install.model import (
     Verify,
     never,
 )
-from envkit.names import normalised
-from envkit.records import record
 from envkit.render.script_header import header, help_text, licences
+from envkit.tables.installer import FailureRow, PlaceRow, lore, space, style_of, unfit_glibc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from envkit.base.settings import Mirrors
     from envkit.install.model import Download, Installation
     from envkit.install.options import ScriptOptions
-    from envkit.plan.model import Plan
-    from envkit.settings import Mirrors
+    from envkit.solver.model import Plan
 
 # Steps whose work so far is kept when they were interrupted; all others start afresh.
 _KEPT = ("prerequisites", "nouveau", "driver", "verify")

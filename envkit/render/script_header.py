@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from envkit.base.wrap import hang
+from envkit.documents.citations import citations
 from envkit.install.model import InstallDriver, InstallToolkit
-from envkit.render.citations import citations
-from envkit.render.wrap import hang
 
 if TYPE_CHECKING:
     from envkit.install.model import Installation
     from envkit.install.options import ScriptOptions
-    from envkit.plan.model import Plan
     from envkit.render.script import StepLine
+    from envkit.solver.model import Plan
 
 EULA_URL = "https://docs.nvidia.com/cuda/eula/"
 DRIVER_LICENCE_URL = "https://www.nvidia.com/en-us/drivers/nvidia-license/linux/"

@@ -6,14 +6,14 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from envkit.errors import DataError
+from envkit.base.errors import DataError
 
 if TYPE_CHECKING:
     from importlib.abc import Traversable
 
     from jinja2 import Environment, Template
 
-    from envkit.render.ahead import AheadEnvironment, CompiledTemplate
+    from envkit._startup.ahead import AheadEnvironment, CompiledTemplate
 
 
 def template_root() -> Traversable:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from envkit.checks.findings import Finding, Status
-from envkit.checks.runner import plugins_of, summary
-from envkit.facts import Environment
-from envkit.render.citations import titles
+from envkit.base.wrap import WIDTH
+from envkit.checks.engine.findings import Finding, Status
+from envkit.checks.engine.runner import plugins_of, summary
+from envkit.documents.citations import titles
+from envkit.documents.verdict import ASK, Verdict, troubles, verdict
+from envkit.model import Environment
 from envkit.render.machine import machine_lines
-from envkit.render.verdict import ASK, Verdict, troubles, verdict
-from envkit.render.wrap import WIDTH
 
 FEW = 8  # reasons that are listed one by one
 THIS_MACHINE = Environment().origin

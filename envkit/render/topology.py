@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from envkit.facts import Environment, Gpu, PcieLink, PciGpu
-from envkit.records import record
+from envkit._startup.records import record
+from envkit.model import Environment, Gpu, PcieLink, PciGpu
 
 
 @dataclass

@@ -6,8 +6,8 @@ import ast
 import shlex
 from functools import cache
 
-from envkit.checks import command
-from envkit.checks.command import Form
+from envkit.checks.engine import command
+from envkit.checks.engine.command import Form
 from tests.architecture.test_imports import MODULES, PACKAGE
 
 FORMS = {name for name, value in vars(command).items() if isinstance(value, Form)}
@@ -42,7 +42,7 @@ def _is_word(node: ast.expr) -> bool:
 
 def test_a_word_is_a_literal_or_has_a_form() -> None:
     for module, name, call in _calls():
-        if name in BUILDERS and module != "checks/command.py":
+        if name in BUILDERS and module != "checks/engine/command.py":
             words = call.args[1:] if name == "pip" else call.args
             assert all(map(_is_word, words)), f"{module}:{call.lineno}: {ast.unparse(call)}"
 
@@ -59,4 +59,4 @@ def test_a_command_in_the_code_is_a_literal_without_shell_syntax() -> None:
 
 def test_only_the_filler_of_templates_makes_a_line_of_shell() -> None:
     makers = {module for module, name, _ in _calls() if name == "Command"}
-    assert makers == {"checks/command.py", "checks/remedies.py"}
+    assert makers == {"checks/engine/command.py", "checks/engine/remedies.py"}

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from envkit.names import normalised
+from envkit.base.names import normalised
 from tests.architecture.test_imports import MODULES, PACKAGE
 
 
@@ -27,4 +27,4 @@ def test_no_other_module_has_a_form_of_its_own() -> None:
         r'"\[(?=[-_.]{2,3}\])[^"]*\]\+?"(?:\), |, )"-"|regex\(r"\[-_\.\]\+"\)|sub\(r"\[[-_.]{2,3}\]\+?", "-"'
     )
     found = [str(path.relative_to(PACKAGE)) for path in MODULES if own.search(path.read_text(encoding="utf-8"))]
-    assert found == ["names.py"]
+    assert found == ["base/names.py"]

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Annotated
 
-from envkit.facts import Environment, Observed
-from envkit.facts.privacy import Privacy
-from envkit.facts_json import TypeForm
-from envkit.records import is_record, record
-from envkit.versions import ComputeCapability, Version
+from envkit._startup.records import is_record, record
+from envkit.base.versions import ComputeCapability, Version
+from envkit.model import Environment, Observed
+from envkit.model.facts_json import TypeForm
+from envkit.model.privacy import Privacy
 
 _SAY_NOTHING = (int, float, bool, type(None), Version, ComputeCapability)
 
@@ -53,7 +53,7 @@ def _is_declared(hint: TypeForm) -> bool:
 
 
 def test_every_text_among_the_facts_has_a_kind() -> None:
-    assert not undeclared(Environment), "write it as one of the types of envkit/facts/privacy.py instead of str"
+    assert not undeclared(Environment), "write it as one of the types of envkit/model/privacy.py instead of str"
 
 
 @record

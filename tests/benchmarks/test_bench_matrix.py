@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from envkit.matrix import Matrix, tables
+from envkit.tables import Matrix, tables
 
 MEMBERS = ["sources", "toolkits", "gpus", "cudnns", "image_tags", "operating_systems"]
 SHORT = pytest.mark.benchmark(max_time=0.2, warmup=False)

@@ -10,11 +10,11 @@ from dataclasses import replace
 
 import pytest
 
-from envkit.matrix.rows import FrameworkBuild
-from envkit.plan.solve import resolve
-from envkit.versions import Version
-from tests.plan.asking import ask, matrix
-from tests.plan.rows import TABLES, build
+from envkit.base.versions import Version
+from envkit.solver.solve import resolve
+from envkit.tables.rows import FrameworkBuild
+from tests.solver.asking import ask, matrix
+from tests.solver.rows import TABLES, build
 from tools.bench.resolver import PLANS, QUESTIONS, times
 
 pytestmark = pytest.mark.bench

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from envkit.checks.command import Command
-from envkit.checks.findings import Evidence, Finding, Remedy, Status
-from envkit.facts import Environment, PcieLink, PciGpu, found
+from envkit.checks.engine.command import Command
+from envkit.checks.engine.findings import Evidence, Finding, Remedy, Status
+from envkit.model import Environment, PcieLink, PciGpu, found
 from envkit.render.html import doctor_html
 
 pytestmark = pytest.mark.browser

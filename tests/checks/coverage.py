@@ -10,11 +10,11 @@ from functools import lru_cache
 from pathlib import Path
 
 import tests.checks
-from envkit.checks.findings import Status
-from envkit.checks.registry import all_checks
-from envkit.checks.runner import run_checks
-from envkit.facts import Environment
+from envkit.checks.engine.findings import Status
+from envkit.checks.engine.registry import all_checks
+from envkit.checks.engine.runner import run_checks
 from envkit.ingest import parse_text
+from envkit.model import Environment
 from tests.checks.software import Case, findings, matrix
 from tests.fakes.machines import load_machine, machine_names
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from envkit.facts import (
+from envkit.base.versions import ComputeCapability
+from envkit.model import (
     CallResult,
     DeviceNode,
     DkmsEntry,
@@ -16,7 +17,6 @@ from envkit.facts import (
     Problem,
     missing,
 )
-from envkit.versions import ComputeCapability
 from tests.checks.software import v
 
 KERNEL = "6.8.0-52-generic"

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from envkit.assume import with_facts
-from envkit.checks.findings import Finding
-from envkit.checks.registry import all_checks
-from envkit.checks.runner import run_checks
-from envkit.facts import (
+from envkit.base.versions import ComputeCapability, Version
+from envkit.checks.engine.findings import Finding
+from envkit.checks.engine.registry import all_checks
+from envkit.checks.engine.runner import run_checks
+from envkit.model import (
     CudaToolkit,
     Distribution,
     DriverLibrary,
@@ -26,8 +26,8 @@ from envkit.facts import (
     PythonEnvironment,
     found,
 )
-from envkit.matrix import Matrix
-from envkit.versions import ComputeCapability, Version
+from envkit.model.paths import with_facts
+from envkit.tables import Matrix
 
 PREFIX = "/home/user/venv"
 SITE = f"{PREFIX}/lib/python3.11/site-packages"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.checks.registry import all_checks
+from envkit.checks.engine.registry import all_checks
 from envkit.ingest.signatures import signatures
 from tests.checks.coverage import catalogue, coverage, information, not_implemented
 

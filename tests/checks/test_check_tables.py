@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from envkit.matrix.rows import Source
-from envkit.matrix.tables import DATA, Table, read
+from envkit.tables.loader import DATA, Table, read
+from envkit.tables.rows import Source
 
 FILES = ("error_codes.csv", "limits.csv", "module_flavours.csv", "pcie_generations.csv", "remedies.csv", "xid.csv")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from envkit.checks.command import (
+from envkit.checks.engine.command import (
     CAPABILITY,
     GROUP,
     NAME,
@@ -29,10 +29,10 @@ from envkit.checks.command import (
     for_windows,
     run,
 )
-from envkit.checks.findings import Remedy
-from envkit.checks.remedies import FORMS, Step, remedy
-from envkit.facts import Environment
-from envkit.matrix.tables import Table, read
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.remedies import FORMS, Step, remedy
+from envkit.model import Environment
+from envkit.tables.loader import Table, read
 from tests.checks.software import matrix
 from tests.hostile.payloads import MARK, PAYLOADS, SHELL, STEERING
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.checks.confidence import message_causes, weighed
-from envkit.checks.findings import Confidence, Evidence, Finding, Status
-from envkit.checks.messages import message_evidence, seen
-from envkit.checks.registry import all_checks
-from envkit.checks.runner import run_checks
-from envkit.facts import Environment, Kernel, found
+from envkit.checks.engine.confidence import message_causes, weighed
+from envkit.checks.engine.findings import Confidence, Evidence, Finding, Status
+from envkit.checks.engine.messages import message_evidence, seen
+from envkit.checks.engine.registry import all_checks
+from envkit.checks.engine.runner import run_checks
 from envkit.ingest import parse_text
 from envkit.ingest.signatures import signatures
+from envkit.model import Environment, Kernel, found
 from tests.checks.software import matrix
 from tests.fakes.machines import load_machine, machine_names
 

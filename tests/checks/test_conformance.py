@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.checks.findings import Status
-from envkit.checks.registry import Check, all_checks
-from envkit.checks.runner import fact, run_checks
-from envkit.facts import Environment
+from envkit.checks.engine.findings import Status
+from envkit.checks.engine.registry import Check, all_checks
+from envkit.checks.engine.runner import fact, run_checks
+from envkit.model import Environment
 from tests.checks.software import matrix
 from tests.fakes.machines import load_machine, machine_names
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.checks.registry import all_checks
-from envkit.checks.runner import run_checks
-from envkit.facts import CallResult, DriverLibrary, OsRelease, Problem, missing
+from envkit.checks.engine.registry import all_checks
+from envkit.checks.engine.runner import run_checks
+from envkit.model import CallResult, DriverLibrary, OsRelease, Problem, missing
 from tests.checks.software import (
     GPU_4090,
     GPU_5090,

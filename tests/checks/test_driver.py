@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.facts import CallResult, DriverLibrary, MachineKind, Observed, Problem, SystemPackage, missing
+from envkit.model import CallResult, DriverLibrary, MachineKind, Observed, Problem, SystemPackage, missing
 from tests.checks.hardware import (
     A40,
     DRIVER,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.checks.findings import Status
-from envkit.checks.registry import all_checks
-from envkit.checks.runner import run_checks
-from envkit.facts import CallResult, Environment, MachineKind, Nvcc, PcieLink, Problem, missing
+from envkit.checks.engine.findings import Status
+from envkit.checks.engine.registry import all_checks
+from envkit.checks.engine.runner import run_checks
+from envkit.model import CallResult, Environment, MachineKind, Nvcc, PcieLink, Problem, missing
 from tests.checks.hardware import A40, ADDRESS, RTX3090, RTX4060, RTX4090, card, cuda, driver, failed, gpu, link
 from tests.checks.software import CONTAINER, framework, gpus, machine, matrix, python, sm, torch, v
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.facts import MachineKind, OsRelease
+from envkit.model import MachineKind, OsRelease
 from tests.checks.software import (
     GPU_1080,
     GPU_4090,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.checks.codes import error_codes
-from envkit.checks.registry import all_checks
-from envkit.checks.runner import run_checks
-from envkit.facts import MachineKind, Measurement, PcieLink, Problem, missing
+from envkit.checks.engine.registry import all_checks
+from envkit.checks.engine.runner import run_checks
+from envkit.model import MachineKind, Measurement, PcieLink, Problem, missing
+from envkit.tables.codes import error_codes
 from tests.checks.hardware import (
     A40,
     ADDRESS,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.assume import fact_paths, observed_at, with_facts
-from envkit.checks.findings import Finding, Status
-from envkit.checks.registry import all_checks
-from envkit.checks.runner import run_checks
-from envkit.facts import Environment, Problem, missing
+from envkit.checks.engine.findings import Finding, Status
+from envkit.checks.engine.registry import all_checks
+from envkit.checks.engine.runner import run_checks
+from envkit.model import Environment, Problem, missing
+from envkit.model.paths import fact_paths, observed_at, with_facts
 from tests.checks.software import matrix
 from tests.fakes.machines import load_machine
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from envkit.facts import Cudnn, Distribution, LibraryUse
+from envkit.model import Cudnn, Distribution, LibraryUse
 from tests.checks.software import (
     GPU_1080,
     GPU_4090,

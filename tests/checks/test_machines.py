@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from envkit.checks.findings import Finding, Status
-from envkit.checks.registry import all_checks
-from envkit.checks.runner import run_checks
+from envkit.checks.engine.findings import Finding, Status
+from envkit.checks.engine.registry import all_checks
+from envkit.checks.engine.runner import run_checks
 from tests.checks.software import matrix
 from tests.fakes.machines import MACHINES, load_machine, machine_names
 

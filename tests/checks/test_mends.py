@@ -7,12 +7,12 @@ from functools import lru_cache
 
 import pytest
 
-from envkit.checks.findings import Finding, Status
-from envkit.checks.registry import all_checks
-from envkit.checks.runner import run_checks
-from envkit.facts import Distribution
+from envkit._startup.records import replace
+from envkit.checks.engine.findings import Finding, Status
+from envkit.checks.engine.registry import all_checks
+from envkit.checks.engine.runner import run_checks
 from envkit.ingest import parse_text
-from envkit.records import replace
+from envkit.model import Distribution
 from tests.checks.software import GPU_4090, gpus, machine, matrix, python, pythons, torch, worst
 from tests.cli.run import envkit
 from tests.ingest.texts import FOLDER, cases

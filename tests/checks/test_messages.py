@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from envkit.checks.gpus import on_nvswitch_board, plain_address
-from envkit.checks.messages import message_evidence, named, seen
-from envkit.facts import Environment, Kernel, Message, found
+from envkit.checks.engine.messages import message_evidence, named, seen
+from envkit.checks.gpu.gpus import on_nvswitch_board, plain_address
+from envkit.model import Environment, Kernel, Message, found
 from tests.checks.software import machine
 
 LINE = "[   61.2] NVRM: Xid (PCI:0000:3b:00): 79, pid=1422, GPU has fallen off the bus."

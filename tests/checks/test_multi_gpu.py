@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.facts import MachineKind, Observed, Problem, SystemPackage, missing
+from envkit.model import MachineKind, Observed, Problem, SystemPackage, missing
 from tests.checks.hardware import A40, H100, RTX3090, RTX4090, card, cuda, driver, gpu
 from tests.checks.software import CONTAINER, UBUNTU, Case, assert_case, findings, machine, python, said, torch, v
 

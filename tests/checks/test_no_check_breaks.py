@@ -8,14 +8,14 @@ from functools import cache
 
 import pytest
 
-from envkit.checks.findings import Status
-from envkit.checks.registry import all_checks
-from envkit.checks.runner import run_checks
-from envkit.errors import SourceError
-from envkit.facts import Environment
-from envkit.facts_json import Json, environment_from_json, to_json
+from envkit.base.errors import SourceError
+from envkit.base.versions import Version, VersionSpec
+from envkit.checks.engine.findings import Status
+from envkit.checks.engine.registry import all_checks
+from envkit.checks.engine.runner import run_checks
 from envkit.ingest import parse_text
-from envkit.versions import Version, VersionSpec
+from envkit.model import Environment
+from envkit.model.facts_json import Json, environment_from_json, to_json
 from tests.checks.coverage import all_cases
 from tests.checks.software import dist, findings, machine, matrix, python, pythons
 from tests.fakes.machines import load_machine, machine_names

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.facts import Distribution, PythonEnvironment
-from envkit.records import replace
+from envkit._startup.records import replace
+from envkit.model import Distribution, PythonEnvironment
 from tests.checks.software import (
     GPU_4090,
     PREFIX,

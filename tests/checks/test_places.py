@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.facts import (
+from envkit.base.versions import Version
+from envkit.model import (
     CallResult,
     DeviceNode,
     DockerEngine,
@@ -15,7 +16,6 @@ from envkit.facts import (
     SystemPackage,
     missing,
 )
-from envkit.versions import Version
 from tests.checks.software import (
     CONTAINER,
     GPU_4090,

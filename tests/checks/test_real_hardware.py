@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from envkit.checks.findings import Status
-from envkit.checks.messages import message_evidence, seen
-from envkit.checks.registry import all_checks
-from envkit.checks.runner import run_checks
-from envkit.facts import Gpu, MachineKind, Measurement, Observed, PcieLink, PciGpu, Problem, missing
+from envkit.checks.engine.findings import Status
+from envkit.checks.engine.messages import message_evidence, seen
+from envkit.checks.engine.registry import all_checks
+from envkit.checks.engine.runner import run_checks
+from envkit.model import Gpu, MachineKind, Measurement, Observed, PcieLink, PciGpu, Problem, missing
 from tests.checks.hardware import A40, ADDRESS, H100, card, cuda, driver, gpu, link, unloaded
 from tests.checks.software import Case, assert_case, machine, matrix, python, sm, torch, v
 

@@ -6,16 +6,16 @@ import re
 
 import pytest
 
-from envkit.checks.codes import error_codes, generation_of, gigabytes_per_second, limit, module_flavours, xids
-from envkit.checks.command import Command, fixed
-from envkit.checks.findings import Remedy, Status
-from envkit.checks.registry import all_checks
-from envkit.checks.remedies import Step, families, remedy, steps, without_linux
-from envkit.checks.runner import run_checks
-from envkit.facts import Environment, MachineKind, OsRelease, System, found
+from envkit.checks.engine.command import Command, fixed
+from envkit.checks.engine.findings import Remedy, Status
+from envkit.checks.engine.registry import all_checks
+from envkit.checks.engine.remedies import Step, families, remedy, steps, without_linux
+from envkit.checks.engine.runner import run_checks
 from envkit.ingest import parse_text
 from envkit.ingest.releases import described
-from envkit.matrix.tables import Table, read
+from envkit.model import Environment, MachineKind, OsRelease, System, found
+from envkit.tables.codes import error_codes, generation_of, gigabytes_per_second, limit, module_flavours, xids
+from envkit.tables.loader import Table, read
 from tests.checks.software import matrix, v
 
 STEPS = read(Table("remedies.csv", Step, ("action", "family", "step")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.facts import CudaLink, HostCompiler, Problem, missing
+from envkit.model import CudaLink, HostCompiler, Problem, missing
 from tests.checks.software import (
     GPU_1080,
     GPU_4090,

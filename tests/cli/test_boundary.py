@@ -44,7 +44,7 @@ def test_an_interrupt_gives_130() -> None:
 
 
 def test_expected_errors_are_one_line() -> None:
-    done = _program("from envkit.errors import SourceError; raise SourceError('a is broken.', 'Mend it.')")
+    done = _program("from envkit.base.errors import SourceError; raise SourceError('a is broken.', 'Mend it.')")
     assert (done.returncode, done.stderr) == (1, "envkit: a is broken. Mend it.\n")
 
 

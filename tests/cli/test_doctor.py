@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from envkit.cli.main import envkit
-from envkit.facts import Problem
+from envkit.model import Problem
 from tests.cli.test_schema import valid
 from tests.fakes.machines import MACHINES
 

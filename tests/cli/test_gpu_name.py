@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from envkit.base.errors import RequestError
 from envkit.cli.parse import parse_gpu
-from envkit.errors import RequestError
-from tests.plan.asking import matrix
+from tests.solver.asking import matrix
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from envkit.cli.help_text import HELP
+from envkit._startup.help_text import HELP
 from envkit.cli.main import envkit
 from tests.cli.run import envkit as run
 

@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from envkit.checks.findings import Status
-from envkit.checks.plugins import plugin_checks
-from envkit.checks.registry import all_checks, ordered
-from envkit.checks.runner import plugins_of, run_checks
+from envkit.checks.engine.findings import Status
+from envkit.checks.engine.plugins import plugin_checks
+from envkit.checks.engine.registry import all_checks, ordered
+from envkit.checks.engine.runner import plugins_of, run_checks
+from envkit.documents.doctor import doctor_json
 from envkit.ingest import parse_text
-from envkit.render.doctor_json import doctor_json
 from tests.checks.software import matrix
 from tests.cli.run import ROOT, envkit
 from tests.cli.test_schema import valid
 
 CHECK = """
-from envkit.checks.findings import {names}
-from envkit.checks.registry import Layer, check
+from envkit.checks.engine.findings import {names}
+from envkit.checks.engine.registry import Layer, check
 
 @check("{id}", title="A site rule is broken", layer=Layer.PLACE, mend="Ask the site.", references=("https://example.org/",))
 def site(environment, matrix):

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-LOAD = "import sys\nfrom envkit.cli.deferred import import_click\nimport_click()\n"
+LOAD = "import sys\nfrom envkit._startup.deferred import import_click\nimport_click()\n"
 
 
 def python(source: str) -> str:

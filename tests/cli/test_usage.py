@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from envkit.assume import fact_paths
-from envkit.checks.registry import all_checks
+from envkit.base.errors import did_you_mean
+from envkit.checks.engine.registry import all_checks
 from envkit.cli.main import COMMANDS
 from envkit.cli.main import envkit as program
 from envkit.cli.not_covered import unknown_gpu
 from envkit.cli.terminal import text_width
-from envkit.errors import did_you_mean
-from envkit.matrix import Matrix
+from envkit.model.paths import fact_paths
+from envkit.tables import Matrix
 from tests.cli.run import envkit
 
 

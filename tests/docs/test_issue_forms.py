@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import yaml
 
-from envkit.checks.findings import Status
-from envkit.checks.registry import all_checks
-from envkit.checks.runner import run_checks
-from envkit.facts import Environment
+from envkit.checks.engine.findings import Status
+from envkit.checks.engine.registry import all_checks
+from envkit.checks.engine.runner import run_checks
 from envkit.ingest import parse_text
-from envkit.matrix import Matrix
+from envkit.model import Environment
+from envkit.tables import Matrix
 from tests.docs.blocks import ROOT
 from tests.ingest.texts import Case, cases
 

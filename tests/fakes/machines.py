@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from envkit.cli.environment import recorded
-from envkit.facts import Environment
+from envkit.model import Environment
 
 MACHINES = Path(__file__).resolve().parent.parent / "machines"
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from envkit.facts import Observed, Problem, found, missing
+from envkit.capture.recorded import Answers, Entry, RecordedHost
 from envkit.host.base import CommandResult
-from envkit.host.recorded import Answers, Entry, RecordedHost
+from envkit.model import Observed, Problem, found, missing
 
 Content = str | bytes | Entry
 

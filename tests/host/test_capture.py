@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from envkit.assume import fact_paths, observed_at
-from envkit.errors import OutputError, SourceError
-from envkit.facts import Problem
-from envkit.facts_json import environment_from_json
-from envkit.host.capture import CaptureHost
+from envkit.base.errors import OutputError, SourceError
+from envkit.capture.record import record
+from envkit.capture.recorded import Answers
+from envkit.capture.replay import CaptureHost
 from envkit.host.local import LocalHost
-from envkit.host.recorded import Answers
+from envkit.model import Problem
+from envkit.model.facts_json import environment_from_json
+from envkit.model.paths import fact_paths, observed_at
 from envkit.probe.collect import collect
-from envkit.probe.record import record
 from tests.fakes.memory_host import MemoryHost, link, node, program, refused
 
 HOME = "/home/carol"

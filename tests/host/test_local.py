@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from envkit.facts import Problem
 from envkit.host.children import run_child
 from envkit.host.local import LocalHost
+from envkit.model import Problem
 
 
 def _script(path: Path, text: str) -> Path:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from envkit.assume import fact_paths, observed_at
-from envkit.facts import MachineKind, Problem
-from envkit.facts_json import environment_from_json
+from envkit.model import MachineKind, Problem
+from envkit.model.facts_json import environment_from_json
+from envkit.model.paths import fact_paths, observed_at
 from tests.fakes.machines import MACHINES, load_machine, machine_names
 
 REAL = "debian12-none-none"

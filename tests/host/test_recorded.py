@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from envkit.facts import Problem, found
-from envkit.host.recorded import Answers, Entry, RecordedHost
+from envkit.capture.recorded import Answers, Entry, RecordedHost
+from envkit.model import Problem, found
 from tests.fakes.memory_host import MemoryHost, folder, link, node, program, refused
 
 

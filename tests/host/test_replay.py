@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from envkit.assume import fact_paths, observed_at
-from envkit.facts import Environment, Problem, missing
-from envkit.facts_json import environment_from_json
+from envkit.capture.record import record
+from envkit.capture.recorded import RecordedHost
+from envkit.capture.replay import CaptureHost
 from envkit.host.base import Host
-from envkit.host.capture import CaptureHost
 from envkit.host.local import LocalHost
-from envkit.host.recorded import RecordedHost
+from envkit.model import Environment, Problem, missing
+from envkit.model.facts_json import environment_from_json
+from envkit.model.paths import fact_paths, observed_at
 from envkit.probe.collect import collect
-from envkit.probe.record import record
 
 VERSION = {"Version": "26.1.3", "ApiVersion": "1.45", "Os": "linux", "Arch": "amd64"}
 INFO = {

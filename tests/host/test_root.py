@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from envkit.facts import Problem
 from envkit.host.root import RootHost
+from envkit.model import Problem
 
 
 @pytest.fixture

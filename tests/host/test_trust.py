@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from envkit.facts import Problem
 from envkit.host import trust
 from envkit.host.programs import Programs, library_folders
+from envkit.model import Problem
 
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give files away")
 SOMEBODY, NOBODY = 4321, 4322

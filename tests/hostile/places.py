@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from envkit.facts import Environment
+from envkit._startup.records import is_record, replace, types_of
+from envkit.base.versions import ComputeCapability, Version
 from envkit.ingest import parse_text
-from envkit.records import is_record, replace, types_of
-from envkit.versions import ComputeCapability, Version
+from envkit.model import Environment
 from tests.fakes.machines import load_machine, machine_names
 from tests.ingest.texts import FOLDER
 

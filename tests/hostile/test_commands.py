@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from envkit.checks.command import Command
-from envkit.checks.findings import Finding
-from envkit.checks.registry import all_checks
-from envkit.checks.remedies import Step
-from envkit.checks.runner import run_checks
-from envkit.facts import Environment
-from envkit.matrix.tables import Table, read
-from envkit.shown import shown
+from envkit.base.shown import shown
+from envkit.checks.engine.command import Command
+from envkit.checks.engine.findings import Finding
+from envkit.checks.engine.registry import all_checks
+from envkit.checks.engine.remedies import Step
+from envkit.checks.engine.runner import run_checks
+from envkit.model import Environment
+from envkit.tables.loader import Table, read
 from tests.checks.software import matrix
 from tests.hostile.payloads import MARK, PAYLOADS, SHELL
 from tests.hostile.places import WAYS, holders, known, put

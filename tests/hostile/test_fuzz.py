@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from envkit.cli.boundary import exit_code
-from envkit.facts_json import to_json
+from envkit.model.facts_json import to_json
 from tests.fakes.machines import MACHINES, machine_names
 from tests.hostile.mutations import changed_bytes, changed_json
 from tests.hostile.places import known

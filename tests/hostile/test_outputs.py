@@ -7,14 +7,14 @@ from functools import partial
 
 import pytest
 
-from envkit.checks.registry import all_checks
+from envkit.base.json_text import dumps
+from envkit.base.shown import inert
+from envkit.checks.engine.registry import all_checks
 from envkit.cli.doctor import doctor
 from envkit.cli.report import judged, rendered
-from envkit.facts import Environment
-from envkit.facts_json import to_json
-from envkit.json_text import dumps
+from envkit.model import Environment
+from envkit.model.facts_json import to_json
 from envkit.render.facts_text import facts_text
-from envkit.shown import inert
 from tests.checks.software import matrix
 from tests.hostile.payloads import MARKUP, PAYLOADS, SHELL, STEERING
 from tests.hostile.places import WAYS, holders, known, put

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.matrix import Matrix
+from envkit.tables import Matrix
 from tests.engine.fixtures import engine
 
 __all__ = ["engine"]

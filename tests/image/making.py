@@ -13,19 +13,19 @@ from typing import Any
 import dockerfile
 from click.testing import CliRunner, Result
 
+from envkit.base.settings import Mirrors
+from envkit.base.versions import VersionSpec
 from envkit.cli.main import envkit
 from envkit.image.backends import with_backends
 from envkit.image.options import ImageOptions
 from envkit.image.parts import Recipe
 from envkit.image.recipe import recipe
 from envkit.image.source_python import with_its_system
-from envkit.matrix import Matrix
-from envkit.plan.model import NoPlan, Plan
-from envkit.plan.request import FrameworkRequest, Request
-from envkit.plan.solve import resolve
 from envkit.render.dockerfile import render_dockerfile
-from envkit.settings import Mirrors
-from envkit.versions import VersionSpec
+from envkit.solver.model import NoPlan, Plan
+from envkit.solver.request import FrameworkRequest, Request
+from envkit.solver.solve import resolve
+from envkit.tables import Matrix
 
 HADOLINT = Path(sys.executable).with_name("hadolint")
 

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from envkit.image.data import source_steps
+from envkit.base.settings import Mirrors
 from envkit.image.options import ImageOptions
 from envkit.image.parts import Recipe
 from envkit.image.recipe import recipe
-from envkit.matrix import Matrix
-from envkit.plan.model import Plan
 from envkit.render.dockerfile import render_dockerfile
-from envkit.settings import Mirrors
+from envkit.solver.model import Plan
+from envkit.tables import Matrix
+from envkit.tables.images import source_steps
 from tests.engine.engine import Engine, bases, one_off
 from tests.image.making import plan
 from tests.image.standins import (

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from envkit.checks.findings import Status
-from envkit.errors import SourceError
-from envkit.image.check import check_dockerfile
-from envkit.image.containerfile import read_instructions
-from envkit.image.containerfile_stages import BuildStage, read_stages, substitute
-from envkit.matrix import Matrix
-from envkit.plan.request import Request, TargetGpu
+from envkit.base.errors import SourceError
+from envkit.base.versions import ComputeCapability, Version
+from envkit.checks.engine.findings import Status
+from envkit.dockerfile.check import check_dockerfile
+from envkit.dockerfile.reader import read_instructions
+from envkit.dockerfile.stages import BuildStage, read_stages, substitute
 from envkit.render.check_report import report_text
-from envkit.versions import ComputeCapability, Version
+from envkit.solver.request import Request, TargetGpu
+from envkit.tables import Matrix
 from tests.image.making import parsed
 
 FOLDER = Path(__file__).with_name("dockerfiles")

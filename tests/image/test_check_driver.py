@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.checks.findings import Finding, Status
-from envkit.image.check import check_dockerfile
-from envkit.matrix import Matrix
-from envkit.plan.request import Request, TargetGpu
-from envkit.versions import ComputeCapability, Version
+from envkit.base.versions import ComputeCapability, Version
+from envkit.checks.engine.findings import Finding, Status
+from envkit.dockerfile.check import check_dockerfile
+from envkit.solver.request import Request, TargetGpu
+from envkit.tables import Matrix
 
 RTX_4090 = TargetGpu(ComputeCapability.parse("8.9"), "NVIDIA GeForce RTX 4090")
 L4 = TargetGpu(ComputeCapability.parse("8.9"), "NVIDIA L4", data_center=True)

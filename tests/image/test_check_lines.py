@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from envkit.checks.findings import Finding, Status
-from envkit.image.check import check_dockerfile
-from envkit.matrix import Matrix
-from envkit.plan.request import Request, TargetGpu
-from envkit.versions import ComputeCapability, Version
+from envkit.base.versions import ComputeCapability, Version
+from envkit.checks.engine.findings import Finding, Status
+from envkit.dockerfile.check import check_dockerfile
+from envkit.solver.request import Request, TargetGpu
+from envkit.tables import Matrix
 
 FOLDER = Path(__file__).with_name("dockerfiles")
 ASKED = Request(gpus=(TargetGpu(ComputeCapability.parse("12.0")),), driver=Version.parse("450.51.06"), container=True)

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from envkit.checks.findings import Status
-from envkit.errors import EnvkitError
-from envkit.image.check import check_dockerfile
+from envkit.base.errors import EnvkitError
+from envkit.base.settings import Mirrors
+from envkit.checks.engine.findings import Status
+from envkit.dockerfile.check import check_dockerfile
 from envkit.image.options import ImageOptions
 from envkit.image.recipe import recipe
-from envkit.matrix import Matrix
-from envkit.plan.model import Plan
-from envkit.plan.request import Request
 from envkit.render.check_report import report_text
 from envkit.render.dockerfile import render_dockerfile
-from envkit.settings import Mirrors
+from envkit.solver.model import Plan
+from envkit.solver.request import Request
+from envkit.tables import Matrix
 from tests.image.making import planned, request
 from tests.image.test_sweep import FRAMEWORKS
 

@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from envkit.checks.findings import Finding, Status
-from envkit.image.check import check_dockerfile
-from envkit.image.check_spec import Release, Wish
-from envkit.image.containerfile_copies import Copies
-from envkit.image.containerfile_facts import contents
-from envkit.image.containerfile_lists import Lists, nothing_beside
-from envkit.image.containerfile_packages import ListFile, Package, installed
-from envkit.image.containerfile_stages import read_stages
-from envkit.image.markers import holds
-from envkit.image.wanted import Problem, chosen_build
-from envkit.matrix import Matrix
-from envkit.plan.request import Request
-from envkit.versions import Version
+from envkit.base.versions import Version
+from envkit.checks.engine.findings import Finding, Status
+from envkit.dockerfile.check import check_dockerfile
+from envkit.dockerfile.contents import contents
+from envkit.dockerfile.copies import Copies
+from envkit.dockerfile.markers import holds
+from envkit.dockerfile.packages import ListFile, Package, installed
+from envkit.dockerfile.requirement_lists import Lists, nothing_beside
+from envkit.dockerfile.specifiers import Release, Wish
+from envkit.dockerfile.stages import read_stages
+from envkit.dockerfile.wanted import Problem, chosen_build
+from envkit.solver.request import Request
+from envkit.tables import Matrix
 from tests.image.making import run
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from envkit.base.errors import EnvkitError, RequestError
 from envkit.cli.main import envkit
-from envkit.errors import EnvkitError, RequestError
-from envkit.plan.request import Request
+from envkit.solver.request import Request
 from tests.image.making import froms, hadolint, parsed, run
 
 

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from envkit.image import data
-from envkit.matrix import Matrix
-from envkit.versions import VersionSpec
+from envkit.base.versions import VersionSpec
+from envkit.tables import Matrix
+from envkit.tables import images as data
 
 TABLES = (
     "packages",

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from envkit.checks.registry import ImageFault, all_checks, check, declared, image_fault, image_faults
-from envkit.image.check import check_dockerfile
-from envkit.matrix import Matrix
-from envkit.plan.request import Request
+from envkit.checks.engine.registry import ImageFault, all_checks, check, declared, image_fault, image_faults
+from envkit.dockerfile.check import check_dockerfile
 from envkit.render.explain import explanation
+from envkit.solver.request import Request
+from envkit.tables import Matrix
 from tests.cli.run import envkit
 
 PACKAGE = Path(__file__).resolve().parents[2] / "envkit"

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from envkit.errors import EnvkitError, RequestError
+from envkit.base.errors import EnvkitError, RequestError
 from envkit.image.options import ImageOptions
-from envkit.matrix import Matrix
 from envkit.render.apptainer import render_apptainer
 from envkit.render.compose import render_compose
 from envkit.render.conda import render_conda
@@ -19,6 +18,7 @@ from envkit.render.devcontainer import render_devcontainer
 from envkit.render.dockerfile import render_dockerfile
 from envkit.render.dockerignore import render_dockerignore
 from envkit.render.requirements import render_requirements
+from envkit.tables import Matrix
 from tests.image.making import made, run
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.image.known_images import ImageName, image_name
+from envkit.tables.known_images import ImageName, image_name
 
 
 @pytest.mark.parametrize(

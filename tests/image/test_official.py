@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from envkit.errors import EnvkitError
+from envkit.base.errors import EnvkitError
 from envkit.image.options import ImageOptions
-from envkit.matrix import Matrix
+from envkit.tables import Matrix
 from tests.image.making import commands, froms, made, run
 
 OFFICIAL = ImageOptions(official=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.errors import RequestError
+from envkit.base.errors import RequestError
 from envkit.image.own_base import base_notes, on_own_base, own_base
-from envkit.matrix import Matrix
-from envkit.plan.model import Plan
+from envkit.solver.model import Plan
+from envkit.tables import Matrix
 from tests.image.making import commands, froms, planned, request, run
 
 PYTORCH = ("--framework", "pytorch", "--target", "any")

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envkit.errors import EnvkitError
+from envkit.base.errors import EnvkitError
+from envkit.base.settings import Mirrors
 from envkit.image.options import ImageOptions
 from envkit.image.recipe import recipe
-from envkit.matrix import Matrix
-from envkit.plan.model import Plan
 from envkit.render.dockerfile import render_dockerfile, shell_word
-from envkit.settings import Mirrors
+from envkit.solver.model import Plan
+from envkit.tables import Matrix
 from tests.image.making import commands, froms, made, parsed, plan, planned, request, text
 
 

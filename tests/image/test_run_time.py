@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from envkit.errors import EnvkitError
+from envkit.base.errors import EnvkitError
+from envkit.base.settings import Mirrors
 from envkit.image.options import ImageOptions
 from envkit.image.recipe import recipe
-from envkit.matrix import Matrix
 from envkit.render.dockerfile import render_dockerfile
-from envkit.settings import Mirrors
+from envkit.tables import Matrix
 from tests.image.making import froms, made, plan, text
 
 

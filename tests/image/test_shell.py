@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from envkit.image.shell import commands
-from envkit.image.shell_words import Text, lines_from
+from envkit.dockerfile.shell import commands
+from envkit.dockerfile.shell_words import Text, lines_from
 
 BASH = shutil.which("bash")
 GIVEN = {"GIVEN": "g1 g2", "ONE": "1", "EMPTY": ""}

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from envkit.errors import EnvkitError
-from envkit.image.data import table
+from envkit.base.errors import EnvkitError
+from envkit.base.settings import Mirrors
 from envkit.image.options import ImageOptions
 from envkit.image.recipe import recipe
-from envkit.matrix import Matrix
-from envkit.plan.model import Plan
-from envkit.plan.request import Request
 from envkit.render.dockerfile import render_dockerfile
-from envkit.settings import Mirrors
+from envkit.solver.model import Plan
+from envkit.solver.request import Request
+from envkit.tables import Matrix
+from envkit.tables.images import table
 from tests.image.making import froms, hadolint, planned, request
 from tests.sweeps import FULL
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from envkit.base.settings import Mirrors
+from envkit.base.versions import Version
 from envkit.install.environment import framework_steps
 from envkit.install.wheel_files import requirement_lines
-from envkit.matrix import Matrix
-from envkit.settings import Mirrors
-from envkit.versions import Version
+from envkit.tables import Matrix
 from tests.image.making import made, plan, text
 from tests.image.standins import serving
 

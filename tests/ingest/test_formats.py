@@ -9,11 +9,11 @@ import textwrap
 
 import pytest
 
-from envkit.facts import Environment, MachineKind, Problem
+from envkit.base.versions import Version
 from envkit.ingest import formats, parse_text
 from envkit.ingest.cleaning import clean
 from envkit.ingest.clues import all_readers, reader
-from envkit.versions import Version
+from envkit.model import Environment, MachineKind, Problem
 from tests.ingest.texts import FOLDER, cases
 
 MODULES = [f"{formats.__name__}.{module.name}" for module in pkgutil.iter_modules(formats.__path__)]

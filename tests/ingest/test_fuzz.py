@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
-from envkit.checks.findings import Status
-from envkit.checks.registry import all_checks
-from envkit.checks.runner import run_checks
-from envkit.facts import Environment
+from envkit.checks.engine.findings import Status
+from envkit.checks.engine.registry import all_checks
+from envkit.checks.engine.runner import run_checks
 from envkit.ingest import parse_text
-from envkit.matrix import Matrix
+from envkit.model import Environment
+from envkit.tables import Matrix
 from tests.ingest.texts import cases
 
 MATRIX = Matrix.load()

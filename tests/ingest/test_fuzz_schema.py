@@ -9,11 +9,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from envkit.checks.registry import all_checks
-from envkit.checks.runner import run_checks
+from envkit.checks.engine.registry import all_checks
+from envkit.checks.engine.runner import run_checks
+from envkit.documents.doctor import doctor_json
 from envkit.ingest import parse_text
-from envkit.matrix import Matrix
-from envkit.render.doctor_json import doctor_json
+from envkit.tables import Matrix
 from tests.ingest.test_fuzz import HARMLESS, noise, sprinkled
 from tests.ingest.texts import cases
 

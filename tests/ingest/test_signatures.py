@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from envkit.checks.registry import all_checks
+from envkit.checks.engine.registry import all_checks
 from envkit.ingest import parse_text
 from envkit.ingest.cleaning import clean
 from envkit.ingest.signatures import Signature, messages_in, signatures, spaced

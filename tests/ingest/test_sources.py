@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from envkit.checks.findings import Status
-from envkit.checks.registry import all_checks
-from envkit.checks.runner import run_checks
+from envkit.base.errors import SourceError
+from envkit.checks.engine.findings import Status
+from envkit.checks.engine.registry import all_checks
+from envkit.checks.engine.runner import run_checks
 from envkit.cli.environment import from_text, recorded
-from envkit.errors import SourceError
-from envkit.facts import Environment
+from envkit.documents.doctor import doctor_json
 from envkit.ingest.decode import decoded
-from envkit.matrix import Matrix
-from envkit.render.doctor_json import doctor_json
+from envkit.model import Environment
 from envkit.render.facts_text import facts_text
 from envkit.render.html import doctor_html
 from envkit.render.markdown import doctor_markdown
 from envkit.render.text import doctor_text
+from envkit.tables import Matrix
 from tests.fakes.machines import load_machine
 
 MATRIX = Matrix.load()

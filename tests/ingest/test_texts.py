@@ -6,11 +6,11 @@ from collections import Counter
 
 import pytest
 
-from envkit.checks.registry import all_checks
-from envkit.facts import Identity, Problem
-from envkit.facts_json import environment_from_json, to_json
+from envkit._startup.records import replace
+from envkit.checks.engine.registry import all_checks
 from envkit.ingest import parse_text
-from envkit.records import replace
+from envkit.model import Identity, Problem
+from envkit.model.facts_json import environment_from_json, to_json
 from tests.ingest.texts import FOLDER, Case, cases, told
 
 CASES = cases()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.checks.findings import Finding, Status
-from envkit.checks.registry import all_checks
-from envkit.checks.runner import run_checks
+from envkit.checks.engine.findings import Finding, Status
+from envkit.checks.engine.registry import all_checks
+from envkit.checks.engine.runner import run_checks
 from envkit.ingest import parse_text
-from envkit.matrix import Matrix
+from envkit.tables import Matrix
 from tests.ingest.texts import Case, cases
 
 MATRIX = Matrix.load()

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from envkit.install.options import ScriptOptions
-from envkit.plan.model import Plan
 from envkit.render.script import render_script
+from envkit.solver.model import Plan
 from tests.engine.engine import Engine
 from tests.engine.fixtures import engine
 from tests.install.machine import image

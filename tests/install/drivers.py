@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from envkit.base.settings import Mirrors
 from envkit.install.options import ScriptOptions
 from envkit.render.script import render_script
-from envkit.settings import Mirrors
 from tests.install.plans import plan
 
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 from functools import cache
 from typing import ParamSpec, TypeVar
 
-from envkit.matrix import Matrix
-from envkit.matrix.rows import Runfile
-from envkit.plan.model import NoPlan, Plan
-from envkit.plan.request import FrameworkRequest, Request, TargetGpu
-from envkit.plan.solve import resolve
-from envkit.settings import Mirrors
-from envkit.versions import ComputeCapability, VersionSpec
+from envkit.base.settings import Mirrors
+from envkit.base.versions import ComputeCapability, VersionSpec
+from envkit.solver.model import NoPlan, Plan
+from envkit.solver.request import FrameworkRequest, Request, TargetGpu
+from envkit.solver.solve import resolve
+from envkit.tables import Matrix
+from envkit.tables.rows import Runfile
 from tests.install.standins import StandIn
 
 P = ParamSpec("P")

@@ -18,15 +18,15 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from envkit.errors import EnvkitError
+from envkit.base.errors import EnvkitError
+from envkit.base.settings import Mirrors
 from envkit.install.options import ScriptOptions
-from envkit.plan.candidates import Judge
-from envkit.plan.knowledge import Knowledge
-from envkit.plan.model import Plan
-from envkit.plan.search import feasible
-from envkit.plan.solve import resolve
 from envkit.render.script import render_script
-from envkit.settings import Mirrors
+from envkit.solver.candidates import Judge
+from envkit.solver.knowledge import Knowledge
+from envkit.solver.model import Plan
+from envkit.solver.search import feasible
+from envkit.solver.solve import resolve
 from tests.install.plans import asked, matrix
 
 FRAMEWORKS = (None, "pytorch", "tensorflow", "mxnet")

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from envkit.base.errors import EnvkitError, StepFailed
+from envkit.base.settings import Mirrors
 from envkit.cli.install_bundle import make_bundle
-from envkit.errors import EnvkitError, StepFailed
 from envkit.host.run_script import run_script
 from envkit.install.bundle import wheel_commands
 from envkit.install.options import ScriptOptions
 from envkit.install.steps import installation
-from envkit.settings import Mirrors
 from tests.cli.run import envkit
 from tests.install.plans import mirrors_to, plan
 from tests.install.server import serving

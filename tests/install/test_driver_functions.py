@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from envkit.errors import RequestError
+from envkit.base.errors import RequestError
+from envkit.base.settings import Mirrors
+from envkit.base.versions import Version
 from envkit.install.model import FetchFile
 from envkit.install.options import ScriptOptions
 from envkit.install.steps import installation
 from envkit.render.script import render_script
-from envkit.settings import Mirrors
-from envkit.versions import Version
 from tests.install.drivers import machine, packages, script
 from tests.install.plans import plan
 from tests.install.shell import call

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from envkit.errors import RequestError
+from envkit.base.errors import RequestError
 from tests.install.drivers import machine, packages, script
 from tests.install.shell import call
 

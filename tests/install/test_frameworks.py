@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from envkit.base.settings import Mirrors
+from envkit.base.versions import Version
 from envkit.install.options import ScriptOptions
-from envkit.plan.model import Plan
 from envkit.render.script import render_script
-from envkit.settings import Mirrors
-from envkit.versions import Version
+from envkit.solver.model import Plan
 from tests.engine.engine import Engine
 from tests.install.machine import Machine, machine
 from tests.install.plans import plan

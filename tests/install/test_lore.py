@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from envkit.base.versions import ComputeCapability, Version
 from envkit.install.commands import installer_options
 from envkit.install.driver_packages import module_for
-from envkit.install.lore import TABLES, FailureRow, PythonFileRow, holds_for, lore, sources, style_of
-from envkit.matrix import Matrix
-from envkit.plan.request import TargetGpu
-from envkit.versions import ComputeCapability, Version
+from envkit.solver.request import TargetGpu
+from envkit.tables import Matrix
+from envkit.tables.installer import TABLES, FailureRow, PythonFileRow, holds_for, lore, sources, style_of
 
 ROOT = Path(__file__).parents[2]
 LINES = re.findall(r"^\| (.+?) \| `(.+?)` \| `(.+?)` \|$", (ROOT / "docs/installer-lore.md").read_text(), re.M)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from envkit._startup.records import replace
+from envkit.base.settings import Mirrors
 from envkit.install.options import ScriptOptions
-from envkit.records import replace
 from envkit.render.script import render_script
-from envkit.settings import Mirrors
 from tests.install.plans import plan
 from tests.install.shell import call
 

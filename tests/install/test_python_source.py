@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from envkit.errors import EnvkitError
+from envkit._startup.records import replace
+from envkit.base.errors import EnvkitError
+from envkit.base.settings import Mirrors
+from envkit.base.versions import VersionSpec
 from envkit.install.environment import for_script
 from envkit.install.options import ScriptOptions
 from envkit.install.steps import installation
-from envkit.plan.model import Plan
-from envkit.plan.request import FrameworkRequest
-from envkit.records import replace
 from envkit.render.script import render_script
-from envkit.settings import Mirrors
-from envkit.versions import VersionSpec
+from envkit.solver.model import Plan
+from envkit.solver.request import FrameworkRequest
 from tests.cli.run import envkit
 from tests.install.plans import asked, planned
 from tests.install.shell import call

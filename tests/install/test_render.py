@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-from envkit.errors import EnvkitError
+from envkit._startup.records import replace
+from envkit.base.errors import EnvkitError
+from envkit.base.settings import Mirrors
 from envkit.install.options import ScriptOptions
-from envkit.plan.model import NoPlan
-from envkit.records import replace
 from envkit.render.script import render_script
-from envkit.settings import Mirrors
+from envkit.solver.model import NoPlan
 from tests.cli.run import envkit
 from tests.install.plans import outcome, plan
 from tests.install.sweep import combinations, render_all

@@ -9,15 +9,15 @@ from zipfile import ZipFile
 
 import pytest
 
+from envkit._startup.records import replace
+from envkit.base.settings import Mirrors
+from envkit.base.versions import Version
 from envkit.install.bundle import wheel_commands
 from envkit.install.options import ScriptOptions
 from envkit.install.steps import installation
-from envkit.plan.model import Plan
-from envkit.plan.request import FrameworkRequest
-from envkit.records import replace
 from envkit.render.script import render_script
-from envkit.settings import Mirrors
-from envkit.versions import Version
+from envkit.solver.model import Plan
+from envkit.solver.request import FrameworkRequest
 from tests.install.plans import asked, planned
 from tests.install.shell import call
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from envkit.base.settings import Mirrors
+from envkit.base.versions import ComputeCapability
 from envkit.install.options import ScriptOptions
-from envkit.plan.request import TargetGpu
 from envkit.render.script import render_script
-from envkit.settings import Mirrors
-from envkit.versions import ComputeCapability
+from envkit.solver.request import TargetGpu
 from tests.install.plans import plan
 from tests.install.shell import call
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from envkit.assume import fact_paths, observed_at
-from envkit.facts import Observed, Problem, missing
 from envkit.host import driver_loaded
 from envkit.host.local import LocalHost
+from envkit.model import Observed, Problem, missing
+from envkit.model.paths import fact_paths, observed_at
 from envkit.probe import collect as collecting
 from envkit.probe.collect import collect
 from tests.fakes.memory_host import Content, MemoryHost, late, node

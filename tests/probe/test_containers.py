@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from envkit.facts import Problem
+from envkit.model import Problem
 from envkit.probe import containers, packages, variables
 from tests.fakes.memory_host import Content, MemoryHost, folder, program, refused
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from envkit.facts import Problem
+from envkit.base.versions import Version
+from envkit.capture.recorded import Entry
 from envkit.host.local import LocalHost
-from envkit.host.recorded import Entry
+from envkit.model import Problem
 from envkit.probe import compilers, cuda, cudnn
-from envkit.versions import Version
 from tests.fakes.memory_host import Content, MemoryHost, link, program
 
 NVCC_WHEEL = "nvidia_cuda_nvcc-13.0.88.dist-info"

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from envkit.assume import assume_facts
-from envkit.checks.findings import Finding, Status
-from envkit.checks.registry import all_checks
-from envkit.checks.runner import run_checks
-from envkit.facts import Environment, Problem
+from envkit.checks.engine.findings import Finding, Status
+from envkit.checks.engine.registry import all_checks
+from envkit.checks.engine.runner import run_checks
 from envkit.host.local import LocalHost
 from envkit.host.root import RootHost
-from envkit.matrix import Matrix
+from envkit.model import Environment, Problem
+from envkit.model.paths import assume_facts
 from envkit.probe.collect import collect
+from envkit.tables import Matrix
 
 pytestmark = pytest.mark.network
 

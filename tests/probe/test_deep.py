@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from envkit.facts import Measurement, Problem
 from envkit.host.local import LocalHost
+from envkit.model import Measurement, Problem
 from envkit.probe.deep import measurements
 from tests.fakes.memory_host import MemoryHost
 from tests.programs import require

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from envkit.facts import Problem
+from envkit.base.versions import Version
+from envkit.capture.recorded import Entry
 from envkit.host.base import CommandResult
-from envkit.host.recorded import Entry
+from envkit.model import Problem
 from envkit.probe import cuda_driver, driver, nvml, starting
-from envkit.versions import Version
 from tests.fakes.memory_host import Content, MemoryHost, big, link, node, program
 
 LIB = "/usr/lib/x86_64-linux-gnu"

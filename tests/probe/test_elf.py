@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from envkit.facts import Problem
 from envkit.host.local import LocalHost
+from envkit.model import Problem
 from envkit.probe.elf import ElfReader, read_elf
 from envkit.probe.symbols import missing_torch_symbols
 from tests.probe.binaries import library

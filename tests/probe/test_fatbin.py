@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from envkit.facts import Observed, Problem
+from envkit.base.versions import ComputeCapability
 from envkit.host.local import LocalHost
+from envkit.model import Observed, Problem
 from envkit.probe.elf import ElfFile, read_elf
 from envkit.probe.fatbin import GpuCode, gpu_code
-from envkit.versions import ComputeCapability
 from tests.probe.binaries import CUBIN, FAMILY, ONLY_THIS, PTX, entry, fatbin, library
 
 BODY = b"\x5a" * 200

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.facts import FrameworkInstall
+from envkit.model import FrameworkInstall
 from envkit.probe.distributions import distributions_in
 from envkit.probe.elf import ElfReader
 from envkit.probe.frameworks import frameworks

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from envkit.facts import Environment
-from envkit.facts_json import Json, environment_from_json, to_json
-from envkit.host.capture import CaptureHost
-from envkit.host.recorded import Entry, RecordedHost
+from envkit.capture.recorded import Entry, RecordedHost
+from envkit.capture.replay import CaptureHost
+from envkit.model import Environment
+from envkit.model.facts_json import Json, environment_from_json, to_json
 from envkit.probe import containers, cuda_driver, driver, nvml
 from envkit.probe.collect import collect
 from tests.fakes.machines import MACHINES

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from envkit.facts import FrameworkInstall, LibraryUse
+from envkit.base.versions import Version
 from envkit.host.local import LocalHost
+from envkit.model import FrameworkInstall, LibraryUse
 from envkit.probe.distributions import distributions_in, file_owners, owners_clash
 from envkit.probe.elf import ElfReader
 from envkit.probe.interpreters import Interpreter
 from envkit.probe.ld_cache import ld_cache
 from envkit.probe.libraries import cudnn_sublibraries, library_uses
 from envkit.probe.sonames import package_of, sonames
-from envkit.versions import Version
 from tests.fakes.memory_host import MemoryHost
 from tests.probe.binaries import library
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pynvml
 import pytest
 
-from envkit.facts import Gpu, Problem
+from envkit.base.versions import ComputeCapability, Version
+from envkit.model import Gpu, Problem
 from envkit.probe import nvml
-from envkit.versions import ComputeCapability, Version
 from tests.fakes.nvml import A100, BOX, build, eight, host_with, one, variables
 
 MIB, GIB = 1024**2, 1024**3

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.facts import Problem
-from envkit.host.recorded import Entry
+from envkit.base.versions import ComputeCapability
+from envkit.capture.recorded import Entry
+from envkit.model import Problem
 from envkit.probe import pci
-from envkit.versions import ComputeCapability
 from tests.fakes.memory_host import Content, MemoryHost, link
 
 PORT, SWITCH, GPU = "0000:60:01.0", "0000:61:00.0", "0000:65:00.0"

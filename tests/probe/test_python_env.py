@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from envkit.facts import Problem, PythonEnvironment
+from envkit.capture.recorded import Entry
 from envkit.host.local import LocalHost
-from envkit.host.recorded import Entry
+from envkit.model import Problem, PythonEnvironment
 from envkit.probe.pythons import pythons
 from tests.fakes.memory_host import MemoryHost, link, program
 

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from envkit.assume import with_facts
-from envkit.checks.registry import all_checks
-from envkit.checks.runner import run_checks
-from envkit.facts import Environment, Gpu, PythonEnvironment, found
+from envkit.base.versions import ComputeCapability, Version
+from envkit.checks.engine.registry import all_checks
+from envkit.checks.engine.runner import run_checks
 from envkit.host.local import LocalHost
-from envkit.matrix import Matrix
+from envkit.model import Environment, Gpu, PythonEnvironment, found
+from envkit.model.paths import with_facts
 from envkit.probe.pythons import pythons
-from envkit.versions import ComputeCapability, Version
+from envkit.tables import Matrix
 
 pytestmark = pytest.mark.network
 DRIVER = {"driver.kernel_module": Version.parse("580.65.06"), "system.architecture": "x86_64"}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.facts import MachineKind, Problem
-from envkit.host.recorded import Entry
-from envkit.matrix import Matrix
+from envkit.base.versions import Version
+from envkit.capture.recorded import Entry
+from envkit.model import MachineKind, Problem
 from envkit.probe import kernel, kernel_log, machine, os_release
-from envkit.versions import Version
+from envkit.tables import Matrix
 from tests.fakes.memory_host import Content, MemoryHost, folder, link, program, refused
 
 CPU_METAL = "processor\t: 0\nflags\t\t: fpu vme sse2\n\nprocessor\t: 1\nflags\t\t: fpu vme sse2\n"

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from envkit.facts import Observed
-from envkit.host.capture import CaptureHost
-from envkit.matrix import Matrix
-from envkit.plan.request import Request
-from envkit.plan.target import for_environment
+from envkit.capture.replay import CaptureHost
+from envkit.model import Observed
 from envkit.probe.target import target_facts
+from envkit.solver.request import Request
+from envkit.solver.target import for_environment
+from envkit.tables import Matrix
 from tests.fakes.machines import MACHINES, load_machine, machine_names
 from tests.fakes.memory_host import MemoryHost
 

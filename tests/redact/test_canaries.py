@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from envkit.checks.registry import all_checks
+from envkit.capture.record import record
+from envkit.checks.engine.registry import all_checks
 from envkit.cli.report import judged, rendered
-from envkit.facts import Environment
-from envkit.facts_json import to_json
 from envkit.ingest import parse_text
-from envkit.matrix import Matrix
+from envkit.model import Environment
+from envkit.model.facts_json import to_json
+from envkit.privacy.masker import mask_environment
 from envkit.probe.collect import collect
-from envkit.probe.record import record
-from envkit.redact.masker import mask_environment
 from envkit.render.facts_text import facts_text
+from envkit.tables import Matrix
 from tests.redact.canaries import ALL, IDENTIFIERS, IN_TEXT, PROMPT, SECRETS, lines, machine
 
 FORMATS = ("text", "json", "html", "markdown")
@@ -79,7 +79,7 @@ def test_a_capture_holds_none_of_them_and_is_its_owners(tmp_path: Path) -> None:
 
 
 def test_the_diagnosis_is_the_same_with_masks_and_from_the_capture(tmp_path: Path) -> None:
-    from envkit.probe.replay import replay
+    from envkit.capture.machine import replay
 
     recording = record(machine(), str(tmp_path / "capture"))
     checks, matrix = list(all_checks().values()), Matrix.load()

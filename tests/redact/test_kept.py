@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from envkit.checks.registry import all_checks
-from envkit.checks.runner import run_checks
-from envkit.facts import Environment
+from envkit.capture.machine import replay
+from envkit.capture.record import record
+from envkit.capture.recording import RecordingHost
+from envkit.capture.replay import CaptureHost, holds_facts_alone
+from envkit.checks.engine.registry import all_checks
+from envkit.checks.engine.runner import run_checks
 from envkit.host.base import Host
-from envkit.host.capture import CaptureHost, holds_facts_alone
 from envkit.host.local import LocalHost
-from envkit.host.recording import RecordingHost
-from envkit.matrix import Matrix
+from envkit.model import Environment
 from envkit.probe.collect import collect
 from envkit.probe.kept import is_declared, kept_bytes, kept_text
-from envkit.probe.record import record
-from envkit.probe.replay import replay
+from envkit.tables import Matrix
 from tests.cli.run import envkit
 from tests.fakes.machines import MACHINES, machine_names
 from tests.fakes.memory_host import MemoryHost

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from envkit.facts import (
+from envkit.base.versions import Version
+from envkit.model import (
     DeviceNode,
     Distribution,
     Environment,
@@ -22,9 +23,8 @@ from envkit.facts import (
     SystemPackage,
     found,
 )
-from envkit.redact.masker import Masker, mask_environment
-from envkit.redact.words import is_public
-from envkit.versions import Version
+from envkit.privacy.masker import Masker, mask_environment
+from envkit.privacy.words import is_public
 
 OWN = Identity(("carol",), ("gpubox-17.lab.example.org", "gpubox-17"))
 
@@ -262,7 +262,7 @@ def test_owners_of_devices_are_masked_and_those_of_the_system_are_not() -> None:
     nodes = tuple(DeviceNode("/dev/nvidia0", "0660", owner, "video") for owner in ("root", "carol", "dave", "1000"))
     environment = _environment()
     driver = Environment().driver
-    from envkit.records import replace
+    from envkit._startup.records import replace
 
     shown = mask_environment(replace(environment, driver=replace(driver, device_nodes=found(nodes, "/dev"))))
     assert [node.owner for node in shown.driver.device_nodes.get()][::3] == ["root", "1000"]

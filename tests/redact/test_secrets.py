@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from envkit.redact.masker import Masker
-from envkit.redact.secrets import without_secrets
+from envkit.privacy.masker import Masker
+from envkit.privacy.secrets import without_secrets
 
 WORD = "S3cr3tXyzzy"
 FORMS = {

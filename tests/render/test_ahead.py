@@ -10,7 +10,7 @@ from types import ModuleType
 import jinja2
 import pytest
 
-from envkit.render.ahead import AheadEnvironment, Undefined, UndefinedError
+from envkit._startup.ahead import AheadEnvironment, Undefined, UndefinedError
 from envkit.render.templating import jinja_environment
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,23 +6,24 @@ import re
 
 import pytest
 
-from envkit.checks.findings import Evidence, Finding, Status
-from envkit.facts import Environment
+from envkit._startup.records import replace
+from envkit.base.settings import Mirrors
+from envkit.checks.engine.findings import Evidence, Finding, Status
+from envkit.compat.verdict import Verdict
+from envkit.documents.doctor import finding_document
+from envkit.documents.plan import plan_document
 from envkit.install.options import ScriptOptions
 from envkit.install.steps import installation
-from envkit.matrix.rows import Source
-from envkit.plan.model import Conflict, NoPlan, Plan, Verdict
-from envkit.plan.request import Request
-from envkit.records import replace
+from envkit.model import Environment
 from envkit.render.check_report import report_text
-from envkit.render.doctor_json import finding_document
 from envkit.render.markdown import doctor_markdown
-from envkit.render.plan_json import plan_document
 from envkit.render.plan_text import plan_summary
 from envkit.render.script_header import header
 from envkit.render.text import doctor_text
-from envkit.settings import Mirrors
-from tests.plan.asking import ask, matrix, plan_of
+from envkit.solver.model import Conflict, NoPlan, Plan
+from envkit.solver.request import Request
+from envkit.tables.rows import Source
+from tests.solver.asking import ask, matrix, plan_of
 
 SOURCES = matrix().sources
 KEYS = tuple(source.key for source in SOURCES)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from envkit.errors import LimitError
-from envkit.json_text import dumps, loads
+from envkit.base.errors import LimitError
+from envkit.base.json_text import dumps, loads
 from tests.cli.run import envkit
 from tests.hostile.payloads import PAYLOADS
 from tests.hostile.rules import valid_json

@@ -5,20 +5,21 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envkit.checks.command import fixed
-from envkit.checks.findings import Evidence, Finding, Remedy, Status
-from envkit.checks.registry import all_checks
-from envkit.checks.runner import run_checks
-from envkit.facts import Driver, Environment, Gpu, Problem, System, found, missing
+from envkit.base.shown import inert
+from envkit.base.versions import ComputeCapability, Version
+from envkit.checks.engine.command import fixed
+from envkit.checks.engine.findings import Evidence, Finding, Remedy, Status
+from envkit.checks.engine.registry import all_checks
+from envkit.checks.engine.runner import run_checks
+from envkit.documents.doctor import doctor_document
 from envkit.ingest import parse_text
-from envkit.matrix import Matrix
-from envkit.render.doctor_json import doctor_document
-from envkit.render.facts_text import facts_text, walk
+from envkit.model import Driver, Environment, Gpu, Problem, System, found, missing
+from envkit.model.walk import walk
+from envkit.render.facts_text import facts_text
 from envkit.render.html import doctor_html
 from envkit.render.markdown import doctor_markdown
 from envkit.render.text import doctor_text
-from envkit.shown import inert
-from envkit.versions import ComputeCapability, Version
+from envkit.tables import Matrix
 
 MISMATCH = Finding(
     "driver-library-mismatch",

@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from envkit.assume import with_facts
-from envkit.checks.findings import Confidence, Finding, Status
-from envkit.checks.registry import all_checks
-from envkit.checks.runner import run_checks
-from envkit.facts import Environment, OsRelease, Problem, System, found, missing
+from envkit.checks.engine.findings import Confidence, Finding, Status
+from envkit.checks.engine.registry import all_checks
+from envkit.checks.engine.runner import run_checks
+from envkit.documents.doctor import doctor_document
+from envkit.documents.verdict import unseen, verdict
+from envkit.documents.verdict_ask import commands_to_paste
 from envkit.ingest import parse_text
-from envkit.matrix import Matrix
-from envkit.render.doctor_json import doctor_document
+from envkit.model import Environment, OsRelease, Problem, System, found, missing
+from envkit.model.paths import with_facts
 from envkit.render.html import doctor_html
 from envkit.render.markdown import doctor_markdown
 from envkit.render.text import doctor_text
-from envkit.render.verdict import unseen, verdict
-from envkit.render.verdict_ask import commands_to_paste
+from envkit.tables import Matrix
 from tests.fakes.machines import load_machine
 
 DATA = Path(__file__).parents[2] / "envkit/data"

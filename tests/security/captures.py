@@ -7,7 +7,7 @@ import random
 import shutil
 from pathlib import Path
 
-from envkit.facts_json import Json
+from envkit.model.facts_json import Json
 from tests.fakes.machines import MACHINES
 
 PATTERNS = (

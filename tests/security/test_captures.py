@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from envkit.errors import SourceError
-from envkit.facts import Problem
-from envkit.host import capture_folder
-from envkit.host.capture import CaptureHost
+from envkit.base.errors import SourceError
+from envkit.capture import folder as capture_folder
+from envkit.capture.replay import CaptureHost
+from envkit.model import Problem
 from tests.security.limits import envkit_measured
 
 

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from envkit.base.errors import LimitError
+from envkit.capture.recorded import Answers
 from envkit.cli.environment import recorded
-from envkit.errors import LimitError
-from envkit.facts import Problem, PythonEnvironment, found
-from envkit.facts_json import to_json
 from envkit.host.base import Told
 from envkit.host.local import LocalHost
-from envkit.host.recorded import Answers
+from envkit.model import Problem, PythonEnvironment, found
+from envkit.model.facts_json import to_json
 from envkit.probe import os_release, packages, pythons
 from envkit.probe.distributions import distributions_in
 from envkit.probe.elf import read_elf

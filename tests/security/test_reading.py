@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from envkit.base.errors import EnvkitError
 from envkit.cli.main import envkit
-from envkit.errors import EnvkitError
 from tests.fakes.machines import MACHINES, machine_names
 from tests.ingest.texts import FOLDER
 from tests.security.captures import mutated

@@ -10,12 +10,12 @@ import copy
 import time
 from collections.abc import Iterable, Mapping
 
+from envkit._startup.records import record
 from envkit.cli.parse import parse_request
-from envkit.matrix import Matrix
-from envkit.plan.model import Plan
-from envkit.plan.request import Request
-from envkit.plan.solve import resolve
-from envkit.records import record
+from envkit.solver.model import Plan
+from envkit.solver.request import Request
+from envkit.solver.solve import resolve
+from envkit.tables import Matrix
 
 RUNS = 7
 NOTHING: Mapping[str, object] = {

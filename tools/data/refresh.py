@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.version import Version as PackageVersion
 
-from envkit.matrix import Matrix
-from envkit.matrix.rows import FrameworkBuild
-from envkit.versions import Version
+from envkit.base.versions import Version
+from envkit.tables import Matrix
+from envkit.tables.rows import FrameworkBuild
 from tools.data.index import Index, IndexFile, IndexUnreachable, fetch, pip_index_url
 from tools.data.verify import pinned
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from packaging.requirements import InvalidRequirement, Requirement
 
-from envkit.matrix import Matrix
-from envkit.matrix.rows import CudnnRelease, FrameworkBuild
+from envkit.tables import Matrix
+from envkit.tables.rows import CudnnRelease, FrameworkBuild
 from tools.data.index import Index, IndexFile, IndexUnreachable, pip_index_url
 
 

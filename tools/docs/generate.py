@@ -13,7 +13,7 @@ from tools.docs.pages import check_page, command_page, coverage_page, help_modul
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES: dict[str, Callable[[], str]] = {
-    "envkit/cli/help_text.py": help_module,
+    "envkit/_startup/help_text.py": help_module,
     "docs/reference/commands.md": command_page,
     "docs/reference/checks.md": check_page,
     "docs/reference/coverage.md": coverage_page,

@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 
 from envkit import __version__
-from envkit.checks.registry import Check, ImageFault, all_checks, image_faults
+from envkit.checks.engine.registry import Check, ImageFault, all_checks, image_faults
 from envkit.cli.main import COMMANDS, envkit
-from envkit.matrix import Matrix
 from envkit.render.explain import TIERS
+from envkit.tables import Matrix
 
 _REPORT = re.compile(
     r"(<!-- The beginning of the report of (\S+), written by `make docs`\. -->\n```text\n).*?```\n", re.DOTALL
@@ -50,7 +50,7 @@ def help_module() -> str:
 
 def with_report(page: Path) -> str:
     """A README with the beginning of its example's report: the root cause, without the machine and any count."""
-    from envkit.checks.runner import run_checks
+    from envkit.checks.engine.runner import run_checks
     from envkit.ingest import parse_text
     from envkit.render.text import doctor_text
 

@@ -1,0 +1,1 @@
+"""What makes every command start fast; README.md says what each part saves."""

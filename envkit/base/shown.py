@@ -1,0 +1,75 @@
+"""Foreign text as a person may see it: what steers a terminal, turns text around or ends a line becomes visible.
+
+Names of folders, packages and systems reach every report. `shown` is for one text, `inert` for a whole value of the
+model; nothing foreign goes to a person that has not passed one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from operator import is_
+from typing import Any, TypeVar
+
+from envkit._startup.records import is_record, replace, types_of
+from envkit._startup.regex import regex
+
+T = TypeVar("T")
+
+_LINE_END = "\u23ce"  # the mark for the end of a line inside a text
+# A class of characters for patterns: the controls C1, ends of lines and paragraphs, halves of surrogate pairs, and what
+# is not drawn and changes what is: marks of direction, joiners, fillers, tags.
+UNSEEN = (
+    "\x7f-\x9f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
+    "\ufffe\uffff\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f"
+)
+_STEERING = regex(f"\r\n|[\x00-\x1f{UNSEEN}]")
+_ENDS = frozenset(("\n", "\r", "\r\n", "\x0b", "\x0c", "\x85", "\u2028", "\u2029"))
+
+
+def shown(text: str) -> str:
+    r"""The text on one line: a mark for the end of a line, `\x1b` and `\u202e` for what else steers, tabs as blanks."""
+    return _STEERING.sub(_visible, text)
+
+
+def inert(value: T) -> T:
+    """The value with every text in it as `shown` gives it; the value itself where nothing in it steers."""
+    kind = type(value)
+    clean: Any = value
+    if kind is str:
+        clean = shown(str(value))
+    elif kind is tuple or kind is list:
+        items: Any = value
+        clean = [inert(item) for item in items]
+        if all(map(is_, clean, items)):
+            return value
+        clean = kind(clean)  # type: ignore[call-arg]
+    elif is_record(kind):
+        clean = _record(value)
+    elif isinstance(value, Mapping):
+        clean = {inert(key): inert(item) for key, item in value.items()}
+    return value if clean == value else clean
+
+
+def shown_lines(text: str) -> str:
+    """A text of several lines, each of them as `shown` gives it."""
+    return "\n".join(map(shown, text.split("\n")))
+
+
+def _record(value: Any) -> object:  # noqa: ANN401 - any record
+    changed = {}
+    for name in types_of(type(value)):
+        held = getattr(value, name)
+        clean = inert(held)
+        if clean is not held:
+            changed[name] = clean
+    return replace(value, **changed) if changed else value
+
+
+def _visible(match: object) -> str:
+    character: str = match.group()  # type: ignore[attr-defined]
+    if character in _ENDS:
+        return _LINE_END
+    if character == "\t":
+        return " "
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -1,0 +1,1 @@
+"""Recordings of machines: made, masked and replayed."""

@@ -1,0 +1,1 @@
+"""Checks of containers, WSL and Jetson."""

@@ -1,0 +1,288 @@
+"""Container engines on a host: can they give GPUs to containers?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit._startup.regex import regex
+from envkit.checks.engine.command import fixed
+from envkit.checks.engine.evidence import kind, known
+from envkit.checks.engine.findings import Outcome, Remedy, fail, ok, skip, unknown, warn
+from envkit.checks.engine.messages import message_evidence, seen, told
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import steps
+from envkit.checks.frameworks.installs import gpu_present
+from envkit.checks.nvidia_driver.driver_state import answered
+from envkit.model import DockerEngine, Environment, MachineKind
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_RESTART = fixed("sudo systemctl restart docker")
+
+_GENERATE_CDI = fixed("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml")
+
+_DESKTOP = regex(r"docker desktop", re.IGNORECASE)
+
+
+def _in_container(environment: Environment) -> bool:
+    return kind(environment) is MachineKind.CONTAINER
+
+
+def _docker(environment: Environment) -> DockerEngine | None:
+    return environment.containers.docker.value if environment.containers.docker.known else None
+
+
+def _cdi_specs(environment: Environment) -> tuple[str, ...]:
+    return environment.containers.cdi_specs.get() if environment.containers.cdi_specs.known else ()
+
+
+@check(
+    "docker-no-nvidia-runtime",
+    title="Docker cannot give GPUs to containers",
+    layer=Layer.PLACE,
+    tier="C",
+    rank=30,
+    any_of=("containers.docker", "containers.container_toolkit", "messages"),
+    explained_by=("docker-from-snap-or-desktop",),
+    mend="Install the NVIDIA Container Toolkit, let it configure Docker, restart Docker.",
+    references=threads("NVIDIA/nvidia-docker#1034", "NVIDIA/nvidia-docker#1243", "infiniflow/ragflow#9573"),
+)
+def docker_no_nvidia_runtime(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """On a machine with a GPU, Docker has a way to give it to containers: NVIDIA's hook, its runtime or CDI.
+
+    Without any of them `docker run --gpus all` stops with "could not select device driver".
+    """
+    engine, toolkit = _docker(environment), environment.containers.container_toolkit
+    mend = Remedy(
+        "Install the NVIDIA Container Toolkit from NVIDIA's repository, let it configure Docker, restart Docker.",
+        (
+            *steps(environment, "container-toolkit"),
+            fixed("sudo nvidia-ctk runtime configure --runtime=docker"),
+            _RESTART,
+        ),
+    )
+    impact = "Containers cannot use the GPU."
+    evidence = [
+        known(
+            environment, "containers.docker", f"runtimes: {', '.join(engine.runtimes) or 'none'}" if engine else None
+        ),
+        known(environment, "containers.container_toolkit"),
+    ]
+    if messages := seen(environment, "docker-no-nvidia-runtime"):
+        yield fail(
+            "Docker has no way to give GPUs to containers",
+            evidence=[*message_evidence(environment, messages), *evidence],
+            impact=impact,
+            remedy=mend,
+        )
+    elif _in_container(environment):
+        yield skip("inside a container; its engine is configured on the host")
+    elif engine is None:
+        yield skip("Docker does not run here", evidence=[known(environment, "containers.docker")])
+    elif "nvidia" in engine.runtimes or _cdi_specs(environment):
+        yield ok("Docker knows NVIDIA's runtime or a CDI specification", evidence=evidence)
+    elif toolkit.known:
+        yield ok("the NVIDIA Container Toolkit is installed, which serves --gpus", evidence=evidence)
+    elif not gpu_present(environment):
+        yield skip("no GPU was seen that containers could use", evidence=evidence)
+    elif toolkit.absent:
+        yield warn(
+            "Docker has no way to give GPUs to containers",
+            evidence=evidence,
+            impact=f"{impact} Programs on the host are not touched.",
+            remedy=mend,
+        )
+    else:
+        yield unknown("whether the NVIDIA Container Toolkit is installed is not known", evidence=evidence)
+
+
+@check(
+    "docker-from-snap-or-desktop",
+    title="Docker comes from snap or Docker Desktop and cannot reach the GPU",
+    layer=Layer.PLACE,
+    tier="C",
+    rank=20,
+    any_of=("containers.docker", "messages"),
+    mend="Install Docker Engine from Docker's packages and use the context `default`.",
+    references=threads("NVIDIA/nvidia-docker#1637", "NVIDIA/nvidia-docker#1311", "NVIDIA/nvidia-docker#1591"),
+)
+def docker_from_snap_or_desktop(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """Docker is the plain engine.
+
+    A snap is confined and has its own configuration; Docker Desktop for Linux runs in a virtual machine without
+    the GPU.
+    """
+    engine = _docker(environment)
+    mend = Remedy(
+        "Use the plain Docker Engine.",
+        (fixed("docker context use default"), *((fixed("sudo snap remove docker"),) if engine and engine.snap else ())),
+    )
+    impact = "Containers cannot use the GPU although the NVIDIA Container Toolkit is configured."
+    said = told(
+        environment, "docker-from-snap-or-desktop", "This Docker cannot reach the GPU", impact=impact, remedy=mend
+    )
+    if said:
+        yield from said
+    elif engine is None:
+        yield skip("Docker does not run here", evidence=[known(environment, "containers.docker")])
+    elif kind(environment) is MachineKind.WSL2:
+        yield skip("on Windows, Docker Desktop reaches the GPU through WSL 2")
+    elif engine.snap or _DESKTOP.search(engine.operating_system):
+        name = "snap" if engine.snap else "Docker Desktop"
+        tried = seen(environment, "docker-no-nvidia-runtime")
+        evidence = [known(environment, "containers.docker", f"{name}: {engine.operating_system or engine.root_dir}")]
+        if tried or gpu_present(environment):
+            judge = fail if tried else warn
+            evidence += message_evidence(environment, tried)
+            yield judge(
+                f"Docker comes from {name}, which cannot reach the GPU", evidence=evidence, impact=impact, remedy=mend
+            )
+        else:
+            yield skip(f"Docker comes from {name}; no GPU was seen", evidence=evidence)
+    else:
+        yield ok(
+            "Docker is the plain engine",
+            evidence=[known(environment, "containers.docker", engine.operating_system or "engine")],
+        )
+
+
+@check(
+    "cdi-unresolvable",
+    title="The CDI specification is missing or stale",
+    layer=Layer.PLACE,
+    rank=32,
+    any_of=("containers.cdi_specs", "containers.cdi_missing_paths", "messages"),
+    mend="Generate the specification anew; the toolkit's cdi-refresh service does so after upgrades.",
+    references=threads(
+        "NVIDIA/nvidia-container-toolkit#146", "NVIDIA/nvidia-container-toolkit#1239", "NixOS/nixpkgs#420638"
+    ),
+)
+def cdi_unresolvable(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """Where a CDI specification for nvidia.com/gpu exists, every file that it names exists too."""
+    mend = Remedy("Generate the specification anew.", (_GENERATE_CDI, fixed("nvidia-ctk cdi list")))
+    missing = environment.containers.cdi_missing_paths
+    if messages := seen(environment, "cdi-unresolvable"):
+        yield fail(
+            "The engine finds no CDI device for the GPU",
+            evidence=[*message_evidence(environment, messages), known(environment, "containers.cdi_specs")],
+            impact="Containers that ask for the GPU do not start.",
+            remedy=mend,
+        )
+    elif missing.known and missing.get():
+        yield fail(
+            f"The CDI specification names files that are gone: {missing.get()[0]}",
+            evidence=[
+                known(environment, "containers.cdi_missing_paths", ", ".join(missing.get()[:3])),
+                known(environment, "containers.cdi_specs"),
+            ],
+            impact="Containers that ask for the GPU through CDI do not start, usually since a driver upgrade.",
+            remedy=mend,
+        )
+    elif _cdi_specs(environment):
+        yield ok("the CDI specification is whole", evidence=[known(environment, "containers.cdi_specs")])
+    else:
+        yield skip(
+            "no CDI specification for GPUs; engines with NVIDIA's hook need none",
+            evidence=[known(environment, "containers.cdi_specs")],
+        )
+
+
+@check(
+    "rootless-cgroups",
+    title="A rootless engine cannot set device rules",
+    layer=Layer.PLACE,
+    rank=34,
+    any_of=("containers.docker", "messages"),
+    mend="Use CDI, or set no-cgroups = true in NVIDIA's configuration.",
+    references=threads("NVIDIA/nvidia-container-toolkit#85", "NVIDIA/libnvidia-container#154"),
+)
+def rootless_cgroups(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """A rootless engine uses CDI, or NVIDIA's hook is told to leave device cgroups alone."""
+    engine = _docker(environment)
+    config = environment.containers.toolkit_config
+    no_cgroups = (
+        next((value.strip('" ').lower() for key, value in config.get().items() if key.endswith("no-cgroups")), "false")
+        if config.known
+        else None
+    )
+    mend = Remedy(
+        "Tell NVIDIA's hook to leave cgroups alone, or use CDI.",
+        (
+            fixed("sudo nvidia-ctk config --set nvidia-container-cli.no-cgroups --in-place"),
+            fixed("systemctl --user restart docker"),
+        ),
+    )
+    impact = 'Containers with GPUs stop at start with "operation not permitted".'
+    evidence = [
+        known(environment, "containers.docker", "rootless" if engine and engine.rootless else "not rootless"),
+        known(environment, "containers.toolkit_config", f"no-cgroups = {no_cgroups}"),
+    ]
+    said = told(
+        environment, "rootless-cgroups", "The rootless engine may not set device rules", impact=impact, remedy=mend
+    )
+    if said:
+        yield from said
+    elif engine is None or not engine.rootless:
+        yield skip("no rootless Docker here", evidence=evidence[:1])
+    elif no_cgroups is None:
+        yield skip("NVIDIA's container configuration was not found", evidence=evidence[:1])
+    elif no_cgroups == "true" or _cdi_specs(environment):
+        yield ok("the rootless engine needs no device rules", evidence=evidence)
+    else:
+        yield warn(
+            "Docker is rootless, and NVIDIA's hook still sets device cgroups",
+            evidence=evidence,
+            impact=impact,
+            remedy=mend,
+        )
+
+
+@check(
+    "selinux-blocks-device",
+    title="SELinux keeps containers from the GPU",
+    layer=Layer.PLACE,
+    rank=36,
+    any_of=("system.selinux", "messages"),
+    mend="Run with --security-opt=label=disable, or allow containers to use devices.",
+    references=threads("NVIDIA/nvidia-container-toolkit#580", "NVIDIA/nvidia-container-toolkit#210"),
+)
+def selinux_blocks_device(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """SELinux lets containers open the GPU's nodes."""
+    mend = Remedy(
+        "Switch labels off for this container, or allow devices for all.",
+        (
+            fixed("podman run --security-opt=label=disable --device nvidia.com/gpu=all …"),
+            fixed("sudo setsebool -P container_use_devices on"),
+        ),
+    )
+    impact = "NVML says insufficient permissions inside the container."
+    enforcing = environment.system.selinux.known and environment.system.selinux.get() == "enforcing"
+    refused = answered(environment, "nvml", "NO_PERMISSION")
+    said = told(
+        environment, "selinux-blocks-device", "SELinux keeps the container from the GPU", impact=impact, remedy=mend
+    )
+    if said:
+        yield from said
+    elif enforcing and _in_container(environment) and refused:
+        yield fail(
+            "SELinux keeps this container from the GPU",
+            evidence=[known(environment, "system.selinux"), *refused],
+            impact=impact,
+            remedy=mend,
+        )
+    elif enforcing and environment.containers.podman.known:
+        yield ok(
+            "SELinux is enforcing: GPU containers need --security-opt=label=disable or container_use_devices",
+            evidence=[known(environment, "system.selinux"), known(environment, "containers.podman")],
+        )
+    elif environment.system.selinux.known:
+        yield skip(
+            f"SELinux is {environment.system.selinux.get()}, and nothing was refused",
+            evidence=[known(environment, "system.selinux")],
+        )
+    else:
+        yield skip("SELinux is not used here", evidence=[known(environment, "system.selinux")])

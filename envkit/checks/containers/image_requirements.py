@@ -1,0 +1,136 @@
+"""What an image asks of the host's driver: the expression in NVIDIA_REQUIRE_CUDA."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
+from envkit.checks.engine.command import fixed
+from envkit.checks.engine.evidence import known
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown
+from envkit.checks.engine.messages import message_evidence, named, seen
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.frameworks.installs import capable_gpus
+from envkit.checks.frameworks.variables import variables
+from envkit.checks.gpu.gpus import seen_gpus
+from envkit.checks.nvidia_driver.driver_state import installed
+from envkit.model import Environment
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_CLAUSE = regex(r"(cuda|driver|arch|brand)\s*(!=|<=|>=|<|>|=)\s*([^,\s]+)")
+
+
+@check(
+    "image-needs-newer-driver",
+    title="The image asks for a newer driver than the host has",
+    layer=Layer.PLACE,
+    tier="C",
+    rank=16,
+    any_of=("variables", "messages"),
+    mend="A newer driver on the host, or an older tag of the image.",
+    references=threads("NVIDIA/nvidia-container-toolkit#152", "ggml-org/llama.cpp#9665"),
+)
+def image_needs_newer_driver(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The host's driver meets NVIDIA_REQUIRE_CUDA of the image: one alternative of the expression holds in full."""
+    requirement = variables(environment).get("NVIDIA_REQUIRE_CUDA", "").strip()
+    mend = Remedy(
+        "Install a newer driver on the host, or take an older tag of the image.", (fixed("envkit matrix images"),)
+    )
+    impact = "The container does not start."
+    if messages := seen(environment, "image-needs-newer-driver"):
+        condition = named(messages, "condition")
+        yield fail(
+            f"The host's driver does not meet {condition}" if condition else "The image needs a newer driver",
+            evidence=[*message_evidence(environment, messages), known(environment, "driver.driver_cuda_version")],
+            impact=impact,
+            remedy=mend,
+        )
+    elif not requirement:
+        yield (
+            skip("no image here states what driver it needs")
+            if environment.variables.known
+            else unknown("the variables are not known")
+        )
+    elif variables(environment).get("NVIDIA_DISABLE_REQUIRE", "").lower() in ("1", "true"):
+        yield skip("NVIDIA_DISABLE_REQUIRE switches the image's demand off")
+    else:
+        yield _requirement(environment, matrix, requirement, impact, mend)
+
+
+def _requirement(environment: Environment, matrix: Matrix, requirement: str, impact: str, mend: Remedy) -> Outcome:
+    cuda, driver = environment.driver.driver_cuda_version, installed(environment)
+    facts: dict[str, Version] = {}
+    if cuda.known:
+        facts["cuda"] = cuda.get()
+    if driver is not None:
+        facts["driver"] = driver
+    capabilities = [value for _, value in capable_gpus(environment, matrix)]
+    if capabilities:
+        lowest = min(capabilities)
+        facts["arch"] = Version.of(lowest.major, lowest.minor)
+    brands = {brand_of(gpu.name) for gpu in seen_gpus(environment, matrix)} - {""}
+    met = requirement_met(requirement, facts, brands)
+    evidence = [
+        Evidence("variables[NVIDIA_REQUIRE_CUDA]", requirement, environment.variables.source),
+        known(environment, "driver.driver_cuda_version"),
+        known(environment, "driver.kernel_module"),
+    ]
+    if met:
+        return ok("the driver meets what the image asks for", evidence=evidence)
+    if met is None:
+        return unknown("whether the driver meets what the image asks for is not known", evidence=evidence)
+    return fail(
+        f"The driver does not meet what the image asks for ({requirement.split()[0]})",
+        evidence=evidence,
+        impact=impact,
+        remedy=mend,
+    )
+
+
+def requirement_met(requirement: str, facts: Mapping[str, Version], brands: set[str]) -> bool | None:
+    """Whether one alternative of an NVIDIA_REQUIRE_CUDA holds in full; None where the facts do not tell.
+
+    `facts`: versions of cuda (that the driver reports), driver and arch, as far as they are known.
+    """
+    verdicts = [_alternative(text, facts, brands) for text in requirement.split()]
+    return True if True in verdicts else None if None in verdicts else False
+
+
+def brand_of(name: str) -> str:
+    """The brand in NVIDIA_REQUIRE_CUDA that a GPU's name stands for; '' where it does not tell."""
+    lowered = name.lower()
+    words = {"geforce": "geforce", "titan": "titan", "quadro": "quadro", "rtx a": "quadrortx", "tesla": "tesla"}
+    return next(
+        (brand for word, brand in words.items() if word in lowered), "tesla" if name and "rtx" not in lowered else ""
+    )
+
+
+def _alternative(text: str, facts: Mapping[str, Version], brands: set[str]) -> bool | None:
+    """Whether every clause of one alternative holds; None when one cannot be judged and none fails."""
+    verdict: bool | None = True
+    for name, operator, wanted in _CLAUSE.findall(text):
+        if name == "brand":
+            holds = (wanted in brands) == (operator == "=") if brands else None
+        else:
+            version = Version.find(wanted)
+            holds = _compare(facts[name], operator, version) if name in facts and version is not None else None
+        if holds is False:
+            return False
+        verdict = None if holds is None else verdict
+    return verdict
+
+
+def _compare(own: Version, operator: str, wanted: Version) -> bool:
+    return {
+        "=": own == wanted,
+        "!=": own != wanted,
+        "<": own < wanted,
+        "<=": own <= wanted,
+        ">": own > wanted,
+        ">=": own >= wanted,
+    }[operator]

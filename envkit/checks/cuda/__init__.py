@@ -1,0 +1,1 @@
+"""Checks of the CUDA toolkits, cuDNN and the libraries around them."""

@@ -1,0 +1,266 @@
+"""The three CUDA versions that people confuse: what the driver runs, what a framework was built for, what nvcc is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.base.versions import Version, whole_number
+from envkit.checks.engine.ask import resolve_command
+from envkit.checks.engine.evidence import known
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown
+from envkit.checks.engine.messages import named, seen, told
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.frameworks.builds import better_build, install_build
+from envkit.checks.frameworks.installs import (
+    Installed,
+    all_data_center,
+    capable_gpus,
+    installs,
+    nothing_to_judge,
+)
+from envkit.checks.nvidia_driver.driver_state import driver_platform, installed, loaded
+from envkit.model import Environment
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+NO_DRIVER = (
+    "no-gpu-on-pci",
+    "driver-not-installed",
+    "driver-module-not-loaded",
+    "module-missing-for-running-kernel",
+    "nouveau-loaded",
+    "secure-boot-unsigned-module",
+    "driver-library-mismatch",
+    "container-no-gpu-injected",
+    "wsl-libcuda-missing",
+    "wsl-driver-inside",
+    "wsl1",
+)
+
+
+@check(
+    "driver-too-old-for-runtime",
+    title="The driver is older than the CUDA of a framework allows",
+    layer=Layer.FRAMEWORK_BUILD,
+    rank=5,
+    any_of=("pythons", "messages"),
+    explained_by=NO_DRIVER,
+    mend="Take a newer driver branch if the GPU is still in it, else a build for an older CUDA family. "
+    "A CUDA toolkit does not help: it brings no driver.",
+    references=threads("zai-org/ChatGLM3#100", "googlecolab/colabtools#1685", "serend1p1ty/SeqNet#36"),
+)
+def driver_too_old_for_runtime(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The driver runs the CUDA version that each installed framework was built for.
+
+    From CUDA 11 on, one driver runs every release of a major line from that line's floor on. Error 35 "driver version
+    is insufficient" also appears when there is no driver at all; that is `driver-not-installed`.
+    """
+    driver = installed(environment)
+    found = [item for item in installs(environment) if item.framework.cuda is not None]
+    outcomes = [_driver_against(environment, matrix, driver, item) for item in found] if driver else []
+    if not any(outcome.status.value == "fail" for outcome in outcomes) and loaded(environment) is not False:
+        outcomes = [*_told_too_old(environment, matrix), *outcomes]
+    if outcomes:
+        yield from outcomes
+    elif found and loaded(environment) is False:
+        yield skip("no driver is loaded, so its age is not the question")
+    elif found:
+        yield unknown("the driver's version is not known", evidence=[known(environment, "driver.kernel_module")])
+    else:
+        yield nothing_to_judge(environment, "a framework that brings or needs CUDA")
+
+
+def _told_too_old(environment: Environment, matrix: Matrix) -> tuple[Outcome, ...]:
+    messages = seen(environment, "driver-too-old-for-runtime")
+    have, need = (_cuda_words(named(messages, key)) for key in ("found", "needs"))
+    title = "The NVIDIA driver is too old for the CUDA version of the framework"
+    if have:
+        title += f": it knows CUDA {have}" + (f", {need} is needed" if need else "")
+    return told(
+        environment,
+        "driver-too-old-for-runtime",
+        title,
+        impact="The framework cannot use the GPU; it stops or falls back to the CPU.",
+        remedy=Remedy(
+            "Install a newer driver, or a build of the framework for an older CUDA; envkit names one.",
+            (resolve_command(environment, matrix, messages, cuda=_within(have, matrix)),),
+        ),
+    )
+
+
+def _within(have: str, matrix: Matrix) -> str:
+    """The CUDA versions that a driver of CUDA `have` runs: its whole major line where NVIDIA's rule covers that."""
+    from envkit.compat import driver_floors
+
+    version = Version.find(have)
+    if version is None:
+        return ""
+    covered = driver_floors(version.release(2), matrix).minor_version is not None
+    return f"<{version.major + 1}" if covered else f"<={version.release(2)}"
+
+
+def _cuda_words(number: str | None) -> str:
+    """CUDA's number for a release in words: 12.4 of 12040; text of another form as it is, '' for none."""
+    coded = whole_number(number or "")
+    if coded is None or coded < 1000:
+        return number or ""
+    return f"{coded // 1000}.{coded % 1000 // 10}"
+
+
+def _driver_against(environment: Environment, matrix: Matrix, driver: Version, item: Installed) -> Outcome:
+    from envkit.compat import driver_runs_cuda
+    from envkit.compat.verdict import DriverVerdict
+
+    cuda = item.framework.cuda
+    assert cuda is not None, "only frameworks with a CUDA version are judged"
+    verdict = driver_runs_cuda(
+        driver,
+        cuda,
+        matrix,
+        data_center=all_data_center(environment, matrix),
+        platform=driver_platform(environment),
+    )
+    where = "driver.kernel_module" if environment.driver.kernel_module.known else "driver.user_space"
+    evidence = [Evidence(where, str(driver), environment.driver.kernel_module.source), item.evidence("cuda", cuda)]
+    if verdict.status in (DriverVerdict.NATIVE.value, DriverVerdict.MINOR_VERSION.value):
+        return ok(verdict.detail, subject=item.subject, evidence=evidence)
+    if verdict.status == DriverVerdict.UNKNOWN.value:
+        return unknown(verdict.detail, subject=item.subject, evidence=evidence)
+    if verdict.status == DriverVerdict.FORWARD.value and _has_compat(environment):
+        return ok(verdict.detail, subject=item.subject, evidence=evidence)
+    capabilities = tuple(value for _, value in capable_gpus(environment, matrix))
+    build = better_build(environment, matrix, item, capabilities)
+    return fail(
+        f"Driver {driver} is too old for {item.framework.package}, which was built for CUDA {cuda}",
+        subject=item.subject,
+        evidence=evidence,
+        impact=f"{verdict.detail[0].upper()}{verdict.detail[1:]}.",
+        remedy=install_build(
+            environment, matrix, item, build, "Install a newer driver branch, or stay with this driver:"
+        ),
+    )
+
+
+def _has_compat(environment: Environment) -> bool:
+    libraries = environment.driver.libraries
+    return libraries.known and any(library.compat for library in libraries.get())
+
+
+@check(
+    "ptx-newer-than-driver",
+    title="Code is compiled at run time for a newer CUDA than the driver knows",
+    layer=Layer.FRAMEWORK_BUILD,
+    tier="N",
+    rank=25,
+    any_of=("pythons", "nvcc", "messages"),
+    explained_by=("driver-too-old-for-runtime", *NO_DRIVER),
+    mend="A newer driver, or a framework or toolkit no newer than the driver's CUDA.",
+    references=threads("vllm-project/vllm#28305", "NVIDIA/CUDALibrarySamples#47"),
+)
+def ptx_newer_than_driver(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """PTX that is compiled on this machine is not newer than the driver's own CUDA.
+
+    Minor-version compatibility covers binary code, not PTX: what Triton, nvcc or NVRTC of CUDA X.Y make for a GPU
+    without binary code, a driver that knows only an older X.Y refuses with error 222.
+    """
+    limit = environment.driver.driver_cuda_version
+    cuda = f"<={limit.get().release(2)}" if limit.known else ""
+    messages = told(
+        environment,
+        "ptx-newer-than-driver",
+        "The driver cannot compile PTX of a newer CUDA (error 222)",
+        impact="Kernels that are compiled at run time fail; minor-version compatibility does not cover PTX.",
+        remedy=Remedy(
+            "Install a newer driver, or a framework built for a CUDA no newer than the driver's; envkit names one.",
+            (resolve_command(environment, matrix, seen(environment, "ptx-newer-than-driver"), cuda=cuda),),
+        ),
+    )
+    if messages:
+        yield from messages
+        return
+    if loaded(environment) is False and not limit.known:
+        yield skip("no driver is loaded that would compile PTX", evidence=[known(environment, "driver.kernel_module")])
+        return
+    if not limit.known:
+        yield unknown(
+            "the highest CUDA of the driver is not known", evidence=[known(environment, "driver.driver_cuda_version")]
+        )
+        return
+    outcomes = [_ptx_against(environment, matrix, limit.get(), item) for item in installs(environment)]
+    found = [outcome for outcome in outcomes if outcome is not None]
+    yield from found or [
+        ok(
+            "nothing installed here makes PTX that the driver cannot compile",
+            evidence=[known(environment, "driver.driver_cuda_version")],
+        )
+    ]
+
+
+def _ptx_against(environment: Environment, matrix: Matrix, limit: Version, item: Installed) -> Outcome | None:
+    from envkit.compat import CodeMatch, code_match
+
+    cuda = item.framework.cuda
+    if cuda is None or cuda.release(2) <= limit.release(2) or cuda.major != limit.major:
+        return None  # an older or equal CUDA is fine, and another major is driver-too-old-for-runtime
+    evidence = [known(environment, "driver.driver_cuda_version"), item.evidence("cuda", cuda)]
+    for gpu, own in capable_gpus(environment, matrix):
+        match = code_match(own, item.framework.sm_arch_list, item.framework.ptx_arch_list)
+        if match is CodeMatch.JIT:
+            return fail(
+                f"{item.framework.package} has only PTX for {gpu.title}, and the driver cannot compile it",
+                subject=item.subject,
+                evidence=[*evidence, item.evidence("ptx_arch_list", _words(item.framework.ptx_arch_list or ()))],
+                impact=f"The driver compiles PTX up to CUDA {limit}; this build's PTX is of CUDA {cuda} (error 222).",
+                remedy=Remedy(
+                    "Install a newer driver, or a build with binary code for this GPU; envkit names one.",
+                    (resolve_command(environment, matrix, framework=item.framework.name),),
+                ),
+            )
+    maker = item.python.ptxas_version
+    if maker is not None and maker > limit.release(2) and maker.major == limit.major:
+        return ok(
+            f"Triton's ptxas {maker} makes binary code, which a driver of CUDA {limit} runs",
+            subject=item.subject,
+            evidence=evidence,
+        )
+    return None
+
+
+def _words(items: tuple[object, ...]) -> str:
+    return " ".join(str(item) for item in items) or "none"
+
+
+@check(
+    "nvidia-smi-cuda-vs-nvcc",
+    title="nvidia-smi, nvcc and the framework name different CUDA versions",
+    layer=Layer.TOOLKIT,
+    rank=95,
+    any_of=("driver.driver_cuda_version", "nvcc", "cuda_toolkits", "messages"),
+    mend="Nothing to mend as such: the three numbers mean different things.",
+    references=threads("e3nn/e3nn#1", "mit-han-lab/torchsparse#79"),
+)
+def nvidia_smi_cuda_vs_nvcc(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """Shows the three CUDA versions of a machine side by side, for they are often taken for one.
+
+    nvidia-smi tells the highest CUDA that the driver runs, nvcc tells the toolkit, and a framework has the CUDA that
+    it was built with. Only two pairs matter: framework against driver, and nvcc against framework when an extension
+    is compiled.
+    """
+    parts, evidence = [], []
+    if environment.driver.driver_cuda_version.known:
+        parts.append(f"the driver runs CUDA up to {environment.driver.driver_cuda_version.get()}")
+        evidence.append(known(environment, "driver.driver_cuda_version"))
+    if environment.nvcc.known and environment.nvcc.get().version is not None:
+        parts.append(f"nvcc is CUDA {environment.nvcc.get().version}")
+        evidence.append(known(environment, "nvcc", str(environment.nvcc.get().version)))
+    for item in installs(environment):
+        if item.framework.cuda is not None:
+            parts.append(f"{item.framework.package} brings or needs CUDA {item.framework.cuda}")
+            evidence.append(item.evidence("cuda", item.framework.cuda))
+    if len(parts) < 2:
+        yield skip("there are no two CUDA versions to compare", evidence=evidence)
+    else:
+        yield ok("; ".join(parts), evidence=evidence)

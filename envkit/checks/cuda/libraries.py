@@ -1,0 +1,339 @@
+"""The CUDA libraries that frameworks load: which are missing, and which come from the wrong place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
+from envkit.checks.engine.ask import resolve_command
+from envkit.checks.engine.command import REQUIREMENT, UNSET_LIBRARY_PATH, Word, fixed, run
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, warn
+from envkit.checks.engine.messages import message_evidence, named, seen, told
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.frameworks.installs import (
+    distribution,
+    distribution_evidence,
+    jax_extra,
+    judged,
+    nothing_to_judge,
+    pip,
+)
+from envkit.model import Environment, LibraryUse, PythonEnvironment
+from envkit.probe.sonames import package_of
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_PIN = regex(r"(?P<name>[\w.-]+)\s*\(?(?P<pin>==[\w.]+)")
+IN_WHEEL = "not looked for where the wheel put it"  # the rule that the probe gives to such a use
+
+
+def uses(environment: Environment) -> list[tuple[PythonEnvironment, LibraryUse]]:
+    """Every CUDA library that a framework of the judged environments needs."""
+    return [(python, use) for python in judged(environment) for use in python.library_uses]
+
+
+def use_evidence(use: LibraryUse) -> Evidence:
+    """One library use as evidence: what is loaded, for whom, and by which rule."""
+    version = f" {use.version}" if use.version else ""
+    return Evidence(
+        "pythons.library_uses", f"{use.soname} -> {use.path or 'not found'}{version} ({use.rule})", use.consumer
+    )
+
+
+def _is_tensorflow(use: LibraryUse) -> bool:
+    return "/tensorflow" in use.consumer
+
+
+def _is_jax(use: LibraryUse) -> bool:
+    return "/jax_plugins/" in use.consumer or "/jaxlib/" in use.consumer
+
+
+@check(
+    "libcudart-missing",
+    title="A CUDA library that a framework needs is not found",
+    layer=Layer.LIBRARIES,
+    rank=10,
+    any_of=("pythons", "messages"),
+    explained_by=("nvidia-wheels-pin-conflict", "cpu-only-wheel"),
+    mend="Install the build for the CUDA that is there, or the wheel that brings the library. A link from one "
+    "major release's name to another's only moves the crash.",
+    references=threads("vllm-project/vllm#31018", "PaddlePaddle/PaddleOCR#9049"),
+)
+def libcudart_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """Every CUDA library that an installed framework names is found by the loader.
+
+    Names of another CUDA major mean that the package was built for that one, or expects a system CUDA.
+    """
+    messages = seen(environment, "libcudart-missing")
+    missing = [
+        (python, use)
+        for python, use in uses(environment)
+        if use.path is None and "cudnn" not in use.soname and not _is_tensorflow(use) and not _is_jax(use)
+    ]
+    if missing:
+        for prefix in dict.fromkeys(python.prefix for python, _ in missing):
+            yield _missing([pair for pair in missing if pair[0].prefix == prefix])
+    elif messages:
+        library = named(messages, "library") or ""
+        wheel = package_of(library) if library else ""
+        yield fail(
+            f"{library or 'A CUDA library'} is not found",
+            evidence=message_evidence(environment, messages),
+            impact="The program that needs it does not start.",
+            remedy=Remedy(
+                "Install the package built for the CUDA that you have, or the wheel that brings the library."
+                if wheel
+                else "No wheel brings it: install the framework and the CUDA that belong together; envkit names them.",
+                (
+                    run("python", "-m", "pip", "install", REQUIREMENT(wheel))
+                    if wheel
+                    else resolve_command(environment, matrix, messages),
+                ),
+            ),
+        )
+    elif uses(environment):
+        yield ok("every CUDA library is found", evidence=[use_evidence(use) for _, use in uses(environment)[:3]])
+    else:
+        yield nothing_to_judge(environment, "a framework that loads CUDA libraries")
+
+
+def _missing(found: list[tuple[PythonEnvironment, LibraryUse]]) -> Outcome:
+    python = found[0][0]
+    names = [use.soname for _, use in found]
+    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    wheels = dict.fromkeys(_wheel(python, name) for name in names)
+    packages = [REQUIREMENT(wheel) for wheel in wheels if wheel]
+    consumers = sorted({use.consumer for _, use in found})
+    consumer = (
+        consumers[0].rpartition("/")[2] if len(consumers) == 1 else f"{len(consumers)} libraries of this environment"
+    )
+    judge = warn if all(use.rule.startswith(IN_WHEEL) for _, use in found) else fail
+    return judge(
+        f"{shown} {'is' if len(names) == 1 else 'are'} not found for {consumer}",
+        subject=python.prefix,
+        evidence=[use_evidence(use) for _, use in found[:4]],
+        impact="Importing or starting the program on the GPU fails.",
+        remedy=Remedy(
+            "Install the wheels that bring them." if packages else "Install the CUDA that the package was built for.",
+            (pip(python, "install", *packages),) if packages else (),
+        ),
+    )
+
+
+def _wheel(python: PythonEnvironment, soname: str) -> str:
+    """The wheel that brings a library, in the release that an installed package pins, if one does."""
+    cuda = next((framework.cuda for framework in python.frameworks if framework.cuda is not None), None)
+    package = package_of(soname, cuda)
+    for line in (line for item in python.distributions for line in item.requires):
+        match = _PIN.match(line)
+        if package and match and match["name"] == package:
+            return f"{package}{match['pin']}"
+    return package
+
+
+@check(
+    "nvjitlink-symbol",
+    title="libnvJitLink is older than the libcusparse that needs it",
+    layer=Layer.LIBRARIES,
+    rank=15,
+    any_of=("pythons", "messages"),
+    explained_by=("nvidia-wheels-pin-conflict",),
+    mend="Clear LD_LIBRARY_PATH, or bring nvidia-nvjitlink to the release of the other wheels.",
+    references=threads("pytorch/pytorch#111469", "pytorch/pytorch#131312", "pytorch/pytorch#134929"),
+)
+def nvjitlink_symbol(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """libnvJitLink is of the same CUDA release as libcusparse, or newer.
+
+    An older one, from LD_LIBRARY_PATH, the system or a pinned wheel, lacks the symbols that cusparse asks for.
+    """
+    title = "libnvJitLink is older than the library that needs it"
+    impact = "Importing the framework fails with an undefined symbol __nvJitLink…"
+    found = 0
+    for python in judged(environment):
+        link, runtime = _pair(python)
+        foreign = [
+            use
+            for use in python.library_uses
+            if use.soname.startswith("libnvJitLink") and use.rule == "LD_LIBRARY_PATH"
+        ]
+        if link is None or runtime is None:
+            continue
+        found += 1
+        jit, base = link[1], runtime[1]
+        evidence = [link[0], runtime[0], *(use_evidence(use) for use in foreign)]
+        if jit.release(2) < base.release(2):
+            name = "nvidia-nvjitlink" + ("-cu12" if "-cu12" in link[0].value else "")
+            yield fail(
+                title,
+                subject=python.prefix,
+                evidence=evidence,
+                impact=impact,
+                remedy=Remedy(
+                    "Bring it to the release of the other wheels.",
+                    (pip(python, "install", "--upgrade", REQUIREMENT(f"{name}=={base.release(2)}.*")),),
+                ),
+            )
+        elif foreign and (own := Version.find(foreign[0].version)) is not None and own.release(2) < base.release(2):
+            yield fail(
+                title,
+                subject=python.prefix,
+                evidence=evidence,
+                impact=impact,
+                remedy=Remedy("Take the foreign folder out of the loader's path.", (UNSET_LIBRARY_PATH,)),
+            )
+        else:
+            yield ok(f"libnvJitLink {jit} fits CUDA {base.release(2)}", subject=python.prefix, evidence=evidence)
+    if messages := seen(environment, "nvjitlink-symbol"):
+        yield fail(
+            title,
+            evidence=message_evidence(environment, messages),
+            impact=impact,
+            remedy=Remedy(
+                "Clear LD_LIBRARY_PATH; if that is not it, upgrade nvidia-nvjitlink.",
+                (UNSET_LIBRARY_PATH, fixed("python -m pip install --upgrade nvidia-nvjitlink-cu12")),
+            ),
+        )
+    elif not found:
+        yield nothing_to_judge(environment, "NVIDIA's nvJitLink wheel")
+
+
+def _pair(python: PythonEnvironment) -> tuple[tuple[Evidence, Version] | None, tuple[Evidence, Version] | None]:
+    """The wheels of nvJitLink and of the CUDA runtime, whose releases must fit."""
+    for suffix in ("-cu12", ""):
+        link = distribution(python, f"nvidia-nvjitlink{suffix}")
+        runtime = distribution(python, f"nvidia-cuda-runtime{suffix}", f"nvidia-cuda-nvrtc{suffix}")
+        if link is not None and runtime is not None:
+            versions = Version.find(link.version), Version.find(runtime.version)
+            if versions[0] is not None and versions[1] is not None:
+                return (distribution_evidence(link), versions[0]), (distribution_evidence(runtime), versions[1])
+    return None, None
+
+
+@check(
+    "ld-library-path-shadows-wheels",
+    title="LD_LIBRARY_PATH puts foreign CUDA libraries before the wheels' own",
+    layer=Layer.LIBRARIES,
+    rank=20,
+    any_of=("pythons", "messages"),
+    mend="Unset LD_LIBRARY_PATH for this environment.",
+    references=threads("pytorch/pytorch#80637", "tensorflow/tensorflow#60750", "jax-ml/jax#28929"),
+)
+def ld_library_path_shadows_wheels(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """What LD_LIBRARY_PATH holds does not displace the libraries that the wheels bring.
+
+    It wins over RUNPATH and loses against RPATH and against files that the framework loads by path; so a CUDA folder on
+    LD_LIBRARY_PATH is a fault only where a library is really taken from it although a wheel brings the same.
+    """
+    found = 0
+    for python in judged(environment):
+        found += len(python.library_uses)
+        wheels = any(item.name.startswith("nvidia-") for item in python.distributions)
+        taken = [use for use in python.library_uses if use.rule == "LD_LIBRARY_PATH"]
+        if taken and wheels:
+            yield warn(
+                f"{', '.join(use.soname for use in taken)} come from LD_LIBRARY_PATH, not from the wheels",
+                subject=python.prefix,
+                evidence=[use_evidence(use) for use in taken],
+                impact="Another release than the framework was tested with: symbol errors, wrong cuDNN versions.",
+                remedy=Remedy("Unset it for this environment.", (UNSET_LIBRARY_PATH,)),
+            )
+        elif python.library_uses:
+            yield ok(
+                "the wheels' own libraries are used",
+                subject=python.prefix,
+                evidence=[use_evidence(use) for use in python.library_uses[:3]],
+            )
+    said = told(
+        environment,
+        "ld-library-path-shadows-wheels",
+        "A foreign CUDA library was loaded before the wheel's own",
+        impact="Another release than the framework was tested with.",
+        remedy=Remedy("Unset LD_LIBRARY_PATH for this environment.", (UNSET_LIBRARY_PATH,)),
+    )
+    yield from said
+    if not found and not said:
+        yield nothing_to_judge(environment, "a framework with CUDA libraries")
+
+
+@check(
+    "tf-cannot-dlopen",
+    title="TensorFlow does not find its CUDA libraries",
+    layer=Layer.LIBRARIES,
+    tier="X",
+    rank=12,
+    any_of=("pythons", "messages"),
+    explained_by=("cpu-only-wheel", "cudnn-missing"),
+    mend="Install tensorflow[and-cuda], which brings the libraries as wheels.",
+    references=threads("tensorflow/tensorflow#62994", "tensorflow/tensorflow#34287"),
+)
+def tf_cannot_dlopen(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """TensorFlow finds every CUDA library that it opens by name.
+
+    It does not always say which one is missing; one missing library switches every GPU off.
+    """
+    yield from _opened_by_name(
+        environment,
+        "tf-cannot-dlopen",
+        [(python, use) for python, use in uses(environment) if _is_tensorflow(use)],
+        "TensorFlow",
+        ("install", "tensorflow[and-cuda]"),
+    )
+
+
+@check(
+    "jax-library-load",
+    title="JAX does not load a CUDA library",
+    layer=Layer.LIBRARIES,
+    tier="X",
+    rank=13,
+    any_of=("pythons", "messages"),
+    explained_by=("ld-library-path-shadows-wheels", "driver-too-old-for-runtime"),
+    mend="Unset LD_LIBRARY_PATH; reinstall jax with its CUDA extra.",
+    references=threads("jax-ml/jax#30050", "jax-ml/jax#28929"),
+)
+def jax_library_load(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """JAX's CUDA plug-in finds the libraries that it opens by name."""
+    found = [(python, use) for python, use in uses(environment) if _is_jax(use)]
+    install = ("install", "--upgrade", REQUIREMENT(jax_extra(environment, matrix)))
+    yield from _opened_by_name(environment, "jax-library-load", found, "JAX", install)
+
+
+def _opened_by_name(
+    environment: Environment,
+    id: str,  # noqa: A002 - the catalogue's word
+    found: list[tuple[PythonEnvironment, LibraryUse]],
+    title: str,
+    install: tuple[Word, ...],
+) -> Iterator[Outcome]:
+    missing = [(python, use) for python, use in found if use.path is None]
+    impact = f"{title} leaves the GPU unused."
+    messages = seen(environment, id)
+    if missing:
+        python = missing[0][0]
+        names = ", ".join(use.soname for _, use in missing)
+        yield fail(
+            f"{title} does not find {names}",
+            subject=python.prefix,
+            evidence=[use_evidence(use) for _, use in missing],
+            impact=impact,
+            remedy=Remedy("Install the libraries as wheels.", (pip(python, *install), UNSET_LIBRARY_PATH)),
+        )
+    elif messages:
+        library = named(messages, "library") or "its CUDA libraries"
+        yield fail(
+            f"{title} does not load {library}",
+            evidence=message_evidence(environment, messages),
+            impact=impact,
+            remedy=Remedy(
+                "Unset LD_LIBRARY_PATH; if that is not it, install the libraries as wheels.",
+                (UNSET_LIBRARY_PATH, run("python", "-m", "pip", *install)),
+            ),
+        )
+    elif found:
+        yield ok(f"{title} finds its CUDA libraries", evidence=[use_evidence(use) for _, use in found[:3]])
+    else:
+        yield nothing_to_judge(environment, f"{title} with CUDA")

@@ -1,0 +1,155 @@
+"""What frameworks compile with while they run: libdevice, ptxas, and the C compiler of Triton."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.checks.cuda.toolkit import toolkit_row
+from envkit.checks.engine.command import NAME, fixed
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, skip, unknown, warn
+from envkit.checks.engine.messages import seen, told
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import remedy
+from envkit.checks.frameworks.installs import capable_gpus, gpu_present, installs, judged, nothing_to_judge, pip
+from envkit.model import Environment
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+
+@check(
+    "libdevice-not-found",
+    title="XLA does not find libdevice",
+    layer=Layer.LIBRARIES,
+    rank=60,
+    any_of=("pythons", "messages"),
+    mend="Install the nvcc wheel of the framework's CUDA, or name a toolkit in XLA_FLAGS.",
+    references=threads("jax-ml/jax#4452", "tensorflow/tensorflow#60790"),
+)
+def libdevice_not_found(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """XLA (JAX, TensorFlow) finds nvvm/libdevice/libdevice.10.bc in a toolkit or in NVIDIA's nvcc wheel."""
+    yield from _xla_tool(environment, "libdevice-not-found", "libdevice", "libdevice.10.bc")
+
+
+@check(
+    "ptxas-missing-or-old",
+    title="ptxas is missing or older than the GPU",
+    layer=Layer.LIBRARIES,
+    rank=61,
+    any_of=("pythons", "messages"),
+    mend="Install the nvcc wheel of the framework's CUDA, or a newer toolkit.",
+    references=threads("tensorflow/tensorflow#60790"),
+)
+def ptxas_missing_or_old(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """XLA and Triton find a ptxas, and it knows the GPU."""
+    from envkit.compat import toolkit_match
+
+    for python in judged(environment) if not seen(environment, "ptxas-missing-or-old") else ():
+        row = toolkit_row(python.ptxas_version, matrix) if python.ptxas_version else None
+        if row is None:
+            continue
+        for gpu, own in capable_gpus(environment, matrix):
+            if toolkit_match(own, row).value == "too-new":
+                yield warn(
+                    f"ptxas of CUDA {python.ptxas_version} is older than {gpu.title} ({own})",
+                    subject=python.prefix,
+                    evidence=[
+                        Evidence(
+                            "pythons.ptxas_version", str(python.ptxas_version), python.build_tools.get("ptxas", "")
+                        )
+                    ],
+                    impact="torch.compile and XLA cannot make code for this GPU.",
+                    remedy=Remedy(
+                        "Name a newer ptxas.", (fixed("export TRITON_PTXAS_PATH=/usr/local/cuda/bin/ptxas"),)
+                    ),
+                )
+                return
+    yield from _xla_tool(environment, "ptxas-missing-or-old", "ptxas", "ptxas")
+
+
+def _xla_tool(environment: Environment, id: str, tool: str, title: str) -> Iterator[Outcome]:  # noqa: A002
+    users = [item for item in installs(environment, "jax", "tensorflow") if item.framework.cuda is not None]
+    cuda = users[0].framework.cuda if users else None
+    suffix = f"-cu{cuda.major}" if cuda is not None and f"-cu{cuda.major}" in _SUFFIXED else ""
+    command = (
+        pip(users[0].python, "install", NAME(f"nvidia-cuda-nvcc{suffix}"))
+        if users
+        else fixed("python -m pip install nvidia-cuda-nvcc-cu12")
+    )
+    mend = Remedy(
+        "Install NVIDIA's nvcc wheel into the environment, or point XLA to a toolkit.",
+        (command, fixed("export XLA_FLAGS=--xla_gpu_cuda_data_dir=/usr/local/cuda")),
+    )
+    impact = "XLA cannot compile for the GPU: jit-compiled functions fail or fall back."
+    messages = told(environment, id, f"XLA or Triton did not find {title}", impact=impact, remedy=mend)
+    looked = [item for item in users if tool in item.python.build_tools]
+    if messages:
+        yield from messages
+    elif not users:
+        yield nothing_to_judge(environment, "a framework that uses XLA on CUDA")
+    elif not looked:
+        yield unknown(f"nobody looked for {title}")
+    else:
+        for item in looked:
+            path = item.python.build_tools[tool]
+            evidence = [Evidence(f"pythons.build_tools[{tool}]", path or "not found", item.python.prefix)]
+            if path:
+                yield ok(f"{title} is there", subject=item.subject, evidence=evidence)
+            else:
+                yield warn(
+                    f"no {title} for {item.framework.package}",
+                    subject=item.subject,
+                    evidence=evidence,
+                    impact=impact,
+                    remedy=mend,
+                )
+
+
+_SUFFIXED = ("-cu11", "-cu12")  # wheels of later CUDA releases carry no suffix
+
+
+@check(
+    "triton-needs-compiler",
+    title="Triton finds no C compiler, Python headers or libcuda.so",
+    layer=Layer.TOOLKIT,
+    rank=50,
+    any_of=("pythons", "messages"),
+    mend="Install gcc and the Python headers; add the libcuda.so link.",
+    references=threads("woct0rdho/triton-windows#113"),
+)
+def triton_needs_compiler(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """torch.compile finds what Triton builds its launchers with: a C compiler and Python.h."""
+    impact = "The first torch.compile or Triton kernel stops; plain PyTorch runs."
+    mend = remedy(environment, "Install a C compiler and the headers of this Python.", "compile-python")
+    messages = told(
+        environment, "triton-needs-compiler", "Triton could not build its launcher", impact=impact, remedy=mend
+    )
+    users = [item for item in installs(environment, "pytorch") if item.framework.cuda and item.python.build_tools]
+    if messages:
+        yield from messages
+    elif not users:
+        yield nothing_to_judge(environment, "PyTorch with Triton")
+    elif gpu_present(environment) is False:
+        yield skip("there is no GPU for Triton to compile for")
+    else:
+        for item in users:
+            tools = item.python.build_tools
+            absent = [
+                words for tool, words in (("cc", "a C compiler"), ("Python.h", "Python.h")) if tools.get(tool) == ""
+            ]
+            evidence = [
+                Evidence(f"pythons.build_tools[{tool}]", tools.get(tool) or "not found", item.python.prefix)
+                for tool in ("cc", "Python.h")
+            ]
+            if absent:
+                yield warn(
+                    f"Triton finds no {' and no '.join(absent)}".replace("no a ", "no "),
+                    subject=item.subject,
+                    evidence=evidence,
+                    impact=impact,
+                    remedy=mend,
+                )
+            else:
+                yield ok("Triton finds a C compiler and Python's headers", subject=item.subject, evidence=evidence)

@@ -1,0 +1,309 @@
+"""The CUDA toolkits on disk and the nvcc that a build would find. They matter only to those who compile."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.base.versions import Version
+from envkit.checks.engine.ask import install_cuda
+from envkit.checks.engine.command import PATH, Command, export, fixed, run
+from envkit.checks.engine.evidence import known, not_looked
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
+from envkit.checks.engine.messages import named, seen, told
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import remedy, steps
+from envkit.checks.frameworks.installs import Installed, installs, nothing_to_judge
+from envkit.model import CudaToolkit, Environment, Nvcc
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+    from envkit.tables.rows import Toolkit
+
+_DEFAULT_LINK = "/usr/local/cuda"
+
+
+def toolkits(environment: Environment) -> tuple[CudaToolkit, ...]:
+    """The toolkits found, none when nobody looked."""
+    return environment.cuda_toolkits.get() if environment.cuda_toolkits.known else ()
+
+
+def toolkit_evidence(toolkit: CudaToolkit) -> Evidence:
+    """A toolkit as evidence."""
+    return Evidence("cuda_toolkits", f"{toolkit.version} in {toolkit.path}", toolkit.source or toolkit.path)
+
+
+def toolkit_row(version: Version, matrix: Matrix) -> Toolkit | None:
+    """The table row of a toolkit version, else of the newest of its release line; None for one that is not listed."""
+    exact = matrix.toolkit(version)
+    if exact is not None:
+        return exact
+    line = [row for row in matrix.toolkits if row.release == version.release(2)]
+    return line[-1] if line else None
+
+
+def build_nvcc(environment: Environment) -> tuple[Version, str] | None:
+    """Version and place of the nvcc that a build of an extension uses: CUDA_HOME's, PATH's, /usr/local/cuda's."""
+    home = _cuda_home(environment)
+    for toolkit in toolkits(environment):
+        if home and home in (toolkit.path, toolkit.real_path) and toolkit.has_nvcc:
+            return toolkit.version, home
+    if environment.nvcc.known:
+        nvcc: Nvcc = environment.nvcc.get()
+        if nvcc.version is not None:
+            return nvcc.version, nvcc.path
+    for toolkit in toolkits(environment):
+        if toolkit.path == _DEFAULT_LINK and toolkit.has_nvcc:
+            return toolkit.version, toolkit.path
+    return None
+
+
+def _cuda_home(environment: Environment) -> str:
+    variables = environment.variables.get() if environment.variables.known else {}
+    return (variables.get("CUDA_HOME") or variables.get("CUDA_PATH") or "").rstrip("/")
+
+
+@check(
+    "toolkit-missing",
+    title="No CUDA toolkit to compile extensions with",
+    layer=Layer.TOOLKIT,
+    rank=10,
+    any_of=("nvcc", "cuda_toolkits", "messages"),
+    mend="Install the toolkit of the same CUDA release as the framework, or a ready-made wheel of the extension.",
+    references=threads("facebookresearch/votenet#2", "pytorch/extension-cpp#26", "Jimver/cuda-toolkit#374"),
+)
+def toolkit_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """A build of a CUDA extension finds nvcc.
+
+    Wheels and the driver do not bring it. Programs that only run wheels need none, so that its absence alone is
+    healthy; it is a fault when a build asked for it.
+    """
+    versions = sorted({item.framework.cuda.release(2) for item in installs(environment) if item.framework.cuda})
+    wanted = f"CUDA {versions[-1]}, the release of the framework" if versions else "the framework's CUDA release"
+    # Where nothing tells the release, PyTorch itself is asked.
+    toolkit = install_cuda(versions[-1]) if versions else steps(environment, "toolkit-of-torch")
+    messages = told(
+        environment,
+        "toolkit-missing",
+        "A build needs nvcc and found none",
+        impact="Extensions (flash-attn, deepspeed ops …) cannot be compiled; running wheels is not touched.",
+        remedy=Remedy(f"Take a ready-made wheel of the extension, or install the toolkit of {wanted}.", toolkit),
+    )
+    if messages:
+        yield from messages
+    elif (place := build_nvcc(environment)) is not None:
+        yield ok(f"nvcc {place[0]} is there ({place[1]})", evidence=[Evidence("nvcc", str(place[0]), place[1])])
+    elif _looked_for_nvcc(environment):
+        yield ok(
+            "no CUDA toolkit: programs run, compiling CUDA extensions would need one",
+            evidence=[known(environment, "nvcc"), known(environment, "cuda_toolkits", "none with nvcc")],
+        )
+    else:
+        yield not_looked(environment, "nothing here tells about nvcc or a CUDA toolkit", "nvcc", "cuda_toolkits")
+
+
+def _looked_for_nvcc(environment: Environment) -> bool:
+    return any(fact.known or fact.absent for fact in (environment.nvcc, environment.cuda_toolkits))
+
+
+@check(
+    "nvcc-vs-torch-mismatch",
+    title="nvcc belongs to another CUDA than PyTorch",
+    layer=Layer.TOOLKIT,
+    rank=15,
+    any_of=("pythons", "messages"),
+    mend="Point CUDA_HOME to a toolkit of PyTorch's CUDA release; several toolkits can live side by side.",
+    references=threads("pytorch/pytorch#73047", "open-mmlab/OpenPCDet#1275"),
+)
+def nvcc_vs_torch_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The nvcc that PyTorch's extension builder would take has the major CUDA release of PyTorch.
+
+    Another major makes every build of an extension stop; another minor only brings a warning. Running wheels is not
+    touched by either.
+    """
+    place = build_nvcc(environment)
+    torch = [item for item in installs(environment, "pytorch") if item.framework.cuda is not None]
+    messages = told(
+        environment,
+        "nvcc-vs-torch-mismatch",
+        "nvcc's CUDA is not the CUDA that PyTorch was built with",
+        impact="PyTorch refuses to compile extensions.",
+        remedy=_point_home(environment, _built_with(environment, torch)),
+    )
+    if messages:
+        yield from messages
+    elif not torch:
+        yield nothing_to_judge(environment, "PyTorch with CUDA")
+    elif place is None:
+        yield skip("there is no nvcc that could differ", evidence=[known(environment, "nvcc")])
+    else:
+        for item in torch:
+            yield _nvcc_against(environment, place, item)
+
+
+def _built_with(environment: Environment, torch: list[Installed]) -> Version | None:
+    """The CUDA of PyTorch: as its own message names it, else of what is installed."""
+    said = named(seen(environment, "nvcc-vs-torch-mismatch"), "torch")
+    return Version.find(said) if said else torch[0].framework.cuda if torch else None
+
+
+def _nvcc_against(environment: Environment, place: tuple[Version, str], item: Installed) -> Outcome:
+    nvcc, path = place
+    cuda = item.framework.cuda
+    assert cuda is not None, "only PyTorch with a CUDA version is compared"
+    evidence = [Evidence("nvcc", str(nvcc), path), item.evidence("cuda", cuda)]
+    if nvcc.major != cuda.major:
+        return warn(
+            f"nvcc is CUDA {nvcc.release(2)}, PyTorch was built with {cuda}",
+            subject=item.subject,
+            evidence=evidence,
+            impact="Programs run; compiling an extension for this PyTorch stops with a version mismatch.",
+            remedy=_point_home(environment, cuda),
+        )
+    if nvcc.release(2) != cuda.release(2):
+        return ok(
+            f"nvcc {nvcc.release(2)} and PyTorch's {cuda} share a major release",
+            subject=item.subject,
+            evidence=evidence,
+        )
+    return ok(f"nvcc and PyTorch are both CUDA {cuda}", subject=item.subject, evidence=evidence)
+
+
+def _point_home(environment: Environment, cuda: Version | None) -> Remedy:
+    if cuda is None:
+        return Remedy("Set CUDA_HOME to a toolkit of the CUDA release that PyTorch was built with.")
+    fitting = [item for item in toolkits(environment) if item.version.major == cuda.major and item.has_nvcc]
+    if fitting:
+        best = next((item for item in fitting if item.version.starts_with(cuda)), fitting[-1])
+        return remedy(
+            environment, "Use the toolkit that fits, for this shell:", "use-toolkit", root=best.real_path or best.path
+        )
+    return Remedy(
+        f"Install the CUDA {cuda} toolkit beside the present one and set CUDA_HOME to it, or use a PyTorch build for "
+        "the CUDA of your nvcc.",
+        install_cuda(cuda),
+    )
+
+
+@check(
+    "several-toolkits-in-path",
+    title="Several CUDA toolkits, and an older one is found first",
+    layer=Layer.TOOLKIT,
+    rank=40,
+    any_of=("nvcc", "cuda_toolkits"),
+    mend="Put the wanted toolkit first on PATH; remove the distribution's nvidia-cuda-toolkit when it is not used.",
+    references=threads("NVIDIA/nvbandwidth#25", "mit-han-lab/torchsparse#79", "mesonbuild/meson#6076"),
+)
+def several_toolkits_in_path(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """With several toolkits, PATH gives the one that CUDA_HOME names, or the newest."""
+    system = [item for item in toolkits(environment) if item.origin not in ("wheel", "conda") and item.has_nvcc]
+    releases = {item.version.release(2): item for item in system}
+    if environment.nvcc.known and environment.nvcc.get().version is not None:
+        nvcc = environment.nvcc.get()
+        first = nvcc.version
+    else:
+        yield skip("there is no nvcc on PATH", evidence=[known(environment, "nvcc")])
+        return
+    assert first is not None, "a version was just seen"
+    evidence = [Evidence("nvcc", str(first), nvcc.path), *(toolkit_evidence(item) for item in releases.values())]
+    home = _cuda_home(environment)
+    named = next((item for item in system if home and home in (item.path, item.real_path)), None)
+    wanted = named.version if named else max((item.version for item in system), default=first)
+    if len(releases) < 2 and named is None:
+        yield ok("one CUDA toolkit", evidence=evidence)
+    elif wanted.release(2) == first.release(2):
+        yield ok(f"of {max(len(releases), 1)} toolkits, PATH gives the wanted one ({first})", evidence=evidence)
+    else:
+        root = next((item.real_path or item.path for item in system if item.version == wanted), "")
+        why = "CUDA_HOME names" if named else "the newest is"
+        yield warn(
+            f"nvcc on PATH is CUDA {first.release(2)}, {why} {wanted.release(2)}",
+            evidence=evidence,
+            impact="Builds may use the toolkit that nobody meant.",
+            remedy=remedy(environment, "Put the wanted toolkit first on PATH.", "toolkit-first", root=root),
+        )
+
+
+@check(
+    "cuda-symlink-wrong",
+    title="/usr/local/cuda points to nothing or to an older toolkit",
+    layer=Layer.TOOLKIT,
+    rank=20,
+    any_of=("cuda_link", "cuda_toolkits"),
+    mend="Choose the toolkit with update-alternatives, or set the link anew.",
+    references=threads("NVIDIA/nvidia-container-toolkit#1088", "xmrig/xmrig#3233", "cBio/cbio-cluster#90"),
+)
+def cuda_symlink_wrong(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The link /usr/local/cuda leads to a toolkit, and to the newest one installed.
+
+    Installers set it to what was installed last, which need not be the newest.
+    """
+    link = environment.cuda_link
+    versioned = [item for item in toolkits(environment) if item.path.startswith(f"{_DEFAULT_LINK}-")]
+    newest = max(versioned, key=lambda item: item.version, default=None)
+    if link.known and not link.get().resolves:
+        root = newest.path if newest else f"{_DEFAULT_LINK}-X.Y"
+        yield fail(
+            f"{_DEFAULT_LINK} points to {link.get().target}, which does not exist",
+            evidence=[known(environment, "cuda_link", link.get().target)],
+            impact="nvcc and the CUDA libraries are not found where programs look for them.",
+            remedy=Remedy("Set the link to a toolkit that is there.", (_link_to(root),)),
+        )
+        return
+    default = next((item for item in toolkits(environment) if item.path == _DEFAULT_LINK), None)
+    if default is None:
+        yield skip(f"there is no {_DEFAULT_LINK}", evidence=[known(environment, "cuda_toolkits", "no default link")])
+    elif newest is None or newest.version.release(2) <= default.version.release(2):
+        yield ok(f"{_DEFAULT_LINK} is CUDA {default.version}", evidence=[toolkit_evidence(default)])
+    else:
+        yield warn(
+            f"{_DEFAULT_LINK} is CUDA {default.version}, the newest installed is {newest.version}",
+            evidence=[toolkit_evidence(default), toolkit_evidence(newest)],
+            impact="Programs that look there use the older toolkit.",
+            remedy=Remedy(
+                "If the newer one is wanted, choose it.",
+                (fixed("sudo update-alternatives --config cuda"), _link_to(newest.path)),
+            ),
+        )
+
+
+def _link_to(root: str) -> Command:
+    return run("sudo", "ln", "-sfn", PATH(root), _DEFAULT_LINK)
+
+
+@check(
+    "nvcc-wrapper-misleads",
+    title="nvcc on PATH is a wrapper, and tools take its folder for the toolkit",
+    layer=Layer.TOOLKIT,
+    rank=30,
+    needs=("nvcc",),
+    mend="Set CUDA_HOME to the real toolkit.",
+    references=("https://pytorch.org/docs/stable/cpp_extension.html",),
+)
+def nvcc_wrapper_misleads(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The folder above nvcc is the toolkit, or CUDA_HOME says where the toolkit is.
+
+    Build tools take the folder two levels above nvcc for the toolkit. With a wrapper script or a ccache link that is
+    /usr/local or /usr, and no header is found there.
+    """
+    nvcc = environment.nvcc.get()
+    guessed = posixpath.dirname(posixpath.dirname(nvcc.path))
+    evidence = [known(environment, "nvcc", f"{nvcc.path} starts {nvcc.real_path}")]
+    if not nvcc.wrapper or guessed in (nvcc.toolkit_path, _cuda_home(environment)):
+        yield ok("nvcc lies in its toolkit", evidence=evidence)
+    elif _cuda_home(environment):
+        yield ok(
+            "nvcc is a wrapper, and CUDA_HOME names the toolkit",
+            evidence=[*evidence, known(environment, "variables", _cuda_home(environment))],
+        )
+    elif not nvcc.toolkit_path:
+        yield unknown("nvcc is a wrapper, and which toolkit it starts is not known", evidence=evidence)
+    else:
+        yield warn(
+            f"nvcc is a wrapper in {posixpath.dirname(nvcc.path)}; the toolkit is in {nvcc.toolkit_path}",
+            evidence=evidence,
+            impact=f"Builds take {guessed} for the toolkit and do not find its headers.",
+            remedy=Remedy("Tell builds where the toolkit is.", (export("CUDA_HOME", PATH(nvcc.toolkit_path)),)),
+        )

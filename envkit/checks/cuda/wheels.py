@@ -1,0 +1,149 @@
+"""NVIDIA's wheels: do they have the releases that frameworks pin, and are they of one CUDA family?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.base.versions import Version
+from envkit.checks.engine.command import REQUIREMENT, fixed
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, warn
+from envkit.checks.engine.messages import told
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.frameworks.installs import (
+    distribution_evidence,
+    judged,
+    nothing_to_judge,
+    pip,
+)
+from envkit.checks.frameworks.requirements import Broken, broken, machine
+from envkit.model import Distribution, Environment, PythonEnvironment
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_NEEDED_EXACTLY = (
+    "cublas",
+    "cudnn",
+    "cufft",
+    "curand",
+    "cusolver",
+    "cusparse",
+    "nvjitlink",
+    "cuda-runtime",
+    "cuda-nvrtc",
+)
+
+
+@check(
+    "nvidia-wheels-pin-conflict",
+    title="NVIDIA wheels are of other releases than a framework pins",
+    layer=Layer.LIBRARIES,
+    rank=5,
+    any_of=("pythons", "messages"),
+    mend="Reinstall the framework with its pins; put the other package into its own environment.",
+    references=threads("pytorch/pytorch#97990", "pytorch/pytorch#193491", "rocker-org/ml#34"),
+)
+def nvidia_wheels_pin_conflict(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """Every nvidia-* wheel has the release that the installed frameworks ask for.
+
+    Another package may have upgraded one of them. The framework was built and tested with its own pins; others bring
+    undefined symbols or wrong kernels.
+    """
+    looked = 0
+    for python in judged(environment):
+        owners = [
+            item.name
+            for item in python.distributions
+            if any(line.startswith(("nvidia-", "cuda-toolkit")) for line in item.requires)
+        ]
+        looked += len(owners)
+        faults = broken(python, owners, ("nvidia-", "cuda-toolkit"), machine(environment)) if owners else []
+        for owner in sorted({fault.owner.name for fault in faults}):
+            yield _pins(python, [fault for fault in faults if fault.owner.name == owner])
+        if owners and not faults:
+            yield ok(
+                f"the pins of {', '.join(owners[:3])} are met",
+                subject=python.prefix,
+                evidence=[Evidence("pythons.distributions", ", ".join(owners), python.prefix)],
+            )
+    said = told(
+        environment,
+        "nvidia-wheels-pin-conflict",
+        "NVIDIA wheels are of other releases than a framework pins",
+        impact="Undefined symbols or wrong kernels.",
+        remedy=Remedy(
+            "Reinstall the framework with its pins, and put the other package into its own environment.",
+            (fixed("python -m pip check"),),
+        ),
+    )
+    yield from said
+    if not looked and not said:
+        yield nothing_to_judge(environment, "a package that pins NVIDIA's wheels")
+
+
+def _pins(python: PythonEnvironment, faults: list[Broken]) -> Outcome:
+    owner = faults[0].owner
+    certain = any(name in fault.installed.name for fault in faults for name in _NEEDED_EXACTLY)
+    listed = "; ".join(f"{fault.installed.name} {fault.installed.version} (wants {fault.wanted})" for fault in faults)
+    judge = fail if certain else warn
+    return judge(
+        f"{owner.name} {owner.version} pins other NVIDIA wheels than are installed: {listed}",
+        subject=python.prefix,
+        evidence=[distribution_evidence(owner), *(distribution_evidence(fault.installed) for fault in faults)],
+        impact="The framework was built with its pins; other releases bring undefined symbols or wrong kernels.",
+        remedy=Remedy(
+            "Bring the wheels back to the pins.",
+            (pip(python, "install", *(REQUIREMENT(f"{fault.installed.name}{fault.wanted}") for fault in faults)),),
+        ),
+    )
+
+
+@check(
+    "nvidia-cu11-cu12-cu13-mixed",
+    title="Wheels of several CUDA families in one environment",
+    layer=Layer.LIBRARIES,
+    rank=70,
+    needs=("pythons",),
+    mend="One environment per CUDA family.",
+    references=threads("pytorch/pytorch#97990"),
+)
+def nvidia_families_mixed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """All NVIDIA wheels of an environment are of one CUDA family.
+
+    Wheels for CUDA 11 and 12 carry -cu11 and -cu12 in their names, later ones only for cuDNN and its kin.
+    """
+    looked = 0
+    for python in judged(environment):
+        families: dict[str, list[Distribution]] = {}
+        for item in python.distributions:
+            if item.name.startswith("nvidia-") and (family := _family(item)):
+                families.setdefault(family, []).append(item)
+        looked += len(families)
+        evidence = [
+            Evidence("pythons.distributions", f"{family}: {', '.join(item.name for item in items[:4])}", python.prefix)
+            for family, items in sorted(families.items())
+        ]
+        if len(families) > 1:
+            yield warn(
+                f"NVIDIA wheels of {' and '.join(sorted(families))} in one environment",
+                subject=python.prefix,
+                evidence=evidence,
+                impact="Gigabytes of unused wheels, and folders that two families write.",
+                remedy=Remedy("Give each framework an environment of its own.", (pip(python, "list"),)),
+            )
+        elif families:
+            yield ok(f"all NVIDIA wheels are of {next(iter(families))}", subject=python.prefix, evidence=evidence)
+    if not looked:
+        yield nothing_to_judge(environment, "an NVIDIA wheel")
+
+
+def _family(item: Distribution) -> str:
+    match = re.search(r"-cu(\d+)$", item.name)
+    if match:
+        return f"CUDA {match.group(1)}"
+    version = Version.find(item.version)
+    is_runtime = item.name in ("nvidia-cuda-runtime", "nvidia-cuda-nvrtc", "nvidia-cublas")
+    return f"CUDA {version.major}" if is_runtime and version is not None else ""

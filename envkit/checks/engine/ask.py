@@ -1,0 +1,104 @@
+"""The question to put to `envkit resolve`: framework, GPU, driver and CUDA as far as facts and messages name them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
+from envkit.checks.engine.command import CAPABILITY, NAME, REQUIREMENT, SPEC, VERSION, Command, Word, run
+from envkit.checks.engine.messages import named
+from envkit.checks.frameworks.installs import capable_gpus, installs
+from envkit.checks.nvidia_driver.driver_state import driver_platform, installed
+from envkit.model import Environment, Message
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+    from envkit.tables.rows import Framework
+
+_HERE = Environment().origin
+_WORD = regex(r"[A-Za-z_]+(?:-[A-Za-z]+\d*)*")  # `torch` of torch-2.7.1, mxnet-cu112
+_SM = regex(r"(?:sm_)?(?P<major>\d{1,2})(?P<minor>\d)")
+_OTHER_PROCESSORS = ("aarch64",)  # of those that plans are made for; the other is what they are made for unasked
+_WITH_TORCH = ("torchvision", "torchaudio")
+_MOST_ASKED = "pytorch"
+
+
+def framework_of(environment: Environment, matrix: Matrix, messages: Iterable[Message] = ()) -> str:
+    """The framework that the messages speak of, else the one installed, else '': nobody names one."""
+    for word in _words(tuple(messages)):
+        framework = framework_by_package(matrix, word)
+        if framework is not None:
+            return framework.name
+    return next((item.framework.name for item in installs(environment) if matrix.framework(item.framework.name)), "")
+
+
+def framework_by_package(matrix: Matrix, package: str) -> Framework | None:
+    """The framework whose package it is, or that the package is released together with; None for none of ours."""
+    return matrix.framework("torch" if package in _WITH_TORCH else package)
+
+
+def _words(messages: tuple[Message, ...]) -> Iterator[str]:
+    """The words that may name a framework: the package, the message's own kind, the line as it stood."""
+    for message in messages:
+        if message.values.get("package"):
+            yield message.values["package"]
+    for message in messages:
+        yield message.signature.partition("/")[2].partition("-")[0]
+    for message in messages:
+        yield from (match.group().lower() for match in _WORD.finditer(message.text))
+
+
+def capability_of(messages: Iterable[Message]) -> str:
+    """The compute capability that a message names, `12.0` for `sm_120` as for `12.0`; '' where none does."""
+    said = tuple(messages)
+    number = _SM.fullmatch(named(said, "sm") or "")
+    return f"{number['major']}.{number['minor']}" if number else named(said, "capability") or ""
+
+
+def resolve_command(
+    environment: Environment,
+    matrix: Matrix,
+    messages: Iterable[Message] = (),
+    *,
+    framework: str = "",
+    cuda: str = "",
+    on_this_system: bool = False,
+) -> Command:
+    """The `envkit resolve` that names what fits; on the machine itself it looks for GPU, driver and system on its own.
+
+    `on_this_system`: the distribution matters too.
+    """
+    said = tuple(messages)
+    name = framework or framework_of(environment, matrix, said) or _MOST_ASKED
+    words: list[Word] = ["envkit", "resolve", "--framework", REQUIREMENT(name)]
+    if cuda:
+        words += ["--cuda", SPEC(cuda)]
+    if environment.origin != _HERE:
+        processor = environment.system.architecture.value
+        platform = driver_platform(environment)
+        if platform != "linux":
+            words += ["--os", NAME(platform)]
+        elif on_this_system and environment.system.os.known:
+            row = matrix.operating_system(environment.system.os.get().os_id)
+            words += ["--os", NAME(row.os_id)] if row is not None else []
+        words += ["--arch", NAME(processor)] if processor in _OTHER_PROCESSORS else []
+        words += [*_machine(environment, matrix, said, with_driver=not cuda), "--target", "any"]
+    return run(*words)
+
+
+def install_cuda(version: Version) -> tuple[Command, ...]:
+    """The command that writes the script which installs a toolkit."""
+    return (run("envkit", "install", "--cuda", VERSION(version)),)
+
+
+def _machine(
+    environment: Environment, matrix: Matrix, messages: tuple[Message, ...], *, with_driver: bool
+) -> Iterator[Word]:
+    named_gpu = capability_of(messages)
+    gpus = [named_gpu] if named_gpu else sorted({str(own) for _, own in capable_gpus(environment, matrix)})
+    yield from (word for own in gpus for word in ("--gpu", CAPABILITY(own)))
+    driver: Version | None = installed(environment)
+    if driver is not None and with_driver:
+        yield from ("--driver", VERSION(driver))

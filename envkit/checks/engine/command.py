@@ -1,0 +1,128 @@
+"""Commands as lists of words. A word that comes from a machine has a form, or no command is given, and says why."""
+
+from __future__ import annotations
+
+import shlex
+
+from envkit._startup.records import record, replace
+from envkit._startup.regex import regex
+from envkit.base.shown import shown
+
+TO_FILL_IN = "\u2026"  # what the reader writes in its place
+_LONGEST = 4096  # characters of a word; no path is longer
+_QUOTED = 60  # characters of a refused value that its reason quotes
+
+
+@record
+class Unfit:
+    """A value that no command may hold: what it should have been, and what it is."""
+
+    reason: str
+
+
+Word = str | Unfit
+
+
+class Form:
+    """What values of one kind look like. Called with a value, it gives the word for a command, or why it is none."""
+
+    def __init__(self, kind: str, pattern: str) -> None:
+        self.kind = kind
+        self._pattern = regex(pattern)
+
+    def __call__(self, value: object) -> Word:
+        """The value as a word, or the reason why it cannot be one."""
+        text = _text(value)
+        visible = shown(text)
+        if visible == text and len(text) <= _LONGEST and self._pattern.fullmatch(text):
+            return text
+        cut = visible if len(visible) <= _QUOTED else visible[:_QUOTED] + TO_FILL_IN
+        return Unfit(f"{cut!r} is not {self.kind}")
+
+
+# In double quotes cmd.exe and PowerShell read all but these alike; a last backslash would take the quote with it.
+_QUOTABLE_ON_WINDOWS = regex(r"[\w .:\\/()+=@,<>~\[\]{}#&;'*!\u2026-]*(?<!\\)")
+_PLAIN_ON_WINDOWS = regex(r"[\w.:\\/+=\u2026-]+")
+_RELEASE = r"[0-9][A-Za-z0-9.+!_~-]*"
+_PROJECT = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
+_CLAUSE = r"(?:[=!]=|[<>~]=?|===)[0-9A-Za-z][0-9A-Za-z.*+!_-]*"
+
+CAPABILITY = Form("a compute capability", r"[0-9]{1,2}\.[0-9]")
+GROUP = Form("the name of a group", r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
+NAME = Form("a name", r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+NUMBER = Form("a number", r"[0-9]{1,9}")
+PATH = Form("an absolute path in plain characters", r"(?:/|[A-Za-z]:[\\/]).*")
+PCI_ADDRESS = Form("a PCI address", r"(?:[0-9A-Fa-f]{4,8}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]")
+PYTHON = Form("the path of a Python", r"(?:(?:/|[A-Za-z]:[\\/])(?:.*[\\/])?)?[a-z-]{0,20}py[\w.-]{0,30}")
+REQUIREMENT = Form(
+    "the name of a package and its release", rf"{_PROJECT}(?:\[[A-Za-z0-9._,-]+\])?(?:{_CLAUSE}(?:,{_CLAUSE})*)?"
+)
+TITLE = Form("a name in plain characters", r"[A-Za-z0-9].{0,99}")
+URL = Form("an address of the web", r"https?://[A-Za-z0-9.-]+(?::[0-9]+)?(?:/[A-Za-z0-9._~/+%=&?#-]*)?")
+SPEC = Form("a version or a range of versions", rf"(?:{_CLAUSE}|{_RELEASE})(?:,{_CLAUSE})*")
+VERSION = Form("a version", _RELEASE)
+
+
+@record
+class Command:
+    """One command: its words, or a line of remedies.csv with its blanks filled; or the reason why there is none.
+
+    `note` says whom it is for. `windows`: it is read by cmd.exe or PowerShell, not by a shell of Linux.
+    """
+
+    words: tuple[str, ...] = ()
+    shell: str = ""
+    note: str = ""
+    problem: str = ""
+    windows: bool = False
+
+    @property
+    def line(self) -> str:
+        """What may be pasted as it stands; this is the one place that quotes words."""
+        plain = self.shell or " ".join(self._quoted(word) for word in self.words)
+        return f"{plain}  # {self.note}" if self.note else plain
+
+    def _quoted(self, word: str) -> str:
+        if self.windows:
+            return word if _PLAIN_ON_WINDOWS.fullmatch(word) else f'"{word}"'
+        return word if word == TO_FILL_IN else shlex.quote(word)
+
+
+def run(*words: Word) -> Command:
+    """The command of these words, or why it cannot be given."""
+    plain = []
+    for word in words:
+        if isinstance(word, Unfit):
+            return Command(problem=word.reason)
+        if shown(word) != word:
+            return Command(problem=f"{shown(word)!r} cannot be written in a command")
+        plain.append(word)
+    return Command(tuple(plain))
+
+
+def fixed(text: str) -> Command:
+    """A command that is written out in the code: without shell syntax, which stands in remedies.csv alone."""
+    return Command(tuple(shlex.split(text)))
+
+
+def export(name: str, value: Word) -> Command:
+    """The command that sets a variable in the shell."""
+    return run("export", value if isinstance(value, Unfit) else f"{name}={value}")
+
+
+def for_windows(command: Command) -> Command:
+    """The command as its readers on Windows paste it; what both of its shells cannot quote alike is left out."""
+    for word in command.words:
+        if not _QUOTABLE_ON_WINDOWS.fullmatch(word):
+            return Command(problem=f"{shown(word)!r} cannot be quoted for every shell of Windows")
+    return replace(command, windows=True)
+
+
+def _text(value: object) -> str:
+    try:
+        return str(value)
+    except ValueError:  # a number of more digits than Python writes out
+        return ""
+
+
+UNSET_LIBRARY_PATH = fixed("unset LD_LIBRARY_PATH")

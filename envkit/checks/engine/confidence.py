@@ -1,0 +1,93 @@
+"""How sure a finding is: facts of a machine are certain, a message is as sure as the number of its causes allows.
+
+`message_causes.csv` says of a signature, or of a check for all its signatures, that it has one cause (`certain`), or
+names the others. What it does not hold is likely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+
+from envkit._startup.records import record, replace
+from envkit.checks.engine.findings import Alternative, Confidence, Evidence, Finding, Status
+from envkit.checks.engine.messages import all_messages, message_evidence
+from envkit.model import Environment
+from envkit.tables.loader import Table, read
+
+_ORDER = (Confidence.CERTAIN, Confidence.LIKELY, Confidence.POSSIBLE)
+_OF_MESSAGES = ("messages", "kernel.log")
+
+
+@record
+class MessageCause:
+    """How sure a message is of the check that its signature names, and one other cause, or '' where it has none."""
+
+    signature: str  # a signature, or a check's id for all its signatures
+    confidence: str
+    cause: str  # the check of the other cause
+    title: str  # that cause in words, '' for the check's own title
+    tell_apart: str  # the command whose output decides
+
+
+@cache
+def message_causes() -> Mapping[str, tuple[MessageCause, ...]]:
+    """The rows of the table by their signature."""
+    found: dict[str, tuple[MessageCause, ...]] = {}
+    for row in read(Table("message_causes.csv", MessageCause, ("signature", "cause"))):
+        found[row.signature] = (*found.get(row.signature, ()), row)
+    return found
+
+
+def weighed(environment: Environment, findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, each with its confidence and the other causes that nothing here rules out."""
+    told = [finding for finding in findings if _rests_on_messages(finding)]
+    if not told:
+        return list(findings)
+    signatures = _signatures(environment)
+    ruled_out = {finding.id for finding in findings if finding.status is Status.OK}
+    return [
+        _weighed(finding, signatures, ruled_out) if _rests_on_messages(finding) else finding for finding in findings
+    ]
+
+
+def _rests_on_messages(finding: Finding) -> bool:
+    if finding.status not in (Status.FAIL, Status.WARN) or not finding.evidence:
+        return False
+    return all(item.fact in _OF_MESSAGES for item in finding.evidence)
+
+
+def _signatures(environment: Environment) -> dict[Evidence, list[str]]:
+    """The signatures of each line that can be evidence."""
+    found: dict[Evidence, list[str]] = {}
+    for message in all_messages(environment):
+        for evidence in message_evidence(environment, [message]):
+            found.setdefault(evidence, []).append(message.signature)
+    return found
+
+
+def _weighed(finding: Finding, signatures: Mapping[Evidence, list[str]], ruled_out: set[str]) -> Finding:
+    said = [signature for item in finding.evidence for signature in signatures.get(item, ())]
+    own = [signature for signature in said if signature.partition("/")[0] == finding.id]
+    weights = [_weight(signature, finding, ruled_out) for signature in own or said]
+    if not weights:
+        return replace(finding, confidence=Confidence.LIKELY)
+    confidence, alternatives = min(weights, key=lambda weight: _ORDER.index(weight[0]))
+    return replace(finding, confidence=confidence, alternatives=alternatives)
+
+
+def _weight(signature: str, finding: Finding, ruled_out: set[str]) -> tuple[Confidence, tuple[Alternative, ...]]:
+    causes = message_causes()
+    rows = causes.get(signature) or causes.get(signature.partition("/")[0])
+    if rows is None:
+        from_kernel = all(item.fact == "kernel.log" for item in finding.evidence)
+        return (Confidence.CERTAIN if from_kernel else Confidence.LIKELY), ()
+    left = tuple(_alternatives(row for row in rows if row.cause and row.cause not in {finding.id, *ruled_out}))
+    return (Confidence(rows[0].confidence) if left else Confidence.CERTAIN), left
+
+
+def _alternatives(rows: Iterable[MessageCause]) -> Iterable[Alternative]:
+    from envkit.checks.engine.registry import all_checks
+
+    for row in rows:
+        yield Alternative(row.cause, row.title or all_checks()[row.cause].title, row.tell_apart)

@@ -1,0 +1,76 @@
+"""Facts as evidence, and the questions about a place that many checks ask first."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from envkit.checks.engine.findings import Evidence, Outcome, skip, unknown
+from envkit.checks.engine.runner import fact
+from envkit.model import PASTED, Environment, MachineKind
+
+_NO_OWN_DRIVER = (MachineKind.CONTAINER, MachineKind.WSL1, MachineKind.WSL2)
+_NO_PCI_GPU = (*_NO_OWN_DRIVER, MachineKind.JETSON)
+
+
+def known(environment: Environment, path: str, value: str | None = None) -> Evidence:
+    """The fact at `path` as evidence: its value (or the shorter `value`), or why there is none, and its source."""
+    observed = fact(environment, path)
+    if value is None:
+        value = _words(observed.value) if observed.problem is None else observed.problem.value
+    return Evidence(path, value, observed.source)
+
+
+def many(number: int, noun: str) -> str:
+    """`1 GPU`, `2 GPUs`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def without_gpu(environment: Environment) -> bool:
+    """True when PCI was looked at, GPUs would show there, and there is none: what asks about GPUs does not apply."""
+    if not environment.pci_gpus.known or environment.pci_gpus.get() or no_pci_expected(environment):
+        return False
+    return not (environment.gpus.known and environment.gpus.get())
+
+
+def not_looked(environment: Environment, title: str, *paths: str) -> Outcome:
+    """Does not apply without a GPU, or where all `paths` are certainly absent; otherwise unknown."""
+    if without_gpu(environment):
+        return skip("there is no GPU", evidence=[known(environment, "pci_gpus", "none")])
+    if paths and all(fact(environment, path).absent for path in paths):
+        return skip(f"{paths[0]} is not there", evidence=[known(environment, path) for path in paths])
+    return unknown(title, evidence=[known(environment, path, "") for path in paths])
+
+
+def only_told(environment: Environment) -> bool:
+    """True where a pasted text tells of packages: what lies in folders and files beside its list is not known."""
+    return environment.origin == PASTED
+
+
+def kind(environment: Environment) -> MachineKind | None:
+    """Where the environment is: metal, VM, container …; None when nobody could tell."""
+    return environment.system.machine_kind.value if environment.system.machine_kind.known else None
+
+
+def driver_lives_elsewhere(environment: Environment) -> bool:
+    """True in a container or WSL: kernel module and device nodes belong to the host, not to this place."""
+    return kind(environment) in _NO_OWN_DRIVER
+
+
+def no_pci_expected(environment: Environment) -> bool:
+    """True where an NVIDIA GPU does not show on PCI although it works: container, WSL, Jetson."""
+    return kind(environment) in _NO_PCI_GPU
+
+
+def is_virtual(environment: Environment) -> bool:
+    """True in a virtual machine, whose PCI ports and IOMMU tell nothing about the hardware."""
+    return kind(environment) is MachineKind.VM
+
+
+def _words(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, (tuple, list)):
+        return ", ".join(_words(item) for item in value) or "none"
+    return str(value)

@@ -1,0 +1,146 @@
+"""Every finding that a report can hold is declared: checks where they are defined, faults of Dockerfiles in one list.
+
+Ids are unique, and the folder is the list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from envkit._startup.records import record, replace
+from envkit.checks.engine.findings import Outcome
+from envkit.model import Environment
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+CheckFunction = Callable[[Environment, "Matrix"], Iterator[Outcome]]
+
+
+class Layer(IntEnum):
+    """Where in the stack a check looks; the lowest broken layer is the root cause."""
+
+    PLACE = 1  # container, WSL, Jetson, VM, metal
+    PCI = 2
+    KERNEL_MODULE = 3
+    DEVICE_NODES = 4
+    USER_SPACE_DRIVER = 5
+    CUDA_DEVICES = 6
+    HEALTH = 7
+    FRAMEWORK_BUILD = 8
+    LIBRARIES = 9
+    TOOLKIT = 10
+
+
+@record
+class Check:
+    """A declared check. `needs` are fact paths that must be known; `any_of` asks for at least one of several."""
+
+    id: str
+    title: str  # the fault that it looks for, in words
+    layer: Layer
+    tier: str  # what it needs: F files, N NVML, X framework files, L kernel log, C container engine, R root
+    run: CheckFunction
+    needs: tuple[str, ...] = ()
+    any_of: tuple[str, ...] = ()
+    explained_by: tuple[str, ...] = ()  # ids whose fail makes this finding a consequence
+    rank: int = 50  # order within the layer, lower is more often the root cause
+    mend: str = ""  # general mend in one or two sentences, for `envkit explain`
+    references: tuple[str, ...] = ()
+    plugin: str = ""  # name and version of the distribution that brings it; '' for envkit's own
+
+    @property
+    def doc(self) -> str:
+        """What it looks at and why it matters: the function's docstring."""
+        import inspect
+
+        return inspect.getdoc(self.run) or ""
+
+
+@record
+class ImageFault:
+    """A declared finding on a Dockerfile: what is known of it before any file is read."""
+
+    id: str
+    title: str  # the fault, in words
+    doc: str  # what is true of a sound Dockerfile, and why it matters
+    mend: str
+    references: tuple[str, ...]
+
+
+_CHECKS: dict[str, Check] = {}
+_IMAGE_FAULTS: dict[str, ImageFault] = {}
+
+
+def check(
+    id: str,  # noqa: A002 - the field's own word in reports
+    *,
+    title: str,
+    layer: Layer,
+    tier: str = "F",
+    needs: tuple[str, ...] = (),
+    any_of: tuple[str, ...] = (),
+    explained_by: tuple[str, ...] = (),
+    rank: int = 50,
+    mend: str = "",
+    references: tuple[str, ...] = (),
+) -> Callable[[CheckFunction], CheckFunction]:
+    """Register the decorated generator under `id`. Raises ValueError when the id is taken."""
+
+    def register(function: CheckFunction) -> CheckFunction:
+        _refuse_taken(id)
+        _CHECKS[id] = Check(id, title, layer, tier, function, needs, any_of, explained_by, rank, mend, references)
+        return function
+
+    return register
+
+
+def image_fault(id: str, *, title: str, doc: str, mend: str, references: tuple[str, ...]) -> ImageFault:  # noqa: A002
+    """Declare a finding on Dockerfiles. Raises ValueError when the id is taken."""
+    _refuse_taken(id)
+    _IMAGE_FAULTS[id] = ImageFault(id, title, doc, mend, references)
+    return _IMAGE_FAULTS[id]
+
+
+def _refuse_taken(id: str) -> None:  # noqa: A002
+    if id in _CHECKS or id in _IMAGE_FAULTS:
+        raise ValueError(f"check id {id!r} is defined twice")
+
+
+def image_faults() -> dict[str, ImageFault]:
+    """Every finding on Dockerfiles by id, in the order of their declaration."""
+    from envkit.checks import load_all
+
+    load_all()
+    return dict(_IMAGE_FAULTS)
+
+
+def declared() -> dict[str, Check | ImageFault]:
+    """Whatever a report can name, by id: the checks in root-cause order, then the findings on Dockerfiles."""
+    return {**all_checks(), **image_faults()}
+
+
+def all_checks() -> dict[str, Check]:
+    """Every check of envkit's own by id, in root-cause order."""
+    from envkit.checks import load_all
+
+    load_all()
+    return ordered(_CHECKS)
+
+
+def ordered(checks: Mapping[str, Check]) -> dict[str, Check]:
+    """The checks in root-cause order."""
+    return dict(sorted(checks.items(), key=lambda item: (item[1].layer, item[1].rank, item[0])))
+
+
+def registered_by(load: Callable[[], object], plugin: str) -> dict[str, Check]:
+    """The checks that `load` registers, marked as those of a plug-in; envkit's own stay as they were."""
+    own = dict(all_checks())
+    try:
+        load()
+        return {id: replace(made, plugin=plugin) for id, made in _CHECKS.items() if id not in own}
+    finally:
+        _CHECKS.clear()
+        _CHECKS.update(own)

@@ -1,0 +1,190 @@
+"""Remedies whose commands fit the distribution that was found; the commands themselves are data (`remedies.csv`)."""
+
+from __future__ import annotations
+
+import shlex
+from functools import cache
+
+from envkit._startup.records import record, replace
+from envkit._startup.regex import regex
+from envkit.checks.engine.command import (
+    GROUP,
+    NAME,
+    NUMBER,
+    PATH,
+    PCI_ADDRESS,
+    PYTHON,
+    VERSION,
+    Command,
+    Unfit,
+    Word,
+    for_windows,
+)
+from envkit.checks.engine.findings import Remedy
+from envkit.model import Environment, MachineKind
+from envkit.tables.loader import OPERATING_SYSTEMS, Table, read
+from envkit.tables.rows import OperatingSystem
+
+_BY_FAMILY = {  # family of operating_systems.csv and its package manager -> where to look for commands
+    ("debian", "apt"): ("debian",),
+    ("rhel", "dnf"): ("el", "rhel"),
+    ("rhel", "yum"): ("yum",),  # neither dnf nor its modules are there
+    ("amazon", "dnf"): ("rhel",),
+    ("amazon", "yum"): ("yum",),
+    ("azure", "dnf"): ("rhel",),
+    ("fedora", "dnf"): ("rhel",),
+    ("suse", "zypper"): ("suse",),
+}
+_LIKE = {  # os-release ID or ID_LIKE of what has no row there
+    "ubuntu": ("ubuntu", "debian"),
+    "pop": ("ubuntu", "debian"),
+    "linuxmint": ("ubuntu", "debian"),
+    "debian": ("debian",),
+    "rhel": ("el", "rhel"),
+    "centos": ("el", "rhel"),
+    "rocky": ("el", "rhel"),
+    "almalinux": ("el", "rhel"),
+    "ol": ("el", "rhel"),
+    "kylin": ("rhel",),
+    "mariner": ("rhel",),
+    "azurelinux": ("rhel",),
+    "fedora": ("rhel",),
+    "suse": ("suse",),
+    "opensuse": ("suse",),
+    "opensuse-tumbleweed": ("suse",),
+}
+_OF_THE_HOST = frozenset(
+    {
+        *("build-module", "load-module", "reload-module", "load-uvm", "reload-uvm", "uvm-at-boot", "peermem"),
+        *("device-nodes", "hold", "keep-memory", "kernel-log", "licence", "module-log", "persistence", "prime"),
+        *("reboot", "start-fabric-manager", "stop-fabric-manager", "who-holds"),
+    }
+)
+_ON_WINDOWS = ("conda", "docker", "envkit", "nvidia-smi", "python", "uv", "wsl")  # programs that are there too
+_OF_A_LINUX_SHELL = ("|", "$")  # what follows a pipe is a Linux program; variables are written in another way
+_LINUX_SCRIPT = ("envkit", "install")
+_LABELS = {  # shown when unknown
+    "ubuntu": "Ubuntu",
+    "debian": "Debian",
+    "el": "RHEL, Rocky Linux, AlmaLinux",
+    "rhel": "RHEL, Fedora",
+    "suse": "SUSE",
+}
+_BLANK = regex(r"\{([a-z]+)\}")
+FORMS = {  # what may stand in a blank of remedies.csv
+    "address": PCI_ADDRESS,
+    "branch": NUMBER,
+    "framework": NAME,
+    "gcc": NUMBER,
+    "group": GROUP,
+    "index": NUMBER,
+    "packages": NAME,
+    "python": PYTHON,
+    "root": PATH,
+    "version": VERSION,
+    "watts": NUMBER,
+}
+
+
+@record
+class Step:
+    """One command of an action for one family of distributions; `{blank}` is filled in by the check."""
+
+    action: str
+    family: str
+    step: int
+    command: str
+    sources: tuple[str, ...]
+
+
+def families(environment: Environment) -> tuple[str, ...]:
+    """Where commands for this distribution are found, most exact first; empty when it is unknown or none of ours."""
+    if not environment.system.os.known:
+        return ()
+    release = environment.system.os.get()
+    if release.id == "ubuntu":
+        return _LIKE["ubuntu"]
+    row = next((row for row in _distributions() if row.os_id == release.os_id), None)
+    if row is not None:
+        return _BY_FAMILY.get((row.family, row.package_manager), ())
+    return next((_LIKE[word] for word in (release.id, *release.id_like) if word in _LIKE), ())
+
+
+def on_windows(environment: Environment) -> bool:
+    """True where commands of a Linux shell are of no use."""
+    return environment.system.os.known and environment.system.os.get().id == "windows"
+
+
+def without_linux(given: Remedy) -> Remedy:
+    """The remedy with those of its commands that Windows has too."""
+    return Remedy(given.advice, tuple(for_windows(step) for step in given.steps if _runs_on_windows(step)))
+
+
+def _runs_on_windows(step: Command) -> bool:
+    if step.problem:
+        return True  # the reason is worth reading there too
+    words = step.words or tuple(step.shell.split())
+    if words[:2] == _LINUX_SCRIPT or any(sign in step.shell for sign in _OF_A_LINUX_SHELL):
+        return False
+    return words[0] in _ON_WINDOWS or words[1:3] == ("-m", "pip")
+
+
+def steps(environment: Environment, action: str, **values: object) -> tuple[Command, ...]:
+    """The commands of `action` for this distribution with their blanks filled; none when a value is not known.
+
+    Where the distribution is unknown: those of every family, each marked with whom it is for; none for one that is
+    known and has no commands here.
+    """
+    known = _templates()[action]
+    for family in (*families(environment), "any"):
+        if family in known:
+            return _filled(known[family], values)
+    if environment.system.os.known:
+        return ()
+    return tuple(
+        replace(step, note=label if "ubuntu" in known or family != "debian" else "Debian, Ubuntu")
+        for family, label in _LABELS.items()
+        for step in _filled(known.get(family, []), values)
+    )
+
+
+def remedy(environment: Environment, summary: str, *actions: str, **values: object) -> Remedy:
+    """The remedy that `summary` names, with the commands of each of `actions` in turn.
+
+    In a container it says so when they are for its host: modules, device files and services are not the container's.
+    """
+    inside = environment.system.machine_kind.value is MachineKind.CONTAINER
+    if inside and not _OF_THE_HOST.isdisjoint(actions):
+        summary = f"On the host of this container: {summary[0].lower()}{summary[1:]}"
+    return Remedy(summary, tuple(step for action in actions for step in steps(environment, action, **values)))
+
+
+def _filled(templates: list[str], values: dict[str, object]) -> tuple[Command, ...]:
+    blanks = {blank for template in templates for blank in _BLANK.findall(template)}
+    if any(values.get(blank) in (None, "") for blank in blanks):
+        return ()  # half a recipe would do harm
+    words = {blank: FORMS[blank](values[blank]) for blank in sorted(blanks)}
+    return tuple(_line(template, words) for template in templates)
+
+
+def _line(template: str, words: dict[str, Word]) -> Command:
+    quoted = {}
+    for blank in _BLANK.findall(template):
+        word = words[blank]
+        if isinstance(word, Unfit):
+            return Command(problem=word.reason)
+        quoted[blank] = shlex.quote(word)
+    return Command(shell=_BLANK.sub(lambda match: quoted[match.group(1)], template))
+
+
+@cache
+def _distributions() -> tuple[OperatingSystem, ...]:
+    return read(OPERATING_SYSTEMS)
+
+
+@cache
+def _templates() -> dict[str, dict[str, list[str]]]:
+    templates: dict[str, dict[str, list[str]]] = {}
+    for row in read(Table("remedies.csv", Step, ("action", "family", "step"))):
+        templates.setdefault(row.action, {}).setdefault(row.family, []).append(row.command)
+    return templates

@@ -1,0 +1,159 @@
+"""Runs checks over an environment: meets their needs, isolates a crash, and orders findings by root cause."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, TypeVar
+
+from envkit._startup.records import replace
+from envkit._startup.regex import regex
+from envkit.checks.engine.command import Command
+from envkit.checks.engine.confidence import weighed
+from envkit.checks.engine.findings import Evidence, Finding, Outcome, Status
+from envkit.checks.engine.registry import Check
+from envkit.checks.engine.remedies import on_windows, without_linux
+from envkit.model import Environment, Observed, Problem
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+T = TypeVar("T")
+
+ADDRESS = regex(r"https?://[^\s<>\"]+")
+_ORDER = [Status.FAIL, Status.WARN, Status.ERROR, Status.UNKNOWN, Status.OK, Status.SKIP]
+_WORDS = {
+    Problem.ABSENT: "is not there",
+    Problem.DENIED: "may not be read by this user",
+    Problem.UNPARSABLE: "could not be understood",
+    Problem.TIMED_OUT: "did not answer in time",
+    Problem.NOT_LOOKED: "was not looked at",
+}
+
+
+def run_checks(environment: Environment, matrix: Matrix, checks: Iterable[Check]) -> list[Finding]:
+    """The findings of `checks` in root-cause order: the first `fail` is the answer to "what is wrong?"."""
+    order = {}
+    findings: list[Finding] = []
+    for position, check in enumerate(checks):
+        order[check.id] = (check.layer, check.rank, position, check.explained_by)
+        findings.extend(_findings(check, environment, matrix))
+    failed = {finding.id for finding in findings if finding.status is Status.FAIL}
+    linked = [_link(finding, order[finding.id][3], failed) for finding in weighed(environment, findings)]
+
+    def key(finding: Finding) -> tuple[int, bool, int, int, int]:
+        layer, rank, position, _ = order[finding.id]
+        return (_ORDER.index(finding.status), finding.because_of is not None, layer, rank, position)
+
+    return sorted(linked, key=key)
+
+
+def summary(findings: Iterable[Finding]) -> dict[str, int]:
+    """How many findings have each status, all six statuses present."""
+    counts = {status.value: 0 for status in (Status.OK, Status.WARN, Status.FAIL, Status.SKIP)}
+    counts |= {Status.UNKNOWN.value: 0, Status.ERROR.value: 0}
+    for finding in findings:
+        counts[finding.status.value] += 1
+    return counts
+
+
+def plugins_of(findings: Iterable[Finding]) -> list[str]:
+    """Name and version of every plug-in whose checks were run."""
+    return sorted({finding.plugin for finding in findings if finding.plugin})
+
+
+def fact(environment: Environment, path: str) -> Observed[object]:
+    """The fact at a dotted path such as `driver.kernel_module`. Raises AttributeError for a path that is none."""
+    node: object = environment
+    for name in path.split("."):
+        node = getattr(node, name)
+    if not isinstance(node, Observed):
+        raise AttributeError(f"{path} is not a fact")
+    return node
+
+
+def _link(finding: Finding, explained_by: tuple[str, ...], failed: set[str]) -> Finding:
+    if finding.status not in (Status.FAIL, Status.WARN, Status.UNKNOWN):
+        return finding
+    cause = next((id for id in explained_by if id in failed and id != finding.id), None)
+    return replace(finding, because_of=cause) if cause else finding
+
+
+def guarded(work: Callable[[], T]) -> T | Outcome:
+    """What `work` answers, or that it broke."""
+    try:
+        return work()
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a broken check or plug-in must not take the report down
+        return broke(error)
+
+
+def broke(error: BaseException) -> Outcome:
+    """The outcome of a check that raised `error`."""
+    return Outcome(Status.ERROR, f"this check broke: {type(error).__name__}: {error}")
+
+
+def _findings(check: Check, environment: Environment, matrix: Matrix) -> list[Finding]:
+    answer = guarded(lambda: _answered(check, environment, matrix))
+    if isinstance(answer, Outcome):
+        return [_finding(check, answer)]
+    return [_for_windows(finding) for finding in answer] if on_windows(environment) else answer
+
+
+def _answered(check: Check, environment: Environment, matrix: Matrix) -> list[Finding]:
+    unmet = _unmet(check, environment)
+    if unmet is not None:
+        return [_finding(check, unmet)]
+    findings = [_finding(check, outcome) for outcome in check.run(environment, matrix)]
+    if check.plugin:
+        for finding in findings:
+            _refuse_shape(finding)
+    return findings
+
+
+def _refuse_shape(finding: Finding) -> None:
+    """Raises TypeError for a plug-in's finding that renderers could not print."""
+    steps = finding.remedy.steps if finding.remedy else ()
+    seen = [text for item in finding.evidence for text in (item.fact, item.value, item.source)]
+    texts = [finding.title, finding.subject, finding.impact, *seen, finding.remedy.advice if finding.remedy else ""]
+    if not (isinstance(finding.status, Status) and all(isinstance(text, str) for text in texts) and finding.title):
+        raise TypeError("a finding has a status and texts")
+    if finding.status is Status.FAIL and not finding.evidence:
+        raise TypeError("a failure has evidence")
+    if not all(isinstance(step, Command) for step in steps):
+        raise TypeError("the steps of a remedy are commands")
+    if not all(isinstance(address, str) and ADDRESS.fullmatch(address) for address in finding.references):
+        raise TypeError("references are addresses of the web")
+
+
+def _for_windows(finding: Finding) -> Finding:
+    return replace(finding, remedy=without_linux(finding.remedy)) if finding.remedy else finding
+
+
+def _unmet(check: Check, environment: Environment) -> Outcome | None:
+    for path in check.needs:
+        observed = fact(environment, path)
+        if not observed.known:
+            return _missing(path, observed)
+    if check.any_of and not any(fact(environment, path).known for path in check.any_of):
+        return _missing(check.any_of[0], fact(environment, check.any_of[0]))
+    return None
+
+
+def _missing(path: str, observed: Observed[object]) -> Outcome:
+    problem = observed.problem or Problem.NOT_LOOKED
+    status = Status.SKIP if problem is Problem.ABSENT else Status.UNKNOWN
+    words = f"{path} {_WORDS[problem]}" + (f" ({observed.detail})" if observed.detail else "")
+    return Outcome(status, words, evidence=(Evidence(path, problem.value, observed.source),))
+
+
+def _finding(check: Check, outcome: Outcome) -> Finding:
+    return Finding(
+        check.id,
+        outcome.status,
+        outcome.title,
+        outcome.subject,
+        outcome.evidence,
+        outcome.impact,
+        outcome.remedy,
+        outcome.references or check.references,
+        plugin=check.plugin,
+    )

@@ -1,0 +1,1 @@
+"""Checks of frameworks, their packages and their Python."""

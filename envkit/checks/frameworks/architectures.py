@@ -1,0 +1,197 @@
+"""Does the installed build of a framework hold code that these GPUs run?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit._startup.records import record
+from envkit.base.versions import ComputeCapability
+from envkit.checks.engine.ask import capability_of, resolve_command
+from envkit.checks.engine.evidence import kind, known
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, unknown
+from envkit.checks.engine.messages import message_evidence, named, seen
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.frameworks.builds import better_build, install_build
+from envkit.checks.frameworks.installs import Installed, build_of, capable_gpus, installs, nothing_to_judge
+from envkit.checks.gpu.gpus import SeenGpu
+from envkit.model import Environment, MachineKind, Message
+
+if TYPE_CHECKING:
+    from envkit.compat import CodeMatch
+    from envkit.tables import Matrix
+
+_Codes = tuple[ComputeCapability, ...]
+
+_NEWER, _DROPPED = "arch-newer-than-build", "arch-dropped-by-framework"
+
+
+@check(
+    _NEWER,
+    title="The framework's build is older than the GPU",
+    layer=Layer.FRAMEWORK_BUILD,
+    tier="X",
+    rank=10,
+    any_of=("pythons", "messages"),
+    mend="Install a build that holds code for the GPU; failing that, build from source for its capability.",
+    references=threads("pytorch/pytorch#150733", "lllyasviel/FramePack#550", "replicate/cog#3104"),
+)
+def arch_newer_than_build(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """Each framework's build holds code that each GPU runs: binaries of its major release, or PTX that can be compiled.
+
+    A build runs on a GPU of the same major and an equal or higher minor capability: sm_80 serves 8.6 and 8.9. Asking
+    for the GPU's exact number in the list is wrong. Targets such as sm_90a do not carry over.
+    """
+    yield from _architectures(environment, matrix, _NEWER)
+
+
+@check(
+    _DROPPED,
+    title="The framework's build dropped the GPU",
+    layer=Layer.FRAMEWORK_BUILD,
+    tier="X",
+    rank=11,
+    any_of=("pythons", "messages"),
+    mend="Install an older release, or the build for an older CUDA, that still holds code for the GPU; pin it.",
+    references=threads("pytorch/pytorch#172352", "pytorch/pytorch#190385", "Comfy-Org/ComfyUI#16438"),
+)
+def arch_dropped_by_framework(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """No GPU is older than the oldest that the framework's build holds code for.
+
+    Wheels lose old GPUs with newer CUDA releases; a build for an older CUDA of the same release often still has them.
+    """
+    yield from _architectures(environment, matrix, _DROPPED)
+
+
+def _architectures(environment: Environment, matrix: Matrix, id: str) -> Iterator[Outcome]:  # noqa: A002
+    gpus = capable_gpus(environment, matrix)
+    found = [item for item in installs(environment) if item.framework.cuda is not None]
+    outcomes = [
+        outcome
+        for item in found
+        for gpu, own in gpus
+        if kind(environment) is not MachineKind.JETSON
+        for outcome in [_architecture(environment, matrix, item, gpu, own, id)]
+    ]
+    yield from outcomes
+    settled = any(_fault(environment, matrix, item, own) in (_NEWER, _DROPPED) for item in found for _, own in gpus)
+    if not settled and (messages := _messages(environment, id)):
+        yield _told_architecture(environment, matrix, id, messages)
+    elif not outcomes and not found:
+        yield nothing_to_judge(environment, "a framework with CUDA")
+    elif not outcomes:
+        yield unknown("the GPU's compute capability is not known", evidence=[known(environment, "gpus")])
+
+
+def _architecture(
+    environment: Environment,
+    matrix: Matrix,
+    item: Installed,
+    gpu: SeenGpu,
+    own: ComputeCapability,
+    id: str,  # noqa: A002
+) -> Outcome:
+    from envkit.compat import CodeMatch
+
+    held = _targets(environment, item, matrix)
+    fault = _fault(environment, matrix, item, own)
+    evidence = [
+        Evidence("gpus.compute_capability", str(own), gpu.title),
+        Evidence(f"pythons.frameworks[{item.framework.name}].sm_arch_list", _words(held.sass), held.file, held.sources),
+        Evidence(f"pythons.frameworks[{item.framework.name}].ptx_arch_list", _words(held.ptx), held.file, held.sources),
+    ]
+    subject = f"{item.framework.package} on {gpu.title}"
+    if fault is CodeMatch.UNKNOWN:
+        return unknown(
+            f"which GPUs {item.framework.package} holds code for is not known", subject=subject, evidence=evidence
+        )
+    if fault != id:
+        return ok(
+            f"{item.framework.package} holds code for {own}"
+            if fault is None
+            else f"another check speaks of {gpu.title}",
+            subject=subject,
+            evidence=evidence,
+        )
+    build = better_build(environment, matrix, item, tuple(value for _, value in capable_gpus(environment, matrix)))
+    words = "is too old for" if fault == _NEWER else "no longer supports"
+    return fail(
+        f"{item.framework.package} {words} {gpu.title} (compute capability {own})",
+        subject=subject,
+        evidence=evidence,
+        impact='Every kernel fails with "no kernel image is available for execution on the device".',
+        remedy=install_build(environment, matrix, item, build, "Install a build with code for this GPU."),
+    )
+
+
+def _fault(environment: Environment, matrix: Matrix, item: Installed, own: ComputeCapability) -> str | CodeMatch | None:
+    """Which of the two faults this build has on a GPU of this capability: None for neither, UNKNOWN if nobody knows."""
+    from envkit.compat import CodeMatch, code_match
+
+    held = _targets(environment, item, matrix)
+    match = code_match(own, held.sass, held.ptx, held.minimum)
+    if match is CodeMatch.UNKNOWN:
+        return match
+    if match is not CodeMatch.NONE:
+        return None
+    return _DROPPED if _older_than_all(own, held.sass, held.ptx, held.minimum) else _NEWER
+
+
+@record
+class _Targets:
+    """What a build holds code for, and where that is read: in its own file, or in a row that has sources."""
+
+    sass: _Codes | None = None
+    ptx: _Codes | None = None
+    minimum: ComputeCapability | None = None
+    file: str = ""
+    sources: tuple[str, ...] = ()
+
+
+def _targets(environment: Environment, item: Installed, matrix: Matrix) -> _Targets:
+    """Binary and PTX targets of the installation: from its own files, else from the table's row of its build."""
+    framework = item.framework
+    if framework.sm_arch_list is not None:
+        file = f"{framework.path} (fat-binary headers)".strip()
+        return _Targets(framework.sm_arch_list, framework.ptx_arch_list, file=file)
+    row = build_of(environment, framework, matrix)
+    if row is None:
+        return _Targets()
+    return _Targets(row.sass, row.ptx, row.min_compute_capability, sources=row.sources)
+
+
+def _older_than_all(
+    own: ComputeCapability, sass: _Codes | None, ptx: _Codes | None, minimum: ComputeCapability | None
+) -> bool:
+    every = [*(sass or ()), *(ptx or ())]
+    lowest = min(((target.major, target.minor) for target in every), default=None)
+    if minimum is not None and (lowest is None or (minimum.major, minimum.minor) < lowest):
+        lowest = (minimum.major, minimum.minor)
+    return lowest is not None and (own.major, own.minor) < lowest
+
+
+def _messages(environment: Environment, id: str) -> tuple[Message, ...]:  # noqa: A002
+    """The messages of one of the two faults; "no kernel image" fits both, and yields to one that names the other."""
+    if id == _NEWER and seen(environment, _DROPPED):
+        return tuple(message for message in seen(environment, id) if message.values)
+    return seen(environment, id)
+
+
+def _told_architecture(environment: Environment, matrix: Matrix, id: str, messages: tuple[Message, ...]) -> Outcome:  # noqa: A002
+    words = "holds no code for this GPU" if id == _NEWER else "no longer supports this GPU"
+    own = capability_of(messages)
+    target = ", ".join(filter(None, (named(messages, "gpu"), f"sm_{own.replace('.', '')}" if own else "")))
+    return fail(
+        f"The framework's build {words}" + (f" ({target})" if target else ""),
+        evidence=message_evidence(environment, messages),
+        impact='Every kernel fails with "no kernel image is available for execution on the device".',
+        remedy=Remedy(
+            "Install a build with code for this GPU; envkit names one.",
+            (resolve_command(environment, matrix, messages),),
+        ),
+    )
+
+
+def _words(codes: _Codes | None) -> str:
+    return "not known" if codes is None else " ".join(str(code) for code in codes) or "none"

@@ -1,0 +1,194 @@
+"""Is a framework a GPU build at all, on a machine that has a GPU?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.checks.engine.ask import resolve_command
+from envkit.checks.engine.command import REQUIREMENT, run
+from envkit.checks.engine.evidence import kind, known
+from envkit.checks.engine.findings import Outcome, Remedy, fail, ok, skip, unknown
+from envkit.checks.engine.messages import message_evidence, seen, told
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.frameworks.builds import better_build, install_build
+from envkit.checks.frameworks.installs import (
+    capable_gpus,
+    distribution,
+    distribution_evidence,
+    gpu_present,
+    installs,
+    jax_extra,
+    nothing_to_judge,
+    pip,
+    release,
+)
+from envkit.model import Environment, MachineKind, Message
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_CPU_ONLY_TITLE = "is a CPU-only build"
+
+
+@check(
+    "cpu-only-wheel",
+    title="A CPU-only build of a framework is installed on a machine with a GPU",
+    layer=Layer.FRAMEWORK_BUILD,
+    rank=15,
+    any_of=("pythons", "messages"),
+    explained_by=("torch-replaced-by-dependency",),
+    mend="Reinstall from the index of a CUDA build that fits the driver.",
+    references=threads("pytorch/pytorch#3717", "facebookresearch/detectron2#460", "conda/conda#14761"),
+)
+def cpu_only_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """Where there is a GPU, the installed frameworks are GPU builds.
+
+    The wrong index, a lock file, the package cache or a dependency brings a CPU build; everything looks healthy and
+    `is_available()` says False. ROCm and XPU builds have no CUDA either and are not CPU builds.
+    """
+    if kind(environment) is MachineKind.JETSON:
+        yield skip("on a Jetson the check jetson-generic-wheel judges this")
+        return
+    if environment.system.architecture.value == "aarch64":
+        yield skip("on aarch64 the check cpu-wheel-on-aarch64 judges this")
+        return
+    yield from _cpu_only(environment, matrix, seen(environment, "cpu-only-wheel"))
+
+
+@check(
+    "cpu-wheel-on-aarch64",
+    title="The CPU-only aarch64 wheel of a framework is installed on a machine with a GPU",
+    layer=Layer.FRAMEWORK_BUILD,
+    rank=16,
+    any_of=("pythons", "messages"),
+    mend="Servers: the CUDA index for aarch64. Jetson: the wheels made for its L4T release.",
+    references=threads("pytorch/pytorch#168065", "pytorch/pytorch#134790"),
+)
+def cpu_wheel_on_aarch64(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """On an aarch64 machine with a GPU the installed frameworks are GPU builds.
+
+    The default aarch64 wheels were CPU-only for years, and those of the index are for servers, not for Jetson.
+    """
+    if kind(environment) is MachineKind.JETSON:
+        yield skip("on a Jetson the check jetson-generic-wheel judges this")
+        return
+    if environment.system.architecture.known and environment.system.architecture.get() != "aarch64":
+        yield skip("not an aarch64 machine", evidence=[known(environment, "system.architecture")])
+        return
+    if not environment.system.architecture.known and not seen(environment, "cpu-wheel-on-aarch64"):
+        yield unknown("the machine's architecture is not known")
+        return
+    messages = (*seen(environment, "cpu-wheel-on-aarch64"), *seen(environment, "cpu-only-wheel"))
+    yield from _cpu_only(environment, matrix, messages)
+
+
+def _cpu_only(environment: Environment, matrix: Matrix, messages: tuple[Message, ...]) -> Iterator[Outcome]:
+    items = [item for item in installs(environment) if item.framework.name not in ("jax", "onnxruntime")]
+    cpu = [
+        item for item in items if item.framework.cuda_known and item.framework.cuda is None and not item.framework.rocm
+    ]
+    present = gpu_present(environment)
+    for item in cpu:
+        evidence = [
+            item.evidence("cuda", "none"),
+            known(environment, "gpus" if environment.gpus.known else "pci_gpus", "present" if present else None),
+        ]
+        capabilities = tuple(value for _, value in capable_gpus(environment, matrix))
+        build = better_build(environment, matrix, item, capabilities)
+        mend = install_build(environment, matrix, item, build, "Replace it by a CUDA build.")
+        if present or messages:
+            yield fail(
+                f"{item.framework.package} {_CPU_ONLY_TITLE}",
+                subject=item.subject,
+                evidence=[*evidence, *message_evidence(environment, messages)],
+                impact="The GPU is not used at all.",
+                remedy=mend,
+            )
+        elif present is False:
+            yield ok(
+                f"{item.framework.package} {_CPU_ONLY_TITLE}, and there is no GPU",
+                subject=item.subject,
+                evidence=evidence,
+            )
+        else:
+            yield unknown(
+                f"{item.framework.package} {_CPU_ONLY_TITLE}; whether there is a GPU is not known",
+                subject=item.subject,
+                evidence=evidence,
+            )
+    for item in items:
+        if item not in cpu and (item.framework.cuda is not None or item.framework.rocm):
+            yield ok(
+                f"{item.framework.package} is a GPU build",
+                subject=item.subject,
+                evidence=[item.evidence("cuda", item.framework.cuda or "ROCm")],
+            )
+    if messages and not cpu:
+        yield fail(
+            "A CPU-only build of the framework is installed",
+            evidence=message_evidence(environment, messages),
+            impact="The GPU is not used at all.",
+            remedy=Remedy(
+                "Reinstall it from the index of a CUDA build; envkit names one.",
+                (resolve_command(environment, matrix, messages),),
+            ),
+        )
+    elif not items:
+        yield nothing_to_judge(environment, "a framework")
+
+
+@check(
+    "jax-no-cuda-plugin",
+    title="JAX has no CUDA plug-in",
+    layer=Layer.FRAMEWORK_BUILD,
+    rank=17,
+    any_of=("pythons", "messages"),
+    mend='Install JAX with the extra for CUDA: "jax[cuda13]" or "jax[cuda12]", by the driver.',
+    references=("https://docs.jax.dev/en/latest/installation.html",),
+)
+def jax_no_cuda_plugin(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """On a machine with a GPU, JAX has a CUDA plug-in of the release of jaxlib."""
+    extra = jax_extra(environment, matrix)
+    mend = Remedy(
+        "Install JAX with its CUDA extra.", (run("python", "-m", "pip", "install", "-U", REQUIREMENT(extra)),)
+    )
+    impact = "JAX runs on the CPU and hardly says so."
+    messages = told(environment, "jax-no-cuda-plugin", "JAX has no CUDA plug-in", impact=impact, remedy=mend)
+    items = list(installs(environment, "jax"))
+    if messages and not any(item.framework.cuda for item in items):
+        yield from messages
+        return
+    if not items:
+        yield nothing_to_judge(environment, "JAX")
+    for item in items:
+        plugins = [
+            each
+            for each in item.python.distributions
+            if each.name.startswith("jax-cuda") and each.name.endswith("-plugin")
+        ]
+        jaxlib = distribution(item.python, "jaxlib")
+        evidence = [distribution_evidence(each) for each in (*plugins, *([jaxlib] if jaxlib else []))]
+        evidence.append(item.evidence("version", item.framework.version))
+        both = f"{plugins[0].name}=={jaxlib.version}" if plugins and jaxlib else ""
+        if plugins and jaxlib and release(plugins[0].version) != release(jaxlib.version):
+            yield fail(
+                f"{plugins[0].name} {plugins[0].version} does not fit jaxlib {jaxlib.version}",
+                subject=item.subject,
+                evidence=evidence,
+                impact=impact,
+                remedy=Remedy("Bring them to one release.", (pip(item.python, "install", "-U", REQUIREMENT(both)),)),
+            )
+        elif item.framework.cuda is not None or item.framework.rocm:
+            yield ok("JAX has a GPU plug-in", subject=item.subject, evidence=evidence)
+        elif gpu_present(environment):
+            yield fail(
+                "JAX has no CUDA plug-in",
+                subject=item.subject,
+                evidence=evidence,
+                impact=impact,
+                remedy=Remedy(mend.advice, (pip(item.python, "install", "-U", REQUIREMENT(extra)),)),
+            )
+        else:
+            yield skip("no GPU was seen that JAX could use", subject=item.subject, evidence=evidence)

@@ -1,0 +1,168 @@
+"""Installed frameworks as checks see them: which environments count, and which build an installation is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit._startup.records import record
+from envkit._startup.regex import regex
+from envkit.base.versions import ComputeCapability, Version
+from envkit.checks.engine.command import PYTHON, Command, Word, run
+from envkit.checks.engine.findings import Evidence, Outcome, skip, unknown
+from envkit.checks.gpu.gpus import SeenGpu, seen_gpus
+from envkit.model import Distribution, Environment, FrameworkInstall, MachineKind, PythonEnvironment
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+    from envkit.tables.rows import FrameworkBuild
+
+
+_JAX_PLUGIN = regex(r"jax-cuda(\d+)-plugin")
+
+
+@record
+class Installed:
+    """One framework in one Python environment."""
+
+    python: PythonEnvironment
+    framework: FrameworkInstall
+
+    @property
+    def subject(self) -> str:
+        """How reports name it: the package, and the environment when it has a place."""
+        return f"{self.framework.package} in {self.python.prefix}" if self.python.prefix else self.framework.package
+
+    def evidence(self, name: str, value: object) -> Evidence:
+        """One of its facts as evidence."""
+        return Evidence(f"pythons.frameworks[{self.framework.name}].{name}", str(value), self.framework.source)
+
+
+def judged(environment: Environment) -> tuple[PythonEnvironment, ...]:
+    """The Python environments to judge: the active ones, or all where none is known to be active."""
+    pythons = environment.pythons.get() if environment.pythons.known else ()
+    return tuple(python for python in pythons if python.active) or pythons
+
+
+def installs(environment: Environment, *names: str) -> Iterator[Installed]:
+    """The frameworks of the judged environments, only those called `names` when any is given."""
+    for python in judged(environment):
+        for framework in python.frameworks:
+            if not names or framework.name in names:
+                yield Installed(python, framework)
+
+
+def nothing_to_judge(environment: Environment, what: str) -> Outcome:
+    """The outcome where `what` is not there: skip after a look at the installed packages, unknown without one."""
+    if environment.pythons.known:
+        return skip(f"{what} is not installed here")
+    return unknown(f"nothing here tells about {what}")
+
+
+def distribution(python: PythonEnvironment, *names: str) -> Distribution | None:
+    """The first installed distribution of `names`, as pip knows it."""
+    for name in names:
+        for candidate in python.distributions:
+            if candidate.name == name and candidate.installer != "conda":
+                return candidate
+    return None
+
+
+def distribution_evidence(item: Distribution) -> Evidence:
+    """An installed distribution as evidence."""
+    return Evidence("pythons.distributions", f"{item.name} {item.version}", item.path)
+
+
+def release(text: str) -> Version | None:
+    """The numbers of a package version: 2.6.0 of `2.6.0+cu124`."""
+    return Version.find(text.partition("+")[0])
+
+
+def local_tag(version: str) -> str:
+    """The build tag of a package version: `cu124` of `2.6.0+cu124`, '' where it has none."""
+    return version.partition("+")[2]
+
+
+def gpu_present(environment: Environment) -> bool | None:
+    """True when an NVIDIA GPU was seen, False after a look without one, None when nobody could look."""
+    for observed in (environment.gpus, environment.pci_gpus):
+        if observed.known and observed.get():
+            return True
+    if environment.system.machine_kind.value is MachineKind.JETSON:
+        return True
+    if environment.driver.cuda_device_count.known and environment.driver.cuda_device_count.get():
+        return True
+    if environment.driver.nvidia_smi.known and environment.driver.nvidia_smi.get().code == 0:
+        return True
+    looked = environment.pci_gpus.known or environment.pci_gpus.absent
+    return False if looked and not _hidden_gpu(environment) else None
+
+
+def _hidden_gpu(environment: Environment) -> bool:
+    """Containers and WSL do not show on PCI what they can use."""
+    return environment.system.machine_kind.value in (MachineKind.CONTAINER, MachineKind.WSL1, MachineKind.WSL2)
+
+
+def capability(gpu: SeenGpu) -> ComputeCapability | None:
+    """What the GPU says of itself, else what its model is; None when models of several capabilities are possible."""
+    for known in (gpu.nvml, gpu.pci):
+        if known is not None and known.compute_capability is not None:
+            return known.compute_capability
+    possible = {model.compute_capability for model in gpu.models}
+    return possible.pop() if len(possible) == 1 else None
+
+
+def capable_gpus(environment: Environment, matrix: Matrix) -> tuple[tuple[SeenGpu, ComputeCapability], ...]:
+    """The GPUs whose compute capability is known, each model once."""
+    chosen: dict[tuple[str, ComputeCapability], tuple[SeenGpu, ComputeCapability]] = {}
+    for gpu in seen_gpus(environment, matrix):
+        known = capability(gpu)
+        if known is not None:
+            chosen.setdefault((gpu.name, known), (gpu, known))
+    return tuple(chosen.values())
+
+
+def all_data_center(environment: Environment, matrix: Matrix) -> bool:
+    """True when every GPU is a data-centre model."""
+    gpus = seen_gpus(environment, matrix)
+    return bool(gpus) and all(gpu.data_center for gpu in gpus)
+
+
+def for_this_machine(environment: Environment, row: FrameworkBuild) -> bool:
+    """True when the build is for this processor and operating system; x86-64 Linux where they are not known."""
+    windows = environment.system.os.known and environment.system.os.get().id == "windows"
+    architecture = environment.system.architecture.value or "x86_64"
+    right_system = not row.platforms or ("windows" if windows else "linux") in row.platforms
+    return right_system and (not row.architectures or architecture in row.architectures)
+
+
+def build_of(environment: Environment, framework: FrameworkInstall, matrix: Matrix) -> FrameworkBuild | None:
+    """The row of the tables that this installation is, None when it is none of them."""
+    version = release(framework.version)
+    if version is None or matrix.framework(framework.name) is None:
+        return None
+    same = [
+        row for row in matrix.builds(framework.name) if row.version == version and for_this_machine(environment, row)
+    ]
+    if framework.cuda is None:
+        cpu = [row for row in same if row.cpu_only]
+        return cpu[0] if cpu and framework.cuda_known else (same[0] if len(same) == 1 else None)
+    line = framework.cuda.release(2)
+    exact = [row for row in same if row.cuda is not None and row.cuda.release(2) == line]
+    return exact[0] if exact else None
+
+
+def jax_extra(environment: Environment, matrix: Matrix) -> str:
+    """JAX with the extra for the newest CUDA family that this driver runs; for the oldest where that is not known."""
+    framework = matrix.framework("jax")
+    packages = framework.packages if framework is not None else ()
+    families = sorted(int(match.group(1)) for name in packages if (match := _JAX_PLUGIN.fullmatch(name)))
+    limit = environment.driver.driver_cuda_version
+    fitting = [family for family in families if limit.known and family <= limit.get().major]
+    family = fitting[-1] if fitting else next(iter(families), None)
+    return f"jax[cuda{family}]" if family is not None else "jax[cuda]"
+
+
+def pip(python: PythonEnvironment, *arguments: Word) -> Command:
+    """A pip command for exactly this Python."""
+    return run(PYTHON(python.executable or "python"), "-m", "pip", *arguments)

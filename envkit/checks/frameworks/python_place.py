@@ -1,0 +1,243 @@
+"""Which Python runs, what it imports first, and where its packages go."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.checks.engine.command import NAME, PATH, PYTHON, TO_FILL_IN, Command, fixed, run
+from envkit.checks.engine.evidence import known, only_told
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
+from envkit.checks.engine.messages import message_evidence, named, seen, told
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import steps
+from envkit.checks.frameworks.installs import distribution_evidence, installs, judged, nothing_to_judge, pip
+from envkit.model import Environment, PythonEnvironment
+from envkit.probe.shadowing import FRAMEWORK_MODULES
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_LEAVE_HOME_OUT = fixed("export PYTHONNOUSERSITE=1")
+_UNPACKED_BYTES = 6_000_000_000  # a CUDA build of PyTorch with its wheels, unpacked
+_NOT_FOR_WHEELS = ("/dev", "/proc", "/sys", "/run", "/boot")
+
+
+@check(
+    "user-site-shadows-env",
+    title="Packages in the home folder hide those of the environment",
+    layer=Layer.FRAMEWORK_BUILD,
+    rank=12,
+    any_of=("pythons", "messages"),
+    mend="Set PYTHONNOUSERSITE=1, or uninstall the copies in the home folder.",
+    references=threads("conda/conda#13746", "conda-forge/python-feedstock#171"),
+)
+def user_site_shadows_env(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """No framework lies in ~/.local as well as in the environment: the copy in the home folder is found first."""
+    looked = 0
+    for python in judged(environment):
+        home = {item.name: item for item in python.distributions if item.user_site}
+        own = {item.name: item for item in python.distributions if not item.user_site and item.installer != "conda"}
+        hidden = sorted(
+            name
+            for name in set(home) & set(own)
+            if home[name].version != own[name].version
+            and (name in FRAMEWORK_MODULES or name.startswith(("nvidia-", "jax", "tensorflow")))
+        )
+        looked += 1 if hidden or not only_told(environment) else 0
+        if hidden:
+            yield fail(
+                f"{', '.join(hidden[:4])} in the home folder hide those of {python.prefix}",
+                subject=python.prefix,
+                evidence=[
+                    evidence
+                    for name in hidden[:3]
+                    for evidence in (distribution_evidence(home[name]), distribution_evidence(own[name]))
+                ],
+                impact=f"Python imports {home[hidden[0]].version}, not {own[hidden[0]].version} of the environment.",
+                remedy=Remedy(
+                    "Leave the home folder out, or uninstall the copies there.",
+                    (_LEAVE_HOME_OUT, *_uninstall_at_home(python, hidden)),
+                ),
+            )
+        elif not only_told(environment):
+            yield ok(
+                "nothing in the home folder hides a framework",
+                subject=python.prefix,
+                evidence=[Evidence("pythons.distributions", f"{len(home)} in the home folder", python.prefix)],
+            )
+    said = told(
+        environment,
+        "user-site-shadows-env",
+        "A package in the home folder was imported instead of the environment's",
+        impact="Another release runs than the environment has.",
+        remedy=Remedy("Leave the home folder out.", (_LEAVE_HOME_OUT,)),
+    )
+    yield from said
+    if not looked and not said:
+        yield (
+            unknown("which packages lie in the home folder is not known")
+            if only_told(environment)
+            else nothing_to_judge(environment, "a Python environment")
+        )
+
+
+def _uninstall_at_home(python: PythonEnvironment, names: list[str]) -> tuple[Command, ...]:
+    """pip sees the home folder only where nothing leaves it out."""
+    return (
+        run(
+            *("env", "PYTHONNOUSERSITE=", PYTHON(python.executable or "python"), "-m", "pip", "uninstall"),
+            *(NAME(name) for name in names),
+        ),
+    )
+
+
+@check(
+    "local-module-shadows",
+    title="A file in the working folder hides a module",
+    layer=Layer.FRAMEWORK_BUILD,
+    rank=13,
+    any_of=("pythons", "messages"),
+    mend="Rename the file or folder; do not run from inside a package's own folder.",
+    references=threads("pytorch/pytorch#39473", "pytorch/pytorch#19943"),
+)
+def local_module_shadows(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """Nothing in the working folder or on PYTHONPATH has the name of a framework or of a standard module.
+
+    Python imports what lies in the working folder first: a torch.py there is imported instead of PyTorch.
+    """
+    shadows = sorted({path for python in judged(environment) for path in python.shadowing_modules})
+    frameworks = [
+        path for path in shadows if posixpath.basename(path.rstrip("/")).removesuffix(".py") in FRAMEWORK_MODULES
+    ]
+    messages = seen(environment, "local-module-shadows")
+    evidence = [
+        *(Evidence("pythons.shadowing_modules", path) for path in (frameworks or shadows)[:4]),
+        *message_evidence(environment, messages),
+    ]
+    mend = Remedy(
+        "Rename it, or start Python in another folder.",
+        tuple(_renamed(path.rstrip("/")) for path in (frameworks or shadows)[:3]),
+    )
+    if frameworks or messages:
+        name = posixpath.basename((frameworks or ["a module of your own"])[0].rstrip("/"))
+        yield fail(
+            f"{name} in the working folder is imported instead of the framework",
+            evidence=evidence,
+            impact="The import fails half-way, or names are missing.",
+            remedy=mend,
+        )
+    elif shadows:
+        yield warn(
+            f"{posixpath.basename(shadows[0].rstrip('/'))} in the working folder hides a standard module",
+            evidence=evidence,
+            impact="Frameworks import standard modules too and may break.",
+            remedy=mend,
+        )
+    elif environment.pythons.known and not only_told(environment):
+        yield ok(
+            "nothing in the working folder hides a module", evidence=[Evidence("pythons.shadowing_modules", "none")]
+        )
+    else:
+        yield unknown("the working folder is not known")
+
+
+def _renamed(path: str) -> Command:
+    name = path.removesuffix(".py")
+    return run("mv", PATH(path), PATH(f"{name}_mine{path[len(name) :]}"))
+
+
+@check(
+    "pip-belongs-to-other-python",
+    title="pip installs for another Python than the one that runs",
+    layer=Layer.FRAMEWORK_BUILD,
+    rank=9,
+    any_of=("pythons", "messages"),
+    mend="Use `python -m pip`; register the environment's kernel in Jupyter.",
+    references=threads("pytorch/pytorch#147669", "ContinuumIO/anaconda-issues#10739"),
+)
+def pip_belongs_to_other_python(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The pip of PATH installs into the active environment."""
+    looked = 0
+    for python in judged(environment)[:1]:
+        if not python.pip_python or not python.executable:
+            continue
+        looked += 1
+        other = posixpath.dirname(posixpath.dirname(python.pip_python))
+        mine = {python.prefix, posixpath.dirname(posixpath.dirname(python.executable))}
+        evidence = [
+            Evidence("pythons.pip_python", python.pip_python, "PATH"),
+            Evidence("pythons.executable", python.executable, "PATH"),
+        ]
+        if other in mine:
+            yield ok("pip and python belong together", subject=python.prefix, evidence=evidence)
+        else:
+            yield warn(
+                f"pip installs for {python.pip_python}, python is {python.executable}",
+                subject=python.prefix,
+                evidence=evidence,
+                impact="What pip installs is not what python imports.",
+                remedy=Remedy("Let the Python that runs do the installing.", (pip(python, "install", TO_FILL_IN),)),
+            )
+    said = told(
+        environment,
+        "pip-belongs-to-other-python",
+        "A package was installed for another Python than the one that runs",
+        impact="What pip installs is not what python imports.",
+        remedy=Remedy("Install with the Python that runs the program.", (fixed("python -m pip install …"),)),
+    )
+    yield from said
+    if not looked and not said:
+        yield nothing_to_judge(environment, "pip on PATH")
+
+
+@check(
+    "disk-full-at-install",
+    title="No space to install a framework",
+    layer=Layer.FRAMEWORK_BUILD,
+    rank=60,
+    any_of=("system.free_bytes", "messages"),
+    mend="Unpack elsewhere (TMPDIR), leave the cache out, clean up.",
+    references=threads("pypa/pip#5816", "pypa/pip#7745"),
+)
+def disk_full_at_install(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The folder that pip unpacks in and the one it installs to have room for a CUDA build, about 6 GB.
+
+    TMPDIR is often a small tmpfs, so that df shows space elsewhere.
+    """
+    messages = seen(environment, "disk-full-at-install")
+    free = environment.system.free_bytes
+    places = (
+        {path: size for path, size in free.get().items() if not path.startswith(_NOT_FOR_WHEELS)} if free.known else {}
+    )
+    tight = {path: size for path, size in places.items() if size < _UNPACKED_BYTES}
+    evidence = [
+        Evidence(f"system.free_bytes[{path}]", f"{size / 1e9:.1f} GB", free.source)
+        for path, size in (tight or places).items()
+    ]
+    mend = Remedy(
+        "Unpack where there is room, and leave the cache out.",
+        (*steps(environment, "unpack-at-home"), fixed("python -m pip cache purge")),
+    )
+    if messages:
+        yield fail(
+            f"The disk is full{': ' + where if (where := named(messages, 'path') or '') else ''}",
+            evidence=[*message_evidence(environment, messages), *evidence],
+            impact="The installation stops.",
+            remedy=mend,
+        )
+    elif not places:
+        yield unknown("free space is not known", evidence=[known(environment, "system.free_bytes")])
+    elif any(item.framework.cuda for item in installs(environment)):
+        yield skip("a CUDA framework is installed already", evidence=evidence)
+    elif tight:
+        yield warn(
+            f"less than {_UNPACKED_BYTES / 1e9:.0f} GB free in {', '.join(tight)}",
+            evidence=evidence,
+            impact="A CUDA build of a framework may not fit.",
+            remedy=mend,
+        )
+    else:
+        yield ok("there is room for a framework", evidence=evidence[:2])

@@ -1,0 +1,148 @@
+"""TensorFlow's packages: one of them, with something in it, on a system that it supports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING
+
+from envkit._startup.records import record
+from envkit.base.versions import Version
+from envkit.checks.engine.command import NAME, fixed
+from envkit.checks.engine.findings import Outcome, Remedy, fail, ok
+from envkit.checks.engine.messages import message_evidence, seen, told
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.frameworks.installs import (
+    distribution,
+    distribution_evidence,
+    judged,
+    nothing_to_judge,
+    pip,
+    release,
+)
+from envkit.model import Distribution, Environment
+from envkit.tables.loader import Table, read
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_TF_FAMILY = (
+    "tensorflow",
+    "tensorflow-cpu",
+    "tensorflow-gpu",
+    "tf-nightly",
+    "tf-nightly-gpu",
+    "tf-nightly-cpu",
+    "tensorflow-rocm",
+)
+
+
+@check(
+    "tf-two-packages",
+    title="Several TensorFlow packages share one folder",
+    layer=Layer.FRAMEWORK_BUILD,
+    rank=20,
+    any_of=("pythons", "messages"),
+    mend="Uninstall all of them, delete the folder, install one.",
+    references=threads("tensorflow/tensorflow#11529", "tensorflow/text#416"),
+)
+def tf_two_packages(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """One distribution owns the folder tensorflow/: the last one installed wins, uninstalling one breaks the other."""
+    looked = 0
+    for python in judged(environment):
+        owners = [item for item in python.distributions if item.name in _TF_FAMILY and item.installer != "conda"]
+        real = [item for item in owners if not _is_stub(item)]
+        looked += len(owners)
+        evidence = [distribution_evidence(item) for item in owners]
+        if len(real) > 1:
+            names = [NAME(item.name) for item in owners]
+            yield fail(
+                f"{' and '.join(item.name for item in real)} are both installed",
+                subject=python.prefix,
+                evidence=evidence,
+                impact="The one installed last is imported, whichever it was; uninstalling one breaks the other.",
+                remedy=Remedy(
+                    "Uninstall them all and install one.",
+                    (pip(python, "uninstall", "-y", *names), pip(python, "install", "tensorflow[and-cuda]")),
+                ),
+            )
+        elif owners:
+            yield ok("one TensorFlow package", subject=python.prefix, evidence=evidence)
+    said = told(
+        environment,
+        "tf-two-packages",
+        "Several TensorFlow packages share one folder",
+        impact="The one installed last is imported; uninstalling one breaks the other.",
+        remedy=Remedy("Uninstall them all and install one."),
+    )
+    yield from said
+    if not looked and not said:
+        yield nothing_to_judge(environment, "TensorFlow")
+
+
+@record
+class EmptiedPackage:
+    """A package name that was emptied, from a release on; from another one until then it was `same_as` another."""
+
+    package: str
+    first_empty_version: Version
+    same_as: str
+    same_since: Version
+    sources: tuple[str, ...]
+
+
+@cache
+def _emptied() -> dict[str, Version]:
+    rows = read(Table("emptied_packages.csv", EmptiedPackage, ("package",)))
+    return {row.package: row.first_empty_version for row in rows}
+
+
+def _is_stub(item: Distribution) -> bool:
+    """True for a release of a package that was emptied."""
+    own, first = release(item.version), _emptied().get(item.name)
+    return own is not None and first is not None and own >= first
+
+
+@check(
+    "tensorflow-gpu-removed",
+    title="tensorflow-gpu is an empty package",
+    layer=Layer.FRAMEWORK_BUILD,
+    rank=19,
+    any_of=("pythons", "messages"),
+    mend="Use tensorflow[and-cuda].",
+    references=threads("tensorflow/tensorflow#60074", "googlecolab/colabtools#4431"),
+)
+def tensorflow_gpu_removed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """tensorflow-gpu is a release that still holds TensorFlow; later ones were emptied and refuse to install."""
+    mend = Remedy("Use tensorflow with its CUDA extra.", (fixed("python -m pip install 'tensorflow[and-cuda]'"),))
+    looked = 0
+    for python in judged(environment):
+        item = distribution(python, "tensorflow-gpu")
+        if item is None:
+            continue
+        looked += 1
+        if _is_stub(item):
+            yield fail(
+                f"tensorflow-gpu {item.version} is an empty package",
+                subject=python.prefix,
+                evidence=[distribution_evidence(item)],
+                impact="It brings no TensorFlow.",
+                remedy=mend,
+            )
+        else:
+            yield ok(
+                f"tensorflow-gpu {item.version} holds TensorFlow",
+                subject=python.prefix,
+                evidence=[distribution_evidence(item)],
+            )
+    messages = seen(environment, "tensorflow-gpu-removed")
+    if messages and not looked:
+        yield fail(
+            "tensorflow-gpu was removed from the package index",
+            evidence=message_evidence(environment, messages),
+            impact="The installation stops.",
+            remedy=mend,
+        )
+    elif not looked:
+        yield nothing_to_judge(environment, "tensorflow-gpu")

@@ -1,0 +1,269 @@
+"""PyTorch, its companions and NumPy: do they belong together?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.checks.engine.command import NAME, REQUIREMENT, fixed
+from envkit.checks.engine.evidence import only_told
+from envkit.checks.engine.findings import Outcome, Remedy, fail, ok, unknown
+from envkit.checks.engine.messages import told
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import steps
+from envkit.checks.frameworks.installs import (
+    build_of,
+    distribution,
+    distribution_evidence,
+    installs,
+    judged,
+    local_tag,
+    nothing_to_judge,
+    pip,
+    release,
+)
+from envkit.checks.frameworks.requirements import broken, machine
+from envkit.model import Distribution, Environment, PythonEnvironment
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_TRIO = ("torch", "torchvision", "torchaudio")
+
+
+@check(
+    "torchvision-mismatch",
+    title="torchvision or torchaudio belongs to another PyTorch",
+    layer=Layer.FRAMEWORK_BUILD,
+    rank=30,
+    any_of=("pythons", "messages"),
+    explained_by=("torch-replaced-by-dependency",),
+    mend="Reinstall the three from one index.",
+    references=threads("pytorch/vision#8985", "pytorch/pytorch#157648"),
+)
+def torchvision_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """torchvision and torchaudio are those of the installed torch, for the same CUDA.
+
+    Their compiled parts load only with the torch they were built for: "operator torchvision::nms does not exist".
+    """
+    looked = 0
+    for python in judged(environment):
+        torch = distribution(python, "torch")
+        partners = [item for name in _TRIO[1:] if (item := distribution(python, name)) is not None]
+        if torch is None or not partners:
+            continue
+        looked += 1
+        for partner in partners:
+            why = _unfit(environment, matrix, python, torch, partner)
+            evidence = [distribution_evidence(torch), distribution_evidence(partner)]
+            if why:
+                trio = [NAME(item.name) for item in (torch, *partners)]
+                yield fail(
+                    f"{partner.name} {partner.version} does not fit torch {torch.version}: {why}",
+                    subject=python.prefix,
+                    evidence=evidence,
+                    impact="Its compiled operators do not load.",
+                    remedy=Remedy(
+                        "Reinstall them together, from one index.",
+                        (pip(python, "uninstall", "-y", *trio), pip(python, "install", *trio)),
+                    ),
+                )
+            elif why is None:
+                title = f"which {partner.name} belongs to torch {torch.version} is not known"
+                yield unknown(title, subject=python.prefix, evidence=evidence)
+            else:
+                yield ok(f"{partner.name} fits torch {torch.version}", subject=python.prefix, evidence=evidence)
+    said = told(
+        environment,
+        "torchvision-mismatch",
+        "torchvision's or torchaudio's operators do not load with this torch",
+        impact="Its compiled operators do not load.",
+        remedy=Remedy(
+            "Reinstall torch, torchvision and torchaudio together, from one index.",
+            (fixed("python -m pip install --force-reinstall torch torchvision torchaudio"),),
+        ),
+    )
+    yield from said
+    if not looked and not said:
+        yield nothing_to_judge(environment, "torchvision or torchaudio beside torch")
+
+
+def _unfit(
+    environment: Environment, matrix: Matrix, python: PythonEnvironment, torch: Distribution, partner: Distribution
+) -> str | None:
+    """Why the partner does not fit this torch; '' where it does, None where nothing says which one would."""
+    unmet = [
+        fault
+        for fault in broken(python, [partner.name], ("torch",), machine(environment))
+        if fault.installed.name == "torch"
+    ]
+    if unmet:
+        return f"it wants torch {unmet[0].wanted}"
+    tags = local_tag(torch.version), local_tag(partner.version)
+    if all(tags) and tags[0] != tags[1]:
+        return f"it was built for {tags[1]}, torch for {tags[0]}"
+    return "" if partner.requires else _unlike_companion(matrix, torch, partner)
+
+
+def _unlike_companion(matrix: Matrix, torch: Distribution, partner: Distribution) -> str | None:
+    """Where no requirement lines are known (a pasted list): what the table's rows say goes with this torch."""
+    from envkit.compat import requirements_of
+
+    version, own = release(partner.version), release(torch.version)
+    wanted = [
+        requirement
+        for row in matrix.builds("pytorch")
+        if row.version == own
+        for requirement in requirements_of(row.companions)
+        if requirement.package == partner.name
+    ]
+    if version is None or not wanted:
+        return None
+    fits = any(requirement.spec.holds(version) for requirement in wanted)
+    return "" if fits else f"with torch {own} goes {wanted[0].line}"
+
+
+@check(
+    "torch-replaced-by-dependency",
+    title="PyTorch was replaced by another package's installation",
+    layer=Layer.FRAMEWORK_BUILD,
+    rank=14,
+    any_of=("pythons", "messages"),
+    mend="Use a constraints file; reinstall torch, torchvision and torchaudio together.",
+    references=threads("thousandbrainsproject/tbp.monty#385", "meta-pytorch/torchcodec#1309"),
+)
+def torch_replaced_by_dependency(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """One installer brought PyTorch, and its companions are from the same source.
+
+    A CPU build of torch beside a CUDA build of torchvision, or pip's torch over conda's, shows that a later
+    installation replaced the torch that somebody chose.
+    """
+    looked = 0
+    for python in judged(environment):
+        torch = distribution(python, "torch")
+        if torch is None:
+            continue
+        looked += 1
+        beside = [item for name in _TRIO[1:] if (item := distribution(python, name)) is not None]
+        evidence = [distribution_evidence(item) for item in (torch, *beside)]
+        yield _replaced(environment, python, torch) or (
+            ok("torch and its companions are from one source", subject=python.prefix, evidence=evidence)
+            if beside or not only_told(environment)
+            else unknown("nothing beside torch tells who installed it", subject=python.prefix, evidence=evidence)
+        )
+    said = told(
+        environment,
+        "torch-replaced-by-dependency",
+        "Another installation replaced PyTorch",
+        impact="A build that nobody chose is in use.",
+        remedy=Remedy("Reinstall the trio together and pin it in a constraints file."),
+    )
+    yield from said
+    if not looked and not said:
+        yield nothing_to_judge(environment, "PyTorch")
+
+
+def _replaced(environment: Environment, python: PythonEnvironment, torch: Distribution) -> Outcome | None:
+    conda = next(
+        (
+            item
+            for item in python.distributions
+            if item.installer == "conda" and item.name in ("pytorch", "pytorch-cpu", "pytorch-gpu")
+        ),
+        None,
+    )
+    mend = Remedy(
+        "Reinstall the three together and pin them in a constraints file.",
+        (
+            pip(python, "uninstall", "-y", *_TRIO),
+            pip(python, "install", *_TRIO),
+            *steps(environment, "pin-torch", python=python.executable or "python"),
+        ),
+    )
+    if conda is not None and release(conda.version) != release(torch.version):
+        return fail(
+            f"pip's torch {torch.version} lies over conda's pytorch {conda.version}",
+            subject=python.prefix,
+            evidence=[distribution_evidence(torch), distribution_evidence(conda)],
+            impact="Files of two releases lie in one folder.",
+            remedy=Remedy(
+                "Let one installer own it: remove both, install one.",
+                (fixed("conda remove --force pytorch"), *mend.steps[:2]),
+            ),
+        )
+    partners = [item for name in _TRIO[1:] if (item := distribution(python, name)) is not None]
+    gpu = [item for item in partners if local_tag(item.version).startswith("cu")]
+    if local_tag(torch.version) == "cpu" and gpu:
+        return fail(
+            f"torch {torch.version} is a CPU build beside {gpu[0].name} {gpu[0].version}: it was replaced",
+            subject=python.prefix,
+            evidence=[distribution_evidence(torch), *(distribution_evidence(item) for item in gpu)],
+            impact="The GPU is not used, and the companions' operators do not load.",
+            remedy=mend,
+        )
+    return None
+
+
+@check(
+    "numpy2-abi",
+    title="NumPy 2 with packages that were compiled for NumPy 1",
+    layer=Layer.FRAMEWORK_BUILD,
+    rank=40,
+    any_of=("pythons", "messages"),
+    mend="Install numpy below 2, or a newer framework.",
+    references=threads("pytorch/pytorch#135013", "pytorch/pytorch#107302"),
+)
+def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The installed NumPy is one that the frameworks were built for.
+
+    Frameworks compiled with NumPy 1 cannot use NumPy 2: "Numpy is not available", "_ARRAY_API not found".
+    """
+    from envkit.compat import numpy_specs
+
+    looked = 0
+    for item in installs(environment):
+        numpy = distribution(item.python, "numpy")
+        version = release(numpy.version) if numpy is not None else None
+        row = build_of(environment, item.framework, matrix)
+        if numpy is None or version is None:
+            continue
+        looked += 1
+        specs = numpy_specs(row.numpy, item.python.version) if row is not None else ()
+        unmet = [str(spec) for spec in specs if not spec.holds(version)]
+        package = item.framework.package.partition("==")[0]
+        unmet += [
+            fault.wanted
+            for fault in broken(item.python, [package], ("numpy",), machine(environment))
+            if fault.installed.name == "numpy"
+        ]
+        own = distribution(item.python, package)
+        told_wish = bool(specs) or (own is not None and bool(own.requires))
+        evidence = [distribution_evidence(numpy), item.evidence("version", item.framework.version)]
+        if unmet:
+            yield fail(
+                f"{item.framework.package} wants numpy {unmet[0]}, {numpy.version} is installed",
+                subject=item.subject,
+                evidence=evidence,
+                impact='Converting tensors fails with "Numpy is not available", or the import crashes.',
+                remedy=Remedy(
+                    "Install a NumPy that fits.", (pip(item.python, "install", REQUIREMENT(f"numpy{unmet[0]}")),)
+                ),
+            )
+        elif not told_wish:
+            title = f"which numpy {item.framework.package} was built for is not known"
+            yield unknown(title, subject=item.subject, evidence=evidence)
+        else:
+            yield ok(f"numpy {numpy.version} fits {item.framework.package}", subject=item.subject, evidence=evidence)
+    said = told(
+        environment,
+        "numpy2-abi",
+        "A package compiled for NumPy 1 was imported with NumPy 2",
+        impact="Converting tensors fails, or the import crashes.",
+        remedy=Remedy(
+            "Install NumPy below 2, or newer releases of the packages.", (fixed("python -m pip install 'numpy<2'"),)
+        ),
+    )
+    yield from said
+    if not looked and not said:
+        yield nothing_to_judge(environment, "a framework beside NumPy")

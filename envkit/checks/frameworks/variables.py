@@ -1,0 +1,241 @@
+"""Environment variables that change what CUDA shows or how it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from envkit._startup.regex import regex
+from envkit.base.versions import whole_number
+from envkit.checks.engine.command import fixed, run
+from envkit.checks.engine.evidence import known
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
+from envkit.checks.engine.messages import message_evidence, seen, told
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.model import Environment, Gpu
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_DEBUG = {  # variable -> what it does when it is left on
+    "CUDA_LAUNCH_BLOCKING": "every kernel waits for the one before",
+    "CUDA_PROFILE": "the old profiler writes a log",
+    "COMPUTE_PROFILE": "the old profiler writes a log",
+    "CUDA_INJECTION64_PATH": "a profiler library is loaded into every CUDA program",
+    "CUDA_DEVICE_WAITS_ON_EXCEPTION": "a failing kernel waits for a debugger instead of ending",
+    "CUDA_ENABLE_COREDUMP_ON_EXCEPTION": "a failing kernel writes a core dump",
+    "NSIGHT_CUDA_DEBUGGER": "a debugger is attached",
+    "CUDA_AUTO_BOOST": "clocks are fixed below what the GPU could do",
+    "OPENCL_PROFILE": "the old profiler writes a log",
+}
+_OFF = ("", "0")
+_NO_DEVICE = ("-1", "nodevfiles", "none", "void")
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+_UUID = regex(r"(GPU|MIG)-[0-9a-fA-F/-]+")
+
+
+def variables(environment: Environment) -> Mapping[str, str]:
+    """The environment variables, none when nobody looked."""
+    return environment.variables.get() if environment.variables.known else {}
+
+
+_NO_GPU_ANYHOW = (  # faults after which programs say the same, whatever the variable holds
+    "no-gpu-on-pci",
+    "gpu-fallen-off-bus",
+    "driver-not-installed",
+    "driver-module-not-loaded",
+    "driver-library-mismatch",
+    "rm-init-adapter-failed",
+    "container-no-gpu-injected",
+    "mig-enabled-no-instance",
+)
+
+
+@check(
+    "bad-cuda-env-vars",
+    title="Debugging or profiling variables of CUDA are set",
+    layer=Layer.CUDA_DEVICES,
+    rank=90,
+    needs=("variables",),
+    mend="Unset them.",
+    references=("https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-environment-variables",),
+)
+def bad_cuda_env_vars(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """No variable that makes CUDA slow, chatty or waiting was left in the shell."""
+    here = variables(environment)
+    left_on = {name: why for name, why in _DEBUG.items() if here.get(name, "").strip() not in _OFF}
+    if here.get("CUDA_AUTO_BOOST", "1").strip() == "0":
+        left_on["CUDA_AUTO_BOOST"] = _DEBUG["CUDA_AUTO_BOOST"]
+    elif "CUDA_AUTO_BOOST" in left_on:
+        del left_on["CUDA_AUTO_BOOST"]  # switched on is the default
+    if not left_on:
+        yield ok("no debugging variable of CUDA is set", evidence=[known(environment, "variables", "none of them")])
+        return
+    yield warn(
+        f"{', '.join(left_on)} {'is' if len(left_on) == 1 else 'are'} set",
+        evidence=[Evidence(f"variables[{name}]", here[name], environment.variables.source) for name in left_on],
+        impact="; ".join(f"{name}: {why}" for name, why in left_on.items()) + ".",
+        remedy=Remedy("Unset what you do not need now.", (run("unset", *left_on),)),
+    )
+
+
+@check(
+    "device-order-confusion",
+    title="CUDA numbers the GPUs in another order than nvidia-smi",
+    layer=Layer.CUDA_DEVICES,
+    rank=80,
+    needs=("gpus",),
+    mend="Set CUDA_DEVICE_ORDER=PCI_BUS_ID, or name GPUs by UUID.",
+    references=threads("ModelCloud/Device-SMI#40", "pytorch/pytorch#86539", "tensorflow/tensorflow#32881"),
+)
+def device_order_confusion(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """With GPUs of several models, CUDA and nvidia-smi number them alike.
+
+    CUDA puts the fastest first unless CUDA_DEVICE_ORDER says otherwise, nvidia-smi goes by PCI address.
+    """
+    gpus = environment.gpus.get()
+    names = sorted({gpu.name for gpu in gpus})
+    if len(names) < 2:
+        yield skip("all GPUs are of one model", evidence=[known(environment, "gpus", ", ".join(names) or "none")])
+        return
+    listing = [
+        Evidence(f"gpus[{gpu.index}]", f"{gpu.name} {gpu.pci_address}".strip(), environment.gpus.source) for gpu in gpus
+    ]
+    order = variables(environment).get("CUDA_DEVICE_ORDER")
+    if order == "PCI_BUS_ID":
+        yield ok("CUDA_DEVICE_ORDER makes CUDA number GPUs as nvidia-smi does", evidence=listing)
+    elif not environment.variables.known:
+        yield unknown("the variables are not known", evidence=listing)
+    else:
+        yield warn(
+            f"GPUs of {len(names)} models, and CUDA_DEVICE_ORDER is not set",
+            evidence=listing,
+            impact="Index 0 of CUDA is the fastest GPU, index 0 of nvidia-smi the one with the lowest PCI address.",
+            remedy=Remedy("Let CUDA count by PCI address too.", (fixed("export CUDA_DEVICE_ORDER=PCI_BUS_ID"),)),
+        )
+
+
+@check(
+    "cuda-visible-devices-empty",
+    title="CUDA_VISIBLE_DEVICES hides every GPU",
+    layer=Layer.CUDA_DEVICES,
+    rank=10,
+    any_of=("variables", "messages"),
+    explained_by=_NO_GPU_ANYHOW,
+    mend="Unset it, or ask the scheduler for a GPU.",
+    references=threads("thuml/Time-Series-Library#768", "thuml/Anomaly-Transformer#74"),
+)
+def cuda_visible_devices_empty(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """CUDA_VISIBLE_DEVICES is unset, or names at least one GPU.
+
+    Empty, -1 and NoDevFiles (what a scheduler sets for a job without GPUs) hide every GPU: programs say "No CUDA GPUs
+    are available" on a healthy machine.
+    """
+    here = variables(environment)
+    value = here.get(VISIBLE)
+    evidence = [Evidence(f"variables[{VISIBLE}]", repr(value), environment.variables.source)]
+    hidden = value is not None and (value.strip() == "" or value.split(",")[0].strip().lower() in _NO_DEVICE)
+    scheduler = "SLURM_JOB_ID" in here or value is not None and value.lower() == "nodevfiles"
+    impact = "CUDA programs find no GPU although the machine has one."
+    mend = (
+        Remedy("Ask the scheduler for a GPU.", (fixed("srun --gres=gpu:1 …"),))
+        if scheduler
+        else Remedy("Unset it, or set it to an index.", (run("unset", VISIBLE),))
+    )
+    if hidden:
+        yield fail(f"{VISIBLE} is {value!r}: every GPU is hidden", evidence=evidence, impact=impact, remedy=mend)
+    elif messages := seen(environment, "cuda-visible-devices-empty"):
+        yield from _no_gpus_available(environment, messages_evidence=list(message_evidence(environment, messages)))
+    elif environment.variables.known:
+        yield ok(f"{VISIBLE} is {'not set' if value is None else value}", evidence=evidence)
+    else:
+        yield unknown("the variables are not known")
+
+
+def _no_gpus_available(environment: Environment, messages_evidence: list[Evidence]) -> Iterator[Outcome]:
+    """ "No CUDA GPUs are available" without the variable's value: the likeliest cause where GPUs are there."""
+    counted = environment.gpus.known and environment.gpus.get()
+    yield fail(
+        "A program was shown no GPU" + (" although the driver lists one" if counted else ""),
+        evidence=messages_evidence,
+        impact="CUDA programs find no GPU.",
+        remedy=Remedy(
+            f"Look at {VISIBLE} where the program runs, and unset it.",
+            (run("printenv", VISIBLE), run("unset", VISIBLE)),
+        ),
+    )
+
+
+@check(
+    "cuda-visible-devices-invalid",
+    title="CUDA_VISIBLE_DEVICES names a GPU that is not there",
+    layer=Layer.CUDA_DEVICES,
+    tier="N",
+    rank=11,
+    any_of=("variables", "messages"),
+    explained_by=("mig-one-instance-visible", "gpu-count-mismatch", *_NO_GPU_ANYHOW),
+    mend="Correct the list: everything from the first wrong item on is ignored.",
+    references=threads("thuml/Time-Series-Library#768"),
+)
+def cuda_visible_devices_invalid(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """Every item of CUDA_VISIBLE_DEVICES is an index or UUID of a GPU that is there, and none comes twice.
+
+    CUDA stops reading at the first wrong item and says nothing.
+    """
+    value = variables(environment).get(VISIBLE)
+    messages = told(
+        environment,
+        "cuda-visible-devices-invalid",
+        f"{VISIBLE} names a GPU that is not there",
+        impact="Programs see fewer GPUs than the list has.",
+        remedy=Remedy("Name GPUs by the indices or UUIDs that nvidia-smi lists.", (fixed("nvidia-smi -L"),)),
+    )
+    if value is None or value.strip() == "" or value.split(",")[0].strip().lower() in _NO_DEVICE:
+        yield from messages or [
+            skip(f"{VISIBLE} lists no GPU") if environment.variables.known else unknown("the variables are not known")
+        ]
+        return
+    gpus = environment.gpus.get() if environment.gpus.known else None
+    evidence = [Evidence(f"variables[{VISIBLE}]", value, environment.variables.source)]
+    fault = _first_fault([item for item in value.split(",")], gpus)
+    if fault is not None:
+        position, why = fault
+        yield fail(
+            f"{VISIBLE}: item {position + 1} {why}",
+            evidence=[*evidence, known(environment, "gpus", f"{len(gpus)} GPUs" if gpus is not None else None)],
+            impact=f"CUDA ignores it and all after it: programs see {position} GPU{'' if position == 1 else 's'}.",
+            remedy=Remedy("Name GPUs by the indices or UUIDs that nvidia-smi lists.", (fixed("nvidia-smi -L"),)),
+        )
+    elif messages:
+        yield from messages
+    elif gpus is None:
+        yield unknown("which GPUs there are is not known", evidence=evidence)
+    else:
+        yield ok(f"every item of {VISIBLE} is a GPU", evidence=evidence)
+
+
+def _first_fault(items: list[str], gpus: tuple[Gpu, ...] | None) -> tuple[int, str] | None:
+    taken: list[str] = []
+    for position, raw in enumerate(items):
+        item = raw.strip()
+        if item in taken:
+            return position, f"({item}) comes twice"
+        taken.append(item)
+        why = _wrong(item, gpus)
+        if why:
+            return position, why
+    return None
+
+
+def _wrong(item: str, gpus: tuple[Gpu, ...] | None) -> str:
+    index = whole_number(item)
+    if index is not None:
+        return f"({item}) is no index of {len(gpus)} GPUs" if gpus is not None and index >= len(gpus) else ""
+    if not _UUID.fullmatch(item):
+        return f"({item!r}) is neither an index nor a UUID"
+    uuids = [gpu.gpu_uuid for gpu in gpus or () if gpu.gpu_uuid]
+    masked = any("*" in uuid or "x" in uuid.lower() for uuid in uuids)
+    if item.startswith("GPU-") and uuids and not masked and not any(uuid.startswith(item) for uuid in uuids):
+        return f"({item}) is the UUID of no GPU here"
+    return ""

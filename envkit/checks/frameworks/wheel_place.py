@@ -1,0 +1,211 @@
+"""Are there wheels for this Python, and is the system under it new enough for those installed?"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
+from envkit.checks.engine.ask import framework_by_package, framework_of, resolve_command
+from envkit.checks.engine.command import VERSION, fixed, run
+from envkit.checks.engine.evidence import known
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, unknown, warn
+from envkit.checks.engine.messages import named, seen, told
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import remedy
+from envkit.checks.frameworks.installs import judged, nothing_to_judge
+from envkit.model import Environment, PythonEnvironment
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+    from envkit.tables.rows import Framework
+
+_MANYLINUX = regex(r"manylinux_(\d+)_(\d+)_")
+
+
+@check(
+    "python-no-wheel",
+    title="No framework wheel for this Python",
+    layer=Layer.FRAMEWORK_BUILD,
+    rank=45,
+    any_of=("pythons", "messages"),
+    mend="Make an environment with a Python that the framework has wheels for.",
+    references=threads("pytorch/pytorch#91543"),
+)
+def python_no_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """Frameworks have wheels for this Python: it is neither too new nor too old for every release."""
+    every = sorted({python for build in matrix.builds("pytorch") for python in build.pythons})
+    mend = _python_with_wheels(environment, matrix)
+    messages = told(
+        environment,
+        "python-no-wheel",
+        "pip found no wheel for this Python, system or machine",
+        impact="The framework cannot be installed here.",
+        remedy=mend,
+    )
+    yield from messages
+    for python in judged(environment):
+        if python.version is None:
+            continue
+        own = python.version.release(2)
+        evidence = [Evidence("pythons.version", str(python.version), python.prefix)]
+        if python.frameworks:
+            yield ok(f"Python {own} has frameworks installed", subject=python.prefix, evidence=evidence)
+        elif every and own not in every:
+            yield warn(
+                f"no PyTorch release has a wheel for Python {own}",
+                subject=python.prefix,
+                evidence=evidence,
+                impact="pip finds nothing to install.",
+                remedy=mend,
+            )
+        else:
+            yield ok(f"there are wheels for Python {own}", subject=python.prefix, evidence=evidence)
+    if not messages and not any(python.version for python in judged(environment)):
+        yield nothing_to_judge(environment, "a Python of known version")
+
+
+def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
+    """The newest Python for which the release that the message names has wheels, else that of the newest release."""
+    messages = seen(environment, "python-no-wheel")
+    package = named(messages, "package") or ""
+    if package and framework_by_package(matrix, package) is None:
+        return Remedy(f"Make an environment with a Python that {package} has wheels for; its own pages name them.")
+    name = framework_of(environment, matrix, messages) or "pytorch"
+    framework = matrix.framework(name)
+    version = named(messages, "version") or (named(messages, "spec") or "").removeprefix("==")
+    builds = matrix.builds(name)
+    asked = Version.find(version) if framework and package in framework.packages else None
+    exact = [build for build in builds if build.version == asked]
+    rows = exact or [build for build in builds if build.version == builds[-1].version]
+    best = max((python for build in rows for python in build.pythons), default=None)
+    wanted = f"{name}=={asked}" if exact else name
+    return Remedy(
+        f"Make an environment with a Python that {_meant(framework, asked if exact else None)} has wheels for.",
+        (
+            *((run("uv", "venv", "--python", VERSION(best)),) if best else ()),
+            resolve_command(environment, matrix, messages, framework=wanted),
+        ),
+    )
+
+
+def _meant(framework: Framework | None, version: Version | None) -> str:
+    title = framework.title if framework else "it"
+    return f"{title} {version}" if version else title
+
+
+@check(
+    "glibc-too-old",
+    title="The system's glibc is older than a wheel needs",
+    layer=Layer.FRAMEWORK_BUILD,
+    rank=8,
+    any_of=("pythons", "messages"),
+    mend="A newer system or a container; or an older release of the framework.",
+    references=threads("pytorch/pytorch#123649", "mlverse/torch#1414"),
+)
+def glibc_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The system's glibc is at least what the installed wheels and their binaries ask for."""
+    mend = Remedy(
+        "Use a newer system or a container, or an older release of the framework.",
+        (resolve_command(environment, matrix, seen(environment, "glibc-too-old"), on_this_system=True),),
+    )
+    messages = told(
+        environment,
+        "glibc-too-old",
+        "The system's glibc is too old for the package",
+        impact="It does not install or does not start.",
+        remedy=mend,
+    )
+    glibc = environment.system.glibc
+    needs = [(need, why, python) for python in judged(environment) for need, why in _glibc_needs(python)]
+    if messages:
+        yield from messages
+    elif not needs:
+        yield nothing_to_judge(environment, "a compiled GPU package")
+    elif not glibc.known:
+        yield unknown("the system's glibc is not known", evidence=[known(environment, "system.glibc")])
+    else:
+        need, why, python = max(needs, key=lambda item: item[0])
+        evidence = [known(environment, "system.glibc"), Evidence("pythons.glibc_needed", str(need), why)]
+        if need > glibc.get():
+            yield fail(
+                f"glibc {glibc.get()} is older than the {need} that {posixpath.basename(why)} needs",
+                subject=python.prefix,
+                evidence=evidence,
+                impact="It does not load.",
+                remedy=mend,
+            )
+        else:
+            yield ok(f"glibc {glibc.get()} meets every need (highest {need})", evidence=evidence)
+
+
+def _glibc_needs(python: PythonEnvironment) -> Iterator[tuple[Version, str]]:
+    for path, version in python.glibc_needed.items():
+        yield version, path
+    for item in python.distributions:
+        tags = [
+            Version.of(int(match.group(1)), int(match.group(2)))
+            for tag in item.wheel_tags
+            for match in _MANYLINUX.finditer(tag)
+        ]
+        if tags:
+            yield min(tags), f"{item.name} {item.version}"
+
+
+@check(
+    "libstdcxx-too-old",
+    title="The libstdc++ that is loaded first is older than a package needs",
+    layer=Layer.LIBRARIES,
+    rank=40,
+    any_of=("pythons", "messages"),
+    mend="Bring that libstdc++ up to date, or compile with the environment's own compiler.",
+    references=threads("kvcache-ai/ktransformers#439", "pytorch/pytorch#157709", "numpy/numpy#26986"),
+)
+def libstdcxx_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The first libstdc++.so.6 in loader order offers the GLIBCXX version that compiled packages ask for.
+
+    conda brings its own, which comes before the system's.
+    """
+    conda = any(python.kind == "conda" for python in judged(environment))
+    summary = "Bring the libstdc++ that is loaded first up to date."
+    by_conda = Remedy(summary, (fixed("conda install -c conda-forge libstdcxx-ng"),))
+    mend = by_conda if conda else remedy(environment, summary, "update-libstdcxx")
+    messages = told(
+        environment,
+        "libstdcxx-too-old",
+        "The loaded libstdc++ is too old",
+        impact="The extension does not load.",
+        remedy=mend,
+    )
+    if messages:
+        yield from messages
+        return
+    looked = 0
+    for python in judged(environment):
+        if not python.glibcxx_needed or python.libstdcxx_version is None:
+            continue
+        looked += 1
+        path, need = max(python.glibcxx_needed.items(), key=lambda item: item[1])
+        evidence = [
+            Evidence("pythons.libstdcxx_version", str(python.libstdcxx_version), python.libstdcxx),
+            Evidence("pythons.glibcxx_needed", str(need), path),
+        ]
+        if need > python.libstdcxx_version:
+            yield fail(
+                f"libstdc++ has GLIBCXX {python.libstdcxx_version}, {posixpath.basename(path)} needs {need}",
+                subject=python.prefix,
+                evidence=evidence,
+                impact="It does not load.",
+                remedy=mend,
+            )
+        else:
+            yield ok(
+                f"libstdc++ offers GLIBCXX {python.libstdcxx_version}, {need} is needed",
+                subject=python.prefix,
+                evidence=evidence,
+            )
+    if not looked:
+        yield nothing_to_judge(environment, "a compiled GPU package")

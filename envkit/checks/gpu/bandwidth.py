@@ -1,0 +1,49 @@
+"""Measured copies (`--deep`) against what the link between host and GPU can carry."""
+
+from __future__ import annotations
+
+from envkit.checks.engine.findings import Evidence, Outcome, ok, warn
+from envkit.checks.engine.remedies import remedy
+from envkit.checks.gpu.gpus import SeenGpu, plain_address
+from envkit.model import Environment, Measurement
+from envkit.tables.codes import gigabytes_per_second
+
+_COPIES = ("copy-to-device", "copy-to-host")
+_HEALTHY_SHARE = 0.6  # pinned copies reach 67 to 87 % of the wire figure on healthy links, 57 % is the least reported
+
+
+def measured_copies(environment: Environment, gpu: SeenGpu, generation: int, lanes: int) -> Outcome | None:
+    """What this GPU's copies say of a link that could run at `generation` with `lanes`; None without copies."""
+    wire = gigabytes_per_second(generation, lanes)
+    copies = _copies(environment, gpu)
+    if wire is None or not copies:
+        return None
+    evidence = [
+        Evidence("measurements", f"{copy.name} {copy.subject}: {copy.value} {copy.unit} ({copy.detail})", "--deep")
+        for copy in copies
+    ]
+    slowest = min(copy.value or 0.0 for copy in copies)
+    words = f"{slowest:.1f} GB/s of {wire:.1f} GB/s that generation {generation} with {lanes} lanes carries"
+    if slowest >= wire * _HEALTHY_SHARE:
+        return ok(f"{gpu.title}: copies reach {words}", subject=gpu.subject, evidence=evidence)
+    return warn(
+        f"{gpu.title}: copies reach only {words}",
+        subject=gpu.subject,
+        evidence=evidence,
+        impact="Every transfer between host and GPU takes longer than it should.",
+        remedy=remedy(
+            environment,
+            "Watch the link while copies run. If it is slow: set the slot's generation to Auto in the firmware, leave "
+            "out the riser, bind the program to the processor next to the GPU.",
+            "link-under-load",
+        ),
+    )
+
+
+def _copies(environment: Environment, gpu: SeenGpu) -> list[Measurement]:
+    measured = environment.measurements.get() if environment.measurements.known else ()
+    return [
+        item
+        for item in measured
+        if item.name in _COPIES and item.value is not None and plain_address(item.subject) == plain_address(gpu.address)
+    ]

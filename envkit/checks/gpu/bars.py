@@ -1,0 +1,218 @@
+"""The card's memory windows (BARs) and the errors that its link counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit._startup.regex import regex
+from envkit.checks.engine.evidence import is_virtual, known, no_pci_expected
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
+from envkit.checks.engine.messages import seen, told
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import remedy
+from envkit.checks.gpu.gpus import SeenGpu, seen_gpus
+from envkit.model import Environment
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_MANY_ERRORS = 100  # corrected errors since the start; a handful is normal on a healthy link
+_MANY_LINES = 10  # of corrected errors in a log, where no counter tells; the kernel writes only a part of them
+_SEVERITY = regex(r"PCIe Bus Error: severity=(\w+)")
+_SMALL_WINDOW = 256 * 1024**2  # bytes of BAR1 without resizable BAR
+_TIMES_SMALLER = 16  # memory this many times the window: most of the card is out of reach at once
+
+
+@check(
+    "bar-not-assigned",
+    title="A GPU got no memory window from the firmware",
+    layer=Layer.PCI,
+    rank=30,
+    any_of=("pci_gpus", "messages"),
+    explained_by=("gpu-fallen-off-bus",),
+    mend="Enable 'Above 4G decoding'; virtual machine: a larger 64-bit PCI window; or the kernel option pci=realloc.",
+    references=threads("NVIDIA/gpu-operator#492", "system76/firmware-open#66"),
+)
+def bar_not_assigned(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """Every memory region that a GPU asks for has an address.
+
+    Firmware without "Above 4G decoding", many GPUs, or a small virtual machine leave too little room; the driver then
+    says that a PCI I/O region is invalid and does not start the GPU.
+    """
+    mend = remedy(
+        environment,
+        "Give the virtual machine a larger 64-bit PCI window (MMIO), or fewer GPUs."
+        if is_virtual(environment)
+        else "Enable 'Above 4G decoding' in the firmware setup; or try the kernel option pci=realloc.",
+    )
+    known_gpus = [gpu for gpu in _pci(environment, matrix) if gpu.pci and gpu.pci.bars_assigned is not None]
+    without = [gpu for gpu in known_gpus if gpu.pci and not gpu.pci.bars_assigned]
+    outcomes = told(
+        environment,
+        "bar-not-assigned",
+        "A GPU got no memory window from the firmware",
+        remedy=mend,
+        impact="The driver cannot start this GPU.",
+    )
+    for gpu in without:
+        yield fail(
+            f"{gpu.title} got no memory window from the firmware",
+            subject=gpu.subject,
+            evidence=[Evidence("pci_gpus.bars_assigned", "no", environment.pci_gpus.source)],
+            impact="The driver cannot start this GPU.",
+            remedy=mend,
+        )
+    if not without and outcomes:
+        yield from outcomes
+    elif not without and known_gpus:
+        yield ok("every GPU has its memory windows", evidence=[Evidence("pci_gpus.bars_assigned", "yes")])
+    elif not without:
+        yield _nothing(environment)
+
+
+@check(
+    "resizable-bar-off",
+    title="Resizable BAR is off",
+    layer=Layer.HEALTH,
+    rank=91,
+    any_of=("pci_gpus", "messages"),
+    mend="A firmware option; it matters for copies between GPUs, little for training on one.",
+    references=threads("xCuri0/ReBarUEFI#119"),
+)
+def resizable_bar_off(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """Where several GPUs exchange data, the window onto a GPU's memory (BAR1) is as large as the memory.
+
+    Without resizable BAR it is 256 MiB. One GPU alone hardly notices.
+    """
+    outcomes = told(
+        environment,
+        "resizable-bar-off",
+        "Resizable BAR is off",
+        remedy=_resize(environment),
+        judge=warn,
+        impact="Copies between GPUs can be slower; programs on one GPU are not.",
+    )
+    gpus = [gpu for gpu in _pci(environment, matrix) if gpu.pci and gpu.pci.bar1_bytes]
+    small = [gpu for gpu in gpus if _small_window(gpu)]
+    if outcomes:
+        yield from outcomes
+    elif small and len(gpus) > 1:
+        yield warn(
+            f"{len(small)} GPUs show only 256 MiB of their memory at a time: resizable BAR is off",
+            evidence=[_window(environment, gpu) for gpu in small[:4]],
+            impact="Copies between GPUs and from network cards can be slower; programs on one GPU are not.",
+            remedy=_resize(environment),
+        )
+    elif gpus:
+        words = "small, which one GPU alone hardly notices" if small else "large"
+        yield ok(f"the memory window is {words}", evidence=[_window(environment, gpu) for gpu in gpus[:4]])
+    else:
+        yield _nothing(environment)
+
+
+def _small_window(gpu: SeenGpu) -> bool:
+    memory = (gpu.nvml.memory_bytes if gpu.nvml else None) or max(
+        (int(model.memory_gb * 1024**3) for model in gpu.models if model.memory_gb), default=0
+    )
+    window = gpu.pci.bar1_bytes if gpu.pci is not None else None
+    can = gpu.pci is not None and gpu.pci.bar1_resizable is not False
+    return window is not None and can and window <= _SMALL_WINDOW and memory >= window * _TIMES_SMALLER
+
+
+def _window(environment: Environment, gpu: SeenGpu) -> Evidence:
+    size = (gpu.pci.bar1_bytes or 0) // 1024**2 if gpu.pci else 0
+    return Evidence(f"{gpu.subject} bar1_bytes", f"{size} MiB", environment.pci_gpus.source)
+
+
+def _resize(environment: Environment) -> Remedy:
+    return remedy(environment, "Switch on 'Resizable BAR' (and 'Above 4G decoding') in the firmware setup.")
+
+
+@check(
+    "pcie-link-errors",
+    title="A PCIe link reports errors",
+    layer=Layer.HEALTH,
+    rank=45,
+    any_of=("pci_gpus", "gpus", "messages"),
+    explained_by=("gpu-fallen-off-bus",),
+    mend="Reseat the card, another slot or riser; as a trial switch ASPM off.",
+    references=threads("local-inference-lab/rtx6kpro#88"),
+)
+def pcie_link_errors(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The links of the GPUs work without errors that count.
+
+    A marginal link repeats packets: the kernel counts corrected and uncorrected errors, NVML the replays. A few
+    corrected ones are normal.
+    """
+    mend = remedy(
+        environment,
+        "Reseat the card, leave out the riser, try another slot; as a trial use the kernel option pcie_aspm=off.",
+        "kernel-log",
+    )
+    gpus = seen_gpus(environment, matrix)
+    bad = [gpu for gpu in gpus if _too_many(gpu)]
+    for gpu in bad:
+        yield warn(
+            f"The PCIe link of {gpu.title} reports errors",
+            subject=gpu.subject,
+            evidence=_counts(environment, gpu),
+            impact="Packets are sent again; copies slow down and the GPU may drop off the bus.",
+            remedy=mend,
+        )
+    counted = [evidence for gpu in gpus for evidence in _counts(environment, gpu)]
+    if bad:
+        return
+    if _said(environment, counted):
+        yield from told(
+            environment,
+            "pcie-link-errors",
+            "A PCIe link reports errors",
+            remedy=mend,
+            judge=warn,
+            impact="Packets are sent again; copies slow down and the GPU may drop off the bus.",
+        )
+    elif counted:
+        yield ok("no errors that count", evidence=counted[:4])
+    else:
+        yield _nothing(environment)
+
+
+def _said(environment: Environment, counted: list[Evidence]) -> bool:
+    """True where messages alone are reason enough: a few corrected errors in the log of a machine are not."""
+    messages = seen(environment, "pcie-link-errors")
+    shown = environment.messages.get() if environment.messages.known else ()
+    if not messages or any(message in shown for message in messages):
+        return bool(messages)  # somebody thought it worth showing
+    log = environment.kernel.log.get() if environment.kernel.log.known else ()
+    severities = [match.group(1).lower() for line in log for match in [_SEVERITY.search(line)] if match]
+    return set(severities) != {"corrected"} or (not counted and len(severities) >= _MANY_LINES)
+
+
+def _too_many(gpu: SeenGpu) -> bool:
+    errors = gpu.pci.aer_errors if gpu.pci is not None else {}
+    replays = (gpu.nvml.pcie_replays if gpu.nvml is not None else None) or 0
+    grave = errors.get("fatal", 0) + errors.get("nonfatal", 0)
+    return grave > 0 or errors.get("correctable", 0) >= _MANY_ERRORS or replays >= _MANY_ERRORS
+
+
+def _counts(environment: Environment, gpu: SeenGpu) -> list[Evidence]:
+    errors = gpu.pci.aer_errors if gpu.pci is not None else {}
+    words = ", ".join(f"{count} {kind}" for kind, count in sorted(errors.items()))
+    evidence = [Evidence(f"{gpu.subject} aer_errors", words, environment.pci_gpus.source)] if words else []
+    if gpu.nvml is not None and gpu.nvml.pcie_replays is not None:
+        evidence.append(Evidence(f"{gpu.subject} pcie_replays", str(gpu.nvml.pcie_replays), environment.gpus.source))
+    return evidence
+
+
+def _pci(environment: Environment, matrix: Matrix) -> list[SeenGpu]:
+    return [gpu for gpu in seen_gpus(environment, matrix) if gpu.pci is not None]
+
+
+def _nothing(environment: Environment) -> Outcome:
+    if no_pci_expected(environment):
+        return skip("the PCI devices belong to the host of this place")
+    if environment.pci_gpus.known and not environment.pci_gpus.get():
+        return skip("there is no GPU on PCI")
+    return unknown("this was not read from PCI", evidence=[known(environment, "pci_gpus", "")])

@@ -1,0 +1,218 @@
+"""How many GPUs each layer shows: PCI, kernel module, device files, NVML, CUDA. The first step down names the layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit._startup.records import record
+from envkit.checks.engine.evidence import driver_lives_elsewhere, many, no_pci_expected, not_looked
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip
+from envkit.checks.engine.messages import told
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import remedy
+from envkit.checks.gpu.gpus import plain_address, reserved_for_vms
+from envkit.checks.nvidia_driver.device_nodes import gpu_nodes
+from envkit.checks.nvidia_driver.driver_state import loaded, nvml_asked
+from envkit.model import CallResult, Environment
+from envkit.tables.codes import error_codes
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_BELOW = (
+    "no-gpu-on-pci",
+    "gpu-fallen-off-bus",
+    "external-power-missing",
+    "bar-not-assigned",
+    "gpu-bound-to-vfio",
+    "nouveau-loaded",
+    "nova-core-bound",
+    "driver-not-installed",
+    "driver-dropped-gpu",
+    "open-module-on-pre-turing",
+    "proprietary-module-on-blackwell",
+    "vm-gpu-unsupported-by-release",
+    "rm-init-adapter-failed",
+    "driver-module-not-loaded",
+    "device-nodes-missing",
+    "device-node-permission",
+    "uvm-module-not-loaded",
+    "driver-library-mismatch",
+    "nvml-library-missing",
+    "nvidia-smi-hangs",
+    "fabric-manager-not-running",
+    "error-802-other-causes",
+    "mig-enabled-no-instance",
+    "cuda-broken-after-suspend",
+    "compute-mode-exclusive",
+    "vgpu-unlicensed",
+    "gsp-timeout",
+    "ecc-uncorrectable",
+    "driver-lib-mismatch-803",
+    "wsl-libcuda-missing",
+    "wsl-driver-inside",
+    "driver-baked-into-image",
+    "driver-capabilities-missing",
+    "libcuda-stub-loaded",
+    "rootless-cgroups",
+    "selinux-blocks-device",
+    "container-loses-gpu",
+    "container-no-gpu-injected",
+)
+
+
+_EXPLAINED = {  # codes whose own check always fails on them
+    "nvml": ("NO_PERMISSION", "NOT_FOUND", "INSUFFICIENT_POWER", "TIMEOUT", "GPU_IS_LOST", "RESET_REQUIRED")
+    + ("CORRUPTED_INFOROM", "LIB_RM_VERSION_MISMATCH"),
+    "cuda": ("STUB_LIBRARY", "ECC_UNCORRECTABLE", "SYSTEM_NOT_READY", "SYSTEM_DRIVER_MISMATCH")
+    + ("COMPAT_NOT_SUPPORTED_ON_DEVICE",),
+}
+
+
+@record
+class Count:
+    """How many GPUs one layer shows, and where that was counted."""
+
+    layer: str
+    fact: str
+    number: int
+    source: str
+    addresses: frozenset[str] = frozenset()
+    error: str = ""  # what the layer answered instead of a number
+
+
+@check(
+    "gpu-count-mismatch",
+    title="A GPU goes missing between two layers",
+    layer=Layer.CUDA_DEVICES,
+    rank=10,
+    tier="N",
+    explained_by=_BELOW,
+    mend="By layer: hardware, the driver's log, permissions, or the environment.",
+    references=threads("NVIDIA/NVSentinel#155", "NVIDIA/NVSentinel#195", "leptonai/gpud#604"),
+)
+def gpu_count_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """PCI, kernel module, device files, NVML and CUDA show the same number of GPUs.
+
+    No layer can show more than the one below it; the first step where the number falls names the layer that loses a
+    GPU. GPUs that are reserved for virtual machines do not count.
+    """
+    if loaded(environment) is False and not driver_lives_elsewhere(environment):
+        yield skip("no driver is loaded that could show a GPU")
+        return
+    counts = gpu_counts(environment)
+    evidence = [Evidence(count.fact, f"{count.layer}: {count.error or count.number}", count.source) for count in counts]
+    fall = next((i for i, (a, b) in enumerate(zip(counts, counts[1:], strict=False)) if b.number < a.number), None)
+    if fall is not None:
+        yield _step_down(environment, counts[: fall + 1], counts[fall + 1], evidence)
+        return
+    outcomes = told(
+        environment,
+        "gpu-count-mismatch",
+        "A GPU is missing in the driver's list",
+        remedy=_by_layer(environment, ""),
+        impact="Programs cannot use the GPU that is missing.",
+    )
+    if outcomes and not counts:
+        yield from outcomes
+    elif counts and counts[-1].error and nvml_asked(environment):
+        yield fail(
+            f"{counts[-1].layer} answers {counts[-1].error}",
+            evidence=evidence,
+            impact="Programs find no GPU.",
+            remedy=_by_layer(environment, counts[-1].layer),
+        )
+    elif len(counts) > 1:
+        words = f"{counts[0].number} on every layer that was counted" if counts[0].number else "no GPU on any layer"
+        yield ok(words, evidence=evidence)
+    else:
+        yield not_looked(environment, "fewer than two layers were counted")
+
+
+def gpu_counts(environment: Environment) -> tuple[Count, ...]:
+    """The layers that could be counted, from PCI up. In a container only what was given to it counts."""
+    driver = environment.driver
+    reserved = {gpu.pci_address for gpu in reserved_for_vms(environment)}
+    counts: list[Count] = []
+    if environment.pci_gpus.known and not no_pci_expected(environment):
+        own = [gpu.pci_address for gpu in environment.pci_gpus.get() if gpu.pci_address not in reserved]
+        counts.append(Count("PCI", "pci_gpus", len(own), environment.pci_gpus.source, frozenset(own)))
+    if driver.procfs_gpus.known:
+        owned = frozenset(plain_address(address) for address in driver.procfs_gpus.get())
+        counts.append(Count("the kernel module", "driver.procfs_gpus", len(owned), driver.procfs_gpus.source, owned))
+    nodes = gpu_nodes(environment)
+    if nodes is not None and (driver.kernel_module.known or driver_lives_elsewhere(environment)):
+        counts.append(Count("/dev", "driver.device_nodes", len(nodes), driver.device_nodes.source))
+    counts.extend(_nvml(environment))
+    counts.extend(_cuda(environment))
+    return tuple(counts)
+
+
+def _nvml(environment: Environment) -> Iterator[Count]:
+    first, listed = environment.driver.nvml, environment.gpus
+    if listed.known and first.known:
+        working = [gpu for gpu in listed.get() if not gpu.error]
+        addresses = frozenset(plain_address(gpu.pci_address) for gpu in working if gpu.pci_address)
+        yield Count("NVML", "gpus", len(working), listed.source, addresses)
+    elif first.known and (error := _error("nvml", first.get())):
+        yield Count("NVML", "driver.nvml", 0, first.source, error=error)
+
+
+def _cuda(environment: Environment) -> Iterator[Count]:
+    count, first = environment.driver.cuda_device_count, environment.driver.cuda_init
+    if _partitioned(environment):
+        return
+    if first.known and (error := _error("cuda", first.get())):
+        yield Count("CUDA", "driver.cuda_init", 0, first.source, error=error)
+    elif count.known:
+        yield Count("CUDA", "driver.cuda_device_count", count.get(), count.source)
+
+
+def _error(api: str, result: CallResult) -> str:
+    """What a library answered, in words; '' for success and for codes that a check of their own explains."""
+    row = error_codes().get((api, result.code))
+    if result.code == 0 or (row is not None and row.name in _EXPLAINED[api]):
+        return ""
+    return f"error {result.code} ({row.name if row is not None else result.name or 'unknown'})"
+
+
+def _partitioned(environment: Environment) -> bool:
+    """True with MIG: CUDA then counts instances, one per process, and not GPUs."""
+    return environment.gpus.known and any(gpu.mig_mode for gpu in environment.gpus.get())
+
+
+def _step_down(environment: Environment, full: tuple[Count, ...], below: Count, evidence: list[Evidence]) -> Outcome:
+    above = full[-1]
+    named = next((count.addresses for count in reversed(full) if count.addresses), frozenset[str]())
+    lost = sorted(named - below.addresses) if below.addresses or not below.number else []
+    excluded = environment.driver.excluded_gpus
+    on_purpose = sorted(set(lost) & set(excluded.get())) if excluded.known else []
+    which = f": {', '.join(lost)}" if lost else ""
+    missing = above.number - below.number
+    why = f", which answers {below.error}" if below.error else " (excluded by a driver option)" if on_purpose else which
+    return fail(
+        f"{many(above.number, 'GPU')} {_in(above)}, {below.number} {_in(below)}{why}",
+        subject=f"GPU {lost[0]}" if len(lost) == 1 else "",
+        evidence=evidence,
+        impact=f"From {below.layer} on {many(missing, 'GPU')} cannot be used by any program.",
+        remedy=_by_layer(environment, below.layer),
+    )
+
+
+def _in(count: Count) -> str:
+    return "on PCI" if count.layer == "PCI" else f"in {count.layer}"
+
+
+_MENDS = {
+    "the kernel module": ("The driver did not take the GPU: read its lines in the kernel log.", "module-log"),
+    "/dev": ("Create the missing device files.", "device-nodes"),
+    "NVML": ("The driver could not start the GPU: read its lines in the kernel log.", "module-log"),
+    "CUDA": ("CUDA leaves a GPU out: look at compute mode, MIG and the kernel log.", "mig-list"),
+}
+
+
+def _by_layer(environment: Environment, layer: str) -> Remedy:
+    summary, action = _MENDS.get(layer, ("Compare lspci with nvidia-smi -L, then read the kernel log.", "module-log"))
+    return remedy(environment, summary, action)

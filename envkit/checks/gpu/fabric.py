@@ -1,0 +1,298 @@
+"""NVSwitch machines: the Fabric Manager that makes their GPUs usable, and error 802 that says it did not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.checks.engine.evidence import driver_lives_elsewhere, known
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
+from envkit.checks.engine.messages import message_evidence, seen, told
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import remedy
+from envkit.checks.gpu.gpus import in_a_rack, on_nvswitch_board, seen_gpus
+from envkit.checks.nvidia_driver.driver_state import answered
+from envkit.model import Environment
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_RUNNING, _FAILED = "running", "failed"
+_COMPLETED = "completed"
+_READY = (_COMPLETED, "not-supported")
+_NVLSM = "nvlsm"
+
+
+def switches(environment: Environment, matrix: Matrix) -> bool | None:
+    """True on a machine with NVSwitches of its own, False without, None when neither PCI nor the GPU's name tells."""
+    counted = environment.driver.nvswitches
+    if counted.known and counted.get() > 0:
+        return True
+    gpus = seen_gpus(environment, matrix)
+    boards = [gpu for gpu in gpus if on_nvswitch_board(gpu.name)]
+    if len(boards) > 1:
+        # the switches of Blackwell boards are no PCI devices of the host, so their absence proves nothing
+        return not counted.known or _blackwell(environment, matrix)
+    if counted.known:
+        return False
+    return None if not gpus or boards else False
+
+
+def fabric_ready(environment: Environment) -> bool:
+    """True where every GPU can be used over the fabric, whatever a service says: NVML or CUDA has seen it."""
+    gpus = environment.gpus.get() if environment.gpus.known else ()
+    if not gpus or any(gpu.error for gpu in gpus):
+        return False
+    if all(gpu.fabric_state == _COMPLETED for gpu in gpus):
+        return True
+    first, count = environment.driver.cuda_init, environment.driver.cuda_device_count
+    divided = any(gpu.mig_mode for gpu in gpus)  # CUDA then counts instances
+    return first.known and first.get().code == 0 and count.known and (divided or count.get() == len(gpus))
+
+
+def _blackwell(environment: Environment, matrix: Matrix) -> bool:
+    families = {model.family for gpu in seen_gpus(environment, matrix) for model in gpu.models}
+    return families == {"Blackwell"}
+
+
+def _not_ready(environment: Environment) -> list[Evidence]:
+    """Where CUDA or NVML says that the fabric is not ready."""
+    gpus = environment.gpus.get() if environment.gpus.known else ()
+    states = [gpu for gpu in gpus if gpu.fabric_state and gpu.fabric_state not in _READY]
+    fabric = [
+        Evidence(f"gpus[{gpu.index}].fabric_state", gpu.fabric_state or "", environment.gpus.source) for gpu in states
+    ]
+    return [*answered(environment, "cuda", "SYSTEM_NOT_READY"), *fabric[:3]]
+
+
+def _running(environment: Environment) -> bool | None:
+    state = environment.driver.fabric_manager
+    return state.get() == _RUNNING if state.known else False if state.absent else None
+
+
+@check(
+    "fabric-manager-not-running",
+    title="The Fabric Manager of an NVSwitch machine is not running",
+    layer=Layer.CUDA_DEVICES,
+    rank=25,
+    tier="N",
+    explained_by=("fabric-manager-version-mismatch", "fabric-manager-nothing-to-do", "driver-module-not-loaded"),
+    mend="Install it in the driver's exact version and start it.",
+    references=threads(
+        "aws-samples/aws-deep-learning-ami-ubuntu-dcv-desktop#33", "pytorch/pytorch#35710", "cloudrift-ai/emmy#558"
+    ),
+)
+def fabric_manager_not_running(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """On a machine with NVSwitches (HGX, DGX) the Fabric Manager is running.
+
+    Until it has set up the NVLink fabric, CUDA answers 802 "system not yet initialized" while nvidia-smi looks fine.
+    Machines without NVSwitch do not need it.
+    """
+    has, running = switches(environment, matrix), _running(environment)
+    evidence, messages = _not_ready(environment), seen(environment, "fabric-manager-not-running")
+    facts = [known(environment, "driver.nvswitches"), known(environment, "driver.fabric_manager")]
+    if driver_lives_elsewhere(environment) and not messages:
+        yield skip("the host of this place runs the Fabric Manager")
+    elif _in_a_rack(environment, matrix):
+        yield _rack(environment, evidence)
+    elif has is False:
+        yield skip("there is no NVSwitch, so no Fabric Manager is needed", evidence=facts)
+    elif fabric_ready(environment) and not messages:
+        yield ok("every GPU has joined the fabric", evidence=facts)
+    elif has and running is False:
+        yield _stopped(environment, [*facts, *evidence, *message_evidence(environment, messages)])
+    elif running:
+        yield ok("the Fabric Manager is running", evidence=facts)
+    elif messages or evidence:
+        yield _stopped(environment, [*evidence, *message_evidence(environment, messages)])
+    else:
+        yield unknown("NVSwitches or the Fabric Manager were not looked at", evidence=facts)
+
+
+def _in_a_rack(environment: Environment, matrix: Matrix) -> bool:
+    gpus = seen_gpus(environment, matrix)
+    return bool(gpus) and all(in_a_rack(gpu.name) for gpu in gpus)
+
+
+def _rack(environment: Environment, evidence: list[Evidence]) -> Outcome:
+    """The GPUs of a compute tray: their Fabric Manager runs in the rack's switch trays."""
+    if fabric_ready(environment) or not evidence:
+        return skip("the Fabric Manager of these GPUs runs in the switch trays of their rack", evidence=evidence)
+    return fail(
+        "The GPUs of this tray have not joined the NVLink fabric of their rack",
+        evidence=evidence,
+        impact="CUDA answers 802, or programs on several trays find no NVLink.",
+        remedy=remedy(
+            environment,
+            "Look at the Fabric Manager and the subnet manager in the switch trays of the rack, and at nvidia-imex on "
+            "this machine; nothing else here can change it.",
+        ),
+    )
+
+
+def _stopped(environment: Environment, evidence: list[Evidence]) -> Outcome:
+    return fail(
+        "The Fabric Manager is not running; the NVSwitches of this machine need it",
+        evidence=evidence,
+        impact="CUDA answers 802, 'system not yet initialized', for every GPU.",
+        remedy=_install(environment),
+    )
+
+
+def _install(environment: Environment) -> Remedy:
+    version = environment.driver.kernel_module.value
+    installed = environment.driver.fabric_manager.known
+    actions = ("start-fabric-manager",) if installed else ("fabric-manager", "start-fabric-manager")
+    summary = "Start it now and at every start." if installed else "Install it in the driver's exact version, start it."
+    return remedy(environment, summary, *actions, branch=version.major if version else None, version=version)
+
+
+@check(
+    "fabric-manager-version-mismatch",
+    title="Fabric Manager and driver have different versions",
+    layer=Layer.CUDA_DEVICES,
+    rank=24,
+    tier="L",
+    explained_by=("driver-library-mismatch",),
+    mend="Install the equal version and hold both.",
+    references=threads("NVIDIA/gpu-operator#544", "siderolabs/pkgs#720", "Azure/azhpc-images#86"),
+)
+def fabric_manager_version_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The Fabric Manager has exactly the driver's version."""
+    version, driver = environment.driver.fabric_manager_version, environment.driver.kernel_module
+    facts = [known(environment, "driver.fabric_manager_version"), known(environment, "driver.kernel_module")]
+    mend = remedy(
+        environment,
+        "Install the Fabric Manager in the driver's version, start it, and hold both packages.",
+        "fabric-manager",
+        "start-fabric-manager",
+        "hold",
+        branch=driver.get().major if driver.known else None,
+        version=driver.value,
+    )
+    impact = "The Fabric Manager stops, and CUDA answers 802."
+    if version.known and driver.known and version.get() != driver.get():
+        needed = switches(environment, matrix) is not False and not fabric_ready(environment)
+        judge = fail if needed else warn
+        yield judge(
+            f"Fabric Manager {version.get()} does not fit driver {driver.get()}",
+            evidence=facts,
+            impact=impact,
+            remedy=mend,
+        )
+    elif version.known and driver.known:
+        yield ok(f"both have version {driver.get()}", evidence=facts)
+    else:
+        title = "Fabric Manager and driver have different versions"
+        outcomes = told(environment, "fabric-manager-version-mismatch", title, impact=impact, remedy=mend)
+        nothing = skip("no Fabric Manager is installed") if version.absent else unknown("its version was not looked at")
+        yield from outcomes or (nothing,)
+
+
+@check(
+    "fabric-manager-nothing-to-do",
+    title="Blackwell boards lack the NVLink subnet manager",
+    layer=Layer.CUDA_DEVICES,
+    rank=23,
+    mend="Without NVSwitch: disable the service, no fault. HGX B100/B200/B300: install nvlsm.",
+    references=threads("NVIDIA/gpu-operator#610", "siderolabs/extensions#717", "leptonai/gpud#1147"),
+)
+def fabric_manager_nothing_to_do(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """Where the Fabric Manager failed, it had nothing to do.
+
+    "NV_WARN_NOTHING_TO_DO" has two meanings. Without NVSwitches the service is useless and its failure harmless. On
+    HGX boards of the Blackwell family it needs the package nvlsm as well, and without it CUDA answers 802.
+    """
+    messages = seen(environment, "fabric-manager-nothing-to-do")
+    failed = environment.driver.fabric_manager.known and environment.driver.fabric_manager.get() == _FAILED
+    evidence = [known(environment, "driver.fabric_manager"), *message_evidence(environment, messages)]
+    has = switches(environment, matrix)
+    if not failed and not messages:
+        state = environment.driver.fabric_manager
+        yield (
+            ok("the Fabric Manager has not failed", evidence=evidence)
+            if state.known or state.absent
+            else unknown("the Fabric Manager was not looked at")
+        )
+    elif failed and fabric_ready(environment):
+        yield ok("every GPU has joined the fabric", evidence=evidence)
+    elif has and _blackwell(environment, matrix) and not _has_nvlsm(environment):
+        yield fail(
+            "The Fabric Manager of this Blackwell board needs the package nvlsm",
+            evidence=evidence,
+            impact="CUDA answers 802, 'system not yet initialized', for every GPU.",
+            remedy=remedy(
+                environment,
+                "Install nvlsm, then start the Fabric Manager.",
+                "install",
+                "start-fabric-manager",
+                packages=_NVLSM,
+            ),
+        )
+    elif has is None:
+        yield warn(
+            "The Fabric Manager found no NVSwitch",
+            evidence=evidence,
+            impact="Harmless on PCIe cards and on pairs with a bridge. HGX B100/B200/B300 boards need nvlsm as well.",
+            remedy=remedy(environment, "Without NVSwitch: disable the service.", "stop-fabric-manager"),
+        )
+    elif has:
+        yield ok("this machine has NVSwitches; see fabric-manager-not-running", evidence=evidence)
+    else:
+        yield ok("the Fabric Manager failed, and nothing here needs it: no fault", evidence=evidence)
+
+
+def _has_nvlsm(environment: Environment) -> bool:
+    packages = environment.packages.get() if environment.packages.known else ()
+    return any(package.name.startswith(_NVLSM) for package in packages)
+
+
+@check(
+    "error-802-other-causes",
+    title="CUDA is not ready (802) although the fabric should be",
+    layer=Layer.CUDA_DEVICES,
+    rank=30,
+    tier="N",
+    explained_by=(
+        "fabric-manager-not-running",
+        "fabric-manager-version-mismatch",
+        "fabric-manager-nothing-to-do",
+        "driver-module-not-loaded",
+    ),
+    mend="Wait and try once more; known issue of some CUDA releases; in a job tell the operator.",
+    references=threads("wilicc/gpu-burn#133", "huggingface/huggingface_hub#4134", "jax-ml/jax#34113"),
+)
+def error_802_other_causes(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """CUDA does not answer 802 where no Fabric Manager is missing.
+
+    It does so with some pairs of CUDA release and kernel, in a container or virtual machine whose host has not set up
+    the fabric, and while the Fabric Manager is still starting.
+    """
+    codes = answered(environment, "cuda", "SYSTEM_NOT_READY")
+    messages = (*seen(environment, "error-802-other-causes"), *seen(environment, "fabric-manager-not-running"))
+    elsewhere = driver_lives_elsewhere(environment)
+    ready = _running(environment) or switches(environment, matrix) is False or elsewhere
+    if (codes or messages) and ready:
+        yield fail(
+            "CUDA answers 802, and no missing Fabric Manager explains it",
+            evidence=[*codes, *message_evidence(environment, messages), known(environment, "driver.fabric_manager")],
+            impact="No CUDA program can start.",
+            remedy=remedy(
+                environment,
+                "Ask the operator of the host: its fabric is not ready, and nothing inside can mend that."
+                if elsewhere
+                else "Wait a minute and try again. If it stays: some CUDA releases have a known issue on some kernels "
+                "(see their release notes; the workaround is the kernel option nokaslr).",
+            ),
+        )
+    elif environment.driver.cuda_init.known:
+        yield (
+            ok("CUDA does not answer 802", evidence=[known(environment, "driver.cuda_init")])
+            if not codes
+            else skip("the Fabric Manager explains it")
+        )
+    elif messages:
+        yield skip("the Fabric Manager explains it")
+    else:
+        yield unknown("CUDA was not asked")

@@ -1,0 +1,123 @@
+"""The GPUs of an environment, joined from PCI, NVML and the model table, so that checks speak of one thing."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, TypeVar
+
+from envkit._startup.records import record
+from envkit._startup.regex import regex
+from envkit.model import Environment, Gpu, Observed, PciGpu
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+    from envkit.tables.rows import GpuModel
+
+_Item = TypeVar("_Item")
+BUSY_PERCENT = 50  # utilisation from which clocks and link speed are those of work, not of idling
+_NVSWITCH_BOARD = regex(r"SXM|HGX|DGX|80GB HBM3|\bH20\b|\bH200\b(?! NVL)|\bB[123]00\b")
+_RACK = regex(r"\bGB[23]00\b")
+_ADDRESS = regex(r"(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}):([0-9a-f]{2})(?:\.([0-7]))?")
+_LAPTOP = regex(r"laptop|max-q(?! workstation)|mobile|notebook", re.IGNORECASE)
+
+
+@record
+class SeenGpu:
+    """One GPU: what PCI and NVML say of it (None where they do not) and the models that it can be."""
+
+    address: str  # 0000:65:00.0, '' when unknown
+    name: str
+    pci: PciGpu | None
+    nvml: Gpu | None
+    models: tuple[GpuModel, ...]
+
+    @property
+    def subject(self) -> str:
+        """How reports name it."""
+        if self.address:
+            return f"GPU {self.address}"
+        return f"GPU {self.nvml.index}" if self.nvml is not None else "GPU"
+
+    @property
+    def title(self) -> str:
+        """Its model in words, or its place where the model is not known."""
+        return self.name or self.subject
+
+    @property
+    def laptop(self) -> bool:
+        """True when the model is made for laptops."""
+        return bool(_LAPTOP.search(self.name)) or any(model.variant == "laptop" for model in self.models)
+
+    @property
+    def slotless(self) -> bool:
+        """True for a GPU that is built onto its processor or module: what it says of PCIe is no link of a card."""
+        return bool(self.models) and all(model.architecture and not model.pcie_lanes for model in self.models)
+
+    @property
+    def data_center(self) -> bool:
+        """True when every model that it can be is made for servers."""
+        return bool(self.models) and all(model.data_center for model in self.models)
+
+    @property
+    def works(self) -> bool:
+        """True when NVML lists it without an error: the loaded driver drives it."""
+        return self.nvml is not None and not self.nvml.error
+
+    @property
+    def busy(self) -> bool | None:
+        """True when it works hard now, None when nobody says."""
+        if self.nvml is None or self.nvml.utilization_percent is None:
+            return None
+        return self.nvml.utilization_percent >= BUSY_PERCENT
+
+
+def plain_address(address: str) -> str:
+    """A PCI address in one spelling (0000:65:00.0); '' for text that is none."""
+    match = _ADDRESS.fullmatch(address.strip().lower())
+    if match is None:
+        return ""
+    domain, bus, device, function = match.groups()
+    return f"{(domain or '')[-4:].zfill(4)}:{bus}:{device}.{function or '0'}"
+
+
+def seen_gpus(environment: Environment, matrix: Matrix) -> tuple[SeenGpu, ...]:
+    """Every GPU that PCI or NVML shows, in PCI order, then those that only NVML or a text knows."""
+    nvml = _value(environment.gpus)
+    by_address = {plain_address(gpu.pci_address): gpu for gpu in nvml if gpu.pci_address}
+    pci = _value(environment.pci_gpus)
+    joined = [_joined(gpu, by_address.get(plain_address(gpu.pci_address)), matrix) for gpu in pci]
+    shown = {plain_address(gpu.pci_address) for gpu in pci}
+    if pci and not by_address and len(pci) == len(nvml):  # a list without addresses is in PCI order
+        return tuple(_joined(card, gpu, matrix) for card, gpu in zip(pci, nvml, strict=True))
+    rest = [gpu for gpu in nvml if plain_address(gpu.pci_address) not in shown]
+    return (*joined, *(_joined(None, gpu, matrix) for gpu in rest))
+
+
+def on_nvswitch_board(name: str) -> bool:
+    """True for a GPU whose name says that it sits on an NVSwitch baseboard (HGX, DGX)."""
+    return bool(_NVSWITCH_BOARD.search(name))
+
+
+def in_a_rack(name: str) -> bool:
+    """True for a GPU whose NVSwitches, with their Fabric Manager, stand in trays of their own."""
+    return bool(_RACK.search(name))
+
+
+def reserved_for_vms(environment: Environment) -> tuple[PciGpu, ...]:
+    """The GPUs that this machine keeps for virtual machines."""
+    return tuple(gpu for gpu in _value(environment.pci_gpus) if gpu.driver in ("vfio-pci", "pci-stub"))
+
+
+def _joined(pci: PciGpu | None, nvml: Gpu | None, matrix: Matrix) -> SeenGpu:
+    address = pci.pci_address if pci is not None else plain_address(nvml.pci_address) if nvml is not None else ""
+    name = (nvml.name if nvml is not None else "") or (pci.name if pci is not None else "")
+    models = matrix.gpus_by_device_id(pci.device_id) if pci is not None else ()
+    if name:
+        model = matrix.gpu_by_name(name)
+        if model is not None:
+            models = (model,)
+    return SeenGpu(address, name or (models[0].name if len(models) == 1 else ""), pci, nvml, tuple(models))
+
+
+def _value(observed: Observed[tuple[_Item, ...]]) -> tuple[_Item, ...]:
+    return observed.get() if observed.known else ()

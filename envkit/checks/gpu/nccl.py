@@ -1,0 +1,228 @@
+"""Limits around NCCL and data loaders: network interface, locked memory, peer memory, /dev/shm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from envkit.base.versions import Version
+from envkit.checks.engine.evidence import kind, known
+from envkit.checks.engine.findings import Evidence, Outcome, fail, ok, skip, unknown, warn
+from envkit.checks.engine.messages import told
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import remedy
+from envkit.model import Environment, MachineKind
+from envkit.tables.codes import limit
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_INTERFACE_VARIABLES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
+_ENOUGH_LOCKED = 4 * 1024**3  # bytes; NCCL registers its buffers, gigabytes on a large machine
+_ENOUGH_SHM = 1024**3  # bytes; container engines give 64 MiB
+
+
+@check(
+    "nccl-wrong-interface",
+    title="NCCL is told to use a network interface that is not there",
+    layer=Layer.LIBRARIES,
+    rank=80,
+    any_of=("variables", "nccl_config", "messages"),
+    mend="Set the right name, or leave out the wrong ones: ^lo,docker,br-,veth.",
+    references=threads("NVIDIA/nccl#697", "NVIDIA/nccl#286", "horovod/horovod#310"),
+)
+def nccl_wrong_interface(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The network interfaces that NCCL and Gloo are told to use exist on this machine.
+
+    A name copied from another machine, or a bridge of a container engine, ends in "connection refused" or in a
+    program that waits for ever.
+    """
+    mend = remedy(environment, "Name an interface that exists, or leave out the wrong ones.", "interface")
+    settings = _settings(environment)
+    interfaces = environment.network_interfaces
+    wrong = [
+        (name, value, source)
+        for name, (value, source) in settings.items()
+        if interfaces.known and not _matches(value, interfaces.get())
+    ]
+    for name, value, source in wrong:
+        yield fail(
+            f"{name}={value} names no interface of this machine",
+            evidence=[Evidence(name, value, source), known(environment, "network_interfaces")],
+            impact="Programs on several machines cannot connect.",
+            remedy=mend,
+        )
+    if wrong:
+        return
+    outcomes = told(
+        environment,
+        "nccl-wrong-interface",
+        "NCCL could not connect over its network interface",
+        remedy=mend,
+        impact="Programs on several machines cannot connect.",
+    )
+    if outcomes:
+        yield from outcomes
+    elif settings and not interfaces.known:
+        yield unknown("an interface is chosen, but the machine's interfaces were not looked at")
+    elif environment.variables.known or environment.nccl_config.known:
+        words = ", ".join(f"{name}={value}" for name, (value, _) in settings.items()) or "no interface is forced"
+        yield ok(words, evidence=[known(environment, "network_interfaces")])
+    else:
+        yield unknown("the variables were not looked at")
+
+
+def _settings(environment: Environment) -> dict[str, tuple[str, str]]:
+    """The interface settings and their source; a variable wins over a file."""
+    settings: dict[str, tuple[str, str]] = {}
+    for observed in (environment.nccl_config, environment.variables):
+        values: Mapping[str, str] = observed.get() if observed.known else {}
+        settings |= {name: (values[name], observed.source) for name in _INTERFACE_VARIABLES if values.get(name)}
+    return settings
+
+
+def _matches(value: str, interfaces: tuple[str, ...]) -> bool:
+    """True when a setting of NCCL leaves an interface: `a,b` are beginnings, `=a` exact names, `^a` all but these."""
+    names = [name.split(":")[0] for name in value.lstrip("^=").split(",") if name]
+    if value.startswith("^"):
+        exact = value.startswith("^=")
+        return any(not any(i == n if exact else i.startswith(n) for n in names) for i in interfaces)
+    return any(i == n if value.startswith("=") else i.startswith(n) for i in interfaces for n in names)
+
+
+@check(
+    "memlock-too-low",
+    title="The limit for locked memory is too low for RDMA",
+    layer=Layer.LIBRARIES,
+    rank=81,
+    any_of=("system.memlock_bytes", "messages"),
+    mend="ulimit -l unlimited; for containers --ulimit memlock=-1.",
+    references=threads("NVIDIA/nccl-tests#206", "NVIDIA/nccl#778"),
+)
+def memlock_too_low(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """On a machine with InfiniBand or RoCE, programs may lock as much memory as they like.
+
+    RDMA registers its buffers; with a small limit that fails with "cannot allocate memory".
+    """
+    limit, devices = environment.system.memlock_bytes, environment.system.infiniband_devices
+    facts = [known(environment, "system.memlock_bytes"), known(environment, "system.infiniband_devices")]
+    mend = remedy(environment, "Raise the limit (limits.conf, systemd's LimitMEMLOCK, or the container).", "memlock")
+    outcomes = told(
+        environment,
+        "memlock-too-low",
+        "The limit for locked memory is too low for RDMA",
+        remedy=mend,
+        impact="NCCL over InfiniBand fails.",
+    )
+    if outcomes:
+        yield from outcomes
+    elif not limit.known:
+        yield unknown("the limit was not looked at", evidence=facts)
+    elif devices.known and devices.get() and 0 <= limit.get() < _ENOUGH_LOCKED:
+        yield warn(
+            f"Only {limit.get() // 1024} KiB of memory may be locked, on a machine with RDMA",
+            evidence=facts,
+            impact="NCCL over InfiniBand fails with 'cannot allocate memory'.",
+            remedy=mend,
+        )
+    elif devices.known and devices.get():
+        yield ok("enough memory may be locked", evidence=facts)
+    else:
+        yield skip("there is no RDMA device") if devices.known or devices.absent else unknown("RDMA was not looked at")
+
+
+@check(
+    "peermem-not-loaded",
+    title="Network cards cannot reach GPU memory directly",
+    layer=Layer.HEALTH,
+    rank=73,
+    any_of=("system.infiniband_devices", "messages"),
+    explained_by=("driver-module-not-loaded",),
+    mend="modprobe nvidia-peermem, or the open module with DMA-BUF.",
+    references=threads("NVIDIA/nccl-tests#206"),
+)
+def peermem_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """On a machine with InfiniBand or RoCE, network cards reach GPU memory directly.
+
+    That needs the module nvidia_peermem, or the open kernel module on a kernel with DMA-BUF. Without it data between
+    machines takes the way through main memory.
+    """
+    devices, peer = environment.system.infiniband_devices, environment.driver.peermem_loaded
+    facts = [known(environment, "driver.peermem_loaded"), known(environment, "system.infiniband_devices")]
+    mend = remedy(environment, "Load the module (or use the open kernel module on a newer kernel).", "peermem")
+    impact = "Data between machines goes through main memory: lower bandwidth, no error."
+    title = "Network cards cannot reach GPU memory directly (GPUDirect RDMA is off)"
+    outcomes = told(environment, "peermem-not-loaded", title, impact=impact, remedy=mend, judge=warn)
+    if outcomes:
+        yield from outcomes
+    elif devices.known and devices.get() and environment.driver.kernel_module.known:
+        if peer.known and not peer.get() and _dma_buf(environment) is False:
+            yield warn(title, evidence=facts, impact=impact, remedy=mend)
+        elif peer.known:
+            yield ok("network cards can reach GPU memory", evidence=facts)
+        else:
+            yield unknown("the loaded modules were not looked at", evidence=facts)
+    elif devices.known or devices.absent:
+        yield skip("there is no RDMA device, or no driver")
+    else:
+        yield unknown("RDMA devices were not looked at")
+
+
+def _dma_buf(environment: Environment) -> bool | None:
+    """True where the open module exports GPU memory by DMA-BUF; None when kernel or flavour are unknown."""
+    flavour, kernel = environment.driver.open_kernel_module, environment.system.kernel
+    release = Version.find(kernel.get()) if kernel.known else None
+    if not flavour.known or release is None:
+        return None
+    return flavour.get() and release >= limit("dma-buf-kernel")
+
+
+@check(
+    "shm-too-small",
+    title="The container's /dev/shm is too small",
+    layer=Layer.LIBRARIES,
+    rank=82,
+    any_of=("system.shm_bytes", "messages"),
+    mend="--shm-size=8g or --ipc=host; Kubernetes: an emptyDir with medium Memory.",
+    references=threads("pytorch/pytorch#5040", "pytorch/pytorch#108861", "NVIDIA/nccl#473"),
+)
+def shm_too_small(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """A container in which frameworks run has at least a gigabyte of /dev/shm.
+
+    Engines give 64 MiB. Data loaders and NCCL exchange through it and die with "Bus error".
+    """
+    size = environment.system.shm_bytes
+    facts = [known(environment, "system.shm_bytes"), known(environment, "system.machine_kind")]
+    mend = remedy(environment, "Start the container with a larger /dev/shm.", "shm")
+    outcomes = told(
+        environment,
+        "shm-too-small",
+        "/dev/shm is too small",
+        remedy=mend,
+        impact="Data loaders with workers, and NCCL, die with 'Bus error'.",
+    )
+    if (
+        size.known
+        and size.get() < _ENOUGH_SHM
+        and kind(environment) is MachineKind.CONTAINER
+        and (outcomes or _used(environment))
+    ):
+        yield (fail if outcomes else warn)(
+            f"/dev/shm of this container has {size.get() // 1024**2} MiB",
+            evidence=facts,
+            impact="Data loaders with workers, and NCCL, die with 'Bus error'.",
+            remedy=mend,
+        )
+    elif outcomes:
+        yield from outcomes
+    elif size.known:
+        yield ok(f"/dev/shm has {size.get() // 1024**2} MiB", evidence=facts)
+    else:
+        yield unknown("the size of /dev/shm was not looked at", evidence=facts)
+
+
+def _used(environment: Environment) -> bool:
+    """True where something is there that would use it: a GPU or a framework."""
+    pythons = environment.pythons.get() if environment.pythons.known else ()
+    return bool(environment.gpus.value) or any(python.frameworks for python in pythons)

@@ -1,0 +1,121 @@
+"""Is there a GPU at all, and is it switched on?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.checks.engine.evidence import kind, known, no_pci_expected, without_gpu
+from envkit.checks.engine.findings import Evidence, Outcome, fail, ok, skip, unknown
+from envkit.checks.engine.messages import message_evidence, seen
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import remedy
+from envkit.model import Environment, MachineKind, PciGpu
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_OFF_SWITCHES = ("intel", "integrated", "eco", "off")
+_PLACES = {
+    MachineKind.CONTAINER: "a container shows only the GPUs that it was given",
+    MachineKind.WSL1: "WSL does not show GPUs on PCI",
+    MachineKind.WSL2: "WSL reaches the GPU through /dev/dxg, not PCI",
+    MachineKind.JETSON: "the GPU of a Jetson is part of its chip, not on PCI",
+}
+
+
+@check(
+    "no-gpu-on-pci",
+    title="No NVIDIA GPU on the PCI bus",
+    layer=Layer.PCI,
+    rank=10,
+    any_of=("pci_gpus", "gpus", "messages"),
+    explained_by=("optimus-gpu-off", "wsl1"),
+    mend="Virtual machine: attach the GPU to it. Metal: firmware settings, seat and power cables of the card.",
+    references=threads("NVIDIA/NVSentinel#155", "NVIDIA/open-gpu-kernel-modules#1151"),
+)
+def no_gpu_on_pci(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The machine shows at least one NVIDIA display function on PCI.
+
+    Without one no driver, container or framework can help: this is the first thing to know.
+    """
+    place = kind(environment)
+    if no_pci_expected(environment) and place is not None:
+        yield skip(_PLACES[place], evidence=[known(environment, "system.machine_kind")])
+    elif environment.pci_gpus.known and environment.pci_gpus.get():
+        names = ", ".join(gpu.name or f"device 10de:{gpu.device_id}" for gpu in environment.pci_gpus.get())
+        yield ok(f"on PCI: {names}", evidence=[known(environment, "pci_gpus", names)])
+    elif environment.gpus.known and environment.gpus.get():
+        names = ", ".join(gpu.name for gpu in environment.gpus.get())
+        yield ok(f"the driver lists {names}", evidence=[known(environment, "gpus", names)])
+    elif environment.pci_gpus.known:
+        yield _no_gpu(environment, [known(environment, "pci_gpus", "none")])
+    elif messages := seen(environment, "no-gpu-on-pci"):
+        yield _no_gpu(environment, message_evidence(environment, messages))
+    else:
+        yield unknown("nothing here tells whether the machine has an NVIDIA GPU")
+
+
+def _no_gpu(environment: Environment, evidence: list[Evidence] | tuple[Evidence, ...]) -> Outcome:
+    virtual = kind(environment) is MachineKind.VM
+    where = [known(environment, path) for path in ("system.machine_kind", "system.vendor")]
+    return fail(
+        f"This {'virtual machine' if virtual else 'machine'} has no NVIDIA GPU",
+        evidence=[*evidence, *where],
+        impact="CUDA programs cannot run on a GPU here; frameworks fall back to the CPU or stop.",
+        remedy=remedy(
+            environment,
+            "Attach a GPU to the virtual machine (PCI passthrough or a GPU instance type)."
+            if virtual
+            else "If a card is installed: switch it on in the firmware setup, then check its seat and power cables. "
+            "If none is: use CPU builds of the frameworks here.",
+        ),
+    )
+
+
+@check(
+    "optimus-gpu-off",
+    title="The laptop's NVIDIA GPU is switched off",
+    layer=Layer.PCI,
+    rank=5,
+    any_of=("system.prime_profile", "pci_gpus", "messages"),
+    mend="Choose the NVIDIA or on-demand profile and restart.",
+    references=threads("canonical/nvidia-prime#13", "swuecho/chat#412"),
+)
+def optimus_gpu_off(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The graphics switch of the laptop leaves the NVIDIA GPU on.
+
+    A GPU that sleeps between two uses (D3cold with a driver bound) is healthy: it wakes by itself.
+    """
+    switch = environment.system.prime_profile
+    if switch.known and switch.get().lower() in _OFF_SWITCHES:
+        yield _switched_off(environment, [known(environment, "system.prime_profile")])
+    elif messages := seen(environment, "optimus-gpu-off"):
+        yield _switched_off(environment, message_evidence(environment, messages))
+    elif asleep := _asleep_without_driver(environment):
+        yield _switched_off(environment, [_power(environment, gpu) for gpu in asleep])
+    elif not switch.known and without_gpu(environment):
+        yield skip("there is no GPU and no switch for one")
+    elif environment.pci_gpus.known or switch.known:
+        yield ok("no GPU is switched off", evidence=[known(environment, "system.prime_profile")])
+    else:
+        yield unknown("nothing here tells whether a GPU is switched off")
+
+
+def _asleep_without_driver(environment: Environment) -> list[PciGpu]:
+    gpus = environment.pci_gpus.get() if environment.pci_gpus.known else ()
+    return [gpu for gpu in gpus if gpu.power_state == "D3cold" and gpu.driver == ""]
+
+
+def _power(environment: Environment, gpu: PciGpu) -> Evidence:
+    return Evidence(f"pci_gpus[{gpu.pci_address}].power_state", gpu.power_state, environment.pci_gpus.source)
+
+
+def _switched_off(environment: Environment, evidence: list[Evidence] | tuple[Evidence, ...]) -> Outcome:
+    return fail(
+        "The NVIDIA GPU of this laptop is switched off",
+        evidence=evidence,
+        impact="The driver finds no GPU until it is switched on again.",
+        remedy=remedy(environment, "Switch the GPU on and restart.", "prime"),
+    )

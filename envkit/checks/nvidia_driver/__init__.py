@@ -1,0 +1,1 @@
+"""Checks of the driver: packages, kernel module, device nodes, user-space libraries."""

@@ -1,0 +1,157 @@
+"""Another kernel driver holds the GPU: vfio for virtual machines, nouveau, NovaCore."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.checks.engine.evidence import driver_lives_elsewhere, known
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
+from envkit.checks.engine.messages import told
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import remedy
+from envkit.checks.gpu.gpus import reserved_for_vms
+from envkit.model import Environment, PciGpu
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+
+@check(
+    "gpu-bound-to-vfio",
+    title="A GPU is reserved for virtual machines",
+    layer=Layer.PCI,
+    rank=40,
+    any_of=("pci_gpus", "messages"),
+    mend="Intended on a host of virtual machines. Otherwise take the vfio ids away and restart.",
+    references=("https://github.com/NVIDIA/gpu-operator",),
+)
+def gpu_bound_to_vfio(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """No GPU is held back for virtual machines (vfio-pci, pci-stub).
+
+    A reserved GPU has no device node here; on a host of virtual machines that is wanted.
+    """
+    reserved = reserved_for_vms(environment)
+    if reserved:
+        everything = len(reserved) == len(environment.pci_gpus.get())
+        for gpu in reserved:
+            yield _reserved(environment, gpu, everything)
+        return
+    outcomes = told(
+        environment,
+        "gpu-bound-to-vfio",
+        "A GPU is reserved for virtual machines",
+        impact="Programs of this machine cannot use it.",
+        remedy=_unreserve(environment),
+    )
+    yield from outcomes or (_free(environment, "no GPU is reserved for virtual machines"),)
+
+
+def _reserved(environment: Environment, gpu: PciGpu, everything: bool) -> Outcome:
+    judge = fail if everything else warn
+    options = [known(environment, "kernel.cmdline")] if "vfio" in (environment.kernel.cmdline.value or "") else []
+    return judge(
+        f"{gpu.name or 'This GPU'} is reserved for virtual machines by {gpu.driver}",
+        subject=f"GPU {gpu.pci_address}",
+        evidence=[_holder(environment, gpu), *options],
+        impact="Programs of this machine cannot use it. On a host of virtual machines that is intended: stop here.",
+        remedy=_unreserve(environment),
+    )
+
+
+def _unreserve(environment: Environment) -> Remedy:
+    return remedy(
+        environment,
+        "Only if the GPU is meant for this machine: remove the vfio-pci ids from the kernel options and from "
+        "/etc/modprobe.d, rebuild the initramfs and restart.",
+        "find-vfio",
+        "initramfs",
+        "reboot",
+    )
+
+
+@check(
+    "nouveau-loaded",
+    title="The nouveau driver holds the GPU",
+    layer=Layer.KERNEL_MODULE,
+    rank=10,
+    any_of=("pci_gpus", "messages"),
+    explained_by=("driver-not-installed",),
+    mend="Block nouveau, rebuild the initramfs, restart.",
+    references=threads("kubernetes-sigs/image-builder#1468", "negativo17/nvidia-driver#73", "mattshma/bigdata#133"),
+)
+def nouveau_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """No NVIDIA GPU is bound to nouveau.
+
+    One driver owns a device: while nouveau has the GPU, NVIDIA's module cannot take it. That the nouveau module is
+    loaded for another card is no fault.
+    """
+    yield from _other_driver(environment, "nouveau-loaded", "nouveau", ("nouveau",), "block-nouveau")
+
+
+@check(
+    "nova-core-bound",
+    title="The NovaCore driver holds the GPU",
+    layer=Layer.KERNEL_MODULE,
+    rank=11,
+    any_of=("pci_gpus", "messages"),
+    explained_by=("driver-not-installed",),
+    mend="Block nova_core and nova_drm, rebuild the initramfs, restart.",
+    references=threads("beclab/Olares#3963"),
+)
+def nova_core_bound(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """No NVIDIA GPU is bound to NovaCore, the kernel's own driver for Turing and later.
+
+    New kernels load it first, as older ones did with nouveau; NVIDIA's module then cannot take the GPU.
+    """
+    yield from _other_driver(
+        environment, "nova-core-bound", "NovaCore", ("NovaCore", "nova_core", "nova-core"), "block-nova"
+    )
+
+
+def _other_driver(
+    environment: Environment,
+    id: str,  # noqa: A002 - the catalogue's word
+    holder: str,
+    names: tuple[str, ...],
+    block: str,
+) -> Iterator[Outcome]:
+    if driver_lives_elsewhere(environment):
+        yield skip("the host's kernel decides which driver holds the GPU")
+        return
+    mend = remedy(environment, f"Block {holder}, rebuild the initramfs and restart.", block, "initramfs", "reboot")
+    impact = "NVIDIA's driver cannot use a GPU that another driver holds; CUDA finds no device."
+    held = [gpu for gpu in _pci(environment) if gpu.driver in names]
+    for gpu in held:
+        yield fail(
+            f"{gpu.name or 'The GPU'} is held by {holder}, not by NVIDIA's driver",
+            subject=f"GPU {gpu.pci_address}",
+            evidence=[_holder(environment, gpu)],
+            impact=impact,
+            remedy=mend,
+        )
+    if not held and _drivers_known(environment):
+        yield _free(environment, f"{holder} holds no NVIDIA GPU")
+    elif not held:
+        outcomes = told(environment, id, f"{holder} holds the GPU, not NVIDIA's driver", impact=impact, remedy=mend)
+        yield from outcomes or (_free(environment, ""),)
+
+
+def _drivers_known(environment: Environment) -> bool:
+    """False where PCI was not looked at, or by a program that does not tell the drivers (plain lspci)."""
+    return environment.pci_gpus.known and all(gpu.driver is not None for gpu in _pci(environment))
+
+
+def _free(environment: Environment, title: str) -> Outcome:
+    if _drivers_known(environment):
+        return ok(title, evidence=[_holder(environment, gpu) for gpu in _pci(environment)])
+    return unknown("the drivers bound to the GPUs were not looked at")
+
+
+def _pci(environment: Environment) -> tuple[PciGpu, ...]:
+    return environment.pci_gpus.get() if environment.pci_gpus.known else ()
+
+
+def _holder(environment: Environment, gpu: PciGpu) -> Evidence:
+    return Evidence(f"pci_gpus[{gpu.pci_address}].driver", gpu.driver or "none", environment.pci_gpus.source)

@@ -1,0 +1,206 @@
+"""The driver's device files: there, open to this user, and the one that only CUDA needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit._startup.regex import regex
+from envkit.checks.engine.evidence import driver_lives_elsewhere, kind, known
+from envkit.checks.engine.findings import Evidence, Outcome, fail, ok, skip, unknown, warn
+from envkit.checks.engine.messages import told
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import remedy
+from envkit.checks.nvidia_driver.driver_state import answered, cuda_works, loaded
+from envkit.model import DeviceNode, Environment, MachineKind
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_GPU_NODE = regex(r"/dev/nvidia\d+")
+_NEEDED = regex(r"/dev/nvidia(\d+|ctl|-uvm)")
+_NOT_LOADED = ("no-gpu-on-pci", "driver-not-installed", "driver-module-not-loaded", "container-no-gpu-injected")
+
+
+def gpu_nodes(environment: Environment) -> tuple[DeviceNode, ...] | None:
+    """The device nodes that stand for one GPU each, None when nobody looked."""
+    observed = environment.driver.device_nodes
+    if observed.absent:
+        return ()
+    return tuple(node for node in observed.get() if _GPU_NODE.fullmatch(node.path)) if observed.known else None
+
+
+@check(
+    "device-nodes-missing",
+    title="Device files of the driver are missing",
+    layer=Layer.DEVICE_NODES,
+    rank=10,
+    explained_by=("gpu-fallen-off-bus", "gpu-bound-to-vfio", "rm-init-adapter-failed", *_NOT_LOADED),
+    mend="Enable nvidia-persistenced, or install nvidia-modprobe with its setuid bit, or the udev rules.",
+    references=("https://github.com/NVIDIA/DCGM", "https://github.com/NVIDIA/gpu-operator"),
+)
+def device_nodes_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """Every GPU that the kernel module drives has its file `/dev/nvidiaN`, and `/dev/nvidiactl` is there.
+
+    The module does not create them: X, nvidia-persistenced or the setuid tool nvidia-modprobe does. Without them only
+    root's first call of nvidia-smi brings the GPU to life.
+    """
+    mend = remedy(environment, "Create the device files now and at every start.", "device-nodes")
+    impact = "Programs of ordinary users find no GPU until root has used it once."
+    nodes, owned = gpu_nodes(environment), environment.driver.procfs_gpus
+    if driver_lives_elsewhere(environment):
+        yield skip("the container engine or Windows decides which device files are here")
+    elif outcomes := told(
+        environment, "device-nodes-missing", "Device files of the driver are missing", impact=impact, remedy=mend
+    ):
+        yield from outcomes
+    elif nodes is None:
+        yield unknown("the device files were not looked at", evidence=[known(environment, "driver.device_nodes")])
+    elif not loaded(environment) or kind(environment) is MachineKind.JETSON:
+        yield skip("without a loaded kernel module there are no device files")
+    elif missing := _missing(environment, nodes):
+        yield fail(
+            f"Missing: {missing}",
+            evidence=[_nodes_evidence(environment), known(environment, "driver.procfs_gpus")],
+            impact=impact,
+            remedy=mend,
+        )
+    else:
+        owned_words = f"{len(owned.get())} GPUs, " if owned.known else ""
+        yield ok(f"{owned_words}{len(nodes)} device files", evidence=[_nodes_evidence(environment)])
+
+
+def _missing(environment: Environment, nodes: tuple[DeviceNode, ...]) -> str:
+    """What is missing, in words, '' when nothing is."""
+    owned = environment.driver.procfs_gpus
+    paths = _paths(environment)
+    words = [] if "/dev/nvidiactl" in paths else ["/dev/nvidiactl"]
+    if owned.known and len(nodes) < len(owned.get()):
+        words.append(f"{len(owned.get()) - len(nodes)} of {len(owned.get())} files /dev/nvidiaN")
+    return " and ".join(words)
+
+
+def _paths(environment: Environment) -> list[str]:
+    observed = environment.driver.device_nodes
+    return [node.path for node in observed.get()] if observed.known else []
+
+
+def _nodes_evidence(environment: Environment) -> Evidence:
+    return known(environment, "driver.device_nodes", ", ".join(_paths(environment)) or "none")
+
+
+@check(
+    "device-node-permission",
+    title="This user may not open the driver's device files",
+    layer=Layer.DEVICE_NODES,
+    rank=20,
+    explained_by=("container-loses-gpu", "rootless-cgroups", "selinux-blocks-device"),
+    mend="Join the group that owns the files and log in again, or correct the module's options.",
+    references=threads("openSUSE/nvidia-driver-G06#52", "NVIDIA/nvidia-container-toolkit#210"),
+)
+def device_node_permission(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """This user may read and write the driver's device files.
+
+    Module options, a group, SELinux or the device rules of a container can forbid it; with sudo everything works.
+    """
+    observed = environment.driver.device_nodes
+    closed = [
+        node
+        for node in (observed.get() if observed.known else ())
+        if node.accessible is False and _NEEDED.fullmatch(node.path)
+    ]
+    refused = answered(environment, "nvml", "NO_PERMISSION")
+    if closed or refused:
+        yield _closed(environment, closed, refused)
+    elif outcomes := told(
+        environment,
+        "device-node-permission",
+        "This user may not use the GPU",
+        remedy=remedy(environment, "Join the group that owns /dev/nvidia*, then log in again.", "show-nodes"),
+        impact="CUDA and nvidia-smi work for root only.",
+    ):
+        yield from outcomes
+    elif observed.known and any(_NEEDED.fullmatch(node.path) for node in observed.get()):
+        yield ok("the device files are open to this user", evidence=[_nodes_evidence(environment)])
+    elif observed.known or observed.absent:
+        yield skip("there are no device files")
+    else:
+        yield unknown("the device files were not looked at", evidence=[known(environment, "driver.device_nodes")])
+
+
+def _closed(environment: Environment, closed: list[DeviceNode], refused: tuple[Evidence, ...]) -> Outcome:
+    source = environment.driver.device_nodes.source
+    nodes = [Evidence("driver.device_nodes", f"{n.path} {n.mode} {n.owner}:{n.group}", source) for n in closed[:4]]
+    groups = {node.group for node in closed if node.group and node.group != "root"}
+    return fail(
+        f"This user may not open {', '.join(node.path for node in closed) or 'the GPU'}",
+        evidence=[*nodes, *refused, known(environment, "system.groups")],
+        impact="CUDA and nvidia-smi work for root only.",
+        remedy=remedy(
+            environment,
+            "Join the group that owns the device files, then log in again."
+            if groups
+            else "Look at the files' mode and at the module's options (NVreg_DeviceFileMode, NVreg_DeviceFileGID).",
+            "node-group" if groups else "show-nodes",
+            group=min(groups, default=None),
+        ),
+    )
+
+
+@check(
+    "uvm-module-not-loaded",
+    title="The module nvidia_uvm, which CUDA needs, is not loaded",
+    layer=Layer.DEVICE_NODES,
+    rank=30,
+    explained_by=("gpu-bound-to-vfio", "device-nodes-missing", "driver-library-mismatch", *_NOT_LOADED),
+    mend="Load nvidia_uvm now and at every start.",
+    references=threads("tensorflow/tensorflow#5777", "pytorch/pytorch#49081", "ollama/ollama#5464"),
+)
+def uvm_module_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The module `nvidia_uvm` is loaded and its device file is there when CUDA asks for it.
+
+    NVML and nvidia-smi do not need it, CUDA does: "nvidia-smi works, CUDA says unknown error" is its sign. The first
+    CUDA call loads it where nvidia-modprobe has its setuid bit, so its absence alone is no fault.
+    """
+    mend = remedy(environment, "Load the module now, and at every start.", "load-uvm", "uvm-at-boot")
+    impact = "CUDA cannot start (unknown error 999 or initialization error 3) although nvidia-smi works."
+    codes = answered(environment, "cuda", "UNKNOWN", "NOT_INITIALIZED")
+    absent = _uvm_absent(environment)
+    if kind(environment) in (MachineKind.WSL1, MachineKind.WSL2, MachineKind.JETSON):
+        yield skip("this place has no module of that name")
+    elif absent and codes:
+        yield fail("nvidia_uvm is not loaded, CUDA needs it", evidence=[*absent, *codes], impact=impact, remedy=mend)
+    elif cuda_works(environment):
+        yield ok("CUDA could be initialised", evidence=[known(environment, "driver.cuda_init", "success")])
+    elif outcomes := told(
+        environment, "uvm-module-not-loaded", "CUDA cannot start: nvidia_uvm is not ready", remedy=mend, impact=impact
+    ):
+        yield from outcomes if not _uvm_present(environment) else (_uvm_ready(environment),)
+    elif not loaded(environment):
+        yield skip("the driver itself is not loaded") if loaded(environment) is False else unknown("not looked at")
+    elif absent:
+        yield warn("nvidia_uvm is not loaded", evidence=absent, impact=impact, remedy=mend)
+    elif _uvm_present(environment):
+        yield _uvm_ready(environment)
+    else:
+        yield unknown("whether nvidia_uvm is loaded was not looked at")
+
+
+def _uvm_ready(environment: Environment) -> Outcome:
+    return ok("nvidia_uvm is there", evidence=[known(environment, "kernel.loaded_modules", "nvidia_uvm")])
+
+
+def _uvm_present(environment: Environment) -> bool:
+    modules = environment.kernel.loaded_modules
+    return modules.known and "nvidia_uvm" in modules.get() and not _uvm_absent(environment)
+
+
+def _uvm_absent(environment: Environment) -> list[Evidence]:
+    modules, nodes = environment.kernel.loaded_modules, environment.driver.device_nodes
+    evidence = []
+    if modules.known and "nvidia" in modules.get() and "nvidia_uvm" not in modules.get():
+        evidence.append(known(environment, "kernel.loaded_modules", "nvidia without nvidia_uvm"))
+    if nodes.known and gpu_nodes(environment) and "/dev/nvidia-uvm" not in _paths(environment):
+        evidence.append(_nodes_evidence(environment))
+    return evidence

@@ -1,0 +1,178 @@
+"""Which libcuda a program would get: the driver's own, a compatibility copy, a foreign one or a link-time stub."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.checks.engine.command import UNSET_LIBRARY_PATH, fixed
+from envkit.checks.engine.evidence import known
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown
+from envkit.checks.engine.messages import told
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.gpu.gpus import seen_gpus
+from envkit.checks.nvidia_driver.driver_state import answered
+from envkit.model import DriverLibrary, Environment
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+
+def _first_libcuda(environment: Environment) -> DriverLibrary | None:
+    """The libcuda that the loader takes: one on LD_LIBRARY_PATH, else the one of its cache, else the first found."""
+    observed = environment.driver.libraries
+    candidates = [item for item in observed.get() if item.name.startswith("libcuda.so")] if observed.known else []
+    folders = _library_path(environment)
+    for folder in folders:
+        for library in candidates:
+            if library.path.rpartition("/")[0] == folder:
+                return library
+    cached = [library for library in candidates if library.in_ld_cache]
+    plain = [library for library in candidates if library.in_ld_cache is None and not library.stub]
+    return next(iter(cached or plain), None)
+
+
+def _library_path(environment: Environment) -> list[str]:
+    variables = environment.variables.get() if environment.variables.known else {}
+    return [folder.rstrip("/") for folder in variables.get("LD_LIBRARY_PATH", "").split(":") if folder]
+
+
+def _library_evidence(environment: Environment, library: DriverLibrary) -> Evidence:
+    version = f" ({library.version})" if library.version else ""
+    return Evidence("driver.libraries", f"{library.path}{version}", environment.driver.libraries.source)
+
+
+@check(
+    "cuda-compat-on-unsupported-hw",
+    title="A cuda-compat libcuda is used on a GPU that does not allow it",
+    layer=Layer.USER_SPACE_DRIVER,
+    rank=20,
+    any_of=("driver.libraries", "driver.cuda_init", "messages"),
+    mend="Take the compat folder out of the loader's path, or use a newer host driver or an older image.",
+    references=threads("NVIDIA/nvidia-docker#1294", "NVIDIA/nvidia-docker#1515", "gpustack/gpustack#1254"),
+)
+def cuda_compat_on_unsupported_hw(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The forward-compatibility libcuda of `cuda-compat` is used on data-centre GPUs only.
+
+    NVIDIA supports it on no GeForce or workstation card; there CUDA answers error 804.
+    """
+    title = "Forward compatibility (cuda-compat) was tried on a GPU that does not support it"
+    impact = "CUDA answers error 804 and no program can use the GPU."
+    mend = Remedy(
+        "Take the compat folder out of the loader's path, so that the driver's own libcuda is found.",
+        (UNSET_LIBRARY_PATH,),
+    )
+    library = _first_libcuda(environment)
+    refused = answered(environment, "cuda", "COMPAT_NOT_SUPPORTED_ON_DEVICE")
+    if refused:
+        yield fail(title, evidence=refused, impact=impact, remedy=mend)
+        return
+    said = told(environment, "cuda-compat-on-unsupported-hw", title, impact=impact, remedy=mend)
+    if said:
+        yield from said
+        return
+    if library is None:
+        yield unknown("which libcuda would be loaded is not known", evidence=[known(environment, "driver.libraries")])
+    elif not library.compat:
+        yield ok("programs get the driver's own libcuda", evidence=[_library_evidence(environment, library)])
+    else:
+        yield _compat(environment, matrix, library, title, impact, mend)
+
+
+def _compat(
+    environment: Environment, matrix: Matrix, library: DriverLibrary, title: str, impact: str, mend: Remedy
+) -> Outcome:
+    evidence = [_library_evidence(environment, library)]
+    gpus = seen_gpus(environment, matrix)
+    consumer = [gpu for gpu in gpus if gpu.models and not gpu.data_center]
+    if consumer:
+        names = ", ".join(sorted({gpu.title for gpu in consumer}))
+        return fail(f"{title}: {names}", evidence=[*evidence, Evidence("gpus", names)], impact=impact, remedy=mend)
+    if gpus and all(gpu.models for gpu in gpus):
+        return ok("cuda-compat is used on data-centre GPUs, as NVIDIA allows", evidence=evidence)
+    return unknown("cuda-compat is in use, and the GPU's model is not known", evidence=evidence)
+
+
+@check(
+    "driver-lib-mismatch-803",
+    title="The libcuda that programs load is not of the loaded driver",
+    layer=Layer.USER_SPACE_DRIVER,
+    rank=30,
+    any_of=("driver.libraries", "driver.cuda_init", "messages"),
+    explained_by=("driver-library-mismatch", "driver-baked-into-image", "wsl-driver-inside"),
+    mend="Remove the foreign libcuda; after an upgrade of the driver, restart.",
+    references=threads("NVIDIA/nvidia-docker#1256", "easydiffusion/easydiffusion#379", "llm-d/llm-d#706"),
+)
+def driver_lib_mismatch_803(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The first libcuda in the loader's order has the version of the loaded kernel module.
+
+    Another one comes from an image that ships driver libraries, a compat package newer than the driver allows, or a
+    half-finished upgrade; CUDA answers error 803.
+    """
+    title = "CUDA refuses this pair of libcuda and kernel module (error 803)"
+    mend = Remedy(
+        "Remove the foreign libcuda from the loader's path; after a driver upgrade, restart.", (UNSET_LIBRARY_PATH,)
+    )
+    refused = answered(environment, "cuda", "SYSTEM_DRIVER_MISMATCH")
+    said = told(environment, "driver-lib-mismatch-803", title, impact="No CUDA program starts.", remedy=mend)
+    library, module = _first_libcuda(environment), environment.driver.kernel_module
+    if refused:
+        yield fail(title, evidence=refused, impact="No CUDA program starts.", remedy=mend)
+    elif said:
+        yield from said
+    elif library is None or library.version is None or not module.known:
+        yield unknown("the versions of libcuda and of the kernel module are not both known")
+    elif library.stub or library.compat:
+        yield skip("a stub or compatibility library is loaded; other checks judge it")
+    elif library.version == module.get():
+        yield ok(
+            f"libcuda and kernel module are both {module.get()}", evidence=[_library_evidence(environment, library)]
+        )
+    else:
+        yield fail(
+            f"Programs load libcuda {library.version}, the kernel module is {module.get()}",
+            evidence=[_library_evidence(environment, library), known(environment, "driver.kernel_module")],
+            impact="CUDA answers error 803 or finds no device.",
+            remedy=mend,
+        )
+
+
+@check(
+    "libcuda-stub-loaded",
+    title="Programs load the link-time stub of libcuda",
+    layer=Layer.USER_SPACE_DRIVER,
+    rank=10,
+    any_of=("driver.libraries", "driver.cuda_init", "messages"),
+    mend="Take the stubs folder out of LD_LIBRARY_PATH and of the loader's configuration.",
+    references=threads("NixOS/nixpkgs#293320"),
+)
+def libcuda_stub_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The loader finds the driver's libcuda, not the stub that a toolkit brings for linking.
+
+    The stub has the same name inside (libcuda.so.1) and answers every call with error 34.
+    """
+    title = "Programs load a link-time stub instead of the driver's libcuda"
+    mend = Remedy(
+        "Take the folder with `stubs` in its name out of LD_LIBRARY_PATH.", (UNSET_LIBRARY_PATH, fixed("sudo ldconfig"))
+    )
+    impact = "Every CUDA call fails with error 34 or finds no device."
+    refused = answered(environment, "cuda", "STUB_LIBRARY")
+    said = told(environment, "libcuda-stub-loaded", title, impact=impact, remedy=mend)
+    library = _first_libcuda(environment)
+    on_path = [folder for folder in _library_path(environment) if folder.endswith("/stubs")]
+    if refused:
+        yield fail(title, evidence=refused, impact=impact, remedy=mend)
+    elif said:
+        yield from said
+    elif library is not None and library.stub:
+        yield fail(title, evidence=[_library_evidence(environment, library)], impact=impact, remedy=mend)
+    elif library is not None:
+        yield ok("programs get a real libcuda", evidence=[_library_evidence(environment, library)])
+    elif on_path and environment.driver.libraries.known:
+        yield unknown(
+            "a stubs folder is on LD_LIBRARY_PATH; whether it holds libcuda.so.1 is not known",
+            evidence=[known(environment, "variables", on_path[0])],
+        )
+    else:
+        yield unknown("which libcuda would be loaded is not known", evidence=[known(environment, "driver.libraries")])

@@ -1,0 +1,319 @@
+"""The driver's user side: same version as the module, there at all, and does it answer?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.checks.engine.evidence import driver_lives_elsewhere, kind, known, many, no_pci_expected, not_looked
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
+from envkit.checks.engine.messages import message_evidence, seen, told
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import remedy
+from envkit.checks.gpu.gpus import SeenGpu, seen_gpus
+from envkit.checks.nvidia_driver.driver_state import (
+    NVML,
+    answered,
+    answered_by_call,
+    has_library,
+    loaded,
+    module_versions,
+    nvml_asked,
+    smi_answered,
+)
+from envkit.model import Environment, MachineKind, Problem
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_HARDWARE = ("gpu-fallen-off-bus", "gsp-timeout", "ecc-uncorrectable", "row-remap-failed", "rm-init-adapter-failed")
+
+
+@check(
+    "driver-library-mismatch",
+    title="The loaded kernel module and the driver's libraries have different versions",
+    layer=Layer.USER_SPACE_DRIVER,
+    rank=10,
+    explained_by=("runfile-over-packages", "driver-repos-mixed", "driver-baked-into-image", "wsl-driver-inside"),
+    mend="Restart, or unload and load the modules while nothing uses the GPU; then hold the packages.",
+    references=threads(
+        "intel/llvm#17614",
+        "microsoft/pai#5452",
+        "oddmario/NVIDIA-Ubuntu-Driver-Guide#4",
+        "EESSI/software-layer-scripts#105",
+    ),
+)
+def driver_library_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The driver's libraries have exactly the version of the loaded kernel module.
+
+    After an upgrade (often an automatic one) the old module keeps running with new libraries; NVML refuses with
+    "Driver/library version mismatch". A restart is enough where the module on disk is the new one.
+    """
+    module, library = environment.driver.kernel_module, environment.driver.user_space
+    both = [known(environment, "driver.kernel_module"), known(environment, "driver.user_space")]
+    codes = answered(environment, "nvml", "LIB_RM_VERSION_MISMATCH")
+    if kind(environment) in (MachineKind.WSL1, MachineKind.WSL2, MachineKind.JETSON):
+        yield skip("this place has no kernel module of that driver")
+    elif module.known and library.known and module.get() != library.get():
+        yield _differ(
+            environment, f"Module {module.get()} is loaded, the libraries are {library.get()}", [*both, *codes]
+        )
+    elif codes:
+        yield _differ(environment, "The driver's libraries do not belong to the loaded module", [*codes, *both])
+    elif messages := seen(environment, "driver-library-mismatch"):
+        yield _differ(
+            environment,
+            "The driver's libraries do not belong to the loaded module",
+            message_evidence(environment, messages),
+        )
+    elif module.known and library.known:
+        yield ok(f"module and libraries are both {library.get()}", evidence=both)
+    elif module.absent:
+        yield skip("no kernel module is loaded")
+    else:
+        yield unknown("the version of the module or of the libraries is not known", evidence=both)
+
+
+def _differ(environment: Environment, title: str, evidence: list[Evidence] | tuple[Evidence, ...]) -> Outcome:
+    library = environment.driver.user_space.value
+    on_disk = {version for version in module_versions(environment) if version is not None}
+    broken = bool(on_disk) and library is not None and library not in on_disk
+    disk = [known(environment, "kernel.module_files", ", ".join(map(str, sorted(on_disk))))] if on_disk else []
+    return fail(
+        title,
+        evidence=[*evidence, *disk],
+        impact="nvidia-smi, NVML and CUDA refuse to work until both are the same.",
+        remedy=_on_the_host() if driver_lives_elsewhere(environment) else _mend(environment, broken=broken),
+    )
+
+
+def _on_the_host() -> Remedy:
+    return Remedy(
+        "The module is the host's. Nothing can be loaded or held from in here: bring no driver libraries in the image, "
+        "and where the host itself has two versions, mend it there and start the container anew."
+    )
+
+
+def _mend(environment: Environment, *, broken: bool) -> Remedy:
+    return _reinstall(environment) if broken else _restart(environment)
+
+
+def _restart(environment: Environment) -> Remedy:
+    return remedy(
+        environment,
+        "While no program uses the GPU, unload and load the modules; where that is refused, restart the machine. Hold "
+        "the packages so that it does not come back. Reinstalling the driver does not help.",
+        "hold",
+        "reload-module",
+    )
+
+
+def _reinstall(environment: Environment) -> Remedy:
+    version = environment.driver.user_space.value
+    return remedy(
+        environment,
+        "The module on disk is not the libraries' version either: a restart will not help. Reinstall the driver's "
+        "packages in one version, then restart.",
+        "reinstall-packages",
+        "reboot",
+        branch=version.major if version else None,
+    )
+
+
+@check(
+    "nvml-library-missing",
+    title="The management library libnvidia-ml is missing",
+    layer=Layer.USER_SPACE_DRIVER,
+    rank=20,
+    explained_by=("driver-capabilities-missing", "container-no-gpu-injected", "driver-not-installed", "no-gpu-on-pci"),
+    mend="Install the driver's compute or utils package in the module's version.",
+    references=threads("NVIDIA/libnvidia-container#231"),
+)
+def nvml_library_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """Where the kernel module is loaded, `libnvidia-ml.so.1` can be found.
+
+    Distributions split the driver; without this part nvidia-smi and every monitor report no GPU.
+    """
+    version = environment.driver.kernel_module.value
+    mend = remedy(
+        environment,
+        "Install the library's package in the version of the loaded module.",
+        "driver-library",
+        branch=version.major if version else None,
+    )
+    title, impact = "libnvidia-ml.so.1 is missing", "nvidia-smi and all monitors fail; CUDA itself may work."
+    codes = answered(environment, "nvml", "LIBRARY_NOT_FOUND")
+    if no_pci_expected(environment):
+        yield skip("the host of this place brings the library")
+    elif has_library(environment, NVML):
+        yield ok("libnvidia-ml.so.1 is there", evidence=[known(environment, "driver.libraries", NVML)])
+    elif loaded(environment) and has_library(environment, NVML) is False:
+        evidence = [known(environment, "driver.kernel_module"), known(environment, "driver.libraries", "no " + NVML)]
+        yield fail(title, evidence=[*evidence, *codes], impact=impact, remedy=mend)
+    elif loaded(environment) is False:
+        yield skip("no driver is loaded")
+    elif codes:
+        yield fail(title, evidence=codes, impact=impact, remedy=mend)
+    else:
+        outcomes = told(environment, "nvml-library-missing", title, impact=impact, remedy=mend)
+        yield from outcomes or (unknown("the driver's libraries were not looked at"),)
+
+
+@check(
+    "nvidia-smi-hangs",
+    title="The driver does not answer",
+    layer=Layer.USER_SPACE_DRIVER,
+    rank=30,
+    explained_by=_HARDWARE,
+    mend="Collect a bug report, then restart the machine.",
+    references=threads("leptonai/gpud#117", "NVIDIA/gpu-monitoring-tools#46", "NVIDIA/NVSentinel#1574"),
+)
+def nvidia_smi_hangs(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The driver answers NVML and nvidia-smi within their time limit.
+
+    A driver in a deadlock, or a GPU in trouble, leaves the caller in a state that cannot be killed; monitors then show
+    old values as if all were well.
+    """
+    mend = remedy(environment, "Collect a bug report first, then restart the machine.", "bug-report", "reboot")
+    paths = ("driver.nvml", "driver.nvidia_smi")
+    facts = (environment.driver.nvml, environment.driver.nvidia_smi)
+    evidence = _late(environment)
+    if evidence:
+        yield fail(
+            "The driver does not answer: nvidia-smi or NVML hangs",
+            evidence=evidence,
+            impact="Every program that asks the driver hangs too, and cannot be killed.",
+            remedy=mend,
+        )
+    elif late := answered(environment, "nvml", "TIMEOUT"):
+        which = many(len(late), "GPU")
+        yield fail(
+            f"{which} of {len(environment.gpus.get())} {'does' if len(late) == 1 else 'do'} not answer",
+            evidence=late,
+            impact="Every program that asks for that GPU hangs; the others can be used.",
+            remedy=remedy(environment, _ONE_GPU, "bug-report", "reboot"),
+        )
+    elif outcomes := told(
+        environment,
+        "nvidia-smi-hangs",
+        "nvidia-smi hangs",
+        remedy=mend,
+        impact="Every program that asks the driver hangs too, and cannot be killed.",
+    ):
+        yield from outcomes
+    elif nvml_asked(environment) or smi_answered(environment):
+        yield ok("the driver answers", evidence=[known(environment, path) for path in paths])
+    elif any(fact.known for fact in facts) or all(fact.absent for fact in facts):
+        yield skip("there is no driver that could answer")
+    else:
+        yield not_looked(environment, "nobody asked the driver", *paths)
+
+
+_ONE_GPU = (
+    "Keep jobs away from that GPU, collect a bug report, then reset the GPU or restart the machine. Programs that name "
+    "the others in CUDA_VISIBLE_DEVICES may work until then."
+)
+
+
+def _late(environment: Environment) -> list[Evidence]:
+    """Where the driver as a whole did not answer; what NVML answers counts more than what nvidia-smi does not."""
+    nvml, smi = environment.driver.nvml, environment.driver.nvidia_smi
+    evidence = list(answered_by_call(environment, "nvml", "TIMEOUT"))
+    if nvml.problem is Problem.TIMED_OUT:
+        evidence.append(known(environment, "driver.nvml", nvml.detail or nvml.problem.value))
+    if smi.problem is Problem.TIMED_OUT and not nvml_asked(environment):
+        evidence.append(known(environment, "driver.nvidia_smi", smi.detail or smi.problem.value))
+    return evidence
+
+
+@check(
+    "persistence-off",
+    title="The driver unloads the GPU's state after every program",
+    layer=Layer.HEALTH,
+    rank=80,
+    tier="N",
+    any_of=("gpus", "messages"),
+    explained_by=("nvidia-smi-hangs",),
+    mend="Enable nvidia-persistenced.",
+    references=threads("NVIDIA/nvidia-docker#723", "Azure/aks-gpu#105", "dmlc/cxxnet#108"),
+)
+def persistence_off(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """On a server without a display the driver keeps the GPU's state between programs.
+
+    Otherwise the first call of every program takes seconds, and starting a container can time out. On laptops and
+    desktops it saves power and is right.
+    """
+    mend = remedy(environment, "Let the daemon keep the GPUs ready.", "persistence")
+    outcomes = told(
+        environment,
+        "persistence-off",
+        "Programs wait for the GPU to wake up",
+        remedy=mend,
+        judge=warn,
+        impact="The first call of every program takes seconds.",
+    )
+    gpus = [gpu for gpu in seen_gpus(environment, matrix) if gpu.nvml and gpu.nvml.persistence_mode is not None]
+    off = [gpu for gpu in gpus if _sleeps(gpu)]
+    daemon = environment.driver.persistence_daemon
+    if outcomes:
+        yield from outcomes
+    elif driver_lives_elsewhere(environment):
+        yield skip("the host of this place decides")
+    elif not gpus:
+        yield not_looked(environment, "persistence mode was not looked at", "gpus")
+    elif off and not (daemon.known and daemon.get()):
+        yield warn(
+            f"Persistence mode is off on {many(len(off), 'server GPU')}",
+            evidence=[_persistence(environment, gpu) for gpu in off[:3]],
+            impact="The first call of every program takes seconds.",
+            remedy=mend,
+        )
+    else:
+        yield ok("no server GPU loses its state", evidence=[_persistence(environment, gpu) for gpu in gpus[:3]])
+
+
+def _sleeps(gpu: SeenGpu) -> bool:
+    return gpu.nvml is not None and not gpu.nvml.persistence_mode and gpu.data_center and not gpu.nvml.display_active
+
+
+def _persistence(environment: Environment, gpu: SeenGpu) -> Evidence:
+    on = "on" if gpu.nvml and gpu.nvml.persistence_mode else "off"
+    return Evidence(f"{gpu.subject} persistence_mode", on, environment.gpus.source)
+
+
+@check(
+    "profiling-counters-restricted",
+    title="Performance counters are for root only",
+    layer=Layer.HEALTH,
+    rank=90,
+    any_of=("driver.params", "messages"),
+    mend="Allow them with a module option, if profiling by users is wanted.",
+    references=threads("gpuopenanalytics/pynvml#19"),
+)
+def profiling_counters_restricted(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """Nobody was refused the GPU's performance counters.
+
+    They are for root only by default, which is a safety measure and no fault; a profiler then stops with
+    ERR_NVGPUCTRPERM.
+    """
+    mend = remedy(environment, "Allow the counters to all users, if that is wanted, and restart.", "counters", "reboot")
+    params = environment.driver.params
+    outcomes = told(
+        environment,
+        "profiling-counters-restricted",
+        "A profiler was refused the GPU's performance counters",
+        impact="Profilers such as ncu and nsys show no GPU metrics; programs themselves are not affected.",
+        remedy=mend,
+        judge=warn,
+    )
+    if outcomes:
+        yield from outcomes
+    elif params.known:
+        restricted = params.get().get("RmProfilingAdminOnly", "")
+        words = "for root only, the default" if restricted == "1" else "not restricted"
+        yield ok(f"performance counters: {words}", evidence=[known(environment, "driver.params", restricted or "-")])
+    elif params.absent:
+        yield skip("no driver is loaded")
+    else:
+        yield unknown("the module's options were not looked at")

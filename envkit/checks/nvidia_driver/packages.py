@@ -1,0 +1,212 @@
+"""How the driver came onto the disk: by itself, twice, or from several package sources."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit._startup.regex import regex
+from envkit.checks.engine.evidence import driver_lives_elsewhere, known, many
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
+from envkit.checks.engine.messages import told
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import remedy
+from envkit.checks.nvidia_driver.driver_state import installed
+from envkit.model import Environment, Problem, SystemPackage
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_DRIVER_PACKAGE = regex(
+    r"nvidia-(driver|kernel|dkms|headless|open|utils|smi|compute|gfx)|libnvidia-(compute|ml|gl|cfg)|libcuda1|cuda-drivers"
+    r"|xorg-x11-drv-nvidia|kmod-nvidia|akmod-nvidia"
+)
+_HALF_DONE = regex(r"half|unpacked|trigger|^i[fuhtw]", re.IGNORECASE)
+_UNATTENDED = "unattended-upgrade"
+_PLACE = "the driver of this place lives on its host"
+
+
+def driver_packages(environment: Environment) -> tuple[SystemPackage, ...]:
+    """The installed system packages that carry the driver."""
+    packages = environment.packages.get() if environment.packages.known else ()
+    return tuple(package for package in packages if _DRIVER_PACKAGE.match(package.name))
+
+
+@check(
+    "unattended-upgrade-of-driver",
+    title="Automatic upgrades replaced the driver under a running system",
+    layer=Layer.KERNEL_MODULE,
+    rank=70,
+    mend="Hold the driver's packages or take them out of automatic upgrades; upgrade on purpose.",
+    references=threads(
+        "pando85/homelab#4110",
+        "aws-samples/aws-deep-learning-ami-ubuntu-dcv-desktop#28",
+        "illinois-scicomp/machine-shop-maintenance#70",
+    ),
+)
+def unattended_upgrade_of_driver(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """No automatic upgrade has replaced driver or kernel packages since the last start.
+
+    The old module keeps running with new libraries: the GPU stops answering some morning.
+    """
+    mend = remedy(environment, "Restart, then hold the packages so that you choose the day.", "reboot", "hold")
+    observed = environment.package_changes
+    automatic = [line for line in observed.get() if _UNATTENDED in line] if observed.known else []
+    if driver_lives_elsewhere(environment):
+        yield skip(_PLACE)
+    elif automatic:
+        yield warn(
+            "Automatic upgrades replaced driver or kernel packages since the last start",
+            evidence=[known(environment, "package_changes", line) for line in automatic[:4]],
+            impact="Library and loaded module can differ from now on; programs that start now may fail.",
+            remedy=mend,
+        )
+    elif outcomes := told(
+        environment,
+        "unattended-upgrade-of-driver",
+        "Automatic upgrades replace driver packages here",
+        remedy=mend,
+        judge=warn,
+        impact="Library and loaded module differ until the next restart.",
+    ):
+        yield from outcomes
+    elif observed.known or observed.absent:
+        yield ok("no automatic upgrade since the last start", evidence=[known(environment, "package_changes")])
+    else:
+        yield unknown("the log of automatic upgrades was not looked at")
+
+
+@check(
+    "runfile-over-packages",
+    title="Two driver installations lie over each other",
+    layer=Layer.KERNEL_MODULE,
+    rank=22,
+    mend="Remove one of them completely, then reinstall the other. From a CUDA runfile take --toolkit only.",
+    references=threads("NVIDIA/DIGITS#558", "openSUSE/nvidia-driver-G06#90", "Azure/azhpc-images#86"),
+)
+def runfile_over_packages(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The driver was installed one way only, and its libraries have one version.
+
+    A runfile over distribution packages (often by the driver box of the CUDA runfile) leaves libraries of two
+    versions; which one a program loads is chance, and the mismatch survives restarts.
+    """
+    versions, packages = _library_versions(environment), driver_packages(environment)
+    observed = environment.driver.runfile_installed
+    runfile = observed.known or observed.problem is Problem.UNPARSABLE  # its uninstaller is there, its log is odd
+    if driver_lives_elsewhere(environment):
+        yield skip(_PLACE)
+    elif len(versions) > 1:
+        yield fail(
+            f"The driver's libraries are there in {len(versions)} versions: {', '.join(sorted(versions))}",
+            evidence=[
+                Evidence("driver.libraries", f"{version}: {path}", "") for version, path in sorted(versions.items())
+            ],
+            impact="Programs load whichever comes first; a version that is not the loaded module's fails.",
+            remedy=_separate(environment, runfile),
+        )
+    elif runfile and packages:
+        yield warn(
+            "A runfile driver lies over driver packages",
+            evidence=[known(environment, "driver.runfile_installed"), _package_evidence(environment, packages)],
+            impact="The next update of either one breaks the driver.",
+            remedy=_separate(environment, True),
+        )
+    elif outcomes := told(
+        environment,
+        "runfile-over-packages",
+        "Two driver installations collide",
+        remedy=_separate(environment, True),
+        impact="Programs load libraries of either one, by chance.",
+    ):
+        yield from outcomes
+    elif installed(environment) is None and environment.driver.libraries.known:
+        yield skip("no driver is installed")
+    elif environment.driver.libraries.known or runfile or observed.absent:
+        yield ok("the driver was installed one way", evidence=[known(environment, "driver.runfile_installed")])
+    else:
+        yield unknown("the driver's files were not looked at")
+
+
+def _library_versions(environment: Environment) -> dict[str, str]:
+    """Each version of the driver's own libraries with one file that has it."""
+    libraries = environment.driver.libraries.get() if environment.driver.libraries.known else ()
+    return {
+        str(library.version): library.path
+        for library in libraries
+        if library.version is not None and not library.stub and not library.compat
+    }
+
+
+def _separate(environment: Environment, runfile: bool) -> Remedy:
+    version = installed(environment)
+    actions = ("remove-runfile", "reinstall-packages") if runfile else ("repair-packages", "reinstall-packages")
+    return remedy(
+        environment,
+        "Keep one installation: take the runfile driver away, reinstall the packages, restart."
+        if runfile
+        else "Find the package of each file, purge the one that is left over, reinstall the other, restart.",
+        *actions,
+        "reboot",
+        branch=version.major if version else None,
+    )
+
+
+def _package_evidence(environment: Environment, packages: tuple[SystemPackage, ...]) -> Evidence:
+    return known(environment, "packages", ", ".join(f"{p.name} {p.version} {p.origin}".strip() for p in packages[:4]))
+
+
+@check(
+    "driver-repos-mixed",
+    title="Driver packages of several sources are mixed or half installed",
+    layer=Layer.KERNEL_MODULE,
+    rank=23,
+    any_of=("packages", "messages"),
+    mend="Choose one package source, pin it, repair, purge the rest.",
+    references=threads(
+        "NVIDIA/ansible-role-nvidia-driver#33",
+        "NVIDIA/gpu-driver-container#35",
+        "aws-samples/aws-deep-learning-ami-ubuntu-dcv-desktop#18",
+    ),
+)
+def driver_repos_mixed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The driver's packages come from one source, and every one of them is fully installed.
+
+    NVIDIA and the distributions split one branch differently under equal names: mixed, they overwrite each other or
+    hold each other back.
+    """
+    mend = remedy(environment, "Choose one source, repair the packages, remove the others.", "repair-packages")
+    packages = driver_packages(environment)
+    broken = tuple(package for package in packages if _HALF_DONE.search(package.state))
+    origins = {package.origin for package in packages if package.origin}
+    if driver_lives_elsewhere(environment):
+        yield skip(_PLACE)
+    elif broken:
+        yield fail(
+            f"Only half installed: {many(len(broken), 'driver package')}",
+            evidence=[known(environment, "packages", f"{p.name} {p.version}: {p.state}") for p in broken[:4]],
+            impact="Libraries and module do not belong together until this is finished.",
+            remedy=mend,
+        )
+    elif outcomes := told(
+        environment,
+        "driver-repos-mixed",
+        "Driver packages of several sources collide",
+        remedy=mend,
+        impact="Libraries and module do not belong together until this is finished.",
+    ):
+        yield from outcomes
+    elif len(origins) > 1:
+        yield warn(
+            f"Driver packages come from several sources: {', '.join(sorted(origins))}",
+            evidence=[_package_evidence(environment, packages)],
+            impact="The next upgrade may not find a way through.",
+            remedy=mend,
+        )
+    elif packages:
+        yield ok("the driver's packages fit together", evidence=[_package_evidence(environment, packages)])
+    elif environment.packages.known:
+        yield skip("no system package carries a driver")
+    else:
+        yield unknown("the system's packages were not looked at", evidence=[known(environment, "packages")])

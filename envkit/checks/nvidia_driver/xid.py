@@ -1,0 +1,296 @@
+"""What the driver itself reports in the kernel log (XIDs), and GPUs that it could not start or lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.base.versions import whole_number
+from envkit.checks.engine.evidence import driver_lives_elsewhere, known, not_looked
+from envkit.checks.engine.findings import Evidence, Outcome, fail, ok, skip, unknown, warn
+from envkit.checks.engine.messages import message_evidence, named, seen, told
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import remedy
+from envkit.checks.gpu.gpus import plain_address, seen_gpus
+from envkit.checks.nvidia_driver.driver_state import answered, loaded
+from envkit.model import Environment, Message
+from envkit.tables.codes import Xid, xids
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_APPLICATION, _INFORMATION = "application", "information"
+_XID_CHECKS = (
+    "xid-other",
+    "gpu-fallen-off-bus",
+    "gsp-timeout",
+    "ecc-uncorrectable",
+    "row-remap-pending",
+    "row-remap-failed",
+    "external-power-missing",
+)
+
+
+def xid_messages(environment: Environment, judged_by: str) -> tuple[tuple[Xid, Message], ...]:
+    """The XIDs of the log that `judged_by` judges (by the table; numbers that it does not hold go to `xid-other`)."""
+    pairs = []
+    for id in _XID_CHECKS:  # noqa: A001 - the catalogue's word
+        for message in seen(environment, id):
+            number = whole_number(message.values.get("code", ""))
+            if number is None or "xid" not in message.signature + message.text.lower():
+                continue
+            row = xids().get(number) or Xid(number, "", "unknown", "a number that we do not know", "", ())
+            if (row.check or "xid-other") == judged_by:
+                pairs.append((row, message))
+    return tuple(pairs)
+
+
+def address_of(messages: tuple[Message, ...]) -> str:
+    """The PCI address that the messages name, in the spelling of PCI, '' when none does."""
+    return plain_address(named(messages, "pci_address") or "")
+
+
+def _subject(messages: tuple[Message, ...]) -> str:
+    address = address_of(messages)
+    return f"GPU {address}" if address else ""
+
+
+def log_unread(environment: Environment) -> Outcome:
+    """Not checked: the kernel log, which is for root only on many machines."""
+    return unknown(
+        "not checked: the kernel log may not be read (try with sudo)"
+        if environment.kernel.log.problem and environment.kernel.log.problem.value == "denied"
+        else "not checked: the kernel log was not looked at",
+        evidence=[known(environment, "kernel.log")],
+    )
+
+
+@check(
+    "gpu-fallen-off-bus",
+    title="A GPU has fallen off the PCI bus",
+    layer=Layer.PCI,
+    rank=20,
+    tier="L",
+    explained_by=("external-power-missing", "optimus-gpu-off"),
+    mend="Cold power cycle; reseat the card, its power and its riser; if it returns, hand the card in.",
+    references=threads("NVIDIA/open-gpu-kernel-modules#507", "NVIDIA/open-gpu-kernel-modules#1151"),
+)
+def gpu_fallen_off_bus(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """Every GPU answers on the PCI bus.
+
+    A lost GPU reads ffff in its configuration space, makes NVML say "GPU is lost" and leaves XID 79 in the kernel
+    log: power, heat, slot, riser, firmware or a dying card. A restart without a power cycle often does not help.
+    """
+    mute = [
+        gpu
+        for gpu in (environment.pci_gpus.get() if environment.pci_gpus.known else ())
+        if gpu.config_readable is False and not gpu.power_state.startswith("D3") and gpu.driver != "vfio-pci"
+    ]
+    lost, messages = answered(environment, "nvml", "GPU_IS_LOST"), seen(environment, "gpu-fallen-off-bus")
+    for gpu in mute:
+        fact = Evidence(f"pci_gpus[{gpu.pci_address}].config_readable", "no (ffff)", environment.pci_gpus.source)
+        own = tuple(m for m in messages if address_of((m,)) in ("", gpu.pci_address))
+        evidence = [fact, *lost, *message_evidence(environment, own)]
+        yield _lost(environment, f"GPU {gpu.pci_address}", gpu.name, evidence)
+    if not mute and (lost or messages):
+        evidence = [*lost, *message_evidence(environment, messages)]
+        back = _all_back(environment, matrix) and not lost
+        yield (
+            _came_back(environment, messages, evidence)
+            if back
+            else _lost(environment, _subject(messages), "", evidence)
+        )
+    elif not mute:
+        answers = environment.pci_gpus.known and environment.pci_gpus.get()
+        yield (
+            ok("every GPU answers on the bus", evidence=[known(environment, "pci_gpus", "")])
+            if answers
+            else (skip("there is no GPU on PCI") if environment.pci_gpus.known else log_unread(environment))
+        )
+
+
+def _all_back(environment: Environment, matrix: Matrix) -> bool:
+    gpus = seen_gpus(environment, matrix)
+    return bool(gpus) and all(gpu.works and gpu.pci is not None and gpu.pci.config_readable for gpu in gpus)
+
+
+def _lost(environment: Environment, subject: str, name: str, evidence: list[Evidence]) -> Outcome:
+    return fail(
+        f"{name or 'A GPU'} has fallen off the PCI bus",
+        subject=subject,
+        evidence=evidence,
+        impact="Programs on this GPU are gone, and calls of the driver may hang.",
+        remedy=remedy(
+            environment,
+            "Stop the programs, switch the machine off for a minute (a restart is not enough), then check seat, power "
+            "cables and riser. If it comes back, hand the card in.",
+            "kernel-log",
+        ),
+    )
+
+
+def _came_back(environment: Environment, messages: tuple[Message, ...], evidence: list[Evidence]) -> Outcome:
+    return warn(
+        "A GPU fell off the PCI bus since the last start and is back now",
+        subject=_subject(messages),
+        evidence=evidence,
+        impact="It is likely to happen again under load.",
+        remedy=remedy(environment, "Check seat, power cables, riser and cooling of this card.", "kernel-log"),
+    )
+
+
+@check(
+    "gsp-timeout",
+    title="The GPU's system processor stopped answering",
+    layer=Layer.KERNEL_MODULE,
+    rank=66,
+    tier="L",
+    any_of=("kernel.log", "messages"),
+    explained_by=("gpu-fallen-off-bus",),
+    mend="Reset or reboot; a newer driver. On proprietary modules firmware could be switched off.",
+    references=threads(
+        "NVIDIA/open-gpu-kernel-modules#446", "NVIDIA/open-gpu-kernel-modules#1230", "NVIDIA/dcgm-exporter#84"
+    ),
+)
+def gsp_timeout(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The GPU System Processor (GSP), which runs much of the driver, answers.
+
+    When its firmware stops, the kernel log shows XID 119 or 120 and nvidia-smi hangs from then on.
+    """
+    outcomes = told(
+        environment,
+        "gsp-timeout",
+        "The GPU's system processor (GSP) stopped answering",
+        impact="Programs and nvidia-smi hang until the GPU is reset.",
+        remedy=remedy(environment, "Restart the machine; then use a newer driver.", "bug-report", "reboot"),
+    )
+    if outcomes:
+        yield from outcomes
+    elif environment.kernel.log.known:
+        yield ok("no GSP error in the kernel log", evidence=[known(environment, "kernel.log", "no XID 119 or 120")])
+    else:
+        yield log_unread(environment)
+
+
+@check(
+    "rm-init-adapter-failed",
+    title="The driver could not start a GPU",
+    layer=Layer.KERNEL_MODULE,
+    rank=65,
+    tier="L",
+    explained_by=(
+        "no-gpu-on-pci",
+        "external-power-missing",
+        "bar-not-assigned",
+        "gpu-fallen-off-bus",
+        "gpu-bound-to-vfio",
+        "driver-dropped-gpu",
+        "open-module-on-pre-turing",
+        "proprietary-module-on-blackwell",
+        "vm-gpu-unsupported-by-release",
+        "row-remap-failed",
+    ),
+    mend="Check BAR, power, module flavour and driver version for this GPU; then suspect the hardware.",
+    references=threads(
+        "NVIDIA/open-gpu-kernel-modules#789",
+        "NVIDIA/open-gpu-kernel-modules#1104",
+        "NVIDIA/open-gpu-kernel-modules#326",
+    ),
+)
+def rm_init_adapter_failed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """Every GPU that the kernel module owns could be started.
+
+    "RmInitAdapter failed" or "No devices were found" with a loaded module means that the driver saw the card and gave
+    up: power, firmware, wrong module flavour, memory window or a bad card.
+    """
+    dead = environment.driver.uninitialised_gpus
+    evidence = []
+    if dead.known and dead.get() and _never_started(environment, dead.get()):
+        evidence.append(known(environment, "driver.uninitialised_gpus"))
+    if loaded(environment) is not False:
+        evidence += answered(environment, "nvml", "NOT_FOUND")
+        if loaded(environment) and environment.gpus.known and not environment.gpus.get():
+            evidence.append(known(environment, "gpus", "NVML lists no GPU"))
+    messages = seen(environment, "rm-init-adapter-failed")
+    if messages and not _all_back(environment, matrix):
+        evidence += message_evidence(environment, messages)
+    if driver_lives_elsewhere(environment) and not messages:
+        yield skip("the host's driver starts the GPUs of this place")
+    elif evidence:
+        yield fail(
+            "The driver sees a GPU but could not start it",
+            subject=_subject(messages),
+            evidence=evidence,
+            impact="CUDA and nvidia-smi do not list this GPU.",
+            remedy=remedy(
+                environment,
+                "Read the lines before the failure in the kernel log; check power cables and the firmware setting "
+                "'Above 4G decoding'; try a newer driver. If nothing helps, try the card in another machine.",
+                "module-log",
+            ),
+        )
+    elif loaded(environment) is False:
+        yield skip("no driver is loaded that could start a GPU")
+    elif environment.gpus.known or dead.known:
+        yield ok(
+            "the driver started every GPU that it owns", evidence=[known(environment, "driver.uninitialised_gpus")]
+        )
+    else:
+        yield not_looked(environment, "nothing here tells whether the driver started the GPUs")
+
+
+def _never_started(environment: Environment, addresses: tuple[str, ...]) -> bool:
+    """True when NVML, which starts every GPU, does not list one of these; before its first use a GPU has no UUID."""
+    if not environment.gpus.known:
+        return False
+    listed = {plain_address(gpu.pci_address) for gpu in environment.gpus.get()}
+    return any(plain_address(address) not in listed for address in addresses)
+
+
+@check(
+    "xid-other",
+    title="The driver reported an error of a GPU (XID)",
+    layer=Layer.HEALTH,
+    rank=60,
+    tier="L",
+    any_of=("kernel.log", "messages"),
+    explained_by=("gpu-fallen-off-bus", "gsp-timeout", "ecc-uncorrectable", "row-remap-failed"),
+    mend="The number decides: see the action that the finding names.",
+    references=("https://docs.nvidia.com/deploy/xid-errors/", *threads("leptonai/gpud#987")),
+)
+def xid_other(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The kernel log holds no XID that points to hardware, firmware or the driver.
+
+    An XID is the driver's error number. Some (13, 31, 43, 45) come from a fault in a program and say nothing about
+    the machine. Users may often not read the log; then this was not checked, which is not the same as healthy.
+    """
+    pairs = xid_messages(environment, "xid-other")
+    serious = [pair for pair in pairs if pair[0].kind not in (_APPLICATION, _INFORMATION)]
+    for code in dict.fromkeys(row.code for row, _ in serious):
+        yield _reported(environment, [pair for pair in serious if pair[0].code == code])
+    if serious:
+        return
+    if pairs:
+        numbers = ", ".join(dict.fromkeys(str(row.code) for row, _ in pairs))
+        yield ok(
+            f"XID {numbers}: errors of a program, not of the machine",
+            evidence=message_evidence(environment, [message for _, message in pairs]),
+        )
+    elif environment.kernel.log.known:
+        yield ok("no other XID in the kernel log", evidence=[known(environment, "kernel.log", "no XID")])
+    else:
+        yield log_unread(environment)
+
+
+def _reported(environment: Environment, pairs: list[tuple[Xid, Message]]) -> Outcome:
+    row, messages = pairs[0][0], tuple(message for _, message in pairs)
+    action = row.action or "look the number up in NVIDIA's list"
+    times = f" ({len(messages)} times)" if len(messages) > 1 else ""
+    return warn(
+        f"XID {row.code}{times}: {row.meaning}",
+        subject=_subject(messages),
+        evidence=message_evidence(environment, messages),
+        impact="The program that ran on the GPU was probably stopped.",
+        remedy=remedy(environment, f"{action[0].upper()}{action[1:]}.", "kernel-log"),
+    )

@@ -1,0 +1,20 @@
+"""The toolkits that a CUDA version stands for: one release for 12.4.1, a line for 12.4, every minor for 12."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from envkit.base.versions import Version
+from envkit.compat.tables import Tables
+from envkit.tables.rows import Toolkit
+
+
+def toolkits_of(cuda: Version, tables: Tables) -> tuple[Toolkit, ...]:
+    """The toolkits of a CUDA version or release line, ascending; empty when the tables know none."""
+    return tuple(toolkit for toolkit in tables.toolkits if toolkit.version.starts_with(cuda))
+
+
+def sources_of(rows: Iterable[Toolkit]) -> tuple[str, ...]:
+    """The sources of the last of these rows: the newest release speaks for its line."""
+    newest = list(rows)[-1:]
+    return newest[0].sources if newest else ()

@@ -1,0 +1,152 @@
+"""The driver: which CUDA it runs, and by which of NVIDIA's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from envkit._startup.records import record
+from envkit.base.platforms import WINDOWS_DRIVERS
+from envkit.base.versions import Version
+from envkit.compat.cuda_line import sources_of, toolkits_of
+from envkit.compat.tables import Tables
+from envkit.compat.verdict import DriverVerdict, Verdict
+from envkit.tables.rows import DriverBranch, Toolkit
+
+SUPPORTED_KINDS = ("lts", "production")  # branches that NVIDIA builds cuda-compat for
+
+
+@record
+class DriverFloors:
+    """The lowest drivers for one CUDA version: `native`, and `minor_version` for NVIDIA's rule from CUDA 11 on."""
+
+    cuda: Version
+    native: Version | None
+    minor_version: Version | None
+
+
+def driver_floors(cuda: Version, tables: Tables, platform: str = "linux") -> DriverFloors:
+    """The driver floors of a CUDA version or release line; of a line the lowest of its releases.
+
+    Where the release notes' floor is not recorded, the first branch that reports this CUDA stands in for it.
+    """
+    return floors_of(cuda, toolkits_of(cuda, tables), tables, platform)
+
+
+def floors_of(cuda: Version, rows: Sequence[Toolkit], tables: Tables, platform: str) -> DriverFloors:
+    """`driver_floors` for a CUDA whose toolkits are at hand."""
+    if platform in WINDOWS_DRIVERS:
+        pairs = [(row.minimum_windows_driver, row.minor_compatibility_windows_driver) for row in rows]
+    else:
+        pairs = [(row.minimum_driver, row.minor_compatibility_driver) for row in rows]
+    native = min((floor for floor, _ in pairs if floor), default=None)
+    minor = min((floor for _, floor in pairs if floor), default=None)
+    return DriverFloors(cuda, native or first_branch_floor(cuda, tables), minor)
+
+
+def first_branch_floor(cuda: Version, tables: Tables) -> Version | None:
+    """The first driver whose branch reports this CUDA or a later one; None when no branch is known to."""
+    release = cuda.release(2)
+    for branch in tables.driver_branches:
+        if branch.driver_cuda_version is not None and branch.driver_cuda_version >= release:
+            return Version.of(branch.branch)
+    return None
+
+
+def compat_line(cuda: Version) -> Version:
+    """The release line of a CUDA version, for which there is one cuda-compat package; a whole major stays itself."""
+    return cuda.release(2) if len(cuda.parts) > 1 else cuda
+
+
+def compat_branches(line: Iterable[Toolkit]) -> tuple[int, ...] | None:
+    """The driver branches that the cuda-compat package of a CUDA release line takes; None where none is recorded.
+
+    NVIDIA's images name them in NVIDIA_REQUIRE_CUDA; the package is one for all releases of the line.
+    """
+    known = [row.compat_branches for row in line if row.compat_branches is not None]
+    return tuple(sorted({branch for branches in known for branch in branches})) if known else None
+
+
+def driver_level(
+    driver: Version,
+    floors: DriverFloors,
+    branch: DriverBranch | None = None,
+    data_center: bool = False,
+    compat: tuple[int, ...] | None = None,
+) -> DriverVerdict:
+    """How this driver runs the CUDA version of `floors`.
+
+    `data_center`: every GPU is a data-centre model under Linux, the only ones that `cuda-compat` works on. `compat`:
+    the branches that it takes.
+    """
+    if floors.native is None:
+        return DriverVerdict.UNKNOWN
+    if driver >= floors.native:
+        return DriverVerdict.NATIVE
+    if floors.minor_version is not None and driver >= floors.minor_version:
+        return DriverVerdict.MINOR_VERSION
+    if not data_center:
+        return DriverVerdict.INCOMPATIBLE
+    if compat is not None:
+        return DriverVerdict.FORWARD if driver.major in compat else DriverVerdict.INCOMPATIBLE
+    if floors.minor_version is None or branch is None or not branch.kind:
+        return DriverVerdict.UNKNOWN
+    return DriverVerdict.UNKNOWN if _may_have_compat(branch, floors.cuda) else DriverVerdict.INCOMPATIBLE
+
+
+def _may_have_compat(branch: DriverBranch, cuda: Version) -> bool:
+    """Whether NVIDIA may make cuda-compat of this CUDA for the branch: a supported kind, at most one major older.
+
+    Source: NVIDIA CUDA Compatibility, table of forward compatibility by driver branch.
+    """
+    reported = branch.driver_cuda_version
+    near = reported is not None and cuda.major - reported.major <= 1
+    return near and branch.kind.lower().startswith(SUPPORTED_KINDS)
+
+
+def branch_number(driver: Version, tables: Tables, platform: str = "linux") -> int | None:
+    """The branch that a driver is of: on Linux its first number, on Windows what the table says; None: not recorded."""
+    if platform not in WINDOWS_DRIVERS:
+        return driver.major
+    return next((row.branch for row in tables.driver_branches if driver.major in row.windows_majors), None)
+
+
+def branch_of(driver: Version, tables: Tables, platform: str = "linux") -> DriverBranch | None:
+    """The row of the driver's branch (384 of 384.81), or None when it is not in the table."""
+    number = branch_number(driver, tables, platform)
+    return next((row for row in tables.driver_branches if row.branch == number), None)
+
+
+def driver_runs_cuda(
+    driver: Version, cuda: Version, tables: Tables, *, data_center: bool = False, platform: str = "linux"
+) -> Verdict:
+    """The verdict on one driver and one CUDA version or release line, in `DriverVerdict`'s words."""
+    floors = driver_floors(cuda, tables, platform)
+    data_center = data_center and platform not in WINDOWS_DRIVERS
+    compat = compat_branches(toolkits_of(compat_line(cuda), tables)) if data_center else None
+    level = driver_level(driver, floors, branch_of(driver, tables, platform), data_center, compat)
+    sources = sources_of(toolkits_of(cuda, tables))
+    return Verdict("driver-runs-cuda", level.value, _driver_detail(driver, floors, level, data_center), sources)
+
+
+def _driver_detail(driver: Version, floors: DriverFloors, level: DriverVerdict, data_center: bool) -> str:
+    cuda, native, minor = floors.cuda, floors.native, floors.minor_version
+    if level is DriverVerdict.NATIVE:
+        return f"driver {driver} runs CUDA {cuda} natively (it needs {native})"
+    if level is DriverVerdict.MINOR_VERSION:
+        return (
+            f"driver {driver} is older than CUDA {cuda}'s own {native}, but minor-version compatibility covers every "
+            f"CUDA {cuda.major}.x from driver {minor} on; PTX is not covered: code that must be compiled at run "
+            "time fails (error 222)"
+        )
+    if level is DriverVerdict.FORWARD:
+        return (
+            f"driver {driver} is older than the {minor} that CUDA {cuda} needs; on data-centre GPUs the package "
+            f"cuda-compat-{cuda.major}-{cuda.minor} makes up for it (forward compatibility)"
+        )
+    if level is DriverVerdict.UNKNOWN:
+        known = f"CUDA {cuda} needs {native}, and" if native else f"no driver floor is recorded for CUDA {cuda};"
+        tail = "whether cuda-compat covers this branch is not recorded" if native else "it may run or not"
+        return f"driver {driver}: {known} {tail}"
+    lowest = min(floor for floor in (native, minor) if floor)
+    compat = "; cuda-compat is not made for this branch" if data_center else ""
+    return f"driver {driver} is too old for CUDA {cuda}: it needs {lowest} or newer{compat}"

@@ -1,0 +1,197 @@
+"""The GPU: which compiled code it runs, and which CUDA versions know it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+
+from envkit.base.versions import ComputeCapability, Version
+from envkit.compat.cuda_line import sources_of, toolkits_of
+from envkit.compat.tables import Tables
+from envkit.compat.verdict import DriverVerdict, Verdict
+from envkit.tables.rows import FrameworkBuild, Toolkit
+
+
+class CodeMatch(str, Enum):
+    """How a GPU runs a set of compiled code, best first."""
+
+    NATIVE = "native"  # binary code of exactly this capability
+    BINARY = "binary"  # binary code of the same major and a lower minor
+    JIT = "jit"  # PTX of an equal or lower capability, compiled by the driver at first use
+    UNKNOWN = "unknown"
+    NONE = "none"
+
+
+def code_match(
+    gpu: ComputeCapability,
+    sass: Iterable[ComputeCapability] | None,
+    ptx: Iterable[ComputeCapability] | None,
+    minimum: ComputeCapability | None = None,
+) -> CodeMatch:
+    """How `gpu` runs a build with this binary code and PTX; None stands for a list that is not known.
+
+    NVIDIA's rule: binaries run on the same major with an equal or higher minor; PTX is compiled for an equal or
+    higher capability. `a` targets run on their own capability only, `f` targets inside their major.
+    """
+    match = _sass_match(gpu, sass or ())
+    if match is not CodeMatch.NONE:
+        return match
+    if any(_ptx_fits(gpu, target) for target in ptx or ()):
+        return CodeMatch.JIT
+    if minimum is not None and _plain(gpu) < _plain(minimum):
+        return CodeMatch.NONE
+    return CodeMatch.UNKNOWN if sass is None or ptx is None else CodeMatch.NONE
+
+
+def _plain(capability: ComputeCapability) -> tuple[int, int]:
+    return capability.major, capability.minor
+
+
+def _sass_match(gpu: ComputeCapability, targets: Iterable[ComputeCapability]) -> CodeMatch:
+    match = CodeMatch.NONE
+    for target in targets:
+        if target.major == gpu.major:
+            if target.minor == gpu.minor:
+                return CodeMatch.NATIVE
+            if target.minor < gpu.minor and target.specific != "a":
+                match = CodeMatch.BINARY
+    return match
+
+
+def _ptx_fits(gpu: ComputeCapability, target: ComputeCapability) -> bool:
+    if target.specific == "a":
+        return _plain(gpu) == _plain(target)
+    if target.specific == "f":
+        return target.major == gpu.major and target.minor <= gpu.minor
+    return _plain(target) <= _plain(gpu)
+
+
+def gpu_runs_build(
+    gpu: ComputeCapability, build: FrameworkBuild, *, driver_verdict: str = "", name: str = ""
+) -> Verdict:
+    """Whether the build holds code that this GPU runs; with the driver's verdict also whether PTX can be compiled."""
+    label = name or f"sm_{gpu.major}{gpu.minor}"
+    title = f"{build.framework} {build.version}" + (f" for CUDA {build.cuda}" if build.cuda else "")
+    if build.cpu_only:
+        return Verdict("gpu-runs-build", "warn", f"{title} is a CPU build: it leaves {label} unused", build.sources)
+    match = code_match(gpu, build.sass, build.ptx, build.min_compute_capability)
+    status, reason = _build_reason(match, label, build, driver_verdict)
+    return Verdict("gpu-runs-build", status, f"{title} {reason}", build.sources)
+
+
+def _build_reason(match: CodeMatch, label: str, build: FrameworkBuild, driver_verdict: str) -> tuple[str, str]:
+    held = " ".join(target.sm for target in build.sass or ())
+    if match is CodeMatch.NATIVE:
+        return "ok", f"holds binary code for {label}"
+    if match is CodeMatch.BINARY:
+        return "ok", f"holds binary code of the same major for {label} ({held})"
+    if match is CodeMatch.UNKNOWN:
+        return "unknown", f"may or may not hold code for {label}: its architecture list is not recorded"
+    if match is CodeMatch.JIT:
+        ptx = " ".join(target.compute for target in build.ptx or ())
+        if driver_verdict == DriverVerdict.MINOR_VERSION.value:
+            return "fail", (
+                f"has only PTX ({ptx}) for {label}, and a driver that runs its CUDA through minor-version "
+                "compatibility cannot compile it"
+            )
+        return "warn", f"has no binary code for {label}; the driver compiles its PTX ({ptx}) at the first start, slowly"
+    if build.sass is None and build.min_compute_capability is not None:
+        return "fail", f"needs compute capability {build.min_compute_capability} or newer, not {label}"
+    ptx = " ".join(target.compute for target in build.ptx or ()) or "none"
+    return "fail", f"holds no code for {label}: binaries {held or 'none'}, PTX {ptx}"
+
+
+class ToolkitMatch(str, Enum):
+    """How a CUDA toolkit knows a GPU, best first."""
+
+    TARGET = "target"  # nvcc compiles for exactly this capability
+    BINARY = "binary"  # it compiles for a lower minor of the same major, which runs
+    UNKNOWN = "unknown"
+    TOO_NEW = "too-new"  # the GPU came after this toolkit
+    DROPPED = "dropped"  # the toolkit no longer compiles for this GPU
+
+
+def toolkit_match(gpu: ComputeCapability, toolkit: Toolkit) -> ToolkitMatch:
+    """How one toolkit knows a GPU: its compiler's targets, and with them the code inside its libraries."""
+    low, high = toolkit.min_compute_capability, toolkit.max_compute_capability
+    if low is not None and _plain(gpu) < _plain(low):
+        return ToolkitMatch.DROPPED
+    if toolkit.compute_capabilities is None:
+        return _bounded_match(gpu, low, high)
+    minors = toolkit.minors.get(gpu.major, ())
+    if gpu.minor in minors:
+        return ToolkitMatch.TARGET
+    return ToolkitMatch.BINARY if minors and min(minors) < gpu.minor else ToolkitMatch.TOO_NEW
+
+
+def _bounded_match(
+    gpu: ComputeCapability, low: ComputeCapability | None, high: ComputeCapability | None
+) -> ToolkitMatch:
+    if low is None or high is None:
+        return ToolkitMatch.UNKNOWN
+    if _plain(gpu) <= _plain(high):
+        return ToolkitMatch.TARGET
+    return ToolkitMatch.BINARY if gpu.major == high.major else ToolkitMatch.TOO_NEW
+
+
+_TOOLKIT_ORDER = list(ToolkitMatch)
+
+
+def cuda_match(gpu: ComputeCapability, cuda: Version, tables: Tables) -> ToolkitMatch:
+    """How a CUDA version or release line knows a GPU: the best of its toolkits, UNKNOWN for an unlisted CUDA."""
+    return best_match(gpu, toolkits_of(cuda, tables))
+
+
+def best_match(gpu: ComputeCapability, rows: Iterable[Toolkit]) -> ToolkitMatch:
+    """`cuda_match` for a CUDA whose toolkits are at hand."""
+    best: ToolkitMatch | None = None
+    for toolkit in rows:
+        match = toolkit_match(gpu, toolkit)
+        if match is ToolkitMatch.TARGET:
+            return match
+        if best is None or (match is not best and _TOOLKIT_ORDER.index(match) < _TOOLKIT_ORDER.index(best)):
+            best = match
+    return best or ToolkitMatch.UNKNOWN
+
+
+def gpu_runs_cuda(gpu: ComputeCapability, cuda: Version, tables: Tables, *, name: str = "") -> Verdict:
+    """Whether a CUDA version's compiler and libraries know this GPU; a refusal names the first and last that do.
+
+    Code that was compiled for an older GPU may carry PTX that a newer one's driver compiles, but CUDA's own
+    libraries (cuBLAS, cuDNN) of a toolkit older than the GPU hold no code for it, so it counts as not runnable.
+    """
+    label = name or f"sm_{gpu.major}{gpu.minor}"
+    sources = sources_of(toolkits_of(cuda, tables))
+    match = cuda_match(gpu, cuda, tables)
+    if match is ToolkitMatch.TARGET:
+        return Verdict("gpu-runs-cuda", "ok", f"CUDA {cuda} compiles for {label}", sources)
+    if match is ToolkitMatch.BINARY:
+        detail = f"CUDA {cuda} is older than {label} and runs on it through code of the same major"
+        return Verdict("gpu-runs-cuda", "ok", detail, sources)
+    if match is ToolkitMatch.UNKNOWN:
+        return Verdict("gpu-runs-cuda", "unknown", f"the GPUs of CUDA {cuda} are not recorded", sources)
+    first, last = cuda_span(gpu, tables)
+    if match is ToolkitMatch.DROPPED:
+        return Verdict("gpu-runs-cuda", "fail", f"CUDA {cuda} dropped {label}: CUDA {last} was its last", sources)
+    detail = (
+        f"CUDA {cuda} is older than {label}, which needs CUDA {first} or newer: PTX could be compiled for it, but "
+        f"the libraries of CUDA {cuda} (cuBLAS, cuDNN) hold no code for this GPU"
+    )
+    return Verdict("gpu-runs-cuda", "fail", detail, sources)
+
+
+def cuda_span(gpu: ComputeCapability, tables: Tables) -> tuple[Version | None, Version | None]:
+    """The first and last CUDA release line that a GPU runs; None where none is recorded."""
+    return _span(gpu, tables, (ToolkitMatch.TARGET, ToolkitMatch.BINARY))
+
+
+def target_span(gpu: ComputeCapability, tables: Tables) -> tuple[Version | None, Version | None]:
+    """The first and last CUDA release line whose compiler targets this GPU; None where none is recorded."""
+    return _span(gpu, tables, (ToolkitMatch.TARGET,))
+
+
+def _span(
+    gpu: ComputeCapability, tables: Tables, wanted: Iterable[ToolkitMatch]
+) -> tuple[Version | None, Version | None]:
+    lines = [row.release for row in tables.toolkits if toolkit_match(gpu, row) in wanted]
+    return (lines[0], lines[-1]) if lines else (None, None)

@@ -1,0 +1,149 @@
+"""What packages require of each other in one environment: frameworks of frameworks, and of shared CUDA libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+
+from envkit._startup.records import record
+from envkit._startup.regex import regex
+from envkit.base.versions import VersionSpec
+from envkit.compat.software import some_version_meets, title_of
+from envkit.compat.tables import Tables
+from envkit.compat.verdict import Verdict
+from envkit.tables.rows import FrameworkBuild, PackageFile, PackageRequirements
+
+_LINE = regex(r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*([^;]*)")
+# What follows a release's numbers: 2.7.0rc0 and 1.8.1+cu111 bound the releases as 2.7.0 and 1.8.1 do.
+_STAGE = regex(r"(?<=\d)\.?(?:rc|dev|post|a|b)\d*")
+_LOCAL = regex(r"\+[\w.]+")
+_COMPLEMENT = {"<": ">=", ">=": "<"}
+
+
+@record
+class Requirement:
+    """One requirement line: the package's name as indexes compare it, and the versions that will do."""
+
+    package: str
+    spec: VersionSpec
+    line: str
+
+
+@cache
+def requirements_of(lines: tuple[str, ...]) -> tuple[Requirement, ...]:
+    """The requirements that can be read; one that cannot bounds nothing."""
+    return tuple(_readable(lines))
+
+
+def _readable(lines: Iterable[str]) -> Iterator[Requirement]:
+    for line in lines:
+        match = _LINE.match(line)
+        if match is None:
+            continue
+        try:
+            spec = VersionSpec.parse(_STAGE.sub("", _LOCAL.sub("", match[2])))
+        except ValueError:
+            continue
+        yield Requirement(match[1].lower().replace("_", "-"), spec, line)
+
+
+def brings_cuda(build: FrameworkBuild) -> bool:
+    """False for a build that certainly brings no CUDA libraries."""
+    return build.package is not None and not build.cpu_only and build.bundles_cuda is not False
+
+
+def libraries_of(
+    build: FrameworkBuild, rows: Iterable[PackageRequirements], architecture: str, platform: str
+) -> PackageRequirements | None:
+    """What a build requires of packages of CUDA libraries; None where that is not recorded."""
+    if not brings_cuda(build):
+        return PackageRequirements(build.package or "", "", (), (), build.sources)
+    place = build.index_url or build.find_links or ""
+    for row in rows if platform != "windows" else ():
+        if row.package == build.package and row.place == place and architecture in row.architectures:
+            return row if row.requires is not None else None
+    return None
+
+
+def demands_on(build: FrameworkBuild, requires: tuple[str, ...], tables: Tables) -> Iterator[tuple[str, Requirement]]:
+    """What a build and its package require of other frameworks, by the framework's name."""
+    for requirement in (*requirements_of(build.companions), *requirements_of(requires)):
+        framework = tables.framework(requirement.package)
+        if framework is not None and framework.name != build.framework and requirement.package in framework.packages:
+            yield framework.name, requirement
+
+
+def requirement_met(build: FrameworkBuild, requirement: Requirement, other: FrameworkBuild) -> Verdict:
+    """Whether another framework's version meets what a build requires of it."""
+    wants = f"{build.framework} {build.version} requires {requirement.line}"
+    if requirement.spec.holds(other.version):
+        return Verdict("requirement-met", "ok", f"{wants}; {other.framework} {other.version} meets it", build.sources)
+    return Verdict(
+        "requirement-met", "fail", f"{wants}; {other.framework} {other.version} does not meet it", build.sources
+    )
+
+
+def clash_of(
+    first: Sequence[Requirement], second: Sequence[Requirement], files: Iterable[PackageFile]
+) -> tuple[Requirement, Requirement, str] | None:
+    """Two requirements that one environment cannot meet, and the file that both packages write (or ``)."""
+    for one in first:
+        for other in second:
+            if one.package == other.package and not some_version_meets((one.spec, other.spec)):
+                return one, other, ""
+    written = _written(first, files)
+    for file, other in _written(second, files).items():
+        if file in written and written[file].package != other.package:
+            return written[file], other, file
+    return None
+
+
+def _written(requirements: Iterable[Requirement], files: Iterable[PackageFile]) -> dict[str, Requirement]:
+    """The files that every version which meets a requirement writes."""
+    return {
+        row.file: requirement
+        for requirement in requirements
+        for row in files
+        if row.package == requirement.package and _lies_in(requirement.spec, VersionSpec.parse(row.versions))
+    }
+
+
+def _lies_in(spec: VersionSpec, span: VersionSpec) -> bool:
+    """Whether every version that meets `spec` lies in a span such as `>=9,<10`."""
+    outside = (VersionSpec(((_COMPLEMENT[operator], bound),)) for operator, bound in span.clauses)
+    return not any(some_version_meets((spec, beyond)) for beyond in outside)
+
+
+def wheels_share_libraries(
+    first: FrameworkBuild,
+    second: FrameworkBuild,
+    needs: tuple[PackageRequirements | None, PackageRequirements | None],
+    tables: Tables,
+) -> Verdict:
+    """Whether the packages of CUDA libraries that two builds require go into one environment.
+
+    `needs` are those of the two, None where not recorded. One environment holds one version of a package.
+    """
+    relation, names = "wheels-share-libraries", (title_of(first), title_of(second))
+    known = [row for row in needs if row is not None]
+    sources = tuple(dict.fromkeys(key for row in known for key in row.sources))
+    if any(row.requires == () for row in known):
+        return Verdict(
+            relation, "ok", f"{names[0]} and {names[1]} do not both require packages of CUDA libraries", sources
+        )
+    if len(known) < len(needs):
+        missing = " and ".join(name for name, row in zip(names, needs, strict=True) if row is None)
+        detail = (
+            f"which packages of CUDA libraries {missing} requires is not recorded: one environment holds one version "
+            f"of each, and whether {names[0]} and {names[1]} can share them is not known"
+        )
+        return Verdict(relation, "unknown", detail, sources)
+    wanted, others = (requirements_of(row.requires or ()) for row in known)
+    clash = clash_of(wanted, others, tables.package_files)
+    if clash is None:
+        detail = f"the packages of CUDA libraries that {names[0]} and {names[1]} require go together"
+        return Verdict(relation, "ok", detail, sources)
+    one, other, file = clash
+    why = f"both packages write {file}" if file else "one environment holds one version of a package"
+    detail = f"{names[0]} requires {one.line}, {names[1]} requires {other.line}: {why}"
+    return Verdict(relation, "fail", detail, sources)

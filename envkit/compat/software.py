@@ -1,0 +1,278 @@
+"""The framework's own needs: Python, glibc, NumPy, and the CUDA and cuDNN that it does not bring itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from functools import cache
+
+from envkit._startup.regex import regex
+from envkit.base.versions import ComputeCapability, Version, VersionSpec
+from envkit.compat.cuda_line import toolkits_of
+from envkit.compat.gpu import ToolkitMatch, best_match
+from envkit.compat.tables import Tables
+from envkit.compat.verdict import Verdict
+from envkit.tables.rows import CudnnRelease, FrameworkBuild, Toolkit
+
+
+def title_of(build: FrameworkBuild) -> str:
+    """The build in words: `pytorch 1.1.0 for CUDA 9.0`."""
+    return f"{build.framework} {build.version}" + (f" for CUDA {build.cuda}" if build.cuda else "")
+
+
+def python_has_wheel(build: FrameworkBuild, python: Version) -> Verdict:
+    """Whether the build has a package for this Python (3.10, not 3.10.4)."""
+    if not build.pythons:
+        detail = f"the Python versions of {title_of(build)} are not recorded"
+        return Verdict("python-has-wheel", "unknown", detail, build.sources)
+    if any(python.starts_with(known) for known in build.pythons):
+        return Verdict("python-has-wheel", "ok", f"{title_of(build)} has a package for Python {python}", build.sources)
+    known_text = ", ".join(str(known) for known in build.pythons)
+    detail = f"{title_of(build)} has no package for Python {python}, only for {known_text}"
+    return Verdict("python-has-wheel", "fail", detail, build.sources)
+
+
+def glibc_runs(build: FrameworkBuild, glibc: Version) -> bool:
+    """False for a glibc that is too old for the build's binaries, and for one that refuses to load them."""
+    refused = build.execstack_glibc is not None and glibc >= build.execstack_glibc
+    return not refused and (build.min_glibc is None or glibc >= build.min_glibc)
+
+
+def glibc_meets(build: FrameworkBuild, glibc: Version | None, *, where: str = "") -> Verdict:
+    """Whether the target's glibc is new enough for the build's binaries, and loads them."""
+    place = f" of {where}" if where else ""
+    refusing = build.execstack_glibc
+    if refusing is not None and glibc is not None and glibc >= refusing:
+        detail = (
+            f"a library of {title_of(build)} asks for an executable stack, which glibc refuses from {refusing} on;"
+            f" the glibc{place} is {glibc}"
+        )
+        return Verdict("glibc-meets-build", "fail", detail, build.sources)
+    if build.min_glibc is None:
+        return Verdict(
+            "glibc-meets-build", "unknown", f"the glibc that {title_of(build)} needs is not recorded", build.sources
+        )
+    if glibc is None:
+        detail = f"{title_of(build)} needs glibc {build.min_glibc}; the glibc{place} is not known"
+        return Verdict("glibc-meets-build", "unknown", detail, build.sources)
+    if glibc >= build.min_glibc:
+        detail = f"{title_of(build)} needs glibc {build.min_glibc}, the glibc{place} is {glibc}"
+        return Verdict("glibc-meets-build", "ok", detail, build.sources)
+    detail = f"{title_of(build)} needs glibc {build.min_glibc} or newer, the glibc{place} is {glibc}"
+    return Verdict("glibc-meets-build", "fail", detail, build.sources)
+
+
+_MARKED = regex(r"^(?P<spec>[^\[]*?)\s*(?:\[(?P<marker>.*)\])?$")
+_PYTHON_MARKER = regex(r"python_version\s*(?P<operator>[<>=!]=?)\s*[\"'](?P<version>[\d.]+)[\"']")
+
+
+@cache
+def numpy_specs(requirement: str | None, python: Version | None) -> tuple[VersionSpec, ...]:
+    """The NumPy ranges that hold for this Python: `<2`, or `>=1.22 | >=1.26.0 [python_version >= "3.12"]`.
+
+    A part that cannot be read is left out: it then bounds nothing.
+    """
+    specs = []
+    for part in (requirement or "").split("|"):
+        match = _MARKED.match(part.strip())
+        if match is None or not match["spec"] or not _marker_holds(match["marker"], python):
+            continue
+        try:
+            specs.append(VersionSpec.parse(match["spec"]))
+        except ValueError:
+            continue
+    return tuple(specs)
+
+
+def _marker_holds(marker: str | None, python: Version | None) -> bool:
+    if not marker:
+        return True
+    if python is None:
+        return False
+    conditions = _PYTHON_MARKER.finditer(marker)
+    return all(
+        VersionSpec.parse(f"{condition['operator']}{condition['version']}").holds(python) for condition in conditions
+    )
+
+
+def some_version_meets(specs: Iterable[VersionSpec]) -> bool:
+    """Whether any version at all lies in every one of these ranges."""
+    wanted = tuple(specs)
+    bounds = [bound for spec in wanted for _, bound in spec.clauses]
+    candidates = [Version.of(0), *bounds]
+    candidates += [Version.of(*bound.parts[:-1], bound.parts[-1] + 1) for bound in bounds]
+    candidates += [Version.of(*bound.parts, 1) for bound in bounds]
+    return any(all(spec.holds(candidate) for spec in wanted) for candidate in candidates)
+
+
+def numpy_agree(builds: Iterable[FrameworkBuild], python: Version | None) -> Verdict:
+    """Whether one NumPy release can meet every build's bound."""
+    bounded = [build for build in builds if build.numpy]
+    sources = tuple(dict.fromkeys(key for build in bounded for key in build.sources))
+    wants = "; ".join(f"{title_of(build)} wants numpy {build.numpy}" for build in bounded)
+    if not bounded:
+        return Verdict("numpy-agrees", "ok", "no build bounds NumPy", sources)
+    if some_version_meets(spec for build in bounded for spec in numpy_specs(build.numpy, python)):
+        return Verdict("numpy-agrees", "ok", wants, sources)
+    return Verdict("numpy-agrees", "fail", f"no NumPy release meets them all: {wants}", sources)
+
+
+class LibraryMatch(str, Enum):
+    """How a system CUDA toolkit serves a build that brings no CUDA of its own, best first."""
+
+    SAME = "same"
+    MINOR = "minor"  # newer minor of the same major, under NVIDIA's minor-version compatibility
+    UNKNOWN = "unknown"
+    NONE = "none"
+
+
+def toolkit_serves(build: FrameworkBuild, toolkit: Toolkit) -> LibraryMatch:
+    """How this toolkit's libraries serve a build made for its own CUDA line.
+
+    Under minor-version compatibility libraries keep their interface inside a major version, so a build for an earlier
+    minor loads them, provided that they are still called what they were then (not so from 11.0 to 11.1 and 11.2).
+    """
+    if build.cuda is None:
+        return LibraryMatch.UNKNOWN
+    if toolkit.version.starts_with(build.cuda):
+        low, high = build.cuda_min, build.cuda_max
+        inside = (low is None or toolkit.version >= low) and (
+            high is None or toolkit.version <= high or toolkit.version.starts_with(high)
+        )
+        return LibraryMatch.SAME if inside else LibraryMatch.NONE
+    since = toolkit.libraries_since
+    if toolkit.minor_compatibility_driver is not None and since is not None and since <= build.cuda < toolkit.version:
+        return LibraryMatch.MINOR
+    return LibraryMatch.NONE
+
+
+def toolkit_serves_build(build: FrameworkBuild, toolkit: Toolkit) -> Verdict:
+    """The verdict on a build that loads CUDA from the system, and one toolkit."""
+    match = toolkit_serves(build, toolkit)
+    sources = tuple(dict.fromkeys((*build.sources, *toolkit.sources)))
+    if match is LibraryMatch.SAME:
+        detail = f"{title_of(build)} loads the libraries of CUDA {toolkit.release} from the system"
+        return Verdict("toolkit-serves-build", "ok", detail, sources)
+    if match is LibraryMatch.MINOR:
+        detail = (
+            f"{title_of(build)} loads the libraries of CUDA {toolkit.release}: inside CUDA {toolkit.version.major}.x "
+            "they keep their interface, but this pair was not the vendor's test"
+        )
+        return Verdict("toolkit-serves-build", "warn", detail, sources)
+    if match is LibraryMatch.UNKNOWN:
+        detail = f"the CUDA version that {title_of(build)} was made for is not recorded"
+        return Verdict("toolkit-serves-build", "unknown", detail, sources)
+    detail = f"{title_of(build)} cannot load the libraries of CUDA {toolkit.release}"
+    return Verdict("toolkit-serves-build", "fail", detail, sources)
+
+
+def cudnn_supports_cuda(release: CudnnRelease, cuda: Version) -> bool:
+    """Whether this cuDNN build is made for a CUDA version; its spans are like `10.2`, `11.0-11.8` or `12.x`."""
+    if release.cuda.major != cuda.major:  # no cuDNN build serves two majors
+        return False
+    return any(_span_holds(spec, cuda) for spec in release.supported_cuda or (str(release.cuda),))
+
+
+def _span_holds(spec: str, cuda: Version) -> bool:
+    first, last = _span(spec)
+    if first is None or last is None:
+        return first is not None and cuda.starts_with(first)
+    return first <= cuda and (cuda <= last or cuda.starts_with(last))
+
+
+@cache
+def _span(spec: str) -> tuple[Version | None, Version | None]:
+    """The ends of a span such as `11.0-11.8`; a single one is a line, and what cannot be read is no span at all."""
+    low, _, high = spec.strip().partition("-")
+    try:
+        first = Version.parse(low.removesuffix(".x"))
+        return first, Version.parse(high.removesuffix(".x")) if high else None
+    except ValueError:
+        return None, None
+
+
+def cudnn_knows_gpu(release: CudnnRelease, gpu: ComputeCapability) -> bool | None:
+    """Whether this cuDNN has kernels for a GPU; None where its range is not recorded."""
+    low, high = release.min_compute_capability, release.max_compute_capability
+    if low is not None and (gpu.major, gpu.minor) < (low.major, low.minor):
+        return False
+    if high is not None and gpu.major > high.major:
+        return False
+    return None if low is None else True
+
+
+def cudnn_serves(build: FrameworkBuild, cudnn: Version) -> bool | None:
+    """Whether a system cuDNN serves a build: the same major and not an older minor; None where not recorded."""
+    if build.cudnn is None:
+        return None
+    return cudnn.major == build.cudnn.major and cudnn.release(2) >= build.cudnn.release(2)
+
+
+def cudnn_meets(build: FrameworkBuild, wanted: VersionSpec, tables: Tables) -> bool | None:
+    """Whether the cuDNN of a build is a wanted one; None where its number is not recorded, or not as exactly.
+
+    One that is not recorded cannot be a version that was never made for the build's CUDA.
+    """
+    if build.cudnn is not None:
+        told_less = wanted.exact is not None and len(build.cudnn.parts) < len(wanted.exact.parts)
+        if told_less and wanted.exact is not None and wanted.exact.starts_with(build.cudnn):
+            return None
+        return wanted.holds(build.cudnn)
+    made = (row for row in tables.cudnns if build.cuda is None or row.cuda.major == build.cuda.major)
+    return None if any(wanted.holds(row.version) for row in made) else False
+
+
+def gpu_on_cudnn(
+    gpu: ComputeCapability,
+    cudnn: Version,
+    cuda: Version | None,
+    tables: Tables,
+    *,
+    name: str = "",
+    among: Sequence[CudnnRelease] | None = None,
+) -> Verdict:
+    """Whether a cuDNN version, as built for this CUDA major, has kernels for a GPU.
+
+    `among` are the only rows of cuDNN that can be of that version, where the caller knows. Where the CUDA is not known,
+    a cuDNN made for CUDA releases that do not know the GPU has no kernels for it, nor has an older one.
+    """
+    label = name or f"sm_{gpu.major}{gpu.minor}"
+    rows = [
+        row
+        for row in (tables.cudnns if among is None else among)
+        if row.version.starts_with(cudnn) and (cuda is None or row.cuda.major == cuda.major)
+    ]
+    apart = _made_for_others(cudnn, gpu, rows, tables) if cuda is None else None
+    if apart is not None:
+        detail = f"cuDNN {cudnn} is made for CUDA {apart.cuda} and older, which do not know {label}"
+        return Verdict("gpu-on-cudnn", "fail", detail, apart.sources)
+    answers = [cudnn_knows_gpu(row, gpu) for row in rows if cuda is not None or _is_for_gpu(row, gpu, tables)]
+    sources = rows[-1].sources if rows else ()
+    if True in answers:
+        return Verdict("gpu-on-cudnn", "ok", f"cuDNN {cudnn} has kernels for {label}", sources)
+    if None in answers or not answers:
+        return Verdict("gpu-on-cudnn", "unknown", f"the GPUs of cuDNN {cudnn} are not recorded", sources)
+    low, high = rows[-1].min_compute_capability, rows[-1].max_compute_capability
+    bounds = " ".join([*([f"from {low}"] if low else []), *([f"to {high}"] if high else [])])
+    detail = f"cuDNN {cudnn} has no kernels for {label}: it serves compute capabilities {bounds}"
+    return Verdict("gpu-on-cudnn", "fail", detail, sources)
+
+
+def _is_for_gpu(row: CudnnRelease, gpu: ComputeCapability, tables: Tables) -> bool:
+    """Whether the CUDA that a cuDNN is made for may know a GPU."""
+    known = best_match(gpu, toolkits_of(row.cuda, tables))
+    return known not in (ToolkitMatch.TOO_NEW, ToolkitMatch.DROPPED)
+
+
+def _made_for_others(
+    cudnn: Version, gpu: ComputeCapability, rows: Sequence[CudnnRelease], tables: Tables
+) -> CudnnRelease | None:
+    """The newest of a cuDNN's rows where every CUDA that it is made for is older than the GPU; None where one is not.
+
+    A cuDNN that is older than all on record was made for no newer CUDA than the oldest.
+    """
+    if not rows and tables.cudnns:
+        oldest = min(row.version for row in tables.cudnns)
+        rows = [row for row in tables.cudnns if cudnn < oldest and row.version.major == oldest.major]
+    too_new = [best_match(gpu, toolkits_of(row.cuda, tables)) is ToolkitMatch.TOO_NEW for row in rows]
+    return max(rows, key=lambda row: row.cuda) if rows and all(too_new) else None

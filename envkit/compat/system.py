@@ -1,0 +1,112 @@
+"""The operating system: nvcc's host compiler, the installer's list of distributions, and images."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from envkit.base.versions import Version
+from envkit.compat.verdict import Verdict
+from envkit.tables.rows import ImageTag, OperatingSystem, Toolkit
+
+
+def compiler_fits_nvcc(name: str, version: Version, toolkit: Toolkit) -> Verdict:
+    """Whether nvcc of this toolkit accepts a host compiler (`gcc` or `clang`); it refuses newer majors."""
+    what = f"nvcc of CUDA {toolkit.release}"
+    if _bounds(name, toolkit)[1] is None:
+        return Verdict(
+            "compiler-fits-nvcc", "unknown", f"the newest {name} for {what} is not recorded", toolkit.sources
+        )
+    bound = _crossed(name, version, toolkit)
+    if bound:
+        return Verdict("compiler-fits-nvcc", "fail", f"{what} {bound}, not {version}", toolkit.sources)
+    return Verdict("compiler-fits-nvcc", "ok", f"{what} takes {name} {version}", toolkit.sources)
+
+
+def _bounds(name: str, toolkit: Toolkit) -> tuple[Version | None, Version | None]:
+    return (toolkit.gcc_min, toolkit.gcc_max) if name == "gcc" else (None, toolkit.clang_max)
+
+
+def _crossed(name: str, version: Version, toolkit: Toolkit) -> str:
+    """The bound of nvcc's that a host compiler crosses, in words; empty where it crosses none that is recorded."""
+    low, high = _bounds(name, toolkit)
+    if high is not None and version > high and not version.starts_with(high):
+        return f"takes {name} up to {high}"
+    if low is not None and version < low:
+        return f"needs {name} {low} or newer"
+    return ""
+
+
+class CompilerEffort(IntEnum):
+    """What compiling with nvcc takes on a system, least first."""
+
+    NONE = 0  # nvcc takes the system's own GCC, or that is not recorded
+    INSTALL = 1  # the system packages another
+    UNKNOWN = 2  # which others it packages is not recorded
+    IMPOSSIBLE = 3  # none that it packages is taken
+
+
+def compiling_effort(system: OperatingSystem, toolkit: Toolkit) -> CompilerEffort:
+    """What it takes to have a GCC that nvcc of this toolkit accepts."""
+    if system.default_gcc is None or not _crossed("gcc", system.default_gcc, toolkit):
+        return CompilerEffort.NONE
+    if not system.installable_gcc:
+        return CompilerEffort.UNKNOWN
+    return CompilerEffort.INSTALL if other_gcc(system, toolkit) else CompilerEffort.IMPOSSIBLE
+
+
+def other_gcc(system: OperatingSystem, toolkit: Toolkit) -> Version | None:
+    """The newest GCC that the system packages and nvcc takes, where nvcc does not take the system's own."""
+    if system.default_gcc is None or not _crossed("gcc", system.default_gcc, toolkit):
+        return None
+    return max((gcc for gcc in system.installable_gcc if not _crossed("gcc", gcc, toolkit)), default=None)
+
+
+def os_compiler_fits_nvcc(system: OperatingSystem, toolkit: Toolkit) -> Verdict:
+    """Whether the distribution has a GCC that nvcc accepts: its default one, or another that can be installed."""
+    if system.default_gcc is None:
+        detail = f"the GCC of {system.os_id} is not recorded"
+        return Verdict("compiler-fits-nvcc", "unknown", detail, system.sources)
+    default = compiler_fits_nvcc("gcc", system.default_gcc, toolkit)
+    if default.status != "fail":
+        return default
+    hints = {
+        CompilerEffort.INSTALL: f"install gcc-{other_gcc(system, toolkit)} and pass it with nvcc -ccbin",
+        CompilerEffort.UNKNOWN: (
+            f"which others {system.os_id} packages is not recorded: frameworks run, compiling with nvcc needs another"
+        ),
+        CompilerEffort.IMPOSSIBLE: (
+            f"{system.os_id} packages none that it takes: frameworks run, compiling with nvcc does not"
+        ),
+    }
+    detail = f"{default.detail} (the default of {system.os_id}); {hints[compiling_effort(system, toolkit)]}"
+    return Verdict("compiler-fits-nvcc", "warn", detail, default.sources)
+
+
+def runfile_on_os(system: OperatingSystem, toolkit: Toolkit) -> Verdict:
+    """Whether the toolkit's installation guide lists this distribution."""
+    listed = toolkit.os_ids
+    if listed is not None and system.os_id in listed:
+        return Verdict("runfile-on-os", "ok", f"CUDA {toolkit.version} lists {system.os_id}", toolkit.sources)
+    if listed is None or not toolkit.os_ids_complete:
+        detail = (
+            f"whether CUDA {toolkit.version} supports {system.os_id} is not recorded; its runfile may still install"
+        )
+        return Verdict("runfile-on-os", "unknown", detail, toolkit.sources)
+    detail = (
+        f"CUDA {toolkit.version} does not list {system.os_id} (it lists {', '.join(listed[:6])}…): "
+        "the runfile usually installs with --override, but the vendor did not test it"
+    )
+    return Verdict("runfile-on-os", "warn", detail, toolkit.sources)
+
+
+def image_fits(tag: ImageTag) -> Verdict:
+    """Whether an image tag can be built on: supported, or there but past its end, or gone."""
+    name = f"{tag.repository}:{tag.tag}"
+    if tag.state == "supported":
+        return Verdict("image-on-os", "ok", f"{name} exists and is supported", tag.sources)
+    if tag.state in ("deleted", "never"):
+        told = "was deleted" if tag.state == "deleted" else "never existed"
+        return Verdict("image-on-os", "fail", f"{name} {told}", tag.sources)
+    if tag.state == "unsupported":
+        return Verdict("image-on-os", "warn", f"{name} is past its end of support and may be deleted", tag.sources)
+    return Verdict("image-on-os", "unknown", f"{name} was seen, its state is not recorded", tag.sources)

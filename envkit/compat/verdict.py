@@ -1,0 +1,27 @@
+"""What one relation says: a status, its reason and its sources."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from envkit._startup.records import record
+
+
+class DriverVerdict(str, Enum):
+    """How a driver runs a CUDA version."""
+
+    NATIVE = "native"
+    MINOR_VERSION = "minor-version-compatibility"
+    FORWARD = "forward-compatibility"
+    INCOMPATIBLE = "incompatible"
+    UNKNOWN = "unknown"
+
+
+@record
+class Verdict:
+    """The judgement of one relation. `status` is ok, warn, fail, unknown or one of `DriverVerdict`'s words."""
+
+    relation: str  # driver-runs-cuda, gpu-runs-build, python-has-wheel …
+    status: str
+    detail: str
+    sources: tuple[str, ...] = ()  # keys of `sources.csv`

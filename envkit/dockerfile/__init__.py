@@ -1,0 +1,1 @@
+"""Reads somebody's Dockerfile and checks it. Pure."""

@@ -1,0 +1,84 @@
+"""The image that a Dockerfile starts from, as its name and the tables tell."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from envkit._startup.records import record
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
+from envkit.dockerfile.stages import BuildStage
+from envkit.tables.known_images import framework_image, image_name, tag_row
+from envkit.tables.rows import FrameworkImage, ImageTag, OperatingSystem
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+# Images that hold a distribution and a language, and no CUDA.
+_WITHOUT_CUDA = regex(
+    r"(?:alma|rocky|oracle|amazon)linux|(?:rockylinux/)?rockylinux|fedora|centos|opensuse/leap|debian|ubuntu"
+    r"|alpine|busybox|scratch|gcc|rust|ruby|nginx|openjdk|eclipse-temurin|julia|r-base"
+    r"|python|buildpack-deps|node|golang|mambaorg/micromamba|continuumio/(?:mini|ana)conda3?|condaforge/[\w-]+"
+)
+_ARM = regex(r"arm64|aarch64")
+
+
+@record
+class Base:
+    """The image that FROM names on a line; `row` and `own` are what is in the tables of it."""
+
+    line: int
+    image: str
+    repository: str
+    tag: str
+    row: ImageTag | None  # of CUDA's images
+    own: FrameworkImage | None  # of a framework's project
+    system: OperatingSystem | None
+    plain: bool  # it is known to hold no CUDA
+    architecture: str
+
+    @property
+    def cuda(self) -> Version | None:
+        """The CUDA that its name or the tables say, whether its libraries are inside or not."""
+        return (self.row.cuda if self.row is not None else None) or (self.own.cuda if self.own is not None else None)
+
+    @property
+    def known(self) -> bool:
+        """True where it is known what it holds."""
+        return self.plain or self.own is not None
+
+
+def base_of(stage: BuildStage, matrix: Matrix) -> Base:
+    """The image that a stage starts from."""
+    name = image_name(stage.image)
+    repository, tag = name.repository, name.wanted_tag
+    row, own = tag_row(repository, tag, matrix), framework_image(repository, tag, matrix)
+    system = _system(repository, tag, row, own, matrix)
+    plain = row is not None or _is_plain(repository, matrix)  # what the tags of nvidia/cuda hold is known
+    return Base(stage.line, stage.image, repository, tag, row, own, system, plain, _architecture(stage))
+
+
+def _architecture(stage: BuildStage) -> str:
+    """aarch64 where the platform or the image of a Jetson says so; x86_64 otherwise."""
+    jetson = "l4t" in stage.image or "jetson" in stage.image
+    return "aarch64" if jetson or _ARM.search(stage.platform) else "x86_64"
+
+
+def _is_plain(repository: str, matrix: Matrix) -> bool:
+    plain = {(known.base_image or "").partition(":")[0] for known in matrix.operating_systems} - {""}
+    return repository in plain or _WITHOUT_CUDA.fullmatch(repository) is not None
+
+
+def _system(
+    repository: str, tag: str, row: ImageTag | None, own: FrameworkImage | None, matrix: Matrix
+) -> OperatingSystem | None:
+    named = (row.os_id if row is not None else None) or (own.os_id if own is not None else None)
+    if named:
+        return matrix.operating_system(named)
+    ends = [part for part in re.split(r"[-_]", tag) if matrix.operating_system(part)]
+    if ends:
+        return matrix.operating_system(ends[-1])
+    name = repository.rpartition("/")[2]
+    by_image = [system for system in matrix.operating_systems if system.base_image == f"{repository}:{tag}"]
+    return by_image[0] if by_image else matrix.operating_system(f"{name}{tag}")

@@ -1,0 +1,116 @@
+"""Judges somebody's Dockerfile: its base image, and whether CUDA, cuDNN, Python, GPU and driver suit its frameworks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.checks.containers import image_faults as faults
+from envkit.checks.engine.findings import Finding, Remedy, Status
+from envkit.dockerfile.check_base import base_findings
+from envkit.dockerfile.check_framework import brings_its_cuda, framework_findings
+from envkit.dockerfile.check_parts import finding, line_of, subject_of
+from envkit.dockerfile.check_requirement import requirement_findings
+from envkit.dockerfile.check_targets import cuda_targets
+from envkit.dockerfile.contents import Contents, contents
+from envkit.dockerfile.cuda import Held
+from envkit.dockerfile.requirement_lists import Reader, nothing_beside
+from envkit.dockerfile.stages import needed_stages, read_stages
+from envkit.dockerfile.wanted import choices
+from envkit.solver.request import Request
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+
+def check_dockerfile(
+    text: str, request: Request, matrix: Matrix, beside: Reader = nothing_beside
+) -> tuple[Finding, ...]:
+    """Every finding on a Dockerfile, failures first, then in the order of its lines; the request names GPUs and driver.
+
+    `beside` reads a file that lies beside the Dockerfile, by its name; None for one that cannot be read.
+    Raises SourceError for a text that is no Dockerfile.
+    """
+    stages = read_stages(text)
+    found = contents(stages, matrix, beside)
+    findings = [*_driver_inside(found)]
+    for stage in needed_stages(stages):
+        findings += base_findings(stage, matrix)
+    chosen = choices(found, matrix)
+    findings += framework_findings(chosen, found, request, matrix)
+    unused = brings_its_cuda(chosen)
+    if found.cuda is not None:
+        findings += cuda_targets(found.cuda, found, request, matrix, unused=unused)
+    elif not unused:
+        findings += _targets_unknown(found, request)
+    of_conda = _beside_the_system(found)
+    if of_conda is not None:
+        findings += cuda_targets(of_conda, found, request, matrix)
+    if not any(finding.id == "image.driver-too-old" and finding.status is Status.FAIL for finding in findings):
+        findings += requirement_findings(found, request, matrix)
+    findings += [*_wheels(found), *_lists(found)]
+    if not findings and not found.base.known:
+        findings += _nothing_judged(found)
+    order = {Status.FAIL: 0, Status.WARN: 1, Status.UNKNOWN: 2}
+    return tuple(sorted(findings, key=lambda finding: (order.get(finding.status, 3), line_of(finding))))
+
+
+def _beside_the_system(found: Contents) -> Held | None:
+    """The CUDA that conda brings for a framework, where the system's is another."""
+    held = found.conda_cuda
+    apart = held is not None and (found.cuda is None or held.version != found.cuda.version)
+    return held if apart and any(item.tool == "conda" for item in found.wanted) else None
+
+
+def _nothing_judged(found: Contents) -> Iterator[Finding]:
+    """What is to say where the base is in no table and the file names nothing else that is: silence is no praise."""
+    title = f"what {found.base.image} holds is not known, and nothing else here can be judged"
+    yield finding(faults.BASE_UNKNOWN, Status.UNKNOWN, title, subject_of(found.base.line, found.base.image))
+
+
+def _targets_unknown(found: Contents, request: Request) -> Iterator[Finding]:
+    """What is to say of the named GPUs and driver where the image may hold a CUDA that is not told."""
+    named = [f"driver {request.driver}"] if request.driver is not None else []
+    named += [str(gpu) for gpu in request.gpus]
+    if not named or (found.base.plain and not found.some_cuda):
+        return
+    line, source = found.base.line, found.base.image
+    if found.some_cuda is not None:
+        line, source = found.some_cuda.line, found.some_cuda.text
+    title = f"which CUDA {source} holds is not on record, nor whether it runs with {' and '.join(named)}"
+    yield finding(faults.CUDA_UNKNOWN, Status.UNKNOWN, title, subject_of(line, source))
+
+
+def _driver_inside(found: Contents) -> Iterator[Finding]:
+    for mention in found.driver_packages:
+        name = mention.text
+        yield finding(
+            faults.DRIVER_INSIDE,
+            Status.FAIL,
+            f"{name} puts an NVIDIA driver into the image",
+            subject_of(mention.line, name),
+            impact="Its libraries hide the host's, and fail where they differ from the host's kernel module.",
+            remedy=Remedy(f"Remove {name}: the NVIDIA container toolkit brings the host's driver in with --gpus all."),
+        )
+
+
+def _wheels(found: Contents) -> Iterator[Finding]:
+    """The wheels, named by their files, that the image's Python does not take."""
+    for line, wheel, python in found.wheels:
+        if python is not None and not wheel.installs_on(python):
+            yield finding(
+                faults.PYTHON_WITHOUT_PACKAGE,
+                Status.FAIL,
+                f"{wheel.name} {wheel.version} is named as a wheel for {wheel.interpreters}, and the image has Python"
+                f" {python}",
+                subject_of(line, wheel.file),
+                impact="pip stops: the wheel is not supported on this platform.",
+                remedy=Remedy("Name the wheel for that Python, or its index in place of the file."),
+            )
+
+
+def _lists(found: Contents) -> Iterator[Finding]:
+    for item in found.lists:
+        name = {"": "a file without a name", ".": "the project in . (pip install .)"}.get(item.name, item.name)
+        title = f"what {name} brings was not looked at: it cannot be seen from here"
+        yield finding(faults.LIST_UNREAD, Status.UNKNOWN, title, subject_of(item.line, item.name))

@@ -1,0 +1,145 @@
+"""Judges the images that a Dockerfile starts from and copies from: whether they exist and are kept up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit import compat as relations
+from envkit.base.versions import Version
+from envkit.checks.containers import image_faults as faults
+from envkit.checks.engine.command import fixed
+from envkit.checks.engine.findings import Finding, Remedy, Status
+from envkit.dockerfile.check_parts import finding, from_verdict, subject_of
+from envkit.dockerfile.contents import copied_images
+from envkit.dockerfile.stages import BuildStage
+from envkit.tables import images as data
+from envkit.tables.known_images import (
+    CUDA_REPOSITORY,
+    framework_image,
+    image_name,
+    supported_beside,
+    tag_row,
+    tagged_flavors,
+    tagged_releases,
+)
+from envkit.tables.rows import ImageTag
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+
+def base_findings(stage: BuildStage, matrix: Matrix) -> Iterator[Finding]:
+    """What is to say of the image that a stage starts from, and of those that it copies from."""
+    for line, image in copied_images((stage,)):
+        yield from _image(image, line, "The build stops at COPY.", matrix)
+    if stage.parent is not None:
+        return
+    if stage.unresolved:
+        title = f"the base image {stage.image} depends on a build argument without a default"
+        yield finding(faults.BASE_UNKNOWN, Status.UNKNOWN, title, subject_of(stage.line, stage.image))
+        return
+    yield from _image(stage.image, stage.line, "The build stops at FROM.", matrix)
+
+
+def _image(image: str, line: int, stops: str, matrix: Matrix) -> Iterator[Finding]:
+    subject = subject_of(line, image)
+    name = image_name(image)
+    repository, tag = name.repository, name.wanted_tag
+    row = tag_row(repository, tag, matrix)
+    if row is not None and row.cuda is None and row.state in ("deleted", "never"):
+        yield _no_latest(row, image, subject, stops, matrix)
+    elif row is not None:
+        verdict = relations.image_fits(row)
+        impact = stops if verdict.status == "fail" else "It gets no security updates."
+        found = {"fail": faults.BASE_GONE, "warn": faults.BASE_END_OF_LIFE}
+        mend = nearest_tag(row, matrix)
+        yield from_verdict(found.get(verdict.status, faults.BASE_ON_RECORD), verdict, subject, impact, mend)
+    elif repository == CUDA_REPOSITORY and tag:
+        yield _unlisted(image, tag, subject, stops, matrix)
+    elif repository == CUDA_REPOSITORY or _is_unlisted_of_a_framework(repository, tag, matrix):
+        title = f"whether {image} exists, and what it holds, is not on record"
+        remedy = Remedy("Compare it with the tags on record: envkit matrix framework_images")
+        yield finding(faults.BASE_UNKNOWN, Status.UNKNOWN, title, subject, remedy=remedy)
+
+
+def _is_unlisted_of_a_framework(repository: str, tag: str, matrix: Matrix) -> bool:
+    """True for an image of a framework's project under a tag that is not on record."""
+    known = any(row.repository == repository for row in matrix.framework_images)
+    return known and framework_image(repository, tag, matrix) is None
+
+
+def _no_latest(row: ImageTag, image: str, subject: str, stops: str, matrix: Matrix) -> Finding:
+    """The finding on a tag that names no CUDA: `latest`, which an image without a tag means too."""
+    name = f"{row.repository}:{row.tag}"
+    gone = "it was deleted" if row.state == "deleted" else "there never was one"
+    unsaid = name not in image
+    title = f"{image} without a tag means {name}, and that tag is gone: {gone}" if unsaid else f"{name} is gone: {gone}"
+    system = supported_beside(row, matrix)
+    plain = [tag for tag in system if tag.flavor == "base" and not tag.cudnn and tag.os_id.startswith("ubuntu")]
+    newest = max(plain or system, key=lambda tag: (tag.cuda or Version.of(0), tag.os_id), default=None)
+    mend = "Name CUDA's version, the flavour and the distribution"
+    mend += f", as in {newest.repository}:{newest.tag}." if newest else "."
+    return finding(
+        faults.BASE_GONE,
+        Status.FAIL,
+        title,
+        subject,
+        impact=stops,
+        remedy=Remedy(mend, (fixed("envkit matrix image_tags"),)),
+        sources=row.sources,
+    )
+
+
+def _unlisted(image: str, tag: str, subject: str, stops: str, matrix: Matrix) -> Finding:
+    named = Version.find(tag)
+    if named is not None and matrix.toolkit(named) is None and named.release(2) not in tagged_releases(matrix):
+        title = f"{image} cannot exist: there is no CUDA {named.release(2)}"
+        remedy = Remedy("Name a CUDA release that exists: envkit matrix image_tags")
+        return finding(faults.BASE_GONE, Status.FAIL, title, subject, impact=stops, remedy=remedy)
+    title = f"whether {image} exists is not on record"
+    mend = (
+        nearest_tag(_as_row(tag, matrix), matrix)
+        if named is not None
+        else "Name a tag on record: envkit matrix image_tags"
+    )
+    return finding(faults.BASE_UNKNOWN, Status.UNKNOWN, title, subject, remedy=Remedy(mend))
+
+
+def _as_row(tag: str, matrix: Matrix) -> ImageTag:
+    """What a tag of nvidia/cuda that is not on record says of itself."""
+    words = tag.split("-")
+    flavor = next((word for word in words if word in tagged_flavors(matrix)), "")
+    cudnn = next((word for word in words if data.tag_cudnn(word)), "")
+    os_id = words[-1] if matrix.operating_system(words[-1]) else ""
+    return ImageTag(CUDA_REPOSITORY, tag, Version.find(tag), cudnn, flavor, os_id, "", None, None, ())
+
+
+def nearest_tag(row: ImageTag, matrix: Matrix) -> str:
+    """The mend for a tag that is gone: the supported tag nearest to it, or CUDA on the plain distribution."""
+    offered = [tag for tag in supported_beside(row, matrix) if tag.cuda is not None and tag.flavor]
+    flavour = row.flavor or "runtime"
+    same = [
+        tag
+        for tag in offered
+        if row.cuda is not None
+        and tag.cuda is not None
+        and tag.cuda.major == row.cuda.major
+        and tag.flavor == flavour
+        and bool(tag.cudnn) == bool(row.cudnn)
+    ]
+    if not same:
+        release = f" {row.cuda.release(2)}" if row.cuda else ""
+        option = f"--cuda {row.cuda.release(2)} " if row.cuda else ""
+        return (
+            f"No image of CUDA{release} or its major version is supported any more."
+            f" envkit dockerfile {option}installs it on the plain distribution."
+        )
+
+    def distance(tag: ImageTag) -> tuple[object, ...]:
+        assert tag.cuda is not None and row.cuda is not None
+        newest = tuple(-part for part in tag.cuda.parts)
+        return (tag.os_id != row.os_id, tag.cuda.release(2) != row.cuda.release(2), newest, tag.tag)
+
+    best = min(same, key=distance)
+    return f"The nearest supported tag is {best.repository}:{best.tag}."

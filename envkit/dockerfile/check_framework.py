@@ -1,0 +1,255 @@
+"""Judges one framework package of a Dockerfile against the Python, CUDA, cuDNN, GPUs and driver around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit import compat as relations
+from envkit._startup.regex import regex
+from envkit.base.versions import Version, VersionSpec
+from envkit.checks.containers import image_faults as faults
+from envkit.checks.engine.command import NAME, REQUIREMENT, Command, run
+from envkit.checks.engine.findings import Finding, Remedy, Status
+from envkit.compat.verdict import Verdict
+from envkit.dockerfile.check_parts import finding, from_verdict, subject_of
+from envkit.dockerfile.check_targets import build_targets
+from envkit.dockerfile.contents import Contents
+from envkit.dockerfile.cpu_builds import cpu_build, cpu_on_purpose, is_for_the_cpu
+from envkit.dockerfile.framework_packages import Wanted
+from envkit.dockerfile.wanted import Choices, Problem, lacks_cuda_extra, names_variant
+from envkit.image.own_base import foreign_system
+from envkit.solver.request import Request
+from envkit.tables import images as data
+from envkit.tables.images import ForeignSystem
+from envkit.tables.known_images import CUDA_REPOSITORY
+from envkit.tables.rows import FrameworkBuild, Toolkit
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+# They run without cuDNN, and use it where they find theirs.
+_CUDNN_AT_WILL = frozenset({"cupy", "chainer"})
+_ISSUE = regex(r"#\d+")
+_GPU_IN_NAME = regex(r"gpu|cu(?:da)?-?\d|^cupy")
+_FIRST_OF_A_MAJOR = regex(r"<\d+$")
+
+
+def framework_findings(chosen: Choices, found: Contents, request: Request, matrix: Matrix) -> Iterator[Finding]:
+    """What is to say of every framework package, in the order of the file."""
+    for wanted, build in chosen.items():
+        yield from _framework(wanted, build, found, request, matrix)
+
+
+def _framework(
+    wanted: Wanted, build: FrameworkBuild | Problem, found: Contents, request: Request, matrix: Matrix
+) -> Iterator[Finding]:
+    subject = subject_of(wanted.line, _in_words(wanted))
+    foreign = foreign_system(found.base.repository, found.base.tag)
+    if foreign is not None and foreign.libc == "musl" and wanted.tool == "pip" and _needs_glibc(wanted, matrix):
+        yield _without_glibc(wanted, foreign, found, subject) if not found.glibc else _glibc_unknown(wanted, subject)
+        return
+    if is_for_the_cpu(wanted, found):
+        yield from cpu_on_purpose(wanted, subject, found, request, matrix)
+        return
+    if isinstance(build, Problem):
+        yield finding(faults.FRAMEWORK_VERSION, build.status, build.told, subject, remedy=Remedy(build.mend))
+        return
+    if build.cpu_only:
+        title = f"{build.framework} {build.version} comes as a CPU build: it will not use a GPU"
+        yield cpu_build(title, subject, run("envkit", "resolve", "--framework", NAME(build.framework)))
+        return
+    if wanted.tool == "pip":  # conda brings Python, NumPy and CUDA that suit, or refuses
+        yield from _build(build, wanted, found, request, subject, matrix)
+
+
+def _needs_glibc(wanted: Wanted, matrix: Matrix) -> bool:
+    """True for a framework whose packages hold compiled code: pip takes none of those where the C library is musl."""
+    return any(build.min_glibc is not None or build.cuda is not None for build in matrix.builds(wanted.framework))
+
+
+def _glibc_unknown(wanted: Wanted, subject: str) -> Finding:
+    title = f"whether {wanted.package} can be installed is not on record: the image seems to carry glibc beside musl"
+    return finding(faults.GLIBC_MISSING, Status.UNKNOWN, title, subject)
+
+
+def _without_glibc(wanted: Wanted, foreign: ForeignSystem, found: Contents, subject: str) -> Finding:
+    mend = "Start from an image of a distribution with glibc."
+    if found.base.repository == "python" and wanted.python is not None:
+        mend = f"Start from python:{wanted.python}-slim."
+    return finding(
+        faults.GLIBC_MISSING,
+        Status.FAIL,
+        f"{wanted.package} cannot be installed on {foreign.title}: {foreign.reason}",
+        subject,
+        impact="pip finds no package, or builds for hours from the sources.",
+        remedy=Remedy(mend),
+    )
+
+
+def _build(
+    build: FrameworkBuild, wanted: Wanted, found: Contents, request: Request, subject: str, matrix: Matrix
+) -> Iterator[Finding]:
+    """What is to say of a build that pip takes."""
+    anew = run("envkit", "dockerfile", "--framework", REQUIREMENT(f"{build.framework}=={build.version}"))
+    if wanted.python is not None and build.pythons:
+        verdict = relations.python_has_wheel(build, wanted.python)
+        mend = f"Use one of these Python versions, such as {build.pythons[-1]}."
+        yield from_verdict(faults.PYTHON_WITHOUT_PACKAGE, verdict, subject, "pip finds no package.", mend, anew)
+    if found.base.system is not None and build.min_glibc is not None:
+        where = found.base.system.os_id
+        verdict = relations.glibc_meets(build, found.base.system.glibc, where=where)
+        refusing = build.execstack_glibc
+        if refusing is not None and found.base.system.glibc is not None and found.base.system.glibc >= refusing:
+            mend = f"Start from a distribution with a glibc before {refusing}, or take another release."
+            yield from_verdict(faults.GLIBC_TOO_NEW, verdict, subject, "Its import fails.", mend, anew)
+        else:
+            mend = "Start from a newer distribution."
+            yield from_verdict(faults.GLIBC_TOO_OLD, verdict, subject, "pip refuses the package.", mend, anew)
+    from_system = build.bundles_cuda is False
+    if build.bundles_cuda and (lacks_cuda_extra(build, wanted) or "local" in " ".join(wanted.extras)):
+        plugin = any(name.startswith(f"{wanted.package}-cuda") for name in found.names) or _has_cuda_suffix(
+            wanted, found
+        )
+        if names_variant(build) and not wanted.extras and not plugin:
+            title = f"{wanted.package} {build.version} comes without CUDA: the extra of {build.package} brings it"
+            yield cpu_build(title, subject, run("pip", "install", REQUIREMENT(build.package)))
+            return
+        from_system = not plugin
+    if from_system:
+        yield from _cuda_of(build, wanted, found, request, subject, anew, matrix)
+    yield from _numpy(build, wanted, found, subject, matrix)
+    yield from build_targets(build, wanted.python, from_system, subject, found, request, matrix)
+
+
+def _has_cuda_suffix(wanted: Wanted, found: Contents) -> bool:
+    """True where a part of the framework names a CUDA build by its version: jaxlib==0.4.26+cuda12.cudnn89."""
+    return any("+cuda" in other.spec for other in found.wanted if other.framework == wanted.framework)
+
+
+def _in_words(wanted: Wanted) -> str:
+    suffix = f"+{wanted.variant}" if wanted.suffix else ""
+    extras = f"[{','.join(wanted.extras)}]" if wanted.extras else ""
+    return f"{wanted.package}{extras}{wanted.spec}{suffix}"
+
+
+def brings_its_cuda(chosen: Choices) -> bool:
+    """True when every framework of the file comes with CUDA of its own, so that the system's serves none of them."""
+    builds = chosen.values()
+    return bool(builds) and all(not isinstance(build, Problem) and build.bundles_cuda for build in builds)
+
+
+def _cuda_of(
+    build: FrameworkBuild,
+    wanted: Wanted,
+    found: Contents,
+    request: Request,
+    subject: str,
+    anew: Command,
+    matrix: Matrix,
+) -> Iterator[Finding]:
+    """Whether the system has the CUDA and cuDNN that a build loads from there."""
+    if build.cuda is None:
+        return
+    title = f"{build.framework} {build.version}"
+    if found.cuda is None:
+        yield _without_cuda(build, wanted, found, request, subject, anew)
+        return
+    toolkits = [row for row in matrix.toolkits if row.version.starts_with(found.cuda.version)]
+    if toolkits:
+        verdict = relations.toolkit_serves_build(build, toolkits[-1])
+        if verdict.status == "warn":  # a later minor release keeps the interface: worth a note, not a complaint
+            verdict = Verdict(verdict.relation, "ok", verdict.detail, verdict.sources)
+        mend = f"Use an image with CUDA {build.cuda}, or the release of {build.framework} built for yours."
+        if verdict.status == "fail" and _may_load(build, toolkits[-1]):
+            detail = f"whether {title}, built for CUDA {build.cuda}, works with the libraries of {found.cuda.version}"
+            verdict = Verdict(verdict.relation, "unknown", f"{detail} is not known", verdict.sources)
+        impact = f"{title} does not find its libraries: the import fails, or leaves the GPU unused."
+        yield from_verdict(faults.FRAMEWORK_FOR_OTHER_CUDA, verdict, subject, impact, mend, anew)
+    yield from _cudnn_of(build, found, subject, anew)
+
+
+def _may_load(build: FrameworkBuild, toolkit: Toolkit) -> bool:
+    """True for an older minor release of the build's CUDA, whose libraries have the names that the build asks for."""
+    since = toolkit.libraries_since
+    return build.cuda is not None and since is not None and since.major == build.cuda.major and build.cuda > since
+
+
+def _without_cuda(
+    build: FrameworkBuild, wanted: Wanted, found: Contents, request: Request, subject: str, anew: Command
+) -> Finding:
+    """The finding where no CUDA is named: nothing is certain of a base that is not on record."""
+    title = f"{build.framework} {build.version} loads CUDA {build.cuda} from the system, and"
+    if found.some_cuda or not found.base.plain:
+        source = found.some_cuda.text if found.some_cuda else found.base.image
+        told = f"{title} which CUDA {source} holds is not on record"
+        return finding(faults.CUDA_UNKNOWN, Status.UNKNOWN, told, subject)
+    remedy = Remedy(f"Start from an image with the CUDA {build.cuda} libraries (runtime, not base).", (anew,))
+    if build.bundles_cuda:  # with its extra it would bring them
+        remedy = Remedy("Install it with its extra.", (run("pip", "install", REQUIREMENT(build.package)),))
+    if not (_GPU_IN_NAME.search(wanted.package) or _gpu_meant(request, found)):  # it runs on the CPU as well
+        told = f"{title} the image has none: it will not use a GPU"
+        return finding(faults.CPU_BUILD, Status.WARN, told, subject, remedy=remedy)
+    impact = "The import fails, or leaves the GPU unused."
+    return finding(
+        faults.CUDA_MISSING, Status.FAIL, f"{title} the image has none", subject, impact=impact, remedy=remedy
+    )
+
+
+def _gpu_meant(request: Request, found: Contents) -> bool:
+    """True where something says that the image is for GPUs."""
+    return bool(request.gpus or request.driver or found.base.repository == CUDA_REPOSITORY)
+
+
+def _cudnn_of(build: FrameworkBuild, found: Contents, subject: str, anew: Command) -> Iterator[Finding]:
+    title = f"{build.framework} {build.version}"
+    if build.cudnn is None or build.framework in _CUDNN_AT_WILL:
+        return
+    impact = "The import, or the first convolution, fails."
+    if found.cudnn is None and found.base.plain and not found.some_cudnn:
+        told = f"{title} loads cuDNN {build.cudnn} from the system, and the image has none"
+        remedy = Remedy(
+            f"Start from an image with cuDNN {build.cudnn.major} in its tag (cudnn{build.cudnn.major}).", (anew,)
+        )
+        yield finding(faults.CUDNN_MISSING, Status.FAIL, told, subject, impact=impact, remedy=remedy)
+    elif found.cudnn is not None and found.cudnn.major != build.cudnn.major:
+        told = f"{title} loads cuDNN {build.cudnn.major}, the image has cuDNN {found.cudnn.major}"
+        remedy = Remedy(f"Start from an image with cuDNN {build.cudnn.major}.", (anew,))
+        yield finding(faults.CUDNN_DIFFERS, Status.FAIL, told, subject, impact=impact, remedy=remedy)
+
+
+def _numpy(build: FrameworkBuild, wanted: Wanted, found: Contents, subject: str, matrix: Matrix) -> Iterator[Finding]:
+    if "numpy" in found.pinned or "numpy" in " ".join(build.companions) or _bounds_numpy_itself(build, matrix):
+        return
+    # A Python that nothing names is at best one that the build has a package for.
+    python = wanted.python or (build.pythons[-1] if build.pythons else None)
+    for spec in relations.numpy_specs(build.numpy, python):
+        if not _pip_may_pass(spec, python):
+            continue
+        title = f"{build.framework} {build.version} needs numpy{spec}, and nothing here holds NumPy back"
+        if wanted.python is None and build.pythons and not _pip_may_pass(spec, build.pythons[0]):
+            told = f"{title}; whether pip brings a newer one is for the Python to say, which is not told"
+            yield finding(faults.NUMPY_UNBOUNDED, Status.UNKNOWN, told, subject)
+            continue
+        remedy = Remedy("Pin NumPy in the same pip install.", (run("pip", "install", REQUIREMENT(f"numpy{spec}")),))
+        impact = "The package does not bound NumPy itself: pip brings one on which the import fails or warns."
+        yield finding(faults.NUMPY_UNBOUNDED, Status.WARN, title, subject, impact=impact, remedy=remedy)
+
+
+def _bounds_numpy_itself(build: FrameworkBuild, matrix: Matrix) -> bool:
+    """True when the bound of a row is the one in the package's own metadata.
+
+    A bound that people found out cites the issue where they did; one that only keeps NumPy's next major away is
+    written as that major alone, while metadata writes the release out (`<2.0.0`).
+    """
+    reported = any(_ISSUE.search(matrix.source(key).title) for key in build.sources)
+    return not reported and not _FIRST_OF_A_MAJOR.search(build.numpy or "")
+
+
+def _pip_may_pass(spec: VersionSpec, python: Version | None) -> bool:
+    """True when pip could bring a NumPy beyond the upper bound: one that runs on this Python."""
+    bounds = [bound for operator, bound in spec.clauses if operator in ("<", "<=")]
+    if not bounds:
+        return False
+    floor = data.numpy_needs_python(min(bounds))
+    return python is None or floor is None or python >= floor

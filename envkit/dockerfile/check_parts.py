@@ -1,0 +1,58 @@
+"""How the findings on a Dockerfile are put together: where they point, and what a verdict becomes."""
+
+from __future__ import annotations
+
+from envkit.checks.engine.command import Command
+from envkit.checks.engine.findings import Finding, Remedy, Status
+from envkit.checks.engine.registry import ImageFault
+from envkit.compat.verdict import DriverVerdict, Verdict
+
+_STATUS = {
+    "ok": Status.OK,
+    "warn": Status.WARN,
+    "fail": Status.FAIL,
+    DriverVerdict.INCOMPATIBLE.value: Status.FAIL,
+    DriverVerdict.UNKNOWN.value: Status.UNKNOWN,
+}
+
+
+def subject_of(line: int, what: str) -> str:
+    """Where a finding points: the line, and what stands there."""
+    return f"line {line}: {what}"
+
+
+def line_of(finding: Finding) -> int:
+    """The line that a finding points to."""
+    return int(finding.subject.removeprefix("line ").partition(":")[0])
+
+
+def finding(
+    fault: ImageFault,
+    status: Status,
+    title: str,
+    subject: str,
+    *,
+    impact: str = "",
+    remedy: Remedy | None = None,
+    sources: tuple[str, ...] = (),
+) -> Finding:
+    """A finding of a declared kind."""
+    return Finding(
+        fault.id, status, title, subject, impact=impact, remedy=remedy, references=fault.references, sources=sources
+    )
+
+
+def from_verdict(fault: ImageFault, verdict: Verdict, subject: str, impact: str, mend: str, *steps: Command) -> Finding:
+    """The finding that a verdict is, with its mend where something is wrong."""
+    status = _STATUS.get(verdict.status, Status.OK)
+    wrong = status in (Status.FAIL, Status.WARN)
+    remedy = Remedy(mend, steps) if wrong else None
+    return finding(
+        fault,
+        status,
+        verdict.detail,
+        subject,
+        impact=impact if wrong else "",
+        remedy=remedy,
+        sources=verdict.sources,
+    )

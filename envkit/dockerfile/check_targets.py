@@ -1,0 +1,166 @@
+"""Judges the CUDA of an image, and of its frameworks, against GPUs and the driver of the host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit import compat as relations
+from envkit.base.versions import Version
+from envkit.checks.containers import image_faults as faults
+from envkit.checks.engine.command import NAME, REQUIREMENT, TITLE, VERSION, Word, run
+from envkit.checks.engine.findings import Finding, Remedy, Status
+from envkit.checks.frameworks.builds import index_words
+from envkit.compat.verdict import Verdict
+from envkit.dockerfile.check_parts import finding, from_verdict, subject_of
+from envkit.dockerfile.contents import Contents
+from envkit.dockerfile.cuda import Held
+from envkit.dockerfile.specifiers import package_release
+from envkit.solver.request import Request
+from envkit.tables.known_images import CUDA_REPOSITORY
+from envkit.tables.rows import FrameworkBuild
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_FAILS_INSIDE = "The container starts, and CUDA fails inside it: the driver is insufficient."
+_IMPACTS = {
+    True: "The container does not start.",
+    False: _FAILS_INSIDE,
+    None: "The container does not start, or CUDA fails inside it.",
+}
+
+
+def cuda_targets(
+    held: Held, found: Contents, request: Request, matrix: Matrix, *, unused: bool = False
+) -> Iterator[Finding]:
+    """Whether the named GPUs and driver run a CUDA of the image; `unused`: no framework of the file loads it."""
+    subject, cuda = subject_of(held.line, held.where), held.version
+    compat = held is found.cuda and found.base.repository == CUDA_REPOSITORY  # cuda-compat, for data-center GPUs
+    anew = run("envkit", "dockerfile", *_frameworks(found), *_named(request))
+    if request.driver is not None:
+        helped = compat and bool(request.gpus) and all(gpu.data_center for gpu in request.gpus)
+        verdict = relations.driver_runs_cuda(request.driver, cuda, matrix, data_center=helped)
+        mend = "Update the driver of the host, or take an older CUDA."
+        impact = _IMPACTS[_refuses_old_drivers(held, found)]
+        yield from_verdict(faults.DRIVER_TOO_OLD, verdict, subject, impact, mend, anew)
+    for gpu in request.gpus:
+        verdict = relations.gpu_runs_cuda(gpu.compute_capability, cuda, matrix, name=str(gpu))
+        if unused and verdict.status == "fail":
+            verdict = Verdict(verdict.relation, "warn", verdict.detail, verdict.sources)
+        mend = "Use a CUDA release that supports it."
+        yield from_verdict(
+            faults.GPU_UNKNOWN_TO_CUDA, verdict, subject, "Its libraries hold no code for it.", mend, anew
+        )
+
+
+def _refuses_old_drivers(held: Held, found: Contents) -> bool | None:
+    """True where NVIDIA_REQUIRE_CUDA keeps a container from starting; None where what the image sets is not known."""
+    environment, base = found.environment, found.base
+    if environment.get("NVIDIA_DISABLE_REQUIRE", "").lower() in ("1", "true"):
+        return False
+    if "NVIDIA_REQUIRE_CUDA" in environment:
+        return None
+    if base.repository == CUDA_REPOSITORY:  # it asks for its own CUDA, not for one that is installed on top
+        return held.line == base.line
+    return False if base.plain else None
+
+
+def build_targets(
+    build: FrameworkBuild,
+    python: Version | None,
+    from_system: bool,
+    subject: str,
+    found: Contents,
+    request: Request,
+    matrix: Matrix,
+) -> Iterator[Finding]:
+    """Whether the named GPUs and driver run a build; without a driver, whether it asks for more than its base does."""
+    anew = run("envkit", "dockerfile", "--framework", NAME(build.framework), *_named(request))
+    driver_verdict = ""
+    if build.cuda is not None and not from_system and request.driver is not None:
+        verdict = relations.driver_runs_cuda(request.driver, build.cuda, matrix)
+        driver_verdict = verdict.status
+        mend = "Update the driver of the host, or take a build for an older CUDA."
+        yield from_verdict(faults.DRIVER_TOO_OLD, verdict, subject, _FAILS_INSIDE, mend, anew)
+    elif build.cuda is not None and not from_system:
+        yield from _newer_than_base(build, build.cuda, python, subject, found, matrix)
+    for gpu in request.gpus:
+        verdict = relations.gpu_runs_build(gpu.compute_capability, build, driver_verdict=driver_verdict, name=str(gpu))
+        stops = "It stops with: no kernel image is available for execution on the device."
+        impact = stops if verdict.status == "fail" else "The first start takes minutes."
+        yield from_verdict(
+            faults.GPU_WITHOUT_CODE, verdict, subject, impact, f"Take a release with code for {gpu}.", anew
+        )
+
+
+def _newer_than_base(
+    build: FrameworkBuild, cuda: Version, python: Version | None, subject: str, found: Contents, matrix: Matrix
+) -> Iterator[Finding]:
+    """A build whose CUDA needs a newer driver than that of the base image, which lets older ones start."""
+    held = found.base.cuda
+    base, wanted = _floor(held, matrix), _floor(cuda, matrix)
+    if base is None or wanted is None or runs_where_base_does(cuda, found, matrix):
+        return
+    if python is not None and relations.python_has_wheel(build, python).status == "fail":
+        return  # it is not installed there
+    title = (
+        f"{build.framework} {build.version} brings CUDA {cuda}, which needs driver {wanted} or newer; the base image is"
+        f" for CUDA {held}, which runs with {base}"
+    )
+    mend = f"Start from an image of CUDA {cuda.release(2)}, which refuses older drivers"
+    older = _build_for_base(build, python, found, matrix)
+    steps = (run("envkit", "dockerfile", "--framework", NAME(build.framework)),)
+    if older is not None:
+        mend += f", or install a build for CUDA {older.cuda}"
+        steps = (run("pip", "install", REQUIREMENT(older.package), *index_words(older)),)
+    yield finding(
+        faults.NEEDS_NEWER_DRIVER,
+        Status.WARN,
+        title,
+        subject,
+        impact="On a host with an older driver the container starts, and the framework does not see the GPU.",
+        remedy=Remedy(f"{mend}.", steps),
+        sources=build.sources,
+    )
+
+
+def runs_where_base_does(cuda: Version, found: Contents, matrix: Matrix) -> bool:
+    """False for a CUDA that needs a newer driver than that of the base image."""
+    base, wanted = _floor(found.base.cuda, matrix), _floor(cuda, matrix)
+    return base is None or wanted is None or wanted <= base
+
+
+def _floor(cuda: Version | None, matrix: Matrix) -> Version | None:
+    """The oldest driver that runs a CUDA version, with minor-version compatibility."""
+    floors = relations.driver_floors(cuda, matrix) if cuda is not None else None
+    return (floors.minor_version or floors.native) if floors is not None else None
+
+
+def _build_for_base(
+    build: FrameworkBuild, python: Version | None, found: Contents, matrix: Matrix
+) -> FrameworkBuild | None:
+    """The build that needs no newer driver than the base: of the same release where there is one, else the newest."""
+    fitting = [
+        other
+        for other in matrix.builds(build.framework)
+        if other.package and other.bundles_cuda and other.cuda is not None and not (other.cpu_only or other.yanked)
+        if found.base.architecture in other.architectures
+        if python is None or python in other.pythons
+        if runs_where_base_does(other.cuda, found, matrix)
+    ]
+    same = [other for other in fitting if other.version == build.version]
+    return max(same or fitting, key=lambda other: (package_release(other).order, other.cuda), default=None)
+
+
+def _frameworks(found: Contents) -> Iterator[Word]:
+    for name in dict.fromkeys(item.framework for item in found.wanted):
+        yield from ("--framework", NAME(name))
+
+
+def _named(request: Request) -> Iterator[Word]:
+    """The options that name the same GPUs and driver."""
+    for gpu in request.gpus:
+        yield from ("--gpu", TITLE(gpu.name or gpu))
+    if request.driver is not None:
+        yield from ("--driver", VERSION(request.driver))

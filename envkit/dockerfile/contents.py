@@ -1,0 +1,156 @@
+"""What a Dockerfile puts into its image: base, system, CUDA, cuDNN, Python and framework packages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from envkit._startup.records import record
+from envkit._startup.regex import regex
+from envkit.base.names import normalised
+from envkit.base.versions import Version
+from envkit.dockerfile.base import Base, base_of
+from envkit.dockerfile.copies import Copies
+from envkit.dockerfile.cuda import Held, conda_cuda, has_some_cudnn, some_cuda, system_cuda, system_cudnn
+from envkit.dockerfile.framework_packages import Wanted, is_framework, merged, wanted_of
+from envkit.dockerfile.markers import holds
+from envkit.dockerfile.packages import ListFile, Package, installed
+from envkit.dockerfile.python import Pythons, pythons_of
+from envkit.dockerfile.reader import Instruction
+from envkit.dockerfile.requirement_lists import Lists, Reader, nothing_beside
+from envkit.dockerfile.script import Mention, Script
+from envkit.dockerfile.stages import BuildStage, environment_stages, final_chain, needed_stages
+from envkit.dockerfile.wheel_names import Wheel
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_INDEX_SETTING = regex(r"(?:PIP|UV)_(?:EXTRA_INDEX_URL|INDEX_URL|FIND_LINKS|DEFAULT_INDEX|INDEX)[= ](\S+)")
+_SETTINGS = regex(r"\b(?:PIP|UV)_\w*(?:INDEX|FIND_LINKS)|pip\.conf|pip[\d.]* config|uv\.toml")
+# Conda's Python and packages need glibc: an image of a distribution with musl that has them brings it along.
+_GLIBC = regex(r"conda|mamba|miniforge|glibc")
+_DRIVER_PACKAGE = regex(
+    r"\b(nvidia-driver-\d+[\w-]*|nvidia-headless-\d+[\w-]*|nvidia-open|cuda-drivers(?:-\d+)?|nvidia-utils-\d+)\b"
+)
+
+
+@record
+class Contents:
+    """What the final image is made of, as far as the file tells; None and () where it does not."""
+
+    base: Base
+    glibc: bool  # its name, what it is for or its commands tell of glibc, whatever the distribution has
+    cuda: Held | None  # the system's
+    some_cuda: Mention | None  # what brings a CUDA whose version is not told
+    cudnn: Version | None  # the system's; the major alone where only that is told
+    some_cudnn: bool  # there is a cuDNN whose version is not told
+    python: Version | None
+    wanted: tuple[Wanted, ...]
+    names: frozenset[str]  # every package
+    pinned: frozenset[str]  # every package name with a version bound
+    conda_cuda: Held | None  # the CUDA that conda is told to bring
+    conda_cpu: bool
+    index_set: bool  # an index is set outside of the commands
+    lists: tuple[ListFile, ...]
+    wheels: tuple[tuple[int, Wheel, Version | None], ...]  # those that are named by their files, and pip's Python
+    driver_packages: tuple[Mention, ...]
+    environment: Mapping[str, str]  # what ENV sets
+
+
+@record
+class _Stages:
+    """The stages of a file by what they are to its image."""
+
+    chain: tuple[BuildStage, ...]  # it is made of these
+    brought: tuple[BuildStage, ...]  # it copies the Python packages of these
+    others: tuple[BuildStage, ...]  # it is not made of these, and needs them
+
+
+def contents(stages: tuple[BuildStage, ...], matrix: Matrix, beside: Reader = nothing_beside) -> Contents:
+    """The contents of the image that the last stage makes; `beside` reads the files that lie with the Dockerfile."""
+    parts = _sorted_out(stages)
+    base = base_of(parts.chain[0], matrix)
+    own, copied = _script(parts.chain), _script(parts.others)
+    whole = _script((*parts.chain, *parts.others))
+    images = list(copied_images(parts.chain))
+    copies = Copies(stages)
+    items = list(_installed((*parts.brought, *parts.chain), copies, beside))
+    elsewhere = list(_installed(parts.others, copies, beside))
+    pythons = pythons_of(base, own, copied, [stage.image for stage in parts.brought])
+    packages, unsure = _for_here(items, pythons, base.architecture)
+    of_conda = conda_cuda([*packages, *(item for item in elsewhere if isinstance(item, Package))])
+    settings = "\n".join(part.text for part in _parts(parts.chain, "ENV", "ARG"))
+    set_index = " ".join(_INDEX_SETTING.findall(settings))
+    return Contents(
+        base=base,
+        glibc=_tells_of_glibc(base, whole, images),
+        cuda=system_cuda(base, whole, images, matrix) or of_conda,
+        some_cuda=some_cuda(whole),
+        cudnn=system_cudnn(base, whole, images, packages, matrix),
+        some_cudnn=has_some_cudnn(whole),
+        python=pythons.default,
+        wanted=merged(one for item in packages for one in wanted_of(item, pythons.of(item.caller), set_index, matrix)),
+        names=frozenset(normalised(item.name) for item in packages),
+        pinned=frozenset(normalised(item.name) for item in packages if item.spec),
+        conda_cuda=of_conda,
+        conda_cpu=any(item.tool == "conda" and item.name == "cpuonly" for item in packages),
+        index_set=_SETTINGS.search(settings) is not None or own.search(_SETTINGS) is not None,
+        lists=(*_unread((*items, *elsewhere)), *_unsure(unsure, matrix)),
+        wheels=tuple((item.line, item.wheel, pythons.of(item.caller)) for item in packages if item.wheel is not None),
+        driver_packages=tuple(own.all(_DRIVER_PACKAGE)),
+        environment=stages[-1].environment,
+    )
+
+
+def _sorted_out(stages: tuple[BuildStage, ...]) -> _Stages:
+    chain = final_chain(stages)
+    inside = {stage.index for stage in chain}
+    others = tuple(stage for stage in needed_stages(stages) if stage.index not in inside)
+    return _Stages(chain, environment_stages(stages), others)
+
+
+def _parts(stages: Iterable[BuildStage], *keywords: str) -> Iterator[Instruction]:
+    return (part for stage in stages for part in stage.instructions if part.keyword in keywords)
+
+
+def _script(stages: Iterable[BuildStage]) -> Script:
+    return Script(command for part in _parts(stages, "RUN") for command in part.commands)
+
+
+def _installed(stages: Iterable[BuildStage], copies: Copies, beside: Reader) -> Iterator[Package | ListFile]:
+    """What the RUNs of these stages install."""
+    for stage in stages:
+        for part in _parts((stage,), "RUN"):
+            yield from installed(part.commands, Lists(copies, stage.index, part.line, beside))
+
+
+def _for_here(
+    items: Iterable[Package | ListFile], pythons: Pythons, architecture: str
+) -> tuple[list[Package], list[Package]]:
+    """The packages whose markers hold in the image, and those of which that cannot be told."""
+    packages = [item for item in items if isinstance(item, Package)]
+    verdicts = [holds(item.marker, pythons.of(item.caller), architecture) for item in packages]
+    sure = [item for item, verdict in zip(packages, verdicts, strict=True) if verdict]
+    return sure, [item for item, verdict in zip(packages, verdicts, strict=True) if verdict is None]
+
+
+def _unread(items: Iterable[Package | ListFile]) -> Iterator[ListFile]:
+    yield from dict.fromkeys(item for item in items if isinstance(item, ListFile))
+
+
+def _unsure(items: Iterable[Package], matrix: Matrix) -> Iterator[ListFile]:
+    yield from (ListFile(item.line, f"{item.name}; {item.marker}") for item in items if is_framework(item, matrix))
+
+
+def _tells_of_glibc(base: Base, script: Script, images: Iterable[tuple[int, str]]) -> bool:
+    names = " ".join((f"{base.repository}:{base.tag}", *(image for _, image in images)))
+    return _GLIBC.search(names) is not None or script.search(_GLIBC) is not None
+
+
+def copied_images(stages: Iterable[BuildStage]) -> Iterator[tuple[int, str]]:
+    """Line and name of each image that files are copied from without a stage of its own."""
+    for part in _parts(stages, "COPY", "ADD"):
+        source = part.flags.get("from", "")
+        if re.search(r"[:/]", source) and "$" not in source:
+            yield part.line, source

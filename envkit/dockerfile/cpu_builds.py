@@ -1,0 +1,87 @@
+"""Judges a package for the CPU alone: a fault where a GPU is meant; its mend is a GPU build that the image serves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit import compat as relations
+from envkit.checks.containers import image_faults as faults
+from envkit.checks.engine.command import NAME, REQUIREMENT, Command, run
+from envkit.checks.engine.findings import Finding, Remedy, Status
+from envkit.checks.frameworks.builds import index_words
+from envkit.dockerfile.check_parts import finding
+from envkit.dockerfile.check_targets import runs_where_base_does
+from envkit.dockerfile.contents import Contents
+from envkit.dockerfile.framework_packages import Wanted
+from envkit.dockerfile.specifiers import Release, Wish, package_release
+from envkit.solver.request import Request
+from envkit.tables import images as data
+from envkit.tables.known_images import CUDA_REPOSITORY
+from envkit.tables.rows import FrameworkBuild
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+
+def is_for_the_cpu(wanted: Wanted, found: Contents) -> bool:
+    """True for a package that its index, its suffix, its name or what stands beside it says to be for the CPU."""
+    if wanted.tool == "conda":
+        return wanted.variant == "cpu" or found.conda_cpu
+    known = any(row.package == wanted.package for row in data.table("cpu_packages"))
+    return known or wanted.variant == "cpu" or wanted.package.endswith("-cpu")
+
+
+def cpu_on_purpose(
+    wanted: Wanted, subject: str, found: Contents, request: Request, matrix: Matrix
+) -> Iterator[Finding]:
+    """A CPU build that the Dockerfile asks for is wrong only where a GPU is meant."""
+    gpu_meant = bool(request.gpus or request.driver or found.cuda or found.base.repository == CUDA_REPOSITORY)
+    title = f"{wanted.package}{wanted.spec} comes as a CPU build: it will not use a GPU"
+    if not gpu_meant:
+        yield finding(faults.CPU_BUILD, Status.OK, title, subject)
+        return
+    build = _served(wanted, found, matrix)
+    if build is None:
+        mend = f"No GPU build of {wanted.framework} on record suits this image: start from another one."
+        remedy = Remedy(mend, (run("envkit", "dockerfile", "--framework", NAME(wanted.framework)),))
+    else:
+        mend = "Install the GPU build that suits this image."
+        if not wanted.own_index and wanted.variant == "cpu" and found.index_set:
+            mend = "Drop the setting of the index for the CPU, and install the GPU build that suits this image."
+        remedy = Remedy(mend, (run("pip", "install", REQUIREMENT(build.package), *index_words(build)),))
+    yield finding(faults.CPU_BUILD, Status.WARN, title, subject, remedy=remedy)
+
+
+def cpu_build(title: str, subject: str, command: Command) -> Finding:
+    """The finding on a build that comes for the CPU though nothing asks for that; `command` brings the CUDA build."""
+    return finding(faults.CPU_BUILD, Status.WARN, title, subject, remedy=Remedy("Install the CUDA build.", (command,)))
+
+
+def _served(wanted: Wanted, found: Contents, matrix: Matrix) -> FrameworkBuild | None:
+    """The GPU build that this image can serve: of the wanted version where there is one, else the newest."""
+    builds = [build for build in matrix.builds(wanted.framework) if _serves(build, wanted, found, matrix)]
+    try:
+        wish = Wish.parse(wanted.spec, wanted.tool)
+    except ValueError:
+        return None
+    same = [build for build in builds if wish.holds(package_release(build)) or wish.holds(Release(build.version))]
+    return max(same or builds, key=lambda build: (package_release(build).order, build.on_pypi), default=None)
+
+
+def _serves(build: FrameworkBuild, wanted: Wanted, found: Contents, matrix: Matrix) -> bool:
+    """True for a build whose Python, CUDA and cuDNN the image certainly has."""
+    if not build.package or build.cuda is None or build.cpu_only or found.base.architecture not in build.architectures:
+        return False
+    if build.yanked or wanted.python is None or wanted.python not in build.pythons:
+        return False
+    if found.base.system is not None and relations.glibc_meets(build, found.base.system.glibc).status == "fail":
+        return False
+    if build.bundles_cuda:
+        return runs_where_base_does(build.cuda, found, matrix)
+    toolkits = [
+        row for row in matrix.toolkits if found.cuda is not None and row.version.starts_with(found.cuda.version)
+    ]
+    if not toolkits or relations.toolkit_serves_build(build, toolkits[-1]).status not in ("ok", "warn"):
+        return False
+    return build.cudnn is None or (found.cudnn is not None and found.cudnn.major == build.cudnn.major)

@@ -1,0 +1,36 @@
+"""Whether an environment marker of a requirement holds inside an image."""
+
+from __future__ import annotations
+
+from envkit.base.versions import Version
+
+# What the machine that builds says of itself.
+_OF_THE_HOST = ("platform_release", "platform_version", "implementation_version")
+_OF_PYTHON = ("python_version", "python_full_version")
+
+
+def holds(marker: str, python: Version | None, architecture: str) -> bool | None:
+    """Whether the marker holds on Linux with that CPython; None where that cannot be told."""
+    if not marker:
+        return True
+    from packaging.markers import InvalidMarker, Marker, UndefinedComparison, UndefinedEnvironmentName
+
+    if any(name in marker for name in _OF_THE_HOST):
+        return None
+    if python is None and any(name in marker for name in _OF_PYTHON):
+        return None
+    environment = {
+        "platform_system": "Linux",
+        "sys_platform": "linux",
+        "os_name": "posix",
+        "platform_machine": architecture,
+        "platform_python_implementation": "CPython",
+        "implementation_name": "cpython",
+        "extra": "",
+    }
+    if python is not None:
+        environment |= {"python_version": str(python.release(2)), "python_full_version": str(python.release(3))}
+    try:
+        return Marker(marker).evaluate(environment)
+    except (InvalidMarker, UndefinedComparison, UndefinedEnvironmentName):
+        return None

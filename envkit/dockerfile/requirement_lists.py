@@ -1,0 +1,73 @@
+"""Finds the requirements files that a Dockerfile names among the files beside it, and reads their lines."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterator
+
+from envkit._startup.records import record, replace
+from envkit._startup.regex import regex
+from envkit.dockerfile.copies import Copies
+
+Reader = Callable[[str], str | None]
+
+_COMMENT = regex(r"(?m)(?:^|(?<=\s))#.*$")
+_CONTINUED = regex(r"\\\n")
+_OPTION = regex(r"(--[\w-]+|-\w)[\s=]*(.*)")
+_OPTIONS_OF_ONE = regex(r"\s--?[a-z].*$")
+_NAMES_A_FILE = frozenset({"-r", "--requirement", "-c", "--constraint"})
+
+
+def nothing_beside(name: str) -> str | None:
+    """The reader where no files are at hand."""
+    return None
+
+
+@record
+class Lists:
+    """Reads files by the names that the RUN of one line of a stage gives them.
+
+    `beside` reads one by the name that it has beside the Dockerfile; `folder`: where the commands before went (cd).
+    """
+
+    copies: Copies
+    stage: int
+    line: int
+    beside: Reader
+    folder: str = ""
+
+    def within(self, folder: str) -> Lists:
+        """The same after `cd folder`."""
+        return replace(self, folder=posixpath.normpath(posixpath.join(self.folder, folder or "~")))
+
+    def read(self, name: str) -> str | None:
+        """The text of the file; None for an address, for one that nothing puts there, and where two may be meant."""
+        if "://" in name:
+            return None
+        for origin in self.copies.origins(self.stage, self.line, posixpath.join(self.folder, name)):
+            text = origin.body if origin.body is not None else self._beside(origin.place)
+            if text is not None or origin.certain:
+                return text
+        if self.folder:
+            return None
+        found = [self._beside(place) for place in dict.fromkeys(self.copies.likely(self.stage, self.line, name))]
+        texts = [text for text in found if text is not None]
+        return texts[0] if len(texts) == 1 else None
+
+    def _beside(self, place: str) -> str | None:
+        return self.beside(place) if place and "://" not in place else None
+
+
+def list_words(text: str, name: str) -> Iterator[str]:
+    """The lines of a requirements file as the words of a command; files that it names are those beside it."""
+    for line in _COMMENT.sub("", _CONTINUED.sub("", text)).splitlines():
+        if not line.strip():
+            continue
+        if not line.lstrip().startswith("-"):
+            yield _OPTIONS_OF_ONE.sub("", line.strip())
+            continue
+        found = _OPTION.fullmatch(line.strip())
+        option, value = (found[1], found[2].strip("\"' ")) if found else (line.strip(), "")
+        yield option
+        if value:
+            yield posixpath.join(posixpath.dirname(name), value) if option in _NAMES_A_FILE else value

@@ -1,0 +1,130 @@
+"""Splits what a RUN executes into its commands, once: scripts inside scripts, branches, loops and assignments seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from envkit._startup.records import record
+from envkit._startup.regex import regex
+from envkit.dockerfile.shell_words import DECLARES, Scope, Simple, Text, Word, Words, exec_form
+
+_ASSIGNMENT = regex(r"([A-Za-z_]\w*)(\+?)=")
+_SHELL = regex(r"(?:.*/)?(?:ba|da|z|k|a)?sh")
+_TAKES_SCRIPT = regex(r"-[a-z]*c")
+# Words of the grammar that stand before a command, and those that end what they began.
+_LEADING = frozenset({"then", "do", "else", "elif", "if", "while", "until", "!", "{", "time"})
+_ENDING = frozenset({"fi", "done", "esac", "}"})
+_ASKING = frozenset({"[", "[[", "test", "command", "which", "type", "grep"})
+_DEEPEST = 8  # scripts inside scripts that are looked into
+
+
+@record
+class ShellCommand:
+    """One simple command. `conditional`: it runs in some cases only, as in an `if` or after `||`."""
+
+    words: tuple[Word, ...]
+    conditional: bool = False
+
+    @property
+    def line(self) -> int:
+        """The line on which it starts."""
+        return self.words[0].line
+
+
+def commands(script: Text, variables: Mapping[str, str], heredocs: Sequence[Text] = ()) -> tuple[ShellCommand, ...]:
+    """The commands of a RUN in order, those of scripts that it hands to a shell included.
+
+    `variables` are those that ARG and ENV have set; what the script itself sets counts from there on. `heredocs` are
+    the bodies of the heredocs that the text opens. An exec form (`["pip", …]`) is one command.
+    """
+    scope = Scope(variables)
+    named = exec_form(script.text)
+    if not named:
+        return tuple(_Script(scope, 0).commands(Words(script, scope, heredocs)))
+    words = tuple([Word.at(script.line(0), word) for word in named])
+    inner = _inner(words, None, scope, 0)
+    return (ShellCommand(words),) if inner is None else tuple(inner)
+
+
+def _inner(words: Sequence[Word], body: Text | None, scope: Scope, depth: int) -> Iterator[ShellCommand] | None:
+    """The commands of the script that a shell is given by `-c` or on its input; None where none is given."""
+    if depth >= _DEEPEST or (words and not _SHELL.fullmatch(words[0])):
+        return None
+    for place, word in enumerate(words[1:-1], 1):
+        if _TAKES_SCRIPT.fullmatch(word):
+            line = words[place + 1].line
+            body = Text(words[place + 1], ((0, line),))
+            break
+    if body is None:
+        return None
+    first = body.text.partition("\n")[0]
+    if first.startswith("#!") and not first.rstrip().endswith("sh"):  # for another interpreter
+        return iter(())
+    return _Script(scope, depth + 1).commands(Words(body, scope))
+
+
+class _Script:
+    """The state of one script between its commands."""
+
+    def __init__(self, scope: Scope, depth: int) -> None:
+        self._scope = scope
+        self._depth = depth
+        self._branches = 0  # open if and case
+        self._asked = False  # a test stands before it in the chain
+        self._conditional = False
+
+    def commands(self, words: Words) -> Iterator[ShellCommand]:
+        """Every command, without the words of the grammar."""
+        for simple in words.commands():
+            plain = self._without_grammar(simple.words)
+            conditional = self._conditional or self._branches > 0
+            if plain or simple.body is not None:
+                self._assign(plain, sure=not conditional)
+                inner = _inner(plain, simple.body, self._scope, self._depth)
+                if inner is None and plain:
+                    yield ShellCommand(plain, conditional)
+                for command in inner or ():
+                    yield ShellCommand(command.words, conditional or command.conditional)
+            self._join(simple, plain)
+
+    def _without_grammar(self, words: tuple[Word, ...]) -> tuple[Word, ...]:
+        start = 0
+        while start < len(words) and words[start] in _LEADING:
+            self._branches += words[start] == "if"
+            start += 1
+        plain = words[start:]
+        if plain[:1] == ("case",):
+            self._branches += 1
+            return ()
+        if plain and plain[0] in _ENDING:
+            self._branches = max(self._branches - (plain[0] in ("fi", "esac")), 0)
+            return ()
+        return plain
+
+    def _join(self, simple: Simple, words: tuple[Word, ...]) -> None:
+        """Note what the separator says of the command after it."""
+        if simple.separator == "||":
+            self._conditional = True
+        elif simple.separator == "&&":
+            self._asked = self._asked or (bool(words) and words[0] in _ASKING)
+            self._conditional = self._asked
+        elif not simple.separator.startswith("|"):
+            self._asked = self._conditional = False
+
+    def _assign(self, words: tuple[Word, ...], *, sure: bool) -> None:
+        """Remember what the command sets: variables, or the list that a loop goes through."""
+        if len(words) > 2 and words[0] == "for" and words[2] == "in":
+            self._scope.loop(words[1], words[3:])
+            return
+        declares = bool(words) and words[0] in DECLARES
+        found = [(word, _ASSIGNMENT.match(word)) for word in (words[1:] if declares else words)]
+        if declares or all(match for _, match in found):
+            for word, match in found:
+                if match is not None:
+                    self._set(match.group(1), word[match.end() :], added=bool(match.group(2)), sure=sure)
+
+    def _set(self, name: str, value: str, *, added: bool, sure: bool) -> None:
+        held = self._scope.get(name)
+        whole = f"{held}{value}" if added else value
+        told = "$(" not in whole and "`" not in whole and not (added and held is None)
+        self._scope.set(name, whole if told and (sure or held == whole) else None)

@@ -1,0 +1,181 @@
+"""The build stages of a Dockerfile: what each starts from, what ARG and ENV put in, and which of them are needed."""
+
+from __future__ import annotations
+
+import re
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from envkit._startup.records import record, replace
+from envkit._startup.regex import regex
+from envkit.base.errors import SourceError
+from envkit.dockerfile.reader import Instruction, read_instructions
+from envkit.dockerfile.shell import commands
+
+_VARIABLE = regex(r"\\\$|\$(?:\{(\w+)(?:(:?[-+])([^{}]*))?\}|(\w+))")
+_PAIR = regex(r"(?<!\S)(\w[\w.-]*)=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|\S*)")
+# Folders that hold Python packages; what else is copied from a stage says nothing of what that stage installs.
+_ENVIRONMENT = regex(
+    r"venv|conda|mamba|(?:site|dist)-packages|/\.local\b|/install\b|/usr/local(?:/lib(?:/python[\d.]*)?)?/?(?:\s|$)"
+)
+_LONGEST = 100_000  # characters that variables put into one text: values that double each other end there
+
+
+@record
+class BuildStage:
+    """One stage: what it starts from and its instructions, with every ARG and ENV that is known put in.
+
+    `parent` is the index of the stage that it starts from, None where it starts from an image. `environment` is what
+    ENV has set at its end, the parent's included.
+    """
+
+    index: int
+    line: int
+    name: str
+    image: str
+    parent: int | None
+    instructions: tuple[Instruction, ...]
+    unresolved: bool  # the image's name holds a variable without a value
+    platform: str
+    environment: Mapping[str, str]
+
+
+def read_stages(text: str) -> tuple[BuildStage, ...]:
+    """The build stages of a Dockerfile, their variables put in. Raises SourceError for a file without FROM."""
+    outer: dict[str, str] = {}
+    stages: list[BuildStage] = []
+    names: dict[str, int] = {}
+    for group in _groups(read_instructions(text)):
+        if group[0].keyword != "FROM":
+            for instruction in group:
+                if instruction.keyword == "ARG":
+                    outer.update(_pairs(instruction, outer))
+            continue
+        stages.append(_stage(group, outer, stages, names))
+        names.setdefault(stages[-1].name, stages[-1].index)
+    if not stages:
+        raise SourceError("There is no FROM instruction in it.", "Name a Dockerfile with --check.")
+    return tuple(stages)
+
+
+def _groups(instructions: tuple[Instruction, ...]) -> Iterator[tuple[Instruction, ...]]:
+    group: list[Instruction] = []
+    for instruction in instructions:
+        if instruction.keyword == "FROM" and group:
+            yield tuple(group)
+            group = []
+        group.append(instruction)
+    if group:
+        yield tuple(group)
+
+
+def _stage(
+    group: tuple[Instruction, ...], outer: Mapping[str, str], earlier: list[BuildStage], names: Mapping[str, int]
+) -> BuildStage:
+    start = group[0]
+    words = substitute(start.text, outer).split()
+    image = words[0] if words else ""
+    name = words[2].lower() if len(words) > 2 and words[1].upper() == "AS" else ""
+    parent = names.get(image.lower()) if image else None
+    environment = {} if parent is None else dict(earlier[parent].environment)
+    arguments: dict[str, str] = {}
+    values = ChainMap(environment, arguments)  # ENV goes before an ARG of the same name, wherever that stands
+    body = []
+    for instruction in group[1:]:
+        if instruction.keyword == "ARG":
+            arguments.update(_pairs(instruction, values, outer))
+        elif instruction.keyword == "ENV":
+            environment.update(_pairs(instruction, values))
+        if instruction.keyword == "RUN":
+            body.append(replace(instruction, commands=commands(instruction.body, values, instruction.heredocs)))
+        else:
+            put_in = replace(instruction.body, text=substitute(instruction.text, values))
+            body.append(replace(instruction, body=put_in))
+    platform = substitute(start.flags.get("platform", ""), outer)
+    unresolved = "$" in image or not image
+    return BuildStage(len(earlier), start.line, name, image, parent, tuple(body), unresolved, platform, environment)
+
+
+def _pairs(
+    instruction: Instruction, values: Mapping[str, str], inherited: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """The variables that an ARG or ENV sets; an ARG without a default takes the one from before the first FROM."""
+    text = instruction.text
+    if "=" not in text:
+        name, _, value = text.partition(" ")
+        if instruction.keyword == "ENV":
+            return {name: substitute(value.strip(), values)}
+        return {word: inherited[word] for word in text.split() if inherited and word in inherited}
+    return {name: substitute(_unquoted(value), values) for name, value in _PAIR.findall(text)}
+
+
+def _unquoted(value: str) -> str:
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'" else value
+
+
+def substitute(text: str, values: Mapping[str, str]) -> str:
+    """The text with known variables put in, `${NAME:-default}` and `${NAME:+word}` too; unknown ones stay."""
+    left = _LONGEST
+
+    def put(found: re.Match[str]) -> str:
+        nonlocal left
+        name = found.group(1) or found.group(4)
+        if name is None:
+            return found.group()
+        operator, word = found.group(2) or "", found.group(3) or ""
+        value = values.get(name)
+        if operator.endswith("+"):
+            return word if value else ""
+        if operator.endswith("-"):
+            value = value or word
+        left -= len(value or "")
+        return found.group() if value is None or left < 0 else value
+
+    return _VARIABLE.sub(put, text)
+
+
+def final_chain(stages: Sequence[BuildStage], last: int = -1) -> tuple[BuildStage, ...]:
+    """The stages that the image of the last one, or of that index, is made of, the one on the base image first."""
+    chain = [stages[last]]
+    while chain[-1].parent is not None:
+        chain.append(stages[chain[-1].parent])
+    return tuple(reversed(chain))
+
+
+def needed_stages(stages: tuple[BuildStage, ...]) -> tuple[BuildStage, ...]:
+    """The stages that the last one is built from or copies files from, in order; the builder skips all others."""
+    names = by_name(stages)
+    needed: set[int] = set()
+    waiting = [len(stages) - 1]
+    while waiting:
+        stage = stages[waiting.pop()]
+        if stage.index not in needed:
+            needed.add(stage.index)
+            waiting += [] if stage.parent is None else [stage.parent]
+            waiting += [source for source in _copied_from(stage.instructions, names) if source < stage.index]
+    return tuple(stages[index] for index in sorted(needed))
+
+
+def environment_stages(stages: tuple[BuildStage, ...]) -> tuple[BuildStage, ...]:
+    """The stages whose Python packages the last one copies, each with those that it starts from."""
+    chain = final_chain(stages)
+    parts = (part for stage in chain for part in stage.instructions if _ENVIRONMENT.search(part.text))
+    sources = _copied_from(parts, by_name(stages))
+    found = {one.index for source in sources for one in final_chain(stages, source)}
+    return tuple(stages[index] for index in sorted(found - {stage.index for stage in chain}))
+
+
+def by_name(stages: Iterable[BuildStage]) -> dict[str, int]:
+    """The stages by what --from may call them: name or number."""
+    found: dict[str, int] = {}
+    for stage in stages:
+        found[str(stage.index)] = stage.index
+        if stage.name:
+            found.setdefault(stage.name, stage.index)
+    return found
+
+
+def _copied_from(parts: Iterable[Instruction], names: Mapping[str, int]) -> set[int]:
+    """The stages that these instructions name with --from."""
+    sources = {part.flags["from"].lower() for part in parts if "from" in part.flags}
+    return {names[source] for source in sources if source in names}

@@ -1,0 +1,306 @@
+"""Which build of a framework pip or conda would take for what a Dockerfile names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+from envkit._startup.records import record
+from envkit.base.names import normalised
+from envkit.base.versions import Version
+from envkit.checks.engine.findings import Status
+from envkit.checks.frameworks.tensorflow_packages import EmptiedPackage
+from envkit.dockerfile.contents import Contents
+from envkit.dockerfile.framework_packages import Wanted
+from envkit.dockerfile.specifiers import Release, Wish, package_extras, package_name, package_release, taken
+from envkit.tables.loader import Table, read
+from envkit.tables.rows import FrameworkBuild
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_EMPTIED = Table("emptied_packages.csv", EmptiedPackage, ("package",))
+
+
+@record
+class Problem:
+    """Why no build can be named: how bad that is, what is wrong, and the mend."""
+
+    status: Status
+    told: str
+    mend: str
+
+
+Choices = Mapping[Wanted, FrameworkBuild | Problem]
+
+
+def choices(found: Contents, matrix: Matrix) -> Choices:
+    """The build of each framework package of the file, or why there is none.
+
+    A part whose builds are listed under another package of the file, as jaxlib's under jax, is left out.
+    """
+    listed = {framework: _listed_names(framework, matrix) for framework in {item.framework for item in found.wanted}}
+    whole = {item.framework for item in found.wanted if item.tool == "conda" or item.package in listed[item.framework]}
+    stand_alone = listed.keys() - whole
+    return {
+        item: chosen_build(item, found, matrix)
+        for item in found.wanted
+        if item.framework in stand_alone or item.tool == "conda" or item.package in listed[item.framework]
+        if not _is_there(item, found)
+    }
+
+
+def _is_there(wanted: Wanted, found: Contents) -> bool:
+    """True for a package of a framework's own image that pip finds installed already, and leaves as it is."""
+    own = found.base.own
+    if own is None or own.version is None or own.framework != wanted.framework or wanted.tool != "pip":
+        return False
+    try:
+        wish = Wish.parse(wanted.spec, wanted.tool)
+    except ValueError:
+        return False
+    return not (wanted.upgrades or wanted.suffix) and wish.holds(Release(own.version))
+
+
+def _listed_names(framework: str, matrix: Matrix) -> set[str]:
+    return {package_name(build) for build in matrix.builds(framework)}
+
+
+def chosen_build(wanted: Wanted, found: Contents, matrix: Matrix) -> FrameworkBuild | Problem:
+    """The build, or why there is none."""
+    builds = [build for build in matrix.builds(wanted.framework) if found.base.architecture in build.architectures]
+    named = [build for build in builds if _has_name(build, wanted)]
+    try:
+        wish = Wish.parse(wanted.spec, wanted.tool)
+    except ValueError:
+        told = f"The version of {wanted.package}{wanted.spec} cannot be judged"
+        return Problem(Status.UNKNOWN, told, "Pin a release.")
+    if wanted.tool == "pip" and _is_empty(wanted, wish):
+        told = f"{wanted.package}{wanted.spec} is an empty package whose installation stops: its name was given up"
+        return Problem(Status.FAIL, told, "Install tensorflow[and-cuda].")
+    if wanted.held:
+        told = f"Which {wanted.package} comes is for a constraints file to say that was not looked at"
+        return Problem(Status.UNKNOWN, told, "Pin a release.")
+    if wanted.nightly:
+        told = f"Which nightly build of {wanted.package} comes is not on record"
+        return Problem(Status.UNKNOWN, told, "Pin a release.")
+    fitting = taken(wish, named)
+    if fitting and _has_own_place(wanted, builds):
+        told = f"Which build of {wanted.package}{wanted.spec} comes from {wanted.places} is not on record"
+        return Problem(Status.UNKNOWN, told, f"The data knows {wanted.package} of the default index.")
+    if not fitting:
+        return _no_version(wanted, wish, named, builds, found)
+    candidates = _of_variant(wanted, fitting, named, found)
+    if isinstance(candidates, Problem):
+        return candidates
+    # Without a pin pip takes the newest release that has a package for this Python.
+    if wanted.python is not None and wish.exact is None and wanted.tool == "pip":
+        candidates = [build for build in candidates if _has_python(build, wanted.python)] or candidates
+    return _best(wanted, candidates, found)
+
+
+def _has_own_place(wanted: Wanted, builds: Sequence[FrameworkBuild]) -> bool:
+    """True for an address that no row has and that speaks of CUDA or the framework: its builds may be others."""
+    if wanted.variant:
+        return False
+    known = {place for build in builds for place in _places_of(build)}
+    names = {"cuda", wanted.framework, wanted.package}
+    return any(
+        place.rstrip("/") not in known and any(name in place.lower() for name in names)
+        for place in wanted.places.split()
+    )
+
+
+def _has_name(build: FrameworkBuild, wanted: Wanted) -> bool:
+    """True for the package that is named, under another name too; conda has one name where an index has several."""
+    own = package_name(build)
+    if wanted.tool == "pip":
+        row = _emptied(wanted.package)
+        alias = row is not None and own == row.same_as and row.same_since <= build.version < row.first_empty_version
+        return own == wanted.package or alias
+    return own == wanted.package or wanted.package in (wanted.framework, f"{wanted.framework}-gpu")
+
+
+def _has_python(build: FrameworkBuild, python: Version) -> bool:
+    return not build.pythons or any(python.starts_with(one) for one in build.pythons)
+
+
+def _is_empty(wanted: Wanted, wish: Wish) -> bool:
+    """True when what pip takes is a package that was emptied: the newest release is, and asks for no Python."""
+    row = _emptied(wanted.package)
+    if row is None:
+        return False
+    if wish.exact is not None:
+        return wish.exact.numbers >= row.first_empty_version
+    return wish.holds(Release(row.first_empty_version))
+
+
+@cache
+def _emptied(package: str) -> EmptiedPackage | None:
+    return next((row for row in read(_EMPTIED) if row.package == package), None)
+
+
+def _of_variant(
+    wanted: Wanted, fitting: list[FrameworkBuild], named: list[FrameworkBuild], found: Contents
+) -> list[FrameworkBuild] | Problem:
+    """The builds that the named indexes hold."""
+    if wanted.variant == "cpu" or wanted.tool == "conda" and found.conda_cpu:
+        return fitting
+    if wanted.variant and not wanted.variant.startswith("cu"):
+        told = f"{wanted.package} for {wanted.variant} is not for NVIDIA GPUs; the data knows CUDA alone"
+        return Problem(Status.UNKNOWN, told, "Take an index of CUDA builds where the GPU is NVIDIA's.")
+    if wanted.tool == "conda":
+        return _of_conda(wanted, fitting, found)
+    cuda = variant(wanted.variant)
+    of_cuda = [build for build in fitting if cuda is not None and build.cuda == cuda]
+    on_default = [build for build in fitting if build.on_pypi]
+    if wanted.suffix and wanted.default_index and not wanted.other_index and not found.index_set:
+        told = f"The default index has no {wanted.package} with +{wanted.variant}: such builds are on their own index"
+        option = next(filter(None, map(_place_option, of_cuda)), "")
+        return Problem(Status.FAIL, told, f"Add {option} to the command." if option else "Name that index.")
+    if wanted.suffix and _is_of_other_places(wanted) and not found.index_set:
+        told = f"{wanted.package}{wanted.spec}+{wanted.variant} is not where pip is sent for it: {wanted.places}"
+        option = next(filter(None, map(_place_option, of_cuda)), "")
+        return Problem(Status.FAIL, told, f"Use {option} instead." if option else "Name the index of that suffix.")
+    if wanted.variant:
+        if wanted.suffix or not wanted.default_index:
+            return of_cuda or _no_variant(wanted, fitting, named)
+        # Beside the default index: the newest release of both, and of one release the build with the suffix.
+        return of_cuda + [build for build in on_default if build not in of_cuda] or _no_variant(wanted, fitting, named)
+    if wanted.default_index and not on_default and not wanted.other_index and not found.index_set:
+        place = fitting[-1].index_url or fitting[-1].find_links
+        told = f"{wanted.package}{wanted.spec} is not on record for the default index"
+        return Problem(Status.UNKNOWN, told, f"It is at {place}." if place else "Name its index.")
+    places = {place.rstrip("/") for place in wanted.places.split()}
+    return [build for build in fitting if build.on_pypi or _places_of(build) & places] or fitting
+
+
+def _places_of(build: FrameworkBuild) -> set[str]:
+    """The addresses that hold a build beside the default index."""
+    return {place.rstrip("/") for place in (build.index_url, build.find_links) if place}
+
+
+def _place_option(build: FrameworkBuild) -> str:
+    """The option of pip that names where a build is: its index, or else the page that lists its files."""
+    if build.index_url:
+        return f"--index-url {build.index_url}"
+    return f"-f {build.find_links}" if build.find_links else ""
+
+
+def _is_of_other_places(wanted: Wanted) -> bool:
+    """True when every place that pip is sent to holds the builds of one variant, and none that of the suffix."""
+    places = wanted.place_variants
+    return bool(places) and "" not in places and wanted.variant not in places
+
+
+def _of_conda(wanted: Wanted, fitting: list[FrameworkBuild], found: Contents) -> list[FrameworkBuild] | Problem:
+    """The rows for the CUDA that conda is told; the data lists the builds of indexes, so another may exist."""
+    if found.conda_cuda is None:
+        told = f"Nothing here says which CUDA conda takes for {wanted.package}{wanted.spec}, or whether it takes any"
+        return Problem(Status.UNKNOWN, told, "Name it, such as pytorch-cuda or cuda-version.")
+    of_cuda = [
+        build for build in fitting if build.cuda is not None and _same_line(build.cuda, found.conda_cuda.version)
+    ]
+    if not of_cuda:
+        told = f"Whether conda has {wanted.package}{wanted.spec} for CUDA {found.conda_cuda.version} is not on record"
+        return Problem(Status.UNKNOWN, told, "Ask conda search.")
+    return of_cuda
+
+
+def _same_line(cuda: Version, told: Version) -> bool:
+    return cuda.starts_with(told) or told.starts_with(cuda)
+
+
+def _best(wanted: Wanted, candidates: list[FrameworkBuild], found: Contents) -> FrameworkBuild | Problem:
+    """The newest of the builds; among alike ones the one whose extras or companions the Dockerfile names."""
+    newest = max(package_release(build).order for build in candidates)
+    alike = [build for build in candidates if package_release(build).order == newest]
+    cuda = variant(wanted.variant)
+    lines = {_cuda_line(extra) for extra in wanted.extras} - {""}
+    own = [build for build in alike if {_cuda_line(extra) for extra in package_extras(build)} & lines]
+    alike = own or alike
+    if cuda is not None:
+        alike = [build for build in alike if build.cuda == cuda] or alike
+    if len({build.package for build in alike}) == 1 and len({build.cuda for build in alike}) > 1:
+        beside = [build for build in alike if _companions(build) & found.names]
+        if not any(_companions(build) for build in alike):
+            beside = [
+                build for build in alike if found.cuda and build.cuda and _same_line(build.cuda, found.cuda.version)
+            ]
+        if not beside:
+            told = f"Which CUDA {wanted.package} {alike[-1].version} uses is not told by what stands beside it"
+            offered = ", ".join(sorted({name for build in alike for name in _companions(build)}))
+            return Problem(Status.UNKNOWN, told, f"Name one of {offered}." if offered else "See envkit resolve.")
+        alike = beside
+    return max(alike, key=lambda build: (build.on_pypi, build.cuda or build.version))
+
+
+def _companions(build: FrameworkBuild) -> frozenset[str]:
+    """The packages that stand beside a build, by name."""
+    names = (re.match(r"[\w.-]+", line) for line in build.companions)
+    return frozenset(normalised(name.group()) for name in names if name)
+
+
+def _cuda_line(extra: str) -> str:
+    """The CUDA line in the name of an extra: cuda12 of cuda12_pip and cuda12_local; '' in others."""
+    found = re.match(r"cuda\d+", extra)
+    return found.group() if found else ""
+
+
+def lacks_cuda_extra(build: FrameworkBuild, wanted: Wanted) -> bool:
+    """True when a build's CUDA comes with an extra that the requirement does not name."""
+    return bool(package_extras(build)) and not wanted.extras
+
+
+def names_variant(build: FrameworkBuild) -> bool:
+    """True when the extra of a build is what makes it a CUDA build at all (jax[cuda12])."""
+    return any(_cuda_line(extra) for extra in package_extras(build))
+
+
+def variant(word: str) -> Version | None:
+    """The CUDA release that an index word names: cu118 is 11.8, cu90 is 9.0; None for cpu and none."""
+    digits = word.removeprefix("cu")
+    return Version.of(int(digits[:-1]), int(digits[-1])) if digits.isdigit() and len(digits) > 1 else None
+
+
+def _no_version(
+    wanted: Wanted, wish: Wish, named: list[FrameworkBuild], builds: list[FrameworkBuild], found: Contents
+) -> Problem:
+    asked = f"{wanted.package}{wanted.spec}"
+    where = f" for {found.base.architecture}" if found.base.architecture != "x86_64" else ""
+    others = taken(wish, [build for build in builds if build.package])
+    if wanted.tool == "pip" and others and found.base.architecture == "x86_64":
+        best = max(others, key=lambda build: (package_release(build).order, build.on_pypi))
+        return Problem(Status.UNKNOWN, f"No GPU build of {asked} is on record", f"{best.package} is one.")
+    if not named:
+        told = f"No GPU build of {wanted.package} is on record{where}"
+        return Problem(Status.UNKNOWN, told, f"See: envkit matrix {wanted.framework}")
+    last = max(named, key=lambda build: package_release(build).order).version
+    if wish.exact is not None and wish.exact.numbers > last:
+        told = f"No {asked} is on record{where}; the newest is {last}"
+        return Problem(Status.UNKNOWN, told, f"Check the version; {wanted.package}=={last} is on record.")
+    return Problem(Status.UNKNOWN, f"{asked} is not on record{where}", f"{wanted.package}=={last} is.")
+
+
+def _no_variant(wanted: Wanted, fitting: list[FrameworkBuild], named: list[FrameworkBuild]) -> Problem:
+    """Certain of a CUDA older than all that a release was built for, or that later releases were the first to have.
+
+    Between those, and beyond, a row may be missing.
+    """
+    offered = sorted({build.cuda for build in fitting if build.cuda is not None})
+    told = ", ".join(str(cuda) for cuda in offered)
+    cuda = variant(wanted.variant)
+    first = min((package_release(build).order for build in named if build.cuda == cuda), default=None)
+    too_early = first is not None and all(package_release(build).order < first for build in fitting)
+    if cuda is not None and offered and cuda >= offered[0] and not too_early:
+        title = f"Whether {wanted.package}{wanted.spec} was built for CUDA {cuda} is not known; it was for {told}"
+        return Problem(Status.UNKNOWN, title, "See whether its index has that build.")
+    return Problem(
+        Status.FAIL,
+        f"{wanted.package}{wanted.spec} was never built for CUDA {cuda}; it was for {told}",
+        f"Use the index of one of these: cu{str(offered[-1]).replace('.', '')}."
+        if offered
+        else "Choose another release.",
+    )

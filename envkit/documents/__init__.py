@@ -1,0 +1,1 @@
+"""The JSON documents that the interface fixes: plans and findings."""

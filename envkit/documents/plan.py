@@ -1,0 +1,95 @@
+"""A plan as the JSON document that the interface fixes; nothing here decides anything."""
+
+from __future__ import annotations
+
+from envkit.base.platforms import WINDOWS
+from envkit.base.versions import Version
+from envkit.compat.verdict import Verdict
+from envkit.documents.citations import cited
+from envkit.solver.model import Alternative, Choice, Conflict, NoPlan, Plan
+from envkit.solver.request import Request
+from envkit.tables.rows import FrameworkBuild, ImageTag
+
+SCHEMA = 1
+
+
+def plan_document(plan: Plan | NoPlan) -> dict[str, object]:
+    """The plan, or why there is none, as plain JSON data."""
+    if isinstance(plan, NoPlan):
+        return {
+            "schema": SCHEMA,
+            "status": "none",
+            "conflicts": [_conflict(conflict) for conflict in plan.conflicts],
+            "alternatives": [_alternative(alternative) for alternative in plan.alternatives],
+            "warnings": list(plan.warnings),
+            "rejected": dict(plan.rejected),
+        }
+    return {
+        "schema": SCHEMA,
+        "status": "ok",
+        "choice": _choice(plan.choice, plan.request),
+        "verdicts": [_verdict(verdict) for verdict in plan.verdicts],
+        "alternatives": [_alternative(alternative) for alternative in plan.alternatives],
+        "warnings": list(plan.warnings),
+    }
+
+
+def image_name(tag: ImageTag) -> str:
+    """The whole name of an image: `nvidia/cuda:12.4.1-base-ubuntu22.04`."""
+    return f"{tag.repository}:{tag.tag}"
+
+
+def os_name(choice: Choice, request: Request) -> str | None:
+    """The system of a plan by its id; Windows is none of the distributions on record."""
+    if request.platform == WINDOWS:
+        return WINDOWS
+    return choice.os.os_id if choice.os else None
+
+
+def _choice(choice: Choice, request: Request) -> dict[str, object]:
+    return {
+        "cuda": _text(choice.cuda),
+        "cudnn": _text(choice.cudnn_version),
+        "python": _text(choice.python),
+        "python_source": choice.python_source.way if choice.python_source else None,
+        "os": os_name(choice, request),
+        "arch": choice.architecture,
+        "frameworks": [_framework(build, choice.own_image(build)) for build in choice.builds],
+        "base_image": image_name(choice.base_image) if choice.base_image else None,
+        "minimum_driver": _text(choice.minimum_driver),
+        "needs_toolkit": choice.needs_toolkit,
+    }
+
+
+def _framework(build: FrameworkBuild, image: str | None) -> dict[str, object]:
+    return {
+        "name": build.framework,
+        "version": str(build.version),
+        "package": build.package,
+        "image": image,
+        "cuda": _text(build.cuda),
+        "index_url": build.index_url,
+        "find_links": build.find_links,
+        "bundles_cuda": build.bundles_cuda,
+    }
+
+
+def _verdict(verdict: Verdict) -> dict[str, object]:
+    return {
+        "relation": verdict.relation,
+        "status": verdict.status,
+        "detail": verdict.detail,
+        "source": cited(verdict.sources),
+    }
+
+
+def _conflict(conflict: Conflict) -> dict[str, object]:
+    return {"between": list(conflict.between), "detail": conflict.detail, "source": cited(conflict.sources)}
+
+
+def _alternative(alternative: Alternative) -> dict[str, object]:
+    return {"changes": dict(alternative.changes), "gain": alternative.gain}
+
+
+def _text(version: Version | None) -> str | None:
+    return str(version) if version is not None else None

@@ -1,0 +1,126 @@
+"""The answer in one record, the same in every report, and which findings a report then shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from envkit._startup.records import record
+from envkit.checks.engine.findings import Alternative, Confidence, Evidence, Finding, Status
+from envkit.checks.engine.messages import all_messages, message_evidence
+from envkit.checks.engine.runner import fact
+from envkit.documents.verdict_ask import commands_to_paste
+from envkit.model import PASTED, Environment, Message, Problem
+
+_SAYS_NOTHING_ALONE = {"tf-finds-no-driver"}  # every TensorFlow on a machine without a GPU writes it
+# What decides whether a program can use a GPU: health is not certain, and `--strict` not content, without these.
+_DECISIVE = (
+    "pci_gpus",
+    "gpus",
+    "driver.kernel_module",
+    "driver.user_space",
+    "driver.device_nodes",
+    "driver.nvml",
+    "driver.cuda_init",
+    "pythons",
+)
+_TROUBLE = (Status.FAIL, Status.WARN, Status.ERROR)
+ASK = "To say more, envkit needs the last lines of the error and the output of these, the most telling first:"
+_LEADS = {
+    Confidence.CERTAIN: "What is wrong: ",
+    Confidence.LIKELY: "Most likely: ",
+    Confidence.POSSIBLE: "Possibly: ",
+}
+
+
+@record
+class Verdict:
+    """What is wrong, whether anything is, or that too little is known; `status` is one of ok, warn, fail, unknown.
+
+    `ask` holds the commands whose output would say more, the most telling first.
+    """
+
+    status: Status
+    title: str
+    id: str | None = None
+    confidence: Confidence = Confidence.CERTAIN
+    ask: tuple[str, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
+
+    @property
+    def headline(self) -> str:
+        """The title as a report says it: how sure it is of a failure, and that a warning is none."""
+        if self.status is Status.FAIL:
+            return _LEADS[self.confidence] + self.title
+        return f"Nothing is broken. Warning: {self.title}" if self.status is Status.WARN else self.title
+
+
+def verdict(environment: Environment, findings: Sequence[Finding]) -> Verdict:
+    """The first failure; without one: that health cannot be told, the first warning, or health."""
+    cause = next((finding for finding in findings if finding.status is Status.FAIL), None)
+    if cause is not None:
+        return _of(cause)
+    doubt = _doubt(environment, findings)
+    if doubt:
+        return Verdict(Status.UNKNOWN, doubt, confidence=Confidence.POSSIBLE, ask=commands_to_paste(environment))
+    warning = next((finding for finding in findings if finding.status is Status.WARN), None)
+    if warning is not None:
+        return _of(warning)
+    looked = any(finding.status is Status.OK for finding in findings)
+    title = "Nothing wrong was found." if looked else "None of these checks applies here."
+    return Verdict(Status.OK, title, confidence=Confidence.LIKELY if unseen(environment) else Confidence.CERTAIN)
+
+
+def _of(finding: Finding) -> Verdict:
+    ask = tuple(dict.fromkeys(other.tell_apart for other in finding.alternatives))
+    return Verdict(finding.status, finding.title, finding.id, finding.confidence, ask, finding.alternatives)
+
+
+def _doubt(environment: Environment, findings: Sequence[Finding]) -> str:
+    """Why neither health nor a warning is the answer where nothing failed, '' where one of them is."""
+    broken = len({finding.id for finding in findings if finding.status is Status.ERROR})
+    if broken:
+        checks = f"{broken} checks" if broken > 1 else "One check"
+        return f"{checks} of envkit itself broke, so that health cannot be told."
+    message = unjudged(environment, findings)
+    if message is not None:
+        return f"A known message stands here that no check of this place judges: {message.signature.partition('/')[0]}."
+    if unread(environment):
+        return "Nothing in this text was recognized."
+    judged = {Status.OK, Status.WARN}
+    statuses = {finding.status for finding in findings}
+    return "Too little is known to judge." if Status.UNKNOWN in statuses and not judged & statuses else ""
+
+
+def unjudged(environment: Environment, findings: Iterable[Finding]) -> Message | None:
+    """The first known message whose own check only skipped and that no other judges: a sign of trouble, not of health.
+
+    A finding judges a message when it names it as evidence.
+    """
+    statuses: dict[str, set[Status]] = {}
+    judged: set[Evidence] = set()
+    for finding in findings:
+        statuses.setdefault(finding.id, set()).add(finding.status)
+        judged |= set(finding.evidence) if finding.status is not Status.SKIP else set()
+    skipped = {id for id, own in statuses.items() if own == {Status.SKIP}} - _SAYS_NOTHING_ALONE
+    left = (told for told in all_messages(environment) if told.signature.partition("/")[0] in skipped)
+    return next((told for told in left if judged.isdisjoint(message_evidence(environment, [told]))), None)
+
+
+def unread(environment: Environment) -> bool:
+    """True for a pasted text in which no reader found a fact and no known message stands."""
+    from envkit.model.walk import walk  # reports that find something do not need it
+
+    if environment.origin != PASTED or environment.messages.value:
+        return False
+    return all(path == "messages" or seen.problem is Problem.NOT_LOOKED for path, seen in walk(environment))
+
+
+def unseen(environment: Environment) -> tuple[str, ...]:
+    """The decisive facts that could not be looked at; what is certainly absent was."""
+    facts = ((path, fact(environment, path)) for path in _DECISIVE)
+    return tuple(path for path, observed in facts if not observed.known and not observed.absent)
+
+
+def troubles(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings that a report shows in full, in root-cause order."""
+    return [finding for finding in findings if finding.status in _TROUBLE]

@@ -1,0 +1,40 @@
+"""Signs that the text was written inside a container: a prompt with a container's id, its marker files, its cgroup.
+
+root@3f9c1d2a77b0:/workspace# nvidia-smi
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from envkit._startup.regex import regex
+from envkit.ingest.clues import Clue, Fact, reader
+from envkit.ingest.text import Text
+from envkit.model import MachineKind
+
+_PROMPT = regex(
+    r"^(?:\([\w.-]{1,40}\) )?[a-z_][\w-]{0,31}@(?=[0-9a-f]{0,11}\d)[0-9a-f]{12}:\S{0,120}[#$] ?", re.MULTILINE
+)
+_MARKER = regex(
+    r"^(?:-rwx\S{6,8} [^\n]{5,60} )?/\.dockerenv$|^\d{1,3}:[\w,=]{0,40}:/(?:docker|kubepods|lxc)/[^\n]{8,200}$",
+    re.MULTILINE,
+)
+_BANNER = regex(
+    r"^NVIDIA Release \d\d\.\d\d \(build \d+\)$|^== (?:PyTorch|TensorFlow|CUDA|Triton Inference Server|JAX"
+    r"|PaddlePaddle) ==$|^Container image Copyright \(c\)",
+    re.MULTILINE,
+)
+
+
+@reader("container")
+def read(text: Text) -> Iterator[Clue]:
+    """The first sign of a container."""
+    for pattern, needles in (
+        (_PROMPT, ("@",)),
+        (_MARKER, ("/.dockerenv", ":/docker/", ":/kubepods/", ":/lxc/")),
+        (_BANNER, ("NVIDIA Release ", " ==", "Container image Copyright")),
+    ):
+        for match in text.matches(pattern, *needles):
+            yield Fact("system.machine_kind", MachineKind.CONTAINER, match.start())
+            break

@@ -1,0 +1,40 @@
+"""`ldconfig -p`: which files the loader's cache holds for the driver's libraries.
+
+libcuda.so.1 (libc6,x86-64) => /usr/lib/x86_64-linux-gnu/libcuda.so.1
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
+from envkit.ingest.clues import Clue, Fact, Item, reader
+from envkit.ingest.text import Text
+from envkit.model import DriverLibrary
+
+_CACHED = regex(
+    r"^[ \t]{0,12}(?P<name>libcuda\.so\.1|libnvidia-ml\.so\.1|libnvidia-ptxjitcompiler\.so\.1) \((?:libc6"
+    r"|ELF)[^)\n]{0,60}\) => (?P<path>/\S{1,200})$",
+    re.MULTILINE,
+)
+_FILE = regex(
+    r"(?P<path>(?:/[\w.+-]{1,80}){1,12}/(?P<name>libcuda|libnvidia-ml)\.so\.(?P<version>\d{3}\.\d+(?:\.\d+)?))\b"
+)
+
+
+@reader("loader")
+def read(text: Text) -> Iterator[Clue]:
+    """Libraries of the driver with their versions where a file name shows one."""
+    for match in text.matches(_FILE, "libcuda.so.", "libnvidia-ml.so."):
+        version = Version.parse(match["version"])
+        compat, path = "/compat/" in match["path"], match["path"]
+        library = DriverLibrary(f"{match['name']}.so.1", path, version, "/stubs/" in path, compat)
+        yield Item("driver.libraries", path, library, match.start())
+        if not compat:
+            yield Fact("driver.user_space", version, match.start())
+    for match in text.matches(_CACHED, "=> /"):
+        path = match["path"]
+        library = DriverLibrary(match["name"], path, None, "/stubs/" in path, "/compat/" in path, True)
+        yield Item("driver.libraries", path, library, match.start())

@@ -1,0 +1,138 @@
+"""`lspci` in its plain, -nn, -k and -vv forms: NVIDIA's display functions, their driver and link.
+
+65:00.0 3D controller [0302]: NVIDIA Corporation GA100 [A100 PCIe 40GB] [10de:20f1] (rev a1)
+        LnkCap: Port #0, Speed 16GT/s, Width x16, ASPM not supported
+        LnkSta: Speed 2.5GT/s (downgraded), Width x8 (downgraded)
+        Kernel driver in use: nvidia
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from envkit._startup.regex import regex
+from envkit.ingest.clues import Clue, Fact, Item, reader
+from envkit.ingest.text import Text
+from envkit.ingest.values import pci_address
+from envkit.model import PcieLink, PciGpu
+
+_DEVICE = regex(
+    r"^(?P<address>(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (?P<kind>[A-Z0-9][\w /.-]{2,60}?)(?: \["
+    r"(?P<class>[0-9a-f]{4})\])?: (?P<what>[^\n]{2,300})$"
+)
+_ID = regex(r"\[(?P<vendor>[0-9a-f]{4}):(?P<device>[0-9a-f]{4})\]")
+_SUBSYSTEM = regex(r"^\s{1,12}Subsystem: [^\n]{0,200}?\[(?P<id>[0-9a-f]{4}:[0-9a-f]{4})\]")
+_DRIVER = regex(r"^\s{1,12}Kernel driver in use: (?P<driver>[\w-]{2,40})$")
+_CAPABLE = regex(
+    r"^\s{1,16}LnkCap:\s[^\n]{0,80}?Speed (?P<speed>\d+(?:\.\d+)?)GT/s[^\n]{0,40}?, Width x(?P<width>\d{1,2})"
+)
+_STATUS = regex(
+    r"^\s{1,16}LnkSta:\s[^\n]{0,20}?Speed (?P<speed>\d+(?:\.\d+)?)GT/s[^\n]{0,20}?, Width x(?P<width>\d{1,2})"
+)
+_REGION = regex(
+    r"^\s{1,12}Region (?P<bar>\d): Memory at (?P<place><?[\w]{1,20}>?) [^\n]{0,60}?(?:\[size=(?P<size>\d{1,4})"
+    r"(?P<unit>[KMGT])\])?$"
+)
+_RESIZABLE = regex(r"^\s{1,16}BAR [12]: current size: \d{1,4}[KMG]B, supported: ")
+_ACS = regex(r"^\s{1,16}ACSCtl:\s[^\n]{0,60}ReqRedir\+")
+_DISPLAY = ("VGA compatible controller", "3D controller", "Display controller")
+_UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
+_CLASSES = {"VGA compatible controller": "0300", "3D controller": "0302", "Display controller": "0380"}
+_UNPLACED = ("<unassigned>", "<ignored>")
+_WHOLE = 8  # devices: fewer are no whole listing of a machine
+
+
+@reader("lspci")
+def read(text: Text) -> Iterator[Clue]:
+    """Each NVIDIA display function; that there is none only where a whole listing was shown."""
+    if not text.holds("NVIDIA") and not text.holds("ost bridge"):
+        return
+    blocks = list(_blocks(text))
+    gpus = 0
+    for device, details, offset in blocks:
+        if device["kind"] in _DISPLAY and ("NVIDIA" in device["what"] or "[10de:" in device["what"]):
+            gpus += 1
+            gpu = _gpu(device, details)
+            yield Item("pci_gpus", gpu.pci_address, gpu, offset)
+    redirecting = [pci_address(device["address"]) for device, details, _ in blocks if any(map(_ACS.match, details))]
+    if redirecting:
+        yield Fact("kernel.acs_redirect", tuple(redirecting), blocks[0][2])
+    if not gpus and _whole(text, blocks):
+        yield Fact("pci_gpus", (), blocks[0][2])
+
+
+def _blocks(text: Text) -> Iterator[tuple[re.Match[str], list[str], int]]:
+    current: tuple[re.Match[str], list[str], int] | None = None
+    position = 0
+    for line in text.lines:
+        match = _DEVICE.match(line) if line[:1] in _HEX else None
+        if match:
+            if current:
+                yield current
+            current = (match, [], position)
+        elif current and line[:1] in (" ", "\t"):
+            current[1].append(line)
+        elif current and line:
+            yield current
+            current = None
+        position += len(line) + 1
+    if current:
+        yield current
+
+
+_HEX = frozenset("0123456789abcdef")
+
+
+def _gpu(device: re.Match[str], details: list[str]) -> PciGpu:
+    ids = _ID.search(device["what"])
+    driver = next((match["driver"] for match in map(_DRIVER.match, details) if match), None)
+    if driver is None and any("Kernel modules:" in line for line in details):
+        driver = ""  # -k was given, and no driver has the device
+    subsystem = next((match["id"] for match in map(_SUBSYSTEM.match, details) if match), "")
+    capable = next(filter(None, map(_CAPABLE.match, details)), None)
+    status = next(filter(None, map(_STATUS.match, details)), None)
+    address = pci_address(device["address"])
+    link = None
+    if capable or status:
+        link = PcieLink(
+            address,
+            "",
+            float(status["speed"]) if status else None,
+            float(capable["speed"]) if capable else None,
+            int(status["width"]) if status else None,
+            int(capable["width"]) if capable else None,
+        )
+    regions = [match for match in map(_REGION.match, details) if match]
+    return PciGpu(
+        address,
+        ids["device"].upper() if ids else "",
+        device["class"] or _CLASSES[device["kind"]],
+        subsystem.upper(),
+        driver,
+        link,
+        bars_assigned=all(match["place"] not in _UNPLACED for match in regions) if regions else None,
+        bar1_bytes=_size(regions[1]) if len(regions) > 1 else None,  # the window onto the memory, whatever its number
+        bar1_resizable=True if any(map(_RESIZABLE.match, details)) else None,
+        config_readable=False if "(rev ff)" in device["what"] else None,
+        name=_model(device["what"]),
+    )
+
+
+def _size(region: re.Match[str]) -> int | None:
+    return int(region["size"]) * _UNITS[region["unit"]] if region["size"] else None
+
+
+def _model(what: str) -> str:
+    """`GeForce RTX 3090` of `NVIDIA Corporation GA102 [GeForce RTX 3090] [10de:2204] (rev a1)`."""
+    names = [name for name in re.findall(r"\[([^\]:]{3,80})\]", what) if "/" not in name]
+    return names[0] if len(names) == 1 else ""
+
+
+def _whole(text: Text, blocks: list[tuple[re.Match[str], list[str], int]]) -> bool:
+    """A listing from the host bridge on, in order, with something else after it: nothing was cut off or mixed up."""
+    if len(blocks) < _WHOLE or "ost bridge" not in blocks[0][0]["kind"]:
+        return False
+    addresses = [pci_address(device["address"]) for device, _, _ in blocks]
+    after = text.lines[text.index(blocks[-1][2]) + len(blocks[-1][1]) + 1 :]
+    return addresses == sorted(addresses) and any(line.strip() for line in after)

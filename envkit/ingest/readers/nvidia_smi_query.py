@@ -1,0 +1,72 @@
+"""`nvidia-smi -q`: a tree of `Name : value` lines, indented by four blanks per level, one block per GPU.
+
+Attached GPUs                             : 1
+GPU 00000000:01:00.0
+    Product Name                          : NVIDIA RTX A4000
+    PCI
+        GPU Link Info
+            Link Width
+                Max                       : 16x
+                Current                   : 8x
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
+from envkit.ingest.clues import Clue, Fact, GpuClue, GpusIncomplete, Listing, reader
+from envkit.ingest.smi_fields import Spelling, gpu_values
+from envkit.ingest.text import Text
+from envkit.ingest.values import number, pci_address
+from envkit.model import CallResult
+
+_BLOCK = regex(r"^GPU (?P<address>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])[ ]{0,4}$", re.MULTILINE)
+_LINE = regex(r"^(?P<indent> {2,40})(?P<key>[^\s:][^:\n]{0,60}?)(?: *: ?(?P<value>[^\n]*))?$")
+_TOP = regex(
+    r"^(?P<key>Driver Version|KMD Version|CUDA Version|CUDA UMD Version|Attached GPUs) {2,}: (?P<value>\S+)",
+    re.MULTILINE,
+)
+_LIMIT = 1200  # lines of one GPU's block
+
+
+@reader("nvidia-smi -q")
+def read(text: Text) -> Iterator[Clue]:
+    """The driver's versions and every GPU's block."""
+    attached = None
+    for match in text.matches(_TOP, "Version ", "Attached GPUs"):
+        if match["key"] == "Attached GPUs":
+            attached = number(match["value"])
+        elif re.fullmatch(r"\d+(?:\.\d+)+", match["value"]):
+            cuda = match["key"].startswith("CUDA")
+            path = "driver.driver_cuda_version" if cuda else "driver.kernel_module"
+            yield Fact(path, Version.parse(match["value"]), match.start())
+    blocks = list(text.matches(_BLOCK, "GPU "))
+    for match in blocks:
+        yield Fact("driver.nvml", CallResult(0, "NVML_SUCCESS"), match.start())
+        values = {"pci_address": pci_address(match["address"])} | gpu_values(_tree(text, match), Spelling.TEXT)
+        yield GpuClue(Listing.DRIVER, None, values, match.start())
+    if blocks and (attached is None or attached > len(blocks)):
+        yield GpusIncomplete(blocks[0].start())
+
+
+def _tree(text: Text, block: re.Match[str]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The path of headings and the value of every line of a block."""
+    start = text.index(block.start()) + 1
+    parents: list[tuple[int, str]] = []
+    for line in text.lines[start : start + _LIMIT]:
+        if line and not line.startswith("  "):
+            return
+        match = _LINE.match(line)
+        if not match:
+            continue
+        depth = len(match["indent"])
+        while parents and parents[-1][0] >= depth:
+            parents.pop()
+        if match["value"] is None:
+            parents.append((depth, match["key"]))
+        else:
+            yield (*(name for _, name in parents), match["key"]), match["value"].strip()
+            parents.append((depth, match["key"]))

@@ -1,0 +1,87 @@
+"""`pip list`, `pip freeze`, `pip show`, `uv pip list`, and what pip says is there already.
+
+Package                  Version
+------------------------ ------------
+torch                    2.3.1+cu121
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
+from envkit.ingest.clues import Clue, Package, PythonFact, reader
+from envkit.ingest.text import Text
+
+_TABLE_HEAD = regex(
+    r"^Package {1,80}Version(?: {1,80}(?:Editable project location|Location|Installer)[^\n]*)?$", re.MULTILINE
+)
+_ROW = regex(
+    r"^(?P<name>[A-Za-z0-9](?:[\w.-]{0,80}[A-Za-z0-9])?) {1,80}(?P<version>\d[\w.+!-]{0,60})(?: {1,80}"
+    r"(?P<location>/\S{1,200}))?(?: {1,20}(?P<installer>pip|conda|uv|poetry))?$"
+)
+_RULE = regex(r"^-{3,90}(?: -{3,90}){1,3}$")
+_FROZEN = regex(
+    r"^(?P<name>[A-Za-z0-9](?:[\w.-]{0,80}[A-Za-z0-9])?)==(?P<version>\d[\w.+!-]{0,60})(?: ?;[^\n]{0,200})?$",
+    re.MULTILINE,
+)
+_SHOWN = regex(
+    r"^Name: (?P<name>[\w.-]{1,80})\nVersion: (?P<version>\d[\w.+!-]{0,60})$(?:\n"
+    r"(?!Name:)[A-Z][\w -]{1,30}:[^\n]*){0,8}?(?:\nLocation: (?P<location>\S[^\n]{0,200}))?",
+    re.MULTILINE,
+)
+_SATISFIED = regex(
+    r"^Requirement already satisfied: (?P<name>[A-Za-z0-9][\w.-]{0,80})(?:\[[\w,]{1,60}\])?[^\n]{0,160}? in "
+    r"(?P<location>/[^\s]{1,200}|[A-Za-z]:\\[^\n(]{1,200}?) (?:\(from [^\n]{1,200}?\) )?\("
+    r"(?P<version>\d[\w.+!-]{0,60})\)$",
+    re.MULTILINE,
+)
+_PIP = regex(r"^pip \d[\d.]{0,20} from (?P<path>\S[^\n]{1,200}?) \(python (?P<version>\d+\.\d+)\)$", re.MULTILINE)
+
+
+@reader("pip")
+def read(text: Text) -> Iterator[Clue]:
+    """Every distribution with its version; which Python `pip` belongs to."""
+    seen: set[tuple[str, str]] = set()
+    for package in _packages(text):
+        if (package.name, package.version) not in seen:  # a listing that was pasted twice
+            seen.add((package.name, package.version))
+            yield package
+    for match in text.matches(_PIP, "pip "):
+        yield PythonFact("pip_python", _interpreter(match["path"], match["version"]), match.start())
+        yield PythonFact("version", Version.parse(match["version"]), match.start())
+
+
+def _packages(text: Text) -> Iterator[Package]:
+    for head in text.matches(_TABLE_HEAD, "Package "):
+        yield from _table(text, head.start())
+    for pattern, needle, lines in ((_FROZEN, "==", 1), (_SHOWN, "Name: ", 11), (_SATISFIED, "already satisfied", 1)):
+        for match in text.matches(pattern, needle, lines=lines):
+            if text.cut_off(match.start(), match["version"]):
+                continue
+            location = match.groupdict().get("location") or ""
+            yield Package(match["name"], match["version"], match.start(), "pip", path=location)
+
+
+def _table(text: Text, offset: int) -> Iterator[Package]:
+    """The rows below the header; one that is not understood is passed over where it stands in the header's columns."""
+    head = text.line_at(offset)
+    position, column = offset + len(head) + 1, head.index("Version")
+    for index in range(text.index(offset) + 1, len(text.lines)):
+        line = text.lines[index]
+        match = _ROW.match(line)
+        if match:
+            yield Package(
+                match["name"], match["version"], position, match["installer"] or "pip", path=match["location"] or ""
+            )
+        elif not _RULE.match(line) and not (line[:1].isalnum() and line[column - 1 : column] == " " != line[column]):
+            return
+        position += len(line) + 1
+
+
+def _interpreter(path: str, version: str) -> str:
+    """`/opt/venv/lib/python3.11/site-packages/pip` belongs to `/opt/venv/bin/python3.11`."""
+    prefix = re.split(r"/lib(?:64)?/python", path)[0]
+    return f"{prefix}/bin/python{version}" if prefix != path else path

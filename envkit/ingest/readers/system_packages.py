@@ -1,0 +1,58 @@
+"""`dpkg -l`, `apt list --installed`, `rpm -qa`, `pacman -Q`: system packages that have to do with GPUs.
+
+ii  nvidia-driver-535    535.183.01-0ubuntu0.22.04.1    amd64    NVIDIA driver metapackage
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from envkit._startup.regex import regex
+from envkit.ingest.clues import Clue, Item, reader
+from envkit.ingest.text import Text
+from envkit.model import SystemPackage
+
+_NAME = (
+    r"(?P<name>(?:lib)?(?:nvidia|cuda|cudnn\d?|nccl|xserver-xorg-video-nvidia|kmod-nvidia|linux-modules-nvidia|"
+    r"linux-objects-nvidia)[\w.+-]{0,80}?)"
+)
+_DPKG = regex(
+    r"^(?P<state>[iruph][ iUFHWtnc][ R]?) {1,4}"
+    + _NAME
+    + r"(?::\w{2,8})? {1,60}(?P<version>\d[\w.+~:-]{2,60}) {1,60}(?P<arch>amd64|arm64|i386|all)\b",
+    re.MULTILINE,
+)
+_APT = regex(
+    r"^"
+    + _NAME
+    + r"/[\w.,-]{2,80} (?P<version>\d[\w.+~:-]{2,60}) (?:amd64|arm64|i386|all) \[(?P<state>installed[^\]\n]{0,60})\]$",
+    re.MULTILINE,
+)
+_RPM = regex(r"^" + _NAME + r"-(?P<version>\d[\w.:+~]{0,30}-\d[\w.+~]{0,40})\.(?:x86_64|aarch64|noarch)$", re.MULTILINE)
+_NEEDLES = ("nvidia", "cuda", "cudnn", "nccl")
+_STATES = {
+    "ii": "installed",
+    "rc": "config-files",
+    "iU": "unpacked",
+    "iF": "half-configured",
+    "iH": "half-installed",
+    "hi": "installed",
+}
+
+
+@reader("system packages")
+def read(text: Text) -> Iterator[Clue]:
+    """One package per line with its version and state."""
+    for match in text.matches(_DPKG, *_NEEDLES):
+        state = _STATES.get(match["state"].strip()[:2], match["state"].strip())
+        yield _item(match, "dpkg", state)
+    for match in text.matches(_APT, "[installed"):
+        yield _item(match, "dpkg", "installed")
+    for match in text.matches(_RPM, *_NEEDLES):
+        yield _item(match, "rpm", "installed")
+
+
+def _item(match: re.Match[str], manager: str, state: str) -> Item:
+    package = SystemPackage(match["name"], match["version"], manager, state)
+    return Item("packages", f"{match['name']} {match['version']}", package, match.start())

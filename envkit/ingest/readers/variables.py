@@ -1,0 +1,81 @@
+"""Environment variables: `NAME=value` lines of `env`, `export`, Dockerfile ENV, inline prefixes, echo, os.environ.
+
+$ echo $LD_LIBRARY_PATH
+/usr/local/cuda-12.1/lib64
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from envkit._startup.regex import regex
+from envkit.ingest.clues import Clue, Variable, reader
+from envkit.ingest.text import Text
+
+_NAMES = (
+    r"(?:CUDA_[A-Z0-9_]{2,40}|NVIDIA_[A-Z_]{3,40}|NCCL_[A-Z0-9_]{2,40}|GLOO_SOCKET_IFNAME|LD_LIBRARY_PATH|LD_PRELOAD|"
+    r"XLA_FLAGS|TF_[A-Z_]{3,40}|PYTORCH_[A-Z_]{3,40}|TORCH_CUDA_ARCH_LIST|TRITON_[A-Z_]{3,40}|PYTHONPATH|"
+    r"PYTHONNOUSERSITE|CONDA_PREFIX|VIRTUAL_ENV|CUDAHOSTCXX|NVCC_[A-Z_]{3,40}|COMPUTE_PROFILE|OPENCL_PROFILE|"
+    r"NSIGHT_CUDA_DEBUGGER|JAX_PLATFORMS?|SLURM_JOB_GPUS|PATH|TMPDIR)"
+)
+_NEEDLES = (
+    *("CUDA", "NVIDIA_", "NCCL_", "GLOO_SOCKET", "PATH", "LD_PRELOAD", "XLA_FLAGS", "TF_", "PYTORCH_", "TRITON_"),
+    *(
+        "PYTHONNOUSERSITE",
+        "CONDA_PREFIX",
+        "VIRTUAL_ENV",
+        "NVCC_",
+        "_PROFILE",
+        "JAX_PLATFORM",
+        "SLURM_JOB_GPUS",
+        "TMPDIR",
+    ),
+)
+_ASSIGNED = regex(
+    r"^[ ]{0,8}(?:[^\n]{0,60}[$#>%~] |export |declare -x )?(?:export |declare -x |set |ENV |\$env:|- )?(?P<name>"
+    + _NAMES
+    + r")(?: ?= ?|: )(?P<value>\"[^\"\n]{0,2000}\"|'[^'\n]{0,2000}'|[^\n\"']{0,2000})$",
+    re.MULTILINE,
+)
+_INLINE = regex(
+    r"(?:^|[$#] |^\+ )(?P<name>"
+    + _NAMES
+    + r")=(?P<value>\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[^\s\"']{0,200}) (?=[\w./-]{1,60}(?: |$))",
+    re.MULTILINE,
+)
+_PYTHON = regex(
+    r"os\.environ\[[\"'](?P<name>"
+    + _NAMES
+    + r")[\"']\] {0,2}= {0,2}(?:f?\"(?P<double>[^\"\n]{0,200})\"|'(?P<single>[^'\n]{0,200})')"
+)
+_ECHO = regex(
+    r"(?:^|[$#>%~❯] ?)(?:echo \"?\$\{?|printenv )(?P<name>"
+    + _NAMES
+    + r")\}?\"?\n(?P<value>[^\n$#>][^\n]{0,2000}|(?=\n|[^\n]{0,80}[$#] ))",
+    re.MULTILINE,
+)
+_COMMAND = regex(r" (?!-)[\s\S]*")  # what follows a value is the command that gets the variable; flags are value
+_REPLACED = regex(r"\$\{?[A-Za-z_]|%[A-Za-z_]+%")
+
+
+@reader("variables")
+def read(text: Text) -> Iterator[Clue]:
+    """Each variable with its value as it stands; values that use other variables are not known."""
+    for pattern, needles, lines in (
+        (_ASSIGNED, _NEEDLES, 1),
+        (_INLINE, _NEEDLES, 1),
+        (_PYTHON, ("os.environ[",), 1),
+        (_ECHO, ("echo ", "printenv "), 3),
+    ):
+        for match in text.matches(pattern, *needles, lines=lines):
+            groups = match.groupdict()
+            value = groups.get("value")
+            if value is None:
+                value = groups.get("double") or groups.get("single") or ""
+            value = value.strip()
+            if value[:1] not in ("'", '"'):
+                value = _COMMAND.sub("", value)
+            value = value[1:-1] if value[:1] in "\"'" and value[:1] == value[-1:] and len(value) > 1 else value
+            if not _REPLACED.search(value) and not value.startswith(("/path/to", "<", "...")):
+                yield Variable(match["name"], value, match.start())

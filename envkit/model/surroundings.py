@@ -1,0 +1,77 @@
+"""Container engines, system packages, messages of logs, and measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from envkit._startup.records import field, record
+from envkit.base.versions import Version
+from envkit.model.observed import Observed, unseen
+from envkit.model.privacy import FilePath, FreeData, FreeText, Name, Plain, Quoted
+
+
+@record
+class DockerEngine:
+    """What the Docker engine answers about itself."""
+
+    version: Version | None
+    api_version: Version | None = None
+    runtimes: tuple[Name, ...] = ()
+    default_runtime: Name = ""
+    cdi_spec_dirs: tuple[FilePath, ...] | None = None
+    rootless: bool | None = None
+    operating_system: Plain = ""
+    cgroup_driver: Plain = ""
+    root_dir: FilePath = ""
+    snap: bool | None = None
+
+
+@record
+class Containers:
+    """Container engines and the NVIDIA container toolkit."""
+
+    docker: Observed[DockerEngine] = field(default_factory=unseen)
+    docker_client: Observed[Version] = field(default_factory=unseen)
+    buildx: Observed[FilePath] = field(default_factory=unseen)
+    container_toolkit: Observed[Version] = field(default_factory=unseen)
+    daemon_json: Observed[Mapping[Plain, FreeData]] = field(default_factory=unseen)
+    cdi_specs: Observed[tuple[FilePath, ...]] = field(default_factory=unseen)  # files with kind nvidia.com/gpu
+    cdi_missing_paths: Observed[tuple[FilePath, ...]] = field(default_factory=unseen)  # a spec names them, not there
+    toolkit_config: Observed[Mapping[Plain, FreeText]] = field(default_factory=unseen)  # keys of config.toml
+    podman: Observed[Version] = field(default_factory=unseen)
+    injected: Observed[bool] = field(default_factory=unseen)  # inside a container: the driver was mounted in
+    device_links: Observed[bool] = field(default_factory=unseen)  # /dev/char holds links to the driver's nodes
+
+
+@record
+class SystemPackage:
+    """An installed system package that has to do with GPUs."""
+
+    name: Name
+    version: Plain
+    manager: Plain  # dpkg, rpm
+    state: Plain = "installed"
+    origin: Name = ""
+
+
+@record
+class Message:
+    """A known error message seen in a log or in a pasted text. `values` are what it names (versions, counts …)."""
+
+    signature: Plain  # key in the signatures table
+    text: FreeText  # the line as it stood
+    line: int = 0
+    values: Mapping[Plain, Quoted] = field(default_factory=dict)
+    file: FilePath = ""  # where several files were pasted together
+
+
+@record
+class Measurement:
+    """One result of `--deep`: a framework import, a kernel, a convolution or a copy."""
+
+    name: Plain
+    subject: FreeText
+    passed: bool | None
+    value: float | None = None
+    unit: Plain = ""
+    detail: FreeText = ""

@@ -1,0 +1,209 @@
+"""What else would work: the nearest plans of a request that has none, and what a change would bring to one that has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import combinations, islice
+
+from envkit._startup.records import record, replace
+from envkit.compat import title_of
+from envkit.solver.arrange import Arranger
+from envkit.solver.candidates import Judge
+from envkit.solver.changes import COSTS, Change, changes_of, exactly, with_framework, with_spec, works
+from envkit.solver.doubts import doubts_of
+from envkit.solver.knowledge import Knowledge, gpu_builds
+from envkit.solver.model import Alternative, Choice
+from envkit.solver.parts import Part, parts_of, without
+from envkit.solver.request import FrameworkRequest, Request
+from envkit.solver.search import Selection, feasible, select
+
+TRIES = 60  # changes tried for one part before it is given up
+NEAR = 4  # changes that work, of which one that leaves nothing unknown is better than a nearer one
+COMBINED = 2  # offers that change several parts at once
+WITH_BEST = ("framework", "cuda", "cudnn", "python")  # parts whose best value is offered beside the nearest
+
+
+@record
+class Rescue:
+    """Changes that together give a plan: its builds under the changed request, and what they leave unknown."""
+
+    changes: tuple[Change, ...]
+    selection: Selection
+    judge: Judge
+    doubts: tuple[str, ...]
+
+    @property
+    def last(self) -> Change:
+        """The last of the changes; the only one of a single change."""
+        return self.changes[-1]
+
+    @property
+    def offer(self) -> Alternative:
+        """The rescue as it is offered, with what is not known of it."""
+        gain = _gain(self.selection, self.judge) + _not_known(self.doubts)
+        return Alternative({change.option: change.value for change in self.changes}, gain)
+
+
+def rescues(request: Request, knowledge: Knowledge) -> tuple[Alternative, ...]:
+    """The nearest plans: single changes, cheapest first; where none but another GPU is enough, the cheapest of more."""
+    parts = parts_of(request)
+    kept = [part for part in parts if part.option != "gpu"]
+    found = [rescue for part in kept for rescue in _single(part, request, knowledge)]
+    if found:
+        return tuple(rescue.offer for rescue in sorted(found, key=lambda rescue: rescue.last.cost))
+    # another GPU is no small change: it is offered where no other one is enough, beside what would do with this one
+    gpus = (part for part in parts if part.option == "gpu")
+    offers = [rescue.offer for part in gpus for rescue in _single(part, request, knowledge)]
+    kept = kept if offers else list(parts)
+    for size in range(2, len(kept) + 1):
+        groups = sorted(combinations(kept, size), key=lambda group: sum(_cost(part) for part in group))
+        combined = list(islice(_combined(groups, request, knowledge), COMBINED))
+        if combined:
+            return (*(rescue.offer for rescue in combined), *offers)
+    return tuple(offers)
+
+
+def _single(part: Part, request: Request, knowledge: Knowledge) -> list[Rescue]:
+    """The nearest change of one part that is enough, and the best one where that is another."""
+    if not feasible(Judge(without(request, [part]), knowledge)):
+        return []  # with this part left open there is no plan either, so no value of it helps
+    options = islice(changes_of(part, request, knowledge), TRIES)
+    nearest = _surest((change for change in options if works(change, knowledge)), knowledge)
+    if nearest is None or part.option not in WITH_BEST:
+        return [nearest] if nearest else []
+    best = _best(part, request, knowledge)
+    if best is None or best.value == nearest.last.value:
+        return [nearest]
+    return [rescue for rescue in (nearest, _tried([best], knowledge)) if rescue is not None]
+
+
+def _surest(working: Iterator[Change], knowledge: Knowledge) -> Rescue | None:
+    """The nearest of the changes, or one of the next few that leaves less unknown."""
+    found: list[Rescue] = []
+    for change in islice(working, NEAR):
+        rescue = _tried([change], knowledge)
+        if rescue is not None:
+            found.append(rescue)
+            if not rescue.doubts:
+                break
+    return min(found, key=lambda rescue: len(rescue.doubts), default=None)
+
+
+def _tried(changes: list[Change], knowledge: Knowledge) -> Rescue | None:
+    judge = Judge(changes[-1].request, knowledge)
+    selection = select(judge)
+    return Rescue(tuple(changes), selection, judge, doubts_of(selection.builds, judge)) if selection else None
+
+
+def _best(part: Part, request: Request, knowledge: Knowledge) -> Change | None:
+    """The change of one part to what is best when it is left open; whether it works is not tried."""
+    judge = Judge(loosened(request, (part,)), knowledge)
+    selection = select(judge)
+    return _chosen(part, Arranger(selection, judge).choice(), request) if selection else None
+
+
+def _cost(part: Part) -> int:
+    option = "minor" if part.option == "framework" else part.option
+    return COSTS.index(option) if option in COSTS else len(COSTS)
+
+
+def _gain(selection: Selection, judge: Judge) -> str:
+    if selection.builds:
+        return "gives " + " and ".join(title_of(build) for build in selection.builds)
+    return f"gives CUDA {Arranger(selection, judge).choice().cuda}"
+
+
+def _not_known(doubts: Iterable[str]) -> str:
+    listed = ", ".join(doubts)
+    return f"; not known: {listed}" if listed else ""
+
+
+def _combined(groups: Iterable[tuple[Part, ...]], request: Request, knowledge: Knowledge) -> Iterator[Rescue]:
+    for group in groups:
+        judge = Judge(loosened(request, group), knowledge)
+        selection = select(judge)
+        if selection is None:
+            continue
+        changes = _pinned(group, Arranger(selection, judge).choice(), request, knowledge)
+        rescue = _tried(changes, knowledge) if len(changes) == len(group) else None
+        if rescue is not None:
+            yield rescue
+
+
+def loosened(request: Request, group: tuple[Part, ...]) -> Request:
+    """The request with these parts open: a framework in any version, the others not asked for at all."""
+    anything = {part.index for part in group if part.option == "framework"}
+    frameworks = tuple(
+        FrameworkRequest(item.name) if index in anything else item for index, item in enumerate(request.frameworks)
+    )
+    return replace(without(request, [part for part in group if part.option != "framework"]), frameworks=frameworks)
+
+
+def _pinned(group: tuple[Part, ...], choice: Choice, request: Request, knowledge: Knowledge) -> list[Change]:
+    """The parts set one after the other to what the open request chose; GPUs last, to the nearest that then works."""
+    changes: list[Change] = []
+    for part in sorted(group, key=lambda part: part.option == "gpu"):
+        current = changes[-1].request if changes else request
+        if part.option == "gpu":
+            options = islice(changes_of(part, current, knowledge), TRIES)
+            change = next((option for option in options if works(option, knowledge)), None)
+        else:
+            change = _chosen(part, choice, current)
+        if change is not None:
+            changes.append(change)
+    return changes
+
+
+def _chosen(part: Part, choice: Choice, request: Request) -> Change | None:
+    """The change of one part to what was chosen when it was open; None where that says nothing."""
+    cost = _cost(part)
+    if part.option == "framework":
+        wanted = FrameworkRequest(request.frameworks[part.index].name, exactly(choice.builds[part.index].version))
+        return Change(cost, "framework", str(wanted), with_framework(request, part.index, wanted))
+    if part.option == "os":
+        system = choice.os
+        changed = replace(request, os_id=system.os_id, glibc=None) if system else request
+        return Change(cost, "os", system.os_id, changed) if system else None
+    if part.option == "driver":
+        driver = choice.minimum_driver
+        return Change(cost, "driver", str(driver), replace(request, driver=driver)) if driver else None
+    lines = {"cuda": choice.cuda, "cudnn": choice.cudnn_version, "python": choice.python}
+    version = lines.get(part.option)
+    if version is None:
+        return None
+    line = version.release(2) if len(version.parts) > 1 else version
+    return Change(cost, part.option, str(line), with_spec(request, part.option, exactly(line)))
+
+
+IMPROVABLE = ("cuda", "cudnn", "python", "driver", "os")
+
+
+def improvements(request: Request, choice: Choice, knowledge: Knowledge) -> tuple[Alternative, ...]:
+    """The single changes that would bring a newer version of a framework, and which."""
+    if not any(_could_be_newer(index, choice, request, knowledge) for index in range(len(choice.builds))):
+        return ()
+    parts = (part for part in parts_of(request) if part.option in IMPROVABLE)
+    found = (_improvement(part, request, choice, knowledge) for part in parts)
+    return tuple(alternative for alternative in found if alternative is not None)
+
+
+def _could_be_newer(index: int, choice: Choice, request: Request, knowledge: Knowledge) -> bool:
+    spec = request.frameworks[index].spec
+    versions = (build.version for build in gpu_builds(knowledge.tables.builds(request.frameworks[index].name)))
+    return choice.builds[index].version < max(version for version in versions if spec is None or spec.holds(version))
+
+
+def _improvement(part: Part, request: Request, choice: Choice, knowledge: Knowledge) -> Alternative | None:
+    """The best value of one part where it makes a framework newer and none older."""
+    change = _best(part, request, knowledge)
+    final = select(Judge(change.request, knowledge)) if change is not None else None
+    if change is None or final is None:
+        return None
+    pairs = list(zip(final.builds, choice.builds, strict=True))
+    gains = [f"{title_of(new)} instead of {old.version}" for new, old in pairs if new.version > old.version]
+    worse = any(new.version < old.version for new, old in pairs)
+    if worse or not gains:
+        return None
+    known = doubts_of(choice.builds, Judge(request, knowledge))
+    new = (doubt for doubt in doubts_of(final.builds, Judge(change.request, knowledge)) if doubt not in known)
+    return Alternative({change.option: change.value}, "; ".join(gains) + _not_known(new))

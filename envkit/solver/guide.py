@@ -1,0 +1,77 @@
+"""What each GPU can still run: its last CUDA and the newest builds that hold code for it, for choosing a card."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from envkit._startup.records import record, types_of
+from envkit.base.versions import ComputeCapability, Version
+from envkit.compat.gpu import CodeMatch, ToolkitMatch, code_match, cuda_match, cuda_span
+from envkit.compat.software import gpu_on_cudnn
+from envkit.tables import Matrix
+from envkit.tables.browse import NONE
+from envkit.tables.rows import FrameworkBuild, GpuModel
+
+NOTHING = Version((-1,), NONE)  # nothing on record runs; a version, so that a column is of one kind and can be sorted
+
+
+@record
+class GpuGuide(GpuModel):
+    """A GPU with what it can still run on Linux x86_64; None where that is unknown, `NOTHING` where nothing runs."""
+
+    last_cuda: Version | None
+    newest_pytorch: Version | None
+    newest_tensorflow: Version | None
+
+
+def gpu_guide(matrix: Matrix) -> tuple[GpuGuide, ...]:
+    """Every GPU with its last CUDA release line and the newest PyTorch and TensorFlow that hold code for it.
+
+    A Jetson runs builds and a CUDA of its own, which have no rows here, so all three are unknown for it.
+    """
+    reaches: dict[ComputeCapability, tuple[Version | None, Version | None, Version | None]] = {}
+    guides = []
+    for gpu in matrix.gpus:
+        capability = gpu.compute_capability
+        if capability not in reaches:
+            reaches[capability] = (
+                cuda_span(capability, matrix)[1],
+                newest_for(capability, matrix.builds("pytorch"), matrix),
+                newest_for(capability, matrix.builds("tensorflow"), matrix),
+            )
+        cuda, pytorch, tensorflow = reaches[capability]
+        desktop = gpu.variant != "jetson"
+        facts = {name: getattr(gpu, name) for name in types_of(GpuModel)}
+        guides.append(
+            GpuGuide(
+                **facts,
+                last_cuda=cuda if desktop else None,
+                newest_pytorch=pytorch if desktop else None,
+                newest_tensorflow=tensorflow if desktop else None,
+            )
+        )
+    return tuple(guides)
+
+
+def newest_for(capability: ComputeCapability, builds: Iterable[FrameworkBuild], matrix: Matrix) -> Version | None:
+    """The newest release of which a build runs on Linux x86_64; None where that is not known of any, else `NOTHING`."""
+    doubtful = False
+    for build in reversed(tuple(builds)):
+        runs = _runs(capability, build, matrix)
+        if runs:
+            return build.version
+        doubtful = doubtful or runs is None
+    return None if doubtful else NOTHING
+
+
+def _runs(capability: ComputeCapability, build: FrameworkBuild, matrix: Matrix) -> bool | None:
+    """Whether the build, the CUDA libraries and the cuDNN that it was made for all hold code; None: not known."""
+    if build.cuda is None or build.yanked or "linux" not in build.platforms or "x86_64" not in build.architectures:
+        return False
+    toolkits = cuda_match(capability, build.cuda, matrix)
+    code = code_match(capability, build.sass, build.ptx, build.min_compute_capability)
+    if toolkits in (ToolkitMatch.TOO_NEW, ToolkitMatch.DROPPED) or code is CodeMatch.NONE:
+        return False
+    if build.cudnn is not None and gpu_on_cudnn(capability, build.cudnn, build.cuda, matrix).status == "fail":
+        return False
+    return None if toolkits is ToolkitMatch.UNKNOWN or code is CodeMatch.UNKNOWN else True

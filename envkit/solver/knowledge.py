@@ -1,0 +1,336 @@
+"""The relations' answers, each worked out once, and kept for the next request to the same tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import cached_property
+from itertools import chain, count
+from typing import TypeVar
+
+from envkit import compat as relations
+from envkit.base.platforms import WINDOWS_DRIVERS
+from envkit.base.versions import ComputeCapability, Version, VersionSpec, by_line
+from envkit.compat import ToolkitMatch
+from envkit.compat.tables import Tables
+from envkit.compat.verdict import DriverVerdict, Verdict
+from envkit.solver.aspects import Answers, Shelf
+from envkit.solver.request import TargetGpu
+from envkit.solver.together import Together
+from envkit.tables.rows import CudnnRelease, DriverBranch, FrameworkBuild, ImageTag, OperatingSystem, Runfile, Toolkit
+
+T = TypeVar("T")
+
+
+# A service that resolves all day must not grow; each is some megabytes.
+_MOST_ANSWERS = 2_000  # to requests
+_MOST_KNOWN = 100_000  # of the tables and of the GPUs and drivers that were asked about
+
+
+class Knowledge:
+    """The tables with a memory; only what a request touches is read."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
+        self._known: dict[Hashable, object] = {}
+        self._numbers: dict[Hashable, int] = {}
+        self._counter = count()
+        self._answers: dict[Hashable, Answers] = {}
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it holds so much that a new one is better."""
+        return len(self._known) > _MOST_KNOWN
+
+    def forget_requests(self) -> None:
+        """Leaves what the tables say of GPUs, drivers and builds, and no answer to a request."""
+        self._answers = {}  # a new one: another thread may be reading the old
+
+    def _once(self, key: Hashable, work: Callable[[], T]) -> T:
+        if key not in self._known:
+            self._known[key] = work()
+        return self._known[key]  # type: ignore[return-value]  # the key names the work, so the type is its own
+
+    def number(self, thing: Hashable) -> int:
+        """A number that stands for a thing, another for each."""
+        return self._numbers.setdefault(thing, next(self._counter))
+
+    def toolkits(self, cuda: Version) -> Sequence[Toolkit]:
+        """The toolkits of a CUDA version or release line."""
+        return self.toolkits_by_line.get(cuda.parts, ())
+
+    def toolkits_meeting(self, spec: VersionSpec | None) -> Sequence[Toolkit]:
+        """The toolkits whose version meets `spec`, oldest first."""
+        if spec is None:
+            return self.tables.toolkits
+        if spec.line is not None:
+            return self.toolkits_by_line.get(spec.line, ())
+        return [toolkit for toolkit in self.tables.toolkits if spec.holds(toolkit.version)]
+
+    @cached_property
+    def toolkits_by_line(self) -> dict[tuple[int, ...], list[Toolkit]]:
+        """The toolkits by every release line that holds them."""
+        return by_line(self.tables.toolkits, lambda toolkit: toolkit.version)
+
+    def floors(self, cuda: Version, platform: str) -> relations.DriverFloors:
+        """The driver floors of a CUDA version or release line."""
+        key = ("floors", cuda.parts, platform)
+        return self._once(key, lambda: relations.floors_of(cuda, self.toolkits(cuda), self.tables, platform))
+
+    def level(self, driver: Version, cuda: Version, platform: str, data_center: bool) -> DriverVerdict:
+        """How a driver runs a CUDA version."""
+
+        def work() -> DriverVerdict:
+            floors = self.floors(cuda, platform)
+            if not data_center or platform in WINDOWS_DRIVERS:
+                return relations.driver_level(driver, floors)
+            compat = relations.compat_branches(self.toolkits(relations.compat_line(cuda)))
+            return relations.driver_level(driver, floors, self.branch(driver), True, compat)
+
+        return self._once(("level", driver.parts, cuda.parts, platform, data_center), work)
+
+    def branch(self, driver: Version) -> DriverBranch | None:
+        """The branch of a driver."""
+        return self._once(("branch", driver.parts), lambda: relations.branch_of(driver, self.tables))
+
+    def cuda_match(self, gpu: ComputeCapability, cuda: Version) -> relations.ToolkitMatch:
+        """How a CUDA version knows a GPU."""
+        key = ("gpu", gpu.major, gpu.minor, cuda.parts)
+        return self._once(key, lambda: relations.best_match(gpu, self.toolkits(cuda)))
+
+    def gpu_failures(self, gpu: TargetGpu, cuda: Version, platform: str) -> tuple[str, ...]:
+        """The relations by which a GPU rules out a CUDA version."""
+        key = ("gpu-cuda", identity(gpu), cuda.parts, platform)
+        return self._once(key, lambda: tuple(self._gpu_failures(gpu, cuda, platform)))
+
+    def _gpu_failures(self, gpu: TargetGpu, cuda: Version, platform: str) -> Iterator[str]:
+        if self.cuda_match(gpu.compute_capability, cuda) in (ToolkitMatch.TOO_NEW, ToolkitMatch.DROPPED):
+            yield "gpu-runs-cuda"
+        floors, last = self.floors(cuda, platform), self.last_branch(gpu)
+        known = [floor for floor in (floors.native, floors.minor_version) if floor]
+        if last is not None and known and relations.is_after(min(known), last, self.tables, platform):
+            yield "gpu-last-driver"
+
+    def code_match(self, gpu: ComputeCapability, build: FrameworkBuild) -> relations.CodeMatch:
+        """How a GPU runs a build's code."""
+        cells = (id(build.sass), id(build.ptx), id(build.min_compute_capability))  # the tables keep them
+        key = ("code", gpu.major, gpu.minor, cells)
+        return self._once(key, lambda: relations.code_match(gpu, build.sass, build.ptx, build.min_compute_capability))
+
+    def releases(self, framework: str) -> list[tuple[FrameworkBuild, ...]]:
+        """A framework's builds by release, newest first and withdrawn ones last; GPU builds where it has any."""
+        return self._once(("releases", framework), lambda: _releases(self.tables.builds(framework)))
+
+    def shelf(self, framework: str) -> Shelf:
+        """All of them on one shelf, for questions that do not ask for the best."""
+        return self._once(("shelf", framework), lambda: Shelf(framework, chain.from_iterable(self.releases(framework))))
+
+    def answers(self, aspect: str, inputs: Hashable) -> Answers:
+        """The memory of an aspect under a request."""
+        key = (aspect, inputs)
+        found = self._answers.get(key)
+        if found is None:
+            if len(self._answers) > _MOST_ANSWERS:
+                self.forget_requests()
+            found = self._answers.setdefault(key, Answers())
+        return found
+
+    def cudnn_on_gpu(self, gpu: ComputeCapability, cudnn: Version, cuda: Version | None) -> str:
+        """The status of a cuDNN version on a GPU: ok, fail or unknown."""
+        major = cuda.major if cuda else None
+        key = ("cudnn", gpu.major, gpu.minor, cudnn.parts, major)
+        return self._once(
+            key, lambda: relations.gpu_on_cudnn(gpu, cudnn, cuda, self.tables, among=self._cudnns_like(cudnn)).status
+        )
+
+    def cuda_from(self, build: FrameworkBuild) -> tuple[str, ...]:
+        """The frameworks whose CUDA a build uses, where it has none of its own."""
+        framework = self.tables.framework(build.framework)
+        return framework.cuda_from if framework is not None and build.cuda is None else ()
+
+    def is_cuda_unknown(self, build: FrameworkBuild) -> bool:
+        """True for a build that uses a CUDA, which is not recorded, and not that of another framework."""
+        return build.cuda is None and not build.cpu_only and not self.cuda_from(build)
+
+    def cudnn_meets(self, build: FrameworkBuild, wanted: VersionSpec) -> bool | None:
+        """Whether the cuDNN that a build has or was made for is a requested one; None where that is not known."""
+        key = ("cudnn-meets", id(build.cuda), id(build.cudnn), str(wanted))  # the tables keep the cells
+        return self._once(key, lambda: relations.cudnn_meets(build, wanted, self.tables))
+
+    def _cudnns_like(self, cudnn: Version) -> Sequence[CudnnRelease]:
+        """The rows that can be of a version: those of its major, or of its major and minor."""
+        return self._cudnns_by_release.get((cudnn.major, cudnn.minor)[: len(cudnn.parts)], ())
+
+    @cached_property
+    def _cudnns_by_release(self) -> dict[tuple[int, ...], list[CudnnRelease]]:
+        groups: dict[tuple[int, ...], list[CudnnRelease]] = {}
+        for row in self.tables.cudnns:
+            version = row.version
+            groups.setdefault((version.major,), []).append(row)
+            groups.setdefault((version.major, version.minor), []).append(row)
+        return groups
+
+    def together(self, architecture: str, platform: str) -> Together:
+        """What goes together in one environment."""
+        return self._once(("together", architecture, platform), lambda: Together(self.tables, architecture, platform))
+
+    def serving(self, build: FrameworkBuild) -> tuple[Toolkit, ...]:
+        """The toolkits whose libraries serve a build that brings none."""
+        key = ("serving", id(build.cuda), id(build.cuda_min), id(build.cuda_max))  # the tables keep the cells
+        return self._once(
+            key,
+            lambda: tuple(
+                toolkit
+                for toolkit in self.tables.toolkits
+                if relations.toolkit_serves(build, toolkit) is not relations.LibraryMatch.NONE
+            ),
+        )
+
+    def runfiles(self, toolkit: Toolkit, architecture: str) -> tuple[Runfile, ...]:
+        """The installers of a toolkit for a processor."""
+        key = ("runfiles", toolkit.version.parts, architecture)
+        return self._once(key, lambda: self.tables.runfiles(toolkit.version, architecture))
+
+    def compiling_effort(self, system: OperatingSystem, toolkit: Toolkit) -> int:
+        """How much it takes to compile with a toolkit's nvcc on a system."""
+        key = ("effort", system.os_id, toolkit.version.parts)
+        return self._once(key, lambda: relations.compiling_effort(system, toolkit))
+
+    @cached_property
+    def long_term_ubuntus(self) -> tuple[OperatingSystem, ...]:
+        """The long-term Ubuntu releases that have a plain image, newest first: what is chosen when nobody says."""
+        rows = (row for row in self.tables.operating_systems if row.base_image and _is_long_term_ubuntu(row.os_id))
+        return tuple(sorted(rows, key=lambda row: Version.find(row.os_id) or Version.of(0), reverse=True))
+
+    def cudnns(self, toolkit: Toolkit, architecture: str) -> tuple[CudnnRelease, ...]:
+        """The cuDNN builds made for a toolkit on a processor, newest first."""
+        line = toolkit.release  # a cuDNN build is made for release lines
+        return self._once(
+            ("cudnns", line.parts, architecture),
+            lambda: tuple(
+                row
+                for row in self._cudnns_by_major.get(line.major, ())
+                if row.architecture == architecture and relations.cudnn_supports_cuda(row, line)
+            ),
+        )
+
+    def cudnns_meeting(self, spec: VersionSpec, toolkit: Toolkit, architecture: str) -> list[Version] | None:
+        """Their versions that meet `spec`; None where none is recorded at all."""
+        rows = self.cudnns(toolkit, architecture)
+        if not rows:
+            return None
+        if spec.line is None:
+            return [row.version for row in rows if spec.holds(row.version)]
+        key = ("cudnn-lines", toolkit.release.parts, architecture)
+        return self._once(key, lambda: by_line((row.version for row in rows), _itself)).get(spec.line, [])
+
+    @cached_property
+    def _cudnns_by_major(self) -> dict[int, list[CudnnRelease]]:
+        groups: dict[int, list[CudnnRelease]] = {}
+        for row in reversed(self.tables.cudnns):
+            groups.setdefault(row.cuda.major, []).append(row)
+        return groups
+
+    def driver_on_gpu(self, gpu: TargetGpu, driver: Version, platform: str) -> str:
+        """The status of a driver on a GPU: ok, fail or unknown."""
+        return self.gpu_on_driver(gpu, driver, platform).status
+
+    def gpu_on_driver(self, gpu: TargetGpu, driver: Version, platform: str) -> Verdict:
+        """The verdict on a driver and a GPU, with its reason."""
+        return self._once(
+            ("driver", identity(gpu), gpu.name, driver.parts, platform),
+            lambda: relations.gpu_on_driver(
+                gpu.compute_capability,
+                driver,
+                self.tables,
+                name=str(gpu),
+                last_driver_branch=gpu.last_driver_branch,
+                first_driver=gpu.first_driver,
+                platform=platform,
+            ),
+        )
+
+    def first_driver(self, gpu: TargetGpu) -> Version | None:
+        """The first driver that knows a GPU; None where none is recorded."""
+        return self._once(
+            ("first", identity(gpu)),
+            lambda: relations.first_driver_for_gpu(gpu.compute_capability, self.tables, gpu.first_driver),
+        )
+
+    @cached_property
+    def compute_capabilities(self) -> set[ComputeCapability]:
+        """Those of all GPUs on record."""
+        return {gpu.compute_capability for gpu in self.tables.gpus}
+
+    def last_branch(self, gpu: TargetGpu) -> int | None:
+        """The last driver branch that supports a GPU; None while the newest one does or nothing is recorded."""
+        if gpu.last_driver_branch is not None:
+            return gpu.last_driver_branch
+        return self._once(
+            ("last", identity(gpu)), lambda: relations.last_branch_of(gpu.compute_capability, self.tables)
+        )
+
+    @cached_property
+    def supported_images(self) -> dict[tuple[int, ...], tuple[ImageTag, ...]]:
+        """The supported CUDA image tags that name their system, by CUDA version, in the order of their names."""
+        groups: dict[tuple[int, ...], list[ImageTag]] = {}
+        for tag in self.tables.supported_image_tags:
+            if tag.cuda is not None and tag.os_id:
+                groups.setdefault(tag.cuda.parts, []).append(tag)
+        return {cuda: tuple(sorted(tags, key=lambda tag: tag.tag)) for cuda, tags in groups.items()}
+
+    def images(self, toolkit: Toolkit) -> tuple[ImageTag, ...]:
+        """The supported image tags of one toolkit release."""
+        parts = toolkit.version.parts
+        return self.supported_images.get(parts, ()) or self.supported_images.get(parts[:2], ())
+
+    @cached_property
+    def as_of(self) -> str:
+        """The date that the tables speak for, as text: that of the newest toolkit."""
+        return max((row.release_date for row in self.tables.toolkits if row.release_date), default="")
+
+    def maintained(self, system: OperatingSystem) -> bool:
+        """True unless the distribution's standard support had ended when the tables were made."""
+        return system.end_of_support is None or system.end_of_support >= self.as_of
+
+
+_LATEST: list[Knowledge] = []
+
+
+def knowledge_of(tables: Tables) -> Knowledge:
+    """What is known of these tables, kept until other tables are asked about."""
+    for knowledge in tuple(_LATEST):
+        if knowledge.tables is tables and not knowledge.is_full:
+            return knowledge
+    made = Knowledge(tables)
+    _LATEST[:] = [made]
+    return made
+
+
+def gpu_builds(builds: tuple[FrameworkBuild, ...]) -> tuple[FrameworkBuild, ...]:
+    """The builds that use a GPU; all of them where none is known to."""
+    return tuple(build for build in builds if not build.cpu_only) or builds
+
+
+def _releases(builds: tuple[FrameworkBuild, ...]) -> list[tuple[FrameworkBuild, ...]]:
+    groups: dict[tuple[bool, tuple[int, ...]], list[FrameworkBuild]] = {}
+    for build in gpu_builds(builds):
+        groups.setdefault((not build.yanked, build.version.parts), []).append(build)
+    ordered = sorted(groups, key=lambda key: (key[0], Version(key[1])), reverse=True)
+    return [tuple(groups[key]) for key in ordered]
+
+
+def _itself(version: Version) -> Version:
+    return version
+
+
+def identity(gpu: TargetGpu) -> Hashable:
+    """What tells one GPU from another for the tables."""
+    capability, first = gpu.compute_capability, gpu.first_driver
+    return capability.major, capability.minor, gpu.last_driver_branch, first and first.parts
+
+
+def _is_long_term_ubuntu(os_id: str) -> bool:
+    """True for the Ubuntu releases of April in even years, which are the long-term ones."""
+    version = Version.find(os_id)
+    april = version is not None and version.minor == 4 and version.major % 2 == 0
+    return april and os_id.startswith("ubuntu")

@@ -1,0 +1,61 @@
+"""What the user asks for, parsed; and the machine that it is asked for."""
+
+from __future__ import annotations
+
+from envkit._startup.records import record
+from envkit.base.versions import ComputeCapability, Version, VersionSpec
+
+
+@record
+class FrameworkRequest:
+    """A framework by our name, and the versions that are acceptable (None: any)."""
+
+    name: str
+    spec: VersionSpec | None = None
+
+    def __str__(self) -> str:
+        if self.spec is None:
+            return self.name
+        text = str(self.spec)
+        return f"{self.name}{'' if text[0] in '<>!~' else '=='}{text}"
+
+
+@record
+class TargetGpu:
+    """A GPU that the plan must work on; `name` is '' when only its capability was given."""
+
+    compute_capability: ComputeCapability
+    name: str = ""
+    last_driver_branch: int | None = None
+    data_center: bool = False
+    memory_gb: float | None = None
+    architecture: str | None = None  # of the processor that it is built onto, where there is but one
+    platform: str | None = None  # jetson
+    first_driver: Version | None = None  # no older one knows it
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name} (sm_{self.compute_capability.major}{self.compute_capability.minor})"
+            if self.name
+            else (self.compute_capability.sm)
+        )
+
+
+@record
+class Request:
+    """A whole request with its target. None means: not given, so the resolver chooses or does not judge it."""
+
+    frameworks: tuple[FrameworkRequest, ...] = ()
+    cuda: VersionSpec | None = None
+    cudnn: VersionSpec | None = None
+    python: VersionSpec | None = None
+    os_id: str | None = None
+    architecture: str = "x86_64"
+    gpus: tuple[TargetGpu, ...] = ()
+    driver: Version | None = None
+    glibc: Version | None = None  # of the target, where it is not the OS's own
+    platform: str = "linux"  # linux, windows, wsl, jetson
+    container: bool = False  # True: an image is built, the driver stays on the host
+    with_driver: bool = False  # a driver will be installed, so the present one is no limit
+    needs_toolkit: bool = False  # install a system CUDA toolkit even when the wheel carries CUDA
+    asked: frozenset[str] = frozenset()  # names of the fields that the user set, the rest were read or defaulted

@@ -1,0 +1,42 @@
+"""From a request to a plan, or to the reasons why there is none and the nearest changes that would do."""
+
+from __future__ import annotations
+
+from envkit.base.platforms import JETSON
+from envkit.compat.tables import Tables
+from envkit.solver.alternatives import improvements, rescues
+from envkit.solver.arrange import Arranger
+from envkit.solver.candidates import Judge
+from envkit.solver.knowledge import knowledge_of
+from envkit.solver.model import NoPlan, Plan
+from envkit.solver.request import Request
+from envkit.solver.search import select
+from envkit.solver.verdicts import verdicts, warnings
+
+
+def resolve(request: Request, matrix: Tables) -> Plan | NoPlan:
+    """The best plan for a request, the same one each time, or why there is none.
+
+    Best is: the newest framework version that every relation allows, then the CUDA that the driver runs natively,
+    then code and libraries made for it, a supported image (for a container), and the newest CUDA. What the tables
+    leave blank refuses nothing, ranks lower, and is told in the warnings. For a Jetson nothing is chosen.
+    """
+    knowledge = knowledge_of(matrix)
+    if request.platform == JETSON:
+        from envkit.solver.jetson import jetson_plan
+
+        return jetson_plan(request, knowledge)
+    judge = Judge(request, knowledge)
+    selection = select(judge)
+    if selection is None:
+        from envkit.solver.conflicts import conflicts, rejections
+
+        return NoPlan(
+            request,
+            conflicts=conflicts(request, knowledge),
+            alternatives=rescues(request, knowledge),
+            rejected=rejections(judge),
+        )
+    choice = Arranger(selection, judge).choice()
+    judged = verdicts(choice, judge)
+    return Plan(request, choice, judged, improvements(request, choice, knowledge), warnings(choice, judge, judged))

@@ -1,0 +1,111 @@
+"""Whether builds of several frameworks go into one environment; each pair that is alike is judged once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from functools import cached_property
+
+from envkit import compat as relations
+from envkit.compat import Requirement, brings_cuda
+from envkit.compat.tables import Tables
+from envkit.compat.verdict import Verdict
+from envkit.tables.rows import FrameworkBuild, PackageRequirements
+
+
+class Together:
+    """The pairs of builds on one processor and system, with a memory."""
+
+    def __init__(self, tables: Tables, architecture: str, platform: str) -> None:
+        self._tables = tables
+        self._architecture = architecture
+        self._platform = platform
+        self._libraries: dict[int, PackageRequirements | None] = {}
+        self._demands: dict[int, tuple[tuple[str, Requirement], ...]] = {}
+        self._asked: dict[tuple[str, str], frozenset[Requirement]] = {}
+        self._traits: dict[Hashable, Hashable] = {}
+        self._shares: dict[Hashable, str] = {}
+        self._statuses: dict[tuple[int, int], str] = {}
+
+    def status(self, first: FrameworkBuild, second: FrameworkBuild) -> str:
+        """Whether two builds go together: ok, fail, unknown, or apart for unknown with CUDA of two majors."""
+        key = (id(first), id(second))  # the tables keep the builds
+        if key not in self._statuses:
+            met = self._met(first, second) and self._met(second, first)
+            self._statuses[key] = self._shared(first, second) if met else "fail"
+        return self._statuses[key]
+
+    def verdicts(self, first: FrameworkBuild, second: FrameworkBuild) -> Iterator[Verdict]:
+        """The verdict on each requirement of the two on each other, and on the libraries that both bring."""
+        for build, other in ((first, second), (second, first)):
+            for name, requirement in self._demands_of(build):
+                if name == other.framework:
+                    yield relations.requirement_met(build, requirement, other)
+        if brings_cuda(first) and brings_cuda(second):
+            needs = (self._libraries_of(first), self._libraries_of(second))
+            yield relations.wheels_share_libraries(first, second, needs, self._tables)
+
+    def traits(self, build: FrameworkBuild, others: tuple[tuple[str, bool], ...]) -> Hashable:
+        """What builds of the other frameworks can see of a build: two alike go with the same ones.
+
+        `others` are those frameworks, each with whether its builds bring CUDA libraries.
+        """
+        key = (id(build), others)
+        if key not in self._traits:
+            self._traits[key] = self._found_traits(build, others)
+        return self._traits[key]
+
+    def _found_traits(self, build: FrameworkBuild, others: tuple[tuple[str, bool], ...]) -> Hashable:
+        names = [name for name, _ in others]
+        demands = tuple([requirement.line for name, requirement in self._demands_of(build) if name in names])
+        asked = [requirement for name in names for requirement in self._asked_of(build.framework, name)]
+        met = tuple([requirement.spec.holds(build.version) for requirement in asked])
+        if not any(brings for _, brings in others):
+            return demands, met
+        needs = self._libraries_of(build)
+        return demands, met, needs.requires if needs else (build.cuda and build.cuda.major)
+
+    def _met(self, build: FrameworkBuild, other: FrameworkBuild) -> bool:
+        wanted = (requirement for name, requirement in self._demands_of(build) if name == other.framework)
+        return all(requirement.spec.holds(other.version) for requirement in wanted)
+
+    def _shared(self, first: FrameworkBuild, second: FrameworkBuild) -> str:
+        if not (brings_cuda(first) and brings_cuda(second)):
+            return "ok"
+        needs = (self._libraries_of(first), self._libraries_of(second))
+        key = tuple([row and row.requires for row in needs])
+        if key not in self._shares:
+            self._shares[key] = relations.wheels_share_libraries(first, second, needs, self._tables).status
+        # of two majors some libraries, cuDNN and NCCL among them, have the same file
+        apart = first.cuda is not None and second.cuda is not None and first.cuda.major != second.cuda.major
+        return "apart" if apart and self._shares[key] == "unknown" else self._shares[key]
+
+    def _libraries_of(self, build: FrameworkBuild) -> PackageRequirements | None:
+        if id(build) not in self._libraries:
+            rows = self._rows_by_package.get(build.package or "", []) if brings_cuda(build) else ()
+            found = relations.libraries_of(build, rows, self._architecture, self._platform)
+            self._libraries[id(build)] = found
+        return self._libraries[id(build)]
+
+    @cached_property
+    def _rows_by_package(self) -> dict[str, list[PackageRequirements]]:
+        rows: dict[str, list[PackageRequirements]] = {}
+        for row in self._tables.package_requirements:
+            rows.setdefault(row.package, []).append(row)
+        return rows
+
+    def _demands_of(self, build: FrameworkBuild) -> tuple[tuple[str, Requirement], ...]:
+        if id(build) not in self._demands:
+            needs = self._libraries_of(build)
+            requires = (needs.requires if needs else None) or ()
+            self._demands[id(build)] = tuple(relations.demands_on(build, requires, self._tables))
+        return self._demands[id(build)]
+
+    def _asked_of(self, framework: str, other: str) -> frozenset[Requirement]:
+        """Everything that any build of another framework requires of this one."""
+        key = (framework, other)
+        if key not in self._asked:
+            builds = self._tables.builds(other)
+            self._asked[key] = frozenset(
+                requirement for build in builds for name, requirement in self._demands_of(build) if name == framework
+            )
+        return self._asked[key]

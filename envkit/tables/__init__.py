@@ -1,0 +1,237 @@
+"""The compatibility matrix: typed tables, read when they are asked for, each row with its sources."""
+
+from __future__ import annotations
+
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, TypeVar
+
+from envkit.base.errors import DataError
+from envkit.base.versions import Version
+from envkit.tables import loader as tables
+from envkit.tables.rows import (
+    CudnnRelease,
+    DriverBranch,
+    Framework,
+    FrameworkBuild,
+    FrameworkImage,
+    GpuModel,
+    ImageTag,
+    OperatingSystem,
+    PackageFile,
+    PackageRequirements,
+    PythonSource,
+    Runfile,
+    Source,
+    TableStatus,
+    Toolkit,
+)
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+Row = TypeVar("Row")
+_VENDOR_PREFIX = "nvidia "
+
+
+class Matrix:
+    """All compatibility tables. A table is read and validated on first use, DataError says what is wrong with one."""
+
+    def __init__(self, folder: str | PathLike[str] = tables.DATA) -> None:
+        self._folder = folder
+        self._builds: dict[str, tuple[FrameworkBuild, ...]] = {}
+        self._runfiles: dict[Version, tuple[Runfile, ...]] = {}
+
+    @classmethod
+    def load(cls, folder: str | PathLike[str] = tables.DATA) -> Matrix:
+        """The packaged tables, which are read but once, or those of `folder`. Reads nothing yet."""
+        return cls._packaged() if folder == tables.DATA else cls(folder)
+
+    @classmethod
+    @cache
+    def _packaged(cls) -> Matrix:
+        return cls()
+
+    def _read(self, table: tables.Table[Row], holding: str = "") -> tuple[Row, ...]:
+        return tables.read(table, self._folder, frozenset(self._sources), holding)
+
+    @cached_property
+    def _sources(self) -> dict[str, Source]:
+        return {source.key: source for source in tables.read(tables.SOURCES, self._folder)}
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """Every source that a row may name."""
+        return tuple(self._sources.values())
+
+    def source(self, key: str) -> Source:
+        """The source of this key. Raises DataError when there is none."""
+        if key not in self._sources:
+            raise DataError(f"{tables.SOURCES.file}: no source {key!r}.")
+        return self._sources[key]
+
+    @cached_property
+    def toolkits(self) -> tuple[Toolkit, ...]:
+        """Every CUDA toolkit release, oldest first."""
+        return tuple(sorted(self._read(tables.TOOLKITS), key=lambda toolkit: toolkit.version))
+
+    def toolkit(self, version: Version) -> Toolkit | None:
+        """The toolkit of this version, or the newest one of this release line, or None."""
+        held = [toolkit for toolkit in self.toolkits if toolkit.version.starts_with(version)]
+        return held[-1] if held else None
+
+    @cached_property
+    def all_runfiles(self) -> tuple[Runfile, ...]:
+        """Every installer of every toolkit."""
+        return self._read(tables.RUNFILES)
+
+    def runfiles(self, cuda: Version, architecture: str) -> tuple[Runfile, ...]:
+        """The installers of exactly this toolkit: the toolkit itself, then its patches in order."""
+        if cuda not in self._runfiles:
+            self._runfiles[cuda] = self._read(tables.RUNFILES, holding=f"{cuda},")
+        rows = (row for row in self._runfiles[cuda] if row.cuda == cuda and row.architecture == architecture)
+        return tuple(sorted(rows, key=lambda row: row.order))
+
+    @cached_property
+    def driver_branches(self) -> tuple[DriverBranch, ...]:
+        """Every driver branch, oldest first."""
+        return tuple(sorted(self._read(tables.DRIVER_BRANCHES), key=lambda row: row.branch))
+
+    def driver_branch(self, branch: int) -> DriverBranch | None:
+        """The branch of this number (384 for driver 384.81), or None."""
+        return next((row for row in self.driver_branches if row.branch == branch), None)
+
+    @cached_property
+    def gpus(self) -> tuple[GpuModel, ...]:
+        """Every GPU model; boards of one name that differ are told apart by `variant`."""
+        return self._read(tables.GPUS)
+
+    @cached_property
+    def _gpus_by_device_id(self) -> dict[str, tuple[GpuModel, ...]]:
+        found: dict[str, tuple[GpuModel, ...]] = {}
+        for gpu in self.gpus:
+            for device_id in gpu.device_ids:
+                found[device_id] = (*found.get(device_id, ()), gpu)
+        return found
+
+    @cached_property
+    def _gpus_by_name(self) -> dict[str, GpuModel]:
+        # a name beats an alias, and of boards with one name the least capable beats the others
+        ordered = sorted(self.gpus, key=lambda gpu: gpu.compute_capability)
+        found: dict[str, GpuModel] = {}
+        for gpu in ordered:
+            found.setdefault(_plain_name(gpu.name), gpu)
+        for gpu in ordered:
+            for alias in gpu.aliases:
+                found.setdefault(_plain_name(alias), gpu)
+        return found
+
+    def gpus_by_device_id(self, device_id: str) -> tuple[GpuModel, ...]:
+        """The models with this PCI device id (`1B06`, in hex of any case, with or without `0x`)."""
+        return self._gpus_by_device_id.get(device_id.lower().removeprefix("0x").upper().zfill(4), ())
+
+    def gpu_by_name(self, name: str) -> GpuModel | None:
+        """The model of this name or alias, in any case, with or without `NVIDIA`.
+
+        A share of a board (vGPU, MIG) is that board. Of several boards with one name, the one of the lowest compute
+        capability: what runs on it runs on the others.
+        """
+        from envkit.tables.gpu_names import board_names
+
+        found = (self._gpus_by_name.get(board) for board in board_names(_plain_name(name)))
+        return next((model for model in found if model is not None), None)
+
+    @cached_property
+    def cudnns(self) -> tuple[CudnnRelease, ...]:
+        """Every cuDNN build, oldest first."""
+        return tuple(sorted(self._read(tables.CUDNNS), key=lambda row: (row.version, row.cuda)))
+
+    @cached_property
+    def image_tags(self) -> tuple[ImageTag, ...]:
+        """Every known `nvidia/cuda` tag with its state; a tag without a row is unknown."""
+        return self._read(tables.IMAGE_TAGS)
+
+    @cached_property
+    def supported_image_tags(self) -> tuple[ImageTag, ...]:
+        """The `nvidia/cuda` tags that are supported: a quarter of the largest table, and all that a plan needs."""
+        rows = self._read(tables.IMAGE_TAGS, holding=",supported,")
+        return tuple(row for row in rows if row.state == "supported")
+
+    @cached_property
+    def framework_images(self) -> tuple[FrameworkImage, ...]:
+        """Every known official framework image."""
+        return self._read(tables.FRAMEWORK_IMAGES)
+
+    @cached_property
+    def frameworks(self) -> tuple[Framework, ...]:
+        """Every framework that has a table of builds."""
+        return self._read(tables.FRAMEWORKS)
+
+    @cached_property
+    def _frameworks_by_word(self) -> dict[str, Framework]:
+        return {
+            _plain_word(word): framework
+            for framework in reversed(self.frameworks)
+            for word in (
+                *framework.packages,
+                framework.import_name,
+                *framework.aliases,
+                framework.title,
+                framework.name,
+            )
+        }
+
+    def framework(self, name_or_alias: str) -> Framework | None:
+        """The framework of this name, alias, package or import name, in any case; None when it is not known."""
+        return self._frameworks_by_word.get(_plain_word(name_or_alias))
+
+    def builds(self, framework_name: str) -> tuple[FrameworkBuild, ...]:
+        """The builds of the framework of this name, oldest first; of one version the latest upload (.post1) first.
+
+        Raises DataError for a name without a table.
+        """
+        if framework_name not in self._builds:
+            rows = self._read(tables.builds_table(framework_name))
+            self._builds[framework_name] = tuple(sorted(rows, key=lambda build: build.version))
+        return self._builds[framework_name]
+
+    @cached_property
+    def package_requirements(self) -> tuple[PackageRequirements, ...]:
+        """What the packages of builds require of the CUDA libraries' packages; one without a row is unknown."""
+        return self._read(tables.PACKAGE_REQUIREMENTS)
+
+    @cached_property
+    def package_files(self) -> tuple[PackageFile, ...]:
+        """The files that several packages of CUDA libraries write."""
+        return self._read(tables.PACKAGE_FILES)
+
+    @cached_property
+    def operating_systems(self) -> tuple[OperatingSystem, ...]:
+        """Every distribution release."""
+        return self._read(tables.OPERATING_SYSTEMS)
+
+    @cached_property
+    def _operating_systems_by_id(self) -> dict[str, OperatingSystem]:
+        return {row.os_id: row for row in self.operating_systems}
+
+    def operating_system(self, os_id: str) -> OperatingSystem | None:
+        """The release of this id; `rhel9.4` is found as `rhel9`, for releases whose minors are one platform."""
+        exact = self._operating_systems_by_id.get(os_id)
+        return exact or self._operating_systems_by_id.get(os_id.partition(".")[0])
+
+    @cached_property
+    def python_sources(self) -> tuple[PythonSource, ...]:
+        """Every way to get a Python."""
+        return self._read(tables.PYTHON_SOURCES)
+
+    @cached_property
+    def table_status(self) -> tuple[TableStatus, ...]:
+        """When each table was last compared with its sources."""
+        return self._read(tables.TABLE_STATUS)
+
+
+def _plain_name(name: str) -> str:
+    return " ".join(name.lower().split()).removeprefix(_VENDOR_PREFIX)
+
+
+def _plain_word(word: str) -> str:
+    return word.lower().replace("_", "-").replace(" ", "-")

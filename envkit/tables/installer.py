@@ -1,0 +1,279 @@
+"""What is known about installers, as rows of the `installer_*.csv` tables; every row names its source."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, TypeVar
+
+from envkit._startup.records import record
+from envkit.base.versions import ComputeCapability, Version, VersionSpec
+from envkit.tables.loader import Table, read
+from envkit.tables.rows import Source
+
+Row = TypeVar("Row")
+
+
+@record
+class OptionRow:
+    """One option of an installer: for which releases ('' for all) and on what condition (`when`).
+
+    The releases are those of CUDA; for the driver's own installer (`package`), those of the driver.
+    """
+
+    style: str  # legacy, new, package (the driver's own installer)
+    component: str  # toolkit, patch, driver
+    position: int
+    option: str
+    release: str
+    when: str
+    why: str
+    sources: tuple[str, ...]
+
+
+@record
+class StyleRow:
+    """One installer family. `stale_log`: a file that makes it crash when it cannot be removed."""
+
+    style: str
+    program: str
+    log: tuple[str, ...]
+    stale_log: str | None
+    sources: tuple[str, ...]
+
+
+@record
+class QuirkRow:
+    """Something that holds for some CUDA releases only."""
+
+    quirk: str
+    cuda: str
+    why: str
+    sources: tuple[str, ...]
+
+
+@record
+class GlibcRow:
+    """From this glibc on, C++ code with the headers of a CUDA before `fixed_in` does not compile."""
+
+    glibc: Version
+    fixed_in: Version
+    sources: tuple[str, ...]
+
+
+@record
+class FailureRow:
+    """Words that an installer writes when it fails, and what they mean."""
+
+    style: str  # as of StyleRow; all; nvcc
+    pattern: str
+    cause: str
+    way_out: str
+    sources: tuple[str, ...]
+
+
+@record
+class PlaceRow:
+    """A shell pattern of names that installers make beside the toolkit; `depth` levels below a match are looked at."""
+
+    path: str
+    depth: int
+    why: str
+    sources: tuple[str, ...]
+
+
+@record
+class SpaceRow:
+    """How much room something takes, in bytes."""
+
+    item: str
+    cuda: str
+    bytes: int
+    sources: tuple[str, ...]
+
+
+@record
+class PackageRow:
+    """A package for one purpose. The first row of a purpose says how to test for it and when it is needed."""
+
+    purpose: str
+    manager: str
+    os_prefix: str
+    packages: tuple[str, ...]
+    test: str
+    when: str
+    why: str
+    sources: tuple[str, ...]
+
+
+@record
+class DriverPackageRow:
+    """Driver packages of a distribution, tried in the order of `position`; `{branch}` stands for a driver branch.
+
+    The first package is judged by its version, which `{version}` in the others stands for.
+    """
+
+    os_prefix: tuple[str, ...]  # any of them
+    module: str  # open, proprietary
+    position: int
+    packages: tuple[str, ...]
+    stream: str  # of the dnf module nvidia-driver; '' where the packages are in none
+    headers: tuple[str, ...]
+    sources: tuple[str, ...]
+
+
+@record
+class OsNameRow:
+    """How a distribution calls itself in os-release."""
+
+    os_prefix: str
+    id: str
+    sources: tuple[str, ...]
+
+
+@record
+class PipRow:
+    """The pip releases that still support an old Python."""
+
+    python: Version
+    requirement: str
+    sources: tuple[str, ...]
+
+
+@record
+class PythonFileRow:
+    """A file that brings a Python: a standalone build of one release line, or the program that fetches one."""
+
+    way: str
+    python: Version | None
+    architecture: str
+    version: str
+    name: str
+    url: str
+    sha256: str
+    channel: str
+    sources: tuple[str, ...]
+
+
+@record
+class WheelTagRow:
+    """A platform tag of wheels and the oldest glibc that they run on."""
+
+    tag: str
+    glibc: Version
+    sources: tuple[str, ...]
+
+
+@record
+class ModuleRow:
+    """Which kernel modules drive GPUs of these compute capabilities."""
+
+    first_capability: ComputeCapability | None
+    last_capability: ComputeCapability | None
+    open: bool
+    proprietary: bool
+    sources: tuple[str, ...]
+
+
+@record
+class ProbeRow:
+    """The template that tries a framework out, and what a program must do that uses its CUDA packages."""
+
+    framework: str
+    probe: str
+    advice: str
+    sources: tuple[str, ...]
+
+
+TABLES: dict[type, Table[object]] = {
+    row: Table(f"installer_{name}.csv", row, key)
+    for name, row, key in (
+        ("sources", Source, ("key",)),
+        ("options", OptionRow, ("style", "component", "option")),
+        ("styles", StyleRow, ("style",)),
+        ("quirks", QuirkRow, ("quirk",)),
+        ("glibc", GlibcRow, ("glibc",)),
+        ("failures", FailureRow, ("style", "pattern")),
+        ("places", PlaceRow, ("path",)),
+        ("space", SpaceRow, ("item", "cuda")),
+        ("packages", PackageRow, ("purpose", "manager", "os_prefix")),
+        ("driver_packages", DriverPackageRow, ("os_prefix", "packages", "stream")),
+        ("os_names", OsNameRow, ("os_prefix",)),
+        ("pip", PipRow, ("python",)),
+        ("pythons", PythonFileRow, ("way", "python", "architecture")),
+        ("modules", ModuleRow, ("first_capability",)),
+        ("probes", ProbeRow, ("framework",)),
+        ("wheel_tags", WheelTagRow, ("tag",)),
+    )
+}
+
+
+@cache
+def sources() -> dict[str, Source]:
+    """The sources that the installer tables name, by key."""
+    return {source.key: source for source in read(_table(Source))}
+
+
+def lore(row: type[Row]) -> tuple[Row, ...]:
+    """Every row of the table of this row type. Raises DataError when the table cannot be trusted."""
+    rows: tuple[Row, ...] = _rows(row)  # type: ignore[arg-type]
+    return rows
+
+
+@cache
+def _rows(row: type[Any]) -> tuple[Any, ...]:
+    return read(_table(row), known_sources=frozenset(sources()))
+
+
+def _table(row: type[Row]) -> Table[Row]:
+    return TABLES[row]  # type: ignore[return-value]
+
+
+def holds_for(spec: str, release: Version) -> bool:
+    """True when a cell with releases holds for this one; a blank cell holds for all."""
+    return not spec or VersionSpec.parse(spec.replace(";", ",")).holds(release)
+
+
+def has_quirk(quirk: str, cuda: Version) -> bool:
+    """True when this CUDA release has the quirk."""
+    return any(row.quirk == quirk and holds_for(row.cuda, cuda) for row in lore(QuirkRow))
+
+
+def unfit_glibc(cuda: Version) -> tuple[Version, Version] | None:
+    """From which glibc on the headers of this CUDA do not compile, and the first CUDA that mends all; None for none."""
+    rows = [row for row in lore(GlibcRow) if cuda < row.fixed_in]
+    return (min(row.glibc for row in rows), max(row.fixed_in for row in rows)) if rows else None
+
+
+def style_of(name: str) -> StyleRow:
+    """The installer family of this name. Raises LookupError for one without a row."""
+    return next(row for row in lore(StyleRow) if row.style == name)
+
+
+def space(item: str, cuda: Version | None) -> int:
+    """Bytes that `item` takes; the largest figure on record where the CUDA release is not known."""
+    rows = [row for row in lore(SpaceRow) if row.item == item and (cuda is None or holds_for(row.cuda, cuda))]
+    return max(row.bytes for row in rows)
+
+
+def for_os(rows: tuple[Row, ...], os_id: str) -> tuple[Row, ...]:
+    """The rows whose `os_prefix`, or one of them, begins this OS id."""
+    return tuple(row for row in rows if os_id.startswith(row.os_prefix))  # type: ignore[attr-defined]
+
+
+def venv_major() -> int:
+    """The first Python whose own library makes environments: the major of the oldest standalone build."""
+    return min(row.python.major for row in lore(PythonFileRow) if row.python is not None)
+
+
+def python_file(way: str, python: Version | None, architecture: str) -> PythonFileRow | None:
+    """The pinned file that brings that Python that way; None where none is on record."""
+    for row in lore(PythonFileRow):
+        if row.way == way and row.architecture == architecture and row.python in (None, python):
+            return row
+    return None
+
+
+def last_pip(python: Version | None) -> str | None:
+    """The requirement for the last pip of an old Python; None where the newest one runs on it."""
+    rows = (row.requirement for row in lore(PipRow) if python is not None and row.python == python.release(2))
+    return next(rows, None)

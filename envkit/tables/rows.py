@@ -1,0 +1,290 @@
+"""The typed rows of the compatibility tables: one relation per row, each with its sources; None is unknown.
+
+`sources` hold keys of `sources.csv`. Only `envkit.tables.loader` builds these from files.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from envkit._startup.records import record
+from envkit.base.versions import ComputeCapability, Version
+
+
+@record
+class Source:
+    """Where a figure comes from."""
+
+    key: str
+    title: str
+    url: str = ""
+
+    @property
+    def citation(self) -> str:
+        """Title and address."""
+        return f"{self.title} <{self.url}>" if self.url else self.title
+
+
+@record
+class Toolkit:
+    """One CUDA toolkit release. Driver floors are the release notes' own; `os_ids` may be incomplete."""
+
+    version: Version  # 9.0.176
+    release_date: str | None
+    bundled_driver: Version | None
+    minimum_driver: Version | None  # Linux, native
+    minor_compatibility_driver: Version | None  # Linux floor of the whole major line (CUDA 11 on)
+    minimum_windows_driver: Version | None
+    libraries_since: Version | None  # the first release line whose libraries have the names of this one's
+    compute_capabilities: tuple[ComputeCapability, ...] | None  # nvcc targets; None where not recorded
+    min_compute_capability: ComputeCapability | None
+    max_compute_capability: ComputeCapability | None
+    gcc_min: Version | None
+    gcc_max: Version | None
+    clang_max: Version | None
+    os_ids: tuple[str, ...] | None
+    os_ids_complete: bool
+    installer_style: str  # legacy, new
+    sources: tuple[str, ...]
+    note: str = ""
+    minor_compatibility_windows_driver: Version | None = None  # the same floor on Windows
+    compat_branches: tuple[int, ...] | None = None  # driver branches that its cuda-compat takes; None: not recorded
+
+    @cached_property
+    def release(self) -> Version:
+        """The release line, such as 9.0 of 9.0.176."""
+        return self.version.release(2)
+
+    @cached_property
+    def minors(self) -> dict[int, tuple[int, ...]]:
+        """The minor compute capabilities that nvcc targets, by their major."""
+        targets = self.compute_capabilities or ()
+        return {one.major: tuple(other.minor for other in targets if other.major == one.major) for one in targets}
+
+
+@record
+class Runfile:
+    """One installer file. `kind` is toolkit or patch; patches apply in `order` (the toolkit is 0)."""
+
+    cuda: Version
+    architecture: str  # x86_64, aarch64 (sbsa)
+    kind: str
+    order: int
+    name: str
+    url: str
+    sha256: str | None
+    md5: str | None
+    sources: tuple[str, ...]
+
+
+@record
+class DriverBranch:
+    """One driver branch and what it supports. `open_kernel_module`: none, available, default, only."""
+
+    branch: int
+    kind: str
+    first_version: Version | None
+    last_version: Version | None
+    end_of_life: str | None
+    families: tuple[str, ...] | None
+    driver_cuda_version: Version | None  # highest CUDA it supports
+    open_kernel_module: str
+    sources: tuple[str, ...]
+    windows_majors: tuple[int, ...] = ()  # first numbers that the branch's drivers for Windows have (581 of 581.15)
+
+
+@record
+class GpuModel:
+    """One GPU model."""
+
+    name: str
+    aliases: tuple[str, ...]
+    variant: str  # '', laptop, jetson, mining …
+    family: str
+    chip: str
+    compute_capability: ComputeCapability
+    memory_gb: float | None
+    memory_bandwidth_gbs: float | None
+    fp32_tflops: float | None
+    tdp_w: int | None
+    pcie_generation: int | None
+    pcie_lanes: int | None
+    tensor_cores: bool | None
+    launch_year: int | None
+    device_ids: tuple[str, ...]  # upper-case hex
+    last_driver_branch: int | None  # None: current branches still support it, or unknown
+    first_driver: Version | None  # no older one knows it, though its branch knows the family; None: no such bound
+    architecture: str | None  # of the processor that it is built onto; None for a card that any machine may hold
+    data_center: bool
+    sources: tuple[str, ...]
+
+
+@record
+class CudnnRelease:
+    """One cuDNN build. `cuda` is the line in its package name, `supported_cuda` the specs that it runs on."""
+
+    version: Version
+    soname_major: int
+    cuda: Version
+    supported_cuda: tuple[str, ...]  # specs such as 12.x, 12.0-12.9, 10.2
+    architecture: str
+    archive: str | None
+    url: str | None
+    sha256: str | None
+    deb_packages: tuple[str, ...]
+    pip_package: str | None
+    minimum_driver: Version | None
+    min_compute_capability: ComputeCapability | None
+    max_compute_capability: ComputeCapability | None
+    sources: tuple[str, ...]
+
+
+@record
+class ImageTag:
+    """One image tag, on `date` as far as known. A tag that has no row is unknown.
+
+    `state`: supported, unsupported (there, end of life), seen (there, support unknown), deleted, never (did not exist).
+    """
+
+    repository: str
+    tag: str
+    cuda: Version | None
+    cudnn: str  # '', cudnn8, cudnn …
+    flavor: str  # base, runtime, devel
+    os_id: str
+    state: str
+    date: str | None
+    digest: str | None
+    sources: tuple[str, ...]
+
+
+@record
+class FrameworkImage:
+    """One official framework image tag. `state` seen: in use; derived: named by the scheme its project documents."""
+
+    framework: str
+    version: Version | None
+    repository: str
+    tag: str
+    cuda: Version | None
+    cudnn: str | None
+    python: Version | None
+    os_id: str | None
+    flavor: str
+    state: str
+    sources: tuple[str, ...]
+
+
+@record
+class Framework:
+    """One framework by our name. `aliases` are other words for it (torch), `packages` its distributions on an index."""
+
+    name: str  # pytorch
+    title: str  # PyTorch
+    aliases: tuple[str, ...]
+    packages: tuple[str, ...]
+    import_name: str  # torch
+    archived: bool
+    note: str  # for an archived one: its last usable combination, in words
+    sources: tuple[str, ...]
+    cuda_from: tuple[str, ...] = ()  # the frameworks whose CUDA it uses, for one that has none of its own
+
+
+@record
+class FrameworkBuild:
+    """One build of a framework: version × CUDA variant. `cuda` None with `cpu_only` True is certainly a CPU build."""
+
+    framework: str  # pytorch
+    version: Version  # 1.1.0
+    release_date: str | None
+    pythons: tuple[Version, ...]  # 2.7, 3.10; empty: unknown
+    cuda: Version | None  # release line 9.0
+    cudnn: Version | None
+    package: str | None  # torch==1.1.0 ; None: source build or image only
+    on_pypi: bool
+    index_url: str | None  # whole --index-url, where not on the default index
+    find_links: str | None  # whole -f page
+    companions: tuple[str, ...]  # requirement lines to install beside it
+    sass: tuple[ComputeCapability, ...] | None  # binary code in the build
+    ptx: tuple[ComputeCapability, ...] | None  # PTX in the build; () is certainly none, None is unknown
+    min_compute_capability: ComputeCapability | None
+    bundles_cuda: bool | None  # CUDA libraries come with the package
+    cpu_only: bool
+    architectures: tuple[str, ...]  # x86_64, aarch64
+    platforms: tuple[str, ...]  # linux, windows
+    min_glibc: Version | None
+    numpy: str | None  # requirement, such as <2
+    archived: bool  # the project or this line has ended
+    yanked: bool
+    sources: tuple[str, ...]
+    note: str = ""
+    cuda_min: Version | None = None  # lowest and highest CUDA it works with, where `cuda` is a whole major line (12)
+    cuda_max: Version | None = None
+    execstack_glibc: Version | None = None  # first glibc that refuses one of its libraries: it asks for such a stack
+
+
+@record
+class PackageRequirements:
+    """What a build's package requires of the CUDA libraries' packages on Linux, with those that it requires in turn."""
+
+    package: str  # as the build names it: torch==2.6.0
+    place: str  # the build's index or page; blank for the default index
+    architectures: tuple[str, ...]
+    requires: tuple[str, ...] | None  # requirement lines; () is certainly none
+    sources: tuple[str, ...]
+
+
+@record
+class PackageFile:
+    """A file that versions of a package write, where another package writes one of the same name."""
+
+    file: str
+    package: str
+    versions: str
+    sources: tuple[str, ...]
+
+
+@record
+class OperatingSystem:
+    """One distribution release."""
+
+    os_id: str
+    family: str  # debian, rhel, suse, amazon
+    package_manager: str  # apt, dnf, yum, zypper
+    glibc: Version | None
+    default_gcc: Version | None
+    installable_gcc: tuple[Version, ...]
+    default_python: Version | None
+    other_pythons: tuple[Version, ...]
+    end_of_support: str | None
+    extended_support_end: str | None
+    repository_id: str | None  # NVIDIA's folder name: ubuntu2204, rhel9
+    base_image: str | None  # plain distribution image: ubuntu:22.04
+    kernel_headers: str | None
+    initramfs_tool: str | None
+    driver_packages: str | None
+    sources: tuple[str, ...]
+
+
+@record
+class PythonSource:
+    """One way to get a Python. `way`: system, deadsnakes, standalone, conda."""
+
+    way: str
+    python: Version
+    exact: str | None
+    os_ids: tuple[str, ...]  # empty: any that meets min_glibc
+    min_glibc: Version | None
+    architectures: tuple[str, ...]
+    pinned: bool  # False: its files have no checksum on record, so no script and no Dockerfile can fetch them
+    sources: tuple[str, ...]
+
+
+@record
+class TableStatus:
+    """When a table was last compared with its sources, and for how many days that is good (None: it is final)."""
+
+    table: str
+    title: str
+    checked: str  # date
+    limit_days: int | None

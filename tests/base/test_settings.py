@@ -1,0 +1,46 @@
+"""Mirrors replace hosts, and nothing else of a URL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from envkit.base.errors import RequestError, SourceError
+from envkit.base.settings import Mirrors
+from envkit.cli.config import configured_mirrors
+
+
+def test_a_mirror_replaces_scheme_and_host_and_keeps_the_path() -> None:
+    mirrors = Mirrors({"vendor.example": "http://mirror.lan/nv/"})
+    assert mirrors.rewrite("https://vendor.example/a/b.run?x=1") == "http://mirror.lan/nv/a/b.run?x=1"
+    assert mirrors.rewrite("https://other.example/a") == "https://other.example/a"
+
+
+def test_options_stand_above_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = tmp_path / "envkit.toml"
+    config.write_text('[mirrors]\nindex-url = "https://a/simple"\n[mirrors.hosts]\n"v.example" = "https://b"\n')
+    monkeypatch.setenv("ENVKIT_CONFIG", str(config))
+    mirrors = configured_mirrors().with_options(("apt=http://apt.lan", "w.example=http://w.lan"), "https://c/simple")
+    assert mirrors.index_url == "https://c/simple"
+    assert mirrors.apt == "http://apt.lan"
+    assert mirrors.hosts == {"v.example": "https://b", "w.example": "http://w.lan"}
+
+
+def test_no_file_is_no_mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENVKIT_CONFIG", str(tmp_path / "none.toml"))
+    assert configured_mirrors() == Mirrors()
+
+
+@pytest.mark.parametrize("text", ["", "host", "host=", "host=mirror.lan"])
+def test_what_is_no_mirror_is_refused(text: str) -> None:
+    with pytest.raises(RequestError, match="HOST=URL"):
+        Mirrors().with_options((text,), None)
+
+
+def test_a_broken_file_names_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = tmp_path / "envkit.toml"
+    config.write_text("[mirrors")
+    monkeypatch.setenv("ENVKIT_CONFIG", str(config))
+    with pytest.raises(SourceError, match="envkit.toml"):
+        configured_mirrors()

@@ -1,0 +1,220 @@
+"""The questions that people really ask, answered with the reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from envkit.base.versions import Version
+from envkit.documents.plan import plan_document
+from envkit.render.plan_text import plan_summary
+from envkit.solver.model import NoPlan
+from envkit.solver.solve import resolve
+from tests.solver.asking import ask, matrix, offers, plan_of, refusal_of, status_of
+
+
+def v(text: str) -> Version:
+    return Version.parse(text)
+
+
+def test_gtx_1080_ti_with_driver_580_and_newest_pytorch() -> None:
+    plan = plan_of(ask("pytorch", gpus=("GeForce GTX 1080 Ti",), driver="580.65.06"))
+    (build,) = plan.choice.builds
+    assert (str(build.version), str(build.cuda)) == ("2.14.1", "12.6")  # 2.15 and every newer CUDA lack Pascal
+    assert status_of(plan, "driver-runs-cuda") == {"native"}
+    assert status_of(plan, "gpu-on-driver") == {"ok"}
+    newest = refusal_of(ask("pytorch==2.15", gpus=("GeForce GTX 1080 Ti",), driver="580.65.06"))
+    assert any("2.15.0" in conflict.detail and "GTX 1080 Ti" in conflict.detail for conflict in newest.conflicts)
+    assert "pytorch==2.14.1" in offers(newest, "framework")
+
+
+def test_gtx_1080_ti_is_not_offered_a_driver_that_dropped_it() -> None:
+    refused = refusal_of(ask("pytorch", gpus=("GeForce GTX 1080 Ti",), driver="595.58.03"))
+    (conflict,) = refused.conflicts
+    assert conflict.between == ("gpu NVIDIA GeForce GTX 1080 Ti (sm_61)", "driver 595.58.03")
+    assert "580 is its last branch" in conflict.detail and conflict.sources
+    assert [v(value).major for value in offers(refused, "driver")] == [580]
+
+
+def test_rtx_5090_with_pytorch_2_6() -> None:
+    refused = refusal_of(ask("pytorch==2.6", gpus=("GeForce RTX 5090",)))
+    (conflict,) = refused.conflicts
+    assert "needs CUDA 12.8 or newer" in conflict.detail and "holds no code" in conflict.detail
+    assert offers(refused, "framework")[0] == "pytorch==2.7.0"
+    assert refused.rejected["gpu-runs-build"] > 0
+
+
+@pytest.mark.parametrize("framework", ["pytorch", "tensorflow", "mxnet"])
+def test_k80_with_anything(framework: str) -> None:
+    plan = plan_of(ask(framework, gpus=("Tesla K80",)))
+    cuda = plan.choice.cuda
+    assert cuda is not None and cuda.major <= 11  # CUDA 12 dropped Kepler
+    assert plan.choice.minimum_driver is not None and plan.choice.minimum_driver.major <= 470  # the last Kepler branch
+    assert status_of(plan, "gpu-last-driver") == {"ok"}
+
+
+def test_k80_with_a_driver_of_today() -> None:
+    refused = refusal_of(ask("pytorch", gpus=("Tesla K80",), driver="580.65.06"))
+    assert "470 is its last branch" in refused.conflicts[0].detail
+    assert [v(value).major for value in offers(refused, "driver")] == [470]
+
+
+def test_h100_with_cuda_9_0() -> None:
+    refused = refusal_of(ask("pytorch", gpus=("H100 PCIe",), cuda="9.0", needs_toolkit=True))
+    (conflict,) = refused.conflicts
+    assert conflict.between[1] == "cuda 9.0" and "needs CUDA 11.8 or newer" in conflict.detail
+    assert conflict.sources
+    assert offers(refused, "cuda")[0] == "11.8"  # the nearest that is enough comes first
+
+
+def test_tensorflow_1_15_on_rtx_3090() -> None:
+    refused = refusal_of(ask("tensorflow==1.15", gpus=("GeForce RTX 3090",)))
+    (conflict,) = refused.conflicts
+    assert "the nearest, tensorflow 1.15.5 for CUDA 10.0: CUDA 10.0 is older" in conflict.detail
+    assert "11.0 or newer" in conflict.detail  # its sm_80 code runs on sm_86; 11.1 is the first to compile for it
+    assert "PTX could be compiled" in conflict.detail and "cuBLAS" in conflict.detail
+    assert offers(refused, "framework")[0] == "tensorflow==2.4.0"
+
+
+def test_the_reason_and_the_offer_name_the_same_cuda() -> None:
+    refused = refusal_of(ask(cuda="10.2", gpus=("GeForce RTX 3090",)))
+    assert "needs CUDA 11.0 or newer" in refused.conflicts[0].detail
+    assert offers(refused, "cuda")[0] == "11.0"
+
+
+@pytest.mark.parametrize(
+    ("framework", "gpu", "nearest"),
+    [
+        ("tensorflow", "GeForce RTX 5090", "tensorflow 2.21.0 for CUDA 12.5: CUDA 12.5 is older"),
+        ("pytorch==1.1", "GeForce RTX 3090", "pytorch 1.1.0 for CUDA 10.0: CUDA 10.0 is older"),
+    ],
+)
+def test_the_nearest_build_is_the_newest_of_those_that_lack_the_gpu(framework: str, gpu: str, nearest: str) -> None:
+    (conflict,) = refusal_of(ask(framework, gpus=(gpu,))).conflicts
+    assert f"the nearest, {nearest}" in conflict.detail
+
+
+def test_a_reason_does_not_name_its_build_twice() -> None:
+    (conflict,) = refusal_of(ask("pytorch==1.1", os_id="ubuntu22.04", python="3.10")).conflicts
+    assert conflict.detail.count("pytorch 1.1.0") == 1
+
+
+def test_tensorflow_2_2_on_a_gpu_between_its_binaries() -> None:
+    plan = plan_of(ask("tensorflow==2.2", gpus=("5.0",)))  # no binary for 5.0, and PTX of 3.7
+    assert status_of(plan, "gpu-runs-build") == {"warn"}
+    (conflict,) = refusal_of(ask("tensorflow==2.3", gpus=("5.0",))).conflicts
+    assert "holds no code" in conflict.detail and "PTX compute_70" in conflict.detail
+
+
+@pytest.mark.parametrize(("framework", "gpu"), [("jax", "Tesla K80"), ("tensorrt>=11", "Tesla V100-PCIE-16GB")])
+def test_gpus_below_the_lowest_of_a_framework_are_refused(framework: str, gpu: str) -> None:
+    (conflict,) = refusal_of(ask(framework, gpus=(gpu,))).conflicts
+    assert "needs compute capability" in conflict.detail
+
+
+def test_pytorch_2_9_on_a_grace_hopper() -> None:
+    plan = plan_of(ask("pytorch==2.9", gpus=("GH200 480GB",), architecture="aarch64"))
+    (build,) = plan.choice.builds
+    assert build.package == "torch==2.9.1" and build.index_url == "https://download.pytorch.org/whl/cu128"
+    assert status_of(plan, "gpu-runs-build") == {"ok"}
+    refused = refusal_of(ask("pytorch==2.3", gpus=("GH200 480GB",), architecture="aarch64"))
+    # nearer ones leave open whether their code runs on the GPU and which glibc they need
+    assert offers(refused, "framework")[0] == "pytorch==2.7.0"
+
+
+def test_tensorflow_serving_comes_as_an_image() -> None:
+    plan = plan_of(ask("tensorflow-serving", gpus=("Tesla T4",)))
+    image = "tensorflow/serving:2.20.0-gpu"  # hub.docker.com/r/tensorflow/serving; there is no wheel with CUDA
+    assert plan.choice.own_image(plan.choice.builds[0]) == image
+    assert any(f"it comes as the image {image}" in warning for warning in plan.warnings)
+    (framework,) = plan_document(plan)["choice"]["frameworks"]  # type: ignore[index]
+    assert framework["package"] is None and framework["image"] == image
+    assert f"2.20.0 (image {image})" in plan_summary(plan)
+    packaged = plan_of(ask("tensorflow")).choice  # which has images too, and a package
+    assert packaged.framework_images == () and packaged.own_image(packaged.builds[0]) is None
+
+
+def test_mxnet_on_python_3_12() -> None:
+    plan = plan_of(ask("mxnet", python="3.12"))
+    assert str(plan.choice.builds[0].version).startswith("1.5")  # later releases import np.bool, gone with NumPy 1.24
+    assert any("has ended" in warning for warning in plan.warnings)
+    assert offers(plan, "python") == ["3.11"]
+    refused = refusal_of(ask("mxnet==1.9.1", python="3.12"))
+    assert "only for 3.6, 3.7, 3.8, 3.9, 3.10, 3.11" in refused.conflicts[0].detail
+
+
+def test_driver_384_81_with_pytorch_2() -> None:
+    refused = refusal_of(ask("pytorch>=2", driver="384.81"))
+    (conflict,) = refused.conflicts
+    assert set(conflict.between) == {"pytorch>=2", "driver 384.81"}
+    assert "needs 450.80.02 or newer" in conflict.detail
+    assert offers(refused, "driver") == ["450.80.02"]
+    assert offers(refused, "framework") == ["pytorch==1.1.0"]
+
+
+def test_rtx_2080_ti_and_b200_with_one_build() -> None:
+    plan = plan_of(ask("pytorch", gpus=("GeForce RTX 2080 Ti", "B200")))
+    (build,) = plan.choice.builds
+    assert build.cuda is not None and build.cuda >= v("12.8")  # the first CUDA for B200; 13 still knows Turing
+    assert status_of(plan, "gpu-runs-build") == {"ok"}
+    assert len([verdict for verdict in plan.verdicts if verdict.relation == "gpu-runs-build"]) == 2
+    assert plan.choice.minimum_driver is not None and plan.choice.minimum_driver.major >= 570
+
+
+def test_two_gpus_that_no_build_serves_name_both() -> None:
+    refused = refusal_of(ask("pytorch", gpus=("Tesla K80", "B200")))
+    (conflict,) = refused.conflicts
+    assert len(conflict.between) >= 2 and any("K80" in part for part in conflict.between)
+    assert any("B200" in part for part in conflict.between)
+    assert "no CUDA release serves them all" in conflict.detail and "to 11.8" in conflict.detail
+    assert set(offers(refused, "gpu")) == {"NVIDIA B200", "Tesla K80"}
+
+
+def test_pytorch_1_1_on_ubuntu_22_04() -> None:
+    plan = plan_of(ask("pytorch==1.1", os_id="ubuntu22.04"))
+    assert str(plan.choice.python) == "3.7"
+    assert plan.choice.python_source is not None and plan.choice.python_source.way == "deadsnakes"
+    assert not plan.choice.needs_toolkit  # the wheel brings its CUDA
+    refused = refusal_of(ask("pytorch==1.1", os_id="ubuntu22.04", python="3.10"))
+    assert "no package for Python 3.10" in refused.conflicts[0].detail
+    assert "3.7" in offers(refused, "python")
+
+
+def test_tensorflow_2_10_on_windows() -> None:
+    plan = plan_of(ask("tensorflow==2.10", platform="windows"))
+    assert str(plan.choice.builds[0].cuda) == "11.2" and plan.choice.os is None and plan.choice.runfiles == ()
+    assert str(plan.choice.python) == "3.10" and plan.choice.python_source is None  # our ways to a Python are Linux's
+    refused = refusal_of(ask("tensorflow==2.11", platform="windows"))
+    assert "no package for windows" in refused.conflicts[0].detail
+    assert offers(refused, "framework") == ["tensorflow==2.10.1"]
+
+
+def test_cuda_9_0_with_pytorch_for_an_install_script() -> None:
+    plan = plan_of(ask("pytorch", cuda="9.0", needs_toolkit=True))
+    choice = plan.choice
+    assert (str(choice.cuda), str(choice.builds[0].version), str(choice.python)) == ("9.0.176", "1.1.0", "3.7")
+    assert choice.os is not None and choice.os.os_id == "ubuntu16.04"  # the newest that CUDA 9.0 lists
+    assert choice.minimum_driver == v("384.81")
+    assert choice.runfiles and choice.runfiles[0].kind == "toolkit" and choice.runfiles[0].sha256
+
+
+def test_cuda_9_0_on_a_system_it_does_not_list_warns() -> None:
+    plan = plan_of(ask("pytorch", cuda="9.0", needs_toolkit=True, os_id="debian12"))
+    assert status_of(plan, "runfile-on-os") <= {"unknown", "warn"}
+    assert any("gcc up to 6" in warning for warning in plan.warnings)
+
+
+@pytest.mark.parametrize("framework", ["pytorch", "tensorflow", "mxnet"])
+def test_images_without_a_gpu_in_sight(framework: str) -> None:
+    choice = plan_of(ask(framework, container=True)).choice
+    image = choice.base_image
+    assert image is not None and image.state == "supported" and choice.os is not None
+    assert image.os_id == choice.os.os_id
+    assert image.flavor == ("runtime" if choice.needs_toolkit else "base")
+    assert choice.python_source is not None and choice.python_source.way == "system"
+
+
+def test_every_answer_is_the_same_twice() -> None:
+    request = ask("pytorch", "tensorflow", gpus=("GeForce RTX 3090",), driver="535.54.03")
+    first = resolve(request, matrix())
+    assert not isinstance(first, NoPlan)
+    assert first == resolve(request, matrix())
