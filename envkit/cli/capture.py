@@ -40,7 +40,10 @@ Examples:
 @click.argument("directory", type=click.Path(file_okay=False))
 @timeout_option
 def capture(directory: str, timeout: float | None) -> None:
-    """Record this machine in DIRECTORY, with serials, UUIDs, host and user names masked, and print its path."""
+    """Record in DIRECTORY what the probes read of this machine, and print its path.
+
+    Secrets are left out; names, addresses and serial numbers are masked.
+    """
     from envkit.capture.record import record
     from envkit.cli.environment import say
     from envkit.host.local import LocalHost

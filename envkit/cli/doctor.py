@@ -59,7 +59,7 @@ Examples:
     type=click.Choice(_FORMATS),
     help="By default what the name of --output ends in, else text.",
 )
-@click.option("--mask", is_flag=True, help="Mask host, user, addresses and serial numbers in the report.")
+@click.option("--mask", is_flag=True, help="Mask names, addresses and serial numbers in the report.")
 @click.option("--verbose", "-v", is_flag=True, help="Also list what is healthy and what does not apply.")
 @output_option
 @click.pass_context

@@ -16,7 +16,7 @@ Examples:
 )
 @click.option("--root", type=click.Path(), metavar="DIR", help="Look at a mounted file system or unpacked image.")
 @click.option("--json", "as_json", is_flag=True, help="Print the facts as JSON, for `envkit doctor --from`.")
-@click.option("--mask", is_flag=True, help="Mask host, user and serial numbers.")
+@click.option("--mask", is_flag=True, help="Mask names, addresses and serial numbers.")
 @timeout_option
 @output_option
 def probe(root: str | None, as_json: bool, mask: bool, timeout: float | None, output: str | None) -> None:
