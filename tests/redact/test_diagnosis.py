@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 import pytest
 
-from envkit.checks.registry import all_checks
-from envkit.checks.runner import run_checks
-from envkit.facts import Environment
+from envkit.checks.engine.registry import all_checks
+from envkit.checks.engine.runner import run_checks
 from envkit.ingest import parse_text
-from envkit.matrix import Matrix
-from envkit.redact.masker import mask_environment
+from envkit.model import Environment
+from envkit.privacy.masker import mask_environment
+from envkit.tables import Matrix
 from tests.fakes.machines import load_machine, machine_names
 from tests.ingest.texts import cases
 
