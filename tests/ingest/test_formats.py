@@ -10,13 +10,13 @@ import textwrap
 import pytest
 
 from envkit.base.versions import Version
-from envkit.ingest import formats, parse_text
+from envkit.ingest import parse_text, readers
 from envkit.ingest.cleaning import clean
 from envkit.ingest.clues import all_readers, reader
 from envkit.model import Environment, MachineKind, Problem
 from tests.ingest.texts import FOLDER, cases
 
-MODULES = [f"{formats.__name__}.{module.name}" for module in pkgutil.iter_modules(formats.__path__)]
+MODULES = [f"{readers.__name__}.{module.name}" for module in pkgutil.iter_modules(readers.__path__)]
 
 
 def sample(module: str) -> str:
