@@ -50,7 +50,8 @@ def _instead(payload: str, text: str) -> str:
     return payload
 
 
-WAYS = (_after, _before, _instead)  # in which a name can be a payload
+Way = Callable[[str, str], str]
+WAYS: tuple[Way, ...] = (_after, _before, _instead)  # in which a name can be a payload
 
 
 def put(value: Any, place: str, change: Change) -> Any:  # noqa: ANN401 - any part of the facts

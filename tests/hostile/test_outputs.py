@@ -62,8 +62,7 @@ def test_no_payload_in_any_place_does_anything() -> None:
     for place, names in holders().items():
         everything = "".join(chance.sample(PAYLOADS, len(PAYLOADS)))
         for payload in (everything, *chance.sample(PAYLOADS, 6)):
-            for change in WAYS:
-                count += look(put(known(chance.choice(names)), place, partial(change, payload)))
+            count += look(put(known(chance.choice(names)), place, partial(chance.choice(WAYS), payload)))
     print(f"{count} outputs of {len(holders())} places: all inert")
 
 
