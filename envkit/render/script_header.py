@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from envkit.base.shown import shown
 from envkit.base.wrap import hang
 from envkit.documents.citations import citations
 from envkit.install.model import InstallDriver, InstallToolkit
@@ -44,7 +45,7 @@ def header(work: Installation, plan: Plan, options: ScriptOptions, steps: Sequen
         lines += ["Please note", *_items((*plan.warnings, *work.notes)), ""]
     lines += ["Steps", *(f"  {number}. {step.title}" for number, step in enumerate(steps, 1)), ""]
     lines += ["Exit codes", *(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES)]
-    return re.sub(r"://[^/@\s]+@", "://***@", "\n".join(f"# {line}".rstrip() for line in lines))
+    return re.sub(r"://[^/@\s]+@", "://***@", "\n".join(f"# {shown(line)}".rstrip() for line in lines))
 
 
 def licences(work: Installation) -> str:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import random
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from envkit.base.json_text import dumps
 from envkit.base.shown import inert
 from envkit.checks.engine.registry import all_checks
+from envkit.cli.boundary import exit_code
 from envkit.cli.doctor import doctor
 from envkit.cli.report import judged, rendered
 from envkit.model import Environment
 from envkit.model.facts_json import to_json
 from envkit.render.facts_text import facts_text
 from tests.checks.software import matrix
-from tests.hostile.payloads import MARKUP, PAYLOADS, SHELL, STEERING
+from tests.hostile.payloads import MARK, MARKUP, PAYLOADS, SHELL, STEERING
 from tests.hostile.places import WAYS, holders, known, put
 from tests.hostile.rules import RULES, plain, valid_json
 
@@ -70,3 +73,36 @@ def test_no_payload_in_any_place_does_anything() -> None:
 def test_a_payload_shown_is_one_visible_line_and_shown_again_the_same(payload: str) -> None:
     visible = inert((payload, {payload: payload}))[0]
     assert visible.isprintable() and visible == inert(visible)
+
+
+# Facts that a plan takes from a machine, and that its script or Dockerfile may name.
+ASKED = (
+    *(".origin", ".gpus.value[].name", ".gpus.value[].pci_address", ".pci_gpus.value[].name"),
+    *(".system.os.value.os_id", ".system.os.value.pretty_name", ".system.architecture.value"),
+)
+
+
+@pytest.mark.parametrize("place", ASKED)
+@pytest.mark.parametrize("words", [("install",), ("dockerfile",), ("resolve",), ("resolve", "--json")], ids="-".join)
+def test_what_a_plan_is_made_for_stays_a_comment(
+    place: str, words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    environment = put(known("ubuntu22.04-rtx3090-x4"), place, lambda text: text + "".join(PAYLOADS))
+    file = tmp_path / "facts.json"
+    file.write_text(dumps(to_json(environment)), "utf-8")
+    assert exit_code([*words, "--framework", "pytorch", "--target", str(file)]) in (0, 1, 2)
+    printed = capsys.readouterr()
+    plain(printed.err, ())
+    plain(printed.out.replace("\t", " "), ())
+    if words[0] != "resolve":
+        assert [line for line in printed.out.splitlines() if MARK in line and not line.startswith("#")] == []
+
+
+@pytest.mark.parametrize("payload", STEERING)
+def test_a_line_about_an_error_is_one_visible_line(payload: str, capsys: pytest.CaptureFixture[str]) -> None:
+    word = os.fsdecode(payload.encode("utf-8", "surrogatepass").replace(b"\0", b""))  # as a program can be given it
+    for words in (["doctor", "--from", f"/x{word}"], ["explain", word], [word], ["doctor", f"--{word}"]):
+        assert exit_code(words) in (1, 2)
+        printed = capsys.readouterr()
+        plain(printed.err, ())
+        assert printed.err.count("\n") <= 2 and printed.out == ""
