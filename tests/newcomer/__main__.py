@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -116,6 +117,8 @@ def main() -> int:
     """Exit status 0 when every command worked on every machine."""
     wanted = [who for who in NEWCOMERS if who.os_id in sys.argv[1:] or len(sys.argv) == 1]
     CACHE.mkdir(exist_ok=True)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: sys.exit(1))  # so that the folder below goes in any case
     with ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix="newcomer-", dir=CACHE))
         stack.callback(shutil.rmtree, folder)
