@@ -8,6 +8,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.programs import require
+
 PATH = "/usr/local/bin:/usr/bin:/bin"
 PROGRAMS = (
     *("nvidia-smi", "nvcc", "ptxas", "gcc", "g++", "clang", "docker", "podman", "nvidia-ctk", "systemctl", "modinfo"),
@@ -54,6 +56,7 @@ def marking_library(folder: Path, marks: Path) -> Path:
         f'{{ FILE *file = fopen("{marks}/library", "w"); if (file) fclose(file); }}\n'
     )
     library = folder / "libmark.so"
+    require("gcc")
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True)
     return library
 

@@ -5,20 +5,19 @@ from __future__ import annotations
 import os
 import random
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.programs import require
 from tests.security.hostile import Hostile, hostile, marking_library
 
 SEED = 20261122
 FEW, MANY = 2, 50
 STARTED = re.compile(r'execve\("([^"]*)".* = 0$')
 OURS = ("/usr/", "/bin/", "/sbin/", sys.executable, os.path.realpath(sys.executable), sys.prefix, sys.base_prefix)
-needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
 
 
 @pytest.fixture(scope="module")
@@ -53,10 +52,10 @@ def test_a_hostile_repository_runs_nothing(index: int, tmp_path: Path, library: 
 
 
 @pytest.mark.thorough
-@needs_strace
 @pytest.mark.parametrize("index", range(MANY))
 def test_no_hostile_repository_or_tree_runs_anything(index: int, tmp_path: Path, library: Path) -> None:
     """Each fifth is examined as a mounted tree, where nothing at all is started."""
+    require("strace")
     place = hostile(tmp_path, random.Random(index), library)
     calls = tmp_path / "calls"
     tracer = ("strace", "-f", "-qq", "-e", "trace=execve", "-e", "signal=none", "-o", str(calls))

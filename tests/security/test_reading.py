@@ -17,6 +17,7 @@ from envkit.base.errors import EnvkitError
 from envkit.cli.main import envkit
 from tests.fakes.machines import MACHINES, machine_names
 from tests.ingest.texts import FOLDER
+from tests.programs import require
 from tests.security.captures import mutated
 from tests.security.tracing import Trace, traced
 
@@ -105,9 +106,9 @@ def test_no_pasted_text_makes_doctor_write(name: str) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
 def test_the_kernel_saw_no_write_either(tmp_path: Path) -> None:
     """The same of the whole program, told by the system calls that it makes."""
+    require("strace")
     folder = mutated("debian12-none-none", tmp_path / "capture", tmp_path / "victim", random.Random(SEED))
     calls = tmp_path / "calls"
     program = [sys.executable, "-B", "-m", "envkit", "doctor", "--from", str(folder)]

@@ -37,11 +37,11 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
     if event == "open":
         path, _, flags = arguments
         for trace in _active:
-            if not flags & _WRITING:
-                trace.reads.append(str(path))
-            elif "__pycache__" not in str(path):  # the interpreter's own, of the modules that it imports
+            if flags & _WRITING:
                 trace.writes.append(f"open {path}")
-    elif event in _CHANGES and "__pycache__" not in str(arguments):
+            else:
+                trace.reads.append(str(path))
+    elif event in _CHANGES:
         for trace in _active:
             trace.writes.append(f"{event} {arguments}")
     elif event in _STARTS:
@@ -56,8 +56,10 @@ sys.addaudithook(_hook)
 def traced() -> Iterator[Trace]:
     """What happens inside the block, in every thread."""
     trace = Trace()
+    keeps_byte_code, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # of the modules that are imported
     _active.append(trace)
     try:
         yield trace
     finally:
         _active.remove(trace)
+        sys.dont_write_bytecode = keeps_byte_code
