@@ -42,10 +42,10 @@ def test_pip_takes_the_build_of_the_page(matrix: Matrix, tmp_path: Path) -> None
 
     Many a pip prefers the former to the latter, so the page's files have to be named one by one.
     """
-    own = f"cp{sys.version_info[0]}{sys.version_info[1]}"
+    tag = "cp37-cp37m"
     for name, version, requires in (("torch", "1.1.0", "six"), ("torchvision", "0.3.0", "torch>=1.1.0")):
-        wheel(tmp_path / "www/whl/cu100", name, version, f"{own}-{own}-linux_x86_64", requires)
-        wheel(tmp_path / f"www/simple/{name}", name, version, f"{own}-{own}-manylinux1_x86_64", requires)
+        wheel(tmp_path / "www/whl/cu100", name, version, f"{tag}-linux_x86_64", requires)
+        wheel(tmp_path / f"www/simple/{name}", name, version, f"{tag}-manylinux1_x86_64", requires)
         page(tmp_path / f"www/simple/{name}", "index.html")
     wheel(tmp_path / "www/simple/six", "six", "1.16.0", "py3-none-any")
     page(tmp_path / "www/simple/six", "index.html")
@@ -53,16 +53,17 @@ def test_pip_takes_the_build_of_the_page(matrix: Matrix, tmp_path: Path) -> None
     build = plan(matrix, "pytorch==1.1", cuda="10.0").choice.builds[0]
     with serving(tmp_path / "www") as address:
         mirrors = Mirrors(hosts={"download.pytorch.org": address})
-        python = Version.of(sys.version_info[0], sys.version_info[1])
-        lines = tuple(requirement_lines(build, python, "x86_64", mirrors))
+        lines = tuple(requirement_lines(build, Version.of(3, 7), "x86_64", mirrors))
         target = tmp_path / "taken"
         pip = [sys.executable, "-m", "pip", "--isolated", "download", "--quiet", "--no-cache-dir"]
         index = ["--index-url", f"{address}/simple/", "--dest", str(target)]
+        index += ["--python-version", "37", "--abi", "cp37m", "--only-binary", ":all:"]
+        index += ["--platform", "linux_x86_64", "--platform", "manylinux1_x86_64"]
         own_config = {**os.environ, "PIP_CONFIG_FILE": os.devnull}  # this machine's may add another index
         subprocess.run([*pip, *index, *lines], check=True, env=own_config)
     assert {one.name for one in target.iterdir()} == {
-        f"torch-1.1.0-{own}-{own}-linux_x86_64.whl",
-        f"torchvision-0.3.0-{own}-{own}-linux_x86_64.whl",
+        f"torch-1.1.0-{tag}-linux_x86_64.whl",
+        f"torchvision-0.3.0-{tag}-linux_x86_64.whl",
         "six-1.16.0-py3-none-any.whl",
     }
 
