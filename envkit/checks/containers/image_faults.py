@@ -203,7 +203,7 @@ GLIBC_TOO_NEW = image_fault(
     title="The image's glibc refuses a library of a framework",
     doc="""No library of the framework asks for an executable stack where glibc refuses that.
 
-    From 2.41 on glibc does not load such libraries with dlopen: the import fails.""",
+    Newer releases of glibc do not load such libraries with dlopen: the import fails.""",
     mend="Start from a distribution with an older glibc, or take a newer release.",
     references=("https://sourceware.org/git/?p=glibc.git;a=blob;f=NEWS",),
 )
