@@ -117,8 +117,9 @@ def main() -> int:
     """Exit status 0 when every command worked on every machine."""
     wanted = [who for who in NEWCOMERS if who.os_id in sys.argv[1:] or len(sys.argv) == 1]
     CACHE.mkdir(exist_ok=True)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: sys.exit(1))  # so that the folder below goes in any case
+    # The folder below goes in any case; and the tests get a SIGINT that works, even when this runs in the background.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: sys.exit(1))
     with ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix="newcomer-", dir=CACHE))
         stack.callback(shutil.rmtree, folder)

@@ -25,6 +25,7 @@ from envkit.probe.elf import read_elf
 from envkit.probe.ld_cache import ld_cache
 from envkit.probe.symbols import missing_torch_symbols
 from tests.fakes.memory_host import MemoryHost
+from tests.programs import require
 
 NAME = "_ZN3c106symbolE"
 SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -40,6 +41,7 @@ def within(seconds: float) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def libraries(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """An extension that needs a symbol, and a library that exports it."""
+    require("gcc")
     folder = tmp_path_factory.mktemp("elf")
     (folder / "library.c").write_text(f'int puts(const char *); int {NAME}(void) {{ return puts("x"); }}\n')
     (folder / "extension.c").write_text(f"int {NAME}(void); int call(void) {{ return {NAME}(); }}\n")
