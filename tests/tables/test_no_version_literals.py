@@ -18,7 +18,7 @@ VERSION = re.compile(r"(?<![\w.\\/{%-])\d+\.\d+(?:\.\d+)*(?:\.\*)?(?![\w.])(?!\s
 # what only shows how something is spelled, and decides nothing: example commands, options and addresses
 EXAMPLE = re.compile(
     r"^\s*(?:[\w ]*\| )?envkit .*$|--[a-z-]+[ =]\S+|\b(?:Examples?:|such as|like) .*"
-    r"|\b(?:0\.0\.0\.0|192\.0\.2|127\.0\.0\.1)\b",
+    r"|\b(?:0\.0\.0\.0|192\.0\.2|127\.0\.0\.1|198\.18\.0\.0|240\.0\.0\.0)\b",
     re.MULTILINE,
 )
 NOT_SHOWN = re.compile(r"\{#.*?#\}|<style>.*?</style>|(?:^|(?<=\s))# [^\n]*", re.DOTALL | re.MULTILINE)
