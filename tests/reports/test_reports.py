@@ -1,0 +1,15 @@
+"""Reports of the world, labelled before the program saw them: no score is asserted, only that each is answered."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.reports.score import answers, batches
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("batch", batches())
+def test_every_report_gets_an_answer(batch: str) -> None:
+    found = list(answers(batch))
+    assert found
+    assert [answer.name for answer in found if answer.outcome == "crash"] == []
