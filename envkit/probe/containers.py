@@ -34,6 +34,7 @@ _CDI_FOLDERS = ("/etc/cdi", "/var/run/cdi")
 _CDI_KIND = regex(r"""["']?kind["']?\s*:\s*["']?nvidia\.com/(?:gpu|mig)""")
 _CDI_PATH = regex(r"""^[\s-]*["']?(?:hostPath|path)["']?\s*:\s*["']?(/[^"'\s,]+)""", re.MULTILINE)
 _TOOLKIT_CONFIG = "/etc/nvidia-container-runtime/config.toml"
+_CONFIG_BYTES = 65_536  # the one that is shipped has two thousand
 _TOOLKIT_PROGRAMS = ("nvidia-ctk", "nvidia-container-runtime", "nvidia-container-runtime-hook")
 _PLUGIN_FOLDERS = (
     "/usr/local/lib/docker/cli-plugins",
@@ -54,7 +55,7 @@ def probe(host: Host) -> Facts:
         "containers.daemon_json": _daemon_json(host),
         "containers.cdi_specs": specs,
         "containers.cdi_missing_paths": derived(specs, lambda paths: _missing_paths(host, paths)),
-        "containers.toolkit_config": derived(host.read_text(_TOOLKIT_CONFIG), _settings),
+        "containers.toolkit_config": derived(host.read_text(_TOOLKIT_CONFIG, _CONFIG_BYTES), _settings),
         "containers.podman": _version_of(host, "podman"),
         "containers.injected": _injected(host),
         "containers.device_links": _device_links(host),
@@ -192,7 +193,7 @@ def _settings(text: str) -> dict[str, str] | None:
         import tomli as tomllib
     try:
         return toolkit_settings(dict(_flat("", tomllib.loads(text))))
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         return None
 
 

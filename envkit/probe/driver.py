@@ -242,7 +242,7 @@ def _runfile(host: Host) -> Observed[Version]:
         return derived(uninstaller, lambda status: None)
     log = host.read_text(_INSTALLER_LOG, 4_000_000)
     match = re.search(
-        r"^\s*(?:installer )?version:?\s+(\d+(?:\.\d+)+)|Driver \(?version:? (\d+(?:\.\d+)+)",
+        r"^[ \t]*(?:installer )?version:?[ \t]+(\d+(?:\.\d+)+)|Driver \(?version:? (\d+(?:\.\d+)+)",
         log.value or "",
         re.MULTILINE,
     )
