@@ -10,7 +10,7 @@ Options:
   -h, --help  Show this message and exit.
 
 Commands:
-  doctor      Say what is wrong with this machine and how to mend it.
+  doctor      Diagnose this machine and suggest fixes.
   probe       Print the facts alone.
   capture     Record this machine, masked, for replay or a bug report.
   resolve     Choose versions that work together, or say why none do.

@@ -7,6 +7,6 @@ from envkit._startup.regex import regex
 _SEPARATORS = regex(r"[-_.]+")
 
 
-def normalised(name: str) -> str:
+def normalized(name: str) -> str:
     """The name as indexes compare it (PEP 503): lower case, each run of `-_.` one `-`."""
     return _SEPARATORS.sub("-", name).lower()

@@ -53,7 +53,7 @@ def configured_mirrors() -> Mirrors:
 
 def _read(path: str) -> str | None:
     """The text of the config file, None where there is none."""
-    hint = "Mend it or name another with ENVKIT_CONFIG."
+    hint = "Fix it or name another with ENVKIT_CONFIG."
     try:
         with open(path, encoding="utf-8") as stream:
             return stream.read()
@@ -102,5 +102,5 @@ def _parse(text: str, path: str) -> Mapping[str, Any]:
     try:
         table: Mapping[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SourceError(f"config file {path}: {error}.", "Mend that line.") from error
+        raise SourceError(f"config file {path}: {error}.", "Fix that line.") from error
     return table

@@ -81,7 +81,7 @@ def doctor(
     verbose: bool,
     output: str | None,
 ) -> int:
-    """Say what is wrong with this machine (or a recorded one) and how to mend it.
+    """Diagnose this machine (or a recorded one) and suggest fixes.
 
     The first FAIL of the report is the answer to "what is wrong?"; what follows from it stands after it.
     """

@@ -22,7 +22,7 @@ Examples:
 @click.argument("check_id", metavar="ID", shell_complete=complete_finding)
 @click.option("--plugins", is_flag=True, help="Also know the checks of installed plug-ins: loads their code.")
 def explain(check_id: str, plugins: bool) -> None:
-    """Explain check ID: what it looks at, why it matters, how to mend it, sources."""
+    """Explain check ID: what it looks at, why it matters, how to fix it, sources."""
     from envkit.base.errors import RequestError
     from envkit.base.shown import shown_lines
     from envkit.checks.engine.registry import image_faults

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # name -> (module, one line of help shown without importing it)
 COMMANDS: dict[str, str] = {
-    "doctor": "Say what is wrong with this machine and how to mend it.",
+    "doctor": "Diagnose this machine and suggest fixes.",
     "probe": "Print the facts alone.",
     "capture": "Record this machine, masked, for replay or a bug report.",
     "resolve": "Choose versions that work together, or say why none do.",

@@ -49,14 +49,14 @@ _OPTIONS = [
         shell_complete=complete_gpu,
         help="'GeForce GTX 1080 Ti', 8.6 or sm_86; may be repeated, all must work.",
     ),
-    click.option("--driver", metavar="VERSION", help="Driver that must do, such as 384.81."),
+    click.option("--driver", metavar="VERSION", help="Driver version the plan has to work with, such as 550.54.15."),
     click.option(
         "--target",
         default="this",
         show_default=True,
         metavar="this|any|PATH",
         shell_complete=complete_target,
-        help="Decide for this machine, for none in particular, or for a capture.",
+        help="What to plan for: this machine, any machine, or a capture.",
     ),
     click.option(
         "--mirror", "mirrors", multiple=True, metavar="HOST=URL", help="Replace a download host; also apt=, yum=."

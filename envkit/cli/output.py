@@ -22,7 +22,7 @@ def output_option(function: F) -> F:
         "--output",
         type=click.Path(dir_okay=False),
         metavar="FILE",
-        help="Write to FILE instead of stdout, whole or not at all.",
+        help="Write to FILE (atomically) instead of stdout.",
     )(function)
 
 

@@ -70,7 +70,7 @@ def _architecture(asked: str | None, gpus: Iterable[TargetGpu]) -> str:
     """The processor asked for, else the one that a GPU is built onto. Raises RequestError where they differ."""
     for gpu in gpus:
         if gpu.architecture and asked and asked != gpu.architecture:
-            raise RequestError(f"--arch: {gpu.name} is built onto a processor of {gpu.architecture}.", "Leave it out.")
+            raise RequestError(f"--arch: {gpu.name} exists only on {gpu.architecture}.", "Leave it out.")
     return asked or next((gpu.architecture for gpu in gpus if gpu.architecture), "x86_64")
 
 

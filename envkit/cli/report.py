@@ -89,8 +89,8 @@ def rendered(reports: Sequence[Report], form: str, *, verbose: bool, to_file: bo
     from envkit.cli.terminal import text_width, wants_colour
     from envkit.render.text import doctor_text
 
-    colour, width = not to_file and wants_colour(), WIDTH if to_file else text_width()
-    texts = [doctor_text(*pair, verbose=verbose, colour=colour, width=width) for pair in pairs]
+    color, width = not to_file and wants_colour(), WIDTH if to_file else text_width()
+    texts = [doctor_text(*pair, verbose=verbose, color=color, width=width) for pair in pairs]
     if len(texts) == 1:
         return texts[0]
     return "\n".join(f"=== {pair[0].origin} ===\n{text}" for pair, text in zip(pairs, texts, strict=True))

@@ -1,4 +1,4 @@
-"""What the terminal is like: whether it shows colour, and how wide it is."""
+"""What the terminal is like: whether it shows color, and how wide it is."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ class DriverVerdict(str, Enum):
 
 @record
 class Verdict:
-    """The judgement of one relation. `status` is ok, warn, fail, unknown or one of `DriverVerdict`'s words."""
+    """The judgment of one relation. `status` is ok, warn, fail, unknown or one of `DriverVerdict`'s words."""
 
     relation: str  # driver-runs-cuda, gpu-runs-build, python-has-wheel …
     status: str

@@ -53,8 +53,8 @@ def _image(image: str, line: int, stops: str, matrix: Matrix) -> Iterator[Findin
         verdict = relations.image_fits(row)
         impact = stops if verdict.status == "fail" else "It gets no security updates."
         found = {"fail": faults.BASE_GONE, "warn": faults.BASE_END_OF_LIFE}
-        mend = nearest_tag(row, matrix)
-        yield from_verdict(found.get(verdict.status, faults.BASE_ON_RECORD), verdict, subject, impact, mend)
+        fix = nearest_tag(row, matrix)
+        yield from_verdict(found.get(verdict.status, faults.BASE_ON_RECORD), verdict, subject, impact, fix)
     elif repository == CUDA_REPOSITORY and tag:
         yield _unlisted(image, tag, subject, stops, matrix)
     elif repository == CUDA_REPOSITORY or _is_unlisted_of_a_framework(repository, tag, matrix):
@@ -78,15 +78,15 @@ def _no_latest(row: ImageTag, image: str, subject: str, stops: str, matrix: Matr
     system = supported_beside(row, matrix)
     plain = [tag for tag in system if tag.flavor == "base" and not tag.cudnn and tag.os_id.startswith("ubuntu")]
     newest = max(plain or system, key=lambda tag: (tag.cuda or Version.of(0), tag.os_id), default=None)
-    mend = "Name CUDA's version, the flavour and the distribution"
-    mend += f", as in {newest.repository}:{newest.tag}." if newest else "."
+    fix = "Name CUDA's version, the flavor and the distribution"
+    fix += f", as in {newest.repository}:{newest.tag}." if newest else "."
     return finding(
         faults.BASE_GONE,
         Status.FAIL,
         title,
         subject,
         impact=stops,
-        remedy=Remedy(mend, (fixed("envkit matrix image_tags"),)),
+        remedy=Remedy(fix, (fixed("envkit matrix image_tags"),)),
         sources=row.sources,
     )
 
@@ -98,12 +98,12 @@ def _unlisted(image: str, tag: str, subject: str, stops: str, matrix: Matrix) ->
         remedy = Remedy("Name a CUDA release that exists: envkit matrix image_tags")
         return finding(faults.BASE_GONE, Status.FAIL, title, subject, impact=stops, remedy=remedy)
     title = f"whether {image} exists is not on record"
-    mend = (
+    fix = (
         nearest_tag(_as_row(tag, matrix), matrix)
         if named is not None
         else "Name a tag on record: envkit matrix image_tags"
     )
-    return finding(faults.BASE_UNKNOWN, Status.UNKNOWN, title, subject, remedy=Remedy(mend))
+    return finding(faults.BASE_UNKNOWN, Status.UNKNOWN, title, subject, remedy=Remedy(fix))
 
 
 def _as_row(tag: str, matrix: Matrix) -> ImageTag:
@@ -116,16 +116,16 @@ def _as_row(tag: str, matrix: Matrix) -> ImageTag:
 
 
 def nearest_tag(row: ImageTag, matrix: Matrix) -> str:
-    """The mend for a tag that is gone: the supported tag nearest to it, or CUDA on the plain distribution."""
+    """The fix for a tag that is gone: the supported tag nearest to it, or CUDA on the plain distribution."""
     offered = [tag for tag in supported_beside(row, matrix) if tag.cuda is not None and tag.flavor]
-    flavour = row.flavor or "runtime"
+    flavor = row.flavor or "runtime"
     same = [
         tag
         for tag in offered
         if row.cuda is not None
         and tag.cuda is not None
         and tag.cuda.major == row.cuda.major
-        and tag.flavor == flavour
+        and tag.flavor == flavor
         and bool(tag.cudnn) == bool(row.cudnn)
     ]
     if not same:

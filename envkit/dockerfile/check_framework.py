@@ -53,7 +53,7 @@ def _framework(
         yield from cpu_on_purpose(wanted, subject, found, request, matrix)
         return
     if isinstance(build, Problem):
-        yield finding(faults.FRAMEWORK_VERSION, build.status, build.told, subject, remedy=Remedy(build.mend))
+        yield finding(faults.FRAMEWORK_VERSION, build.status, build.told, subject, remedy=Remedy(build.fix))
         return
     if build.cpu_only:
         title = f"{build.framework} {build.version} comes as a CPU build: it will not use a GPU"
@@ -74,16 +74,16 @@ def _glibc_unknown(wanted: Wanted, subject: str) -> Finding:
 
 
 def _without_glibc(wanted: Wanted, foreign: ForeignSystem, found: Contents, subject: str) -> Finding:
-    mend = "Start from an image of a distribution with glibc."
+    fix = "Start from an image of a distribution with glibc."
     if found.base.repository == "python" and wanted.python is not None:
-        mend = f"Start from python:{wanted.python}-slim."
+        fix = f"Start from python:{wanted.python}-slim."
     return finding(
         faults.GLIBC_MISSING,
         Status.FAIL,
         f"{wanted.package} cannot be installed on {foreign.title}: {foreign.reason}",
         subject,
         impact="pip finds no package, or builds for hours from the sources.",
-        remedy=Remedy(mend),
+        remedy=Remedy(fix),
     )
 
 
@@ -94,18 +94,18 @@ def _build(
     anew = run("envkit", "dockerfile", "--framework", REQUIREMENT(f"{build.framework}=={build.version}"))
     if wanted.python is not None and build.pythons:
         verdict = relations.python_has_wheel(build, wanted.python)
-        mend = f"Use one of these Python versions, such as {build.pythons[-1]}."
-        yield from_verdict(faults.PYTHON_WITHOUT_PACKAGE, verdict, subject, "pip finds no package.", mend, anew)
+        fix = f"Use one of these Python versions, such as {build.pythons[-1]}."
+        yield from_verdict(faults.PYTHON_WITHOUT_PACKAGE, verdict, subject, "pip finds no package.", fix, anew)
     if found.base.system is not None and build.min_glibc is not None:
         where = found.base.system.os_id
         verdict = relations.glibc_meets(build, found.base.system.glibc, where=where)
         refusing = build.execstack_glibc
         if refusing is not None and found.base.system.glibc is not None and found.base.system.glibc >= refusing:
-            mend = f"Start from a distribution with a glibc before {refusing}, or take another release."
-            yield from_verdict(faults.GLIBC_TOO_NEW, verdict, subject, "Its import fails.", mend, anew)
+            fix = f"Start from a distribution with a glibc before {refusing}, or take another release."
+            yield from_verdict(faults.GLIBC_TOO_NEW, verdict, subject, "Its import fails.", fix, anew)
         else:
-            mend = "Start from a newer distribution."
-            yield from_verdict(faults.GLIBC_TOO_OLD, verdict, subject, "pip refuses the package.", mend, anew)
+            fix = "Start from a newer distribution."
+            yield from_verdict(faults.GLIBC_TOO_OLD, verdict, subject, "pip refuses the package.", fix, anew)
     from_system = build.bundles_cuda is False
     if build.bundles_cuda and (lacks_cuda_extra(build, wanted) or "local" in " ".join(wanted.extras)):
         plugin = any(name.startswith(f"{wanted.package}-cuda") for name in found.names) or _has_cuda_suffix(
@@ -160,12 +160,12 @@ def _cuda_of(
         verdict = relations.toolkit_serves_build(build, toolkits[-1])
         if verdict.status == "warn":  # a later minor release keeps the interface: worth a note, not a complaint
             verdict = Verdict(verdict.relation, "ok", verdict.detail, verdict.sources)
-        mend = f"Use an image with CUDA {build.cuda}, or the release of {build.framework} built for yours."
+        fix = f"Use an image with CUDA {build.cuda}, or the release of {build.framework} built for yours."
         if verdict.status == "fail" and _may_load(build, toolkits[-1]):
             detail = f"whether {title}, built for CUDA {build.cuda}, works with the libraries of {found.cuda.version}"
             verdict = Verdict(verdict.relation, "unknown", f"{detail} is not known", verdict.sources)
         impact = f"{title} does not find its libraries: the import fails, or leaves the GPU unused."
-        yield from_verdict(faults.FRAMEWORK_FOR_OTHER_CUDA, verdict, subject, impact, mend, anew)
+        yield from_verdict(faults.FRAMEWORK_FOR_OTHER_CUDA, verdict, subject, impact, fix, anew)
     yield from _cudnn_of(build, found, subject, anew)
 
 

@@ -42,11 +42,11 @@ def finding(
     )
 
 
-def from_verdict(fault: ImageFault, verdict: Verdict, subject: str, impact: str, mend: str, *steps: Command) -> Finding:
-    """The finding that a verdict is, with its mend where something is wrong."""
+def from_verdict(fault: ImageFault, verdict: Verdict, subject: str, impact: str, fix: str, *steps: Command) -> Finding:
+    """The finding that a verdict is, with its fix where something is wrong."""
     status = _STATUS.get(verdict.status, Status.OK)
     wrong = status in (Status.FAIL, Status.WARN)
-    remedy = Remedy(mend, steps) if wrong else None
+    remedy = Remedy(fix, steps) if wrong else None
     return finding(
         fault,
         status,

@@ -41,16 +41,16 @@ def cuda_targets(
     if request.driver is not None:
         helped = compat and bool(request.gpus) and all(gpu.data_center for gpu in request.gpus)
         verdict = relations.driver_runs_cuda(request.driver, cuda, matrix, data_center=helped)
-        mend = "Update the driver of the host, or take an older CUDA."
+        fix = "Update the driver of the host, or take an older CUDA."
         impact = _IMPACTS[_refuses_old_drivers(held, found)]
-        yield from_verdict(faults.DRIVER_TOO_OLD, verdict, subject, impact, mend, anew)
+        yield from_verdict(faults.DRIVER_TOO_OLD, verdict, subject, impact, fix, anew)
     for gpu in request.gpus:
         verdict = relations.gpu_runs_cuda(gpu.compute_capability, cuda, matrix, name=str(gpu))
         if unused and verdict.status == "fail":
             verdict = Verdict(verdict.relation, "warn", verdict.detail, verdict.sources)
-        mend = "Use a CUDA release that supports it."
+        fix = "Use a CUDA release that supports it."
         yield from_verdict(
-            faults.GPU_UNKNOWN_TO_CUDA, verdict, subject, "Its libraries hold no code for it.", mend, anew
+            faults.GPU_UNKNOWN_TO_CUDA, verdict, subject, "Its libraries hold no code for it.", fix, anew
         )
 
 
@@ -81,8 +81,8 @@ def build_targets(
     if build.cuda is not None and not from_system and request.driver is not None:
         verdict = relations.driver_runs_cuda(request.driver, build.cuda, matrix)
         driver_verdict = verdict.status
-        mend = "Update the driver of the host, or take a build for an older CUDA."
-        yield from_verdict(faults.DRIVER_TOO_OLD, verdict, subject, _FAILS_INSIDE, mend, anew)
+        fix = "Update the driver of the host, or take a build for an older CUDA."
+        yield from_verdict(faults.DRIVER_TOO_OLD, verdict, subject, _FAILS_INSIDE, fix, anew)
     elif build.cuda is not None and not from_system:
         yield from _newer_than_base(build, build.cuda, python, subject, found, matrix)
     for gpu in request.gpus:
@@ -108,11 +108,11 @@ def _newer_than_base(
         f"{build.framework} {build.version} brings CUDA {cuda}, which needs driver {wanted} or newer; the base image is"
         f" for CUDA {held}, which runs with {base}"
     )
-    mend = f"Start from an image of CUDA {cuda.release(2)}, which refuses older drivers"
+    fix = f"Start from an image of CUDA {cuda.release(2)}, which refuses older drivers"
     older = _build_for_base(build, python, found, matrix)
     steps = (run("envkit", "dockerfile", "--framework", NAME(build.framework)),)
     if older is not None:
-        mend += f", or install a build for CUDA {older.cuda}"
+        fix += f", or install a build for CUDA {older.cuda}"
         steps = (run("pip", "install", REQUIREMENT(older.package), *index_words(older)),)
     yield finding(
         faults.NEEDS_NEWER_DRIVER,
@@ -120,7 +120,7 @@ def _newer_than_base(
         title,
         subject,
         impact="On a host with an older driver the container starts, and the framework does not see the GPU.",
-        remedy=Remedy(f"{mend}.", steps),
+        remedy=Remedy(f"{fix}.", steps),
         sources=build.sources,
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.records import record
 from envkit._startup.regex import regex
-from envkit.base.names import normalised
+from envkit.base.names import normalized
 from envkit.base.versions import Version
 from envkit.dockerfile.base import Base, base_of
 from envkit.dockerfile.copies import Copies
@@ -91,8 +91,8 @@ def contents(stages: tuple[BuildStage, ...], matrix: Matrix, beside: Reader = no
         some_cudnn=has_some_cudnn(whole),
         python=pythons.default,
         wanted=merged(one for item in packages for one in wanted_of(item, pythons.of(item.caller), set_index, matrix)),
-        names=frozenset(normalised(item.name) for item in packages),
-        pinned=frozenset(normalised(item.name) for item in packages if item.spec),
+        names=frozenset(normalized(item.name) for item in packages),
+        pinned=frozenset(normalized(item.name) for item in packages if item.spec),
         conda_cuda=of_conda,
         conda_cpu=any(item.tool == "conda" and item.name == "cpuonly" for item in packages),
         index_set=_SETTINGS.search(settings) is not None or own.search(_SETTINGS) is not None,

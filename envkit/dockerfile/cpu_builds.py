@@ -1,4 +1,4 @@
-"""Judges a package for the CPU alone: a fault where a GPU is meant; its mend is a GPU build that the image serves."""
+"""Judges a package for the CPU alone: a fault where a GPU is meant; its fix is a GPU build that the image serves."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def cpu_on_purpose(
         return
     build = _served(wanted, found, matrix)
     if build is None:
-        mend = f"No GPU build of {wanted.framework} on record suits this image: start from another one."
-        remedy = Remedy(mend, (run("envkit", "dockerfile", "--framework", NAME(wanted.framework)),))
+        fix = f"No GPU build of {wanted.framework} on record suits this image: start from another one."
+        remedy = Remedy(fix, (run("envkit", "dockerfile", "--framework", NAME(wanted.framework)),))
     else:
-        mend = "Install the GPU build that suits this image."
+        fix = "Install the GPU build that suits this image."
         if not wanted.own_index and wanted.variant == "cpu" and found.index_set:
-            mend = "Drop the setting of the index for the CPU, and install the GPU build that suits this image."
-        remedy = Remedy(mend, (run("pip", "install", REQUIREMENT(build.package), *index_words(build)),))
+            fix = "Drop the setting of the index for the CPU, and install the GPU build that suits this image."
+        remedy = Remedy(fix, (run("pip", "install", REQUIREMENT(build.package), *index_words(build)),))
     yield finding(faults.CPU_BUILD, Status.WARN, title, subject, remedy=remedy)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.records import record
 from envkit._startup.regex import regex
-from envkit.base.names import normalised
+from envkit.base.names import normalized
 from envkit.base.versions import Version
 from envkit.dockerfile.base import Base
 from envkit.dockerfile.packages import Package
@@ -150,6 +150,6 @@ def _of_conda(packages: Iterable[Package], names: Container[str]) -> Held | None
 def _wheel_cudnn(packages: Iterable[Package]) -> Version | None:
     """The cuDNN that comes as a wheel."""
     for item in packages:
-        if item.tool == "pip" and normalised(item.name).startswith("nvidia-cudnn-cu") and "<" not in item.spec:
+        if item.tool == "pip" and normalized(item.name).startswith("nvidia-cudnn-cu") and "<" not in item.spec:
             return Version.find(item.spec)
     return None

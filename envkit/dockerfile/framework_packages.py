@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.records import record, replace
 from envkit._startup.regex import regex
-from envkit.base.names import normalised
+from envkit.base.names import normalized
 from envkit.base.versions import Version
 from envkit.dockerfile.packages import Package
 from envkit.tables.rows import Framework
@@ -96,7 +96,7 @@ def wanted_of(item: Package, python: Version | None, set_index: str, matrix: Mat
         command=item.command,
         python=python,
         framework=framework.name,
-        package=normalised(item.name),
+        package=normalized(item.name),
         tool=item.tool,
         extras=item.extras,
         spec=_LOCAL_VARIANT.sub("", item.spec),
@@ -116,7 +116,7 @@ def wanted_of(item: Package, python: Version | None, set_index: str, matrix: Mat
 
 def _framework(item: Package, matrix: Matrix) -> Framework | None:
     """The framework that a package belongs to."""
-    return _frameworks_by_package(matrix)[item.tool].get(normalised(item.name))
+    return _frameworks_by_package(matrix)[item.tool].get(normalized(item.name))
 
 
 @lru_cache(maxsize=2)
@@ -125,8 +125,8 @@ def _frameworks_by_package(matrix: Matrix) -> dict[str, dict[str, Framework]]:
     by_tool: dict[str, dict[str, Framework]] = {"pip": {}, "conda": {}}
     for framework in matrix.frameworks:
         for package in framework.packages:
-            by_tool["pip"].setdefault(normalised(package), framework)
-            by_tool["conda"].setdefault(normalised(package), framework)
+            by_tool["pip"].setdefault(normalized(package), framework)
+            by_tool["conda"].setdefault(normalized(package), framework)
         for name in (framework.name, f"{framework.name}-gpu"):  # conda names some as their projects do, and adds -gpu
             by_tool["conda"].setdefault(name, framework)
     return by_tool

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from envkit._startup.records import record, replace
 from envkit._startup.regex import regex
-from envkit.base.names import normalised
+from envkit.base.names import normalized
 from envkit.dockerfile.requirement_lists import Lists, Reader, list_words
 from envkit.dockerfile.shell import ShellCommand
 from envkit.dockerfile.shell_words import Word
@@ -209,9 +209,9 @@ def _constrained(
         for word in list_words(text or "", name):
             found = _REQUIREMENT.fullmatch(word.partition(";")[0].strip())
             if found is not None and found["spec"]:
-                bounds[normalised(found["name"])] = found["spec"].replace(" ", "")
+                bounds[normalized(found["name"])] = found["spec"].replace(" ", "")
     for item in items:
-        bound = bounds.get(normalised(item.name)) if bounds and isinstance(item, Package) else None
+        bound = bounds.get(normalized(item.name)) if bounds and isinstance(item, Package) else None
         if isinstance(item, Package) and bound:
             item = replace(item, spec=",".join(filter(None, (item.spec, bound))))
         yield replace(item, held=not item.spec.startswith("==")) if held and isinstance(item, Package) else item
@@ -269,7 +269,7 @@ def _required(
 
 def _package(call: _Call, line: int, found: re.Match[str], places: Places, marker: str) -> Package:
     parts = found.groupdict(default="")
-    extras = tuple([normalised(extra.strip()) for extra in parts.get("extras", "").split(",") if extra.strip()])
+    extras = tuple([normalized(extra.strip()) for extra in parts.get("extras", "").split(",") if extra.strip()])
     if parts.get("channel"):
         places = replace(places, channels=(*places.channels, parts["channel"]))
     spec = parts["spec"].replace(" ", "")

@@ -7,7 +7,7 @@ from functools import cache
 
 from envkit._startup.records import record
 from envkit._startup.regex import regex
-from envkit.base.names import normalised
+from envkit.base.names import normalized
 from envkit.base.versions import Version
 from envkit.tables.rows import FrameworkBuild
 
@@ -130,7 +130,7 @@ def _named(package: str) -> Named:
         release = Release.parse(found["release"]) if found["release"] else None
     except ValueError:
         release = None
-    return Named(normalised(found["name"]), frozenset(filter(None, (found["extras"] or "").split(","))), release)
+    return Named(normalized(found["name"]), frozenset(filter(None, (found["extras"] or "").split(","))), release)
 
 
 def package_name(build: FrameworkBuild) -> str:

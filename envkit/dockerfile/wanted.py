@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import record
-from envkit.base.names import normalised
+from envkit.base.names import normalized
 from envkit.base.versions import Version
 from envkit.checks.engine.findings import Status
 from envkit.checks.frameworks.tensorflow_packages import EmptiedPackage
@@ -26,11 +26,11 @@ _EMPTIED = Table("emptied_packages.csv", EmptiedPackage, ("package",))
 
 @record
 class Problem:
-    """Why no build can be named: how bad that is, what is wrong, and the mend."""
+    """Why no build can be named: how bad that is, what is wrong, and the fix."""
 
     status: Status
     told: str
-    mend: str
+    fix: str
 
 
 Choices = Mapping[Wanted, FrameworkBuild | Problem]
@@ -240,7 +240,7 @@ def _best(wanted: Wanted, candidates: list[FrameworkBuild], found: Contents) -> 
 def _companions(build: FrameworkBuild) -> frozenset[str]:
     """The packages that stand beside a build, by name."""
     names = (re.match(r"[\w.-]+", line) for line in build.companions)
-    return frozenset(normalised(name.group()) for name in names if name)
+    return frozenset(normalized(name.group()) for name in names if name)
 
 
 def _cuda_line(extra: str) -> str:

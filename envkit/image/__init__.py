@@ -1,1 +1,1 @@
-"""From a plan to the parts of a container image, and the judgement of somebody's Dockerfile. Pure."""
+"""From a plan to the parts of a container image, and the judgment of somebody's Dockerfile. Pure."""

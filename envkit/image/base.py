@@ -28,19 +28,19 @@ def choose_base(
             own.image, "named with --base", has_cuda=own.cuda(choice, devel), has_cudnn=own.cudnn(choice, devel)
         )
     system = require_system(choice)
-    flavour = wanted_flavour(choice, options)
+    flavor = wanted_flavour(choice, options)
     tag = choice.base_image
-    if tag is not None and tag.flavor != flavour:
+    if tag is not None and tag.flavor != flavor:
         tag = choose_tag(choice, options, tags, data.tag_cudnn(tag.cudnn))
     if tag:
         return Base(
             f"{tag.repository}:{tag.tag}",
-            _why_tag(flavour),
+            _why_tag(flavor),
             has_cuda=True,
             has_cudnn=bool(tag.cudnn),
             digest=tag.digest if options.digest else None,
         )
-    return Base(plain_image(system), _why_plain(choice, options, flavour, compiles))
+    return Base(plain_image(system), _why_plain(choice, options, flavor, compiles))
 
 
 def choose_tag(choice: Choice, options: ImageOptions, tags: Iterable[ImageTag], cudnn: int | None) -> ImageTag | None:
@@ -50,17 +50,17 @@ def choose_tag(choice: Choice, options: ImageOptions, tags: Iterable[ImageTag], 
     """
     if options.slim or options.base or options.official:
         return None
-    flavour = wanted_flavour(choice, options)
+    flavor = wanted_flavour(choice, options)
     planned = choice.base_image
-    wanted = None if flavour == "base" else cudnn
+    wanted = None if flavor == "base" else cudnn
     if (
         planned
         and planned.state == "supported"
-        and planned.flavor == flavour
+        and planned.flavor == flavor
         and data.tag_cudnn(planned.cudnn) == wanted
     ):
         return planned
-    fitting = fitting_tags(choice, flavour, tags)
+    fitting = fitting_tags(choice, flavor, tags)
     with_cudnn = [tag for tag in fitting if wanted is not None and data.tag_cudnn(tag.cudnn) == wanted]
     pool = with_cudnn or [tag for tag in fitting if not tag.cudnn]
     return max(pool, key=lambda tag: tag.cuda.parts if tag.cuda else ()) if pool else None
@@ -90,8 +90,8 @@ def wanted_flavour(choice: Choice, options: ImageOptions) -> str:
     return "runtime" if choice.needs_toolkit else "base"
 
 
-def fitting_tags(choice: Choice, flavour: str, tags: Iterable[ImageTag]) -> list[ImageTag]:
-    """The supported tags of the plan's CUDA release and distribution in that flavour, with and without cuDNN."""
+def fitting_tags(choice: Choice, flavor: str, tags: Iterable[ImageTag]) -> list[ImageTag]:
+    """The supported tags of the plan's CUDA release and distribution in that flavor, with and without cuDNN."""
     if choice.cuda is None or choice.os is None:
         return []
     release, os_id = choice.cuda.release(2), choice.os.os_id
@@ -101,26 +101,26 @@ def fitting_tags(choice: Choice, flavour: str, tags: Iterable[ImageTag]) -> list
         if tag.repository == CUDA_REPOSITORY
         and tag.state == "supported"
         and tag.os_id == os_id
-        and tag.flavor == flavour
+        and tag.flavor == flavor
         and tag.cuda is not None
         and len(tag.cuda.parts) > 2
         and tag.cuda.release(2) == release
     ]
 
 
-def _why_tag(flavour: str) -> str:
+def _why_tag(flavor: str) -> str:
     reasons = {
-        "base": "smallest flavour: the framework's packages carry CUDA",
+        "base": "smallest flavor: the framework's packages carry CUDA",
         "runtime": "CUDA libraries that the framework loads from the system",
         "devel": "compilers and headers, as asked with --devel",
     }
-    return f"supported tag; {reasons[flavour]}"
+    return f"supported tag; {reasons[flavor]}"
 
 
-def _why_plain(choice: Choice, options: ImageOptions, flavour: str, compiles: bool) -> str:
+def _why_plain(choice: Choice, options: ImageOptions, flavor: str, compiles: bool) -> str:
     if choice.cuda is None:
         return "plain distribution: no CUDA in this plan"
     if options.slim:
         return "plain distribution, as asked with --slim"
-    where = "from its installer" if flavour != "base" or compiles else "in the framework's packages"
+    where = "from its installer" if flavor != "base" or compiles else "in the framework's packages"
     return f"plain distribution: no supported nvidia/cuda tag for CUDA {choice.cuda.release(2)}, so CUDA comes {where}"

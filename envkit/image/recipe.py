@@ -132,8 +132,8 @@ def for_image(plan: Plan, options: ImageOptions, matrix: Matrix) -> Plan:
     elif choice.builds and not _by_pip(choice):
         choice = replace(choice, python=own_python(plan, matrix), python_source=None)
     tags = matrix.supported_image_tags
-    flavour = wanted_flavour(choice, options)
-    wanted = base_cudnn(choice, plan.request, fitting_tags(choice, flavour, tags), matrix)
+    flavor = wanted_flavour(choice, options)
+    wanted = base_cudnn(choice, plan.request, fitting_tags(choice, flavor, tags), matrix)
     own = _named_base(options, matrix)
     tag = choose_tag(choice, options, tags, wanted) if own is None else own.row
     with_python = choice.python is not None and (not choice.builds or _by_pip(choice) or _installs(options))
@@ -332,7 +332,7 @@ def _header_packages(
 
 
 def merged(steps: Iterable[Step]) -> tuple[Step, ...]:
-    """The steps with neighbouring runs of the same kind in one layer; those with a note stay apart."""
+    """The steps with neighboring runs of the same kind in one layer; those with a note stay apart."""
     result: list[Step] = []
     for step in steps:
         last = result[-1] if result else None

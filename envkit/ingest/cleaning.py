@@ -1,4 +1,4 @@
-"""A pasted text made plain: no colour codes, quote marks, fences or carriage returns; line numbers are kept."""
+"""A pasted text made plain: no color codes, quote marks, fences or carriage returns; line numbers are kept."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from envkit._startup.records import replace
 from envkit._startup.regex import regex
-from envkit.base.names import normalised
+from envkit.base.names import normalized
 from envkit.base.versions import Version
 from envkit.ingest.clues import Clue, Framework, Package, PythonFact
 from envkit.model import Cudnn, Distribution, FrameworkInstall, Observed, PythonEnvironment, found
@@ -60,7 +60,7 @@ def python_environment(told: Sequence[tuple[Clue, str]]) -> Observed[tuple[Pytho
 def _distributions(packages: Sequence[Package]) -> tuple[Distribution, ...]:
     known: dict[tuple[str, bool], Distribution] = {}
     for package in packages:
-        name = normalised(package.name)
+        name = normalized(package.name)
         new = Distribution(name, package.version, path=package.path, installer=package.installer)
         by_conda = package.installer == "conda"
         known.setdefault((name, by_conda), new)
@@ -98,7 +98,7 @@ def framework_of(package: Package, source: str = "") -> FrameworkInstall | None:
 
     The CUDA it was built for is known from the version's local tag, the distribution's name or conda's build string.
     """
-    name = normalised(package.name)
+    name = normalized(package.name)
     framework = _PACKAGES.get(name) or next((known for known in ("mxnet", "cupy") if name.startswith(known)), None)
     if framework is None or (framework == "mxnet" and not re.fullmatch(r"mxnet(?:-cu\d+(?:mkl)?|-mkl)?", name)):
         return None
@@ -146,7 +146,7 @@ def _with_wheel_cuda(install: FrameworkInstall, packages: Sequence[Package]) -> 
     if install.cuda_known or install.cuda is not None or install.name != "pytorch":
         return install
     for package in packages:
-        if re.fullmatch(r"nvidia-cuda-runtime(?:-cu\d+)?", normalised(package.name)):
+        if re.fullmatch(r"nvidia-cuda-runtime(?:-cu\d+)?", normalized(package.name)):
             version = Version.find(package.version)
             if version is not None:
                 return replace(install, cuda=version.release(2), cuda_known=True)
@@ -157,7 +157,7 @@ def cudnn_of(package: Package) -> Cudnn | None:
     """The cuDNN that a distribution installs, None when it installs none."""
     if "cudnn" not in package.name.lower():
         return None
-    match = re.fullmatch(r"nvidia-cudnn-cu(\d+)", normalised(package.name))
+    match = re.fullmatch(r"nvidia-cudnn-cu(\d+)", normalized(package.name))
     version = Version.find(package.version)
     if version is None or not (match or (package.installer == "conda" and package.name == "cudnn")):
         return None

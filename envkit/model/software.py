@@ -67,7 +67,7 @@ class HostCompiler:
 class Distribution:
     """One installed Python distribution. `requires` are its raw requirement lines."""
 
-    name: Name  # normalised: lower case, '-'
+    name: Name  # normalized: lower case, '-'
     version: Plain
     path: FilePath = ""
     requires: tuple[Requirement, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from envkit._startup.regex import regex
-from envkit.base.names import normalised
+from envkit.base.names import normalized
 from envkit.model import Identity
 from envkit.privacy.pseudonyms import Pseudonyms
 from envkit.privacy.words import is_public, software_words
@@ -56,7 +56,7 @@ class Places:
         """A package, account or runtime: its own name where all its words are public."""
         if name.lower() in self._users:
             return self.user(name)
-        return name if is_public(name) else self._of("name", normalised(name))
+        return name if is_public(name) else self._of("name", normalized(name))
 
     def account(self, name: str) -> str:
         """An account before an @: one of a service (`git`) has a public name."""
@@ -120,7 +120,7 @@ class Places:
         stem = part[: ending.start()] if ending else part
         if not stem or is_public(stem):
             return part
-        return self._of("name", normalised(stem)) + (ending.group() if ending else "")
+        return self._of("name", normalized(stem)) + (ending.group() if ending else "")
 
     def url(self, url: str) -> str:
         """A URL with host and path masked; public words of both stay, a login never does."""

@@ -44,7 +44,7 @@ _NOT_A_VALUE = r"(?![\s\"'\\>=]{0,8}(?:\*\*\*|(?:true|false|none|null|yes|no)\b|
 _NAMED = regex(
     r"(?i)((?:token|secret|password|passwd|passphrase|passcode|credentials?|cookie|connection[_-]?string"
     r"|(?<![a-z])(?:auth|pass|pwd|pw|psk|authkey|netrc)|(?:signature|(?<![a-z])sig)(?==)"
-    r"|(?:api|access|account|secret|private|signing|encryption|license|licence|client|ssh|storage|service|shared|session"
+    r"|(?:api|access|account|secret|private|signing|encryption|license|license|client|ssh|storage|service|shared|session"
     r"|app|auth|deploy|master|admin)[_-]?(?:access[_-]?)?(?:key|id_?token)(?:[_-]?data)?"
     r"|[_-](?:key|licen[cs]e|pw|pat|pin|dsn|psk|sas))"
     r"(?:[_-][\w-]{1,30})?(?:\\{0,2}[\"'])?\s{0,3}(?::=|=>|[:=])\s{0,3}\\{0,2})" + _NOT_A_VALUE + _VALUE

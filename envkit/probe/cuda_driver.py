@@ -1,4 +1,4 @@
-"""What libcuda answers: initialisation, the number of devices with and without CUDA_VISIBLE_DEVICES."""
+"""What libcuda answers: initialization, the number of devices with and without CUDA_VISIBLE_DEVICES."""
 
 from __future__ import annotations
 

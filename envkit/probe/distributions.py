@@ -9,7 +9,7 @@ from itertools import islice
 
 from envkit._startup.records import record
 from envkit._startup.regex import regex
-from envkit.base.names import normalised
+from envkit.base.names import normalized
 from envkit.base.versions import whole_number
 from envkit.host.base import Host
 from envkit.model import Distribution
@@ -42,13 +42,13 @@ def _named(entries: Iterable[str]) -> Iterator[tuple[str, str, str]]:
         stem, extension = posixpath.splitext(entry)
         if extension in (".dist-info", ".egg-info") and "-" in stem:
             name, _, version = stem.partition("-")
-            yield entry, normalised(name), version.split("-py")[0] if extension == ".egg-info" else version
+            yield entry, normalized(name), version.split("-py")[0] if extension == ".egg-info" else version
 
 
 def requirement_name(requirement: str) -> str:
-    """The normalised name that a requirement line begins with."""
+    """The normalized name that a requirement line begins with."""
     match = re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)", requirement)
-    return normalised(match.group(1)) if match else ""
+    return normalized(match.group(1)) if match else ""
 
 
 @record
@@ -127,7 +127,7 @@ def _conda_records(host: Host, prefix: str) -> Iterator[Distribution]:
         if stem == entry or stem.count("-") < 2:
             continue
         name, version, build = stem.rsplit("-", 2)
-        if _RELEVANT.match(normalised(name)):
+        if _RELEVANT.match(normalized(name)):
             yield Distribution(
-                normalised(name), version, f"{prefix}/conda-meta/{entry}", wheel_tags=(build,), installer="conda"
+                normalized(name), version, f"{prefix}/conda-meta/{entry}", wheel_tags=(build,), installer="conda"
             )

@@ -77,7 +77,7 @@ def loaded_modules(host: Host) -> Observed[tuple[str, ...]]:
 
 
 def _module_files(host: Host, running: str) -> Observed[tuple[ModuleFile, ...]]:
-    """The nvidia module of every kernel; version and licence are asked for the running kernel's first."""
+    """The nvidia module of every kernel; version and license are asked for the running kernel's first."""
     folder = host.list_dir("/lib/modules")
     if folder.value is None:
         return derived(folder, lambda names: None)
@@ -98,12 +98,12 @@ def _module_file(host: Host, path: str, ask: bool) -> ModuleFile:
     if result is None or result.exit_code:
         return ModuleFile(_kernel_of(path), path)
     fields = dict(re.findall(r"^(\w+):\s+(.*)$", result.stdout, re.MULTILINE))
-    licence = fields.get("license")
+    license = fields.get("license")
     return ModuleFile(
         _kernel_of(path),
         path,
         Version.find(fields.get("version", "")),
-        None if licence is None else "GPL" in licence,
+        None if license is None else "GPL" in license,
         bool(fields.get("signer") or fields.get("sig_id")),
     )
 

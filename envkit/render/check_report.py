@@ -18,7 +18,7 @@ _SHOWN = (Status.FAIL, Status.WARN, Status.UNKNOWN)
 
 
 def report_text(findings: Sequence[Finding], name: str) -> str:
-    """Every fault with its place, its consequence and its mend, in 80 columns."""
+    """Every fault with its place, its consequence and its fix, in 80 columns."""
     name, findings = shown(name), inert(tuple(findings))
     listed = [finding for finding in findings if finding.status in _SHOWN]
     lines = [f"{name}: {_counts(listed)}"]
@@ -67,7 +67,7 @@ def _finding(finding: Finding) -> Iterator[str]:
     if finding.impact:
         yield from _wrapped("        ", finding.impact)
     if finding.remedy is not None:
-        yield from _wrapped("   Mend ", finding.remedy.summary)
+        yield from _wrapped("   Fix ", finding.remedy.summary)
         for command in finding.remedy.commands:
             yield f"          {command}"
 

@@ -20,13 +20,13 @@ DOCKERFILE = "a Dockerfile: envkit dockerfile --check FILE"
 
 
 def explanation(check: Check | ImageFault) -> str:
-    """The check's title, what it looks at and why it matters, its mend, what explains it, its sources; 80 columns."""
+    """The check's title, what it looks at and why it matters, its fix, what explains it, its sources; 80 columns."""
     parts = [check.id, "=" * len(check.id), "", *textwrap.wrap(check.title, 80), ""]
     for paragraph in check.doc.split("\n\n"):
         parts += [*textwrap.wrap(" ".join(paragraph.split()), 80, break_on_hyphens=False), ""]
     parts += _place(check) if isinstance(check, Check) else _row("Needs", DOCKERFILE)
-    if check.mend:
-        parts += _row("Mend", check.mend)
+    if check.fix:
+        parts += _row("Fix", check.fix)
     for reference in check.references:
         parts.append(f"{'Source':<9}{reference}")
     return "\n".join(parts)

@@ -69,10 +69,10 @@ def _system(environment: Environment) -> Iterator[str]:
 def _driver(environment: Environment) -> Iterator[str]:
     driver = environment.driver
     if driver.kernel_module.known:
-        flavour = ""
+        flavor = ""
         if driver.open_kernel_module.known:
-            flavour = ", open kernel module" if driver.open_kernel_module.get() else ", proprietary kernel module"
-        yield f"{driver.kernel_module.get()} loaded{flavour}"
+            flavor = ", open kernel module" if driver.open_kernel_module.get() else ", proprietary kernel module"
+        yield f"{driver.kernel_module.get()} loaded{flavor}"
     elif _told(driver.kernel_module):
         yield f"kernel module: {reason(driver.kernel_module)}"
     cuda = f", runs CUDA up to {driver.driver_cuda_version.get()}" if driver.driver_cuda_version.known else ""

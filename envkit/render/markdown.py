@@ -25,7 +25,7 @@ def doctor_markdown(environment: Environment, findings: Sequence[Finding]) -> st
     ]
     unknown = [finding.id for finding in findings if finding.status is Status.UNKNOWN]
     if unknown:
-        lines += ["", f"Could not look: {prose(', '.join(dict.fromkeys(unknown)))}"]
+        lines += ["", f"Not checked: {prose(', '.join(dict.fromkeys(unknown)))}"]
     counts = summary(findings)
     lines += ["", "Checks: " + ", ".join(f"{count} {status}" for status, count in counts.items() if count)]
     if plugins := plugins_of(findings):
@@ -57,6 +57,6 @@ def _finding(finding: Finding) -> Iterator[str]:
     if finding.impact:
         yield f"- impact: {prose(finding.impact)}"
     if finding.remedy:
-        yield f"- mend: {prose(finding.remedy.summary)}"
+        yield f"- fix: {prose(finding.remedy.summary)}"
         if finding.remedy.commands:
             yield from ("", *fenced(finding.remedy.commands))

@@ -42,12 +42,12 @@ def _plan(plan: Plan) -> Iterator[str]:
 
 
 def _refusal(plan: NoPlan) -> Iterator[str]:
-    yield "No plan: these cannot be had together"
+    yield "No solution: these requirements conflict"
     for conflict in plan.conflicts:
         yield from hang("  - ", f"{' with '.join(conflict.between)}: {conflict.detail}")
         if conflict.sources:
             yield from hang("    Sources: ", "; ".join(titles(conflict.sources)))
-    yield from _alternatives(plan.alternatives, "Nearest choices that work")
+    yield from _alternatives(plan.alternatives, "Closest working alternatives")
     for warning in plan.warnings:
         yield from hang("  - ", warning)
 

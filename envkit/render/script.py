@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from envkit._startup.records import record
-from envkit.base.names import normalised
+from envkit.base.names import normalized
 from envkit.install.model import (
     ApplyPatch,
     CreatePython,
@@ -25,7 +25,7 @@ from envkit.install.model import (
     Verify,
     never,
 )
-from envkit.render.script_header import header, help_text, licences
+from envkit.render.script_header import header, help_text, licenses
 from envkit.tables.installer import FailureRow, PlaceRow, lore, space, style_of, unfit_glibc
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def _context(work: Installation, options: ScriptOptions) -> dict[str, Any]:
         "downloads": work.downloads,
         "fetches": [],
         "accept_eula": options.accept_eula,
-        "eula_url": licences(work),
+        "eula_url": licenses(work),
         "watched": [],
         "stale_log": None,
     }
@@ -272,7 +272,7 @@ def _framework(step: InstallFramework) -> dict[str, Any]:
         "distribution": step.distribution,
         "cuda": str(step.cuda or ""),
         "requirements": step.requirements,
-        "packages": [normalised(re.split(r"[^\w.-]", line)[0]) for line in step.requirements],
+        "packages": [normalized(re.split(r"[^\w.-]", line)[0]) for line in step.requirements],
         "source": step.source,
         "expected": "gpu" if step.expects_gpu else "any",
         "probe": step.probe,

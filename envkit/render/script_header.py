@@ -48,8 +48,8 @@ def header(work: Installation, plan: Plan, options: ScriptOptions, steps: Sequen
     return re.sub(r"://[^/@\s]+@", "://***@", "\n".join(f"# {shown(line)}".rstrip() for line in lines))
 
 
-def licences(work: Installation) -> str:
-    """Where the licences stand of what the steps install; '' when none of it asks for one."""
+def licenses(work: Installation) -> str:
+    """Where the licenses stand of what the steps install; '' when none of it asks for one."""
     pages = {InstallToolkit: EULA_URL, InstallDriver: DRIVER_LICENCE_URL}
     return " and ".join(page for kind, page in pages.items() if any(isinstance(step, kind) for step in work.steps))
 
@@ -108,7 +108,7 @@ def _plan(plan: Plan) -> Iterator[str]:
 
 
 def _verdicts(plan: Plan) -> Iterator[str]:
-    """Each judgement once, its sources by number."""
+    """Each judgment once, its sources by number."""
     numbers: dict[str, int] = {}
     yield "Why this fits"
     for verdict in dict.fromkeys(plan.verdicts):
@@ -132,8 +132,8 @@ def _files(work: Installation) -> Iterator[str]:
 def _choices(plan: Plan, work: Installation, options: ScriptOptions) -> Iterator[str]:
     toolkit = next((step for step in work.steps if isinstance(step, InstallToolkit)), None)
     yield "Choices (made when this script was written)"
-    if licences(work):
-        yield from hang("  EULA         ", f"{_eula_words(toolkit, options)}: {licences(work)}", WIDTH)
+    if licenses(work):
+        yield from hang("  EULA         ", f"{_eula_words(toolkit, options)}: {licenses(work)}", WIDTH)
     if toolkit is not None:
         yield f"  toolkit in   {toolkit.path}"
         yield f"  link         /usr/local/cuda {'is set if absent' if options.symlink else 'is left alone'}"

@@ -1,4 +1,4 @@
-"""The doctor's report for a person: the verdict first, as wide as asked, colour only when asked."""
+"""The doctor's report for a person: the verdict first, as wide as asked, color only when asked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COLOURS = {
 }
 _LABELS = {
     Status.FAIL: "FAIL",
-    Status.ERROR: "BROKE",
+    Status.ERROR: "ERROR",
     Status.WARN: "WARN",
     Status.OK: "ok",
     Status.UNKNOWN: "?",
@@ -38,11 +38,11 @@ def doctor_text(
     findings: Sequence[Finding],
     *,
     verbose: bool = False,
-    colour: bool = False,
+    color: bool = False,
     width: int = WIDTH,
 ) -> str:
     """The whole report. `verbose` also lists what is healthy and what does not apply."""
-    page = _Page(width, colour)
+    page = _Page(width, color)
     lines = [*_verdict(verdict(environment, findings), page), ""]
     for finding in troubles(findings):
         lines += [*_finding(finding, page), ""]
@@ -55,14 +55,14 @@ def doctor_text(
 
 
 class _Page:
-    """How the report looks: its width, and colour or none."""
+    """How the report looks: its width, and color or none."""
 
-    def __init__(self, width: int, colour: bool) -> None:
+    def __init__(self, width: int, color: bool) -> None:
         self.width = width
-        self.colour = colour
+        self.color = color
 
     def paint(self, text: str, code: str) -> str:
-        return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
+        return f"\x1b[{code}m{text}\x1b[0m" if self.color else text
 
     def status(self, status: Status) -> str:
         return self.paint(_LABELS[status].ljust(5), _COLOURS[status])
@@ -113,7 +113,7 @@ def _finding(finding: Finding, page: _Page) -> Iterator[str]:
     if finding.impact:
         yield from page.labelled("impact", finding.impact)
     if finding.remedy:
-        yield from page.labelled("mend", finding.remedy.summary)
+        yield from page.labelled("fix", finding.remedy.summary)
         for command in finding.remedy.commands:
             yield f"{'':15}$ {command}"  # never wrapped: it is there to be copied
     for reference in finding.references[:1]:
@@ -137,7 +137,7 @@ def _unknowns(environment: Environment, findings: Iterable[Finding], page: _Page
             stopped.setdefault(finding.title, []).append(finding.id)
     if not stopped:
         return []
-    lines = [page.head("Could not look")]
+    lines = [page.head("Not checked")]
     if not verbose and environment.origin != THIS_MACHINE and len(stopped) > FEW:
         count = sum(map(len, stopped.values()))
         lines += page.wrap(f"{count} checks lack facts that {environment.origin} does not tell; -v lists them.", "  ")

@@ -45,7 +45,7 @@ class ErrorCode:
 
 @record
 class ModuleFlavour:
-    """Which flavour of the kernel module drives a GPU family; a row with a `chip` overrides its family."""
+    """Which flavor of the kernel module drives a GPU family; a row with a `chip` overrides its family."""
 
     family: str
     chip: str

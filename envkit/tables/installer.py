@@ -239,7 +239,7 @@ def has_quirk(quirk: str, cuda: Version) -> bool:
 
 
 def unfit_glibc(cuda: Version) -> tuple[Version, Version] | None:
-    """From which glibc on the headers of this CUDA do not compile, and the first CUDA that mends all; None for none."""
+    """From which glibc on the headers of this CUDA do not compile, and the first CUDA that fixes all; None for none."""
     rows = [row for row in lore(GlibcRow) if cuda < row.fixed_in]
     return (min(row.glibc for row in rows), max(row.fixed_in for row in rows)) if rows else None
 

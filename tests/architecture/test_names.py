@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from envkit.base.names import normalised
+from envkit.base.names import normalized
 from tests.architecture.test_imports import MODULES, PACKAGE
 
 
@@ -19,7 +19,7 @@ from tests.architecture.test_imports import MODULES, PACKAGE
     ],
 )
 def test_runs_of_separators_are_one(name: str, expected: str) -> None:
-    assert normalised(name) == expected
+    assert normalized(name) == expected
 
 
 def test_no_other_module_has_a_form_of_its_own() -> None:

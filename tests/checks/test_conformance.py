@@ -19,7 +19,7 @@ def test_a_check_explains_itself(check: Check) -> None:
     first, _, rest = check.doc.partition("\n")
     assert first.endswith("."), "the docstring's first line says what is true of a healthy machine"
     assert check.title and not check.title.endswith(".")
-    assert check.mend.endswith(".")
+    assert check.fix.endswith(".")
     assert check.references
     assert all(reference.startswith("https://") for reference in check.references)
     assert check.tier in "FNXLCR"

@@ -1,4 +1,4 @@
-"""The mend of a pasted text: commands that are whole, and made for the framework, GPU and system that it names."""
+"""The fix of a pasted text: commands that are whole, and made for the framework, GPU and system that it names."""
 
 from __future__ import annotations
 
@@ -98,8 +98,8 @@ def test_a_pip_name_is_removed_under_condas_and_from_its_own_environment() -> No
     by_conda = Distribution("pytorch", "2.3.0", "/opt/my env/conda-meta/pytorch.json", installer="conda")
     own = replace(python(torch("2.3.0", None)), prefix="/opt/my env", distributions=(by_conda,))
     facts = machine(pythons(own), gpus=gpus(GPU_4090), system__architecture="x86_64")
-    mend = worst("cpu-only-wheel", facts).remedy
-    assert mend is not None and mend.commands[0] == "conda remove -y -p '/opt/my env' pytorch"
+    fix = worst("cpu-only-wheel", facts).remedy
+    assert fix is not None and fix.commands[0] == "conda remove -y -p '/opt/my env' pytorch"
 
 
 @pytest.mark.parametrize(

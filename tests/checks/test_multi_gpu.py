@@ -276,7 +276,7 @@ CASES = (
     Case(
         "vgpu-unlicensed",
         "fail",
-        "no-licence",
+        "no-license",
         machine(gpus=(gpu(A40, virtualization_mode="vgpu", licensed=False),)),
         "nvidia-gridd",
     ),

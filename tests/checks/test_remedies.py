@@ -145,7 +145,7 @@ def test_the_processor_is_no_release_of_a_distribution() -> None:
 def test_in_a_container_the_mend_says_that_it_is_for_the_host() -> None:
     inside = Environment(system=System(machine_kind=found(MachineKind.CONTAINER, "test")))
     assert remedy(inside, "Load it.", "load-uvm").summary == "On the host of this container: load it."
-    hosts = ("reload-uvm", "uvm-at-boot", "keep-memory", "peermem", "persistence", "kernel-log", "licence", "prime")
+    hosts = ("reload-uvm", "uvm-at-boot", "keep-memory", "peermem", "persistence", "kernel-log", "license", "prime")
     for action in (*hosts, "start-fabric-manager", "stop-fabric-manager", "who-holds"):
         assert remedy(inside, "Do it.", action).summary == "On the host of this container: do it."
     assert remedy(inside, "Install it.", "compile-python").summary == "Install it."

@@ -44,8 +44,8 @@ def test_an_interrupt_gives_130() -> None:
 
 
 def test_expected_errors_are_one_line() -> None:
-    done = _program("from envkit.base.errors import SourceError; raise SourceError('a is broken.', 'Mend it.')")
-    assert (done.returncode, done.stderr) == (1, "envkit: a is broken. Mend it.\n")
+    done = _program("from envkit.base.errors import SourceError; raise SourceError('a is broken.', 'Fix it.')")
+    assert (done.returncode, done.stderr) == (1, "envkit: a is broken. Fix it.\n")
 
 
 def test_control_c_ends_a_real_run_at_once() -> None:

@@ -105,7 +105,7 @@ def test_it_writes_a_file_instead(tmp_path: Path) -> None:
     ("words", "told"),
     [
         (["pytrch"], "Did you mean pytorch?"),
-        (["gpus", "--colour", "red"], "column: 'colour' is not known"),
+        (["gpus", "--color", "red"], "column: 'color' is not known"),
         (["gpus", "--memory", "much"], "not a number"),
         (["gpus", "--memory"], "--memory needs a value"),
     ],

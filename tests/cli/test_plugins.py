@@ -23,7 +23,7 @@ CHECK = """
 from envkit.checks.engine.findings import {names}
 from envkit.checks.engine.registry import Layer, check
 
-@check("{id}", title="A site rule is broken", layer=Layer.PLACE, mend="Ask the site.", references=("https://example.org/",))
+@check("{id}", title="A site rule is broken", layer=Layer.PLACE, fix="Ask the site.", references=("https://example.org/",))
 def site(environment, matrix):
     "The site's rule holds."
     {body}
@@ -81,7 +81,7 @@ BROKEN = {
     "by an id that is taken": GOOD.replace("site-rule", "no-gpu-on-pci"),
     "by an id of another form": GOOD.replace("site-rule", "Site Rule"),
     "by a layer that is none": GOOD.replace("Layer.PLACE", "99"),
-    "by a fact that is none": GOOD.replace('mend="Ask', 'needs=("system.moon",), mend="Ask'),
+    "by a fact that is none": GOOD.replace('fix="Ask', 'needs=("system.moon",), fix="Ask'),
     "in its check": CHECK.format(names="ok", id="site-rule", body="raise RuntimeError('gone'); yield ok('')"),
     "by what it yields": CHECK.format(names="ok", id="site-rule", body='yield "a word"'),
     "by a title that is none": CHECK.format(names="ok", id="site-rule", body="yield ok(7)"),

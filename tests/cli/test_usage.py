@@ -180,17 +180,17 @@ MISMATCH = ["doctor", "--from", "tests/machines/ubuntu22.04-rtx3090-mismatch"]
 
 
 @pytest.mark.parametrize(
-    ("variables", "coloured"),
+    ("variables", "colored"),
     [({}, False), ({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)],
 )
 def test_colour_in_a_pipe_only_where_it_is_asked_for(
-    variables: dict[str, str], coloured: bool, monkeypatch: pytest.MonkeyPatch
+    variables: dict[str, str], colored: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert ("\x1b[" in CliRunner().invoke(program, MISMATCH, color=True).stdout) is coloured
+    assert ("\x1b[" in CliRunner().invoke(program, MISMATCH, color=True).stdout) is colored
 
 
 @pytest.mark.parametrize(("columns", "width"), [("20", 40), ("60", 60), ("90", 90), ("200", 100), ("", 80)])

@@ -514,7 +514,7 @@ CUDA_12 = "nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04"  # with cuDNN 9
 
 
 @pytest.mark.parametrize(
-    ("start", "package", "mend"),
+    ("start", "package", "fix"),
     [
         (CUDA_11, "onnxruntime==1.18.0", "pip install onnxruntime-gpu==1.18.0"),  # made for CUDA 11.8 and cuDNN 8
         (CUDA_11, "mxnet", "pip install mxnet-cu112==1.9.1"),
@@ -522,12 +522,12 @@ CUDA_12 = "nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04"  # with cuDNN 9
     ],
 )
 def test_a_cpu_package_on_cuda_names_the_build_that_the_image_serves(
-    start: str, package: str, mend: str, matrix: Matrix
+    start: str, package: str, fix: str, matrix: Matrix
 ) -> None:
     finding = only(f"FROM {start}\nRUN apt-get install -y python3-pip; pip install {package}\n", matrix)
     assert (finding.id, finding.status) == ("image.cpu-build", Status.WARN)
     assert finding.remedy is not None
-    assert finding.remedy.commands == (mend,)
+    assert finding.remedy.commands == (fix,)
 
 
 def test_what_is_named_for_a_cpu_package_has_no_fault_there(matrix: Matrix) -> None:

@@ -24,7 +24,7 @@ INFORMS = {"image.base-on-record"}
 def test_a_fault_explains_itself(fault: ImageFault) -> None:
     first, _, rest = fault.doc.partition("\n\n")
     assert first.endswith(".") and rest.strip().endswith((".", '".'))
-    assert fault.title and not fault.title.endswith(".") and fault.mend.endswith(".")
+    assert fault.title and not fault.title.endswith(".") and fault.fix.endswith(".")
     assert fault.references and all(reference.startswith("https://") for reference in fault.references)
     told = explanation(fault)
     assert fault.title in " ".join(told.split()) and "envkit dockerfile --check" in told
@@ -49,7 +49,7 @@ def test_doctor_sends_a_fault_to_its_command() -> None:
 def test_no_id_is_declared_twice() -> None:
     for taken in ("image.base-gone", next(iter(all_checks()))):
         with pytest.raises(ValueError, match="twice"):
-            image_fault(taken, title="", doc="", mend="", references=())
+            image_fault(taken, title="", doc="", fix="", references=())
     layer = next(iter(all_checks().values())).layer
     with pytest.raises(ValueError, match="twice"):
         check("image.base-gone", title="", layer=layer)(lambda *_: iter(()))

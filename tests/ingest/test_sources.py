@@ -66,7 +66,7 @@ def test_an_own_report_is_not_judged_again(name: str) -> None:
     environment = load_machine(name)
     findings = run_checks(environment, MATRIX, all_checks().values())
     reports = [form(environment, findings) for form in (doctor_text, doctor_markdown, doctor_html)]
-    for report in (*reports, doctor_text(environment, findings, verbose=True, colour=True), facts_text(environment)):
+    for report in (*reports, doctor_text(environment, findings, verbose=True, color=True), facts_text(environment)):
         with pytest.raises(SourceError, match="a report that envkit wrote"):
             from_text(report, "a text")
 

@@ -34,7 +34,7 @@ class Job:
 
     plan: Plan
     base: str
-    behaviour: Behaviour
+    behavior: Behaviour
 
     def script(self, options: ScriptOptions | None = None) -> str:
         """The script that installs it."""
@@ -106,7 +106,7 @@ def new(stand_ins: StandIns, server: tuple[str, Behaviour]) -> Job:
 
 
 def _job_for(release: str, stand_ins: StandIns, server: tuple[str, Behaviour]) -> Job:
-    base, behaviour = server
-    behaviour.cut_after, behaviour.delay_s, behaviour.damaged = None, 0.0, False
-    behaviour.requests.clear()
-    return Job(with_stand_ins(plan(release), stand_ins[1][release]), base, behaviour)
+    base, behavior = server
+    behavior.cut_after, behavior.delay_s, behavior.damaged = None, 0.0, False
+    behavior.requests.clear()
+    return Job(with_stand_ins(plan(release), stand_ins[1][release]), base, behavior)

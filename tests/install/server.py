@@ -23,7 +23,7 @@ class Behaviour:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    behaviour: Behaviour
+    behavior: Behaviour
 
     def do_HEAD(self) -> None:
         self._answer(body=False)
@@ -35,15 +35,15 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
     def _answer(self, body: bool) -> None:
-        behaviour = self.behaviour
+        behavior = self.behavior
         wanted = self.headers.get("Range", "")
-        behaviour.requests.append((self.path, wanted))
-        file = behaviour.folder / self.path.rsplit("/", 1)[-1]
+        behavior.requests.append((self.path, wanted))
+        file = behavior.folder / self.path.rsplit("/", 1)[-1]
         if not file.is_file():
             self.send_error(404)
             return
         data = file.read_bytes()
-        if behaviour.damaged:
+        if behavior.damaged:
             data = data[:-1] + bytes([data[-1] ^ 1])
         start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
         if wanted and start >= len(data):
@@ -58,11 +58,11 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(data[start:])
 
     def _send(self, data: bytes) -> None:
-        behaviour = self.behaviour
+        behavior = self.behavior
         size = 16384
         for position in range(0, len(data), size):
-            if behaviour.cut_after is not None and position >= behaviour.cut_after:
-                behaviour.cut_after = None
+            if behavior.cut_after is not None and position >= behavior.cut_after:
+                behavior.cut_after = None
                 self.close_connection = True
                 self.connection.close()
                 return
@@ -70,20 +70,20 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.write(data[position : position + size])
             except OSError:
                 return
-            if behaviour.delay_s:
-                time.sleep(behaviour.delay_s)
+            if behavior.delay_s:
+                time.sleep(behavior.delay_s)
 
 
 @contextmanager
 def serving(folder: Path) -> Iterator[tuple[str, Behaviour]]:
-    """The base URL of a server for the files of `folder`, and the knobs of its behaviour."""
-    behaviour = Behaviour(folder)
-    handler = type("Handler", (_Handler,), {"behaviour": behaviour})
+    """The base URL of a server for the files of `folder`, and the knobs of its behavior."""
+    behavior = Behaviour(folder)
+    handler = type("Handler", (_Handler,), {"behavior": behavior})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_address[1]}", behaviour
+        yield f"http://127.0.0.1:{server.server_address[1]}", behavior
     finally:
         server.shutdown()
         server.server_close()

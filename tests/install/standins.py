@@ -94,7 +94,7 @@ for word in "$@"; do
     --installpath=*) path=${word#*=}; root=$path ;;
     --librarypath=*) library=${word#*=} ;; --samplespath=*) sp=${word#*=} ;; --tmpdir=*) tmp=${word#*=} ;;
     --kernel-source-path=*) ;;
-    *) quit 1 "[ERROR]: unrecognised option '$word'" ;;
+    *) quit 1 "[ERROR]: unrecognized option '$word'" ;;
   esac
 done
 [ -n "$silent" ] || quit 1 "[ERROR]: this needs a terminal"

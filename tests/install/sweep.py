@@ -161,7 +161,7 @@ def shellcheck(found: Rendered) -> str:
 
 
 def _share(number: int, every: int) -> Rendered:
-    """The part of worker `number`: whole blocks, because neighbours share rows that are read once."""
+    """The part of worker `number`: whole blocks, because neighbors share rows that are read once."""
     return render_all(one for index, one in enumerate(combinations(every)) if index % _WORKERS == number)
 
 

@@ -38,7 +38,7 @@ def test_a_gpu_that_cannot_run_it_is_refused_with_the_nearest_choices() -> None:
     done = envkit("install", *HERE, "--cuda", "9.0", "--framework", "pytorch", "--gpu", "9.0")
     assert done.returncode == 1
     assert done.stdout == ""
-    assert "No plan" in done.stderr and "Nearest choices that work" in done.stderr
+    assert "No plan" in done.stderr and "Closest working alternatives" in done.stderr
 
 
 def test_the_plan_as_json() -> None:
@@ -111,13 +111,13 @@ def test_a_bundle_holds_files_checksums_sizes_and_the_script_and_is_resumed(tmp_
     (tmp_path / "server").mkdir()
     (tmp_path / "server" / name).write_bytes(b"stand-in " * 10_000)
     folder = tmp_path / "bundle"
-    with serving(tmp_path / "server") as (base, behaviour):
+    with serving(tmp_path / "server") as (base, behavior):
         work = installation(found, ScriptOptions(), mirrors_to(base))
-        behaviour.cut_after = 40_000
+        behavior.cut_after = 40_000
         with pytest.raises(StepFailed, match="run it again"):
             make_bundle(work, "#!/bin/sh\n", str(folder))
         make_bundle(work, "#!/bin/sh\n", str(folder))
-        assert any(wanted.startswith("bytes=") for _, wanted in behaviour.requests)
+        assert any(wanted.startswith("bytes=") for _, wanted in behavior.requests)
     assert (folder / name).read_bytes() == b"stand-in " * 10_000
     assert (folder / "install.sh").read_text() == "#!/bin/sh\n"
     (listed,) = json.loads((folder / "bundle.json").read_text())["files"]

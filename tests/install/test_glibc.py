@@ -14,7 +14,7 @@ from tests.install.plans import plan
 from tests.install.shell import call
 
 # NVIDIA/cuda-samples issue 378: CUDA 12.9 and glibc 2.41 disagree on cospi. NixOS/nixpkgs pull request 512796: from
-# CUDA 13.0 on only rsqrt of glibc 2.42 is left. llvm/llvm-project pull request 185701: CUDA 13.2 mends that.
+# CUDA 13.0 on only rsqrt of glibc 2.42 is left. llvm/llvm-project pull request 185701: CUDA 13.2 fixes that.
 CASES = [
     ("12.4", "ubuntu26.04", True),  # glibc 2.43
     ("12.9", "debian13", True),  # 2.41

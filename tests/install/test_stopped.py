@@ -27,12 +27,12 @@ def test_every_step_is_stopped_once_and_nothing_is_lost(
         target.put(job.script())
         before = target.tree()
         target.sh(f"touch {SLOW}")
-        job.behaviour.delay_s = 0.02
+        job.behavior.delay_s = 0.02
         steps = job.script().count("\n  run_step ")
         stopped = [_stop_at_step(target, number, steps) for number in range(1, steps + 1)]
         assert any(stopped), "no step was long enough to be stopped"
         target.sh(f"rm {SLOW}")
-        job.behaviour.delay_s = 0
+        job.behavior.delay_s = 0
         last = target.install("--resume")
         assert last.exit_code == 0, last.stderr
         assert without_notes(target.tree()) == wanted

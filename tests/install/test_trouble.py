@@ -23,22 +23,22 @@ def test_a_wrong_checksum_stops_before_anything_is_installed(
     with machine(engine, target_image, tmp_path) as target:
         target.put(styled.script())
         before = target.tree()
-        styled.behaviour.damaged = True
+        styled.behavior.damaged = True
         done = target.install()
         assert done.exit_code == 6
         assert "wrong sha256 checksum" in done.stderr
         assert without_notes(target.tree()) == without_notes(before)
-        styled.behaviour.damaged = False
+        styled.behavior.damaged = False
         assert target.install().exit_code == 0
 
 
 def test_half_a_download_is_resumed(engine: Engine, target_image: str, styled: Job, tmp_path: Path) -> None:
     with machine(engine, target_image, tmp_path) as target:
         target.put(styled.script())
-        styled.behaviour.cut_after = 20_000
+        styled.behavior.cut_after = 20_000
         done = target.install()
         assert done.exit_code == 0, done.stderr
-        assert any(wanted.startswith("bytes=") for _, wanted in styled.behaviour.requests)
+        assert any(wanted.startswith("bytes=") for _, wanted in styled.behavior.requests)
 
 
 def test_a_file_system_that_is_too_small_is_named_before_the_start(

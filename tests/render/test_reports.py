@@ -69,7 +69,7 @@ def test_no_form_of_the_report_takes_ignorance_for_health() -> None:
 
 def test_colour_only_when_asked() -> None:
     assert "\x1b[" not in doctor_text(MACHINE, [MISMATCH])
-    assert "\x1b[31;1mFAIL" in doctor_text(MACHINE, [MISMATCH], colour=True)
+    assert "\x1b[31;1mFAIL" in doctor_text(MACHINE, [MISMATCH], color=True)
 
 
 @given(st.text(st.characters(categories=["L", "N", "P", "Zs"]), min_size=1, max_size=300))
@@ -108,7 +108,7 @@ def test_every_fact_is_listed_with_its_source_or_reason() -> None:
 
 
 def test_a_broken_check_reaches_the_headline() -> None:
-    broken = Finding("glibc-too-old", Status.ERROR, "this check broke: KeyError: 'x'")
+    broken = Finding("glibc-too-old", Status.ERROR, "internal error in this check: KeyError: 'x'")
     text = doctor_text(MACHINE, [broken, WELL])
     assert text.startswith("One check of envkit itself broke")
     assert "Nothing wrong was found." not in text

@@ -200,9 +200,9 @@ class Oracle:
                 return False
         if branch is not None and branch.families is not None:
             return family is None or family not in self.ever_listed or family in branch.families
-        return self.neighbours_know(driver.parts[0], family)
+        return self.neighbors_know(driver.parts[0], family)
 
-    def neighbours_know(self, number: int, family: str | None) -> bool:
+    def neighbors_know(self, number: int, family: str | None) -> bool:
         """Of a branch that lists no families: what the listing ones before and after it have in common."""
         told = [row for row in self.matrix.driver_branches if row.families is not None]
         with_it = [row.branch for row in told if family in (row.families or ())]

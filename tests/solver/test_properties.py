@@ -98,7 +98,7 @@ def test_conflicts_are_real_and_minimal(request: Request) -> None:
 @RELAXED
 @given(requests)
 def test_leaving_a_part_open_never_loses_a_plan(request: Request) -> None:
-    """Save a GPU: one of a data centre is what lets an older driver run a newer CUDA through cuda-compat."""
+    """Save a GPU: one of a data center is what lets an older driver run a newer CUDA through cuda-compat."""
     knowledge = Knowledge(matrix())
     if feasible(Judge(request, knowledge)):
         for part in (part for part in parts_of(request) if part.option != "gpu"):

@@ -69,8 +69,8 @@ def test_a_repeated_key_names_both_lines(folder: Path) -> None:
 
 
 def test_an_unknown_column_and_a_missing_one_are_named(folder: Path) -> None:
-    message = refusal(folder, HEADER.replace("kind", "colour") + GOOD)
-    assert message == "driver_branches.csv line 1: wrong columns: unknown ['colour'], missing ['kind']."
+    message = refusal(folder, HEADER.replace("kind", "color") + GOOD)
+    assert message == "driver_branches.csv line 1: wrong columns: unknown ['color'], missing ['kind']."
 
 
 def test_columns_out_of_order_are_refused(folder: Path) -> None:

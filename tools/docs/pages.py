@@ -64,7 +64,7 @@ def with_report(page: Path) -> str:
 
 
 def check_page() -> str:
-    """The check reference: every check by layer, with what it looks at, its mend and its sources."""
+    """The check reference: every check by layer, with what it looks at, its fix and its sources."""
     checks = all_checks()
     lines = ["# Checks", "", GENERATED, "", f"{len(checks)} checks, in the order in which a broken layer wins.", ""]
     layer = None
@@ -88,8 +88,8 @@ def _check(check: Check | ImageFault) -> list[str]:
         lines.append(f"- Needs: {TIERS[check.tier]}")
         if check.explained_by:
             lines.append("- Follows from: " + ", ".join(f"`{cause}`" for cause in check.explained_by))
-    if check.mend:
-        lines.append(f"- Mend: {check.mend}")
+    if check.fix:
+        lines.append(f"- Fix: {check.fix}")
     lines += [f"- Source: {reference}" for reference in check.references]
     return [*lines, ""]
 
@@ -173,7 +173,7 @@ _EXIT_CODES = {
     "130": "Interrupted.",
 }
 _VARIABLES = {
-    "NO_COLOR": "Set and not empty: no colours.",
+    "NO_COLOR": "Set and not empty: no colors.",
     "ENVKIT_CONFIG": "Configuration file to read instead of the one in the user's configuration folder.",
     "ENVKIT_DEBUG": "Set and not empty: tracebacks are shown.",
 }

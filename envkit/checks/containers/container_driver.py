@@ -32,7 +32,7 @@ def _in_container(environment: Environment) -> bool:
     rank=10,
     any_of=("system.machine_kind", "messages"),
     explained_by=("driver-capabilities-missing",),
-    mend="Start it with `--gpus all`, with `--device nvidia.com/gpu=all`, or with a GPU in the pod's resources.",
+    fix="Start it with `--gpus all`, with `--device nvidia.com/gpu=all`, or with a GPU in the pod's resources.",
     references=threads("NVIDIA/nvidia-docker#904", "aws/deep-learning-containers#598"),
 )
 def container_no_gpu_injected(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -40,7 +40,7 @@ def container_no_gpu_injected(environment: Environment, matrix: Matrix) -> Itera
     nodes = environment.driver.device_nodes
     paths = [node.path for node in nodes.get()] if nodes.known else []
     asked = variables(environment).get("NVIDIA_VISIBLE_DEVICES")
-    mend = Remedy(
+    fix = Remedy(
         "Start the container with a GPU; in Kubernetes ask for nvidia.com/gpu and set the runtime class.",
         (fixed("docker run --gpus all …"), fixed("docker run --device nvidia.com/gpu=all …")),
     )
@@ -53,7 +53,7 @@ def container_no_gpu_injected(environment: Environment, matrix: Matrix) -> Itera
         ]
         if host_has:
             yield fail(
-                "This container was started without a GPU", evidence=[*evidence, host_has], impact=impact, remedy=mend
+                "This container was started without a GPU", evidence=[*evidence, host_has], impact=impact, remedy=fix
             )
         else:
             yield unknown(
@@ -64,7 +64,7 @@ def container_no_gpu_injected(environment: Environment, matrix: Matrix) -> Itera
             "A container was started without a GPU",
             evidence=message_evidence(environment, messages),
             impact=impact,
-            remedy=mend,
+            remedy=fix,
         )
     elif not _in_container(environment):
         yield skip("not inside a container", evidence=[known(environment, "system.machine_kind")])
@@ -92,7 +92,7 @@ def _host_gpu(environment: Environment) -> Evidence | None:
     layer=Layer.PLACE,
     rank=12,
     any_of=("system.machine_kind", "messages"),
-    mend="Set NVIDIA_DRIVER_CAPABILITIES=compute,utility for the container.",
+    fix="Set NVIDIA_DRIVER_CAPABILITIES=compute,utility for the container.",
     references=threads("NVIDIA/nvidia-docker#1226", "NVIDIA/libnvidia-container#231"),
 )
 def driver_capabilities_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -101,7 +101,7 @@ def driver_capabilities_missing(environment: Environment, matrix: Matrix) -> Ite
     gpu_nodes = [node for node in nodes.get() if re.fullmatch(r"/dev/nvidia\d+", node.path)] if nodes.known else []
     missing = [name for name in (CUDA, NVML) if has_library(environment, name) is False]
     value = variables(environment).get("NVIDIA_DRIVER_CAPABILITIES")
-    mend = Remedy(
+    fix = Remedy(
         "Ask for the libraries too.", (fixed("docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility …"),)
     )
     impact = "CUDA or nvidia-smi does not find its library in the container."
@@ -114,7 +114,7 @@ def driver_capabilities_missing(environment: Environment, matrix: Matrix) -> Ite
                 Evidence("variables[NVIDIA_DRIVER_CAPABILITIES]", repr(value), environment.variables.source),
             ],
             impact=impact,
-            remedy=mend,
+            remedy=fix,
         )
         return
     said = told(
@@ -122,7 +122,7 @@ def driver_capabilities_missing(environment: Environment, matrix: Matrix) -> Ite
         "driver-capabilities-missing",
         "The container lacks the driver's libraries",
         impact=impact,
-        remedy=mend,
+        remedy=fix,
     )
     if said:
         yield from said
@@ -140,18 +140,18 @@ def driver_capabilities_missing(environment: Environment, matrix: Matrix) -> Ite
     layer=Layer.PLACE,
     rank=14,
     any_of=("system.machine_kind", "messages"),
-    mend="Rebuild the image with cuda-toolkit-X-Y only, never with a driver or the cuda meta-package.",
+    fix="Rebuild the image with cuda-toolkit-X-Y only, never with a driver or the cuda meta-package.",
     references=threads("ameli/manylinux-cuda#5", "NVIDIA/nvidia-docker#1256"),
 )
 def driver_baked_into_image(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """No driver package is installed inside a container: the driver's libraries come from the host."""
-    mend = Remedy(
+    fix = Remedy(
         "Rebuild the image without driver packages; remove them here for now.",
         (fixed("apt-get purge -y 'libnvidia-compute-*' 'nvidia-driver-*'"),),
     )
     impact = "The image's libcuda meets the host's kernel module of another version."
     said = told(
-        environment, "driver-baked-into-image", "The image contains a driver of its own", impact=impact, remedy=mend
+        environment, "driver-baked-into-image", "The image contains a driver of its own", impact=impact, remedy=fix
     )
     if said:
         yield from said
@@ -176,14 +176,14 @@ def driver_baked_into_image(environment: Environment, matrix: Matrix) -> Iterato
             "This image contains a driver",
             evidence=[*evidence, known(environment, "driver.kernel_module")],
             impact=f"{impact[:-1]} on every other host.",
-            remedy=mend,
+            remedy=fix,
         )
     else:
         yield fail(
             "This image contains a driver of another version than the host's",
             evidence=[*evidence, known(environment, "driver.kernel_module")],
             impact=impact,
-            remedy=mend,
+            remedy=fix,
         )
 
 
@@ -198,7 +198,7 @@ DRIVER_PACKAGE = regex(
     layer=Layer.PLACE,
     rank=18,
     any_of=("driver.device_nodes", "driver.nvml", "messages"),
-    mend="Restart the container. For good: CDI, or links in /dev/char, or cgroupfs as Docker's cgroup driver.",
+    fix="Restart the container. For good: CDI, or links in /dev/char, or cgroupfs as Docker's cgroup driver.",
     references=threads("NVIDIA/nvidia-container-toolkit#48", "NVIDIA/nvidia-docker#1730", "NVIDIA/gpu-operator#485"),
 )
 def container_loses_gpu(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -210,7 +210,7 @@ def container_loses_gpu(environment: Environment, matrix: Matrix) -> Iterator[Ou
     nodes = environment.driver.device_nodes.get() if environment.driver.device_nodes.known else ()
     refused = [node for node in nodes if node.accessible is False and node.open_error == "EPERM"]
     answers = answered(environment, "nvml", "UNKNOWN")
-    mend = Remedy(
+    fix = Remedy(
         "Restart the container; for good, use CDI or links in /dev/char on the host.",
         (fixed("docker restart CONTAINER"), fixed("sudo nvidia-ctk system create-dev-char-symlinks --create-all")),
     )
@@ -221,14 +221,14 @@ def container_loses_gpu(environment: Environment, matrix: Matrix) -> Iterator[Ou
             for node in refused[:2]
         ]
         yield fail(
-            "This container may no longer open its GPU", evidence=[*evidence, *answers], impact=impact, remedy=mend
+            "This container may no longer open its GPU", evidence=[*evidence, *answers], impact=impact, remedy=fix
         )
     elif messages := seen(environment, "container-loses-gpu"):
         yield fail(
             "A running container lost its GPU",
             evidence=message_evidence(environment, messages),
             impact=impact,
-            remedy=mend,
+            remedy=fix,
         )
     elif not _in_container(environment):
         yield skip("not inside a container", evidence=[known(environment, "system.machine_kind")])

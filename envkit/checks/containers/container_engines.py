@@ -48,7 +48,7 @@ def _cdi_specs(environment: Environment) -> tuple[str, ...]:
     rank=30,
     any_of=("containers.docker", "containers.container_toolkit", "messages"),
     explained_by=("docker-from-snap-or-desktop",),
-    mend="Install the NVIDIA Container Toolkit, let it configure Docker, restart Docker.",
+    fix="Install the NVIDIA Container Toolkit, let it configure Docker, restart Docker.",
     references=threads("NVIDIA/nvidia-docker#1034", "NVIDIA/nvidia-docker#1243", "infiniflow/ragflow#9573"),
 )
 def docker_no_nvidia_runtime(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -57,7 +57,7 @@ def docker_no_nvidia_runtime(environment: Environment, matrix: Matrix) -> Iterat
     Without any of them `docker run --gpus all` stops with "could not select device driver".
     """
     engine, toolkit = _docker(environment), environment.containers.container_toolkit
-    mend = Remedy(
+    fix = Remedy(
         "Install the NVIDIA Container Toolkit from NVIDIA's repository, let it configure Docker, restart Docker.",
         (
             *steps(environment, "container-toolkit"),
@@ -77,7 +77,7 @@ def docker_no_nvidia_runtime(environment: Environment, matrix: Matrix) -> Iterat
             "Docker has no way to give GPUs to containers",
             evidence=[*message_evidence(environment, messages), *evidence],
             impact=impact,
-            remedy=mend,
+            remedy=fix,
         )
     elif _in_container(environment):
         yield skip("inside a container; its engine is configured on the host")
@@ -94,7 +94,7 @@ def docker_no_nvidia_runtime(environment: Environment, matrix: Matrix) -> Iterat
             "Docker has no way to give GPUs to containers",
             evidence=evidence,
             impact=f"{impact} Programs on the host are not touched.",
-            remedy=mend,
+            remedy=fix,
         )
     else:
         yield unknown("whether the NVIDIA Container Toolkit is installed is not known", evidence=evidence)
@@ -107,7 +107,7 @@ def docker_no_nvidia_runtime(environment: Environment, matrix: Matrix) -> Iterat
     tier="C",
     rank=20,
     any_of=("containers.docker", "messages"),
-    mend="Install Docker Engine from Docker's packages and use the context `default`.",
+    fix="Install Docker Engine from Docker's packages and use the context `default`.",
     references=threads("NVIDIA/nvidia-docker#1637", "NVIDIA/nvidia-docker#1311", "NVIDIA/nvidia-docker#1591"),
 )
 def docker_from_snap_or_desktop(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -117,13 +117,13 @@ def docker_from_snap_or_desktop(environment: Environment, matrix: Matrix) -> Ite
     the GPU.
     """
     engine = _docker(environment)
-    mend = Remedy(
+    fix = Remedy(
         "Use the plain Docker Engine.",
         (fixed("docker context use default"), *((fixed("sudo snap remove docker"),) if engine and engine.snap else ())),
     )
     impact = "Containers cannot use the GPU although the NVIDIA Container Toolkit is configured."
     said = told(
-        environment, "docker-from-snap-or-desktop", "This Docker cannot reach the GPU", impact=impact, remedy=mend
+        environment, "docker-from-snap-or-desktop", "This Docker cannot reach the GPU", impact=impact, remedy=fix
     )
     if said:
         yield from said
@@ -139,7 +139,7 @@ def docker_from_snap_or_desktop(environment: Environment, matrix: Matrix) -> Ite
             judge = fail if tried else warn
             evidence += message_evidence(environment, tried)
             yield judge(
-                f"Docker comes from {name}, which cannot reach the GPU", evidence=evidence, impact=impact, remedy=mend
+                f"Docker comes from {name}, which cannot reach the GPU", evidence=evidence, impact=impact, remedy=fix
             )
         else:
             yield skip(f"Docker comes from {name}; no GPU was seen", evidence=evidence)
@@ -156,21 +156,21 @@ def docker_from_snap_or_desktop(environment: Environment, matrix: Matrix) -> Ite
     layer=Layer.PLACE,
     rank=32,
     any_of=("containers.cdi_specs", "containers.cdi_missing_paths", "messages"),
-    mend="Generate the specification anew; the toolkit's cdi-refresh service does so after upgrades.",
+    fix="Regenerate the CDI specification; the toolkit's cdi-refresh service does so after upgrades.",
     references=threads(
         "NVIDIA/nvidia-container-toolkit#146", "NVIDIA/nvidia-container-toolkit#1239", "NixOS/nixpkgs#420638"
     ),
 )
 def cdi_unresolvable(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """Where a CDI specification for nvidia.com/gpu exists, every file that it names exists too."""
-    mend = Remedy("Generate the specification anew.", (_GENERATE_CDI, fixed("nvidia-ctk cdi list")))
+    fix = Remedy("Regenerate the CDI specification.", (_GENERATE_CDI, fixed("nvidia-ctk cdi list")))
     missing = environment.containers.cdi_missing_paths
     if messages := seen(environment, "cdi-unresolvable"):
         yield fail(
             "The engine finds no CDI device for the GPU",
             evidence=[*message_evidence(environment, messages), known(environment, "containers.cdi_specs")],
             impact="Containers that ask for the GPU do not start.",
-            remedy=mend,
+            remedy=fix,
         )
     elif missing.known and missing.get():
         yield fail(
@@ -180,7 +180,7 @@ def cdi_unresolvable(environment: Environment, matrix: Matrix) -> Iterator[Outco
                 known(environment, "containers.cdi_specs"),
             ],
             impact="Containers that ask for the GPU through CDI do not start, usually since a driver upgrade.",
-            remedy=mend,
+            remedy=fix,
         )
     elif _cdi_specs(environment):
         yield ok("the CDI specification is whole", evidence=[known(environment, "containers.cdi_specs")])
@@ -197,7 +197,7 @@ def cdi_unresolvable(environment: Environment, matrix: Matrix) -> Iterator[Outco
     layer=Layer.PLACE,
     rank=34,
     any_of=("containers.docker", "messages"),
-    mend="Use CDI, or set no-cgroups = true in NVIDIA's configuration.",
+    fix="Use CDI, or set no-cgroups = true in NVIDIA's configuration.",
     references=threads("NVIDIA/nvidia-container-toolkit#85", "NVIDIA/libnvidia-container#154"),
 )
 def rootless_cgroups(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -209,7 +209,7 @@ def rootless_cgroups(environment: Environment, matrix: Matrix) -> Iterator[Outco
         if config.known
         else None
     )
-    mend = Remedy(
+    fix = Remedy(
         "Tell NVIDIA's hook to leave cgroups alone, or use CDI.",
         (
             fixed("sudo nvidia-ctk config --set nvidia-container-cli.no-cgroups --in-place"),
@@ -222,7 +222,7 @@ def rootless_cgroups(environment: Environment, matrix: Matrix) -> Iterator[Outco
         known(environment, "containers.toolkit_config", f"no-cgroups = {no_cgroups}"),
     ]
     said = told(
-        environment, "rootless-cgroups", "The rootless engine may not set device rules", impact=impact, remedy=mend
+        environment, "rootless-cgroups", "The rootless engine may not set device rules", impact=impact, remedy=fix
     )
     if said:
         yield from said
@@ -237,7 +237,7 @@ def rootless_cgroups(environment: Environment, matrix: Matrix) -> Iterator[Outco
             "Docker is rootless, and NVIDIA's hook still sets device cgroups",
             evidence=evidence,
             impact=impact,
-            remedy=mend,
+            remedy=fix,
         )
 
 
@@ -247,12 +247,12 @@ def rootless_cgroups(environment: Environment, matrix: Matrix) -> Iterator[Outco
     layer=Layer.PLACE,
     rank=36,
     any_of=("system.selinux", "messages"),
-    mend="Run with --security-opt=label=disable, or allow containers to use devices.",
+    fix="Run with --security-opt=label=disable, or allow containers to use devices.",
     references=threads("NVIDIA/nvidia-container-toolkit#580", "NVIDIA/nvidia-container-toolkit#210"),
 )
 def selinux_blocks_device(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """SELinux lets containers open the GPU's nodes."""
-    mend = Remedy(
+    fix = Remedy(
         "Switch labels off for this container, or allow devices for all.",
         (
             fixed("podman run --security-opt=label=disable --device nvidia.com/gpu=all …"),
@@ -263,7 +263,7 @@ def selinux_blocks_device(environment: Environment, matrix: Matrix) -> Iterator[
     enforcing = environment.system.selinux.known and environment.system.selinux.get() == "enforcing"
     refused = answered(environment, "nvml", "NO_PERMISSION")
     said = told(
-        environment, "selinux-blocks-device", "SELinux keeps the container from the GPU", impact=impact, remedy=mend
+        environment, "selinux-blocks-device", "SELinux keeps the container from the GPU", impact=impact, remedy=fix
     )
     if said:
         yield from said
@@ -272,7 +272,7 @@ def selinux_blocks_device(environment: Environment, matrix: Matrix) -> Iterator[
             "SELinux keeps this container from the GPU",
             evidence=[known(environment, "system.selinux"), *refused],
             impact=impact,
-            remedy=mend,
+            remedy=fix,
         )
     elif enforcing and environment.containers.podman.known:
         yield ok(

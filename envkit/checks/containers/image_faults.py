@@ -20,7 +20,7 @@ BASE_GONE = image_fault(
 
     Tags of nvidia/cuda are deleted some time after their end of support, and `latest` went first. Others never
     existed: a release is published under its full version, for some distributions only.""",
-    mend="Start from the nearest supported tag, or install CUDA on the plain distribution.",
+    fix="Start from the nearest supported tag, or install CUDA on the plain distribution.",
     references=(*threads("NVIDIA/nvidia-docker#1768", "NVIDIA/nvidia-docker#1735", "NVIDIA/nvidia-docker#1454"), _TAGS),
 )
 BASE_END_OF_LIFE = image_fault(
@@ -29,7 +29,7 @@ BASE_END_OF_LIFE = image_fault(
     doc="""The images that the file starts from are still supported.
 
     An image past its end gets no security updates any more, and its tag may be deleted: then the build stops.""",
-    mend="Move to the newest patch of the same CUDA release, or to a release that is supported.",
+    fix="Move to the newest patch of the same CUDA release, or to a release that is supported.",
     references=(_SUPPORT, *threads("NVIDIA/nvidia-docker#1768")),
 )
 BASE_ON_RECORD = image_fault(
@@ -38,7 +38,7 @@ BASE_ON_RECORD = image_fault(
     doc="""The images that the file starts from are in the tables, which say what they hold.
 
     It informs: it is ok for a tag that is supported, unknown for one that was seen without its state.""",
-    mend="No action needed.",
+    fix="No action needed.",
     references=(_TAGS,),
 )
 BASE_UNKNOWN = image_fault(
@@ -47,7 +47,7 @@ BASE_UNKNOWN = image_fault(
     doc="""The name of each base image is complete, and its tag is in the tables.
 
     What stands on an unknown image cannot be judged: neither its CUDA nor its Python is known.""",
-    mend="Give the build argument a default, or name a tag that envkit matrix image_tags lists.",
+    fix="Give the build argument a default, or name a tag that envkit matrix image_tags lists.",
     references=(_FROM, _TAGS),
 )
 DRIVER_INSIDE = image_fault(
@@ -57,7 +57,7 @@ DRIVER_INSIDE = image_fault(
 
     The container toolkit brings the host's driver libraries in. Others beside them differ from the host's kernel
     module sooner or later: "Driver/library version mismatch".""",
-    mend="Remove the driver package; install cuda-toolkit-X-Y or the libraries alone.",
+    fix="Remove the driver package; install cuda-toolkit-X-Y or the libraries alone.",
     references=threads("k4yt3x/video2x#1226", "E4S-Project/e4s#172", "NVIDIA/nvidia-docker#1256"),
 )
 DRIVER_TOO_OLD = image_fault(
@@ -67,7 +67,7 @@ DRIVER_TOO_OLD = image_fault(
 
     Images of nvidia/cuda carry NVIDIA_REQUIRE_CUDA: with an older driver their containers do not start. Elsewhere the
     container starts, and CUDA fails inside.""",
-    mend="Update the driver of the host, or take an older CUDA.",
+    fix="Update the driver of the host, or take an older CUDA.",
     references=(
         *threads("NVIDIA/nvidia-container-toolkit#152", "SyneRBI/PETRIC2#27", "zai-org/ChatGLM3#100"),
         _COMPATIBILITY,
@@ -80,7 +80,7 @@ NEEDS_NEWER_DRIVER = image_fault(
 
     The default index has builds for the newest CUDA. On an image for an older one the container starts on hosts whose
     driver is too old for the framework, which then finds no GPU.""",
-    mend="Install a build for the CUDA of the base image, or start from an image of the framework's CUDA.",
+    fix="Install a build for the CUDA of the base image, or start from an image of the framework's CUDA.",
     references=(
         *threads("zai-org/ChatGLM3#100", "googlecolab/colabtools#1685"),
         _COMPATIBILITY,
@@ -92,7 +92,7 @@ DRIVER_UNKNOWN = image_fault(
     doc="""What NVIDIA_REQUIRE_CUDA of the image asks for can be compared with the named driver.
 
     Its conditions name CUDA versions, driver branches and brands of GPUs, which are not known for every driver.""",
-    mend="Name the GPU with --gpu, or a driver whose branch is in envkit matrix driver_branches.",
+    fix="Name the GPU with --gpu, or a driver whose branch is in envkit matrix driver_branches.",
     references=(_TOOLKIT_GUIDE,),
 )
 GPU_UNKNOWN_TO_CUDA = image_fault(
@@ -101,7 +101,7 @@ GPU_UNKNOWN_TO_CUDA = image_fault(
     doc="""The CUDA libraries of the image support each GPU of --gpu, or of the machine that --target names.
 
     A release older than the GPU does not know it, and newer releases drop old GPUs.""",
-    mend="Take a CUDA release that supports the GPU.",
+    fix="Take a CUDA release that supports the GPU.",
     references=(*threads("pytorch/pytorch#190385", "replicate/cog#3104"), _COMPATIBILITY),
 )
 GPU_WITHOUT_CODE = image_fault(
@@ -110,7 +110,7 @@ GPU_WITHOUT_CODE = image_fault(
     doc="""Each framework's build holds code that each named GPU runs.
 
     Without it the first kernel stops with "no kernel image is available for execution on the device".""",
-    mend="Take a release with code for the GPU.",
+    fix="Take a release with code for the GPU.",
     references=threads("pytorch/pytorch#150733", "pytorch/pytorch#172352", "lllyasviel/FramePack#550"),
 )
 CUDA_MISSING = image_fault(
@@ -119,7 +119,7 @@ CUDA_MISSING = image_fault(
     doc="""Where a framework's package brings no CUDA libraries, the image has them.
 
     A base flavor of nvidia/cuda holds little more than the runtime library, a plain distribution nothing.""",
-    mend="Start from a runtime or devel flavor with that CUDA, or install the package that brings its libraries.",
+    fix="Start from a runtime or devel flavor with that CUDA, or install the package that brings its libraries.",
     references=(*threads("C0untFloyd/roop-unleashed#941", "tensorflow/tensorflow#38164"), _IMAGE_README),
 )
 CUDA_UNKNOWN = image_fault(
@@ -128,7 +128,7 @@ CUDA_UNKNOWN = image_fault(
     doc="""The image's CUDA is named: by the base image, by a package with a version, or by a runfile.
 
     Without it neither drivers nor GPUs nor frameworks that use it can be judged.""",
-    mend="Name the CUDA release in what is installed, as in cuda-toolkit-12-4.",
+    fix="Name the CUDA release in what is installed, as in cuda-toolkit-12-4.",
     references=(_IMAGE_README,),
 )
 CUDNN_MISSING = image_fault(
@@ -137,7 +137,7 @@ CUDNN_MISSING = image_fault(
     doc="""Where a framework's package loads cuDNN from the system, the image has it.
 
     Only the tags of nvidia/cuda with cudnn in their name hold it.""",
-    mend="Start from a tag with that cuDNN, or install it.",
+    fix="Start from a tag with that cuDNN, or install it.",
     references=threads("tensorflow/tensorflow#38164", "NVIDIA/nvidia-docker#53", "jhj0517/Whisper-WebUI#346"),
 )
 CUDNN_DIFFERS = image_fault(
@@ -146,7 +146,7 @@ CUDNN_DIFFERS = image_fault(
     doc="""The cuDNN of the image has the major version that the framework was built with.
 
     The major version is in the library's name (libcudnn.so.8): another one is not found.""",
-    mend="Start from an image with the cuDNN that the framework was built with.",
+    fix="Start from an image with the cuDNN that the framework was built with.",
     references=threads("tensorflow/tensorflow#20271", "tensorflow/tensorflow#60750"),
 )
 FRAMEWORK_FOR_OTHER_CUDA = image_fault(
@@ -155,7 +155,7 @@ FRAMEWORK_FOR_OTHER_CUDA = image_fault(
     doc="""A framework that loads CUDA from the system was built for the image's CUDA.
 
     Library names carry the major version, some the minor one: the import fails, or the GPU stays unused.""",
-    mend="Use an image with the CUDA that the framework was built for, or the release built for the image's.",
+    fix="Use an image with the CUDA that the framework was built for, or the release built for the image's.",
     references=(
         *threads("tensorflow/tensorflow#20271", "microsoft/onnxruntime#7384"),
         "https://www.tensorflow.org/install/source#gpu",
@@ -167,7 +167,7 @@ FRAMEWORK_VERSION = image_fault(
     doc="""Each framework's requirement names a release that its index has for this platform.
 
     A version with a suffix such as +cu118 is on its own index only, and no release was built for every CUDA.""",
-    mend="Pin a release, and name the index that has it.",
+    fix="Pin a release, and name the index that has it.",
     references=("https://pytorch.org/get-started/previous-versions/", *threads("pytorch/pytorch#91543")),
 )
 PYTHON_WITHOUT_PACKAGE = image_fault(
@@ -176,7 +176,7 @@ PYTHON_WITHOUT_PACKAGE = image_fault(
     doc="""Each framework's release has a package for the Python that pip runs with.
 
     pip says "No matching distribution found", or takes another release.""",
-    mend="Install a Python that the release has a package for, or take another release.",
+    fix="Install a Python that the release has a package for, or take another release.",
     references=threads("pytorch/pytorch#91543", "docker-library/python#341"),
 )
 GLIBC_MISSING = image_fault(
@@ -186,7 +186,7 @@ GLIBC_MISSING = image_fault(
 
     The packages of frameworks, CUDA and cuDNN are built for glibc; distributions with musl, such as Alpine, do not
     load them.""",
-    mend="Start from an image of a distribution with glibc.",
+    fix="Start from an image of a distribution with glibc.",
     references=threads("docker-library/python#341", "pytorch/pytorch#1618", "pytorch/pytorch#102592"),
 )
 GLIBC_TOO_OLD = image_fault(
@@ -195,7 +195,7 @@ GLIBC_TOO_OLD = image_fault(
     doc="""The image's glibc is at least as new as the one that the package was built on.
 
     pip passes over packages for a newer glibc (manylinux), and finds none.""",
-    mend="Start from a newer distribution, or take an older release.",
+    fix="Start from a newer distribution, or take an older release.",
     references=threads("pytorch/pytorch#123649", "mlverse/torch#1414"),
 )
 GLIBC_TOO_NEW = image_fault(
@@ -204,7 +204,7 @@ GLIBC_TOO_NEW = image_fault(
     doc="""No library of the framework asks for an executable stack where glibc refuses that.
 
     Newer releases of glibc do not load such libraries with dlopen: the import fails.""",
-    mend="Start from a distribution with an older glibc, or take a newer release.",
+    fix="Start from a distribution with an older glibc, or take a newer release.",
     references=("https://sourceware.org/git/?p=glibc.git;a=blob;f=NEWS",),
 )
 CPU_BUILD = image_fault(
@@ -213,7 +213,7 @@ CPU_BUILD = image_fault(
     doc="""In an image for GPUs each framework is a build for GPUs.
 
     A CPU index, a -cpu package or a missing extra gives a build that does not see the GPU, without any error.""",
-    mend="Install the CUDA build.",
+    fix="Install the CUDA build.",
     references=threads("pytorch/pytorch#3717", "facebookresearch/detectron2#460", "conda/conda#14761"),
 )
 NUMPY_UNBOUNDED = image_fault(
@@ -222,7 +222,7 @@ NUMPY_UNBOUNDED = image_fault(
     doc="""Where a framework's package does not bound NumPy itself, the Dockerfile does.
 
     pip brings the newest NumPy, and code compiled for NumPy 1 fails with NumPy 2.""",
-    mend="Pin NumPy in the same pip install.",
+    fix="Pin NumPy in the same pip install.",
     references=threads("pytorch/pytorch#135013", "pytorch/pytorch#107302", "tensorflow/tensorflow#71587"),
 )
 LIST_UNREAD = image_fault(
@@ -231,6 +231,6 @@ LIST_UNREAD = image_fault(
     doc="""Every list of packages that a command installs from lies beside the Dockerfile.
 
     What comes from an address, from another image or from the folder of a project is not known.""",
-    mend="Run the check where the files of the build are, with the Dockerfile in their folder.",
+    fix="Run the check where the files of the build are, with the Dockerfile in their folder.",
     references=(_COPY,),
 )

@@ -32,13 +32,13 @@ _CLAUSE = regex(r"(cuda|driver|arch|brand)\s*(!=|<=|>=|<|>|=)\s*([^,\s]+)")
     tier="C",
     rank=16,
     any_of=("variables", "messages"),
-    mend="A newer driver on the host, or an older tag of the image.",
+    fix="A newer driver on the host, or an older tag of the image.",
     references=threads("NVIDIA/nvidia-container-toolkit#152", "ggml-org/llama.cpp#9665"),
 )
 def image_needs_newer_driver(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """The host's driver meets NVIDIA_REQUIRE_CUDA of the image: one alternative of the expression holds in full."""
     requirement = variables(environment).get("NVIDIA_REQUIRE_CUDA", "").strip()
-    mend = Remedy(
+    fix = Remedy(
         "Install a newer driver on the host, or take an older tag of the image.", (fixed("envkit matrix images"),)
     )
     impact = "The container does not start."
@@ -48,7 +48,7 @@ def image_needs_newer_driver(environment: Environment, matrix: Matrix) -> Iterat
             f"The host's driver does not meet {condition}" if condition else "The image needs a newer driver",
             evidence=[*message_evidence(environment, messages), known(environment, "driver.driver_cuda_version")],
             impact=impact,
-            remedy=mend,
+            remedy=fix,
         )
     elif not requirement:
         yield (
@@ -59,10 +59,10 @@ def image_needs_newer_driver(environment: Environment, matrix: Matrix) -> Iterat
     elif variables(environment).get("NVIDIA_DISABLE_REQUIRE", "").lower() in ("1", "true"):
         yield skip("NVIDIA_DISABLE_REQUIRE switches the image's demand off")
     else:
-        yield _requirement(environment, matrix, requirement, impact, mend)
+        yield _requirement(environment, matrix, requirement, impact, fix)
 
 
-def _requirement(environment: Environment, matrix: Matrix, requirement: str, impact: str, mend: Remedy) -> Outcome:
+def _requirement(environment: Environment, matrix: Matrix, requirement: str, impact: str, fix: Remedy) -> Outcome:
     cuda, driver = environment.driver.driver_cuda_version, installed(environment)
     facts: dict[str, Version] = {}
     if cuda.known:
@@ -88,7 +88,7 @@ def _requirement(environment: Environment, matrix: Matrix, requirement: str, imp
         f"The driver does not meet what the image asks for ({requirement.split()[0]})",
         evidence=evidence,
         impact=impact,
-        remedy=mend,
+        remedy=fix,
     )
 
 

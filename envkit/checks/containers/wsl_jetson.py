@@ -35,24 +35,24 @@ _GUIDE = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson
     layer=Layer.PLACE,
     rank=5,
     any_of=("system.machine_kind", "messages"),
-    mend="Convert the distribution to WSL 2.",
+    fix="Convert the distribution to WSL 2.",
     references=threads("microsoft/WSL#5548"),
 )
 def wsl1(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """Linux inside Windows runs as WSL 2, the one that reaches the GPU."""
-    mend = Remedy(
+    fix = Remedy(
         "Convert the distribution, in a Windows terminal.",
         (fixed("wsl --list --verbose"), fixed("wsl --set-version DISTRIBUTION 2")),
     )
     said = told(
-        environment, "wsl1", "This is WSL 1, which has no GPU", impact="No Linux program can use the GPU.", remedy=mend
+        environment, "wsl1", "This is WSL 1, which has no GPU", impact="No Linux program can use the GPU.", remedy=fix
     )
     if kind(environment) is MachineKind.WSL1:
         yield fail(
             "This is WSL 1, which has no GPU",
             evidence=[known(environment, "system.machine_kind"), known(environment, "system.kernel")],
             impact="No Linux program can use the GPU.",
-            remedy=mend,
+            remedy=fix,
         )
     elif said:
         yield from said
@@ -68,12 +68,12 @@ def wsl1(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     layer=Layer.PLACE,
     rank=7,
     any_of=("system.machine_kind", "messages"),
-    mend="Purge the driver packages; install cuda-toolkit-X-Y only.",
+    fix="Purge the driver packages; install cuda-toolkit-X-Y only.",
     references=threads("microsoft/WSL#8587", "microsoft/WSL#5663"),
 )
 def wsl_driver_inside(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """In WSL the driver is that of Windows: no Linux driver package hides its libcuda."""
-    mend = Remedy(
+    fix = Remedy(
         "Remove the Linux driver; the Windows driver serves WSL.",
         (
             fixed("sudo apt-get purge -y 'nvidia-driver-*' 'libnvidia-compute-*' 'nvidia-utils-*' cuda-drivers"),
@@ -81,7 +81,7 @@ def wsl_driver_inside(environment: Environment, matrix: Matrix) -> Iterator[Outc
         ),
     )
     impact = "nvidia-smi and CUDA break: the Linux libcuda hides the one of the Windows driver."
-    said = told(environment, "wsl-driver-inside", "A Linux driver is installed inside WSL", impact=impact, remedy=mend)
+    said = told(environment, "wsl-driver-inside", "A Linux driver is installed inside WSL", impact=impact, remedy=fix)
     packages = environment.packages.get() if environment.packages.known else ()
     drivers = [item for item in packages if DRIVER_PACKAGE.match(item.name) and item.state == "installed"]
     libraries = environment.driver.libraries.get() if environment.driver.libraries.known else ()
@@ -99,7 +99,7 @@ def wsl_driver_inside(environment: Environment, matrix: Matrix) -> Iterator[Outc
         evidence += [
             Evidence("driver.libraries", item.path, environment.driver.libraries.source) for item in foreign[:2]
         ]
-        yield fail("A Linux driver is installed inside WSL", evidence=evidence, impact=impact, remedy=mend)
+        yield fail("A Linux driver is installed inside WSL", evidence=evidence, impact=impact, remedy=fix)
     elif said:
         yield from said
     elif environment.packages.known or environment.driver.libraries.known:
@@ -115,18 +115,18 @@ def wsl_driver_inside(environment: Environment, matrix: Matrix) -> Iterator[Outc
     rank=8,
     any_of=("system.machine_kind", "messages"),
     explained_by=("wsl1", "wsl-driver-inside"),
-    mend="Update the Windows driver, run `wsl --update`, restart WSL.",
+    fix="Update the Windows driver, run `wsl --update`, restart WSL.",
     references=threads("microsoft/WSL#5548", "microsoft/WSL#11888", "microsoft/WSL#7716"),
 )
 def wsl_libcuda_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """In WSL 2 there are /dev/dxg and the libcuda that the Windows driver puts into /usr/lib/wsl/lib."""
-    mend = Remedy(
+    fix = Remedy(
         "In a Windows terminal: update WSL and restart it; update the NVIDIA driver of Windows.",
         (fixed("wsl --update"), fixed("wsl --shutdown")),
     )
     impact = "No program in WSL can use the GPU."
     refused = answered(environment, "nvml", "OPERATING_SYSTEM")
-    said = told(environment, "wsl-libcuda-missing", "WSL does not reach the Windows driver", impact=impact, remedy=mend)
+    said = told(environment, "wsl-libcuda-missing", "WSL does not reach the Windows driver", impact=impact, remedy=fix)
     unreached = [message for id, *variants in _UNREACHED for message in seen(environment, id, *variants)]
     if kind(environment) is not MachineKind.WSL2:
         yield from said or [skip("not WSL 2", evidence=[known(environment, "system.machine_kind")])]
@@ -135,13 +135,13 @@ def wsl_libcuda_missing(environment: Environment, matrix: Matrix) -> Iterator[Ou
             "WSL does not reach the Windows driver",
             evidence=[known(environment, "driver.libraries"), *refused],
             impact=impact,
-            remedy=mend,
+            remedy=fix,
         )
     elif said:
         yield from said
     elif unreached:
         evidence = message_evidence(environment, unreached)
-        yield fail("WSL does not reach the Windows driver", evidence=evidence, impact=impact, remedy=mend)
+        yield fail("WSL does not reach the Windows driver", evidence=evidence, impact=impact, remedy=fix)
     elif has_library(environment, CUDA):
         yield ok("the Windows driver's libcuda is there", evidence=[known(environment, "driver.libraries", CUDA)])
     else:
@@ -154,7 +154,7 @@ def wsl_libcuda_missing(environment: Environment, matrix: Matrix) -> Iterator[Ou
     layer=Layer.FRAMEWORK_BUILD,
     rank=6,
     any_of=("system.machine_kind", "messages"),
-    mend="Install the wheels that are made for this board's L4T release.",
+    fix="Install the wheels that are made for this board's L4T release.",
     references=(_GUIDE, *threads("pytorch/pytorch#86676", "conda-forge/pytorch-cpu-feedstock#303")),
 )
 def jetson_generic_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -166,7 +166,7 @@ def jetson_generic_wheel(environment: Environment, matrix: Matrix) -> Iterator[O
 
     release = environment.system.l4t_release
     items = list(installs(environment, "pytorch", "tensorflow"))
-    mend = remedy(
+    fix = remedy(
         environment,
         f"Install the wheels that NVIDIA makes for {f'L4T {release.get()}' if release.known else 'this board'} (its "
         "guide lists them), or run a container that has them.",
@@ -175,13 +175,13 @@ def jetson_generic_wheel(environment: Environment, matrix: Matrix) -> Iterator[O
     )
     impact = 'CUDA is not available, or every kernel fails with "no kernel image".'
     said = told(
-        environment, "jetson-generic-wheel", "A wheel for servers is installed on a Jetson", impact=impact, remedy=mend
+        environment, "jetson-generic-wheel", "A wheel for servers is installed on a Jetson", impact=impact, remedy=fix
     )
     if kind(environment) is not MachineKind.JETSON:
         yield from said or [skip("not a Jetson", evidence=[known(environment, "system.machine_kind")])]
         return
     said = said or told(
-        environment, "cpu-only-wheel", "A CPU build is installed on a Jetson", impact=impact, remedy=mend
+        environment, "cpu-only-wheel", "A CPU build is installed on a Jetson", impact=impact, remedy=fix
     )
     yield from said
     if not items and not said:
@@ -200,7 +200,7 @@ def jetson_generic_wheel(environment: Environment, matrix: Matrix) -> Iterator[O
                 subject=item.subject,
                 evidence=evidence,
                 impact=impact,
-                remedy=mend,
+                remedy=fix,
             )
         elif (
             framework.sm_arch_list is not None
@@ -218,7 +218,7 @@ def jetson_generic_wheel(environment: Environment, matrix: Matrix) -> Iterator[O
                     item.evidence("sm_arch_list", " ".join(str(code) for code in framework.sm_arch_list)),
                 ],
                 impact=impact,
-                remedy=mend,
+                remedy=fix,
             )
         elif framework.sm_arch_list is not None and own:
             yield ok(f"{framework.package} holds code for this Jetson", subject=item.subject, evidence=evidence)
@@ -234,7 +234,7 @@ def jetson_generic_wheel(environment: Environment, matrix: Matrix) -> Iterator[O
     layer=Layer.PLACE,
     rank=90,
     any_of=("system.machine_kind", "messages"),
-    mend="Nothing to mend: use tegrastats.",
+    fix="No action needed: use tegrastats.",
     references=threads("NVIDIA/nvidia-container-toolkit#1853"),
 )
 def jetson_no_nvml(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

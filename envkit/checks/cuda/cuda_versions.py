@@ -48,7 +48,7 @@ NO_DRIVER = (
     rank=5,
     any_of=("pythons", "messages"),
     explained_by=NO_DRIVER,
-    mend="Take a newer driver branch if the GPU is still in it, else a build for an older CUDA family. "
+    fix="Take a newer driver branch if the GPU is still in it, else a build for an older CUDA family. "
     "A CUDA toolkit does not help: it brings no driver.",
     references=threads("zai-org/ChatGLM3#100", "googlecolab/colabtools#1685", "serend1p1ty/SeqNet#36"),
 )
@@ -157,7 +157,7 @@ def _has_compat(environment: Environment) -> bool:
     rank=25,
     any_of=("pythons", "nvcc", "messages"),
     explained_by=("driver-too-old-for-runtime", *NO_DRIVER),
-    mend="A newer driver, or a framework or toolkit no newer than the driver's CUDA.",
+    fix="A newer driver, or a framework or toolkit no newer than the driver's CUDA.",
     references=threads("vllm-project/vllm#28305", "NVIDIA/CUDALibrarySamples#47"),
 )
 def ptx_newer_than_driver(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -239,7 +239,7 @@ def _words(items: tuple[object, ...]) -> str:
     layer=Layer.TOOLKIT,
     rank=95,
     any_of=("driver.driver_cuda_version", "nvcc", "cuda_toolkits", "messages"),
-    mend="Nothing to mend as such: the three numbers mean different things.",
+    fix="No action needed: the three numbers mean different things.",
     references=threads("e3nn/e3nn#1", "mit-han-lab/torchsparse#79"),
 )
 def nvidia_smi_cuda_vs_nvcc(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -50,7 +50,7 @@ def _cudnn_use(python: PythonEnvironment) -> LibraryUse | None:
     rank=25,
     any_of=("pythons", "messages"),
     explained_by=("libcudart-missing",),
-    mend="Install the cuDNN wheel of the major release that the program wants, and let that program find it.",
+    fix="Install the cuDNN wheel of the major release that the program wants, and let that program find it.",
     references=threads("MahmoudAshraf97/whisper-diarization#259", "jhj0517/Whisper-WebUI#346"),
 )
 def cudnn_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -109,7 +109,7 @@ def _present(environment: Environment) -> list[Evidence]:
     tier="X",
     rank=22,
     any_of=("pythons", "cudnns", "messages"),
-    mend="Keep one cuDNN: uninstall every cuDNN wheel, install one.",
+    fix="Keep one cuDNN: uninstall every cuDNN wheel, install one.",
     references=threads("bmaltais/kohya_ss#1096", "pytorch/pytorch#81881", "NVIDIA/nvidia-docker#1726"),
 )
 def cudnn_mixed_sublibraries(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -211,7 +211,7 @@ def _mixed_folder(item: Cudnn) -> Iterator[Outcome]:
     rank=24,
     any_of=("pythons", "messages"),
     explained_by=("ld-library-path-shadows-wheels", "cudnn-mixed-sublibraries", "nvidia-wheels-pin-conflict"),
-    mend="Bring that cuDNN to the release of the build, or let the wheel's own win.",
+    fix="Bring that cuDNN to the release of the build, or let the wheel's own win.",
     references=threads("tensorflow/tensorflow#60750", "pytorch/pytorch#80877"),
 )
 def cudnn_older_than_build(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -272,7 +272,7 @@ def _against_build(item: Installed) -> Outcome | None:
     rank=23,
     any_of=("pythons", "messages"),
     explained_by=("arch-dropped-by-framework",),
-    mend="An older cuDNN with the build of the framework that goes with it.",
+    fix="An older cuDNN with the build of the framework that goes with it.",
     references=threads("pytorch/pytorch#172352", "CMU-Perceptual-Computing-Lab/openpose#681"),
 )
 def cudnn_dropped_arch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

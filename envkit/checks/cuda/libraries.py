@@ -59,7 +59,7 @@ def _is_jax(use: LibraryUse) -> bool:
     rank=10,
     any_of=("pythons", "messages"),
     explained_by=("nvidia-wheels-pin-conflict", "cpu-only-wheel"),
-    mend="Install the build for the CUDA that is there, or the wheel that brings the library. A link from one "
+    fix="Install the build for the CUDA that is there, or the wheel that brings the library. A link from one "
     "major release's name to another's only moves the crash.",
     references=threads("vllm-project/vllm#31018", "PaddlePaddle/PaddleOCR#9049"),
 )
@@ -142,7 +142,7 @@ def _wheel(python: PythonEnvironment, soname: str) -> str:
     rank=15,
     any_of=("pythons", "messages"),
     explained_by=("nvidia-wheels-pin-conflict",),
-    mend="Clear LD_LIBRARY_PATH, or bring nvidia-nvjitlink to the release of the other wheels.",
+    fix="Clear LD_LIBRARY_PATH, or bring nvidia-nvjitlink to the release of the other wheels.",
     references=threads("pytorch/pytorch#111469", "pytorch/pytorch#131312", "pytorch/pytorch#134929"),
 )
 def nvjitlink_symbol(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -219,7 +219,7 @@ def _pair(python: PythonEnvironment) -> tuple[tuple[Evidence, Version] | None, t
     layer=Layer.LIBRARIES,
     rank=20,
     any_of=("pythons", "messages"),
-    mend="Unset LD_LIBRARY_PATH for this environment.",
+    fix="Unset LD_LIBRARY_PATH for this environment.",
     references=threads("pytorch/pytorch#80637", "tensorflow/tensorflow#60750", "jax-ml/jax#28929"),
 )
 def ld_library_path_shadows_wheels(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -267,7 +267,7 @@ def ld_library_path_shadows_wheels(environment: Environment, matrix: Matrix) -> 
     rank=12,
     any_of=("pythons", "messages"),
     explained_by=("cpu-only-wheel", "cudnn-missing"),
-    mend="Install tensorflow[and-cuda], which brings the libraries as wheels.",
+    fix="Install tensorflow[and-cuda], which brings the libraries as wheels.",
     references=threads("tensorflow/tensorflow#62994", "tensorflow/tensorflow#34287"),
 )
 def tf_cannot_dlopen(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -292,7 +292,7 @@ def tf_cannot_dlopen(environment: Environment, matrix: Matrix) -> Iterator[Outco
     rank=13,
     any_of=("pythons", "messages"),
     explained_by=("ld-library-path-shadows-wheels", "driver-too-old-for-runtime"),
-    mend="Unset LD_LIBRARY_PATH; reinstall jax with its CUDA extra.",
+    fix="Unset LD_LIBRARY_PATH; reinstall jax with its CUDA extra.",
     references=threads("jax-ml/jax#30050", "jax-ml/jax#28929"),
 )
 def jax_library_load(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

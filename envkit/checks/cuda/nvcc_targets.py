@@ -32,7 +32,7 @@ _CHOOSES_COMPILER = ("NVCC_CCBIN", "CUDAHOSTCXX", "NVCC_PREPEND_FLAGS")
     layer=Layer.TOOLKIT,
     rank=35,
     any_of=("nvcc", "cuda_toolkits", "messages"),
-    mend="Install a GCC that this toolkit accepts and name it in NVCC_CCBIN.",
+    fix="Install a GCC that this toolkit accepts and name it in NVCC_CCBIN.",
     references=threads("NVlabs/instant-ngp#1562", "facebookarchive/caffe2#442"),
 )
 def gcc_too_new_for_nvcc(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -140,7 +140,7 @@ def _compiler(compiler: HostCompiler) -> Evidence:
     layer=Layer.TOOLKIT,
     rank=32,
     any_of=("nvcc", "cuda_toolkits", "messages"),
-    mend="Install a newer toolkit beside the present one.",
+    fix="Install a newer toolkit beside the present one.",
     references=threads("NVIDIA/nvbandwidth#25", "torch/distro#130"),
 )
 def nvcc_too_old_for_gpu(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -158,7 +158,7 @@ def nvcc_too_old_for_gpu(environment: Environment, matrix: Matrix) -> Iterator[O
     layer=Layer.TOOLKIT,
     rank=31,
     any_of=("nvcc", "cuda_toolkits", "messages"),
-    mend="Install an older toolkit beside the present one.",
+    fix="Install an older toolkit beside the present one.",
     references=threads("pytorch/pytorch#190385"),
 )
 def toolkit_dropped_arch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     layer=Layer.LIBRARIES,
     rank=60,
     any_of=("pythons", "messages"),
-    mend="Install the nvcc wheel of the framework's CUDA, or name a toolkit in XLA_FLAGS.",
+    fix="Install the nvcc wheel of the framework's CUDA, or name a toolkit in XLA_FLAGS.",
     references=threads("jax-ml/jax#4452", "tensorflow/tensorflow#60790"),
 )
 def libdevice_not_found(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -39,7 +39,7 @@ def libdevice_not_found(environment: Environment, matrix: Matrix) -> Iterator[Ou
     layer=Layer.LIBRARIES,
     rank=61,
     any_of=("pythons", "messages"),
-    mend="Install the nvcc wheel of the framework's CUDA, or a newer toolkit.",
+    fix="Install the nvcc wheel of the framework's CUDA, or a newer toolkit.",
     references=threads("tensorflow/tensorflow#60790"),
 )
 def ptxas_missing_or_old(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -78,12 +78,12 @@ def _xla_tool(environment: Environment, id: str, tool: str, title: str) -> Itera
         if users
         else fixed("python -m pip install nvidia-cuda-nvcc-cu12")
     )
-    mend = Remedy(
+    fix = Remedy(
         "Install NVIDIA's nvcc wheel into the environment, or point XLA to a toolkit.",
         (command, fixed("export XLA_FLAGS=--xla_gpu_cuda_data_dir=/usr/local/cuda")),
     )
     impact = "XLA cannot compile for the GPU: jit-compiled functions fail or fall back."
-    messages = told(environment, id, f"XLA or Triton did not find {title}", impact=impact, remedy=mend)
+    messages = told(environment, id, f"XLA or Triton did not find {title}", impact=impact, remedy=fix)
     looked = [item for item in users if tool in item.python.build_tools]
     if messages:
         yield from messages
@@ -103,7 +103,7 @@ def _xla_tool(environment: Environment, id: str, tool: str, title: str) -> Itera
                     subject=item.subject,
                     evidence=evidence,
                     impact=impact,
-                    remedy=mend,
+                    remedy=fix,
                 )
 
 
@@ -116,15 +116,15 @@ _SUFFIXED = ("-cu11", "-cu12")  # wheels of later CUDA releases carry no suffix
     layer=Layer.TOOLKIT,
     rank=50,
     any_of=("pythons", "messages"),
-    mend="Install gcc and the Python headers; add the libcuda.so link.",
+    fix="Install gcc and the Python headers; add the libcuda.so link.",
     references=threads("woct0rdho/triton-windows#113"),
 )
 def triton_needs_compiler(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """torch.compile finds what Triton builds its launchers with: a C compiler and Python.h."""
     impact = "The first torch.compile or Triton kernel stops; plain PyTorch runs."
-    mend = remedy(environment, "Install a C compiler and the headers of this Python.", "compile-python")
+    fix = remedy(environment, "Install a C compiler and the headers of this Python.", "compile-python")
     messages = told(
-        environment, "triton-needs-compiler", "Triton could not build its launcher", impact=impact, remedy=mend
+        environment, "triton-needs-compiler", "Triton could not build its launcher", impact=impact, remedy=fix
     )
     users = [item for item in installs(environment, "pytorch") if item.framework.cuda and item.python.build_tools]
     if messages:
@@ -149,7 +149,7 @@ def triton_needs_compiler(environment: Environment, matrix: Matrix) -> Iterator[
                     subject=item.subject,
                     evidence=evidence,
                     impact=impact,
-                    remedy=mend,
+                    remedy=fix,
                 )
             else:
                 yield ok("Triton finds a C compiler and Python's headers", subject=item.subject, evidence=evidence)

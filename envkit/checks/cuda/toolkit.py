@@ -71,7 +71,7 @@ def _cuda_home(environment: Environment) -> str:
     layer=Layer.TOOLKIT,
     rank=10,
     any_of=("nvcc", "cuda_toolkits", "messages"),
-    mend="Install the toolkit of the same CUDA release as the framework, or a ready-made wheel of the extension.",
+    fix="Install the toolkit of the same CUDA release as the framework, or a ready-made wheel of the extension.",
     references=threads("facebookresearch/votenet#2", "pytorch/extension-cpp#26", "Jimver/cuda-toolkit#374"),
 )
 def toolkit_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -114,7 +114,7 @@ def _looked_for_nvcc(environment: Environment) -> bool:
     layer=Layer.TOOLKIT,
     rank=15,
     any_of=("pythons", "messages"),
-    mend="Point CUDA_HOME to a toolkit of PyTorch's CUDA release; several toolkits can live side by side.",
+    fix="Point CUDA_HOME to a toolkit of PyTorch's CUDA release; several toolkits can live side by side.",
     references=threads("pytorch/pytorch#73047", "open-mmlab/OpenPCDet#1275"),
 )
 def nvcc_vs_torch_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -193,7 +193,7 @@ def _point_home(environment: Environment, cuda: Version | None) -> Remedy:
     layer=Layer.TOOLKIT,
     rank=40,
     any_of=("nvcc", "cuda_toolkits"),
-    mend="Put the wanted toolkit first on PATH; remove the distribution's nvidia-cuda-toolkit when it is not used.",
+    fix="Put the wanted toolkit first on PATH; remove the distribution's nvidia-cuda-toolkit when it is not used.",
     references=threads("NVIDIA/nvbandwidth#25", "mit-han-lab/torchsparse#79", "mesonbuild/meson#6076"),
 )
 def several_toolkits_in_path(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -232,7 +232,7 @@ def several_toolkits_in_path(environment: Environment, matrix: Matrix) -> Iterat
     layer=Layer.TOOLKIT,
     rank=20,
     any_of=("cuda_link", "cuda_toolkits"),
-    mend="Choose the toolkit with update-alternatives, or set the link anew.",
+    fix="Choose the toolkit with update-alternatives, or set the link anew.",
     references=threads("NVIDIA/nvidia-container-toolkit#1088", "xmrig/xmrig#3233", "cBio/cbio-cluster#90"),
 )
 def cuda_symlink_wrong(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -279,7 +279,7 @@ def _link_to(root: str) -> Command:
     layer=Layer.TOOLKIT,
     rank=30,
     needs=("nvcc",),
-    mend="Set CUDA_HOME to the real toolkit.",
+    fix="Set CUDA_HOME to the real toolkit.",
     references=("https://pytorch.org/docs/stable/cpp_extension.html",),
 )
 def nvcc_wrapper_misleads(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

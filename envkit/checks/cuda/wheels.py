@@ -43,7 +43,7 @@ _NEEDED_EXACTLY = (
     layer=Layer.LIBRARIES,
     rank=5,
     any_of=("pythons", "messages"),
-    mend="Reinstall the framework with its pins; put the other package into its own environment.",
+    fix="Reinstall the framework with its pins; put the other package into its own environment.",
     references=threads("pytorch/pytorch#97990", "pytorch/pytorch#193491", "rocker-org/ml#34"),
 )
 def nvidia_wheels_pin_conflict(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -107,7 +107,7 @@ def _pins(python: PythonEnvironment, faults: list[Broken]) -> Outcome:
     layer=Layer.LIBRARIES,
     rank=70,
     needs=("pythons",),
-    mend="One environment per CUDA family.",
+    fix="One environment per CUDA family.",
     references=threads("pytorch/pytorch#97990"),
 )
 def nvidia_families_mixed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

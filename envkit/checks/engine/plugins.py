@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
-from envkit.base.names import normalised
+from envkit.base.names import normalized
 from envkit.checks.engine.evidence import many
 from envkit.checks.engine.findings import Outcome, skip
 from envkit.checks.engine.registry import Check, Layer, all_checks, registered_by
@@ -47,7 +47,7 @@ def _checks_of(entry: EntryPoint, taken: set[str]) -> dict[str, Check]:
         else:
             yield skip(f"the plug-in {label} adds {many(len(answer), 'check')}")
 
-    id = f"plugin-{normalised(entry.name)}"  # noqa: A001 - the field's own word in reports
+    id = f"plugin-{normalized(entry.name)}"  # noqa: A001 - the field's own word in reports
     about = Check(id, "A plug-in cannot be loaded", Layer.PLACE, "F", loaded, plugin=label)
     return {id: about, **({} if isinstance(answer, Outcome) else answer)}
 
@@ -63,7 +63,7 @@ def _loaded(entry: EntryPoint, label: str, taken: set[str]) -> dict[str, Check]:
 
 def _refuse_form(check: Check) -> None:
     """Raises ValueError or AttributeError for a declaration that could not be sorted, met or explained."""
-    words = (check.title, check.mend, *check.references, *check.explained_by)
+    words = (check.title, check.fix, *check.references, *check.explained_by)
     sound = all(isinstance(word, str) for word in words) and all(map(ADDRESS.fullmatch, check.references))
     if not (_ID.fullmatch(check.id) and sound):
         raise ValueError(f"{check.id!r} has no id, title or references of the right form")

@@ -47,7 +47,7 @@ class Check:
     any_of: tuple[str, ...] = ()
     explained_by: tuple[str, ...] = ()  # ids whose fail makes this finding a consequence
     rank: int = 50  # order within the layer, lower is more often the root cause
-    mend: str = ""  # general mend in one or two sentences, for `envkit explain`
+    fix: str = ""  # general fix in one or two sentences, for `envkit explain`
     references: tuple[str, ...] = ()
     plugin: str = ""  # name and version of the distribution that brings it; '' for envkit's own
 
@@ -66,7 +66,7 @@ class ImageFault:
     id: str
     title: str  # the fault, in words
     doc: str  # what is true of a sound Dockerfile, and why it matters
-    mend: str
+    fix: str
     references: tuple[str, ...]
 
 
@@ -84,23 +84,23 @@ def check(
     any_of: tuple[str, ...] = (),
     explained_by: tuple[str, ...] = (),
     rank: int = 50,
-    mend: str = "",
+    fix: str = "",
     references: tuple[str, ...] = (),
 ) -> Callable[[CheckFunction], CheckFunction]:
     """Register the decorated generator under `id`. Raises ValueError when the id is taken."""
 
     def register(function: CheckFunction) -> CheckFunction:
         _refuse_taken(id)
-        _CHECKS[id] = Check(id, title, layer, tier, function, needs, any_of, explained_by, rank, mend, references)
+        _CHECKS[id] = Check(id, title, layer, tier, function, needs, any_of, explained_by, rank, fix, references)
         return function
 
     return register
 
 
-def image_fault(id: str, *, title: str, doc: str, mend: str, references: tuple[str, ...]) -> ImageFault:  # noqa: A002
+def image_fault(id: str, *, title: str, doc: str, fix: str, references: tuple[str, ...]) -> ImageFault:  # noqa: A002
     """Declare a finding on Dockerfiles. Raises ValueError when the id is taken."""
     _refuse_taken(id)
-    _IMAGE_FAULTS[id] = ImageFault(id, title, doc, mend, references)
+    _IMAGE_FAULTS[id] = ImageFault(id, title, doc, fix, references)
     return _IMAGE_FAULTS[id]
 
 

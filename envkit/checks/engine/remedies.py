@@ -56,7 +56,7 @@ _LIKE = {  # os-release ID or ID_LIKE of what has no row there
 _OF_THE_HOST = frozenset(
     {
         *("build-module", "load-module", "reload-module", "load-uvm", "reload-uvm", "uvm-at-boot", "peermem"),
-        *("device-nodes", "hold", "keep-memory", "kernel-log", "licence", "module-log", "persistence", "prime"),
+        *("device-nodes", "hold", "keep-memory", "kernel-log", "license", "module-log", "persistence", "prime"),
         *("reboot", "start-fabric-manager", "stop-fabric-manager", "who-holds"),
     }
 )

@@ -88,7 +88,7 @@ def guarded(work: Callable[[], T]) -> T | Outcome:
 
 def broke(error: BaseException) -> Outcome:
     """The outcome of a check that raised `error`."""
-    return Outcome(Status.ERROR, f"this check broke: {type(error).__name__}: {error}")
+    return Outcome(Status.ERROR, f"internal error in this check: {type(error).__name__}: {error}")
 
 
 def _findings(check: Check, environment: Environment, matrix: Matrix) -> list[Finding]:

@@ -34,7 +34,7 @@ _NEWER, _DROPPED = "arch-newer-than-build", "arch-dropped-by-framework"
     tier="X",
     rank=10,
     any_of=("pythons", "messages"),
-    mend="Install a build that holds code for the GPU; failing that, build from source for its capability.",
+    fix="Install a build that holds code for the GPU; failing that, build from source for its capability.",
     references=threads("pytorch/pytorch#150733", "lllyasviel/FramePack#550", "replicate/cog#3104"),
 )
 def arch_newer_than_build(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -53,7 +53,7 @@ def arch_newer_than_build(environment: Environment, matrix: Matrix) -> Iterator[
     tier="X",
     rank=11,
     any_of=("pythons", "messages"),
-    mend="Install an older release, or the build for an older CUDA, that still holds code for the GPU; pin it.",
+    fix="Install an older release, or the build for an older CUDA, that still holds code for the GPU; pin it.",
     references=threads("pytorch/pytorch#172352", "pytorch/pytorch#190385", "Comfy-Org/ComfyUI#16438"),
 )
 def arch_dropped_by_framework(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

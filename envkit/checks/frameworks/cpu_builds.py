@@ -39,7 +39,7 @@ _CPU_ONLY_TITLE = "is a CPU-only build"
     rank=15,
     any_of=("pythons", "messages"),
     explained_by=("torch-replaced-by-dependency",),
-    mend="Reinstall from the index of a CUDA build that fits the driver.",
+    fix="Reinstall from the index of a CUDA build that fits the driver.",
     references=threads("pytorch/pytorch#3717", "facebookresearch/detectron2#460", "conda/conda#14761"),
 )
 def cpu_only_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -63,7 +63,7 @@ def cpu_only_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcome
     layer=Layer.FRAMEWORK_BUILD,
     rank=16,
     any_of=("pythons", "messages"),
-    mend="Servers: the CUDA index for aarch64. Jetson: the wheels made for its L4T release.",
+    fix="Servers: the CUDA index for aarch64. Jetson: the wheels made for its L4T release.",
     references=threads("pytorch/pytorch#168065", "pytorch/pytorch#134790"),
 )
 def cpu_wheel_on_aarch64(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -97,14 +97,14 @@ def _cpu_only(environment: Environment, matrix: Matrix, messages: tuple[Message,
         ]
         capabilities = tuple(value for _, value in capable_gpus(environment, matrix))
         build = better_build(environment, matrix, item, capabilities)
-        mend = install_build(environment, matrix, item, build, "Replace it by a CUDA build.")
+        fix = install_build(environment, matrix, item, build, "Replace it by a CUDA build.")
         if present or messages:
             yield fail(
                 f"{item.framework.package} {_CPU_ONLY_TITLE}",
                 subject=item.subject,
                 evidence=[*evidence, *message_evidence(environment, messages)],
                 impact="The GPU is not used at all.",
-                remedy=mend,
+                remedy=fix,
             )
         elif present is False:
             yield ok(
@@ -145,17 +145,15 @@ def _cpu_only(environment: Environment, matrix: Matrix, messages: tuple[Message,
     layer=Layer.FRAMEWORK_BUILD,
     rank=17,
     any_of=("pythons", "messages"),
-    mend='Install JAX with the extra for CUDA: "jax[cuda13]" or "jax[cuda12]", by the driver.',
+    fix='Install JAX with the extra for CUDA: "jax[cuda13]" or "jax[cuda12]", by the driver.',
     references=("https://docs.jax.dev/en/latest/installation.html",),
 )
 def jax_no_cuda_plugin(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """On a machine with a GPU, JAX has a CUDA plug-in of the release of jaxlib."""
     extra = jax_extra(environment, matrix)
-    mend = Remedy(
-        "Install JAX with its CUDA extra.", (run("python", "-m", "pip", "install", "-U", REQUIREMENT(extra)),)
-    )
+    fix = Remedy("Install JAX with its CUDA extra.", (run("python", "-m", "pip", "install", "-U", REQUIREMENT(extra)),))
     impact = "JAX runs on the CPU and hardly says so."
-    messages = told(environment, "jax-no-cuda-plugin", "JAX has no CUDA plug-in", impact=impact, remedy=mend)
+    messages = told(environment, "jax-no-cuda-plugin", "JAX has no CUDA plug-in", impact=impact, remedy=fix)
     items = list(installs(environment, "jax"))
     if messages and not any(item.framework.cuda for item in items):
         yield from messages
@@ -188,7 +186,7 @@ def jax_no_cuda_plugin(environment: Environment, matrix: Matrix) -> Iterator[Out
                 subject=item.subject,
                 evidence=evidence,
                 impact=impact,
-                remedy=Remedy(mend.advice, (pip(item.python, "install", "-U", REQUIREMENT(extra)),)),
+                remedy=Remedy(fix.advice, (pip(item.python, "install", "-U", REQUIREMENT(extra)),)),
             )
         else:
             yield skip("no GPU was seen that JAX could use", subject=item.subject, evidence=evidence)

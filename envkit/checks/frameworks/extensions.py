@@ -40,7 +40,7 @@ _PYTHON_TAG = regex(r"cp(\d)(\d+)-")
     rank=35,
     any_of=("pythons", "messages"),
     explained_by=("torch-replaced-by-dependency", "torchvision-mismatch"),
-    mend="Install the wheel for exactly this torch, CUDA and Python, or rebuild it here.",
+    fix="Install the wheel for exactly this torch, CUDA and Python, or rebuild it here.",
     references=threads("Dao-AILab/flash-attention#975", "Dao-AILab/flash-attention#1644", "huggingface/open-r1#684"),
 )
 def extension_abi_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

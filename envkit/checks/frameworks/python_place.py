@@ -31,7 +31,7 @@ _NOT_FOR_WHEELS = ("/dev", "/proc", "/sys", "/run", "/boot")
     layer=Layer.FRAMEWORK_BUILD,
     rank=12,
     any_of=("pythons", "messages"),
-    mend="Set PYTHONNOUSERSITE=1, or uninstall the copies in the home folder.",
+    fix="Set PYTHONNOUSERSITE=1, or uninstall the copies in the home folder.",
     references=threads("conda/conda#13746", "conda-forge/python-feedstock#171"),
 )
 def user_site_shadows_env(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -100,7 +100,7 @@ def _uninstall_at_home(python: PythonEnvironment, names: list[str]) -> tuple[Com
     layer=Layer.FRAMEWORK_BUILD,
     rank=13,
     any_of=("pythons", "messages"),
-    mend="Rename the file or folder; do not run from inside a package's own folder.",
+    fix="Rename the file or folder; do not run from inside a package's own folder.",
     references=threads("pytorch/pytorch#39473", "pytorch/pytorch#19943"),
 )
 def local_module_shadows(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -117,7 +117,7 @@ def local_module_shadows(environment: Environment, matrix: Matrix) -> Iterator[O
         *(Evidence("pythons.shadowing_modules", path) for path in (frameworks or shadows)[:4]),
         *message_evidence(environment, messages),
     ]
-    mend = Remedy(
+    fix = Remedy(
         "Rename it, or start Python in another folder.",
         tuple(_renamed(path.rstrip("/")) for path in (frameworks or shadows)[:3]),
     )
@@ -127,14 +127,14 @@ def local_module_shadows(environment: Environment, matrix: Matrix) -> Iterator[O
             f"{name} in the working folder is imported instead of the framework",
             evidence=evidence,
             impact="The import fails half-way, or names are missing.",
-            remedy=mend,
+            remedy=fix,
         )
     elif shadows:
         yield warn(
             f"{posixpath.basename(shadows[0].rstrip('/'))} in the working folder hides a standard module",
             evidence=evidence,
             impact="Frameworks import standard modules too and may break.",
-            remedy=mend,
+            remedy=fix,
         )
     elif environment.pythons.known and not only_told(environment):
         yield ok(
@@ -155,7 +155,7 @@ def _renamed(path: str) -> Command:
     layer=Layer.FRAMEWORK_BUILD,
     rank=9,
     any_of=("pythons", "messages"),
-    mend="Use `python -m pip`; register the environment's kernel in Jupyter.",
+    fix="Use `python -m pip`; register the environment's kernel in Jupyter.",
     references=threads("pytorch/pytorch#147669", "ContinuumIO/anaconda-issues#10739"),
 )
 def pip_belongs_to_other_python(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -199,7 +199,7 @@ def pip_belongs_to_other_python(environment: Environment, matrix: Matrix) -> Ite
     layer=Layer.FRAMEWORK_BUILD,
     rank=60,
     any_of=("system.free_bytes", "messages"),
-    mend="Unpack elsewhere (TMPDIR), leave the cache out, clean up.",
+    fix="Unpack elsewhere (TMPDIR), leave the cache out, clean up.",
     references=threads("pypa/pip#5816", "pypa/pip#7745"),
 )
 def disk_full_at_install(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -217,7 +217,7 @@ def disk_full_at_install(environment: Environment, matrix: Matrix) -> Iterator[O
         Evidence(f"system.free_bytes[{path}]", f"{size / 1e9:.1f} GB", free.source)
         for path, size in (tight or places).items()
     ]
-    mend = Remedy(
+    fix = Remedy(
         "Unpack where there is room, and leave the cache out.",
         (*steps(environment, "unpack-at-home"), fixed("python -m pip cache purge")),
     )
@@ -226,7 +226,7 @@ def disk_full_at_install(environment: Environment, matrix: Matrix) -> Iterator[O
             f"The disk is full{': ' + where if (where := named(messages, 'path') or '') else ''}",
             evidence=[*message_evidence(environment, messages), *evidence],
             impact="The installation stops.",
-            remedy=mend,
+            remedy=fix,
         )
     elif not places:
         yield unknown("free space is not known", evidence=[known(environment, "system.free_bytes")])
@@ -237,7 +237,7 @@ def disk_full_at_install(environment: Environment, matrix: Matrix) -> Iterator[O
             f"less than {_UNPACKED_BYTES / 1e9:.0f} GB free in {', '.join(tight)}",
             evidence=evidence,
             impact="A CUDA build of a framework may not fit.",
-            remedy=mend,
+            remedy=fix,
         )
     else:
         yield ok("there is room for a framework", evidence=evidence[:2])

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     layer=Layer.FRAMEWORK_BUILD,
     rank=90,
     explained_by=("cpu-only-wheel", "tf-cannot-dlopen", *NO_DRIVER),
-    mend="A symptom: look at the driver, the container, or whether the wheel is a CPU build.",
+    fix="A symptom: look at the driver, the container, or whether the wheel is a CPU build.",
     references=threads("tensorflow/tensorflow#66750", "tensorflow/tensorflow#62328"),
 )
 def tf_finds_no_driver(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -67,7 +67,7 @@ def tf_finds_no_driver(environment: Environment, matrix: Matrix) -> Iterator[Out
     layer=Layer.FRAMEWORK_BUILD,
     rank=14,
     any_of=("system.os", "messages"),
-    mend="Use WSL 2, or the last release with native support.",
+    fix="Use WSL 2, or the last release with native support.",
     references=("https://www.tensorflow.org/install/pip",),
 )
 def tf_native_windows(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -79,7 +79,7 @@ def tf_native_windows(environment: Environment, matrix: Matrix) -> Iterator[Outc
         else []
     )
     last = max(native, default=None)
-    mend = Remedy(
+    fix = Remedy(
         f"Use WSL 2, or TensorFlow {last}, the last with native support." if last else "Use WSL 2.",
         (fixed("wsl --install"),),
     )
@@ -88,7 +88,7 @@ def tf_native_windows(environment: Environment, matrix: Matrix) -> Iterator[Outc
         "tf-native-windows",
         "TensorFlow on native Windows has no GPU support",
         impact="TensorFlow runs on the CPU.",
-        remedy=mend,
+        remedy=fix,
     )
     late = [
         item
@@ -109,7 +109,7 @@ def tf_native_windows(environment: Environment, matrix: Matrix) -> Iterator[Outc
             subject=late[0].subject,
             evidence=[late[0].evidence("version", late[0].framework.version)],
             impact="TensorFlow runs on the CPU.",
-            remedy=mend,
+            remedy=fix,
         )
     else:
         yield ok("no late TensorFlow on native Windows")

@@ -44,7 +44,7 @@ _TF_FAMILY = (
     layer=Layer.FRAMEWORK_BUILD,
     rank=20,
     any_of=("pythons", "messages"),
-    mend="Uninstall all of them, delete the folder, install one.",
+    fix="Uninstall all of them, delete the folder, install one.",
     references=threads("tensorflow/tensorflow#11529", "tensorflow/text#416"),
 )
 def tf_two_packages(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -110,12 +110,12 @@ def _is_stub(item: Distribution) -> bool:
     layer=Layer.FRAMEWORK_BUILD,
     rank=19,
     any_of=("pythons", "messages"),
-    mend="Use tensorflow[and-cuda].",
+    fix="Use tensorflow[and-cuda].",
     references=threads("tensorflow/tensorflow#60074", "googlecolab/colabtools#4431"),
 )
 def tensorflow_gpu_removed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """tensorflow-gpu is a release that still holds TensorFlow; later ones were emptied and refuse to install."""
-    mend = Remedy("Use tensorflow with its CUDA extra.", (fixed("python -m pip install 'tensorflow[and-cuda]'"),))
+    fix = Remedy("Use tensorflow with its CUDA extra.", (fixed("python -m pip install 'tensorflow[and-cuda]'"),))
     looked = 0
     for python in judged(environment):
         item = distribution(python, "tensorflow-gpu")
@@ -128,7 +128,7 @@ def tensorflow_gpu_removed(environment: Environment, matrix: Matrix) -> Iterator
                 subject=python.prefix,
                 evidence=[distribution_evidence(item)],
                 impact="It brings no TensorFlow.",
-                remedy=mend,
+                remedy=fix,
             )
         else:
             yield ok(
@@ -142,7 +142,7 @@ def tensorflow_gpu_removed(environment: Environment, matrix: Matrix) -> Iterator
             "tensorflow-gpu was removed from the package index",
             evidence=message_evidence(environment, messages),
             impact="The installation stops.",
-            remedy=mend,
+            remedy=fix,
         )
     elif not looked:
         yield nothing_to_judge(environment, "tensorflow-gpu")

@@ -39,7 +39,7 @@ _TRIO = ("torch", "torchvision", "torchaudio")
     rank=30,
     any_of=("pythons", "messages"),
     explained_by=("torch-replaced-by-dependency",),
-    mend="Reinstall the three from one index.",
+    fix="Reinstall the three from one index.",
     references=threads("pytorch/vision#8985", "pytorch/pytorch#157648"),
 )
 def torchvision_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -130,7 +130,7 @@ def _unlike_companion(matrix: Matrix, torch: Distribution, partner: Distribution
     layer=Layer.FRAMEWORK_BUILD,
     rank=14,
     any_of=("pythons", "messages"),
-    mend="Use a constraints file; reinstall torch, torchvision and torchaudio together.",
+    fix="Use a constraints file; reinstall torch, torchvision and torchaudio together.",
     references=threads("thousandbrainsproject/tbp.monty#385", "meta-pytorch/torchcodec#1309"),
 )
 def torch_replaced_by_dependency(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -173,7 +173,7 @@ def _replaced(environment: Environment, python: PythonEnvironment, torch: Distri
         ),
         None,
     )
-    mend = Remedy(
+    fix = Remedy(
         "Reinstall the three together and pin them in a constraints file.",
         (
             pip(python, "uninstall", "-y", *_TRIO),
@@ -189,7 +189,7 @@ def _replaced(environment: Environment, python: PythonEnvironment, torch: Distri
             impact="Files of two releases lie in one folder.",
             remedy=Remedy(
                 "Let one installer own it: remove both, install one.",
-                (fixed("conda remove --force pytorch"), *mend.steps[:2]),
+                (fixed("conda remove --force pytorch"), *fix.steps[:2]),
             ),
         )
     partners = [item for name in _TRIO[1:] if (item := distribution(python, name)) is not None]
@@ -200,7 +200,7 @@ def _replaced(environment: Environment, python: PythonEnvironment, torch: Distri
             subject=python.prefix,
             evidence=[distribution_evidence(torch), *(distribution_evidence(item) for item in gpu)],
             impact="The GPU is not used, and the companions' operators do not load.",
-            remedy=mend,
+            remedy=fix,
         )
     return None
 
@@ -211,7 +211,7 @@ def _replaced(environment: Environment, python: PythonEnvironment, torch: Distri
     layer=Layer.FRAMEWORK_BUILD,
     rank=40,
     any_of=("pythons", "messages"),
-    mend="Install numpy below 2, or a newer framework.",
+    fix="Install numpy below 2, or a newer framework.",
     references=threads("pytorch/pytorch#135013", "pytorch/pytorch#107302"),
 )
 def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -58,7 +58,7 @@ _NO_GPU_ANYHOW = (  # faults after which programs say the same, whatever the var
     layer=Layer.CUDA_DEVICES,
     rank=90,
     needs=("variables",),
-    mend="Unset them.",
+    fix="Unset them.",
     references=("https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-environment-variables",),
 )
 def bad_cuda_env_vars(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -86,7 +86,7 @@ def bad_cuda_env_vars(environment: Environment, matrix: Matrix) -> Iterator[Outc
     layer=Layer.CUDA_DEVICES,
     rank=80,
     needs=("gpus",),
-    mend="Set CUDA_DEVICE_ORDER=PCI_BUS_ID, or name GPUs by UUID.",
+    fix="Set CUDA_DEVICE_ORDER=PCI_BUS_ID, or name GPUs by UUID.",
     references=threads("ModelCloud/Device-SMI#40", "pytorch/pytorch#86539", "tensorflow/tensorflow#32881"),
 )
 def device_order_confusion(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -123,7 +123,7 @@ def device_order_confusion(environment: Environment, matrix: Matrix) -> Iterator
     rank=10,
     any_of=("variables", "messages"),
     explained_by=_NO_GPU_ANYHOW,
-    mend="Unset it, or ask the scheduler for a GPU.",
+    fix="Unset it, or ask the scheduler for a GPU.",
     references=threads("thuml/Time-Series-Library#768", "thuml/Anomaly-Transformer#74"),
 )
 def cuda_visible_devices_empty(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -138,13 +138,13 @@ def cuda_visible_devices_empty(environment: Environment, matrix: Matrix) -> Iter
     hidden = value is not None and (value.strip() == "" or value.split(",")[0].strip().lower() in _NO_DEVICE)
     scheduler = "SLURM_JOB_ID" in here or value is not None and value.lower() == "nodevfiles"
     impact = "CUDA programs find no GPU although the machine has one."
-    mend = (
+    fix = (
         Remedy("Ask the scheduler for a GPU.", (fixed("srun --gres=gpu:1 …"),))
         if scheduler
         else Remedy("Unset it, or set it to an index.", (run("unset", VISIBLE),))
     )
     if hidden:
-        yield fail(f"{VISIBLE} is {value!r}: every GPU is hidden", evidence=evidence, impact=impact, remedy=mend)
+        yield fail(f"{VISIBLE} is {value!r}: every GPU is hidden", evidence=evidence, impact=impact, remedy=fix)
     elif messages := seen(environment, "cuda-visible-devices-empty"):
         yield from _no_gpus_available(environment, messages_evidence=list(message_evidence(environment, messages)))
     elif environment.variables.known:
@@ -175,7 +175,7 @@ def _no_gpus_available(environment: Environment, messages_evidence: list[Evidenc
     rank=11,
     any_of=("variables", "messages"),
     explained_by=("mig-one-instance-visible", "gpu-count-mismatch", *_NO_GPU_ANYHOW),
-    mend="Correct the list: everything from the first wrong item on is ignored.",
+    fix="Correct the list: everything from the first wrong item on is ignored.",
     references=threads("thuml/Time-Series-Library#768"),
 )
 def cuda_visible_devices_invalid(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

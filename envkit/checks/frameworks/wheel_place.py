@@ -32,19 +32,19 @@ _MANYLINUX = regex(r"manylinux_(\d+)_(\d+)_")
     layer=Layer.FRAMEWORK_BUILD,
     rank=45,
     any_of=("pythons", "messages"),
-    mend="Make an environment with a Python that the framework has wheels for.",
+    fix="Make an environment with a Python that the framework has wheels for.",
     references=threads("pytorch/pytorch#91543"),
 )
 def python_no_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """Frameworks have wheels for this Python: it is neither too new nor too old for every release."""
     every = sorted({python for build in matrix.builds("pytorch") for python in build.pythons})
-    mend = _python_with_wheels(environment, matrix)
+    fix = _python_with_wheels(environment, matrix)
     messages = told(
         environment,
         "python-no-wheel",
         "pip found no wheel for this Python, system or machine",
         impact="The framework cannot be installed here.",
-        remedy=mend,
+        remedy=fix,
     )
     yield from messages
     for python in judged(environment):
@@ -60,7 +60,7 @@ def python_no_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcom
                 subject=python.prefix,
                 evidence=evidence,
                 impact="pip finds nothing to install.",
-                remedy=mend,
+                remedy=fix,
             )
         else:
             yield ok(f"there are wheels for Python {own}", subject=python.prefix, evidence=evidence)
@@ -103,12 +103,12 @@ def _meant(framework: Framework | None, version: Version | None) -> str:
     layer=Layer.FRAMEWORK_BUILD,
     rank=8,
     any_of=("pythons", "messages"),
-    mend="A newer system or a container; or an older release of the framework.",
+    fix="A newer system or a container; or an older release of the framework.",
     references=threads("pytorch/pytorch#123649", "mlverse/torch#1414"),
 )
 def glibc_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """The system's glibc is at least what the installed wheels and their binaries ask for."""
-    mend = Remedy(
+    fix = Remedy(
         "Use a newer system or a container, or an older release of the framework.",
         (resolve_command(environment, matrix, seen(environment, "glibc-too-old"), on_this_system=True),),
     )
@@ -117,7 +117,7 @@ def glibc_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
         "glibc-too-old",
         "The system's glibc is too old for the package",
         impact="It does not install or does not start.",
-        remedy=mend,
+        remedy=fix,
     )
     glibc = environment.system.glibc
     needs = [(need, why, python) for python in judged(environment) for need, why in _glibc_needs(python)]
@@ -136,7 +136,7 @@ def glibc_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
                 subject=python.prefix,
                 evidence=evidence,
                 impact="It does not load.",
-                remedy=mend,
+                remedy=fix,
             )
         else:
             yield ok(f"glibc {glibc.get()} meets every need (highest {need})", evidence=evidence)
@@ -161,7 +161,7 @@ def _glibc_needs(python: PythonEnvironment) -> Iterator[tuple[Version, str]]:
     layer=Layer.LIBRARIES,
     rank=40,
     any_of=("pythons", "messages"),
-    mend="Bring that libstdc++ up to date, or compile with the environment's own compiler.",
+    fix="Bring that libstdc++ up to date, or compile with the environment's own compiler.",
     references=threads("kvcache-ai/ktransformers#439", "pytorch/pytorch#157709", "numpy/numpy#26986"),
 )
 def libstdcxx_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -172,13 +172,13 @@ def libstdcxx_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outc
     conda = any(python.kind == "conda" for python in judged(environment))
     summary = "Bring the libstdc++ that is loaded first up to date."
     by_conda = Remedy(summary, (fixed("conda install -c conda-forge libstdcxx-ng"),))
-    mend = by_conda if conda else remedy(environment, summary, "update-libstdcxx")
+    fix = by_conda if conda else remedy(environment, summary, "update-libstdcxx")
     messages = told(
         environment,
         "libstdcxx-too-old",
         "The loaded libstdc++ is too old",
         impact="The extension does not load.",
-        remedy=mend,
+        remedy=fix,
     )
     if messages:
         yield from messages
@@ -199,7 +199,7 @@ def libstdcxx_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outc
                 subject=python.prefix,
                 evidence=evidence,
                 impact="It does not load.",
-                remedy=mend,
+                remedy=fix,
             )
         else:
             yield ok(

@@ -32,7 +32,7 @@ _TIMES_SMALLER = 16  # memory this many times the window: most of the card is ou
     rank=30,
     any_of=("pci_gpus", "messages"),
     explained_by=("gpu-fallen-off-bus",),
-    mend="Enable 'Above 4G decoding'; virtual machine: a larger 64-bit PCI window; or the kernel option pci=realloc.",
+    fix="Enable 'Above 4G decoding'; virtual machine: a larger 64-bit PCI window; or the kernel option pci=realloc.",
     references=threads("NVIDIA/gpu-operator#492", "system76/firmware-open#66"),
 )
 def bar_not_assigned(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -41,7 +41,7 @@ def bar_not_assigned(environment: Environment, matrix: Matrix) -> Iterator[Outco
     Firmware without "Above 4G decoding", many GPUs, or a small virtual machine leave too little room; the driver then
     says that a PCI I/O region is invalid and does not start the GPU.
     """
-    mend = remedy(
+    fix = remedy(
         environment,
         "Give the virtual machine a larger 64-bit PCI window (MMIO), or fewer GPUs."
         if is_virtual(environment)
@@ -53,7 +53,7 @@ def bar_not_assigned(environment: Environment, matrix: Matrix) -> Iterator[Outco
         environment,
         "bar-not-assigned",
         "A GPU got no memory window from the firmware",
-        remedy=mend,
+        remedy=fix,
         impact="The driver cannot start this GPU.",
     )
     for gpu in without:
@@ -62,7 +62,7 @@ def bar_not_assigned(environment: Environment, matrix: Matrix) -> Iterator[Outco
             subject=gpu.subject,
             evidence=[Evidence("pci_gpus.bars_assigned", "no", environment.pci_gpus.source)],
             impact="The driver cannot start this GPU.",
-            remedy=mend,
+            remedy=fix,
         )
     if not without and outcomes:
         yield from outcomes
@@ -78,7 +78,7 @@ def bar_not_assigned(environment: Environment, matrix: Matrix) -> Iterator[Outco
     layer=Layer.HEALTH,
     rank=91,
     any_of=("pci_gpus", "messages"),
-    mend="A firmware option; it matters for copies between GPUs, little for training on one.",
+    fix="A firmware option; it matters for copies between GPUs, little for training on one.",
     references=threads("xCuri0/ReBarUEFI#119"),
 )
 def resizable_bar_off(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -137,7 +137,7 @@ def _resize(environment: Environment) -> Remedy:
     rank=45,
     any_of=("pci_gpus", "gpus", "messages"),
     explained_by=("gpu-fallen-off-bus",),
-    mend="Reseat the card, another slot or riser; as a trial switch ASPM off.",
+    fix="Reseat the card, another slot or riser; as a trial switch ASPM off.",
     references=threads("local-inference-lab/rtx6kpro#88"),
 )
 def pcie_link_errors(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -146,7 +146,7 @@ def pcie_link_errors(environment: Environment, matrix: Matrix) -> Iterator[Outco
     A marginal link repeats packets: the kernel counts corrected and uncorrected errors, NVML the replays. A few
     corrected ones are normal.
     """
-    mend = remedy(
+    fix = remedy(
         environment,
         "Reseat the card, leave out the riser, try another slot; as a trial use the kernel option pcie_aspm=off.",
         "kernel-log",
@@ -159,7 +159,7 @@ def pcie_link_errors(environment: Environment, matrix: Matrix) -> Iterator[Outco
             subject=gpu.subject,
             evidence=_counts(environment, gpu),
             impact="Packets are sent again; copies slow down and the GPU may drop off the bus.",
-            remedy=mend,
+            remedy=fix,
         )
     counted = [evidence for gpu in gpus for evidence in _counts(environment, gpu)]
     if bad:
@@ -169,7 +169,7 @@ def pcie_link_errors(environment: Environment, matrix: Matrix) -> Iterator[Outco
             environment,
             "pcie-link-errors",
             "A PCIe link reports errors",
-            remedy=mend,
+            remedy=fix,
             judge=warn,
             impact="Packets are sent again; copies slow down and the GPU may drop off the bus.",
         )

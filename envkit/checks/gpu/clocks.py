@@ -35,7 +35,7 @@ def _reasons(environment: Environment) -> list[tuple[Gpu, int]]:
     tier="N",
     any_of=("gpus", "messages"),
     explained_by=("gpu-fallen-off-bus",),
-    mend="Cooling: dust, fans, airflow of passive cards.",
+    fix="Cooling: dust, fans, airflow of passive cards.",
     references=threads("mlfoundations/open_clip#703", "tensorflow/tensorflow#40042", "NVIDIA/DCGM#270"),
 )
 def thermal_throttle(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -76,7 +76,7 @@ def thermal_throttle(environment: Environment, matrix: Matrix) -> Iterator[Outco
     tier="N",
     any_of=("gpus", "messages"),
     explained_by=("gpu-fallen-off-bus", "external-power-missing"),
-    mend="Power supplies and their redundancy, cables, the power policy of the BMC.",
+    fix="Power supplies and their redundancy, cables, the power policy of the BMC.",
     references=threads(
         "Azure/azurehpc#595",
         "l4rz/reverse-engineering-dell-idrac-to-get-rid-of-gpu-throttling#3",
@@ -135,7 +135,7 @@ def _no_brake(environment: Environment, reasons: list[tuple[Gpu, int]], title: s
     rank=85,
     tier="N",
     any_of=("gpus", "messages"),
-    mend="Raise it again with nvidia-smi -pl, if it was not intended.",
+    fix="Raise it again with nvidia-smi -pl, if it was not intended.",
     references=("https://github.com/leptonai/gpud",),
 )
 def power_limit_lowered(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -90,7 +90,7 @@ class Count:
     rank=10,
     tier="N",
     explained_by=_BELOW,
-    mend="By layer: hardware, the driver's log, permissions, or the environment.",
+    fix="By layer: hardware, the driver's log, permissions, or the environment.",
     references=threads("NVIDIA/NVSentinel#155", "NVIDIA/NVSentinel#195", "leptonai/gpud#604"),
 )
 def gpu_count_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

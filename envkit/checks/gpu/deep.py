@@ -59,7 +59,7 @@ _BELOW = (
     rank=99,
     tier="N",
     explained_by=_BELOW,
-    mend="Read the step's own words, and run it by hand.",
+    fix="Read the step's own words, and run it by hand.",
     references=threads("pytorch/pytorch#537", "pytorch/pytorch#12283", "pytorch/pytorch#5302"),
 )
 def gpu_test_failed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

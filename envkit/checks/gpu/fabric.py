@@ -78,7 +78,7 @@ def _running(environment: Environment) -> bool | None:
     rank=25,
     tier="N",
     explained_by=("fabric-manager-version-mismatch", "fabric-manager-nothing-to-do", "driver-module-not-loaded"),
-    mend="Install it in the driver's exact version and start it.",
+    fix="Install it in the driver's exact version and start it.",
     references=threads(
         "aws-samples/aws-deep-learning-ami-ubuntu-dcv-desktop#33", "pytorch/pytorch#35710", "cloudrift-ai/emmy#558"
     ),
@@ -155,14 +155,14 @@ def _install(environment: Environment) -> Remedy:
     rank=24,
     tier="L",
     explained_by=("driver-library-mismatch",),
-    mend="Install the equal version and hold both.",
+    fix="Install the equal version and hold both.",
     references=threads("NVIDIA/gpu-operator#544", "siderolabs/pkgs#720", "Azure/azhpc-images#86"),
 )
 def fabric_manager_version_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """The Fabric Manager has exactly the driver's version."""
     version, driver = environment.driver.fabric_manager_version, environment.driver.kernel_module
     facts = [known(environment, "driver.fabric_manager_version"), known(environment, "driver.kernel_module")]
-    mend = remedy(
+    fix = remedy(
         environment,
         "Install the Fabric Manager in the driver's version, start it, and hold both packages.",
         "fabric-manager",
@@ -179,13 +179,13 @@ def fabric_manager_version_mismatch(environment: Environment, matrix: Matrix) ->
             f"Fabric Manager {version.get()} does not fit driver {driver.get()}",
             evidence=facts,
             impact=impact,
-            remedy=mend,
+            remedy=fix,
         )
     elif version.known and driver.known:
         yield ok(f"both have version {driver.get()}", evidence=facts)
     else:
         title = "Fabric Manager and driver have different versions"
-        outcomes = told(environment, "fabric-manager-version-mismatch", title, impact=impact, remedy=mend)
+        outcomes = told(environment, "fabric-manager-version-mismatch", title, impact=impact, remedy=fix)
         nothing = skip("no Fabric Manager is installed") if version.absent else unknown("its version was not looked at")
         yield from outcomes or (nothing,)
 
@@ -195,7 +195,7 @@ def fabric_manager_version_mismatch(environment: Environment, matrix: Matrix) ->
     title="Blackwell boards lack the NVLink subnet manager",
     layer=Layer.CUDA_DEVICES,
     rank=23,
-    mend="Without NVSwitch: disable the service, no fault. HGX B100/B200/B300: install nvlsm.",
+    fix="Without NVSwitch: disable the service, no fault. HGX B100/B200/B300: install nvlsm.",
     references=threads("NVIDIA/gpu-operator#610", "siderolabs/extensions#717", "leptonai/gpud#1147"),
 )
 def fabric_manager_nothing_to_do(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -260,7 +260,7 @@ def _has_nvlsm(environment: Environment) -> bool:
         "fabric-manager-nothing-to-do",
         "driver-module-not-loaded",
     ),
-    mend="Wait and try once more; known issue of some CUDA releases; in a job tell the operator.",
+    fix="Wait and try once more; known issue of some CUDA releases; in a job tell the operator.",
     references=threads("wilicc/gpu-burn#133", "huggingface/huggingface_hub#4134", "jax-ml/jax#34113"),
 )
 def error_802_other_causes(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -280,7 +280,7 @@ def error_802_other_causes(environment: Environment, matrix: Matrix) -> Iterator
             impact="No CUDA program can start.",
             remedy=remedy(
                 environment,
-                "Ask the operator of the host: its fabric is not ready, and nothing inside can mend that."
+                "Ask the operator of the host: its fabric is not ready, and nothing inside can fix that."
                 if elsewhere
                 else "Wait a minute and try again. If it stays: some CUDA releases have a known issue on some kernels "
                 "(see their release notes; the workaround is the kernel option nokaslr).",

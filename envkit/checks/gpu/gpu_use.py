@@ -1,4 +1,4 @@
-"""Who may use a GPU and who does: compute mode, licences, lost processes, displays, sleep."""
+"""Who may use a GPU and who does: compute mode, licenses, lost processes, displays, sleep."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _PROHIBITED, _DEFAULT = "prohibited", "default"
 
 @check(
     "compute-mode-exclusive",
-    title="A GPU's compute mode keeps programs out",
+    title="Compute mode blocks new processes",
     layer=Layer.CUDA_DEVICES,
     rank=40,
     tier="N",
     any_of=("gpus", "messages"),
     explained_by=("vgpu-unlicensed",),
-    mend="nvidia-smi -c DEFAULT, or MPS.",
+    fix="nvidia-smi -c DEFAULT, or MPS.",
     references=threads("pytorch/pytorch#3871", "NVIDIA/DIGITS#2005"),
 )
 def compute_mode_exclusive(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -53,7 +53,7 @@ def compute_mode_exclusive(environment: Environment, matrix: Matrix) -> Iterator
             evidence=[field_evidence(environment, gpu, "compute_mode"), *refused],
             impact="No CUDA program may use it."
             if gpu.compute_mode == _PROHIBITED
-            else "Only one program at a time may use it; others hear 'busy or unavailable'.",
+            else "Only one program at a time may use it; the others get 'busy or unavailable'.",
             remedy=remedy(environment, "Let every program in again.", "compute-mode", index=gpu.index),
         )
     if shut:
@@ -79,52 +79,52 @@ _LOOK = "See nvidia-smi for the compute mode and the processes; set the mode bac
 
 @check(
     "vgpu-unlicensed",
-    title="A virtual GPU has no licence",
+    title="A virtual GPU has no license",
     layer=Layer.CUDA_DEVICES,
     rank=38,
     tier="N",
     any_of=("gpus", "messages"),
-    mend="Client token or licence server, then restart nvidia-gridd.",
+    fix="Client token or license server, then restart nvidia-gridd.",
     references=threads("DDMAL/Rodan#1332", "JeremyMain/GPUProfiler#134"),
 )
 def vgpu_unlicensed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Every virtual GPU (vGPU) has its licence.
+    """Every virtual GPU (vGPU) has its license.
 
     Without one it is slowed down after some minutes and then refuses CUDA, while nvidia-smi looks fine.
     """
-    mend = remedy(environment, "Install the client token (or the licence server's address), then restart.", "licence")
+    fix = remedy(environment, "Install the client token (or the license server's address), then restart.", "license")
     impact = "The GPU gets slower after some minutes, then refuses programs."
     bad = [gpu for gpu in gpus_of(environment) if gpu.licensed is False and gpu.virtualization_mode in (None, "vgpu")]
     for gpu in bad:
         yield fail(
-            f"{gpu.name} has no vGPU licence",
+            f"{gpu.name} has no vGPU license",
             subject=name_of(gpu),
             evidence=[field_evidence(environment, gpu, "licensed", "no")],
             impact=impact,
-            remedy=mend,
+            remedy=fix,
         )
     if bad:
         return
-    outcomes = told(environment, "vgpu-unlicensed", "The vGPU licence is missing", impact=impact, remedy=mend)
+    outcomes = told(environment, "vgpu-unlicensed", "The vGPU license is missing", impact=impact, remedy=fix)
     licensed = [gpu for gpu in gpus_of(environment) if gpu.licensed]
     if outcomes:
         yield from outcomes
     elif licensed:
-        yield ok("the vGPU licence is there", evidence=[field_evidence(environment, licensed[0], "licensed", "yes")])
+        yield ok("the vGPU license is there", evidence=[field_evidence(environment, licensed[0], "licensed", "yes")])
     elif gpus_of(environment):
-        yield skip("no virtual GPU that would need a licence")
+        yield skip("no virtual GPU that would need a license")
     else:
-        yield not_looked(environment, "licences were not asked", "gpus")
+        yield not_looked(environment, "licenses were not asked", "gpus")
 
 
 @check(
     _HELD,
-    title="A lost process holds GPU memory",
+    title="An orphaned process is holding GPU memory",
     layer=Layer.HEALTH,
     rank=55,
     tier="N",
     any_of=("gpus", "messages"),
-    mend="End the process that holds the memory; if it cannot be ended, restart.",
+    fix="End the process that holds the memory; if it cannot be ended, restart.",
     references=threads("apache/mxnet#17837", "apache/mxnet#4242", "NVIDIA/gpu-operator#2880"),
 )
 def gpu_memory_held_by_lost_process(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -198,7 +198,7 @@ def _integrated(gpu: Gpu) -> bool:
     rank=82,
     tier="N",
     any_of=("gpus", "messages"),
-    mend="Move the display to the board's own graphics, or start servers without a desktop.",
+    fix="Move the display to the board's own graphics, or start servers without a desktop.",
     references=threads("jcjohnson/neural-style#150"),
 )
 def display_server_on_compute_gpu(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -206,7 +206,7 @@ def display_server_on_compute_gpu(environment: Environment, matrix: Matrix) -> I
 
     On a desktop machine a screen on the only GPU is what it is for.
     """
-    mend = remedy(environment, "Start the machine without a desktop.", "no-desktop")
+    fix = remedy(environment, "Start the machine without a desktop.", "no-desktop")
     title = "A desktop runs on a compute GPU"
     shown = [gpu for gpu in seen_gpus(environment, matrix) if gpu.nvml and gpu.nvml.display_active is not None]
     taken = [gpu for gpu in shown if gpu.data_center and gpu.nvml and gpu.nvml.display_active]
@@ -219,7 +219,7 @@ def display_server_on_compute_gpu(environment: Environment, matrix: Matrix) -> I
                 known(environment, "system.display_server"),
             ],
             impact="It takes memory, and long kernels can be stopped by its time limit.",
-            remedy=mend,
+            remedy=fix,
         )
     if taken:
         return
@@ -227,7 +227,7 @@ def display_server_on_compute_gpu(environment: Environment, matrix: Matrix) -> I
         environment,
         "display-server-on-compute-gpu",
         title,
-        remedy=mend,
+        remedy=fix,
         judge=warn,
         impact="It takes memory, and long kernels can be stopped by its time limit.",
     )
@@ -247,7 +247,7 @@ def display_server_on_compute_gpu(environment: Environment, matrix: Matrix) -> I
     tier="N",
     any_of=("driver.cuda_init", "messages"),
     explained_by=("uvm-module-not-loaded", "driver-library-mismatch", "driver-module-not-loaded", "no-gpu-on-pci"),
-    mend="Reload nvidia_uvm; for good: keep video memory over sleep and enable the three services.",
+    fix="Reload nvidia_uvm; for good: keep video memory over sleep and enable the three services.",
     references=threads("pytorch/pytorch#88639", "ollama/ollama#5464", "pop-os/default-settings#64"),
 )
 def cuda_broken_after_suspend(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -255,7 +255,7 @@ def cuda_broken_after_suspend(environment: Environment, matrix: Matrix) -> Itera
 
     Where video memory is not kept over sleep, `cuInit` answers 999 from then on, while nvidia-smi works.
     """
-    mend = remedy(
+    fix = remedy(
         environment,
         "Reload the module while no program uses the GPU; so that it does not come back, keep video memory over sleep.",
         "reload-uvm",
@@ -265,11 +265,11 @@ def cuda_broken_after_suspend(environment: Environment, matrix: Matrix) -> Itera
     impact = "CUDA programs stop with 'unknown error' although nvidia-smi works."
     if codes and slept.known:
         facts = [known(environment, "system.last_resume"), known(environment, "driver.suspended_memory_kept")]
-        yield fail("CUDA does not work since the machine slept", evidence=[*codes, *facts], impact=impact, remedy=mend)
+        yield fail("CUDA does not work since the machine slept", evidence=[*codes, *facts], impact=impact, remedy=fix)
     elif environment.driver.cuda_init.known and not codes:
         yield ok("CUDA gives no unknown error", evidence=[known(environment, "driver.cuda_init", "not 999")])
     elif outcomes := told(
-        environment, "cuda-broken-after-suspend", "CUDA cannot start, often after sleep", impact=impact, remedy=mend
+        environment, "cuda-broken-after-suspend", "CUDA cannot start, often after sleep", impact=impact, remedy=fix
     ):
         yield from outcomes
     elif codes and slept.absent:

@@ -45,7 +45,7 @@ def field_evidence(environment: Environment, gpu: Gpu, name: str, words: str = "
     rank=11,
     tier="N",
     explained_by=("row-remap-failed", *_LOST),
-    mend="XID 94: start the program again. 48 or 95: drain and reset. Again soon after: the memory is dying.",
+    fix="XID 94: start the program again. 48 or 95: drain and reset. Again soon after: the memory is dying.",
     references=threads("vllm-project/vllm#5222", "leptonai/gpud#80", "awslabs/awsome-distributed-ai#1190"),
 )
 def ecc_uncorrectable(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -107,7 +107,7 @@ def _no_memory_fault(environment: Environment, name: str, title: str) -> Outcome
     tier="N",
     any_of=("gpus", "kernel.log", "messages"),
     explained_by=_LOST,
-    mend="Replace the card.",
+    fix="Replace the card.",
     references=threads(
         "awslabs/awsome-distributed-ai#1190", "aws/eks-node-monitoring-agent#245", "wtdcode/vllm-backport#62"
     ),
@@ -117,7 +117,7 @@ def row_remap_failed(environment: Environment, matrix: Matrix) -> Iterator[Outco
 
     When no spare is left (XID 64), memory errors come back for good.
     """
-    mend = remedy(environment, "Take the card out of service and hand it in: it has no spare memory rows left.")
+    fix = remedy(environment, "Take the card out of service and hand it in: it has no spare memory rows left.")
     bad = [gpu for gpu in gpus_of(environment) if gpu.remapped_rows_failed]
     for gpu in bad:
         yield fail(
@@ -125,14 +125,14 @@ def row_remap_failed(environment: Environment, matrix: Matrix) -> Iterator[Outco
             subject=name_of(gpu),
             evidence=[field_evidence(environment, gpu, "remapped_rows_failed", "yes")],
             impact="Memory errors will come back and stop programs.",
-            remedy=mend,
+            remedy=fix,
         )
     if not bad:
         outcomes = told(
             environment,
             "row-remap-failed",
             "A faulty memory row could not be replaced",
-            remedy=mend,
+            remedy=fix,
             impact="Memory errors will come back and stop programs.",
         )
         yield from outcomes or (_no_memory_fault(environment, "remapped_rows_failed", "no row was left unreplaced"),)
@@ -146,7 +146,7 @@ def row_remap_failed(environment: Environment, matrix: Matrix) -> Iterator[Outco
     tier="N",
     any_of=("gpus", "kernel.log", "messages"),
     explained_by=("row-remap-failed", "ecc-uncorrectable", *_LOST),
-    mend="Drain the GPU and reset it, or restart the machine.",
+    fix="Drain the GPU and reset it, or restart the machine.",
     references=threads("leptonai/gpud#108", "leptonai/gpud#987"),
 )
 def row_remap_pending(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -184,12 +184,12 @@ def row_remap_pending(environment: Environment, matrix: Matrix) -> Iterator[Outc
     rank=15,
     tier="N",
     any_of=("driver.nvml", "driver.nvidia_smi", "kernel.log", "messages"),
-    mend="Connect the power cables of the card.",
+    fix="Connect the power cables of the card.",
     references=("https://github.com/mej/nhc",),
 )
 def external_power_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """Every card has the power cables that it needs."""
-    mend = remedy(environment, "Switch the machine off and connect all power cables of the card.")
+    fix = remedy(environment, "Switch the machine off and connect all power cables of the card.")
     codes = answered(environment, "nvml", "INSUFFICIENT_POWER")
     messages = seen(environment, "external-power-missing")
     if codes or messages:
@@ -197,7 +197,7 @@ def external_power_missing(environment: Environment, matrix: Matrix) -> Iterator
             "A GPU is not powered: its power cables are not connected",
             evidence=[*codes, *message_evidence(environment, messages)],
             impact="The driver does not start this GPU.",
-            remedy=mend,
+            remedy=fix,
         )
     elif nvml_asked(environment):
         yield ok("the driver does not complain about power", evidence=[known(environment, "driver.nvml")])
@@ -215,7 +215,7 @@ def external_power_missing(environment: Environment, matrix: Matrix) -> Iterator
     tier="N",
     any_of=("driver.nvml", "driver.nvidia_smi", "messages"),
     explained_by=_LOST,
-    mend="Hand in cards of data centres; tolerable on desktops.",
+    fix="RMA data-center cards; harmless on desktops.",
     references=("https://github.com/mej/nhc", "https://github.com/NVIDIA/DCGM"),
 )
 def inforom_corrupted(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -230,7 +230,7 @@ def inforom_corrupted(environment: Environment, matrix: Matrix) -> Iterator[Outc
             "The InfoROM of a GPU is damaged",
             evidence=[*codes, *message_evidence(environment, messages)],
             impact="Counters of memory errors and their repair are not reliable; computing works.",
-            remedy=remedy(environment, "Hand the card in if it is one for data centres; on a desktop it is tolerable."),
+            remedy=remedy(environment, "RMA the card if it is a data-center card; on a desktop it is harmless."),
         )
     elif nvml_asked(environment):
         yield ok("the driver reports no damaged InfoROM", evidence=[known(environment, "driver.nvml")])

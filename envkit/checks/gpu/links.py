@@ -95,16 +95,16 @@ def narrow(link: Link) -> bool:
 
 
 def sharers(gpu: SeenGpu, link: Link, gpus: tuple[SeenGpu, ...]) -> tuple[SeenGpu, ...]:
-    """The neighbours that have the missing lanes: together with this GPU no more than one could have alone."""
+    """The neighbors that have the missing lanes: together with this GPU no more than one could have alone."""
     expected, width = link.width_expected, link.width
     if expected is None or width is None:
         return ()
     return tuple(
-        other for other in neighbours(gpu, link, gpus) if (links_above(other)[0].width or expected) + width <= expected
+        other for other in neighbors(gpu, link, gpus) if (links_above(other)[0].width or expected) + width <= expected
     )
 
 
-def neighbours(gpu: SeenGpu, link: Link, gpus: tuple[SeenGpu, ...]) -> tuple[SeenGpu, ...]:
+def neighbors(gpu: SeenGpu, link: Link, gpus: tuple[SeenGpu, ...]) -> tuple[SeenGpu, ...]:
     """The other GPUs whose port stands on the same bus as the upper end of `link`."""
     if link.upper is None:
         return ()

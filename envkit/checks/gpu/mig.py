@@ -43,7 +43,7 @@ def _make_instance(environment: Environment, index: int) -> Remedy:
     rank=20,
     tier="N",
     any_of=("gpus", "messages"),
-    mend="Make instances, or switch MIG off.",
+    fix="Make instances, or switch MIG off.",
     references=threads("pytorch/pytorch#130181"),
 )
 def mig_enabled_no_instance(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -91,7 +91,7 @@ def mig_enabled_no_instance(environment: Environment, matrix: Matrix) -> Iterato
     tier="N",
     any_of=("gpus", "messages"),
     explained_by=("mig-enabled-no-instance",),
-    mend="One process per instance, named by MIG-<uuid>.",
+    fix="One process per instance, named by MIG-<uuid>.",
     references=threads("pytorch/pytorch#95784", "pytorch/pytorch#131650"),
 )
 def mig_one_instance_visible(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -110,7 +110,7 @@ def mig_one_instance_visible(environment: Environment, matrix: Matrix) -> Iterat
         impact="All processes meet on one instance, the others stay idle.",
         remedy=remedy(environment, f"Start one process per instance, with {_VARIABLE}=MIG-<uuid>.", "mig-list"),
     )
-    mend = remedy(environment, f"Start one process per instance, with {_VARIABLE}=MIG-<uuid>.", "mig-list")
+    fix = remedy(environment, f"Start one process per instance, with {_VARIABLE}=MIG-<uuid>.", "mig-list")
     if len(instances) > 1 and asked and _by_number(asked):
         old = "MIG-GPU-" in asked
         judge = warn if asked.strip() == "0" else fail  # one process that takes the first instance works
@@ -120,7 +120,7 @@ def mig_one_instance_visible(environment: Environment, matrix: Matrix) -> Iterat
             else f"{_VARIABLE}={asked} gives a process the first of {len(instances)} MIG instances only",
             evidence=[Evidence(f"variables.{_VARIABLE}", asked, environment.variables.source)],
             impact="CUDA finds no device." if old else "All processes meet on one instance, the others stay idle.",
-            remedy=mend,
+            remedy=fix,
         )
     elif outcomes:
         yield from outcomes

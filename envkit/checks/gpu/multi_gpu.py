@@ -37,11 +37,11 @@ def _several(environment: Environment, matrix: Matrix) -> tuple[SeenGpu, ...]:
     tier="N",
     any_of=("gpus", "messages"),
     explained_by=("fabric-manager-not-running", "fabric-manager-version-mismatch", "gpu-fallen-off-bus"),
-    mend="Reseat the bridge, start the Fabric Manager, reset the GPU.",
+    fix="Reseat the bridge, start the Fabric Manager, reset the GPU.",
     references=threads("NVIDIA/NVSentinel#1481", "Azure/azurehpc-health-checks#162"),
 )
 def nvlink_inactive(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Every GPU has as many active NVLink connections as its equals on the same machine.
+    """Every GPU has as many active NVLink connections as the other GPUs of its model in the machine.
 
     Otherwise exchanging data falls back to PCIe. Cards without a bridge have none active, which is no fault.
     """
@@ -50,18 +50,18 @@ def nvlink_inactive(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     for gpu in counted:
         most[_equals(gpu)] = max(most.get(_equals(gpu), 0), gpu.nvlinks_active or 0)
     down = [gpu for gpu in counted if (gpu.nvlinks_active or 0) < most[_equals(gpu)]]
-    mend = remedy(environment, "Look at the links; reseat the bridge or reset the GPU.", "nvlink")
+    fix = remedy(environment, "Look at the links; reseat the bridge or reset the GPU.", "nvlink")
     every = switches(environment, matrix)
     for gpu in down:
         judge = fail if every or gpu.nvlinks_active else warn  # without switches not every card need have a bridge
         yield judge(
-            f"{gpu.name} has {gpu.nvlinks_active} active NVLinks, its equals have {most[_equals(gpu)]}",
+            f"{gpu.name} has {gpu.nvlinks_active} active NVLinks, its peers have {most[_equals(gpu)]}",
             subject=name_of(gpu),
             evidence=[
                 field_evidence(environment, gpu, "nvlinks_active", f"{gpu.nvlinks_active} of {gpu.nvlinks_total}")
             ],
             impact="Exchange with this GPU goes over PCIe and slows all others down.",
-            remedy=mend,
+            remedy=fix,
         )
     if down:
         return
@@ -69,7 +69,7 @@ def nvlink_inactive(environment: Environment, matrix: Matrix) -> Iterator[Outcom
         environment,
         "nvlink-inactive",
         "NVLink connections are down",
-        remedy=mend,
+        remedy=fix,
         judge=warn,
         impact="Exchange with this GPU goes over PCIe and slows all others down.",
     )
@@ -110,7 +110,7 @@ _OVER_NVLINK = "the GPUs exchange data over NVLink; for RDMA of network cards it
     rank=70,
     tier="R",
     any_of=("kernel.acs_redirect", "messages"),
-    mend="Switch ACS off in the firmware or at boot, on bare metal only.",
+    fix="Switch ACS off in the firmware or at boot, on bare metal only.",
     references=threads("NVIDIA/nccl#2079", "aikitoria/open-gpu-kernel-modules#6"),
 )
 def acs_blocks_p2p(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -157,7 +157,7 @@ def acs_blocks_p2p(environment: Environment, matrix: Matrix) -> Iterator[Outcome
     layer=Layer.HEALTH,
     rank=71,
     any_of=("kernel.iommu", "messages"),
-    mend="The kernel option iommu=pt keeps isolation and lets GPUs talk; switch the IOMMU off only after that.",
+    fix="The kernel option iommu=pt keeps isolation and lets GPUs talk; switch the IOMMU off only after that.",
     references=threads("NVIDIA/nccl#257", "NVIDIA/nccl#304", "aikitoria/open-gpu-kernel-modules#6"),
 )
 def iommu_translation_hang(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -167,13 +167,13 @@ def iommu_translation_hang(environment: Environment, matrix: Matrix) -> Iterator
     """
     mode = environment.kernel.iommu
     facts = [known(environment, "kernel.iommu")]
-    mend = remedy(environment, "Set the kernel option iommu=pt and restart.", "iommu")
+    fix = remedy(environment, "Set the kernel option iommu=pt and restart.", "iommu")
     outcomes = told(
         environment,
         "iommu-translation-hang",
         "The IOMMU gets in the way of traffic between GPUs",
-        remedy=mend,
-        impact="Exchange between GPUs can hang or be wrong.",
+        remedy=fix,
+        impact="GPU-to-GPU transfers may hang or corrupt data.",
     )
     if outcomes:
         yield from outcomes
@@ -188,7 +188,7 @@ def iommu_translation_hang(environment: Environment, matrix: Matrix) -> Iterator
             "The IOMMU translates traffic between GPUs",
             evidence=facts,
             impact="Exchange between GPUs can hang or be wrong; programs on one GPU are not affected.",
-            remedy=mend,
+            remedy=fix,
         )
     else:
         yield ok(f"the IOMMU is in mode {mode.get()}", evidence=facts)
@@ -201,7 +201,7 @@ def iommu_translation_hang(environment: Environment, matrix: Matrix) -> Iterator
     rank=72,
     tier="N",
     any_of=("gpus", "pci_gpus", "messages"),
-    mend="NCCL_P2P_DISABLE=1; a newer driver and NCCL.",
+    fix="NCCL_P2P_DISABLE=1; a newer driver and NCCL.",
     references=threads("NVIDIA/nccl-tests#117", "NVIDIA/nccl#1637", "huggingface/accelerate#2328"),
 )
 def geforce_p2p_hang(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -211,12 +211,12 @@ def geforce_p2p_hang(environment: Environment, matrix: Matrix) -> Iterator[Outco
     """
     cards = [gpu for gpu in _several(environment, matrix) if _NO_PEER_GEFORCE.search(gpu.name)]
     variables = environment.variables.get() if environment.variables.known else None
-    mend = remedy(environment, "If programs on several cards hang: switch peer access off.", "no-p2p")
+    fix = remedy(environment, "If programs on several cards hang: switch peer access off.", "no-p2p")
     outcomes = told(
         environment,
         "geforce-p2p-hang",
         "These GeForce cards have no peer access",
-        remedy=mend,
+        remedy=fix,
         impact="Programs on several of these cards hang or stop.",
     )
     if outcomes and (variables or {}).get(_SWITCH) != "1":
@@ -233,5 +233,5 @@ def geforce_p2p_hang(environment: Environment, matrix: Matrix) -> Iterator[Outco
             f"{len(cards)} GeForce cards without peer access, and {_SWITCH} is not set",
             evidence=[Evidence("gpus", ", ".join(gpu.name for gpu in cards), environment.gpus.source)],
             impact="Older drivers and NCCL releases hang here when several cards work together.",
-            remedy=mend,
+            remedy=fix,
         )

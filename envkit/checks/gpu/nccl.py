@@ -29,7 +29,7 @@ _ENOUGH_SHM = 1024**3  # bytes; container engines give 64 MiB
     layer=Layer.LIBRARIES,
     rank=80,
     any_of=("variables", "nccl_config", "messages"),
-    mend="Set the right name, or leave out the wrong ones: ^lo,docker,br-,veth.",
+    fix="Set the right name, or leave out the wrong ones: ^lo,docker,br-,veth.",
     references=threads("NVIDIA/nccl#697", "NVIDIA/nccl#286", "horovod/horovod#310"),
 )
 def nccl_wrong_interface(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -38,7 +38,7 @@ def nccl_wrong_interface(environment: Environment, matrix: Matrix) -> Iterator[O
     A name copied from another machine, or a bridge of a container engine, ends in "connection refused" or in a
     program that waits for ever.
     """
-    mend = remedy(environment, "Name an interface that exists, or leave out the wrong ones.", "interface")
+    fix = remedy(environment, "Name an interface that exists, or leave out the wrong ones.", "interface")
     settings = _settings(environment)
     interfaces = environment.network_interfaces
     wrong = [
@@ -51,7 +51,7 @@ def nccl_wrong_interface(environment: Environment, matrix: Matrix) -> Iterator[O
             f"{name}={value} names no interface of this machine",
             evidence=[Evidence(name, value, source), known(environment, "network_interfaces")],
             impact="Programs on several machines cannot connect.",
-            remedy=mend,
+            remedy=fix,
         )
     if wrong:
         return
@@ -59,7 +59,7 @@ def nccl_wrong_interface(environment: Environment, matrix: Matrix) -> Iterator[O
         environment,
         "nccl-wrong-interface",
         "NCCL could not connect over its network interface",
-        remedy=mend,
+        remedy=fix,
         impact="Programs on several machines cannot connect.",
     )
     if outcomes:
@@ -97,7 +97,7 @@ def _matches(value: str, interfaces: tuple[str, ...]) -> bool:
     layer=Layer.LIBRARIES,
     rank=81,
     any_of=("system.memlock_bytes", "messages"),
-    mend="ulimit -l unlimited; for containers --ulimit memlock=-1.",
+    fix="ulimit -l unlimited; for containers --ulimit memlock=-1.",
     references=threads("NVIDIA/nccl-tests#206", "NVIDIA/nccl#778"),
 )
 def memlock_too_low(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -107,12 +107,12 @@ def memlock_too_low(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     """
     limit, devices = environment.system.memlock_bytes, environment.system.infiniband_devices
     facts = [known(environment, "system.memlock_bytes"), known(environment, "system.infiniband_devices")]
-    mend = remedy(environment, "Raise the limit (limits.conf, systemd's LimitMEMLOCK, or the container).", "memlock")
+    fix = remedy(environment, "Raise the limit (limits.conf, systemd's LimitMEMLOCK, or the container).", "memlock")
     outcomes = told(
         environment,
         "memlock-too-low",
         "The limit for locked memory is too low for RDMA",
-        remedy=mend,
+        remedy=fix,
         impact="NCCL over InfiniBand fails.",
     )
     if outcomes:
@@ -124,7 +124,7 @@ def memlock_too_low(environment: Environment, matrix: Matrix) -> Iterator[Outcom
             f"Only {limit.get() // 1024} KiB of memory may be locked, on a machine with RDMA",
             evidence=facts,
             impact="NCCL over InfiniBand fails with 'cannot allocate memory'.",
-            remedy=mend,
+            remedy=fix,
         )
     elif devices.known and devices.get():
         yield ok("enough memory may be locked", evidence=facts)
@@ -139,7 +139,7 @@ def memlock_too_low(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     rank=73,
     any_of=("system.infiniband_devices", "messages"),
     explained_by=("driver-module-not-loaded",),
-    mend="modprobe nvidia-peermem, or the open module with DMA-BUF.",
+    fix="modprobe nvidia-peermem, or the open module with DMA-BUF.",
     references=threads("NVIDIA/nccl-tests#206"),
 )
 def peermem_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -150,15 +150,15 @@ def peermem_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[Out
     """
     devices, peer = environment.system.infiniband_devices, environment.driver.peermem_loaded
     facts = [known(environment, "driver.peermem_loaded"), known(environment, "system.infiniband_devices")]
-    mend = remedy(environment, "Load the module (or use the open kernel module on a newer kernel).", "peermem")
+    fix = remedy(environment, "Load the module (or use the open kernel module on a newer kernel).", "peermem")
     impact = "Data between machines goes through main memory: lower bandwidth, no error."
     title = "Network cards cannot reach GPU memory directly (GPUDirect RDMA is off)"
-    outcomes = told(environment, "peermem-not-loaded", title, impact=impact, remedy=mend, judge=warn)
+    outcomes = told(environment, "peermem-not-loaded", title, impact=impact, remedy=fix, judge=warn)
     if outcomes:
         yield from outcomes
     elif devices.known and devices.get() and environment.driver.kernel_module.known:
         if peer.known and not peer.get() and _dma_buf(environment) is False:
-            yield warn(title, evidence=facts, impact=impact, remedy=mend)
+            yield warn(title, evidence=facts, impact=impact, remedy=fix)
         elif peer.known:
             yield ok("network cards can reach GPU memory", evidence=facts)
         else:
@@ -170,12 +170,12 @@ def peermem_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[Out
 
 
 def _dma_buf(environment: Environment) -> bool | None:
-    """True where the open module exports GPU memory by DMA-BUF; None when kernel or flavour are unknown."""
-    flavour, kernel = environment.driver.open_kernel_module, environment.system.kernel
+    """True where the open module exports GPU memory by DMA-BUF; None when kernel or flavor are unknown."""
+    flavor, kernel = environment.driver.open_kernel_module, environment.system.kernel
     release = Version.find(kernel.get()) if kernel.known else None
-    if not flavour.known or release is None:
+    if not flavor.known or release is None:
         return None
-    return flavour.get() and release >= limit("dma-buf-kernel")
+    return flavor.get() and release >= limit("dma-buf-kernel")
 
 
 @check(
@@ -184,7 +184,7 @@ def _dma_buf(environment: Environment) -> bool | None:
     layer=Layer.LIBRARIES,
     rank=82,
     any_of=("system.shm_bytes", "messages"),
-    mend="--shm-size=8g or --ipc=host; Kubernetes: an emptyDir with medium Memory.",
+    fix="--shm-size=8g or --ipc=host; Kubernetes: an emptyDir with medium Memory.",
     references=threads("pytorch/pytorch#5040", "pytorch/pytorch#108861", "NVIDIA/nccl#473"),
 )
 def shm_too_small(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -194,12 +194,12 @@ def shm_too_small(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
     """
     size = environment.system.shm_bytes
     facts = [known(environment, "system.shm_bytes"), known(environment, "system.machine_kind")]
-    mend = remedy(environment, "Start the container with a larger /dev/shm.", "shm")
+    fix = remedy(environment, "Start the container with a larger /dev/shm.", "shm")
     outcomes = told(
         environment,
         "shm-too-small",
         "/dev/shm is too small",
-        remedy=mend,
+        remedy=fix,
         impact="Data loaders with workers, and NCCL, die with 'Bus error'.",
     )
     if (
@@ -212,7 +212,7 @@ def shm_too_small(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
             f"/dev/shm of this container has {size.get() // 1024**2} MiB",
             evidence=facts,
             impact="Data loaders with workers, and NCCL, die with 'Bus error'.",
-            remedy=mend,
+            remedy=fix,
         )
     elif outcomes:
         yield from outcomes

@@ -13,7 +13,7 @@ from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.bandwidth import measured_copies
 from envkit.checks.gpu.gpus import SeenGpu, seen_gpus
-from envkit.checks.gpu.links import Link, card_lanes, links_above, narrow, neighbours, sharers
+from envkit.checks.gpu.links import Link, card_lanes, links_above, narrow, neighbors, sharers
 from envkit.model import Environment, Gpu
 from envkit.tables.codes import generation_of, gigabytes_per_second
 
@@ -31,7 +31,7 @@ _REFERENCES = threads("scitix/sichek#122", "local-inference-lab/rtx6kpro#88", "N
     rank=40,
     any_of=("pci_gpus", "gpus"),
     explained_by=("gpu-fallen-off-bus",),
-    mend="Another slot, reseat the card, the bifurcation setting of the firmware, another riser.",
+    fix="Another slot, reseat the card, the bifurcation setting of the firmware, another riser.",
     references=_REFERENCES,
 )
 def pcie_width_degraded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -113,7 +113,7 @@ def _as_built(environment: Environment, gpu: SeenGpu, links: tuple[Link, ...], g
     title = f"{gpu.title} could use {card} PCIe lanes, {narrowest.where} has {lanes}"
     if len(gpus) == 1 and lanes > _FEW_LANES:
         return ok(f"{title}: as built", subject=gpu.subject, evidence=evidence)
-    others = " and ".join(other.subject for other in neighbours(gpu, narrowest, gpus))
+    others = " and ".join(other.subject for other in neighbors(gpu, narrowest, gpus))
     return warn(
         f"{title}" + (f" (the board divides its lanes with {others})" if others else ""),
         subject=gpu.subject,
@@ -183,7 +183,7 @@ def _card_evidence(environment: Environment, gpu: SeenGpu) -> Evidence:
     tier="N",
     any_of=("pci_gpus", "gpus", "messages"),
     explained_by=("gpu-fallen-off-bus",),
-    mend="Set the generation to Auto in the firmware, use another slot or riser.",
+    fix="Set the generation to Auto in the firmware, use another slot or riser.",
     references=threads("local-inference-lab/rtx6kpro#88", "NVIDIA/NVSentinel#890", "Syllo/nvtop#6", "janhq/jan#183"),
 )
 def pcie_gen_degraded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

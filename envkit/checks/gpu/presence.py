@@ -32,7 +32,7 @@ _PLACES = {
     rank=10,
     any_of=("pci_gpus", "gpus", "messages"),
     explained_by=("optimus-gpu-off", "wsl1"),
-    mend="Virtual machine: attach the GPU to it. Metal: firmware settings, seat and power cables of the card.",
+    fix="Virtual machine: attach the GPU to it. Bare metal: check BIOS/UEFI settings, the seat and the power cables.",
     references=threads("NVIDIA/NVSentinel#155", "NVIDIA/open-gpu-kernel-modules#1151"),
 )
 def no_gpu_on_pci(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -80,7 +80,7 @@ def _no_gpu(environment: Environment, evidence: list[Evidence] | tuple[Evidence,
     layer=Layer.PCI,
     rank=5,
     any_of=("system.prime_profile", "pci_gpus", "messages"),
-    mend="Choose the NVIDIA or on-demand profile and restart.",
+    fix="Choose the NVIDIA or on-demand profile and restart.",
     references=threads("canonical/nvidia-prime#13", "swuecho/chat#412"),
 )
 def optimus_gpu_off(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     layer=Layer.PCI,
     rank=40,
     any_of=("pci_gpus", "messages"),
-    mend="Intended on a host of virtual machines. Otherwise take the vfio ids away and restart.",
+    fix="Intended on a host of virtual machines. Otherwise take the vfio ids away and restart.",
     references=("https://github.com/NVIDIA/gpu-operator",),
 )
 def gpu_bound_to_vfio(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -78,7 +78,7 @@ def _unreserve(environment: Environment) -> Remedy:
     rank=10,
     any_of=("pci_gpus", "messages"),
     explained_by=("driver-not-installed",),
-    mend="Block nouveau, rebuild the initramfs, restart.",
+    fix="Block nouveau, rebuild the initramfs, restart.",
     references=threads("kubernetes-sigs/image-builder#1468", "negativo17/nvidia-driver#73", "mattshma/bigdata#133"),
 )
 def nouveau_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -97,7 +97,7 @@ def nouveau_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome
     rank=11,
     any_of=("pci_gpus", "messages"),
     explained_by=("driver-not-installed",),
-    mend="Block nova_core and nova_drm, rebuild the initramfs, restart.",
+    fix="Block nova_core and nova_drm, rebuild the initramfs, restart.",
     references=threads("beclab/Olares#3963"),
 )
 def nova_core_bound(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -120,7 +120,7 @@ def _other_driver(
     if driver_lives_elsewhere(environment):
         yield skip("the host's kernel decides which driver holds the GPU")
         return
-    mend = remedy(environment, f"Block {holder}, rebuild the initramfs and restart.", block, "initramfs", "reboot")
+    fix = remedy(environment, f"Block {holder}, rebuild the initramfs and restart.", block, "initramfs", "reboot")
     impact = "NVIDIA's driver cannot use a GPU that another driver holds; CUDA finds no device."
     held = [gpu for gpu in _pci(environment) if gpu.driver in names]
     for gpu in held:
@@ -129,12 +129,12 @@ def _other_driver(
             subject=f"GPU {gpu.pci_address}",
             evidence=[_holder(environment, gpu)],
             impact=impact,
-            remedy=mend,
+            remedy=fix,
         )
     if not held and _drivers_known(environment):
         yield _free(environment, f"{holder} holds no NVIDIA GPU")
     elif not held:
-        outcomes = told(environment, id, f"{holder} holds the GPU, not NVIDIA's driver", impact=impact, remedy=mend)
+        outcomes = told(environment, id, f"{holder} holds the GPU, not NVIDIA's driver", impact=impact, remedy=fix)
         yield from outcomes or (_free(environment, ""),)
 
 

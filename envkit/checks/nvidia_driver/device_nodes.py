@@ -33,11 +33,11 @@ def gpu_nodes(environment: Environment) -> tuple[DeviceNode, ...] | None:
 
 @check(
     "device-nodes-missing",
-    title="Device files of the driver are missing",
+    title="NVIDIA device nodes (/dev/nvidia*) are missing",
     layer=Layer.DEVICE_NODES,
     rank=10,
     explained_by=("gpu-fallen-off-bus", "gpu-bound-to-vfio", "rm-init-adapter-failed", *_NOT_LOADED),
-    mend="Enable nvidia-persistenced, or install nvidia-modprobe with its setuid bit, or the udev rules.",
+    fix="Enable nvidia-persistenced, or install nvidia-modprobe with its setuid bit, or the udev rules.",
     references=("https://github.com/NVIDIA/DCGM", "https://github.com/NVIDIA/gpu-operator"),
 )
 def device_nodes_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -46,13 +46,13 @@ def device_nodes_missing(environment: Environment, matrix: Matrix) -> Iterator[O
     The module does not create them: X, nvidia-persistenced or the setuid tool nvidia-modprobe does. Without them only
     root's first call of nvidia-smi brings the GPU to life.
     """
-    mend = remedy(environment, "Create the device files now and at every start.", "device-nodes")
+    fix = remedy(environment, "Create the device files now and at every start.", "device-nodes")
     impact = "Programs of ordinary users find no GPU until root has used it once."
     nodes, owned = gpu_nodes(environment), environment.driver.procfs_gpus
     if driver_lives_elsewhere(environment):
         yield skip("the container engine or Windows decides which device files are here")
     elif outcomes := told(
-        environment, "device-nodes-missing", "Device files of the driver are missing", impact=impact, remedy=mend
+        environment, "device-nodes-missing", "NVIDIA device nodes (/dev/nvidia*) are missing", impact=impact, remedy=fix
     ):
         yield from outcomes
     elif nodes is None:
@@ -64,7 +64,7 @@ def device_nodes_missing(environment: Environment, matrix: Matrix) -> Iterator[O
             f"Missing: {missing}",
             evidence=[_nodes_evidence(environment), known(environment, "driver.procfs_gpus")],
             impact=impact,
-            remedy=mend,
+            remedy=fix,
         )
     else:
         owned_words = f"{len(owned.get())} GPUs, " if owned.known else ""
@@ -96,7 +96,7 @@ def _nodes_evidence(environment: Environment) -> Evidence:
     layer=Layer.DEVICE_NODES,
     rank=20,
     explained_by=("container-loses-gpu", "rootless-cgroups", "selinux-blocks-device"),
-    mend="Join the group that owns the files and log in again, or correct the module's options.",
+    fix="Join the group that owns the files and log in again, or correct the module's options.",
     references=threads("openSUSE/nvidia-driver-G06#52", "NVIDIA/nvidia-container-toolkit#210"),
 )
 def device_node_permission(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -154,7 +154,7 @@ def _closed(environment: Environment, closed: list[DeviceNode], refused: tuple[E
     layer=Layer.DEVICE_NODES,
     rank=30,
     explained_by=("gpu-bound-to-vfio", "device-nodes-missing", "driver-library-mismatch", *_NOT_LOADED),
-    mend="Load nvidia_uvm now and at every start.",
+    fix="Load nvidia_uvm now and at every start.",
     references=threads("tensorflow/tensorflow#5777", "pytorch/pytorch#49081", "ollama/ollama#5464"),
 )
 def uvm_module_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -163,24 +163,24 @@ def uvm_module_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[
     NVML and nvidia-smi do not need it, CUDA does: "nvidia-smi works, CUDA says unknown error" is its sign. The first
     CUDA call loads it where nvidia-modprobe has its setuid bit, so its absence alone is no fault.
     """
-    mend = remedy(environment, "Load the module now, and at every start.", "load-uvm", "uvm-at-boot")
+    fix = remedy(environment, "Load the module now, and at every start.", "load-uvm", "uvm-at-boot")
     impact = "CUDA cannot start (unknown error 999 or initialization error 3) although nvidia-smi works."
     codes = answered(environment, "cuda", "UNKNOWN", "NOT_INITIALIZED")
     absent = _uvm_absent(environment)
     if kind(environment) in (MachineKind.WSL1, MachineKind.WSL2, MachineKind.JETSON):
         yield skip("this place has no module of that name")
     elif absent and codes:
-        yield fail("nvidia_uvm is not loaded, CUDA needs it", evidence=[*absent, *codes], impact=impact, remedy=mend)
+        yield fail("nvidia_uvm is not loaded, CUDA needs it", evidence=[*absent, *codes], impact=impact, remedy=fix)
     elif cuda_works(environment):
-        yield ok("CUDA could be initialised", evidence=[known(environment, "driver.cuda_init", "success")])
+        yield ok("CUDA could be initialized", evidence=[known(environment, "driver.cuda_init", "success")])
     elif outcomes := told(
-        environment, "uvm-module-not-loaded", "CUDA cannot start: nvidia_uvm is not ready", remedy=mend, impact=impact
+        environment, "uvm-module-not-loaded", "CUDA cannot start: nvidia_uvm is not ready", remedy=fix, impact=impact
     ):
         yield from outcomes if not _uvm_present(environment) else (_uvm_ready(environment),)
     elif not loaded(environment):
         yield skip("the driver itself is not loaded") if loaded(environment) is False else unknown("not looked at")
     elif absent:
-        yield warn("nvidia_uvm is not loaded", evidence=absent, impact=impact, remedy=mend)
+        yield warn("nvidia_uvm is not loaded", evidence=absent, impact=impact, remedy=fix)
     elif _uvm_present(environment):
         yield _uvm_ready(environment)
     else:

@@ -48,7 +48,7 @@ _MODULE_CAUSES = (
     layer=Layer.KERNEL_MODULE,
     rank=5,
     explained_by=("no-gpu-on-pci", "optimus-gpu-off", "gpu-bound-to-vfio", "container-no-gpu-injected", "wsl1"),
-    mend="Install the driver branch that fits the GPU, from the distribution or from NVIDIA, not from both.",
+    fix="Install the driver branch that fits the GPU, from the distribution or from NVIDIA, not from both.",
     references=threads("NVIDIA/nvidia-docker#988", "tensorflow/tensorflow#66750"),
 )
 def driver_not_installed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -128,7 +128,7 @@ def _install(environment: Environment) -> Remedy:
     layer=Layer.KERNEL_MODULE,
     rank=60,
     explained_by=_MODULE_CAUSES,
-    mend="Find out why it is not loaded; a new installation of the driver is not the first thing to try.",
+    fix="Find out why it is not loaded; a new installation of the driver is not the first thing to try.",
     references=threads("NVIDIA/nvidia-docker#988", "microsoft/WSL#7716", "junxnone/tio#206"),
 )
 def driver_module_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -184,13 +184,13 @@ def _not_loaded(environment: Environment, evidence: list[Evidence]) -> Outcome:
     files = environment.kernel.module_files
     nowhere = (files.known and not files.get()) or files.absent
     if _blocked(environment):
-        title, mend = "The driver's kernel module is blocked by a blacklist", _unblock(environment)
+        title, fix = "The driver's kernel module is blocked by a blacklist", _unblock(environment)
     elif nowhere:
         title = "The driver's libraries are installed, its kernel module is not"
-        mend = remedy(environment, "Install the kernel module of the same driver version, then restart.", "driver")
+        fix = remedy(environment, "Install the kernel module of the same driver version, then restart.", "driver")
     else:
-        title, mend = "The driver's kernel module is not loaded", _load(environment)
-    return fail(title, evidence=evidence, impact="nvidia-smi and CUDA cannot reach the GPU.", remedy=mend)
+        title, fix = "The driver's kernel module is not loaded", _load(environment)
+    return fail(title, evidence=evidence, impact="nvidia-smi and CUDA cannot reach the GPU.", remedy=fix)
 
 
 def _load(environment: Environment) -> Remedy:

@@ -92,7 +92,7 @@ def answered_by_call(environment: Environment, api: str, *names: str) -> tuple[E
 
 
 def cuda_works(environment: Environment) -> bool | None:
-    """True when CUDA could be initialised, None when nobody tried."""
+    """True when CUDA could be initialized, None when nobody tried."""
     result = _result(environment.driver.cuda_init)
     return None if result is None else result.code == 0
 

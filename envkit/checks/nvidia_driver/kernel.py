@@ -31,7 +31,7 @@ _HOST = "the kernel belongs to the host of this place"
     layer=Layer.KERNEL_MODULE,
     rank=30,
     explained_by=("kernel-headers-missing", "dkms-build-failed", *_NO_GPU),
-    mend="Install the headers of the running kernel and let DKMS build, or boot the previous kernel.",
+    fix="Install the headers of the running kernel and let DKMS build, or boot the previous kernel.",
     references=threads("junxnone/tio#206", "negativo17/nvidia-driver#56", "M-Bab/linux-kernel-amdgpu-binaries#101"),
 )
 def module_missing_for_running_kernel(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -114,7 +114,7 @@ def _build(environment: Environment) -> Remedy:
     layer=Layer.KERNEL_MODULE,
     rank=15,
     explained_by=_NO_GPU,
-    mend="Install the headers that match; if they are gone from the mirror, upgrade kernel and headers together.",
+    fix="Install the headers that match; if they are gone from the mirror, upgrade kernel and headers together.",
     references=threads("NVIDIA/open-gpu-kernel-modules#441", "zen-kernel/zen-kernel#305"),
 )
 def kernel_headers_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -122,7 +122,7 @@ def kernel_headers_missing(environment: Environment, matrix: Matrix) -> Iterator
 
     Without them DKMS skips the build in silence. A prebuilt, signed module needs no headers.
     """
-    mend = remedy(
+    fix = remedy(
         environment,
         "Install the headers of the running kernel and build the module. If the mirror has them no more, upgrade "
         "kernel and headers together and restart.",
@@ -134,7 +134,7 @@ def kernel_headers_missing(environment: Environment, matrix: Matrix) -> Iterator
         yield skip(_HOST)
     elif environment.kernel.headers.known:
         yield ok("the headers are installed", evidence=[known(environment, "kernel.headers")])
-    elif outcomes := told(environment, "kernel-headers-missing", title, remedy=mend, impact=_NO_MODULE):
+    elif outcomes := told(environment, "kernel-headers-missing", title, remedy=fix, impact=_NO_MODULE):
         yield from outcomes
     elif not environment.kernel.headers.absent or not environment.kernel.dkms.known:
         yield unknown("headers or DKMS were not looked at", evidence=[known(environment, "kernel.headers")])
@@ -146,7 +146,7 @@ def kernel_headers_missing(environment: Environment, matrix: Matrix) -> Iterator
             f"{title}; the next build will fail" if built else title,
             evidence=[known(environment, "kernel.headers"), *_dkms_evidence(environment)],
             impact="After the next update there is no module." if built else "No program can use the GPU.",
-            remedy=mend,
+            remedy=fix,
         )
 
 
@@ -161,7 +161,7 @@ def _dkms_evidence(environment: Environment) -> list[Evidence]:
     layer=Layer.KERNEL_MODULE,
     rank=20,
     explained_by=("kernel-headers-missing", *_NO_GPU),
-    mend="A newer driver branch, an older kernel, or the compiler that the kernel was built with.",
+    fix="A newer driver branch, an older kernel, or the compiler that the kernel was built with.",
     references=threads("void-linux/void-packages#54925", "Frogging-Family/nvidia-all#152"),
 )
 def dkms_build_failed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -170,7 +170,7 @@ def dkms_build_failed(environment: Environment, matrix: Matrix) -> Iterator[Outc
     A kernel that is newer than the driver branch, or a compiler other than the kernel's, breaks the build; DKMS
     then says `added` instead of `installed`.
     """
-    mend = remedy(
+    fix = remedy(
         environment,
         "Read the end of the build log; then use a newer driver branch, the previous kernel, or the compiler that "
         "the kernel was built with.",
@@ -185,10 +185,10 @@ def dkms_build_failed(environment: Environment, matrix: Matrix) -> Iterator[Outc
             "DKMS knows the driver but has not built its module for the running kernel",
             evidence=[*_dkms_evidence(environment), *_last_error(environment)],
             impact="There is no module to load, so no program can use the GPU.",
-            remedy=mend,
+            remedy=fix,
         )
     elif outcomes := told(
-        environment, "dkms-build-failed", "The build of the driver's module failed", remedy=mend, impact=_NO_MODULE
+        environment, "dkms-build-failed", "The build of the driver's module failed", remedy=fix, impact=_NO_MODULE
     ):
         yield from outcomes
     elif environment.kernel.dkms.known or environment.kernel.dkms.absent:
@@ -221,7 +221,7 @@ def _last_error(environment: Environment) -> list[Evidence]:
     layer=Layer.KERNEL_MODULE,
     rank=25,
     explained_by=_NO_GPU,
-    mend="Enrol the key that signed the module, use the distribution's signed modules, or switch Secure Boot off.",
+    fix="Enrol the key that signed the module, use the distribution's signed modules, or switch Secure Boot off.",
     references=threads("secureblue/secureblue#1043", "lcp/mokutil#69", "Foxboron/sbctl#221"),
 )
 def secure_boot_unsigned_module(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -49,7 +49,7 @@ def _library_evidence(environment: Environment, library: DriverLibrary) -> Evide
     layer=Layer.USER_SPACE_DRIVER,
     rank=20,
     any_of=("driver.libraries", "driver.cuda_init", "messages"),
-    mend="Take the compat folder out of the loader's path, or use a newer host driver or an older image.",
+    fix="Take the compat folder out of the loader's path, or use a newer host driver or an older image.",
     references=threads("NVIDIA/nvidia-docker#1294", "NVIDIA/nvidia-docker#1515", "gpustack/gpustack#1254"),
 )
 def cuda_compat_on_unsupported_hw(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -59,16 +59,16 @@ def cuda_compat_on_unsupported_hw(environment: Environment, matrix: Matrix) -> I
     """
     title = "Forward compatibility (cuda-compat) was tried on a GPU that does not support it"
     impact = "CUDA answers error 804 and no program can use the GPU."
-    mend = Remedy(
+    fix = Remedy(
         "Take the compat folder out of the loader's path, so that the driver's own libcuda is found.",
         (UNSET_LIBRARY_PATH,),
     )
     library = _first_libcuda(environment)
     refused = answered(environment, "cuda", "COMPAT_NOT_SUPPORTED_ON_DEVICE")
     if refused:
-        yield fail(title, evidence=refused, impact=impact, remedy=mend)
+        yield fail(title, evidence=refused, impact=impact, remedy=fix)
         return
-    said = told(environment, "cuda-compat-on-unsupported-hw", title, impact=impact, remedy=mend)
+    said = told(environment, "cuda-compat-on-unsupported-hw", title, impact=impact, remedy=fix)
     if said:
         yield from said
         return
@@ -77,18 +77,18 @@ def cuda_compat_on_unsupported_hw(environment: Environment, matrix: Matrix) -> I
     elif not library.compat:
         yield ok("programs get the driver's own libcuda", evidence=[_library_evidence(environment, library)])
     else:
-        yield _compat(environment, matrix, library, title, impact, mend)
+        yield _compat(environment, matrix, library, title, impact, fix)
 
 
 def _compat(
-    environment: Environment, matrix: Matrix, library: DriverLibrary, title: str, impact: str, mend: Remedy
+    environment: Environment, matrix: Matrix, library: DriverLibrary, title: str, impact: str, fix: Remedy
 ) -> Outcome:
     evidence = [_library_evidence(environment, library)]
     gpus = seen_gpus(environment, matrix)
     consumer = [gpu for gpu in gpus if gpu.models and not gpu.data_center]
     if consumer:
         names = ", ".join(sorted({gpu.title for gpu in consumer}))
-        return fail(f"{title}: {names}", evidence=[*evidence, Evidence("gpus", names)], impact=impact, remedy=mend)
+        return fail(f"{title}: {names}", evidence=[*evidence, Evidence("gpus", names)], impact=impact, remedy=fix)
     if gpus and all(gpu.models for gpu in gpus):
         return ok("cuda-compat is used on data-centre GPUs, as NVIDIA allows", evidence=evidence)
     return unknown("cuda-compat is in use, and the GPU's model is not known", evidence=evidence)
@@ -101,7 +101,7 @@ def _compat(
     rank=30,
     any_of=("driver.libraries", "driver.cuda_init", "messages"),
     explained_by=("driver-library-mismatch", "driver-baked-into-image", "wsl-driver-inside"),
-    mend="Remove the foreign libcuda; after an upgrade of the driver, restart.",
+    fix="Remove the foreign libcuda; after an upgrade of the driver, restart.",
     references=threads("NVIDIA/nvidia-docker#1256", "easydiffusion/easydiffusion#379", "llm-d/llm-d#706"),
 )
 def driver_lib_mismatch_803(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -111,14 +111,14 @@ def driver_lib_mismatch_803(environment: Environment, matrix: Matrix) -> Iterato
     half-finished upgrade; CUDA answers error 803.
     """
     title = "CUDA refuses this pair of libcuda and kernel module (error 803)"
-    mend = Remedy(
+    fix = Remedy(
         "Remove the foreign libcuda from the loader's path; after a driver upgrade, restart.", (UNSET_LIBRARY_PATH,)
     )
     refused = answered(environment, "cuda", "SYSTEM_DRIVER_MISMATCH")
-    said = told(environment, "driver-lib-mismatch-803", title, impact="No CUDA program starts.", remedy=mend)
+    said = told(environment, "driver-lib-mismatch-803", title, impact="No CUDA program starts.", remedy=fix)
     library, module = _first_libcuda(environment), environment.driver.kernel_module
     if refused:
-        yield fail(title, evidence=refused, impact="No CUDA program starts.", remedy=mend)
+        yield fail(title, evidence=refused, impact="No CUDA program starts.", remedy=fix)
     elif said:
         yield from said
     elif library is None or library.version is None or not module.known:
@@ -134,7 +134,7 @@ def driver_lib_mismatch_803(environment: Environment, matrix: Matrix) -> Iterato
             f"Programs load libcuda {library.version}, the kernel module is {module.get()}",
             evidence=[_library_evidence(environment, library), known(environment, "driver.kernel_module")],
             impact="CUDA answers error 803 or finds no device.",
-            remedy=mend,
+            remedy=fix,
         )
 
 
@@ -144,7 +144,7 @@ def driver_lib_mismatch_803(environment: Environment, matrix: Matrix) -> Iterato
     layer=Layer.USER_SPACE_DRIVER,
     rank=10,
     any_of=("driver.libraries", "driver.cuda_init", "messages"),
-    mend="Take the stubs folder out of LD_LIBRARY_PATH and of the loader's configuration.",
+    fix="Take the stubs folder out of LD_LIBRARY_PATH and of the loader's configuration.",
     references=threads("NixOS/nixpkgs#293320"),
 )
 def libcuda_stub_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -153,20 +153,20 @@ def libcuda_stub_loaded(environment: Environment, matrix: Matrix) -> Iterator[Ou
     The stub has the same name inside (libcuda.so.1) and answers every call with error 34.
     """
     title = "Programs load a link-time stub instead of the driver's libcuda"
-    mend = Remedy(
+    fix = Remedy(
         "Take the folder with `stubs` in its name out of LD_LIBRARY_PATH.", (UNSET_LIBRARY_PATH, fixed("sudo ldconfig"))
     )
     impact = "Every CUDA call fails with error 34 or finds no device."
     refused = answered(environment, "cuda", "STUB_LIBRARY")
-    said = told(environment, "libcuda-stub-loaded", title, impact=impact, remedy=mend)
+    said = told(environment, "libcuda-stub-loaded", title, impact=impact, remedy=fix)
     library = _first_libcuda(environment)
     on_path = [folder for folder in _library_path(environment) if folder.endswith("/stubs")]
     if refused:
-        yield fail(title, evidence=refused, impact=impact, remedy=mend)
+        yield fail(title, evidence=refused, impact=impact, remedy=fix)
     elif said:
         yield from said
     elif library is not None and library.stub:
-        yield fail(title, evidence=[_library_evidence(environment, library)], impact=impact, remedy=mend)
+        yield fail(title, evidence=[_library_evidence(environment, library)], impact=impact, remedy=fix)
     elif library is not None:
         yield ok("programs get a real libcuda", evidence=[_library_evidence(environment, library)])
     elif on_path and environment.driver.libraries.known:

@@ -36,7 +36,7 @@ _HARDWARE = ("gpu-fallen-off-bus", "gsp-timeout", "ecc-uncorrectable", "row-rema
     layer=Layer.USER_SPACE_DRIVER,
     rank=10,
     explained_by=("runfile-over-packages", "driver-repos-mixed", "driver-baked-into-image", "wsl-driver-inside"),
-    mend="Restart, or unload and load the modules while nothing uses the GPU; then hold the packages.",
+    fix="Restart, or unload and load the modules while nothing uses the GPU; then hold the packages.",
     references=threads(
         "intel/llvm#17614",
         "microsoft/pai#5452",
@@ -91,7 +91,7 @@ def _differ(environment: Environment, title: str, evidence: list[Evidence] | tup
 def _on_the_host() -> Remedy:
     return Remedy(
         "The module is the host's. Nothing can be loaded or held from in here: bring no driver libraries in the image, "
-        "and where the host itself has two versions, mend it there and start the container anew."
+        "and where the host itself has two versions, fix it there and start the container anew."
     )
 
 
@@ -127,7 +127,7 @@ def _reinstall(environment: Environment) -> Remedy:
     layer=Layer.USER_SPACE_DRIVER,
     rank=20,
     explained_by=("driver-capabilities-missing", "container-no-gpu-injected", "driver-not-installed", "no-gpu-on-pci"),
-    mend="Install the driver's compute or utils package in the module's version.",
+    fix="Install the driver's compute or utils package in the module's version.",
     references=threads("NVIDIA/libnvidia-container#231"),
 )
 def nvml_library_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -136,7 +136,7 @@ def nvml_library_missing(environment: Environment, matrix: Matrix) -> Iterator[O
     Distributions split the driver; without this part nvidia-smi and every monitor report no GPU.
     """
     version = environment.driver.kernel_module.value
-    mend = remedy(
+    fix = remedy(
         environment,
         "Install the library's package in the version of the loaded module.",
         "driver-library",
@@ -150,13 +150,13 @@ def nvml_library_missing(environment: Environment, matrix: Matrix) -> Iterator[O
         yield ok("libnvidia-ml.so.1 is there", evidence=[known(environment, "driver.libraries", NVML)])
     elif loaded(environment) and has_library(environment, NVML) is False:
         evidence = [known(environment, "driver.kernel_module"), known(environment, "driver.libraries", "no " + NVML)]
-        yield fail(title, evidence=[*evidence, *codes], impact=impact, remedy=mend)
+        yield fail(title, evidence=[*evidence, *codes], impact=impact, remedy=fix)
     elif loaded(environment) is False:
         yield skip("no driver is loaded")
     elif codes:
-        yield fail(title, evidence=codes, impact=impact, remedy=mend)
+        yield fail(title, evidence=codes, impact=impact, remedy=fix)
     else:
-        outcomes = told(environment, "nvml-library-missing", title, impact=impact, remedy=mend)
+        outcomes = told(environment, "nvml-library-missing", title, impact=impact, remedy=fix)
         yield from outcomes or (unknown("the driver's libraries were not looked at"),)
 
 
@@ -166,7 +166,7 @@ def nvml_library_missing(environment: Environment, matrix: Matrix) -> Iterator[O
     layer=Layer.USER_SPACE_DRIVER,
     rank=30,
     explained_by=_HARDWARE,
-    mend="Collect a bug report, then restart the machine.",
+    fix="Collect a bug report, then restart the machine.",
     references=threads("leptonai/gpud#117", "NVIDIA/gpu-monitoring-tools#46", "NVIDIA/NVSentinel#1574"),
 )
 def nvidia_smi_hangs(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -175,7 +175,7 @@ def nvidia_smi_hangs(environment: Environment, matrix: Matrix) -> Iterator[Outco
     A driver in a deadlock, or a GPU in trouble, leaves the caller in a state that cannot be killed; monitors then show
     old values as if all were well.
     """
-    mend = remedy(environment, "Collect a bug report first, then restart the machine.", "bug-report", "reboot")
+    fix = remedy(environment, "Collect a bug report first, then restart the machine.", "bug-report", "reboot")
     paths = ("driver.nvml", "driver.nvidia_smi")
     facts = (environment.driver.nvml, environment.driver.nvidia_smi)
     evidence = _late(environment)
@@ -184,7 +184,7 @@ def nvidia_smi_hangs(environment: Environment, matrix: Matrix) -> Iterator[Outco
             "The driver does not answer: nvidia-smi or NVML hangs",
             evidence=evidence,
             impact="Every program that asks the driver hangs too, and cannot be killed.",
-            remedy=mend,
+            remedy=fix,
         )
     elif late := answered(environment, "nvml", "TIMEOUT"):
         which = many(len(late), "GPU")
@@ -198,7 +198,7 @@ def nvidia_smi_hangs(environment: Environment, matrix: Matrix) -> Iterator[Outco
         environment,
         "nvidia-smi-hangs",
         "nvidia-smi hangs",
-        remedy=mend,
+        remedy=fix,
         impact="Every program that asks the driver hangs too, and cannot be killed.",
     ):
         yield from outcomes
@@ -229,13 +229,13 @@ def _late(environment: Environment) -> list[Evidence]:
 
 @check(
     "persistence-off",
-    title="The driver unloads the GPU's state after every program",
+    title="Persistence mode is off",
     layer=Layer.HEALTH,
     rank=80,
     tier="N",
     any_of=("gpus", "messages"),
     explained_by=("nvidia-smi-hangs",),
-    mend="Enable nvidia-persistenced.",
+    fix="Enable nvidia-persistenced.",
     references=threads("NVIDIA/nvidia-docker#723", "Azure/aks-gpu#105", "dmlc/cxxnet#108"),
 )
 def persistence_off(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -244,12 +244,12 @@ def persistence_off(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     Otherwise the first call of every program takes seconds, and starting a container can time out. On laptops and
     desktops it saves power and is right.
     """
-    mend = remedy(environment, "Let the daemon keep the GPUs ready.", "persistence")
+    fix = remedy(environment, "Let the daemon keep the GPUs ready.", "persistence")
     outcomes = told(
         environment,
         "persistence-off",
         "Programs wait for the GPU to wake up",
-        remedy=mend,
+        remedy=fix,
         judge=warn,
         impact="The first call of every program takes seconds.",
     )
@@ -267,7 +267,7 @@ def persistence_off(environment: Environment, matrix: Matrix) -> Iterator[Outcom
             f"Persistence mode is off on {many(len(off), 'server GPU')}",
             evidence=[_persistence(environment, gpu) for gpu in off[:3]],
             impact="The first call of every program takes seconds.",
-            remedy=mend,
+            remedy=fix,
         )
     else:
         yield ok("no server GPU loses its state", evidence=[_persistence(environment, gpu) for gpu in gpus[:3]])
@@ -288,7 +288,7 @@ def _persistence(environment: Environment, gpu: SeenGpu) -> Evidence:
     layer=Layer.HEALTH,
     rank=90,
     any_of=("driver.params", "messages"),
-    mend="Allow them with a module option, if profiling by users is wanted.",
+    fix="Allow them with a module option, if profiling by users is wanted.",
     references=threads("gpuopenanalytics/pynvml#19"),
 )
 def profiling_counters_restricted(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -297,14 +297,14 @@ def profiling_counters_restricted(environment: Environment, matrix: Matrix) -> I
     They are for root only by default, which is a safety measure and no fault; a profiler then stops with
     ERR_NVGPUCTRPERM.
     """
-    mend = remedy(environment, "Allow the counters to all users, if that is wanted, and restart.", "counters", "reboot")
+    fix = remedy(environment, "Allow the counters to all users, if that is wanted, and restart.", "counters", "reboot")
     params = environment.driver.params
     outcomes = told(
         environment,
         "profiling-counters-restricted",
         "A profiler was refused the GPU's performance counters",
         impact="Profilers such as ncu and nsys show no GPU metrics; programs themselves are not affected.",
-        remedy=mend,
+        remedy=fix,
         judge=warn,
     )
     if outcomes:

@@ -39,7 +39,7 @@ def driver_packages(environment: Environment) -> tuple[SystemPackage, ...]:
     title="Automatic upgrades replaced the driver under a running system",
     layer=Layer.KERNEL_MODULE,
     rank=70,
-    mend="Hold the driver's packages or take them out of automatic upgrades; upgrade on purpose.",
+    fix="Hold the driver's packages or take them out of automatic upgrades; upgrade on purpose.",
     references=threads(
         "pando85/homelab#4110",
         "aws-samples/aws-deep-learning-ami-ubuntu-dcv-desktop#28",
@@ -51,7 +51,7 @@ def unattended_upgrade_of_driver(environment: Environment, matrix: Matrix) -> It
 
     The old module keeps running with new libraries: the GPU stops answering some morning.
     """
-    mend = remedy(environment, "Restart, then hold the packages so that you choose the day.", "reboot", "hold")
+    fix = remedy(environment, "Restart, then hold the packages so that you choose the day.", "reboot", "hold")
     observed = environment.package_changes
     automatic = [line for line in observed.get() if _UNATTENDED in line] if observed.known else []
     if driver_lives_elsewhere(environment):
@@ -61,13 +61,13 @@ def unattended_upgrade_of_driver(environment: Environment, matrix: Matrix) -> It
             "Automatic upgrades replaced driver or kernel packages since the last start",
             evidence=[known(environment, "package_changes", line) for line in automatic[:4]],
             impact="Library and loaded module can differ from now on; programs that start now may fail.",
-            remedy=mend,
+            remedy=fix,
         )
     elif outcomes := told(
         environment,
         "unattended-upgrade-of-driver",
         "Automatic upgrades replace driver packages here",
-        remedy=mend,
+        remedy=fix,
         judge=warn,
         impact="Library and loaded module differ until the next restart.",
     ):
@@ -80,10 +80,10 @@ def unattended_upgrade_of_driver(environment: Environment, matrix: Matrix) -> It
 
 @check(
     "runfile-over-packages",
-    title="Two driver installations lie over each other",
+    title="Runfile and packaged driver installations overlap",
     layer=Layer.KERNEL_MODULE,
     rank=22,
-    mend="Remove one of them completely, then reinstall the other. From a CUDA runfile take --toolkit only.",
+    fix="Remove one of them completely, then reinstall the other. From a CUDA runfile take --toolkit only.",
     references=threads("NVIDIA/DIGITS#558", "openSUSE/nvidia-driver-G06#90", "Azure/azhpc-images#86"),
 )
 def runfile_over_packages(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -163,7 +163,7 @@ def _package_evidence(environment: Environment, packages: tuple[SystemPackage, .
     layer=Layer.KERNEL_MODULE,
     rank=23,
     any_of=("packages", "messages"),
-    mend="Choose one package source, pin it, repair, purge the rest.",
+    fix="Choose one package source, pin it, repair, purge the rest.",
     references=threads(
         "NVIDIA/ansible-role-nvidia-driver#33",
         "NVIDIA/gpu-driver-container#35",
@@ -176,7 +176,7 @@ def driver_repos_mixed(environment: Environment, matrix: Matrix) -> Iterator[Out
     NVIDIA and the distributions split one branch differently under equal names: mixed, they overwrite each other or
     hold each other back.
     """
-    mend = remedy(environment, "Choose one source, repair the packages, remove the others.", "repair-packages")
+    fix = remedy(environment, "Choose one source, repair the packages, remove the others.", "repair-packages")
     packages = driver_packages(environment)
     broken = tuple(package for package in packages if _HALF_DONE.search(package.state))
     origins = {package.origin for package in packages if package.origin}
@@ -187,13 +187,13 @@ def driver_repos_mixed(environment: Environment, matrix: Matrix) -> Iterator[Out
             f"Only half installed: {many(len(broken), 'driver package')}",
             evidence=[known(environment, "packages", f"{p.name} {p.version}: {p.state}") for p in broken[:4]],
             impact="Libraries and module do not belong together until this is finished.",
-            remedy=mend,
+            remedy=fix,
         )
     elif outcomes := told(
         environment,
         "driver-repos-mixed",
         "Driver packages of several sources collide",
-        remedy=mend,
+        remedy=fix,
         impact="Libraries and module do not belong together until this is finished.",
     ):
         yield from outcomes
@@ -202,7 +202,7 @@ def driver_repos_mixed(environment: Environment, matrix: Matrix) -> Iterator[Out
             f"Driver packages come from several sources: {', '.join(sorted(origins))}",
             evidence=[_package_evidence(environment, packages)],
             impact="The next upgrade may not find a way through.",
-            remedy=mend,
+            remedy=fix,
         )
     elif packages:
         yield ok("the driver's packages fit together", evidence=[_package_evidence(environment, packages)])

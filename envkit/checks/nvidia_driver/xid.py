@@ -73,7 +73,7 @@ def log_unread(environment: Environment) -> Outcome:
     rank=20,
     tier="L",
     explained_by=("external-power-missing", "optimus-gpu-off"),
-    mend="Cold power cycle; reseat the card, its power and its riser; if it returns, hand the card in.",
+    fix="Cold power cycle; reseat the card, its power and its riser; if the error returns, RMA the card.",
     references=threads("NVIDIA/open-gpu-kernel-modules#507", "NVIDIA/open-gpu-kernel-modules#1151"),
 )
 def gpu_fallen_off_bus(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -124,7 +124,7 @@ def _lost(environment: Environment, subject: str, name: str, evidence: list[Evid
         remedy=remedy(
             environment,
             "Stop the programs, switch the machine off for a minute (a restart is not enough), then check seat, power "
-            "cables and riser. If it comes back, hand the card in.",
+            "cables and riser. If the error comes back, RMA the card.",
             "kernel-log",
         ),
     )
@@ -148,7 +148,7 @@ def _came_back(environment: Environment, messages: tuple[Message, ...], evidence
     tier="L",
     any_of=("kernel.log", "messages"),
     explained_by=("gpu-fallen-off-bus",),
-    mend="Reset or reboot; a newer driver. On proprietary modules firmware could be switched off.",
+    fix="Reset or reboot; a newer driver. On proprietary modules firmware could be switched off.",
     references=threads(
         "NVIDIA/open-gpu-kernel-modules#446", "NVIDIA/open-gpu-kernel-modules#1230", "NVIDIA/dcgm-exporter#84"
     ),
@@ -191,7 +191,7 @@ def gsp_timeout(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
         "vm-gpu-unsupported-by-release",
         "row-remap-failed",
     ),
-    mend="Check BAR, power, module flavour and driver version for this GPU; then suspect the hardware.",
+    fix="Check BAR, power, module flavor and driver version for this GPU; then suspect the hardware.",
     references=threads(
         "NVIDIA/open-gpu-kernel-modules#789",
         "NVIDIA/open-gpu-kernel-modules#1104",
@@ -202,7 +202,7 @@ def rm_init_adapter_failed(environment: Environment, matrix: Matrix) -> Iterator
     """Every GPU that the kernel module owns could be started.
 
     "RmInitAdapter failed" or "No devices were found" with a loaded module means that the driver saw the card and gave
-    up: power, firmware, wrong module flavour, memory window or a bad card.
+    up: power, firmware, wrong module flavor, memory window or a bad card.
     """
     dead = environment.driver.uninitialised_gpus
     evidence = []
@@ -256,7 +256,7 @@ def _never_started(environment: Environment, addresses: tuple[str, ...]) -> bool
     tier="L",
     any_of=("kernel.log", "messages"),
     explained_by=("gpu-fallen-off-bus", "gsp-timeout", "ecc-uncorrectable", "row-remap-failed"),
-    mend="The number decides: see the action that the finding names.",
+    fix="The number decides: see the action that the finding names.",
     references=("https://docs.nvidia.com/deploy/xid-errors/", *threads("leptonai/gpud#987")),
 )
 def xid_other(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

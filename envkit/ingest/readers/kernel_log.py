@@ -41,7 +41,7 @@ _IOMMU = regex(r"iommu: Default domain type: (?P<kind>Translated|Passthrough)")
 
 @reader("kernel log")
 def read(text: Text) -> Iterator[Clue]:
-    """The loaded module's version and flavour, GPUs that it names, and the log lines themselves."""
+    """The loaded module's version and flavor, GPUs that it names, and the log lines themselves."""
     for match in text.matches(_LOADING, "NVRM: loading"):
         yield Fact("driver.kernel_module", Version.parse(match["version"]), match.start())
         yield Fact("driver.open_kernel_module", match["open"] is not None, match.start())

@@ -36,7 +36,7 @@ _PARAMS = ("DeviceFile", "RmProfilingAdminOnly", "PreserveVideoMemory", "EnableG
 
 @reader("driver's proc files")
 def read(text: Text) -> Iterator[Clue]:
-    """The loaded version and flavour; the module file on disk; module parameters."""
+    """The loaded version and flavor; the module file on disk; module parameters."""
     for match in text.matches(_NVRM, "NVRM version"):
         yield Fact("driver.kernel_module", Version.parse(match["version"]), match.start())
         yield Fact("driver.open_kernel_module", match["open"] is not None, match.start())
@@ -55,11 +55,11 @@ def _module(text: Text, match: re.Match[str]) -> ModuleFile:
     fields: dict[str, str] = {}
     for field in _FIELD.finditer(block):
         fields.setdefault(field["key"], field["value"].strip())
-    licence = fields.get("license")
+    license = fields.get("license")
     return ModuleFile(
         match["kernel"],
         match["path"],
         Version.find(fields.get("version", "")),
-        None if licence is None else "GPL" in licence,
+        None if license is None else "GPL" in license,
         True if "signer" in fields or "sig_id" in fields else None,
     )

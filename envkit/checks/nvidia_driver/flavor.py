@@ -1,4 +1,4 @@
-"""Does the installed driver, in its branch and flavour, support the GPU?"""
+"""Does the installed driver, in its branch and flavor, support the GPU?"""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NO_GPU = ("no-gpu-on-pci", "gpu-bound-to-vfio", "driver-not-installed")
     rank=35,
     any_of=("pci_gpus", "gpus", "messages"),
     explained_by=_NO_GPU,
-    mend="Install and hold a branch that supports the GPU; check that the frameworks still work on it.",
+    fix="Install and hold a branch that supports the GPU; check that the frameworks still work on it.",
     references=threads("NixOS/nixos-hardware#1880", "NixOS/nixos-hardware#1828", "pop-os/pop#2228"),
 )
 def driver_dropped_gpu(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -113,7 +113,7 @@ def _gpu_evidence(environment: Environment, gpu: SeenGpu) -> Evidence:
     rank=36,
     any_of=("driver.open_kernel_module", "kernel.module_files", "messages"),
     explained_by=("driver-dropped-gpu", *_NO_GPU),
-    mend="Install the proprietary flavour of a branch that still supports the GPU.",
+    fix="Install the proprietary flavor of a branch that still supports the GPU.",
     references=threads("NVIDIA/open-gpu-kernel-modules#322", "NVIDIA/open-gpu-kernel-modules#19"),
 )
 def open_module_on_pre_turing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -123,8 +123,8 @@ def open_module_on_pre_turing(environment: Environment, matrix: Matrix) -> Itera
         matrix,
         wrong_is_open=True,
         otherwise="open-module-on-pre-turing",
-        mend="driver-branch",
-        say="Install the proprietary flavour of a branch that supports this GPU.",
+        fix="driver-branch",
+        say="Install the proprietary flavor of a branch that supports this GPU.",
     )
 
 
@@ -135,7 +135,7 @@ def open_module_on_pre_turing(environment: Environment, matrix: Matrix) -> Itera
     rank=37,
     any_of=("driver.open_kernel_module", "kernel.module_files", "messages"),
     explained_by=("driver-dropped-gpu", *_NO_GPU),
-    mend="Install the open flavour of the driver.",
+    fix="Install the open flavor of the driver.",
     references=threads("NVIDIA/cloud-native-docs#6", "NVIDIA/open-gpu-kernel-modules#789"),
 )
 def proprietary_module_on_blackwell(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -145,13 +145,13 @@ def proprietary_module_on_blackwell(environment: Environment, matrix: Matrix) ->
         matrix,
         wrong_is_open=False,
         otherwise="proprietary-module-on-blackwell",
-        mend="driver-open",
-        say="Install the open flavour of the driver (nvidia-open).",
+        fix="driver-open",
+        say="Install the open flavor of the driver (nvidia-open).",
     )
 
 
 def _flavour(
-    environment: Environment, matrix: Matrix, *, wrong_is_open: bool, otherwise: str, mend: str, say: str
+    environment: Environment, matrix: Matrix, *, wrong_is_open: bool, otherwise: str, fix: str, say: str
 ) -> Iterator[Outcome]:
     if driver_lives_elsewhere(environment):
         yield skip("the kernel module belongs to the host of this place")
@@ -166,14 +166,14 @@ def _flavour(
             otherwise,
             f"The {word} kernel module does not support this GPU",
             impact="The driver cannot start the GPU.",
-            remedy=remedy(environment, say, mend, branch=branch),
+            remedy=remedy(environment, say, fix, branch=branch),
         )
-        yield from outcomes or (not_looked(environment, "the flavour of the kernel module or the GPU is not known"),)
+        yield from outcomes or (not_looked(environment, "the flavor of the kernel module or the GPU is not known"),)
     elif is_open is not wrong_is_open:
         yield ok(f"the kernel module is {'open' if is_open else 'proprietary'}", evidence=evidence)
     else:
         for gpu in gpus:
-            yield _fits(environment, gpu, word, evidence, say, mend, _branch_for(gpu, branch))
+            yield _fits(environment, gpu, word, evidence, say, fix, _branch_for(gpu, branch))
 
 
 def _branch_for(gpu: SeenGpu, branch: int | None) -> int | None:
@@ -183,7 +183,7 @@ def _branch_for(gpu: SeenGpu, branch: int | None) -> int | None:
 
 
 def _fits(
-    environment: Environment, gpu: SeenGpu, word: str, evidence: list[Evidence], say: str, mend: str, branch: int | None
+    environment: Environment, gpu: SeenGpu, word: str, evidence: list[Evidence], say: str, fix: str, branch: int | None
 ) -> Outcome:
     if gpu.works:
         return ok(f"the {word} module drives {gpu.title}", subject=gpu.subject, evidence=evidence)
@@ -198,7 +198,7 @@ def _fits(
         subject=gpu.subject,
         evidence=[*evidence, _gpu_evidence(environment, gpu)],
         impact="The driver cannot start this GPU; nvidia-smi shows no device.",
-        remedy=remedy(environment, say, mend, branch=branch),
+        remedy=remedy(environment, say, fix, branch=branch),
     )
 
 
@@ -227,13 +227,13 @@ def _loaded_flavour(environment: Environment) -> tuple[bool | None, list[Evidenc
     tier="L",
     any_of=("kernel.log", "messages"),
     explained_by=("driver-dropped-gpu", *_NO_GPU),
-    mend="Use the guest (vGPU) driver or a branch that supports confidential computing.",
+    fix="Use the guest (vGPU) driver or a branch that supports confidential computing.",
     references=threads("NVIDIA/nvtrust#55"),
 )
 def vm_gpu_unsupported_by_release(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """The driver inside a virtual machine accepts the GPU that it was given.
 
-    A virtual or confidential-computing GPU needs the guest flavour or a newer branch: the ordinary driver says that
+    A virtual or confidential-computing GPU needs the guest flavor or a newer branch: the ordinary driver says that
     the GPU "is not supported by the release", although the same card works on bare metal.
     """
     outcomes = told(
