@@ -5,25 +5,44 @@ from __future__ import annotations
 import ast
 import shlex
 from functools import cache
+from pathlib import Path
 
 from envkit.checks.engine import command
 from envkit.checks.engine.command import Form
+from envkit.checks.frameworks.installs import pip
 from tests.architecture.test_imports import MODULES, PACKAGE
 
 FORMS = {name for name, value in vars(command).items() if isinstance(value, Form)}
 BUILDERS = {"run", "pip"}
-USERS = [path for path in MODULES if path.relative_to(PACKAGE).parts[0] in ("checks", "image", "plan")]
+SOURCES = (command.__name__, pip.__module__)
 
 
 @cache
 def _calls() -> tuple[tuple[str, str, ast.Call], ...]:
-    """Each call of a plain name: the module, the name and the call."""
-    return tuple(
-        (path.relative_to(PACKAGE).as_posix(), node.func.id, node)
-        for path in USERS
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    )
+    """Each call of what makes a command, in whichever module imports it: the module, the name and the call."""
+    found = []
+    for path in MODULES:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        makers = {
+            alias.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and node.module in SOURCES
+            for alias in node.names
+        }
+        if command.__file__ and path == Path(command.__file__):
+            makers.add("Command")
+        found += [
+            (path.relative_to(PACKAGE).as_posix(), node.func.id, node)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in makers
+        ]
+    return tuple(found)
+
+
+def test_every_stage_that_makes_commands_is_looked_at() -> None:
+    folders = {module.rpartition("/")[0].partition("/")[0] for module, name, _ in _calls() if name in BUILDERS}
+    assert folders == {"checks", "dockerfile"}
+    assert sum(name in (*BUILDERS, "fixed") for _, name, _ in _calls()) > 80
 
 
 def _is_word(node: ast.expr) -> bool:
@@ -42,7 +61,7 @@ def _is_word(node: ast.expr) -> bool:
 
 def test_a_word_is_a_literal_or_has_a_form() -> None:
     for module, name, call in _calls():
-        if name in BUILDERS and module != "checks/engine/command.py":
+        if name in BUILDERS:
             words = call.args[1:] if name == "pip" else call.args
             assert all(map(_is_word, words)), f"{module}:{call.lineno}: {ast.unparse(call)}"
 
