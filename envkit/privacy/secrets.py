@@ -46,7 +46,7 @@ _NAMED = regex(
     r"|(?<![a-z])(?:auth|pass|pwd|pw|psk|authkey|netrc)|(?:signature|(?<![a-z])sig)(?==)"
     r"|(?:api|access|account|secret|private|signing|encryption|license|license|client|ssh|storage|service|shared|session"
     r"|app|auth|deploy|master|admin)[_-]?(?:access[_-]?)?(?:key|id_?token)(?:[_-]?data)?"
-    r"|[_-](?:key|licen[cs]e|pw|pat|pin|dsn|psk|sas))"
+    r"|[_-](?:key|pw|pat|pin|dsn|psk|sas)|_licen[cs]e)"
     r"(?:[_-][\w-]{1,30})?(?:\\{0,2}[\"'])?\s{0,3}(?::=|=>|[:=])\s{0,3}\\{0,2})" + _NOT_A_VALUE + _VALUE
 )
 _OPTION = regex(
