@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 
-from tests.docs.blocks import ROOT, blocks
+from tests.docs.blocks import PAGES, ROOT, blocks
 
 
 def test_generated_pages_are_up_to_date() -> None:
@@ -32,3 +32,14 @@ def test_every_link_into_the_repository_leads_somewhere() -> None:
     for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")):
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_path_of_the_repository_that_a_page_names_is_there() -> None:
+    path = re.compile(r"`((?:envkit|tests|tools|templates|docs|\.ci|\.github)/[\w./-]*)`")
+    gone = {
+        f"{page.name}: {name}"
+        for page in PAGES
+        for name in path.findall(page.read_text(encoding="utf-8"))
+        if not (ROOT / name).exists()
+    }
+    assert gone == set()
