@@ -17,7 +17,7 @@ _NUMBERS = regex(r"[0-9]+(?:\.[0-9]+)*")
 _CAPABILITY = regex(r"(?:sm_|compute_)?(\d+)\.(\d)([af]?)|(?:sm_|compute_)?(\d+)(\d)([af]?)")
 _MOST_DIGITS = 18  # no count, index or code has more
 _LONGEST = 5  # numbers that any version on record has; zeros may follow
-_CLAUSE = regex(r"\s*(==|>=|<=|!=|>|<|~=|=)?\s*(\d+(?:\.\d+)*)(\.\*)?\s*")
+_CLAUSE = regex(r"(==|>=|<=|!=|>|<|~=|=)?\s*(\d+(?:\.\d+)*)(\.\*)?")
 
 
 @record

@@ -27,7 +27,7 @@ _TOP = {  # what stands in the folder
     "facts.json": "what all this means",
     "stand_in.json": "the facts without their evidence here",
 }
-_DEVICE = regex(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_DEVICE = regex(r"(?<![0-9a-f])[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _WIDTH = 100
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from envkit._startup.regex import regex
 from envkit.base.errors import RequestError
 from envkit.cli.complete import complete_file
 from envkit.cli.options import mirrors_from, request_from, request_options
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("dockerfile", "compose", "devcontainer", "apptainer", "conda", "requirements")
 _LISTS = ("conda", "requirements")  # of Python packages alone
+_REQUIREMENT = regex(r"[A-Za-z0-9][^\s<>=!~@\"'`$\\;&|]*( ?[<>=!~@][^\"'`$\\;&|]*)?")
 
 
 @click.command(
@@ -146,21 +148,19 @@ def image_options(options: dict[str, Any]) -> ImageOptions:
 
 def _check_names(options: dict[str, Any]) -> None:
     """Every text that lands in a shell line of the file is of a harmless form. Raises RequestError otherwise."""
-    import re
-
     rules = {
-        "base": (r"[A-Za-z0-9][\w./:@-]*", "an image name"),
-        "workdir": (r"/[\w./-]*", "an absolute folder"),
-        "user": (r"[a-z_][a-z0-9_-]*", "a user name in lower case"),
-        "requirements": (r"[\w./-]+", "a file name without spaces"),
-        "lock": (r"[\w./-]+", "a file name without spaces"),
-        "apt": (r"[a-z0-9][a-z0-9.+=:~-]*", "a package name"),
-        "pip": (r"[A-Za-z0-9][^\s\"'`$\\;&|]*( ?[<>=!~@][^\"'`$\\;&|]*)?", "a requirement such as pandas==2.2.3"),
+        "base": (regex(r"[A-Za-z0-9][\w./:@-]*"), "an image name"),
+        "workdir": (regex(r"/[\w./-]*"), "an absolute folder"),
+        "user": (regex(r"[a-z_][a-z0-9_-]*"), "a user name in lower case"),
+        "requirements": (regex(r"[\w./-]+"), "a file name without spaces"),
+        "lock": (regex(r"[\w./-]+"), "a file name without spaces"),
+        "apt": (regex(r"[a-z0-9][a-z0-9.+=:~-]*"), "a package name"),
+        "pip": (_REQUIREMENT, "a requirement such as pandas==2.2.3"),
     }
     for name, (pattern, what) in rules.items():
         values = options[name] if isinstance(options[name], tuple) else (options[name],)
         for value in values:
-            if value is not None and not re.fullmatch(pattern, value):
+            if value is not None and not pattern.fullmatch(value):
                 raise RequestError(f"--{name}: {value!r} is not {what}.", f"Give {what}.")
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from envkit.model import Environment
     from envkit.tables import Matrix
 
-_MOST_BYTES = 16 << 20  # of a text; the driver's own bug report has some five million
+_MOST_BYTES = 64 << 20  # of a text: a long log; the driver's own bug report has some five million
 
 
 def target_environment(target: str, matrix: Matrix) -> Environment:
@@ -82,6 +82,7 @@ def all_recorded(sources: Sequence[str], option: str = "--from") -> list[Environ
 
     Several texts are taken for one machine: what `nvidia-smi` says stands in one file, the error in another.
     """
+    from envkit.cli.reading import reading
     from envkit.ingest import parse_texts
 
     machines: list[Environment] = []
@@ -100,7 +101,10 @@ def all_recorded(sources: Sequence[str], option: str = "--from") -> list[Environ
             texts.append(("stdin" if source == "-" else source, text))
     if len(texts) == 1:
         texts = [("", texts[0][1])]
-    return [*([parse_texts(texts)] if texts else []), *machines]
+    if texts:
+        with reading(sum(len(text) for _, text in texts)) as progress:
+            machines.insert(0, parse_texts(texts, progress))
+    return machines
 
 
 def from_text(text: str, source: str, option: str = "--from") -> Environment:
@@ -120,6 +124,8 @@ def _facts_in(text: str, source: str, option: str) -> Environment | None:
         try:
             document = loads(text)
         except LimitError as error:
+            if not own_document(text):  # a long log can have a line of JSON first
+                return None
             raise LimitError(f"{option}: {source}: {error.message}", error.hint) from None
         except ValueError:
             document = None

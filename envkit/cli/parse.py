@@ -21,7 +21,7 @@ _EXAMPLES = {
     "--python": "Examples: --python 3.10 or --python '>=3.9'",
     "--framework": "Examples: --framework pytorch==2.6 or --framework 'mxnet>=1.5'",
 }
-_FRAMEWORK = regex(r"\s*([A-Za-z][\w.-]*?)\s*((?:[=<>!~]=?|==)\s*[\d.*].*)?\s*")
+_FRAMEWORK = regex(r"([A-Za-z][\w.-]*)\s*((?:[=<>!~]=?|==)\s*[\d.*].*)?")
 
 
 def parse_request(options: Mapping[str, Any], matrix: Matrix, *, container: bool) -> Request:
@@ -102,7 +102,7 @@ def parse_python(text: str, matrix: Matrix) -> VersionSpec:
 
 def parse_framework(text: str, matrix: Matrix) -> FrameworkRequest:
     """`pytorch`, `torch==2.3`, `mxnet>=1.5,<2` by our name. Raises RequestError for an unknown name or version."""
-    match = _FRAMEWORK.fullmatch(text)
+    match = _FRAMEWORK.fullmatch(text.strip())
     if match and match.group(2) and "+" in match.group(2):
         plain, _, build = text.partition("+")
         raise RequestError(

@@ -62,7 +62,7 @@ def glibc_meets(build: FrameworkBuild, glibc: Version | None, *, where: str = ""
     return Verdict("glibc-meets-build", "fail", detail, build.sources)
 
 
-_MARKED = regex(r"^(?P<spec>[^\[]*?)\s*(?:\[(?P<marker>.*)\])?$")
+_MARKED = regex(r"^(?P<spec>[^\[]*)(?:\[(?P<marker>.*)\])?$")
 _PYTHON_MARKER = regex(r"python_version\s*(?P<operator>[<>=!]=?)\s*[\"'](?P<version>[\d.]+)[\"']")
 
 

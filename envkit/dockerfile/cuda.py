@@ -20,17 +20,20 @@ from envkit.tables.rows import FrameworkImage, ImageTag
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
-_APT_CUDA = regex(r"\bcuda(?!-compat|-drivers|-keyring|-repo)(?:-[a-z]+)*-(\d+)[-.](\d+)\b")
+_APT_CUDA = regex(r"\bcuda(?!-compat|-drivers|-keyring|-repo)(?:-[a-z]{1,20}){0,5}-(\d{1,2})[-.](\d{1,2})\b")
 _SOME_CUDA = regex(
     r"\b(nvidia-cuda-toolkit|nvidia-cuda-runtime-cu\d+|libcudart[\d.]+)\b|\s(cuda(?:-toolkit)?(?:-\d+)?)(?=\s|$)"
 )
-_RUNFILE = regex(r"\bcuda_(\d+\.\d+\.\d+)[\w.-]*(?:run|linux)\b")
+_RUNFILE = regex(r"\bcuda_(\d{1,2}\.\d{1,2}\.\d{1,3})[\w.-]{0,60}?(?:run|linux)\b")
 _APT_CUDNN = regex(r"\blibcudnn(\d+)(?:-[\w-]+)?(?:=(\d+(?:\.\d+)+))?|\bcudnn(\d+)-cuda")
-_ARCHIVE_CUDNN = regex(r"\bcudnn-[\w.-]*?-v?(\d+(?:\.\d+)+)(?:_cuda[\d.]+-archive)?\.t")
+_ARCHIVE_CUDNN = regex(r"\bcudnn-[\w.-]{0,40}?-v?(\d{1,2}(?:\.\d{1,3}){1,3})(?:_cuda[\d.]{1,9}-archive)?\.t")
 _SOME_CUDNN = regex(r"\b(?:nvidia-cudnn|cudnn|libcudnn)\b")
 _CUDA_OF_CONDA = frozenset(
     {"cuda", "cuda-toolkit", "cuda-version", "cuda-runtime", "cuda-libraries", "cudatoolkit", "pytorch-cuda"}
 )
+_REPOSITORY = regex(r"(?:^|/)cuda[a-z]{0,20}$|/l4t-cuda$")
+_TAG = regex(r"(\d+\.\d+(?:\.\d+)?)")
+_TAG_LATER = regex(r".*cuda-?(\d+\.\d+(?:\.\d+)?)")
 _LABEL = regex(r"nvidia/label/cuda-(\d+\.\d+)")
 
 
@@ -75,9 +78,9 @@ def image_cuda(row: ImageTag | None, own: FrameworkImage | None, tag: str, repos
     if own is not None and own.cuda is not None:
         return own.cuda
     # In the names of CUDA's own images the tag starts with its version, elsewhere with that of the framework.
-    lead = "" if re.search(r"(?:^|/)cuda[a-z]*$|/l4t-cuda$", repository) else r".*cuda-?"
+    first = _REPOSITORY.search(repository) is not None
     told = "cuda" in f"{repository}:{tag}" and "-base" not in tag
-    found = re.match(rf"{lead}(\d+\.\d+(?:\.\d+)?)", tag) if told else None
+    found = (_TAG.match(tag) if first else _TAG_LATER.match(tag)) if told else None
     return Version.parse(found.group(1)) if found else None
 
 

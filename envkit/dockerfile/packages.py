@@ -16,7 +16,7 @@ from envkit.dockerfile.shell_words import Word
 from envkit.dockerfile.wheel_names import Wheel, wheel
 
 _REQUIREMENT = regex(
-    r"(?P<name>[A-Za-z0-9][\w.-]*?)\s*(?:\[(?P<extras>[^\]]*)\])?\s*"
+    r"(?P<name>[A-Za-z0-9][\w.-]*?)\s*(?:\[(?P<extras>[^\]]*)\]\s*)?"
     r"(?P<spec>(?:(?:===|[<>=!~]=|[<>=])\s*[\w.*+!-]+)(?:\s*,\s*(?:===|[<>=!~]=|[<>=])\s*[\w.*+!-]+)*)?"
 )
 # A version that holds a variable nobody has set here: the name is told all the same.
@@ -26,7 +26,7 @@ _ELSEWHERE = regex(r"\.{1,2}(?:[\[/].*)?|[^=<>~]*/.*|.*\.(?:whl|zip|tar\.gz)|\w+
 _REDIRECTION = regex(r"\d*(?:>>?|<)(?P<target>[^=].*)?")
 _CONDA = regex(
     r"(?:(?P<channel>[\w./-]+)::)?(?P<name>[A-Za-z0-9_][\w.-]*)"
-    r"\s*(?:(?P<spec>(?:[<>=!~]=?|\s)\s*[\w.*+!,<>=|-]+))?"
+    r"\s*(?P<spec>(?:[<>=!~]=?\s*|(?<=\s))[\w.*+!,<>=|-]+)?"
 )
 _PIP = regex(r"pip[\d.]*|uv|pipenv|poetry|pdm")
 _CONDA_TOOL = regex(r"conda|mamba|micromamba")
@@ -241,7 +241,8 @@ def _with_lists(given: _Given, read: Reader) -> tuple[_Given, list[Word]]:
 def _item(call: _Call, word: Word, places: Places) -> Package | ListFile | None:
     """What one word names; None for a word that names nothing to install."""
     if call.index == "conda":
-        return _required(call, word, _CONDA, " ".join(word.split()), places, "")
+        requirement = " ".join(word.split())
+        return _required(call, word, _CONDA.fullmatch(requirement), requirement, places, "")
     requirement, _, marker = word.partition(";")
     requirement, marker = " ".join(requirement.split()), marker.strip()
     named = wheel(requirement)
@@ -252,14 +253,13 @@ def _item(call: _Call, word: Word, places: Places) -> Package | ListFile | None:
         )
     if not _UNSET.search(requirement) and _ELSEWHERE.fullmatch(requirement):
         return ListFile(word.line, word)
-    return _required(call, word, _REQUIREMENT, requirement, places, marker)
+    return _required(call, word, _REQUIREMENT.fullmatch(requirement), requirement, places, marker)
 
 
 def _required(
-    call: _Call, word: Word, pattern: re.Pattern[str], requirement: str, places: Places, marker: str
+    call: _Call, word: Word, found: re.Match[str] | None, requirement: str, places: Places, marker: str
 ) -> Package | ListFile | None:
     """The package that a requirement names, its version known or not; what only a variable names is a list."""
-    found = pattern.fullmatch(requirement)
     if found is None and _UNSET.search(requirement):
         found = _OF_A_VARIABLE.fullmatch(requirement)
         if found is None:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from envkit.model import Environment
+
+if TYPE_CHECKING:
+    from envkit.ingest.clues import Clue
+
+_LATER = 15  # readers that take about as long as what follows them
 
 
 def parse_text(text: str) -> Environment:
@@ -12,8 +18,11 @@ def parse_text(text: str) -> Environment:
     return parse_texts([("", text)])
 
 
-def parse_texts(named: Sequence[tuple[str, str]]) -> Environment:
-    """The same of several texts about one machine, each with the name of its file; of two words the first counts."""
+def parse_texts(named: Sequence[tuple[str, str]], progress: Callable[[float], None] = lambda done: None) -> Environment:
+    """The same of several texts about one machine, each with the name of its file; of two words the first counts.
+
+    `progress` is told now and then how far the work is, from 0 to 1.
+    """
     from envkit._startup.records import replace
     from envkit.ingest.cleaning import clean, together
     from envkit.ingest.clues import all_readers
@@ -23,6 +32,12 @@ def parse_texts(named: Sequence[tuple[str, str]]) -> Environment:
     from envkit.privacy.walk import without_secret_facts
 
     cleaned = together([(name, clean(text)) for name, text in named])
-    clues = [(reader.name, clue) for reader in all_readers() for clue in reader.read(cleaned)]
-    environment = combine(cleaned, clues, messages_in(cleaned))
-    return without_secret_facts(replace(environment, identity=learned(cleaned.whole)))
+    readers = all_readers()
+    clues: list[tuple[str, Clue]] = []
+    for number, reader in enumerate(readers, 1):
+        progress(number / (len(readers) + _LATER))
+        clues += ((reader.name, clue) for clue in reader.read(cleaned))
+    messages = messages_in(cleaned)
+    progress(1 - 1 / (len(readers) + _LATER))
+    environment = combine(cleaned, clues, messages)
+    return without_secret_facts(replace(environment, identity=learned(cleaned)))

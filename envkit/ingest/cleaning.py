@@ -11,10 +11,10 @@ _LONGEST_LINE = 8000  # patterns may look this far within one line; longer lines
 _ANSI = regex(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,300}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _CONTROL = "".join(map(chr, (*range(0x09), *range(0x0B, 0x20), 0x7F)))
 _TAG = regex(r"</?(?:pre|code|details|summary|p|br|div|span|strong|tt|samp|kbd|blockquote)(?:\s[^<>\n]{0,120})?/?>")
-_QUOTE = regex(r"[ \t]{0,3}(?:>(?!>>(?: |$))[ \t]?)+")
-_FENCE = regex(r"[ \t]*(?:```|~~~)[\w+.{}=\t -]{0,60}$")
-_TIMESTAMP = regex(r"\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z (?:stdout |stderr )?(?:[FP] )?")
-_COMPOSE = regex(r"[A-Za-z0-9][\w.-]{0,60}-\d+ {1,30}\| ")  # docker compose logs: `web-1  | …`
+_QUOTE = regex(r"^[ \t]{0,3}(?:>(?!>>(?: |$))[ \t]?)+")
+_FENCE = regex(r"^[ \t]*(?:```|~~~)[\w+.{}=\t -]{0,60}$")
+_TIMESTAMP = regex(r"^\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z (?:stdout |stderr )?(?:[FP] )?")
+_COMPOSE = regex(r"^[A-Za-z0-9][\w.-]{0,60}-\d{1,4} {1,30}\| ")  # docker compose logs: `web-1  | …`
 _PREFIXES = ((">", _QUOTE), ("Z ", _TIMESTAMP), ("| ", _COMPOSE), ("```", _FENCE), ("~~~", _FENCE))
 _PLAIN = (
     ("\u2018", "'"),

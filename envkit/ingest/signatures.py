@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
+from envkit._startup.regex import regex
 from envkit.base.errors import DataError
 from envkit.ingest.cleaning import rejoined
 from envkit.ingest.text import ALIKE, Text
@@ -21,6 +22,7 @@ _BEFORE, _AFTER = 400, 800  # how far from its anchor a message may reach
 _STEP = 400  # anchors that stand nearer to each other share a window
 _SEARCHED = 2_000_000  # characters looked at per signature; a text with more of one anchor repeats itself
 _BLANK = r"\s{1,24}(?:(?<=\n)[^\n]{0,60}?NVRM:\s{1,4})?"
+_PART = regex(r"\\.|\[\^?(?:\\.|[^][\\]){1,200}\]| (?![?*+{])")  # an escape, a class, or a blank that stands once
 _SHOWN = 300
 
 
@@ -71,7 +73,7 @@ def signatures() -> tuple[Signature, ...]:
 
 def spaced(pattern: str) -> str:
     """The pattern with each single blank outside a class or a repeat standing for any run of blanks."""
-    return re.sub(r" (?![?*+{])(?![^\[\]\n]*(?<!\\)\])", lambda _: _BLANK, pattern)
+    return _PART.sub(lambda part: _BLANK if part.group() == " " else part.group(), pattern)
 
 
 def messages_in(text: Text) -> tuple[Message, ...]:

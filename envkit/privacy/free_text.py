@@ -61,7 +61,7 @@ _OF_A_PERSON = (".py", ".ipynb", ".sh", ".sif", ".pt", ".pth", ".ckpt", ".safete
 _VERSION_BEFORE = regex(
     r"(?:\b(?:version|release|build|driver|ver|rev|revision|v)|[=<>!~]=)[\"'\s:=,(.]{0,4}$", re.IGNORECASE
 )
-_LAST_WORD = regex(r"([\w.+-]{1,80})[\"'\s:=,(\[|]{0,40}$")
+_LAST_WORD = regex(r"(?<![\w.+-])([\w.+-]{1,80})[\"'\s:=,(\[|]{0,40}$")
 _LETTERS = regex(r"[a-z]+")
 _VERSIONED = frozenset({"opencv", "python", "headless", "contrib"})
 _NOT_VERSIONED = frozenset({"docker", "host", "dev", "post", "release", "plugin", "core", "lib", "so", "pip", "admin"})

@@ -18,7 +18,7 @@ from envkit.privacy.secrets import without_secrets
 from envkit.privacy.walk import with_texts
 
 T = TypeVar("T")
-_VERSION = regex(r"v?\d+(?:\.\d+)+(?:[.+-]?[a-z0-9]{1,8}){0,3}")
+_VERSION = regex(r"v?\d+(?:\.\d+)+(?:[.+-]?[a-z][a-z0-9]{0,7}|[.+-]\d[a-z0-9]{0,7}){0,3}")
 _SHORTEST_SERIAL = 6
 _NAME = regex(r"([^=<>!~;@\[( ]*)(.*)", 16)
 

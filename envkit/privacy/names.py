@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol
 
 from envkit._startup.regex import regex
 from envkit.model import Identity
@@ -30,6 +31,29 @@ PLACES = {
     "slurm": rf"(?:\b(?:srun|slurmstepd|slurmd): error:|\bJOB \d{{1,12}} ON) {_HOST}",
     "windows": r"^(?:\([^)\n]{1,40}\) )?(?:PS )?[A-Z]:\\Users\\(?P<user>[^\\/:*?\"<>|\n]{1,40})",
 }
+# what each of these lines holds; a long log is looked at there alone
+_NEEDLES: Mapping[str, tuple[str, ...]] = {
+    "prompt": ("@",),
+    "syslog": (": ",),
+    "journal": (" kernel: ",),
+    "uname": ("Linux ",),
+    "user_variable": ("USER", "LOGNAME"),
+    "host_variable": ("HOST", "NAME", "MASTER_ADDR", "_NODE"),
+    "requested": ("Requested-By: ",),
+    "host_field": tuple(
+        f"{first}{gap}{rest}"
+        for word, gaps, end in (("host", ("", " "), "name"), ("node", ("", " "), "name"), ("server", (" ",), "name"))
+        for first in (word, word.capitalize(), word.upper())
+        for gap in gaps
+        for rest in (end, end.capitalize(), end.upper())
+    )
+    + ("fqdn", "Fqdn", "FQDN"),
+    "this_host": ("this host (", "for host: "),
+    "nccl": ("] ",),
+    "ssh": ("ssh ", "scp ", "sftp ", "mosh ", "rsync "),
+    "slurm": ("srun", "slurm", "JOB "),
+    "windows": (":\\Users\\",),
+}
 # where a word may be a name: it is one when it means nothing else
 LIKELY_PLACES = {
     "on_host": rf"(?i:\b(?:on|from|to) (?:host|node|server|machine|worker)) {_NO_NAME}[\"'\[]?{_HOST}",
@@ -41,7 +65,14 @@ _HOST_VARIABLES = ("HOSTNAME", "HOST", "COMPUTERNAME", "SLURMD_NODENAME")
 _SAY_NOTHING = frozenset({"", "root", "localhost", "localhost.localdomain", "none", "unknown", "(none)"})
 
 
-def learned(text: str) -> Identity:
+class Searched(Protocol):
+    """A text that is searched in the lines that hold one of some words."""
+
+    def matches(self, pattern: re.Pattern[str], *needles: str, lines: int = 1) -> Iterator[re.Match[str]]:
+        """The matches that begin in a line with one of `needles`, and are at most so many lines long."""
+
+
+def learned(text: Searched) -> Identity:
     """The names that stand in the plain places of a pasted text, and those that its commands answer."""
     users: list[str | None] = []
     hosts: list[str | None] = []
@@ -51,15 +82,15 @@ def learned(text: str) -> Identity:
     return Identity(tuple(_as_names(users)), tuple(_as_names(hosts)))
 
 
-def _places(text: str) -> Iterator[Mapping[str, str | None]]:
-    for pattern in PLACES.values():
-        for match in re.finditer(pattern, text, re.MULTILINE):
+def _places(text: Searched) -> Iterator[Mapping[str, str | None]]:
+    for name, pattern in PLACES.items():
+        for match in text.matches(regex(pattern, re.MULTILINE), *_NEEDLES[name]):
             yield match.groupdict()
 
 
-def _answers(text: str) -> Iterator[Mapping[str, str | None]]:
-    for command, answer in _ANSWER.findall(text):
-        yield {_ASKED[command]: answer}
+def _answers(text: Searched) -> Iterator[Mapping[str, str | None]]:
+    for match in text.matches(_ANSWER, *_ASKED, lines=2):
+        yield {_ASKED[match[1]]: match[2]}
 
 
 def identity_of(about: Mapping[str, str], variables: Mapping[str, str]) -> Identity:

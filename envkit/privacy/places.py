@@ -11,14 +11,14 @@ from envkit.privacy.words import is_public, software_words
 _SPLIT = regex(r"([/\\:]+)")
 _HOMES = frozenset({"home", "users", "homes", "u", "people", "scratch"})  # their entries are called like users
 _OF_KERNELS = ("/lib/modules/", "/usr/lib/modules/", "/usr/src/", "/var/lib/dkms/", "/boot/", "/vmlinuz", "/initrd")
-_KERNEL = regex(r"(?:(?:linux-(?:headers|image|source)|vmlinuz|initrd\.img|kernel)-)?\d+\.\d+[\w.+~-]*")
+_KERNEL = regex(r"(?:(?:linux-(?:headers|image|source)|vmlinuz|initrd\.img|kernel)-)?\d+\.\d[\w.+~-]*")
 _SAME_EVERYWHERE = ("/proc/", "/sys/", "/dev/nvidia", "/dev/dri/", "/dev/char/", "/dev/shm")
 _OF_DEVICES = regex(r"(?<=/net/)[^/]+")
 _INSTALLED = regex(r"([A-Za-z0-9][\w.]*)-(\d[\w.!+]*(?:-py\d[\d.]*)?(?:\.dist-info|\.egg-info|\.egg))")
 _ENDINGS = regex(
-    r"((?:[-.][0-9a-f]{8})?(?:\.(?:so(?:\.\d+)*|py|pyc|pyi|json|toml|ya?ml|txt|cfg|conf|ini|list|sources|repo|whl|h|hpp"
-    r"|ko(?:\.\w{1,4})?|log|run|deb|rpm|tar|gz|xz|bz2|zip|ipynb|cu|cuh|ptx|cpp|cc|c|a|o|exe|dll|lib|pyd|sh|bash|sif"
-    r"|pt|pth|ckpt|bin|onnx|safetensors|tmp|local|lock|md|csv|cache|env))+)$"
+    r"((?:[-.][0-9a-f]{8})?(?:\.(?:so(?:\.\d{1,6}){0,4}|py|pyc|pyi|json|toml|ya?ml|txt|cfg|conf|ini|list|sources|repo|whl|h|hpp"
+    r"|ko|zst|log|run|deb|rpm|tar|gz|xz|bz2|zip|ipynb|cu|cuh|ptx|cpp|cc|c|a|o|exe|dll|lib|pyd|sh|bash|sif"
+    r"|pt|pth|ckpt|bin|onnx|safetensors|tmp|local|lock|md|csv|cache|env)){1,6})$"
 )
 _LABELS = regex(r"[A-Za-z0-9][\w-]*(?:\.[A-Za-z0-9][\w-]*)*")
 _WORDS = regex(r"[a-z]+")

@@ -47,7 +47,7 @@ _NAMED = regex(
     r"|(?:api|access|account|secret|private|signing|encryption|license|license|client|ssh|storage|service|shared|session"
     r"|app|auth|deploy|master|admin)[_-]?(?:access[_-]?)?(?:key|id_?token)(?:[_-]?data)?"
     r"|[_-](?:key|pw|pat|pin|dsn|psk|sas)|_licen[cs]e)"
-    r"(?:[_-][\w-]{1,30})?(?:\\{0,2}[\"'])?\s{0,3}(?::=|=>|[:=])\s{0,3}\\{0,2})" + _NOT_A_VALUE + _VALUE
+    r"(?:[_-][\w-]{1,30}(?![\w-]))?(?:\\{0,2}[\"'])?\s{0,3}(?::=|=>|[:=])\s{0,3}\\{0,2})" + _NOT_A_VALUE + _VALUE
 )
 _OPTION = regex(
     r"(?i)((?<![\w-])--?[a-z-]{0,20}(?:password|passwd|passphrase|token|secret|api-?key|access-key|auth-?key|psk|pass)"
@@ -62,9 +62,9 @@ _NETRC = regex(r"(?i)(\blogin\s{1,4})[^\s]{1,200}(\s{1,4}password\s{1,4})[^\s]{1
 _STATED = regex(r"(?i)(\b(?:password|passphrase|identified by)\s{1,3}(?:is\s{1,3})?)([\"'][^\"'\n]{1,200}[\"'])")
 _URL = regex(r"(?<![a-z0-9+.-])[a-zA-Z][a-zA-Z0-9+.-]{1,30}://[^\s\"'<>`|]*")
 _CHUNK = regex(r"[^\s\"'<>`|]+")
-_ACCOUNT = regex(r"[\w.+%~-]*[A-Za-z][\w.+%~-]*$")
+_ACCOUNT = regex(r"[A-Za-z][\w.+%~-]{0,60}$")
 _HOST_LIKE = regex(r"[\w\[]")
-_MIXED = regex(r"(?=[A-Za-z0-9]*[0-9])(?=[A-Za-z0-9]*[A-Za-z])[A-Za-z0-9]{12,400}")
+_MIXED = regex(r"(?<![A-Za-z0-9])(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[A-Za-z0-9]{12}")
 _COMMIT = regex(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 

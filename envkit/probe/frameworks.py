@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from envkit._startup.records import record, replace
+from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.host.base import Host
 from envkit.model import Distribution, FrameworkInstall
@@ -14,7 +15,8 @@ from envkit.probe.distributions import requirement_name
 from envkit.probe.elf import ElfReader
 from envkit.probe.fatbin import gpu_code
 
-_QUOTED = r"""["']([^"']*)["']"""
+_QUOTED = r"""["']([^"'\n]*)["']"""
+_ASSIGNED = regex(rf"^(\w+)[ \t]*(?::[^=\n]{{1,60}})?=[ \t]*{_QUOTED}", re.MULTILINE)
 _WALK_LIMIT_S = 0.12  # for one binary; a whole libtorch_cuda.so takes about 25 ms from the page cache
 _GPU_BINARIES = {
     "pytorch": ("torch/lib/libtorch_cuda.so", "torch/lib/libtorch_cuda_cu.so", "torch/lib/libtorch.so"),
@@ -78,7 +80,7 @@ def frameworks(host: Host, installed: Iterable[Distribution], elves: ElfReader) 
 
 def _framework_of(name: str) -> tuple[str, _Reader] | None:
     for pattern, framework, reader in _PACKAGES:
-        if re.fullmatch(pattern, name):
+        if pattern.fullmatch(name):
             return framework, reader
     return None
 
@@ -176,14 +178,14 @@ def _jax(installed: Iterable[Distribution]) -> _Build:
     return _Build(None, not rocm, rocm=rocm, source="no CUDA plug-in package is installed")
 
 
-_PACKAGES: tuple[tuple[str, str, _Reader], ...] = (
-    (r"torch|torch-nightly", "pytorch", _torch),
-    (r"tensorflow(-gpu|-cpu|-intel|-cpu-aws|-rocm|-macos)?|tf-nightly(-gpu|-cpu)?", "tensorflow", _tensorflow),
-    (r"jax", "jax", _unread),
-    (r"mxnet(-.+)?", "mxnet", _by_name),
-    (r"paddlepaddle(-gpu)?", "paddlepaddle", _paddle),
-    (r"cupy(-cuda\d+x?)?", "cupy", _by_name),
-    (r"onnxruntime(-gpu)?", "onnxruntime", _onnxruntime),
+_PACKAGES: tuple[tuple[re.Pattern[str], str, _Reader], ...] = (
+    (regex(r"torch|torch-nightly"), "pytorch", _torch),
+    (regex(r"tensorflow(-gpu|-cpu|-intel|-cpu-aws|-rocm|-macos)?|tf-nightly(-gpu|-cpu)?"), "tensorflow", _tensorflow),
+    (regex(r"jax"), "jax", _unread),
+    (regex(r"mxnet(-.+)?"), "mxnet", _by_name),
+    (regex(r"paddlepaddle(-gpu)?"), "paddlepaddle", _paddle),
+    (regex(r"cupy(-cuda\d+x?)?"), "cupy", _by_name),
+    (regex(r"onnxruntime(-gpu)?"), "onnxruntime", _onnxruntime),
 )  # fmt: skip
 
 
@@ -215,8 +217,7 @@ def _with_gpu_code(elves: ElfReader, install: FrameworkInstall) -> FrameworkInst
 
 def _assigned(text: str, name: str) -> str | None:
     """The text assigned to `name` at the start of a line, None for None, no assignment or a value that is no text."""
-    match = re.search(rf"^{name}\s*(?::[^=\n]+)?=\s*{_QUOTED}", text, re.MULTILINE)
-    return match.group(1) if match else None
+    return next((match[2] for match in _ASSIGNED.finditer(text) if match[1] == name), None)
 
 
 def _entry(text: str, key: str) -> str | None:

@@ -43,7 +43,7 @@ _DKMS = "/var/lib/dkms"
 _OF_INTEREST = regex(r"^(nvidia|nouveau|nova|vfio|pci[_-]stub)")
 _LOG_TAIL = 40  # lines of a make.log: the error stands at its end
 _MODINFO_FILES = 4
-GCC = r"gcc\S*\s+(?:version\s+|\([^()]*(?:\([^()]*\))?[^()]*\)\s+)(\d+\.\d+(?:\.\d+)?)"
+GCC = r"gcc\S{0,60}\s{1,4}(?:version\s{1,4}|\([^()]{0,80}(?:\([^()]{0,80}\)[^()]{0,80})?\)\s{1,4})(\d+\.\d+(?:\.\d+)?)"
 _GCC = regex(GCC)
 
 

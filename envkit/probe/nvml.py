@@ -81,7 +81,7 @@ def _sees_processes(host: Host) -> bool:
     if machine_kind(host).value in (MachineKind.CONTAINER, MachineKind.WSL2):
         return False
     mounts = host.read_text("/proc/self/mountinfo", 16_000_000).value or ""
-    return host.identity().get("user_id") == "0" or not re.search(r" - proc .*hidepid=(?!0)", mounts)
+    return host.identity().get("user_id") == "0" or not re.search(r" - proc \S{1,200} \S{0,200}?hidepid=(?!0)", mounts)
 
 
 def _gpu(host: Host, device: dict[str, Any], pids_visible: bool) -> Gpu:

@@ -34,7 +34,7 @@ _REPOSITORY = regex(r"https?://\S+|file:/\S+")
 _GPU_REPOSITORY = regex(r"nvidia|cuda|graphics-drivers|negativo17|rpmfusion", re.IGNORECASE)
 _HISTORY = "/var/log/apt/history.log"
 _DRIVER_PACKAGE = regex(
-    r"\b((?:lib)?nvidia-[\w.+-]+|linux-image-[\w.+-]+|linux-modules-nvidia-[\w.+-]+)(?::\w+)? \(([^)]*)\)"
+    r"(?<![\w.+-])((?:(?:lib)?nvidia|linux-image|linux-modules-nvidia)-[\w.+-]{1,80})(?::\w{1,8})? \(([^)\n]{0,200})\)"
 )
 
 

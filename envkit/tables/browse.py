@@ -32,7 +32,7 @@ HEADERS = {
     "release_date": "released", "driver_cuda_version": "CUDA", "os_id": "os", "os_ids": "os", "min_glibc": "glibc",
     "sass": "binary code for", "ptx": "PTX for",
 }  # fmt: skip
-_NUMBER = regex(r"\s*(==|>=|<=|>|<|=)?\s*(\d+(?:\.\d+)?)\s*")
+_NUMBER = regex(r"(==|>=|<=|>|<|=)?\s*(\d+(?:\.\d+)?)")
 _COMPARE: dict[str | None, Callable[[float, float], bool]] = {
     None: operator.eq, "=": operator.eq, "==": operator.eq,
     ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt,
@@ -218,7 +218,7 @@ def _value_condition(kind: str, value: str) -> Callable[[Any], bool]:
         wanted = value.lower()[0] in "yt"
         return lambda cell: cell is wanted
     if "int" in kind or "float" in kind:
-        match = _NUMBER.fullmatch(value)
+        match = _NUMBER.fullmatch(value.strip())
         if not match:
             raise ValueError(f"not a number or a bound such as >=24: {value!r}")
         compare, bound = _COMPARE[match[1]], float(match[2])

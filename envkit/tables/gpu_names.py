@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from envkit._startup.regex import regex
 
 # `GRID T4-16Q`, `NVIDIA A100-3-20C`, `A30-1-6CME`, `GRID M60-1B4`: share of a board that a virtual machine was given
-_VIRTUAL = regex(r"(?P<board>.{2,60}?)(?:-\d)?-\d{1,3}(?:[abcq]4?|cme)")
-_GRID = regex(r"(?P<board>grid .{2,60}?|rtxa\d{4})-\d{1,3}")  # the same without a letter
-_INSTANCE = regex(r"(?P<board>.{2,60}?) mig (?:\d{1,2}c\.)?\d{1,2}g\.\d{1,4}gb(?:\+[\w.+-]{1,12})?")
+_VIRTUAL = regex(r"^(?P<board>.{2,60}?)(?:-\d)?-\d{1,3}(?:[abcq]4?|cme)")
+_GRID = regex(r"^(?P<board>grid .{2,60}?|rtxa\d{4})-\d{1,3}")  # the same without a letter
+_INSTANCE = regex(r"^(?P<board>.{2,60}?) mig (?:\d{1,2}c\.)?\d{1,2}g\.\d{1,4}gb(?:\+[\w.+-]{1,12})?")
 _SUFFIXES = (" with max-q design", " lite hash rate")
 
 

@@ -6,23 +6,25 @@ import importlib
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
-ops: Any
-parser: Any
+Op: TypeAlias = Any  # a code of the expression parser's, and what stands with it: its own tree has no types
+Value: TypeAlias = Any
+Node = tuple[Op, Value]
+
+ops: Op
+parser: Op
 ops, parser = map(
     importlib.import_module,
     ("re._constants", "re._parser") if sys.version_info >= (3, 11) else ("sre_constants", "sre_parse"),
 )
-
 COMMON = 'aA0_-./ \n":,=é'
-TAILS = ("\x00", "\n", " ~", "")
 _REPEATS = (ops.MAX_REPEAT, ops.MIN_REPEAT, getattr(ops, "POSSESSIVE_REPEAT", None))
 _ATOMIC = getattr(ops, "ATOMIC_GROUP", None)
-_MANY = (1, 7, 40, 300)
-Node = tuple[Any, Any]
-_CLASSES: dict[Any, Callable[[str], bool]] = {
+_LETTER = (ops.LITERAL, ops.NOT_LITERAL, ops.IN, ops.ANY)
+_CLASSES: dict[Op, Callable[[str], bool]] = {
     ops.CATEGORY_DIGIT: str.isdecimal,
     ops.CATEGORY_SPACE: str.isspace,
     ops.CATEGORY_WORD: lambda letter: letter.isalnum() or letter == "_",
@@ -32,6 +34,23 @@ _NOT = {
     ops.CATEGORY_NOT_SPACE: ops.CATEGORY_SPACE,
     ops.CATEGORY_NOT_WORD: ops.CATEGORY_WORD,
 }
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How many texts to make: their length, the letters of a class to try, the ends, how often a part stands.
+
+    One run that fails at its end takes a time that grows with its square, so it is the longest; the others are shorter.
+    """
+
+    size: int
+    letters: int
+    tails: tuple[str, ...]
+    many: tuple[int, ...]
+
+
+QUICK = Effort(5_000, 2, ("\x00",), (40,))
+THOROUGH = Effort(12_000, 24, ("\x00", "\n", " ~", ""), (1, 7, 40, 300))
 
 
 class Attack:
@@ -44,78 +63,70 @@ class Attack:
 
     def samples(self) -> list[str]:
         """Texts that the expression matches, if its assertions hold for them."""
-        return list(dict.fromkeys(self._sample(list(self._tree), variant) for variant in range(12)))
+        return list(dict.fromkeys(self._sample(self._tree, variant) for variant in range(12)))
 
-    def texts(self, size: int) -> Iterator[str]:
-        """Texts of about `size` characters."""
+    def texts(self, effort: Effort) -> Iterator[str]:
+        """Each part after what leads to it: once with its repeats filled up, and many times over."""
         seen = set()
-        for lead, unit in dict.fromkeys(self._parts(list(self._tree), "")):
-            for text in _repeated(lead, unit, size):
+        for lead, unit in dict.fromkeys(self._parts(self._tree, "", effort.letters)):
+            for text in _repeated(lead, unit, effort):
                 if text not in seen:
                     seen.add(text)
                     yield text
 
-    def _parts(self, nodes: Sequence[Node], lead: str) -> Iterator[tuple[str, str]]:
+    def _parts(self, nodes: Sequence[Node], lead: str, letters: int) -> Iterator[tuple[str, str]]:
         """What leads to each part, and what that part repeats ('' for the lead alone)."""
         for op, value in nodes:
-            yield lead, ""
+            if op is not ops.LITERAL:
+                yield lead, ""
             for body in _bodies(op, value):
-                yield from self._parts(list(body), lead)
+                yield from self._parts(body, lead, letters)
             if op in _REPEATS:
-                yield from ((lead, unit) for unit in self._units(list(value[2])))
+                yield from ((lead, unit) for unit in self._units(value[2], letters))
             lead += self._sample([(op, value)], 0)
         yield lead, ""
 
-    def _units(self, body: Sequence[Node]) -> list[str]:
-        if len(body) == 1 and body[0][0] in (ops.IN, ops.ANY, ops.LITERAL, ops.NOT_LITERAL):
-            return [letter for letter in self._letters if _accepts(body[0], letter)][:24]
+    def _units(self, body: Sequence[Node], letters: int) -> list[str]:
+        if len(body) == 1 and body[0][0] in _LETTER:
+            return [letter for letter in self._letters if _accepts(body[0], letter)][:letters]
         return list(dict.fromkeys(self._sample(body, variant) for variant in range(6)))
 
     def _sample(self, nodes: Sequence[Node], variant: int) -> str:
         """A text that the parts match, another one for another `variant` where they leave a choice."""
         return "".join(self._one(op, value, variant) for op, value in nodes)
 
-    def _one(self, op: Any, value: Any, variant: int) -> str:  # noqa: ANN401 - the parser's own tree
+    def _one(self, op: Op, value: Value, variant: int) -> str:
         if op in _REPEATS:
             least, most, body = value
-            return self._sample(list(body), variant) * int(min(max(least, variant % 3), most))
-        if op is ops.BRANCH:
-            return self._sample(list(value[1][variant % len(value[1])]), variant)
-        if op is ops.SUBPATTERN:
-            text = self._sample(list(value[3]), variant)
-            self._groups[value[0]] = text
-            return text
-        if op is _ATOMIC:
-            return self._sample(list(value), variant)
-        if op is ops.GROUPREF:
-            return str(self._groups.get(value, ""))
-        if op in (ops.LITERAL, ops.NOT_LITERAL, ops.IN, ops.ANY):
-            fitting = [letter for letter in self._letters if _accepts((op, value), letter)] or [_first(op, value)]
+            return self._sample(body, variant) * int(min(max(least, variant % 3), most))
+        if op in _LETTER:
+            fitting = [letter for letter in self._letters if _accepts((op, value), letter)]
             return fitting[variant % len(fitting)]
-        return ""  # a position or an assertion
+        if op is ops.GROUPREF:
+            return self._groups.get(value, "")
+        bodies = [] if op in (ops.ASSERT, ops.ASSERT_NOT) else _bodies(op, value)
+        text = self._sample(bodies[variant % len(bodies)], variant) if bodies else ""
+        if op is ops.SUBPATTERN:
+            self._groups[value[0]] = text
+        return text
 
 
-def _first(op: Any, value: Any) -> str:  # noqa: ANN401
-    return (
-        chr(value) if op is ops.LITERAL else next(filter(lambda c: _accepts((op, value), c), map(chr, range(0x3000))))
-    )
-
-
-def _repeated(lead: str, unit: str, size: int) -> Iterator[str]:
+def _repeated(lead: str, unit: str, effort: Effort) -> Iterator[str]:
+    short = effort.size // 3
     if not unit:
         if lead:
-            yield lead * (size // len(lead) + 1)
+            yield lead * (short // len(lead) + 1)
         return
-    long = unit * (size // len(unit) + 1)
-    for tail in TAILS:
-        yield lead + long + tail
-    for many in _MANY:
+    for tail in effort.tails:
+        yield lead + unit * (effort.size // len(unit) + 1) + tail
+    for many in effort.many:
         piece = lead + unit * many
-        if len(piece) < size // 2:
-            yield piece * (size // len(piece) + 1)
+        if len(piece) < short // 2:
+            yield piece * (short // len(piece) + 1)
 
 
-def _bodies(op: Any, value: Any) -> list[Any]:  # noqa: ANN401
+def _bodies(op: Op, value: Value) -> list[Sequence[Node]]:
+    """The parts inside a part; of a branch one of them stands."""
     if op in _REPEATS:
         return [value[2]]
     if op is ops.SUBPATTERN:
@@ -127,34 +138,15 @@ def _bodies(op: Any, value: Any) -> list[Any]:  # noqa: ANN401
     return [value] if op is _ATOMIC else []
 
 
-def _letters(tree: Any) -> Iterator[str]:  # noqa: ANN401
-    for op, value in tree:
-        if op in (ops.LITERAL, ops.NOT_LITERAL):
-            yield chr(value)
-        elif op is ops.IN:
-            yield from (
-                chr(item[1]) if item[0] is ops.LITERAL else chr(item[1][0])
-                for item in value
-                if item[0] in (ops.LITERAL, ops.RANGE)
-            )
+def _letters(nodes: Sequence[Node]) -> Iterator[str]:
+    for op, value in nodes:
+        for item, code in value if op is ops.IN else [(op, value)]:
+            if item in (ops.LITERAL, ops.NOT_LITERAL):
+                yield chr(code)
+            elif item is ops.RANGE:
+                yield chr(code[0])
         for body in _bodies(op, value):
             yield from _letters(body)
-
-
-@cache
-def _in(items: tuple[Any, ...], letter: str) -> bool:
-    negated, found = False, False
-    for op, value in items:
-        if op is ops.NEGATE:
-            negated = True
-        elif op is ops.LITERAL:
-            found = found or ord(letter) == value
-        elif op is ops.RANGE:
-            found = found or value[0] <= ord(letter) <= value[1]
-        elif op is ops.CATEGORY:
-            kind = _NOT.get(value, value)
-            found = found or (_CLASSES[kind](letter) != (value in _NOT))
-    return found != negated
 
 
 def _accepts(node: Node, letter: str) -> bool:
@@ -164,3 +156,16 @@ def _accepts(node: Node, letter: str) -> bool:
     if op is ops.ANY:
         return letter != "\n"
     return bool((ord(letter) == value) == (op is ops.LITERAL))
+
+
+@cache
+def _in(items: tuple[Node, ...], letter: str) -> bool:
+    return any(_holds(op, value, letter) for op, value in items) != any(op is ops.NEGATE for op, _ in items)
+
+
+def _holds(op: Op, value: Value, letter: str) -> bool:
+    if op is ops.LITERAL:
+        return bool(ord(letter) == value)
+    if op is ops.RANGE:
+        return bool(value[0] <= ord(letter) <= value[1])
+    return op is ops.CATEGORY and _CLASSES[_NOT.get(value, value)](letter) != (value in _NOT)

@@ -5,18 +5,26 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import envkit
+from envkit.checks.engine import command
+from envkit.cli.not_covered import NotCovered
+from envkit.host.name_pattern import name_pattern
+from envkit.ingest.signatures import signatures
+from envkit.privacy.names import LIKELY_PLACES, PLACES
+from envkit.probe import kept
+from envkit.tables import images
+from envkit.tables.loader import Table, read
 
 ROOT = Path(envkit.__file__).parent
 _FUNCTIONS = {"compile", "match", "search", "fullmatch", "findall", "finditer", "sub", "subn", "split"}
 _FROM_THE_START = {"match", "fullmatch"}
 _FLAGS_AT = {"compile": 1, "sub": 4, "subn": 4, "split": 3}  # position of the flags; 2 for the others
-_ALL_FLAGS = re.compile(r"re\.[A-Z]+(?: \| re\.[A-Z]+)*")
 
 
 @dataclass(frozen=True)
@@ -38,15 +46,78 @@ class Pattern:
 class _Call:
     """A call that takes an expression: `re.search(…)` or `regex(…)`."""
 
+    path: Path
     module: str
     line: int
     function: str
     node: ast.Call
     name: str  # the module's name for the result, '' where it has none
+    place: str  # the function that it stands in
 
 
-# Expressions that are made when the program runs, and what they are made of.
-MADE: dict[str, Callable[[], Iterator[Pattern]]] = {}
+def _signatures() -> Iterator[Pattern]:
+    for signature in signatures():
+        yield Pattern(f"signatures.csv: {signature.id}", signature.pattern.pattern, re.IGNORECASE | re.MULTILINE)
+
+
+def _build_errors() -> Iterator[Pattern]:
+    for row in images.table("build_errors"):
+        yield Pattern(f"build_errors.csv: {row.message}", row.pattern, re.IGNORECASE | re.MULTILINE)
+
+
+def _names() -> Iterator[Pattern]:
+    for part in ("*.so*", "lib*cuda*.so.[0-9]*", "*-*-*.dist-info", "?*-release", "[!.]*"):
+        yield Pattern(f"name_pattern: {part}", name_pattern(part).pattern, from_the_start=True)
+
+
+def _places() -> Iterator[Pattern]:
+    for name, text in {**PLACES, **LIKELY_PLACES}.items():
+        yield Pattern(f"envkit.privacy.names: {name}", text, re.MULTILINE)
+
+
+def _kept_paths() -> Iterator[Pattern]:
+    rows = [row[:1] for row in (*kept._TEXTS, *kept._BYTES, *kept._OUTPUTS)] + [row[:2] for row in kept._FOLDERS]
+    for text in (*kept.FACTS_ALONE, *(text for row in rows for text in row)):
+        yield Pattern("envkit.probe.kept", text, from_the_start=True)
+
+
+def _kept_lines() -> Iterator[Pattern]:
+    for _, keep in (*kept._TEXTS, *kept._OUTPUTS):
+        for cell in getattr(keep, "__closure__", None) or ():
+            yield Pattern("envkit.probe.kept", cell.cell_contents.pattern)
+
+
+def _not_covered() -> Iterator[Pattern]:
+    for row in read(Table("not_covered.csv", NotCovered, ("kind", "pattern"))):
+        yield Pattern(f"not_covered.csv: {row.title}", row.pattern, from_the_start=True)
+
+
+def _forms() -> Iterator[Pattern]:
+    for form in (form for form in vars(command).values() if isinstance(form, command.Form)):
+        yield Pattern(f"envkit.checks.engine.command: {form.kind}", form._pattern.pattern, from_the_start=True)
+
+
+def _entries() -> Iterator[Pattern]:
+    for key in ("cuda_version", "cudnn_version_number"):
+        yield Pattern("envkit.probe.frameworks: an entry", rf"[\"']?\b{key}[\"']?\s*[:=,]\s*[\"']([^\"'\n]*)[\"']")
+
+
+# Expressions that are made when the program runs: where, and all of them or examples.
+MADE: dict[str, Callable[[], Iterator[Pattern]]] = {
+    "envkit.checks.engine.command.__init__": _forms,
+    "envkit.cli.not_covered._rows": _not_covered,
+    "envkit.host.name_pattern.name_pattern": _names,
+    "envkit.tables.build_errors.explain": _build_errors,
+    "envkit.ingest.signatures.pattern": _signatures,
+    "envkit.probe.frameworks._entry": _entries,
+    "envkit.privacy.free_text.__init__": lambda: iter(()),  # those of the line below
+    "envkit.privacy.names._places": _places,
+    "envkit.probe.kept._is": _kept_paths,
+    "envkit.probe.kept._keeper": lambda: iter(()),  # the same
+    "envkit.probe.kept._lines": _kept_lines,
+    "envkit.probe.kept.kept_names": lambda: iter(()),  # the same
+    "envkit._startup.regex.__getattr__": lambda: iter(()),  # each call of `regex` is found by itself
+}
 
 
 def patterns() -> list[Pattern]:
@@ -57,17 +128,12 @@ def patterns() -> list[Pattern]:
 
 def unexplained() -> list[str]:
     """Calls whose expression is neither constant nor in `MADE`."""
-    places = [_place(call) for call in _calls() if _constant(call) is None]
-    return sorted(set(places) - set(MADE))
+    return sorted({call.place for call in _calls() if _constant(call) is None} - set(MADE))
 
 
 def made_nowhere() -> list[str]:
     """Entries of `MADE` without such a call."""
-    return sorted(set(MADE) - {_place(call) for call in _calls()})
-
-
-def _place(call: _Call) -> str:
-    return f"{call.module}: {ast.unparse(call.node.args[0])}"
+    return sorted(set(MADE) - {call.place for call in _calls()})
 
 
 @cache
@@ -77,16 +143,19 @@ def _calls() -> tuple[_Call, ...]:
 
 def _calls_of(path: Path) -> Iterator[_Call]:
     module = ".".join((ROOT.name, *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
-    tree = ast.parse(path.read_text("utf-8"))
+    tree = _tree(path)
     names = {
         id(node.value): node.targets[0].id
         for node in tree.body
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
     }
+    functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    inside = {id(node): function.name for function in functions for node in ast.walk(function)}
     for node in ast.walk(tree):
         function = _function(node)
         if isinstance(node, ast.Call) and function:
-            yield _Call(module, node.lineno, function, node, names.get(id(node), ""))
+            place = f"{module}.{inside.get(id(node), '')}"
+            yield _Call(path, module, node.lineno, function, node, names.get(id(node), ""), place)
 
 
 def _function(node: ast.AST) -> str:
@@ -110,8 +179,8 @@ def _constant(call: _Call) -> Pattern | None:
 
 
 def _value(call: _Call, node: ast.expr) -> object:
+    module = importlib.import_module(call.module)
     try:
-        module = importlib.import_module(call.module)
         return eval(compile(ast.Expression(node), call.module, "eval"), {**vars(module), "re": re})  # noqa: S307
     except NameError:
         return None
@@ -120,21 +189,36 @@ def _value(call: _Call, node: ast.expr) -> object:
 def _only_from_the_start(call: _Call) -> bool:
     if not call.name:
         return call.function in _FROM_THE_START
-    return _uses(call.module, call.name) <= _FROM_THE_START
+    return call.name.startswith("_") and _uses(call.path)[call.name] <= _FROM_THE_START
 
 
 @cache
-def _uses(module: str, name: str) -> frozenset[str]:
-    """The methods of a module's expression that are called; '' where it is handed on."""
-    path = ROOT.parent / (module.replace(".", "/") + ".py")
-    tree = ast.parse((path if path.exists() else path.with_suffix("") / "__init__.py").read_text("utf-8"))
-    methods = {
-        id(node.value): node.attr
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == name
-    }
-    return frozenset(
-        methods.get(id(node), "")
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+@cache
+def _uses(path: Path) -> Mapping[str, set[str]]:
+    """For each name in a module, its methods that are called; '' where it is handed on."""
+    nodes = list(ast.walk(_tree(path)))
+    methods = {id(node.value): node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    uses: dict[str, set[str]] = defaultdict(set)
+    for node in nodes:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            uses[node.id].add(methods.get(id(node), ""))
+    return uses
+
+
+def renamed() -> list[str]:
+    """Where a module calls `re`, a function of it or `regex` by another name, so that its expressions are not found."""
+    return sorted(
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in ROOT.rglob("*.py")
+        for node in ast.walk(_tree(path))
+        if (isinstance(node, ast.ImportFrom) and node.module == "re")
+        or (isinstance(node, (ast.Import, ast.ImportFrom)) and any(_as_another(alias) for alias in node.names))
     )
+
+
+def _as_another(alias: ast.alias) -> bool:
+    return alias.name in ("re", "regex") and alias.asname not in (None, alias.name)

@@ -161,9 +161,9 @@ def test_a_text_beyond_reason_is_refused_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "big.txt"
     with path.open("wb") as stream:
         stream.truncate(3 << 30)
-    with within(1.0), pytest.raises(LimitError, match="longer than 16 MiB"):
+    with within(1.0), pytest.raises(LimitError, match="longer than 64 MiB"):
         recorded(str(path))
-    with within(1.0), pytest.raises(LimitError, match="longer than 16 MiB"):
+    with within(1.0), pytest.raises(LimitError, match="longer than 64 MiB"):
         recorded("/dev/zero")
 
 

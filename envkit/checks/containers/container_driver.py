@@ -188,7 +188,7 @@ def driver_baked_into_image(environment: Environment, matrix: Matrix) -> Iterato
 
 
 DRIVER_PACKAGE = regex(
-    r"(nvidia-driver(-\d+.*|-cuda.*|-libs)?$|libnvidia-compute|libcuda1$|nvidia-utils|cuda-drivers|xserver-xorg-video-nvidia|nvidia-kernel|nvidia-dkms|kmod-nvidia)"
+    r"(nvidia-driver(-\d.*|-cuda.*|-libs)?$|libnvidia-compute|libcuda1$|nvidia-utils|cuda-drivers|xserver-xorg-video-nvidia|nvidia-kernel|nvidia-dkms|kmod-nvidia)"
 )
 
 

@@ -27,8 +27,8 @@ _LOADING = regex(
 )
 _CLIENT = regex(
     r"API mismatch: the client [^\n]{0,120}?(?: {0,4}\n[^\n]{0,60}?NVRM: )?has the version (?P<client>\d{3}"
-    r"(?:\.\d+){1,2}),?(?: but|\s[^\n]{0,60}?NVRM: but)?"
-    r"[^\n]{0,20}(?:\n[^\n]{0,60}?NVRM: {1,4}|\s{1,24})?this kernel module has the version (?P<module>\d{3}"
+    r"(?:\.\d+){1,2}),?(?: but|\n[^\n]{0,60}?NVRM: but)?"
+    r"[^\n]{0,20}(?:\n[^\n]{0,60}?NVRM: {1,4}|\n {0,24})?this kernel module has the version (?P<module>\d{3}"
     r"(?:\.\d+){1,2}\b)"
 )
 _PCI_ID = regex(

@@ -125,7 +125,7 @@ def _size(region: re.Match[str]) -> int | None:
 
 def _model(what: str) -> str:
     """`GeForce RTX 3090` of `NVIDIA Corporation GA102 [GeForce RTX 3090] [10de:2204] (rev a1)`."""
-    names = [name for name in re.findall(r"\[([^\]:]{3,80})\]", what) if "/" not in name]
+    names = [name for name in re.findall(r"\[([^\[\]:]{3,80})\]", what) if "/" not in name]
     return names[0] if len(names) == 1 else ""
 
 

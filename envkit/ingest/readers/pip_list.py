@@ -76,9 +76,15 @@ def _table(text: Text, offset: int) -> Iterator[Package]:
             yield Package(
                 match["name"], match["version"], position, match["installer"] or "pip", path=match["location"] or ""
             )
-        elif not _RULE.match(line) and not (line[:1].isalnum() and line[column - 1 : column] == " " != line[column]):
+        elif not _RULE.match(line) and not _in_columns(line, column):
             return
         position += len(line) + 1
+
+
+def _in_columns(line: str, column: int) -> bool:
+    """Whether something begins at the start and at `column`; not so for the head of another table."""
+    gap, there = line[column - 1 : column], line[column : column + 1].strip()
+    return line[:1].isalnum() and gap == " " and bool(there) and "Version" not in line
 
 
 def _interpreter(path: str, version: str) -> str:

@@ -51,7 +51,7 @@ def read(text: Text) -> Iterator[Clue]:
 
 def _version_of(package: str) -> Callable[[str, int], Iterator[Clue]]:
     def told(answer: str, offset: int) -> Iterator[Clue]:
-        match = re.fullmatch(r"['\"]?(\d+\.\d+[\w.+]{0,40})['\"]?", answer)
+        match = re.fullmatch(r"['\"]?(\d{1,4}\.\d[\w.+]{0,40})['\"]?", answer)
         if match:
             yield Package(package, match.group(1), offset)
 
