@@ -39,6 +39,6 @@ def test_actions_are_used_and_every_used_action_is_there() -> None:
 
     import envkit.checks
 
-    code = "\n".join(path.read_text("utf-8") for path in Path(envkit.checks.__file__).parent.glob("*.py"))
+    code = "\n".join(path.read_text("utf-8") for path in Path(envkit.checks.__file__).parent.rglob("*.py"))
     quoted = set(re.findall(r'"([a-z0-9-]+)"', code))
     assert {row["action"] for row in rows("remedies.csv")} - quoted == set()
