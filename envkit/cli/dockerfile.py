@@ -310,16 +310,12 @@ def _build(recipe: Recipe, text: str, options: dict[str, Any]) -> int:
 
 
 def _check(options: dict[str, Any], matrix: Matrix) -> int:
-    from envkit.dockerfile.check import check_dockerfile
-    from envkit.host.user_file import read_beside, read_user_file
-    from envkit.render.check_report import exit_code, report_json, report_text
+    from envkit.api.report import file_report
+    from envkit.render.check_report import exit_code
 
     source = click.get_current_context().get_parameter_source("target")
     if source is ParameterSource.DEFAULT:  # what a file is worth does not change with the machine that asks
         options = {**options, "target": "any"}
-    request = request_from(options, matrix, container=True)
-    text = read_user_file("--check", options["checked"])
-    findings = check_dockerfile(text, request, matrix, lambda name: read_beside(options["checked"], name))
-    rendered = report_json(findings) if options["as_json"] else report_text(findings, options["checked"])
-    write_output(rendered, options["output"])
-    return exit_code(findings)
+    report = file_report(options["checked"], request_from(options, matrix, container=True), matrix, "--check")
+    write_output(report.to_json() if options["as_json"] else str(report), options["output"])
+    return exit_code(report.findings)

@@ -102,7 +102,8 @@ def doctor(
         return 0
     checks = _selected(ids, known)
     environments = _environments(sources, root, assume, deep, lambda: this_machine(deep, here, timeout))
-    from envkit.cli.report import exit_code, judged, rendered, told
+    from envkit.api.report import judged
+    from envkit.cli.report import exit_code, rendered, told
 
     reports = [judged(item, checks, Matrix.load(), mask=mask, chosen=bool(ids)) for item in environments]
     text = rendered(reports, form, verbose=verbose, to_file=output is not None)

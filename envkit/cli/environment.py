@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
-from envkit.base.errors import LimitError, SourceError
+from envkit.base.errors import SourceError
 
 if TYPE_CHECKING:
     from envkit.host.local import LocalHost
     from envkit.model import Environment
     from envkit.tables import Matrix
-
-_MOST_BYTES = 64 << 20  # of a text: a long log; the driver's own bug report has some five million
 
 
 def target_environment(target: str, matrix: Matrix) -> Environment:
@@ -78,114 +76,32 @@ def recorded(source: str, option: str = "--from") -> Environment:
 
 
 def all_recorded(sources: Sequence[str], option: str = "--from") -> list[Environment]:
-    """One environment for each capture and each facts JSON, and one for all texts together. Raises SourceError.
+    """The machines of several sources, of which several texts are one machine; `-` is stdin. Raises SourceError."""
+    from envkit.ingest import sources as given
 
-    Several texts are taken for one machine: what `nvidia-smi` says stands in one file, the error in another.
-    """
+    return given.all_recorded(sources, option, _read, _parse)
+
+
+def _parse(texts: Sequence[tuple[str, str]]) -> Environment:
+    """What the texts tell; who waits for long ones sees how far it is."""
     from envkit.cli.reading import reading
     from envkit.ingest import parse_texts
 
-    machines: list[Environment] = []
-    texts: list[tuple[str, str]] = []
-    for source in sources:
-        if os.path.isdir(source):
-            from envkit.capture.machine import replay
-
-            machines.append(replay(source))
-            continue
-        text = _read(source, option)
-        facts = _facts_in(text, source, option)
-        if facts is not None:
-            machines.append(facts)
-        else:
-            texts.append(("stdin" if source == "-" else source, text))
-    if len(texts) == 1:
-        texts = [("", texts[0][1])]
-    if texts:
-        with reading(sum(len(text) for _, text in texts)) as progress:
-            machines.insert(0, parse_texts(texts, progress))
-    return machines
-
-
-def from_text(text: str, source: str, option: str = "--from") -> Environment:
-    """Facts JSON (from `envkit probe --json` or `doctor --json`) when it is a JSON object, else pasted text."""
-    from envkit.ingest import parse_text
-
-    return _facts_in(text, source, option) or parse_text(text)
-
-
-def _facts_in(text: str, source: str, option: str) -> Environment | None:
-    """The environment that a facts JSON holds, None for other text. Raises SourceError for one that tells nothing."""
-    from envkit.ingest.own import own_document, own_report
-
-    if text.lstrip().startswith("{"):
-        from envkit.base.json_text import loads
-
-        try:
-            document = loads(text)
-        except LimitError as error:
-            if not own_document(text):  # a long log can have a line of JSON first
-                return None
-            raise LimitError(f"{option}: {source}: {error.message}", error.hint) from None
-        except ValueError:
-            document = None
-        if isinstance(document, dict) and ("environment" in document or "system" in document):
-            return _told_elsewhere(document, source)
-        if document is None and own_document(text):
-            raise SourceError(f"{option}: {source} is JSON of envkit that is cut off or damaged.", "Save it again.")
-    if not text.strip():
-        raise SourceError(f"{option}: {source} is empty.", "Paste the text of a report, a log or a command's output.")
-    if own_report(text):
-        raise SourceError(
-            f"{option}: {source} is a report that envkit wrote for people; it holds too few facts to judge.",
-            "Save the facts, with --json or `envkit capture DIR`, and name that.",
-        )
-    return None
-
-
-def _told_elsewhere(document: dict[str, object], source: str) -> Environment:
-    """The facts of a document; what it calls "this machine" is the one that wrote it, which need not be this one."""
-    from envkit._startup.records import replace
-    from envkit.model import Environment
-    from envkit.model.facts_json import environment_from_json
-    from envkit.privacy.walk import without_secret_facts
-
-    environment = without_secret_facts(environment_from_json(document.get("environment", document)))
-    if environment.origin != Environment().origin:
-        return environment
-    return replace(environment, origin="recorded facts" if source == "-" else source)
+    with reading(sum(len(text) for _, text in texts)) as progress:
+        return parse_texts(texts, progress)
 
 
 def _read(source: str, option: str) -> str:
-    from envkit.ingest.decode import decoded
+    from envkit.ingest.sources import read_file
 
-    if source == "-":
-        return decoded(_standard_input(option))
-    try:
-        with open(source, "rb") as stream:
-            return decoded(_limited(stream, option, source))
-    except OSError as error:
-        raise SourceError(
-            f"{option}: cannot read {source}: {error.strerror}.",
-            "Name a capture folder, a JSON file, a text file or -.",
-        ) from error
+    return _standard_input(option) if source == "-" else read_file(source, option)
 
 
-def _limited(stream: IO[bytes], option: str, source: str) -> bytes:
-    """All that the stream gives. Raises LimitError for more than a report or a log that can be read through."""
-    data = stream.read(_MOST_BYTES + 1)
-    if len(data) > _MOST_BYTES:
-        raise LimitError(
-            f"{option}: {source} is longer than {_MOST_BYTES >> 20} MiB.", "Cut it to the part that matters."
-        )
-    return data
-
-
-def _standard_input(option: str) -> bytes:
+def _standard_input(option: str) -> str:
     """All of standard input; a person at a terminal is told what is awaited. Raises SourceError."""
     import sys
 
-    from envkit.cli.output import say
+    from envkit.ingest.sources import read_stream
 
     if sys.stdin is None:
         raise SourceError(f"{option} -: standard input is closed.", "Pipe a text into it, or name a file.")
@@ -193,7 +109,7 @@ def _standard_input(option: str) -> bytes:
         if sys.stdin.isatty():
             end = "Ctrl-Z and Enter" if os.name == "nt" else "Ctrl-D on a line of its own"
             say(f"Paste the output of commands or an error, then press {end}:")
-        return _limited(sys.stdin.buffer, option, "standard input")
+        return read_stream(sys.stdin.buffer, "standard input", option)
     except OSError as error:
         raise SourceError(
             f"{option} -: cannot read standard input: {error.strerror}.", "Pipe a text into it, or name a file."

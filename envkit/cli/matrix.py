@@ -80,7 +80,7 @@ def matrix(
 
 
 def _rows(data: Matrix, name: str, words: Sequence[str], sort: str | None, columns: str | None, form: str) -> str:
-    from envkit.cli.gpu_name import is_named
+    from envkit.solver.gpu_name import is_named
     from envkit.tables.browse import column_of, ordered, selected
 
     table = _listing(name, data)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from envkit.base.platforms import ARCHITECTURES
 from envkit.cli.complete import (
     complete_cuda,
     complete_cudnn,
@@ -40,7 +41,7 @@ _OPTIONS = [
     click.option(
         "--os", "os_id", metavar="ID", shell_complete=complete_os, help="ubuntu22.04, rockylinux9, windows, wsl …"
     ),
-    click.option("--arch", type=click.Choice(["x86_64", "aarch64"]), help="Processor; this machine's by default."),
+    click.option("--arch", type=click.Choice(ARCHITECTURES), help="Processor; this machine's by default."),
     click.option(
         "--gpu",
         "gpus",
@@ -81,7 +82,7 @@ def request_from(options: Mapping[str, Any], matrix: Matrix, *, container: bool 
     """
     from envkit._startup.records import replace
     from envkit.cli.environment import target_environment
-    from envkit.cli.parse import parse_request
+    from envkit.solver.parse import parse_request
     from envkit.solver.target import for_environment
 
     request = parse_request(options, matrix, container=container)

@@ -3,43 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from envkit._startup.records import record
+from envkit.api.report import Report
 from envkit.base.errors import RequestError
 from envkit.base.shown import inert
 from envkit.checks.engine.findings import Finding, Status
-from envkit.documents.verdict import Verdict, unseen, verdict
+from envkit.documents.verdict import unseen
 from envkit.model import Environment
-
-if TYPE_CHECKING:
-    from envkit.checks.engine.registry import Check
-    from envkit.tables import Matrix
-
-
-@record
-class Report:
-    """One environment, judged. `chosen`: by the checks that the user named alone."""
-
-    environment: Environment
-    findings: list[Finding]
-    verdict: Verdict
-    chosen: bool = False
-
-
-def judged(environment: Environment, checks: Sequence[Check], matrix: Matrix, *, mask: bool, chosen: bool) -> Report:
-    """The environment and what the checks find in it; with `mask`, without what identifies a person or a machine.
-
-    The masks come first: what a check says of masked facts cannot name what they hide.
-    """
-    from envkit.checks.engine.runner import run_checks
-
-    if mask:
-        from envkit.privacy.masker import mask_environment
-
-        environment = mask_environment(environment)
-    findings = run_checks(environment, matrix, checks)
-    return Report(environment, findings, verdict(environment, findings), chosen)
 
 
 def exit_code(reports: Sequence[Report], fail_on: str) -> int:
@@ -69,11 +39,13 @@ def told(reports: Sequence[Report]) -> str:
 
 def rendered(reports: Sequence[Report], form: str, *, verbose: bool, to_file: bool) -> str:
     """The reports in one format. Raises RequestError for several where the format holds one."""
+    if form == "json" and len(reports) == 1:
+        return reports[0].to_json()
     pairs: list[tuple[Environment, Sequence[Finding]]] = [(report.environment, report.findings) for report in reports]
     if form == "json":
-        from envkit.documents.doctor import doctor_json, doctors_json
+        from envkit.documents.doctor import doctors_json
 
-        return doctor_json(*pairs[0]) if len(pairs) == 1 else doctors_json(pairs)
+        return doctors_json(pairs)
     pairs = [inert(pair) for pair in pairs]  # from here on it is for people's eyes
     if form == "html":
         from envkit.render.html import doctor_html

@@ -54,7 +54,7 @@ def read_stages(text: str) -> tuple[BuildStage, ...]:
         stages.append(_stage(group, outer, stages, names))
         names.setdefault(stages[-1].name, stages[-1].index)
     if not stages:
-        raise SourceError("There is no FROM instruction in it.", "Name a Dockerfile with --check.")
+        raise SourceError("there is no FROM instruction in it.", "Name a Dockerfile.")
     return tuple(stages)
 
 

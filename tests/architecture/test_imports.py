@@ -15,7 +15,7 @@ LAYERS = (
     "_startup", "base", "model", "tables", "privacy",
     "host", "probe", "capture", "ingest",
     "compat", "solver", "checks", "install", "documents", "image", "dockerfile",
-    "render", "cli",
+    "render", "api", "cli",
 )  # fmt: skip
 
 

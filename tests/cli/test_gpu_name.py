@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from envkit.base.errors import RequestError
-from envkit.cli.parse import parse_gpu
+from envkit.solver.parse import parse_gpu
 from tests.solver.asking import matrix
 
 

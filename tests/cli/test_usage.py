@@ -15,9 +15,9 @@ from envkit.base.errors import did_you_mean
 from envkit.checks.engine.registry import all_checks
 from envkit.cli.main import COMMANDS
 from envkit.cli.main import envkit as program
-from envkit.cli.not_covered import unknown_gpu
 from envkit.cli.terminal import text_width
 from envkit.model.paths import fact_paths
+from envkit.solver.not_covered import unknown_gpu
 from envkit.tables import Matrix
 from tests.cli.run import envkit
 

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from envkit.api.report import judged
 from envkit.base.json_text import dumps
 from envkit.base.shown import inert
 from envkit.checks.engine.registry import all_checks
 from envkit.cli.boundary import exit_code
 from envkit.cli.doctor import doctor
-from envkit.cli.report import judged, rendered
+from envkit.cli.report import rendered
 from envkit.model import Environment
 from envkit.model.facts_json import to_json
 from envkit.render.facts_text import facts_text

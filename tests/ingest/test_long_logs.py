@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import pytest
 
-from envkit.cli.environment import from_text
 from envkit.ingest import parse_text
 from envkit.ingest.cleaning import clean
+from envkit.ingest.sources import from_text
 
 SHORT = 0.25  # seconds of processor time for any text below
 

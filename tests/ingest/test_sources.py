@@ -10,9 +10,10 @@ from envkit.base.errors import SourceError
 from envkit.checks.engine.findings import Status
 from envkit.checks.engine.registry import all_checks
 from envkit.checks.engine.runner import run_checks
-from envkit.cli.environment import from_text, recorded
+from envkit.cli.environment import recorded
 from envkit.documents.doctor import doctor_json
 from envkit.ingest.decode import decoded
+from envkit.ingest.sources import from_text
 from envkit.model import Environment
 from envkit.render.facts_text import facts_text
 from envkit.render.html import doctor_html

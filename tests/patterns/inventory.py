@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from envkit.cli.not_covered import NotCovered
+
 import envkit
 from envkit.checks.engine import command
-from envkit.cli.not_covered import NotCovered
 from envkit.host.name_pattern import name_pattern
 from envkit.ingest.signatures import signatures
 from envkit.privacy.names import LIKELY_PLACES, PLACES

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from envkit.api.report import judged
 from envkit.capture.record import record
 from envkit.checks.engine.registry import all_checks
-from envkit.cli.report import judged, rendered
+from envkit.cli.report import rendered
 from envkit.ingest import parse_text
 from envkit.model import Environment
 from envkit.model.facts_json import to_json

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from envkit.base.versions import Version, VersionSpec
-from envkit.cli.parse import parse_framework, parse_gpu
 from envkit.solver.model import NoPlan, Plan
+from envkit.solver.parse import parse_framework, parse_gpu
 from envkit.solver.request import Request
 from envkit.solver.solve import resolve
 from envkit.tables import Matrix

@@ -7,8 +7,8 @@ import pytest
 from envkit import compat as relations
 from envkit.base.errors import RequestError
 from envkit.base.versions import Version
-from envkit.cli.parse import parse_request
 from envkit.solver.model import NoPlan
+from envkit.solver.parse import parse_request
 from envkit.solver.request import Request
 from envkit.solver.solve import resolve
 from tests.solver.asking import ask, matrix, offers, plan_of, refusal_of, status_of

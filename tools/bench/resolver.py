@@ -11,8 +11,8 @@ import time
 from collections.abc import Iterable, Mapping
 
 from envkit._startup.records import record
-from envkit.cli.parse import parse_request
 from envkit.solver.model import Plan
+from envkit.solver.parse import parse_request
 from envkit.solver.request import Request
 from envkit.solver.solve import resolve
 from envkit.tables import Matrix

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.errors import RequestError
-from envkit.cli.not_covered import unknown_gpu
+from envkit.solver.not_covered import unknown_gpu
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix

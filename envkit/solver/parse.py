@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from envkit._startup.regex import regex
 from envkit.base.errors import RequestError
-from envkit.base.platforms import WINDOWS, WSL
+from envkit.base.platforms import ARCHITECTURES, WINDOWS, WSL
 from envkit.base.versions import ComputeCapability, Version, VersionSpec
-from envkit.cli.not_covered import unknown_framework
+from envkit.solver.not_covered import unknown_framework
 from envkit.solver.request import FrameworkRequest, Request, TargetGpu
 
 if TYPE_CHECKING:
@@ -68,6 +68,8 @@ def _system(asked: str | None, gpus: Iterable[TargetGpu], matrix: Matrix, *, con
 
 def _architecture(asked: str | None, gpus: Iterable[TargetGpu]) -> str:
     """The processor asked for, else the one that a GPU is built onto. Raises RequestError where they differ."""
+    if asked is not None and asked not in ARCHITECTURES:
+        raise RequestError(f"--arch: {asked!r} is not known.", f"One of {', '.join(ARCHITECTURES)}.")
     for gpu in gpus:
         if gpu.architecture and asked and asked != gpu.architecture:
             raise RequestError(f"--arch: {gpu.name} exists only on {gpu.architecture}.", "Leave it out.")
@@ -133,7 +135,7 @@ def parse_os(text: str, matrix: Matrix) -> str:
 
 def parse_gpu(text: str, matrix: Matrix) -> TargetGpu:
     """A GPU by name, model number or compute capability. Raises RequestError with the nearest names."""
-    from envkit.cli.gpu_name import is_model_number, model_of
+    from envkit.solver.gpu_name import is_model_number, model_of
     from envkit.solver.target import target_gpu
 
     try:

@@ -1,0 +1,93 @@
+"""What a diagnosis gives: a record that the command line prints and a program reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from envkit._startup.records import record
+from envkit.base.errors import SourceError
+from envkit.checks.engine.findings import Finding
+from envkit.documents.verdict import Verdict, verdict
+from envkit.model import Environment
+
+if TYPE_CHECKING:
+    from envkit.checks.engine.registry import Check
+    from envkit.solver.request import Request
+    from envkit.tables import Matrix
+
+
+@record
+class Report:
+    """One machine, diagnosed. `findings` are in root-cause order; `chosen`: of the checks that the user named alone."""
+
+    environment: Environment
+    findings: tuple[Finding, ...]
+    verdict: Verdict
+    chosen: bool = False
+
+    def to_json(self) -> str:
+        """The document that `envkit doctor --json` prints."""
+        from envkit.documents.doctor import doctor_json
+
+        return doctor_json(self.environment, self.findings)
+
+    def __str__(self) -> str:
+        from envkit.base.shown import inert
+        from envkit.render.text import doctor_text
+
+        return doctor_text(*inert((self.environment, self.findings)))
+
+
+@record
+class FileReport:
+    """One file, checked. `findings` are the errors first, then in the order of the file's lines."""
+
+    name: str
+    findings: tuple[Finding, ...]
+    verdict: Verdict
+
+    def to_json(self) -> str:
+        """The document that `envkit dockerfile --check --json` prints."""
+        from envkit.render.check_report import report_json
+
+        return report_json(self.findings)
+
+    def __str__(self) -> str:
+        from envkit.render.check_report import report_text
+
+        return report_text(self.findings, self.name)
+
+
+def judged(
+    environment: Environment, checks: Sequence[Check], matrix: Matrix, *, mask: bool, chosen: bool = False
+) -> Report:
+    """The environment and what the checks find in it; with `mask`, without what identifies a person or a machine.
+
+    The masks come first: what a check says of masked facts cannot name what they hide.
+    """
+    from envkit.checks.engine.runner import run_checks
+
+    if mask:
+        from envkit.privacy.masker import mask_environment
+
+        environment = mask_environment(environment)
+    findings = tuple(run_checks(environment, matrix, checks))
+    return Report(environment, findings, verdict(environment, findings), chosen)
+
+
+def file_report(path: str, request: Request, matrix: Matrix, option: str) -> FileReport:
+    """The Dockerfile, checked for the GPUs and the driver of the request; `option` is who named it.
+
+    Raises SourceError for a file that cannot be read, or not as a Dockerfile.
+    """
+    from envkit.dockerfile.check import check_dockerfile
+    from envkit.host.user_file import read_beside, read_user_file
+    from envkit.render.check_report import file_verdict
+
+    text = read_user_file(option, path)
+    try:
+        findings = check_dockerfile(text, request, matrix, lambda name: read_beside(path, name))
+    except SourceError as error:
+        raise SourceError(f"{option}: {path}: {error.message}", error.hint) from None
+    return FileReport(path, findings, file_verdict(findings))

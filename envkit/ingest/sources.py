@@ -1,0 +1,116 @@
+"""A machine from what somebody hands over: a capture, facts JSON or pasted text."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import IO, TYPE_CHECKING
+
+from envkit.base.errors import LimitError, SourceError
+from envkit.ingest import parse_text, parse_texts
+
+if TYPE_CHECKING:
+    from envkit.model import Environment
+
+_MOST_BYTES = 64 << 20  # of a text: a long log; the driver's own bug report has some five million
+
+
+def read_file(source: str, option: str) -> str:
+    """The text of a file, in whatever encoding a shell wrote it. Raises SourceError; `option` is who named the file."""
+    try:
+        with open(source, "rb") as stream:
+            return read_stream(stream, source, option)
+    except OSError as error:
+        raise SourceError(
+            f"{option}: cannot read {source}: {error.strerror}.",
+            "Name a capture folder, a JSON file or a text file.",
+        ) from error
+
+
+def all_recorded(
+    sources: Sequence[str],
+    option: str = "--from",
+    read: Callable[[str, str], str] = read_file,
+    parse: Callable[[Sequence[tuple[str, str]]], Environment] = parse_texts,
+) -> list[Environment]:
+    """One environment for each capture and each facts JSON, and one for all texts together. Raises SourceError.
+
+    Several texts are taken for one machine: what `nvidia-smi` says stands in one file, the error in another. `read`
+    gives the text of a source that is no folder, `parse` the facts of the texts.
+    """
+    machines: list[Environment] = []
+    texts: list[tuple[str, str]] = []
+    for source in sources:
+        if os.path.isdir(source):
+            from envkit.capture.machine import replay
+
+            machines.append(replay(source))
+            continue
+        text = read(source, option)
+        facts = _facts_in(text, source, option)
+        if facts is not None:
+            machines.append(facts)
+        else:
+            texts.append(("stdin" if source == "-" else source, text))
+    if len(texts) == 1:
+        texts = [("", texts[0][1])]
+    return [*([parse(texts)] if texts else []), *machines]
+
+
+def from_text(text: str, source: str, option: str = "--from") -> Environment:
+    """Facts JSON (from `envkit probe --json` or `doctor --json`) when it is a JSON object, else pasted text."""
+    return _facts_in(text, source, option) or parse_text(text)
+
+
+def _facts_in(text: str, source: str, option: str) -> Environment | None:
+    """The environment that a facts JSON holds, None for other text. Raises SourceError for one that tells nothing."""
+    from envkit.ingest.own import own_document, own_report
+
+    if text.lstrip().startswith("{"):
+        from envkit.base.json_text import loads
+
+        try:
+            document = loads(text)
+        except LimitError as error:
+            if not own_document(text):  # a long log can have a line of JSON first
+                return None
+            raise LimitError(f"{option}: {source}: {error.message}", error.hint) from None
+        except ValueError:
+            document = None
+        if isinstance(document, dict) and ("environment" in document or "system" in document):
+            return _told_elsewhere(document, source)
+        if document is None and own_document(text):
+            raise SourceError(f"{option}: {source} is JSON of envkit that is cut off or damaged.", "Save it again.")
+    if not text.strip():
+        raise SourceError(f"{option}: {source} is empty.", "Paste the text of a report, a log or a command's output.")
+    if own_report(text):
+        raise SourceError(
+            f"{option}: {source} is a report that envkit wrote for people; it holds too few facts to judge.",
+            "Save the facts, with --json or `envkit capture DIR`, and name that.",
+        )
+    return None
+
+
+def _told_elsewhere(document: dict[str, object], source: str) -> Environment:
+    """The facts of a document; what it calls "this machine" is the one that wrote it, which need not be this one."""
+    from envkit._startup.records import replace
+    from envkit.model import Environment
+    from envkit.model.facts_json import environment_from_json
+    from envkit.privacy.walk import without_secret_facts
+
+    environment = without_secret_facts(environment_from_json(document.get("environment", document)))
+    if environment.origin != Environment().origin:
+        return environment
+    return replace(environment, origin="recorded facts" if source == "-" else source)
+
+
+def read_stream(stream: IO[bytes], name: str, option: str) -> str:
+    """All that the stream gives, as text. Raises LimitError for more than a report or a log can be."""
+    from envkit.ingest.decode import decoded
+
+    data = stream.read(_MOST_BYTES + 1)
+    if len(data) > _MOST_BYTES:
+        raise LimitError(
+            f"{option}: {name} is longer than {_MOST_BYTES >> 20} MiB.", "Cut it to the part that matters."
+        )
+    return decoded(data)
