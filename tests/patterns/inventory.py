@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from envkit.cli.not_covered import NotCovered
-
 import envkit
 from envkit.checks.engine import command
 from envkit.host.name_pattern import name_pattern
 from envkit.ingest.signatures import signatures
 from envkit.privacy.names import LIKELY_PLACES, PLACES
 from envkit.probe import kept
+from envkit.solver.not_covered import NotCovered
 from envkit.tables import images
 from envkit.tables.loader import Table, read
 
@@ -106,7 +105,7 @@ def _entries() -> Iterator[Pattern]:
 # Expressions that are made when the program runs: where, and all of them or examples.
 MADE: dict[str, Callable[[], Iterator[Pattern]]] = {
     "envkit.checks.engine.command.__init__": _forms,
-    "envkit.cli.not_covered._rows": _not_covered,
+    "envkit.solver.not_covered._rows": _not_covered,
     "envkit.host.name_pattern.name_pattern": _names,
     "envkit.tables.build_errors.explain": _build_errors,
     "envkit.ingest.signatures.pattern": _signatures,
