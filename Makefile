@@ -17,6 +17,7 @@ $(VENV)/run.stamp: pyproject.toml
 	@touch $@
 
 $(VENV)/test.stamp: $(VENV)/run.stamp
+	@echo "Installing the tools of the tests ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	@touch $@
 
