@@ -205,3 +205,66 @@ def test_q_is_read_at_any_width(column: int) -> None:
     here = parse_text(moved)
     assert (here.gpus.value, here.driver.kernel_module.value) == (there.gpus.value, there.driver.kernel_module.value)
     assert len(here.gpus.get()) == 8
+
+
+RULE = "\u2500" * 50
+CONDA = (
+    "# packages in environment at /opt/conda:\n#\n# Name                    Version                   Build  Channel\n"
+)
+PIP = f"Package            Version     Editable project location\n{'-' * 18} {'-' * 11} {'-' * 25}\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "odd", "last"),
+    [
+        (
+            CONDA,
+            "absl-py                   0.7.1                     <pip>",
+            "numpy                     1.16.4   py36_0",
+        ),
+        (CONDA, "my-own-package            main                      dev_0    <develop>", "numpy   1.26.4   py311_0"),
+        (
+            CONDA,
+            "PyYAML                    5.1                       <pip>",
+            "numpy                     1.16.4   py36_0",
+        ),
+        (PIP, "my-own             main        D:\\work\\my own", "numpy              1.26.4"),
+        (PIP, "broken             v1-\u00e9", "numpy              1.26.4"),
+    ],
+)
+def test_a_package_that_is_not_understood_hides_none_behind_it(head: str, odd: str, last: str) -> None:
+    python = only(f"{head}{odd}\n{last}\n\n$ date\n").pythons.get()[0]
+    assert "numpy" in [item.name for item in python.distributions]
+
+
+def test_the_list_of_an_old_conda_says_what_pip_installed() -> None:
+    text = (
+        f"{CONDA}torch                     1.2.0                     <pip>\ncudatoolkit          10.0.130      0\n\n$\n"
+    )
+    known = {item.name: item.installer for item in only(text).pythons.get()[0].distributions}
+    assert known == {"torch": "pip", "cudatoolkit": "conda"}
+
+
+@pytest.mark.parametrize("channel", ["", "conda-forge"])
+def test_flush_columns_are_no_line_that_was_cut_off(channel: str) -> None:
+    rows = [f"{name:25} 1.26.4{'py311h64a7726_0':>25}  {channel}" for name in ("numpy", "scipy", "cudatoolkit")]
+    python = only(CONDA + "\n".join(rows) + "\n\n$ date\n").pythons.get()[0]
+    assert {item.name for item in python.distributions} == {"numpy", "scipy", "cudatoolkit"}
+
+
+def test_the_list_of_micromamba_is_read() -> None:
+    text = (
+        'List of packages in environment: "/opt/mamba/envs/x"\n\n'
+        "  Name           Version  Build            Channel\n"
+        f"{RULE}\n"
+        "  numpy          1.26.4   py311h64a7726_0  conda-forge\n"
+        "  pytorch        2.3.0    cuda120_py311    conda-forge\n\n$ date\n"
+    )
+    python = only(text).pythons.get()[0]
+    assert python.prefix == "/opt/mamba/envs/x"
+    assert {item.name for item in python.distributions} == {"numpy", "pytorch"}
+
+
+def test_a_text_behind_a_list_is_none_of_its_rows() -> None:
+    text = f"{PIP}numpy              1.26.4\n\n$ pip --version\npip 24.0 from /usr/lib/python3/pip (python 3.11)\n"
+    assert [item.name for item in only(text).pythons.get()[0].distributions] == ["numpy"]

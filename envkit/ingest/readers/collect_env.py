@@ -50,7 +50,7 @@ def read(text: Text) -> Iterator[Clue]:
         elif match["key"] == "CUDA runtime version":
             yield Absent("nvcc", "collect_env found no nvcc", match.start())
     for match in text.matches(_LIBRARY, "[pip", "[conda] "):
-        if text.cut_off(match.start(), match["version"]):
+        if not match["build"] and text.cut_off(match.start(), match["version"]):
             continue
         installer = "conda" if match["from"] == "conda" else "pip"
         yield Package(match["name"], match["version"], match.start(), installer, match["build"] or "")

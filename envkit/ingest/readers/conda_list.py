@@ -42,7 +42,7 @@ def read(text: Text) -> Iterator[Clue]:
 
 def _listed(text: Text) -> Iterator[Clue]:
     position, inside = 0, False
-    for line in text.lines:
+    for line, below in zip(text.lines, (*text.lines[1:], None), strict=True):
         head = _HEAD.match(line) if line[:1] in _HEADS else None
         if head:
             inside = True
@@ -53,9 +53,14 @@ def _listed(text: Text) -> Iterator[Clue]:
         elif inside and line and not line.startswith("#"):
             match = _ROW.match(line)
             inside = match is not None or _COLUMNS.match(line) is not None
-            if match and not text.cut_off(position, ""):
+            if match and (match["channel"] or _ends(below) or not text.cut_off(position, "")):
                 yield from _row(match, position)
         position += len(line) + 1
+
+
+def _ends(below: str | None) -> bool:
+    """Whether the line `below` a row shows that the row is whole: columns are flush, so many rows fill the width."""
+    return below is not None and (not below or _COLUMNS.match(below) is not None)
 
 
 def _row(match: re.Match[str], offset: int) -> Iterator[Clue]:
