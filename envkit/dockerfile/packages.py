@@ -22,7 +22,7 @@ _REQUIREMENT = regex(
 # A version that holds a variable nobody has set here: the name is told all the same.
 _OF_A_VARIABLE = regex(r"(?P<name>[A-Za-z0-9][\w.-]*?)(?:\[(?P<extras>[^\]$]*)\])?(?P<spec>[<>=!~].*)")
 _UNSET = regex(r"[$`]")
-_ELSEWHERE = regex(r"\.{1,2}(?:[\[/].*)?|[^=<>~]*/.*|.*\.(?:whl|zip|tar\.gz)|\w+\+\w+:.*|.*\*\.\w+|.* @ .*")
+_ELSEWHERE = regex(r"(?s)\.{1,2}(?:[\[/].*)?|[^=<>~/]*/.*|.*\.(?:whl|zip|tar\.gz)|\w+\+\w+:.*|.*\*\.\w+|.* @ .*")
 _REDIRECTION = regex(r"\d*(?:>>?|<)(?P<target>[^=].*)?")
 _CONDA = regex(
     r"(?:(?P<channel>[\w./-]+)::)?(?P<name>[A-Za-z0-9_][\w.-]*)"

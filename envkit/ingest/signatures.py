@@ -118,7 +118,7 @@ def _places(text: Text, anchor: str) -> Iterator[int]:
     while place >= 0:
         index = text.index(place)
         if told > ALIKE and text.repeats[index]:
-            after = text.end(index)
+            after = text.after_repeats[index]
         else:
             yield place
             told, after = told + 1, place + _STEP

@@ -77,13 +77,17 @@ class Text:
             repeated.append(counts[shape] > ALIKE)
         return repeated
 
-    def end(self, index: int) -> int:
-        """The offset behind the line at `index`."""
-        return self._starts[index + 1] - 1
+    @cached_property
+    def after_repeats(self) -> Sequence[int]:
+        """For each line, where the next one starts that does not repeat earlier ones; the end where there is none."""
+        after = [len(self.whole)] * len(self.lines)
+        for index in range(len(self.lines) - 2, -1, -1):
+            after[index] = after[index + 1] if self.repeats[index + 1] else self._starts[index + 1]
+        return after
 
     def index(self, offset: int) -> int:
         """The index in `lines` of the line that holds `offset` of `whole`."""
-        return min(max(bisect_right(self._starts, offset) - 1, 0), max(len(self.lines) - 1, 0))
+        return bisect_right(self._starts, offset, 0, len(self.lines)) - 1
 
     def place(self, offset: int) -> tuple[str, int]:
         """The name of the file, '' for a text without one, and the line number in it, of `offset` of `whole`."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from envkit._startup.regex import regex
 
-_NUMBER = regex(r"\d+")
-_DECIMAL = regex(r"\d+(?:\.\d+)?")
+_NUMBER = regex(r"\d{1,9}")
+_DECIMAL = regex(r"\d{1,9}(?:\.\d{1,9})?")
 _ADDRESS = regex(r"(?:([0-9A-Fa-f]{4,8}):)?([0-9A-Fa-f]{2}):([0-9A-Fa-f]{2})(?:\.([0-9A-Fa-f]))?")
 
 

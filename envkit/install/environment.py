@@ -17,7 +17,7 @@ from envkit.tables import Matrix
 from envkit.tables.installer import ProbeRow, last_pip, lore, python_file, venv_major
 from envkit.tables.rows import FrameworkBuild, PythonSource
 
-_REQUIREMENT = regex(r"([A-Za-z0-9._-]+)(?![A-Za-z0-9._-])(?:\[[^\]]*\])?(?:==([^\s;+]+))?.*")
+_REQUIREMENT = regex(r"(?s)([A-Za-z0-9._-]+)(?![A-Za-z0-9._-])(?:\[[^\]]*\])?(?:==([^\s;+]+))?.*")
 _PLAIN_PROBE = "verify/generic.py.j2"
 # What is judged of a toolkit and its cuDNN, and says nothing of a driver.
 _OF_A_TOOLKIT = (

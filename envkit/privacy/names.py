@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Protocol
 
 from envkit._startup.regex import regex
@@ -74,11 +75,11 @@ class Searched(Protocol):
 
 def learned(text: Searched) -> Identity:
     """The names that stand in the plain places of a pasted text, and those that its commands answer."""
-    users: list[str | None] = []
-    hosts: list[str | None] = []
-    for found in (*_places(text), *_answers(text)):
-        users.append(found.get("user"))
-        hosts.append(found.get("host"))
+    users: dict[str | None, None] = {}
+    hosts: dict[str | None, None] = {}
+    for found in chain(_places(text), _answers(text)):
+        users[found.get("user")] = None
+        hosts[found.get("host")] = None
     return Identity(tuple(_as_names(users)), tuple(_as_names(hosts)))
 
 

@@ -14,8 +14,8 @@ from envkit._startup.regex import regex
 
 _KERNEL_WORD = regex(
     r"(?:(?:nvidia|nouveau|nova|vfio|drm|i915|xe|amdgpu|radeon|efifb|simpledrm|pcie?|acpi|iommu|intel_iommu|amd_iommu"
-    r"|swiotlb|hugepages\w*|default_hugepagesz|processor|intel_idle|numa\w*|cgroup\w*|systemd\.unified\w*)(?:[_-]\w+)?"
-    r"(?:\.\w+)?(?:=[\w.,:/@*+-]{0,200})?"
+    r"|swiotlb|hugepages\w{0,20}|default_hugepagesz|processor|intel_idle|numa\w{0,20}|cgroup\w{0,20}|systemd\.unified\w{0,40})"
+    r"(?:[_-]\w{1,40})?(?:\.\w{1,60})?(?:=[\w.,:/@*+-]{0,200})?"
     r"|(?:modprobe\.blacklist|module_blacklist|rd\.driver\.(?:blacklist|pre)|rdblacklist)=[\w,-]{0,400}"
     r"|nomodeset|ibt=\w+|lockdown=\w+|module\.sig_enforce(?:=\d)?|mem_sleep_default=\w+|mitigations=[\w,]+)"
 )

@@ -24,16 +24,16 @@ _LINE = regex(
     r"[ ]{0,20}: ?(?P<value>[^\n]{0,300})$",
     re.MULTILINE,
 )
-_VERSION = regex(r"\d+(?:\.\d+)+")
+_VERSION = regex(r"\d{1,9}(?:\.\d{1,9})+")
 _MARKER = regex(r"^[ ]{0,8}(?:CUDA used to build PyTorch|Is CUDA available|Is debug build)[ ]{0,20}:", re.MULTILINE)
 _LIBRARY = regex(
     r"^\[(?P<from>pip3?|conda)\] (?P<name>[A-Za-z0-9][\w.-]{0,80})(?:==| {1,40})(?P<version>\d[\w.+!-]{0,60})"
     r"(?: {1,40}(?P<build>\S{1,80}))?",
     re.MULTILINE,
 )
-_CUDNN_FILE = regex(r"(?<!\S)(?P<path>/\S{0,160}/libcudnn\.so\.(?P<version>\d+(?:\.\d+){1,3}))$", re.MULTILINE)
+_CUDNN_FILE = regex(r"(?<!\S)(?P<path>/\S{0,160}/libcudnn\.so\.(?P<version>\d{1,9}(?:\.\d{1,9}){1,3}))$", re.MULTILINE)
 _PLATFORM = regex(
-    r"Linux-(?P<kernel>\d[\w.+~-]{0,80}?)-(?P<arch>x86_64|aarch64|ppc64le)-with(?:-glibc(?P<glibc>\d+\.\d+))?"
+    r"Linux-(?P<kernel>\d[\w.+~-]{0,80}?)-(?P<arch>x86_64|aarch64|ppc64le)-with(?:-glibc(?P<glibc>\d{1,9}\.\d{1,9}))?"
 )
 _GCC = regex(r"^(?:\([^)\n]{1,80}\) )?(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)(?![\d.~-])")
 
@@ -64,7 +64,7 @@ def _nothing(value: str, offset: int) -> Iterator[Clue]:
 
 
 def _torch(value: str, offset: int) -> Iterator[Clue]:
-    if re.match(r"\d+\.\d+", value):
+    if re.match(r"\d{1,9}\.\d{1,9}", value):
         yield Package("torch", value.split()[0], offset)
 
 
@@ -97,13 +97,13 @@ def _gcc(value: str, offset: int) -> Iterator[Clue]:
 
 
 def _libc(value: str, offset: int) -> Iterator[Clue]:
-    match = re.match(r"glibc-(\d+\.\d+)", value)
+    match = re.match(r"glibc-(\d{1,9}\.\d{1,9})", value)
     if match:
         yield Fact("system.glibc", Version.parse(match.group(1)), offset)
 
 
 def _python(value: str, offset: int) -> Iterator[Clue]:
-    match = re.match(r"\d+\.\d+(?:\.\d+)?", value)
+    match = re.match(r"\d{1,9}\.\d{1,9}(?:\.\d{1,9})?", value)
     if match:
         yield PythonFact("version", Version.parse(match.group()), offset)
 

@@ -15,12 +15,13 @@ from envkit.ingest.text import Text
 from envkit.model import HostCompiler
 
 _GCC = regex(
-    r"^(?P<name>gcc|g\+\+|cc|c\+\+)(?:-(?P<suffix>\d{1,2}))? \([^)\n]{1,60}\) (?P<version>\d+\.\d+(?:\.\d+)?)\b",
+    r"^(?P<name>gcc|g\+\+|cc|c\+\+)(?:-(?P<suffix>\d{1,2}))? \([^)\n]{1,60}\) "
+    r"(?P<version>\d{1,3}\.\d{1,3}(?:\.\d{1,3})?)\b",
     re.MULTILINE,
 )
-_CLANG = regex(r"^(?:[A-Z][\w ]{1,20} )?clang version (?P<version>\d+\.\d+(?:\.\d+)?)", re.MULTILINE)
+_CLANG = regex(r"^(?:[A-Z][\w ]{1,20} )?clang version (?P<version>\d{1,9}\.\d{1,9}(?:\.\d{1,9})?)", re.MULTILINE)
 _LDD = regex(r"^ldd \((?:GNU libc|[\w ]{0,12}E?GLIBC [^)\n]{1,40})\) (?P<version>\d\.\d{1,2})$", re.MULTILINE)
-_GLIBCXX = regex(r"^GLIBCXX_(?P<version>\d+\.\d+(?:\.\d+)?)$", re.MULTILINE)
+_GLIBCXX = regex(r"^GLIBCXX_(?P<version>\d{1,9}\.\d{1,9}(?:\.\d{1,9})?)$", re.MULTILINE)
 
 
 @reader("compiler versions")

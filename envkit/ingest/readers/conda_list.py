@@ -25,7 +25,7 @@ _ROW = regex(
     r"(?P<build><pip>|[A-Za-z0-9][\w.+]{0,100})(?: {1,40}(?P<channel>[\w./:-]{1,60}))?$"
 )
 _COLUMNS = regex(r" {0,4}[\w.-]{1,80} {2,60}\S|[ \u2500-]+$")  # a row in columns, or the rule below the header
-_VIRTUAL = regex(r"^(?: {10,40}| {0,12}virtual packages : )__cuda=(?P<cuda>\d+\.\d+)=\w+$", re.MULTILINE)
+_VIRTUAL = regex(r"^(?: {10,40}| {0,12}virtual packages : )__cuda=(?P<cuda>\d{1,9}\.\d{1,9})=\w+$", re.MULTILINE)
 
 
 _HEADS = ("#", "L", "N", " ")

@@ -21,7 +21,7 @@ _MARKER = regex(
     re.MULTILINE,
 )
 _BANNER = regex(
-    r"^NVIDIA Release \d\d\.\d\d \(build \d+\)$|^== (?:PyTorch|TensorFlow|CUDA|Triton Inference Server|JAX"
+    r"^NVIDIA Release \d\d\.\d\d \(build \d{1,9}\)$|^== (?:PyTorch|TensorFlow|CUDA|Triton Inference Server|JAX"
     r"|PaddlePaddle) ==$|^Container image Copyright \(c\)",
     re.MULTILINE,
 )

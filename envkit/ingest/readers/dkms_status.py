@@ -15,7 +15,7 @@ from envkit.ingest.text import Text
 from envkit.model import DkmsEntry
 
 _LINE = regex(
-    r"^(?P<module>nvidia[\w-]{0,40})(?:/|, )(?P<version>\d{3}(?:\.\d+){0,2})(?:, "
+    r"^(?P<module>nvidia[\w-]{0,40})(?:/|, )(?P<version>\d{3}(?:\.\d{1,9}){0,2})(?:, "
     r"(?P<kernel>\d[\w.+~-]{2,80}), (?P<arch>\w{2,12}))?: (?P<state>added|built|installed|broken)\b",
     re.MULTILINE,
 )

@@ -22,13 +22,13 @@ _INFO = regex(
     r"|CDI spec directories|rootless|Context): ?(?P<value>[^\n]{0,200})$|^ {1,8}(?P<flag>rootless)$",
     re.MULTILINE,
 )
-_CLIENT = regex(r"^Docker version (?P<version>\d+\.\d+(?:\.\d+)?)", re.MULTILINE)
+_CLIENT = regex(r"^Docker version (?P<version>\d{1,9}\.\d{1,9}(?:\.\d{1,9})?)", re.MULTILINE)
 _KEYS = ("Server Version", "Runtime", "Operating System", "Cgroup Driver", "Root Dir", "CDI", "rootless", "Context")
 _TOOLKIT = regex(
     r"(?:NVIDIA Container Toolkit CLI version|NVIDIA Container Runtime Hook version"
-    r"|nvidia-container-toolkit version) (?P<version>\d+\.\d+\.\d+)"
+    r"|nvidia-container-toolkit version) (?P<version>\d{1,9}\.\d{1,9}\.\d{1,9})"
 )
-_PODMAN = regex(r"^podman version (?P<version>\d+\.\d+(?:\.\d+)?)", re.MULTILINE)
+_PODMAN = regex(r"^podman version (?P<version>\d{1,9}\.\d{1,9}(?:\.\d{1,9})?)", re.MULTILINE)
 
 
 @reader("docker info")

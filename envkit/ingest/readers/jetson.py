@@ -14,8 +14,8 @@ from envkit.ingest.clues import Clue, Fact, reader
 from envkit.ingest.text import Text
 from envkit.model import MachineKind
 
-_RELEASE = regex(r"^# R(?P<major>\d{2}) \(release\), REVISION: (?P<revision>\d+(?:\.\d+)?)", re.MULTILINE)
-_L4T = regex(r"\bL4T (?P<version>\d{2}\.\d+(?:\.\d+)?)\b")
+_RELEASE = regex(r"^# R(?P<major>\d{2}) \(release\), REVISION: (?P<revision>\d{1,9}(?:\.\d{1,9})?)", re.MULTILINE)
+_L4T = regex(r"\bL4T (?P<version>\d{2}\.\d{1,9}(?:\.\d{1,9})?)\b")
 _MODEL = regex(
     r"^(?:[ |]{0,8}(?:Model|Module): )?(?P<model>NVIDIA (?:Jetson [\w ()./-]{3,60}|Orin [\w ()./-]{3,60})"
     r"|Jetson (?:AGX|Xavier|Nano|TX\d|Orin)[\w ()./-]{0,50})$",

@@ -23,13 +23,13 @@ _PREFIX = regex(
 )
 _LOADING = regex(
     r"NVRM: loading NVIDIA UNIX (?P<open>Open )?(?:\S{1,10} )?Kernel Module (?:for \S{1,10} )? {0,4}"
-    r"(?P<version>\d{3}(?:\.\d+){1,2})"
+    r"(?P<version>\d{3}(?:\.\d{1,9}){1,2})"
 )
 _CLIENT = regex(
     r"API mismatch: the client [^\n]{0,120}?(?: {0,4}\n[^\n]{0,60}?NVRM: )?has the version (?P<client>\d{3}"
-    r"(?:\.\d+){1,2}),?(?: but|\n[^\n]{0,60}?NVRM: but)?"
+    r"(?:\.\d{1,9}){1,2}),?(?: but|\n[^\n]{0,60}?NVRM: but)?"
     r"[^\n]{0,20}(?:\n[^\n]{0,60}?NVRM: {1,4}|\n {0,24})?this kernel module has the version (?P<module>\d{3}"
-    r"(?:\.\d+){1,2}\b)"
+    r"(?:\.\d{1,9}){1,2}\b)"
 )
 _PCI_ID = regex(
     r"NVRM: The NVIDIA (?:\S{1,40} )?GPU (?P<address>[\da-fA-F:.]{7,16}) \(PCI ID: 10de:(?P<device>[0-9a-fA-F]{4})\)"

@@ -20,7 +20,7 @@ _CACHED = regex(
     re.MULTILINE,
 )
 _FILE = regex(
-    r"(?P<path>(?:/[\w.+-]{1,80}){1,12}/(?P<name>libcuda|libnvidia-ml)\.so\.(?P<version>\d{3}\.\d+(?:\.\d+)?))\b"
+    r"(?P<path>(?:/[\w.+-]{1,80}){1,12}/(?P<name>libcuda|libnvidia-ml)\.so\.(?P<version>\d{3}\.\d{1,9}(?:\.\d{1,9})?))\b"
 )
 
 

@@ -25,10 +25,10 @@ _ID = regex(r"\[(?P<vendor>[0-9a-f]{4}):(?P<device>[0-9a-f]{4})\]")
 _SUBSYSTEM = regex(r"^\s{1,12}Subsystem: [^\n]{0,200}?\[(?P<id>[0-9a-f]{4}:[0-9a-f]{4})\]")
 _DRIVER = regex(r"^\s{1,12}Kernel driver in use: (?P<driver>[\w-]{2,40})$")
 _CAPABLE = regex(
-    r"^\s{1,16}LnkCap:\s[^\n]{0,80}?Speed (?P<speed>\d+(?:\.\d+)?)GT/s[^\n]{0,40}?, Width x(?P<width>\d{1,2})"
+    r"^\s{1,16}LnkCap:\s[^\n]{0,80}?Speed (?P<speed>\d{1,9}(?:\.\d{1,9})?)GT/s[^\n]{0,40}?, Width x(?P<width>\d{1,2})"
 )
 _STATUS = regex(
-    r"^\s{1,16}LnkSta:\s[^\n]{0,20}?Speed (?P<speed>\d+(?:\.\d+)?)GT/s[^\n]{0,20}?, Width x(?P<width>\d{1,2})"
+    r"^\s{1,16}LnkSta:\s[^\n]{0,20}?Speed (?P<speed>\d{1,9}(?:\.\d{1,9})?)GT/s[^\n]{0,20}?, Width x(?P<width>\d{1,2})"
 )
 _REGION = regex(
     r"^\s{1,12}Region (?P<bar>\d): Memory at (?P<place><?[\w]{1,20}>?) [^\n]{0,60}?(?:\[size=(?P<size>\d{1,4})"

@@ -14,7 +14,9 @@ from envkit.ingest.clues import Absent, Clue, Fact, Item, reader
 from envkit.ingest.text import Text
 from envkit.model import CudaToolkit, Nvcc
 
-_RELEASE = regex(r"Cuda compilation tools, release (?P<release>\d+\.\d+)(?:, V(?P<full>\d+\.\d+\.\d+))?")
+_RELEASE = regex(
+    r"Cuda compilation tools, release (?P<release>\d{1,9}\.\d{1,9})(?:, V(?P<full>\d{1,9}\.\d{1,9}\.\d{1,9}))?"
+)
 _PATH = regex(
     r"(?:^[^\n]{0,80}[$#] )?which (?:-a )?nvcc\n(?P<path>/\S{1,160}/nvcc)$|^nvcc is (?P<type>/\S{1,160}/nvcc)$",
     re.MULTILINE,

@@ -52,7 +52,7 @@ def _row(columns: list[str], cells: list[str], position: int, offset: int) -> It
     for column, cell in zip(columns, cells, strict=True):
         if column == "index":
             index = number(cell)
-        elif column == "driver_version" and re.fullmatch(r"\d+(?:\.\d+)+", cell):
+        elif column == "driver_version" and re.fullmatch(r"\d{1,9}(?:\.\d{1,9})+", cell):
             yield Fact("driver.kernel_module", Version.parse(cell), offset)
         elif column in _FIELDS:
             name, convert = _FIELDS[column]

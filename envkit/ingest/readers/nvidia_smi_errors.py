@@ -17,7 +17,7 @@ from envkit.model import CallResult
 
 _FAILED = regex(r"Failed to initialize NVML: (?P<words>[A-Z][\w/ ,'-]{3,60})")
 _TALK = regex(r"NVIDIA-SMI has failed because it couldn't communicate with\s{1,4}the NVIDIA driver")
-_LIBRARY = regex(r"^NVML library version: (?P<version>\d{3}(?:\.\d+){1,2})$", re.MULTILINE)
+_LIBRARY = regex(r"^NVML library version: (?P<version>\d{3}(?:\.\d{1,9}){1,2})$", re.MULTILINE)
 _WORDS = (
     ("Driver/library version mismatch", 18, "NVML_ERROR_LIB_RM_VERSION_MISMATCH"),
     ("Insufficient Permissions", 4, "NVML_ERROR_NO_PERMISSION"),

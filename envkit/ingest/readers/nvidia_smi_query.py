@@ -39,7 +39,7 @@ def read(text: Text) -> Iterator[Clue]:
     for match in text.matches(_TOP, "Version ", "Attached GPUs"):
         if match["key"] == "Attached GPUs":
             attached = number(match["value"])
-        elif re.fullmatch(r"\d+(?:\.\d+)+", match["value"]):
+        elif re.fullmatch(r"\d{1,9}(?:\.\d{1,9})+", match["value"]):
             cuda = match["key"].startswith("CUDA")
             path = "driver.driver_cuda_version" if cuda else "driver.kernel_module"
             yield Fact(path, Version.parse(match["value"]), match.start())

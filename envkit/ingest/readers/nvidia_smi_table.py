@@ -26,26 +26,26 @@ from envkit.ingest.values import number, pci_address, yes
 from envkit.model import CallResult, OsRelease
 
 _HEADER = regex(
-    r"NVIDIA-SMI\s{1,20}(?P<tool>\d{3}(?:\.\d+){1,3})\s{1,40}(?:Driver|KMD)\s{1,3}Version:?\s{1,10}(?P<module>\d{3}(?:\.\d+){1,3})"
-    r"(?:\s{1,40}CUDA\s{1,3}(?:UMD\s{1,3})?Version:?\s{1,10}(?P<cuda>\d+\.\d+)?)?"
+    r"NVIDIA-SMI\s{1,20}(?P<tool>\d{3}(?:\.\d{1,9}){1,3})\s{1,40}(?:Driver|KMD)\s{1,3}Version:?\s{1,10}(?P<module>\d{3}(?:\.\d{1,9}){1,3})"
+    r"(?:\s{1,40}CUDA\s{1,3}(?:UMD\s{1,3})?Version:?\s{1,10}(?P<cuda>\d{1,9}\.\d{1,9})?)?"
 )
 _NAME_ROW = regex(
     r"^\|\s{0,4}(?P<index>\d{1,3})\s{1,4}(?P<name>\S[^|\n]{0,60}?)\s{1,40}(?P<persistence>On|Off|N/A|TCC|WDDM|MCDM|ERR!)\s{0,4}\|"
     r"\s{0,6}(?P<address>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]|N/A|ERR!)\s{1,40}(?P<display>On|Off|N/A|ERR!)\s{0,4}\|"
-    r"\s{0,24}(?P<ecc>\d+|On|Off|N/A|ERR!)\s{0,4}\|",
+    r"\s{0,24}(?P<ecc>\d{1,9}|On|Off|N/A|ERR!)\s{0,4}\|",
 )
 _NUMBER_ROW = regex(
-    r"^\|\s{0,4}(?:\d{1,3}%|N/A|ERR!|\[N/A\])\s{1,6}(?P<temperature>\d+C|N/A|ERR!)\s{1,6}(?:P\d+|N/A|ERR!)\s{1,16}"
-    r"(?P<usage>\d+W|N/A|ERR!)\s{0,4}/\s{1,6}(?P<cap>\d+W|N/A|ERR!)\s{0,4}\|"
-    r"\s{0,12}(?:(?P<used>\d+MiB|N/A|ERR!)\s{0,4}/\s{1,8}(?P<total>\d+MiB|N/A|ERR!)|Not Supported)\s{0,40}\|"
+    r"^\|\s{0,4}(?:\d{1,3}%|N/A|ERR!|\[N/A\])\s{1,6}(?P<temperature>\d{1,9}C|N/A|ERR!)\s{1,6}(?:P\d{1,9}|N/A|ERR!)\s{1,16}"
+    r"(?P<usage>\d{1,9}W|N/A|ERR!)\s{0,4}/\s{1,6}(?P<cap>\d{1,9}W|N/A|ERR!)\s{0,4}\|"
+    r"\s{0,12}(?:(?P<used>\d{1,9}MiB|N/A|ERR!)\s{0,4}/\s{1,8}(?P<total>\d{1,9}MiB|N/A|ERR!)|Not Supported)\s{0,40}\|"
     r"\s{0,10}(?P<busy>\d+%|N/A|ERR!)\s{1,10}(?P<mode>Default|E\. ?Process|E\. ?Thread|Prohibited|N/A|ERR!)\s{0,4}\|"
 )
 _MIG_ROW = regex(r"^\|\s{10,60}\|\s{10,40}\|\s{0,24}(?P<mig>Enabled\*?|Disabled\*?|N/A)\s{0,4}\|")
 _MIG_DEVICE = regex(
-    r"^\|\s{1,4}(?P<gpu>\d{1,3})\s{1,6}(?P<gi>\d{1,3})\s{1,6}(?P<ci>\d{1,3})\s{1,6}(?P<dev>\d{1,3})\s{1,4}\|\s{1,20}\d+MiB"
+    r"^\|\s{1,4}(?P<gpu>\d{1,3})\s{1,6}(?P<gi>\d{1,3})\s{1,6}(?P<ci>\d{1,3})\s{1,6}(?P<dev>\d{1,3})\s{1,4}\|\s{1,20}\d{1,9}MiB"
 )
 _PROCESS = regex(
-    r"^\|\s{1,6}(?P<gpu>\d{1,3})\s{1,24}(?:(?:N/A|\d{1,3})\s{1,8}(?:N/A|\d{1,3})\s{1,24})?(?P<pid>\d{1,9})\s{1,6}(?:(?P<type>C\+G|[CGM](?:\+[CGM])?)\s{1,6})?(?P<name>\S[^|\n]{0,80}?)\s{1,40}(?:\d+MiB|N/A)\s{0,4}\|"
+    r"^\|\s{1,6}(?P<gpu>\d{1,3})\s{1,24}(?:(?:N/A|\d{1,3})\s{1,8}(?:N/A|\d{1,3})\s{1,24})?(?P<pid>\d{1,9})\s{1,6}(?:(?P<type>C\+G|[CGM](?:\+[CGM])?)\s{1,6})?(?P<name>\S[^|\n]{0,80}?)\s{1,40}(?:\d{1,9}MiB|N/A)\s{0,4}\|"
 )
 _MODES = {
     "Default": "default",

@@ -17,7 +17,8 @@ from envkit.ingest.clues import Clue, Fact, reader
 from envkit.ingest.text import Text
 
 _LINE = regex(
-    r"^(?P<key>DRIVER version|KMD version|CUDA Version|CUDA UMD version) {1,12}: (?P<version>\d+(?:\.\d+){1,3})$",
+    r"^(?P<key>DRIVER version|KMD version|CUDA Version|CUDA UMD version) {1,12}: "
+    r"(?P<version>\d{1,4}(?:\.\d{1,4}){1,3})$",
     re.MULTILINE | re.IGNORECASE,
 )
 

@@ -24,7 +24,7 @@ from envkit.model import CallResult
 
 _LOG = "<nvidia_smi_log>"
 _TAG = regex(r'<(?P<end>/?)(?P<tag>[a-z]\w{0,60})(?: id=\\?"(?P<id>[^"<>\\]{1,40})\\?")?\s*>(?P<text>[^<]{0,400})')
-_VERSION = regex(r"\d+(?:\.\d+)+")
+_VERSION = regex(r"\d{1,9}(?:\.\d{1,9})+")
 _VERSIONS = {
     "kmd_version": "driver.kernel_module",
     "driver_version": "driver.kernel_module",

@@ -38,7 +38,9 @@ _SATISFIED = regex(
     r"(?P<version>\d[\w.+!-]{0,60})\)$",
     re.MULTILINE,
 )
-_PIP = regex(r"^pip \d[\d.]{0,20} from (?P<path>\S[^\n]{1,200}?) \(python (?P<version>\d+\.\d+)\)$", re.MULTILINE)
+_PIP = regex(
+    r"^pip \d[\d.]{0,20} from (?P<path>\S[^\n]{1,200}?) \(python (?P<version>\d{1,9}\.\d{1,9})\)$", re.MULTILINE
+)
 
 
 @reader("pip")

@@ -16,7 +16,7 @@ from envkit.model import ModuleFile
 
 _NVRM = regex(
     r"NVRM version: NVIDIA UNIX (?P<open>Open )?(?:\S{1,10} )?Kernel Module (?:for \S{1,10} )? {0,4}"
-    r"(?P<version>\d{3}(?:\.\d+){1,2})"
+    r"(?P<version>\d{3}(?:\.\d{1,9}){1,2})"
 )
 _MODINFO = regex(
     r"^filename: {1,12}(?P<path>/lib/modules/(?P<kernel>[^/\n]{1,80})/\S{1,160}/nvidia(?:-current)?\.ko"

@@ -25,7 +25,7 @@ _ASKED = regex(
 )
 _PAIR = regex(
     r"python3? -c [\"']import torch; ?print\(torch\.__version__, ?torch\.version\.cuda"
-    r"(?:, ?torch\.cuda\.is_available\(\))?\)[\"']\n(?P<version>\d[\w.+]{2,40}) (?P<cuda>\d+\.\d+|None)\b"
+    r"(?:, ?torch\.cuda\.is_available\(\))?\)[\"']\n(?P<version>\d[\w.+]{2,40}) (?P<cuda>\d{1,9}\.\d{1,9}|None)\b"
 )
 _BANNER = regex(
     r"^Python (?P<version>\d\.\d{1,2}\.\d{1,2})[\w+]{0,6} (?:\||\((?:main|default|tags|heads|v\d|remotes|\w{0,12}/?))",
@@ -59,7 +59,7 @@ def _version_of(package: str) -> Callable[[str, int], Iterator[Clue]]:
 
 
 def _torch_cuda(answer: str, offset: int) -> Iterator[Clue]:
-    match = re.fullmatch(r"['\"]?(\d+\.\d+)(?:\.\d+)?['\"]?", answer)
+    match = re.fullmatch(r"['\"]?(\d{1,9}\.\d{1,9})(?:\.\d{1,9})?['\"]?", answer)
     if match:
         yield Framework("pytorch", {"cuda": Version.parse(match.group(1)), "cuda_known": True}, offset)
     elif answer == "None":

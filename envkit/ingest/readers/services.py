@@ -23,7 +23,7 @@ _ACTIVE = regex(
     r"|inactive|failed)$",
     re.MULTILINE,
 )
-_VERSION = regex(r"Fabric Manager version is : (?P<version>\d{3}(?:\.\d+){1,2})")
+_VERSION = regex(r"Fabric Manager version is : (?P<version>\d{3}(?:\.\d{1,9}){1,2})")
 _NVLINK_GPU = regex(
     r"^GPU (?P<index>\d{1,2}): [^\n]{3,120}\n(?P<links>(?:[ \t]{1,12}Link \d{1,2}: [^\n]{3,40}(?:\n|$)){1,24})",
     re.MULTILINE,

@@ -27,8 +27,8 @@ _PROPERTIES = regex(
     r"pciBusID: (?P<address>[\da-fA-F:.]{7,16}) name: (?P<name>[^\n]{2,60}?) computeCapability: "
     r"(?P<capability>\d{1,2}\.\d)"
 )
-_KERNEL = regex(r"kernel reported version is: (?P<version>\d{3}(?:\.\d+){1,2})")
-_LIBCUDA = regex(r"libcuda reported version is: (?P<version>\d{3}(?:\.\d+){1,2})")
+_KERNEL = regex(r"kernel reported version is: (?P<version>\d{3}(?:\.\d{1,9}){1,2})")
+_LIBCUDA = regex(r"libcuda reported version is: (?P<version>\d{3}(?:\.\d{1,9}){1,2})")
 
 
 @reader("TensorFlow log")

@@ -33,17 +33,19 @@ _TOO_OLD = regex(r"driver on your system is too old \(found version (?P<found>\d
 _JAX = regex(r"Found CUDA version (?P<found>\d{5}), but JAX was built against version (?P<built>\d{5})")
 _PADDLE = regex(
     r"device: (?P<index>\d{1,2}), GPU Compute Capability: (?P<capability>\d{1,2}\.\d), Driver API Version: "
-    r"(?P<driver>\d+\.\d+), Runtime API Version: (?P<runtime>\d+\.\d+)"
+    r"(?P<driver>\d{1,9}\.\d{1,9}), Runtime API Version: (?P<runtime>\d{1,9}\.\d{1,9})"
 )
 _PADDLE_ARCH = regex(
     r"PaddlePaddle package was compiled for (?P<built>(?:\d{2,3} ){1,12}\d{2,3}"
     r"|\d{2,3}), but your current GPU is (?P<sm>\d{2,3})"
 )
 _VLLM = regex(
-    r"vLLM API server version (?P<version>\d+\.\d+\.\d+)|Initializing a V\d LLM engine \(v(?P<engine>\d+\.\d+\.\d+)\)"
+    r"vLLM API server version (?P<version>\d{1,4}\.\d{1,4}\.\d{1,4})"
+    r"|Initializing a V\d LLM engine \(v(?P<engine>\d{1,4}\.\d{1,4}\.\d{1,4})\)"
 )
 _BARE = regex(
-    r"^(?P<key>torch|PyTorch|torch version|PyTorch version)[ ]{0,2}[:=][ ]{0,3}(?P<version>\d+\.\d+\.\d+(?:\+"
+    r"^(?P<key>torch|PyTorch|torch version|PyTorch version)[ ]{0,2}[:=][ ]{0,3}"
+    r"(?P<version>\d{1,4}\.\d{1,4}\.\d{1,4}(?:\+"
     r"(?:cu\d{2,3}|cpu))?)\b",
     re.MULTILINE,
 )

@@ -14,14 +14,14 @@ from envkit.ingest.text import Text
 from envkit.model import MachineKind
 
 _ALL = regex(
-    r"^Linux \S{1,80} (?P<kernel>\d+\.\d[\w.+~-]{0,80}) #[^\n]{5,200}?\b(?P<arch>x86_64|aarch64|ppc64le)\b"
+    r"^Linux \S{1,80} (?P<kernel>\d{1,9}\.\d[\w.+~-]{0,80}) #[^\n]{5,200}?\b(?P<arch>x86_64|aarch64|ppc64le)\b"
     r"(?: \S{1,20}){0,3}$",
     re.MULTILINE,
 )
-_RELEASE = regex(r"(?:^|[$#>%~❯] ?)uname -r\n(?P<kernel>\d+\.\d[\w.+~-]{1,80})$", re.MULTILINE)
+_RELEASE = regex(r"(?:^|[$#>%~❯] ?)uname -r\n(?P<kernel>\d{1,9}\.\d[\w.+~-]{1,80})$", re.MULTILINE)
 _MACHINE = regex(r"(?:^|[$#>%~❯] ?)uname -m\n(?P<arch>x86_64|aarch64|ppc64le)$", re.MULTILINE)
-_VERSION = regex(r"(?:^|\] )Linux version (?P<kernel>\d+\.\d[\w.+~-]{1,80}) \(", re.MULTILINE)
-_HOST = regex(r"^ {0,12}Kernel: Linux (?P<kernel>\d+\.\d[\w.+~-]{1,80})$", re.MULTILINE)
+_VERSION = regex(r"(?:^|\] )Linux version (?P<kernel>\d{1,9}\.\d[\w.+~-]{1,80}) \(", re.MULTILINE)
+_HOST = regex(r"^ {0,12}Kernel: Linux (?P<kernel>\d{1,9}\.\d[\w.+~-]{1,80})$", re.MULTILINE)
 
 
 @reader("uname")
