@@ -10,7 +10,7 @@ The folder holds, all but the first optional (tests/machines/README.md shows exa
                     "device": "195:0"}, "/dev/kmsg": {"problem": "denied"}, "/lib/libcuda.so.1": {"size": 28000000}}
     commands.json  [{"command": ["nvcc", "--version"], "exit_code": 0, "stdout": "…"},
                     {"command": ["nvidia-smi", "-L"], "problem": "timed-out"}]
-    nvml.json, cuda.json, docker.json, nodes.json   what a library answered, or {"problem": "timed-out"}
+    nvml.json, cuda.json, docker.json, nodes.json, services.json   what was answered, or {"problem": "timed-out"}
     answers.json   answers word for word (a recording holds these): globs, lists, real_paths, statuses …
     facts.json     the facts as they were found; they stand in where the replay has none. A folder that holds no
                    evidence but these needs no machine.json
@@ -31,8 +31,8 @@ from envkit.host.base import STAND_IN, CommandResult
 from envkit.model import Observed, Problem, found, missing
 from envkit.model.facts_json import SCHEMA, Json, TypeForm, part_from_json
 
-QUERIES = ("nvml", "cuda", "docker", "nodes", "facts", STAND_IN)
-_EVIDENCE = ("files", "paths", "commands", "answers", "nvml", "cuda", "docker", "nodes")
+QUERIES = ("nvml", "cuda", "docker", "nodes", "services", "facts", STAND_IN)
+_EVIDENCE = ("files", "paths", "commands", "answers", "nvml", "cuda", "docker", "nodes", "services")
 _PATH_KEYS = {
     "kind",
     "link",

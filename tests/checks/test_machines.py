@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -26,8 +27,13 @@ def of(findings: list[Finding], status: Status) -> list[str]:
     return [finding.id for finding in findings if finding.status is status]
 
 
+def about(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((MACHINES / name / "machine.json").read_text("utf-8"))
+    return found
+
+
 def expected(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((MACHINES / name / "machine.json").read_text("utf-8"))["expect"]
+    found: dict[str, Any] = about(name)["expect"]
     return found
 
 
@@ -71,9 +77,15 @@ def test_there_are_more_than_forty_machines() -> None:
     assert len(machine_names()) >= 40
 
 
+def test_machines_of_public_outputs_name_their_threads() -> None:
+    named = [sources for name in machine_names() if (sources := about(name).get("sources"))]
+    assert len(named) >= 34
+    assert all(re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", source) for sources in named for source in sources)
+
+
 @pytest.mark.parametrize("name", machine_names())
 def test_every_machine_says_whether_it_is_real(name: str) -> None:
-    about = json.loads((MACHINES / name / "machine.json").read_text("utf-8"))
-    assert about["kind"] in ("real", "synthetic")
-    assert about["recorded_at"][:2] == "20"
-    assert about["description"]
+    words = about(name)
+    assert words["kind"] in ("real", "synthetic")
+    assert words["recorded_at"][:2] == "20"
+    assert words["description"]

@@ -10,7 +10,7 @@ from envkit.checks.engine.findings import Status
 from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.registry import all_checks
 from envkit.checks.engine.runner import run_checks
-from envkit.model import Gpu, MachineKind, Measurement, Observed, PcieLink, PciGpu, Problem, missing
+from envkit.model import DeviceNode, Gpu, MachineKind, Measurement, Observed, PcieLink, PciGpu, Problem, missing
 from tests.checks.hardware import A40, ADDRESS, H100, card, cuda, driver, gpu, link, unloaded
 from tests.checks.software import Case, assert_case, machine, matrix, python, sm, torch, v
 
@@ -18,10 +18,13 @@ STOPPED, DRIFT, OTHER = "fabric-manager-not-running", "fabric-manager-version-mi
 NVLINK, ACS, IOMMU = "nvlink-inactive", "acs-blocks-p2p", "iommu-translation-hang"
 WIDTH, RATE, BRAKE = "pcie-width-degraded", "pcie-gen-degraded", "hw-power-brake"
 LICENSE, HELD, ERRORS = "vgpu-unlicensed", "gpu-memory-held-by-lost-process", "pcie-link-errors"
+UVM, OPEN, COUNT = "uvm-module-not-loaded", "device-node-permission", "gpu-count-mismatch"
+ORDER, VISIBLE, GONE = "device-order-confusion", "cuda-visible-devices-invalid", "container-loses-gpu"
 LOADED, POWER, TEST = "driver-module-not-loaded", "power-limit-lowered", "gpu-test-failed"
 MIB = 1024**2
 LAPTOP, WORKSTATION = "NVIDIA GeForce RTX 5080 Laptop GPU", "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition"
 WORKS = {"driver.cuda_init": cuda(0, "SUCCESS")}
+UNASKED: dict[str, object] = {"driver.cuda_init": missing(Problem.ABSENT, "looked")}
 REFUSES = {"driver.cuda_init": cuda(802, "SYSTEM_NOT_READY")}
 ABSENT: Observed[None] = missing(Problem.ABSENT, "looked")
 
@@ -78,6 +81,45 @@ def log(*severities: str) -> dict[str, object]:
     return {"kernel.log": tuple(f"[{index}] {line}" for index, line in enumerate(lines)), "pci_gpus": (card(),)}
 
 
+def lender() -> dict[str, object]:
+    """The driver of a host that hands out parts of two GPUs."""
+    return {**driver(), **named(A40, 2, virtualization_mode="host-vgpu")}
+
+
+def shared(own: int, error: str = "EPERM") -> dict[str, object]:
+    """Eight nodes of GPUs, of which device rules leave `own`."""
+    nodes = (
+        DeviceNode(f"/dev/nvidia{n}", "0666", "root", "root", n < own, open_error="" if n < own else error)
+        for n in range(8)
+    )
+    return {"driver.device_nodes": tuple(nodes), "driver.procfs_gpus": tuple(f"0000:0{n}:00.0" for n in range(8))}
+
+
+def pod(nodes: int) -> dict[str, object]:
+    """A container that was given some nodes; the module's list is the host's."""
+    return {
+        "system.machine_kind": MachineKind.CONTAINER,
+        "driver.procfs_gpus": tuple(f"0000:0{n}:00.0" for n in range(8)),
+        "driver.device_nodes": tuple(DeviceNode(f"/dev/nvidia{n}", "0666", "root", "root", True) for n in range(nodes)),
+    }
+
+
+def cards(*rows: tuple[str, str, int]) -> dict[str, object]:
+    return {
+        "gpus": tuple(
+            Gpu(i, name, f"0000:0{i + 1}:00.0", compute_capability=sm(cc)[0], memory_bytes=gib * 1024**3)
+            for i, (name, cc, gib) in enumerate(rows)
+        )
+    }
+
+
+def divided(instances: tuple[str, ...] | None) -> dict[str, object]:
+    return named("NVIDIA A100-SXM4-80GB", mig_mode=True, mig_instances=instances)
+
+
+BIG, SMALL = ("NVIDIA GeForce RTX 4090", "8.9", 24), ("NVIDIA GeForce RTX 3060", "8.6", 12)
+INSTANCES = ("MIG-00000000-0000-5000-8000-000000000001", "MIG-00000000-0000-5000-8000-000000000002")
+GONE_INSTANCE = {"CUDA_VISIBLE_DEVICES": "MIG-00000000-0000-5000-8000-000000000009"}
 IDLE_H100: dict[str, Any] = {
     "memory_bytes": 81559 * MIB,
     "memory_used_bytes": 4 * MIB,
@@ -157,6 +199,28 @@ CASES = (
     Case(LICENSE, "skip", "metal", machine(named("Tesla T4", virtualization_mode="none", **UNLICENSED))),
     Case(LICENSE, "fail", "guest", machine(named("GRID T4-16Q", virtualization_mode="vgpu", **UNLICENSED))),
     Case(LICENSE, "fail", "text-without-a-mode", machine(named("GRID T4-16Q", **UNLICENSED))),
+    Case(UVM, "skip", "host-of-vgpus", machine(lender() | UNASKED, kernel__loaded_modules=("nvidia",))),
+    Case(UVM, "warn", "no-host-of-vgpus", machine(driver() | UNASKED, kernel__loaded_modules=("nvidia",))),
+    Case(IOMMU, "skip", "host-of-vgpus", machine(lender(), kernel__iommu="translated")),
+    Case(ACS, "skip", "host-of-vgpus", machine(lender(), kernel__acs_redirect=("0000:00:01.0",))),
+    # parts of a machine that others were given
+    Case(OPEN, "ok", "job-with-two-of-eight", machine(driver() | shared(2)), "6 GPUs"),
+    Case(OPEN, "fail", "nothing-may-be-opened", machine(driver() | shared(0))),
+    Case(OPEN, "fail", "six-of-eight-by-their-mode", machine(driver() | shared(2, "EACCES"))),
+    Case(COUNT, "ok", "job-with-two-of-eight", machine(driver() | shared(2) | named(A40, 2), pci_gpus=(card(),) * 8)),
+    Case(COUNT, "fail", "job-that-lost-one", machine(driver() | shared(2) | named(A40, 1))),
+    Case(COUNT, "ok", "pod-with-one-of-eight", machine(driver() | pod(1) | named(A40, 1))),
+    Case(COUNT, "fail", "pod-that-lost-one", machine(driver() | pod(2) | named(A40, 1))),
+    Case(GONE, "ok", "job-in-a-container", machine(driver() | pod(8) | shared(2))),
+    # orders and names in CUDA_VISIBLE_DEVICES
+    Case(ORDER, "ok", "faster-one-first", machine(cards(BIG, SMALL), variables={})),
+    Case(ORDER, "warn", "faster-one-second", machine(cards(SMALL, BIG), variables={})),
+    Case(ORDER, "warn", "larger-one-second", machine(cards(("A", "8.6", 12), ("B", "8.0", 80)), variables={})),
+    Case(ORDER, "warn", "asked-for-otherwise", machine(cards(BIG, SMALL), variables={"CUDA_DEVICE_ORDER": "FASTEST"})),
+    Case(VISIBLE, "ok", "instance", machine(divided(INSTANCES), variables={"CUDA_VISIBLE_DEVICES": INSTANCES[1]})),
+    Case(VISIBLE, "fail", "no-instance", machine(divided(INSTANCES), variables=GONE_INSTANCE), "no MIG instance"),
+    Case(VISIBLE, "fail", "not-divided", machine(named(A40, mig_mode=False), variables=GONE_INSTANCE)),
+    Case(VISIBLE, "ok", "instances-not-told", machine(divided(None), variables=GONE_INSTANCE)),
     # what --deep ran
     Case(TEST, "skip", "not-asked-for", machine()),
     Case(TEST, "unknown", "refused", machine(measurements=missing(Problem.DENIED, "python"))),

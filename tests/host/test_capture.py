@@ -88,6 +88,13 @@ def test_a_recording_replays_to_the_same_facts(capture: Path) -> None:
     assert recorded.pci_gpus.get()[0].device_id == "20B2"
 
 
+def test_services_that_run_out_of_systemds_sight_are_recorded(tmp_path: Path) -> None:
+    gpus = {f"/proc/driver/nvidia/gpus/0000:{bus}:00.0/information": "Model: NVIDIA H200\n" for bus in ("1b", "43")}
+    host = MemoryHost(gpus, queries={"services": {"running": ["nv-fabricmanage"]}}, answers=Answers())
+    record(host, str(tmp_path / "capture"))
+    assert collect(CaptureHost(str(tmp_path / "capture")), 30.0).driver.fabric_manager.value == "running"
+
+
 def test_a_recording_holds_nothing_that_identifies(capture: Path) -> None:
     text = "".join(path.read_text(errors="replace") + str(path) for path in capture.rglob("*") if path.is_file())
     for secret in ("carol", HOST, "hf_abcdefghijklmnop", "a1b2c3d4-1111"):

@@ -14,6 +14,7 @@ from envkit.checks.engine.messages import message_evidence, seen, told
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.variables import variables
+from envkit.checks.nvidia_driver.device_nodes import given_to_others
 from envkit.checks.nvidia_driver.driver_state import CUDA, NVML, answered, has_library
 from envkit.model import Environment, MachineKind
 
@@ -208,7 +209,8 @@ def container_loses_gpu(environment: Environment, matrix: Matrix) -> Iterator[Ou
     from then on NVML says "Unknown Error" inside while the host is fine.
     """
     nodes = environment.driver.device_nodes.get() if environment.driver.device_nodes.known else ()
-    refused = [node for node in nodes if node.accessible is False and node.open_error == "EPERM"]
+    others = given_to_others(environment)
+    refused = [node for node in nodes if node.accessible is False and node.open_error == "EPERM" and node not in others]
     answers = answered(environment, "nvml", "UNKNOWN")
     fix = Remedy(
         "Restart the container; for good, use CDI or links in /dev/char on the host.",

@@ -92,7 +92,8 @@ def bad_cuda_env_vars(environment: Environment, matrix: Matrix) -> Iterator[Outc
 def device_order_confusion(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """With GPUs of several models, CUDA and nvidia-smi number them alike.
 
-    CUDA puts the fastest first unless CUDA_DEVICE_ORDER says otherwise, nvidia-smi goes by PCI address.
+    CUDA puts the fastest first unless CUDA_DEVICE_ORDER says otherwise, nvidia-smi goes by PCI address. Where the
+    newer and larger GPU has the lower address, both count alike.
     """
     gpus = environment.gpus.get()
     names = sorted({gpu.name for gpu in gpus})
@@ -107,6 +108,8 @@ def device_order_confusion(environment: Environment, matrix: Matrix) -> Iterator
         yield ok("CUDA_DEVICE_ORDER makes CUDA number GPUs as nvidia-smi does", evidence=listing)
     elif not environment.variables.known:
         yield unknown("the variables are not known", evidence=listing)
+    elif order is None and _fastest_first(gpus):
+        yield ok("the faster GPUs have the lower PCI addresses, so both orders are one", evidence=listing)
     else:
         yield warn(
             f"GPUs of {len(names)} models, and CUDA_DEVICE_ORDER is not set",
@@ -114,6 +117,17 @@ def device_order_confusion(environment: Environment, matrix: Matrix) -> Iterator
             impact="Index 0 of CUDA is the fastest GPU, index 0 of nvidia-smi the one with the lowest PCI address.",
             remedy=Remedy("Let CUDA count by PCI address too.", (fixed("export CUDA_DEVICE_ORDER=PCI_BUS_ID"),)),
         )
+
+
+def _fastest_first(gpus: tuple[Gpu, ...]) -> bool:
+    """True where no GPU is newer or larger than one before it, in the order of PCI addresses."""
+    described = [
+        (gpu.compute_capability, gpu.memory_bytes)
+        for gpu in sorted(gpus, key=lambda gpu: gpu.pci_address)
+        if gpu.pci_address and gpu.compute_capability and gpu.memory_bytes
+    ]
+    steps = zip(described, described[1:], strict=False)
+    return len(described) == len(gpus) and all(a[0] >= b[0] and a[1] >= b[1] for a, b in steps)
 
 
 @check(
@@ -234,8 +248,22 @@ def _wrong(item: str, gpus: tuple[Gpu, ...] | None) -> str:
         return f"({item}) is no index of {len(gpus)} GPUs" if gpus is not None and index >= len(gpus) else ""
     if not _UUID.fullmatch(item):
         return f"({item!r}) is neither an index nor a UUID"
-    uuids = [gpu.gpu_uuid for gpu in gpus or () if gpu.gpu_uuid]
+    if item.startswith("GPU-"):
+        uuids = [gpu.gpu_uuid for gpu in gpus or () if gpu.gpu_uuid]
+        return f"({item}) is the UUID of no GPU here" if uuids and not _among(item, uuids) else ""
+    instances = _instances(gpus)
+    if instances is None or item.startswith("MIG-GPU-"):  # the check of instances has words for that form
+        return ""
+    return "" if _among(item, instances) else f"({item}) is the UUID of no MIG instance here"
+
+
+def _instances(gpus: tuple[Gpu, ...] | None) -> list[str] | None:
+    """The UUIDs of all MIG instances, None where some GPU's were not told."""
+    told_all = gpus and all(gpu.mig_mode is False or gpu.mig_instances is not None for gpu in gpus)
+    return [uuid for gpu in gpus or () for uuid in gpu.mig_instances or ()] if told_all else None
+
+
+def _among(item: str, uuids: list[str]) -> bool:
+    """True where the item is the beginning of a UUID, and where UUIDs were masked."""
     masked = any("*" in uuid or "x" in uuid.lower() for uuid in uuids)
-    if item.startswith("GPU-") and uuids and not masked and not any(uuid.startswith(item) for uuid in uuids):
-        return f"({item}) is the UUID of no GPU here"
-    return ""
+    return masked or any(uuid.startswith(item) for uuid in uuids)

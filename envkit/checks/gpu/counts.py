@@ -13,7 +13,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import plain_address, reserved_for_vms
-from envkit.checks.nvidia_driver.device_nodes import gpu_nodes
+from envkit.checks.nvidia_driver.device_nodes import given_to_others, gpu_nodes
 from envkit.checks.nvidia_driver.driver_state import loaded, nvml_asked
 from envkit.model import CallResult, Environment
 from envkit.tables.codes import error_codes
@@ -132,19 +132,22 @@ def gpu_count_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Out
 
 
 def gpu_counts(environment: Environment) -> tuple[Count, ...]:
-    """The layers that could be counted, from PCI up. In a container only what was given to it counts."""
+    """The layers that could be counted, from PCI up. In a container or a scheduler's job only what was given to it
+    counts: PCI bus and kernel module show all GPUs of the host.
+    """
     driver = environment.driver
     reserved = {gpu.pci_address for gpu in reserved_for_vms(environment)}
+    others = given_to_others(environment)
     counts: list[Count] = []
-    if environment.pci_gpus.known and not no_pci_expected(environment):
+    if environment.pci_gpus.known and not no_pci_expected(environment) and not others:
         own = [gpu.pci_address for gpu in environment.pci_gpus.get() if gpu.pci_address not in reserved]
         counts.append(Count("PCI", "pci_gpus", len(own), environment.pci_gpus.source, frozenset(own)))
-    if driver.procfs_gpus.known:
+    if driver.procfs_gpus.known and not driver_lives_elsewhere(environment) and not others:
         owned = frozenset(plain_address(address) for address in driver.procfs_gpus.get())
         counts.append(Count("the kernel module", "driver.procfs_gpus", len(owned), driver.procfs_gpus.source, owned))
     nodes = gpu_nodes(environment)
     if nodes is not None and (driver.kernel_module.known or driver_lives_elsewhere(environment)):
-        counts.append(Count("/dev", "driver.device_nodes", len(nodes), driver.device_nodes.source))
+        counts.append(Count("/dev", "driver.device_nodes", len(nodes) - len(others), driver.device_nodes.source))
     counts.extend(_nvml(environment))
     counts.extend(_cuda(environment))
     return tuple(counts)

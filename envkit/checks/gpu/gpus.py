@@ -108,6 +108,12 @@ def reserved_for_vms(environment: Environment) -> tuple[PciGpu, ...]:
     return tuple(gpu for gpu in _value(environment.pci_gpus) if gpu.driver in ("vfio-pci", "pci-stub"))
 
 
+def lends_vgpus(environment: Environment) -> bool:
+    """True on a host whose driver hands out virtual GPUs: it serves guests, and has no CUDA of its own."""
+    gpus = _value(environment.gpus)
+    return bool(gpus) and all((gpu.virtualization_mode or "").startswith("host-") for gpu in gpus)
+
+
 def _joined(pci: PciGpu | None, nvml: Gpu | None, matrix: Matrix) -> SeenGpu:
     address = pci.pci_address if pci is not None else plain_address(nvml.pci_address) if nvml is not None else ""
     name = (nvml.name if nvml is not None else "") or (pci.name if pci is not None else "")

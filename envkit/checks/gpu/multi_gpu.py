@@ -13,7 +13,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.fabric import switches
-from envkit.checks.gpu.gpus import SeenGpu, in_a_rack, reserved_for_vms, seen_gpus
+from envkit.checks.gpu.gpus import SeenGpu, in_a_rack, lends_vgpus, reserved_for_vms, seen_gpus
 from envkit.checks.gpu.health import field_evidence, gpus_of, name_of
 from envkit.model import Environment, Gpu, MachineKind
 
@@ -129,7 +129,7 @@ def acs_blocks_p2p(environment: Environment, matrix: Matrix) -> Iterator[Outcome
     )
     if outcomes:
         yield from outcomes
-    elif kind(environment) in (MachineKind.VM, MachineKind.CONTAINER) or reserved_for_vms(environment):
+    elif kind(environment) in (MachineKind.VM, MachineKind.CONTAINER) or _hosts_machines(environment):
         yield skip("isolation of virtual machines needs ACS")
     elif _over_switches(environment, matrix):
         yield ok(_OVER_NVLINK, evidence=facts)
@@ -149,6 +149,11 @@ def acs_blocks_p2p(environment: Environment, matrix: Matrix) -> Iterator[Outcome
         )
     else:
         yield ok("no bridge above the GPUs redirects their traffic", evidence=facts)
+
+
+def _hosts_machines(environment: Environment) -> bool:
+    """True where virtual machines are given GPUs, or parts of them: their isolation needs IOMMU and ACS."""
+    return bool(reserved_for_vms(environment)) or lends_vgpus(environment)
 
 
 @check(
@@ -177,7 +182,7 @@ def iommu_translation_hang(environment: Environment, matrix: Matrix) -> Iterator
     )
     if outcomes:
         yield from outcomes
-    elif is_virtual(environment) or driver_lives_elsewhere(environment) or reserved_for_vms(environment):
+    elif is_virtual(environment) or driver_lives_elsewhere(environment) or _hosts_machines(environment):
         yield skip("virtual machines need the IOMMU as it is")
     elif not mode.known:
         yield skip("no IOMMU") if mode.absent else unknown("the IOMMU was not looked at", evidence=facts)

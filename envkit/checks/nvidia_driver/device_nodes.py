@@ -12,6 +12,7 @@ from envkit.checks.engine.messages import told
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
+from envkit.checks.gpu.gpus import lends_vgpus
 from envkit.checks.nvidia_driver.driver_state import answered, cuda_works, loaded
 from envkit.model import DeviceNode, Environment, MachineKind
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _GPU_NODE = regex(r"/dev/nvidia\d+")
 _NEEDED = regex(r"/dev/nvidia(\d+|ctl|-uvm)")
+_DEVICE_RULE = "EPERM"  # what a device cgroup answers; the mode of a file answers EACCES
 _NOT_LOADED = ("no-gpu-on-pci", "driver-not-installed", "driver-module-not-loaded", "container-no-gpu-injected")
 
 
@@ -29,6 +31,13 @@ def gpu_nodes(environment: Environment) -> tuple[DeviceNode, ...] | None:
     if observed.absent:
         return ()
     return tuple(node for node in observed.get() if _GPU_NODE.fullmatch(node.path)) if observed.known else None
+
+
+def given_to_others(environment: Environment) -> tuple[DeviceNode, ...]:
+    """The nodes of GPUs that device rules keep from this job while it may open others: a scheduler shares them out."""
+    nodes = gpu_nodes(environment) or ()
+    kept = tuple(node for node in nodes if node.open_error == _DEVICE_RULE)
+    return kept if any(node.accessible and not node.open_error for node in nodes) else ()
 
 
 @check(
@@ -104,11 +113,11 @@ def device_node_permission(environment: Environment, matrix: Matrix) -> Iterator
 
     Module options, a group, SELinux or the device rules of a container can forbid it; with sudo everything works.
     """
-    observed = environment.driver.device_nodes
+    observed, others = environment.driver.device_nodes, given_to_others(environment)
     closed = [
         node
         for node in (observed.get() if observed.known else ())
-        if node.accessible is False and _NEEDED.fullmatch(node.path)
+        if node.accessible is False and _NEEDED.fullmatch(node.path) and node not in others
     ]
     refused = answered(environment, "nvml", "NO_PERMISSION")
     if closed or refused:
@@ -122,7 +131,8 @@ def device_node_permission(environment: Environment, matrix: Matrix) -> Iterator
     ):
         yield from outcomes
     elif observed.known and any(_NEEDED.fullmatch(node.path) for node in observed.get()):
-        yield ok("the device files are open to this user", evidence=[_nodes_evidence(environment)])
+        words = f", save those of {len(others)} GPUs that a scheduler keeps for other jobs" if others else ""
+        yield ok(f"the device files are open to this user{words}", evidence=[_nodes_evidence(environment)])
     elif observed.known or observed.absent:
         yield skip("there are no device files")
     else:
@@ -167,7 +177,9 @@ def uvm_module_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[
     impact = "CUDA cannot start (unknown error 999 or initialization error 3) although nvidia-smi works."
     codes = answered(environment, "cuda", "UNKNOWN", "NOT_INITIALIZED")
     absent = _uvm_absent(environment)
-    if kind(environment) in (MachineKind.WSL1, MachineKind.WSL2, MachineKind.JETSON):
+    if lends_vgpus(environment):
+        yield skip("the driver of a host of virtual GPUs brings no CUDA")
+    elif kind(environment) in (MachineKind.WSL1, MachineKind.WSL2, MachineKind.JETSON):
         yield skip("this place has no module of that name")
     elif absent and codes:
         yield fail("nvidia_uvm is not loaded, CUDA needs it", evidence=[*absent, *codes], impact=impact, remedy=fix)
