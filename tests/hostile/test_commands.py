@@ -62,10 +62,15 @@ def steps(findings: Sequence[Finding]) -> Iterator[Command]:
             yield from finding.remedy.steps
 
 
+def _chosen_by_content(words: Sequence[str]) -> Iterator[str]:
+    """The words without the package index of our own tables: it goes with the release, which a payload may hide."""
+    return (word for word in words if word != "--index-url" and not word.startswith("https://download.pytorch.org/"))
+
+
 def sizes(findings: Sequence[Finding]) -> dict[str, list[int]]:
     """How many words the commands of each finding have."""
     return {
-        finding.id: [len(step.words) for step in finding.remedy.steps if not step.shell]
+        finding.id: [len([*_chosen_by_content(step.words)]) for step in finding.remedy.steps if not step.shell]
         for finding in findings
         if finding.remedy is not None and finding.remedy.commands
     }
