@@ -17,7 +17,11 @@ HEALTHY = (
     pytest.param("ubuntu22.04-8xh100-550", marks=pytest.mark.thorough),
     pytest.param("ubuntu22.04-a100-container", marks=pytest.mark.thorough),
 )
-UNKNOWN = (Problem.DENIED, Problem.UNPARSABLE, Problem.NOT_LOOKED)
+UNKNOWN = (
+    Problem.DENIED,
+    pytest.param(Problem.UNPARSABLE, marks=pytest.mark.thorough),
+    pytest.param(Problem.NOT_LOOKED, marks=pytest.mark.thorough),
+)
 
 
 def failures(environment: Environment) -> list[tuple[str, str]]:
