@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from envkit.model import Environment, FrameworkInstall, Gpu, Observed, PciGpu, Problem, PythonEnvironment
+from envkit.model import Environment, FrameworkInstall, Gpu, MachineKind, Observed, PciGpu, Problem, PythonEnvironment
 
 _REASONS = {
     Problem.ABSENT: "none",
@@ -73,13 +73,20 @@ def _driver(environment: Environment) -> Iterator[str]:
         if driver.open_kernel_module.known:
             flavor = ", open kernel module" if driver.open_kernel_module.get() else ", proprietary kernel module"
         yield f"{driver.kernel_module.get()} loaded{flavor}"
-    elif _told(driver.kernel_module):
+    elif _told(driver.kernel_module) and not _jetson(environment):
         yield f"kernel module: {reason(driver.kernel_module)}"
     cuda = f", runs CUDA up to {driver.driver_cuda_version.get()}" if driver.driver_cuda_version.known else ""
-    if driver.user_space.known:
+    if _jetson(environment):
+        release = environment.system.l4t_release
+        yield f"part of the system{f', L4T {release.get()}' if release.known else ''}{cuda}"
+    elif driver.user_space.known:
         yield f"libraries {driver.user_space.get()}{cuda}"
     elif _told(driver.user_space) and (not driver.user_space.absent or driver.kernel_module.known):
         yield f"libraries: {reason(driver.user_space)}{cuda}"
+
+
+def _jetson(environment: Environment) -> bool:
+    return environment.system.machine_kind.value is MachineKind.JETSON
 
 
 def _gpus(environment: Environment) -> Iterator[str]:
@@ -87,16 +94,19 @@ def _gpus(environment: Environment) -> Iterator[str]:
         yield from (_gpu(gpu) for gpu in environment.gpus.get())
     elif environment.pci_gpus.known and environment.pci_gpus.get():
         yield from (_pci_gpu(gpu) for gpu in environment.pci_gpus.get())
+    elif _jetson(environment):
+        count = environment.driver.cuda_device_count
+        yield "part of the processor" + (f", CUDA finds {count.get()}" if count.known else "")
     elif _told(environment.gpus, environment.pci_gpus):
         known = environment.gpus if environment.pci_gpus.problem is Problem.NOT_LOOKED else environment.pci_gpus
         yield "none on the PCI bus" if known.known or known.absent else reason(known)
 
 
 def _gpu(gpu: Gpu) -> str:
-    parts = [f"{gpu.index}: {gpu.name}"]
+    parts = [f"{gpu.index}: {gpu.name or gpu.error}"]
     parts += [f"sm_{gpu.compute_capability.major}{gpu.compute_capability.minor}"] if gpu.compute_capability else []
     parts += [f"{gpu.memory_bytes / 2**30:.0f} GiB"] if gpu.memory_bytes else []
-    if gpu.link_width_current and gpu.link_width_max:
+    if gpu.link_width_current and gpu.link_width_max and gpu.memory_bytes:  # what shares the processor's has no slot
         parts.append(f"PCIe x{gpu.link_width_current} of x{gpu.link_width_max}")
     parts += [gpu.pci_address] if gpu.pci_address else []
     return " · ".join(parts)
