@@ -37,7 +37,8 @@ SCRIPTS = [
     'pip "a\\\nb"',
     "pip --index-url=https://example.com/simple?a=b\\&c=d x",
     "time pip a",
-    "pip a;pip b&&pip c|pip d",
+    "pip a;pip b&&pip c|cat",  # of two in a pipeline, which run at once, either may print first
+    "cat x|pip d",
     '[ -n "$ONE" ] && pip a || pip no',
     'readonly Z=1; declare Q=$GIVEN; pip $Z "$Q"',
 ]
