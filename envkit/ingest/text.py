@@ -78,6 +78,16 @@ class Text:
         return repeated
 
     @cached_property
+    def _same(self) -> Sequence[bool]:
+        """For each line, whether very many before it are the same."""
+        counts: Counter[str] = Counter()
+        repeated = []
+        for line in self.lines:
+            counts[line] += 1
+            repeated.append(counts[line] > _SAME)
+        return repeated
+
+    @cached_property
     def after_repeats(self) -> Sequence[int]:
         """For each line, where the next one starts that does not repeat earlier ones; the end where there is none."""
         after = [len(self.whole)] * len(self.lines)
@@ -137,15 +147,15 @@ class Text:
     def matches(self, pattern: re.Pattern[str], *needles: str, lines: int = 1) -> Iterator[re.Match[str]]:
         """Every match of `pattern` that begins in a line with one of `needles` and spans at most `lines` lines."""
         whole, starts, last = self.whole, self._starts, len(self.lines)
-        looked: Counter[str] = Counter()
+        passed_over = self._same if lines == 1 else None
         position = 0
         for index in self.lines_with(*needles):
-            if lines == 1:
-                looked[self.lines[index]] += 1
-                if looked[self.lines[index]] > _SAME:
-                    continue
-            position, end = max(position, starts[index]), starts[index + 1] - 1
-            stop = starts[min(index + lines, last)] - 1
+            if passed_over and passed_over[index]:
+                continue
+            start, end = starts[index], starts[index + 1] - 1
+            stop = end if lines == 1 else starts[min(index + lines, last)] - 1
+            if position < start:
+                position = start
             while position <= end:
                 match = pattern.search(whole, position, stop)
                 if match is None or match.start() > end:

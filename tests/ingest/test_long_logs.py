@@ -37,7 +37,7 @@ def seconds(text: str) -> float:
         "depends on" * 3600,
         "a" * 40_000 + "\n",
         "a" * 40_000 + "\n\r\n",
-        "index, name" + "." * 8000 + "!",
+        "index, name" + "." * 3000 + "!",
         "Package Version\n" * 3000,
         ("|" + " " * 70 + "+\n") * 1000 + "x|\n" * 1000,
         base64.b64encode(bytes(range(256)) * 150).decode(),
@@ -74,7 +74,7 @@ def words(number: int) -> str:
 @pytest.mark.parametrize("line", [training, kernel, error, words], ids=lambda line: line.__name__)
 def test_ten_megabytes_take_at_most_two_seconds(line: Callable[[int], str]) -> None:
     lines = [line(number) for number in range(20_000)]
-    log = "".join(lines * (10_000_000 // sum(map(len, lines)) + 1))
+    log = "".join(lines * (10_000_000 // sum(map(len, lines)) + 1))[:10_000_000]
     assert seconds(log) < 2.0
 
 

@@ -116,7 +116,7 @@ def test_no_pattern_is_slow_on_all_its_parts(share: int) -> None:
 @given(data=st.data(), number=st.integers(0, 10_000), cut=st.integers(0, 60))
 def test_no_pattern_is_slow_on_what_it_nearly_matches(data: st.DataObject, number: int, cut: int) -> None:
     pattern = patterns()[number % len(patterns())]
-    assume(r"\ud800" not in str(pattern.text))  # what is no character cannot be drawn
+    assume(not any("\ud800" <= letter <= "\udfff" for letter in str(pattern.text)))  # no character: cannot be drawn
     text = data.draw(st.from_regex(pattern.compiled()))
     part = text[: max(len(text) - cut, 1)] or "\n"
     assert slow_on(pattern, [part * (4000 // len(part) + 1)]) == "", pattern.where
