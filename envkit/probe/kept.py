@@ -84,7 +84,7 @@ _TEXTS: tuple[tuple[str, _Keep[str]], ...] = (
     (r"/proc/stat", _lines(r"^btime \d+")),
     (r"/proc/cmdline", relevant.kernel_words),
     (r"/proc/modules", _lines(r"^\w+")),
-    (r"/proc/version", _lines(kernel.GCC)),
+    (r"/proc/version", _lines(rf"{kernel.GCC}|{re.escape(machine.GVISOR)}")),
     (r"/proc/devices", _lines(r"^\s*\d+ nvidia[\w-]*|^Block devices")),
     (r"/proc/driver/nvidia/version", _lines(r"^(?:NVRM|GCC) version:\s*[\w .,()+~:-]*")),
     (r"/proc/driver/nvidia/params", _parameters),

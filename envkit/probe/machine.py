@@ -43,7 +43,7 @@ _CONTAINER_VARIABLES = {
     "KUBERNETES_SERVICE_HOST": "kubernetes",
 }
 _VERSION = "/proc/version"
-_GVISOR = "#1 SMP Sun Jan 10 15:06:54 PST 2016"  # gVisor is no Linux, and always says that it was built then
+GVISOR = "#1 SMP Sun Jan 10 15:06:54 PST 2016"  # gVisor is no Linux, and always says that it was built then
 _MOUNTS = "/proc/self/mountinfo"
 _CGROUP = regex(r"docker|kubepods|containerd|libpod|lxc|garden|crio")
 _MOUNT_FIELDS = 8
@@ -118,7 +118,7 @@ def _container_mark(host: Host) -> str:
     for name in _CONTAINER_VARIABLES:
         if host.variables().get(name):
             return name
-    if _GVISOR in (host.read_text(_VERSION).value or ""):
+    if GVISOR in (host.read_text(_VERSION).value or ""):
         return _VERSION
     kernel_threads = (host.read_text("/proc/2/comm").value or "").strip() == "kthreadd"
     if kernel_threads and not _overlaid(host):
