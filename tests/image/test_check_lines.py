@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from envkit.checks.engine.findings import Finding, Status
 from envkit.dockerfile.check import check_dockerfile
 from envkit.solver.request import Request, TargetGpu
 from envkit.tables import Matrix
+from tests.processor_time import least_seconds
 
 FOLDER = Path(__file__).with_name("dockerfiles")
 ASKED = Request(gpus=(TargetGpu(ComputeCapability.parse("12.0")),), driver=Version.parse("450.51.06"), container=True)
@@ -79,6 +79,4 @@ def test_sixteen_thousand_packages_on_a_line_take_two_seconds(name: str, matrix:
     words = " ".join(word.replace("{}", str(number)) for number in range(PACKAGES))
     text = f"FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nARG B=b\nRUN {command} {words}\n"
     faults("FROM python:3.12\nRUN pip install torch tensorflow jax\n", matrix)  # tables are read once
-    started = time.process_time()
-    faults(text, matrix)
-    assert time.process_time() - started < 2
+    assert least_seconds(lambda: faults(text, matrix), 2) < 2

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import time
 
 import pytest
 
 from envkit.dockerfile.shell import commands
 from envkit.dockerfile.shell_words import Text, lines_from
+from tests.processor_time import least_seconds
 
 BASH = shutil.which("bash")
 GIVEN = {"GIVEN": "g1 g2", "ONE": "1", "EMPTY": ""}
@@ -176,9 +176,5 @@ def test_time_grows_with_the_length_alone_for_long_scripts(piece: str) -> None:
 
 def seconds(piece: str, times: int) -> float:
     """The processor time, the better of two runs."""
-    script, spent = lines_from(1, piece * times), []
-    for _ in range(2):
-        started = time.process_time()
-        commands(script, GIVEN)
-        spent.append(time.process_time() - started)
-    return min(spent)
+    script = lines_from(1, piece * times)
+    return least_seconds(lambda: commands(script, GIVEN), 0, tries=2)

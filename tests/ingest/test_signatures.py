@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import textwrap
-import time
 
 import pytest
 
@@ -12,6 +11,7 @@ from envkit.checks.engine.registry import all_checks
 from envkit.ingest import parse_text
 from envkit.ingest.cleaning import clean
 from envkit.ingest.signatures import Signature, messages_in, signatures, spaced
+from tests.processor_time import least_seconds
 
 ALL = signatures()
 
@@ -120,9 +120,7 @@ def test_noise_has_no_message(noise: str) -> None:
     ids=["xid", "letters", "blanks", "smi", "loader", "mismatch", "traceback", "table", "lines"],
 )
 def test_a_hostile_megabyte_is_searched_in_bounded_time(hostile: str) -> None:
-    start = time.process_time()
-    parse_text(hostile)
-    assert time.process_time() - start < 5.0
+    assert least_seconds(lambda: parse_text(hostile), 5.0) < 5.0
 
 
 def test_a_megabyte_of_log_takes_less_than_a_second() -> None:
@@ -133,6 +131,4 @@ def test_a_megabyte_of_log_takes_less_than_a_second() -> None:
     log = "".join(lines)
     assert len(log) > 1_000_000
     parse_text("")  # the readers' import is not what is measured
-    start = time.process_time()
-    parse_text(log)
-    assert time.process_time() - start < 1.0
+    assert least_seconds(lambda: parse_text(log), 1.0) < 1.0
