@@ -15,7 +15,7 @@ from envkit.host.base import STAND_IN, Host
 from envkit.host.new_folder import NewFolder, new_folder
 from envkit.model import Environment, Identity
 from envkit.model.facts_json import to_json
-from envkit.model.paths import fact_paths, observed_at, with_facts
+from envkit.model.paths import fact, fact_paths, with_facts
 from envkit.privacy.masker import Masker
 from envkit.probe.collect import collect
 from envkit.probe.kept import kept_bytes
@@ -67,4 +67,4 @@ def _write(folder: NewFolder, name: str, document: Any) -> None:  # noqa: ANN401
 def _different(folder: NewFolder, facts: Environment) -> list[str]:
     """The facts that the replay does not find again: what they rest on was not kept, or is masked in it."""
     replayed = collect(CaptureHost(folder.path), _LIMIT_S)
-    return [path for path in fact_paths() if observed_at(replayed, path) != observed_at(facts, path)]
+    return [path for path in fact_paths() if fact(replayed, path) != fact(facts, path)]

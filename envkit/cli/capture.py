@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from envkit._startup.regex import regex
+from envkit.base.pci import pci_address
 from envkit.cli.output import timeout_option
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ _TOP = {  # what stands in the folder
     "facts.json": "what all this means",
     "stand_in.json": "the facts without their evidence here",
 }
-_DEVICE = regex(r"(?<![0-9a-f])[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _WIDTH = 100
 
 
@@ -63,8 +62,13 @@ def _told(recording: Recording) -> Iterator[str]:
         if sizes:
             yield f"  {name:<{width}} {sum(sizes):>10,} bytes  {title}"
     yield "Parts of these files of this machine:"
-    yield from _wrapped(dict.fromkeys(_DEVICE.sub("*", path) for path in recording.sources))
+    yield from _wrapped(dict.fromkeys(map(_of_any_device, recording.sources)))
     yield "No mask knows every name: look before you send it."
+
+
+def _of_any_device(path: str) -> str:
+    """The path with `*` for each PCI address: one line for the files of all devices."""
+    return "/".join("*" if pci_address(part) else part for part in path.split("/"))
 
 
 def _wrapped(paths: Iterable[str]) -> Iterator[str]:

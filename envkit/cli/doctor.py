@@ -147,7 +147,7 @@ def _environments(
         raise RequestError("--deep runs tests on this machine.", "Leave out --from and --root.")
     environments = all_recorded(sources) if sources else [look() if root is None else under_root(root)]
     if assume:
-        from envkit.model.paths import assume_facts
+        from envkit.model.assume import assume_facts
 
         environments = [assume_facts(environment, assume) for environment in environments]
     return environments

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from envkit._startup.records import record
 from envkit.checks.engine.findings import Alternative, Confidence, Evidence, Finding, Status
 from envkit.checks.engine.messages import all_messages, message_evidence
-from envkit.checks.engine.runner import fact
 from envkit.documents.verdict_ask import commands_to_paste
 from envkit.model import PASTED, Environment, Message, Problem
+from envkit.model.paths import fact, walk
 
 _SAYS_NOTHING_ALONE = {"tf-finds-no-driver"}  # every TensorFlow on a machine without a GPU writes it
 # What decides whether a program can use a GPU: health is not certain, and `--strict` not content, without these.
@@ -108,8 +108,6 @@ def unjudged(environment: Environment, findings: Iterable[Finding]) -> Message |
 
 def unread(environment: Environment) -> bool:
     """True for a pasted text in which no reader found a fact and no known message stands."""
-    from envkit.model.walk import walk  # reports that find something do not need it
-
     if environment.origin != PASTED or environment.messages.value:
         return False
     return all(path == "messages" or seen.problem is Problem.NOT_LOOKED for path, seen in walk(environment))

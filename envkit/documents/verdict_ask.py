@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from envkit._startup.records import record
 from envkit.checks.engine.remedies import on_windows
-from envkit.checks.engine.runner import fact
 from envkit.model import Environment, Problem
+from envkit.model.paths import fact
 
 _MOST = 3  # more than these nobody pastes
 

@@ -11,6 +11,7 @@ from envkit.ingest.clues import Absent, Clue, Fact, GpuClue, GpusIncomplete, Ite
 from envkit.ingest.python import cudnn_of, python_environment
 from envkit.ingest.text import Text
 from envkit.model import PASTED, Environment, Gpu, Message, Observed, Problem, found, missing
+from envkit.model.paths import with_facts
 
 T = TypeVar("T")
 
@@ -33,7 +34,7 @@ def combine(text: Text, clues: Sequence[tuple[str, Clue]], messages: Sequence[Me
     _add(facts, "pythons", python_environment([(entry.clue, entry.source) for entry in told]))
     _drop_contradictions(facts, told)
     facts["messages"] = found(tuple(messages), "text")
-    return _environment(facts)
+    return with_facts(Environment(origin=PASTED), facts)
 
 
 def _place(text: Text, offset: int) -> str:
@@ -183,15 +184,3 @@ def _drop_contradictions(facts: dict[str, Observed[Any]], told: Sequence[Told]) 
     modules, module = facts.get("kernel.loaded_modules"), facts.get("driver.kernel_module")
     if modules and module and module.known and modules.known and "nvidia" not in modules.get():
         del facts["kernel.loaded_modules"]
-
-
-def _environment(facts: dict[str, Observed[Any]]) -> Environment:
-    environment = Environment(origin=PASTED)
-    sections: dict[str, dict[str, Observed[Any]]] = {}
-    for path, value in facts.items():
-        section, _, name = path.rpartition(".")
-        sections.setdefault(section, {})[name] = value
-    top: dict[str, Any] = dict(sections.pop("", {}))
-    for section, values in sections.items():
-        top[section] = replace(getattr(environment, section), **values)
-    return replace(environment, **top)

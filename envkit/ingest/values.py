@@ -6,7 +6,6 @@ from envkit._startup.regex import regex
 
 _NUMBER = regex(r"\d{1,9}")
 _DECIMAL = regex(r"\d{1,9}(?:\.\d{1,9})?")
-_ADDRESS = regex(r"(?:([0-9A-Fa-f]{4,8}):)?([0-9A-Fa-f]{2}):([0-9A-Fa-f]{2})(?:\.([0-9A-Fa-f]))?")
 
 
 def number(text: str) -> int | None:
@@ -27,12 +26,3 @@ def yes(text: str) -> bool | None:
     if word in ("on", "yes", "enabled", "active", "true", "1"):
         return True
     return False if word in ("off", "no", "disabled", "not active", "inactive", "false", "0") else None
-
-
-def pci_address(text: str) -> str:
-    """The address as sysfs writes it, `0000:65:00.0`; '' where `text` is none."""
-    match = _ADDRESS.fullmatch(text.strip())
-    if not match:
-        return ""
-    domain, bus, device, function = match.groups()
-    return f"{int(domain or '0', 16):04x}:{bus}:{device}.{function or '0'}".lower()

@@ -12,7 +12,7 @@ from envkit._startup.records import record
 from envkit.host.base import STAND_IN, Host
 from envkit.model import Environment, Observed, Problem, missing
 from envkit.model.facts_json import environment_from_json
-from envkit.model.paths import fact_paths, observed_at, with_facts
+from envkit.model.paths import fact, fact_paths, with_facts
 from envkit.privacy.names import identity_of
 from envkit.privacy.walk import without_secret_facts
 from envkit.probe.pci import DeviceTable, Known
@@ -225,8 +225,8 @@ def _with_recorded(environment: Environment, recorded: Environment | None, alway
         return environment
     fill: dict[str, Observed[Any]] = {}
     for path in fact_paths():
-        then = observed_at(recorded, path)
-        unseen = observed_at(environment, path).problem is Problem.NOT_LOOKED
+        then = fact(recorded, path)
+        unseen = fact(environment, path).problem is Problem.NOT_LOOKED
         if path in always or unseen and then.problem is not Problem.NOT_LOOKED:
             fill[path] = then
     return with_facts(environment, fill)

@@ -10,7 +10,7 @@ from envkit.base.json_text import loads
 from envkit.base.versions import Version
 from envkit.host.base import Host
 from envkit.model import CudaLink, CudaToolkit, Nvcc, Observed, Problem, found, missing
-from envkit.probe.cuda_tools import banner, behind
+from envkit.probe.cuda_tools import banner, behind, carried
 from envkit.probe.text import Facts, derived
 
 _LINK = "/usr/local/cuda"
@@ -166,10 +166,10 @@ def _from_dist_info(host: Host, root: str) -> tuple[Version, str] | None:
 
 
 def _from_tools(host: Host, root: str) -> tuple[Version, str] | None:
-    """The banner `release 9.0, V9.0.176` inside the compiler's programs."""
+    """The banner inside the compiler's programs."""
     for tool in _TOOLS:
         path = f"{root}/bin/{tool}"
-        version = banner(host.read_bytes(path).value or b"")
+        version = carried(host.read_bytes(path).value or b"")
         if version is not None:
             return version, path
     return None
@@ -202,4 +202,4 @@ def nvcc(host: Host) -> Observed[Nvcc]:
 def _asked(host: Host, path: str) -> Version | None:
     """What `nvcc --version` says, where no file tells."""
     result = host.run([path, "--version"], 3.0).value
-    return banner(result.stdout.encode()) if result else None
+    return banner(result.stdout) if result else None

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import posixpath
+import re
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.host.base import Host
 
-_BANNER = regex(rb"release \d+\.\d+, V(\d+\.\d+\.\d+)")
+_BANNER = r"Cuda compilation tools, release (?P<release>\d{1,9}\.\d{1,9})(?:, V(?P<full>\d{1,9}(?:\.\d{1,9}){2}))?"
+BANNER = regex(_BANNER)
+_CARRIED = regex(_BANNER.encode())
 _BLOCK = 4 << 20
 _OVERLAP = 64  # bytes: more than a banner has
 _MOST = 128 << 20  # ptxas of CUDA 13 has 38 MB
@@ -17,10 +20,22 @@ _BETWEEN = regex(r"[\s\"']+")
 _GOES_ON = regex(r"[\w.-]")
 
 
-def banner(text: bytes) -> Version | None:
+def banner(text: str) -> Version | None:
     """The release in `Cuda compilation tools, release 9.0, V9.0.176`, which each tool prints and carries."""
-    match = _BANNER.search(text)
-    return Version.parse(match.group(1).decode()) if match else None
+    match = BANNER.search(text)
+    return release_in(match) if match else None
+
+
+def release_in(match: re.Match[str]) -> Version:
+    """The release that a match of BANNER names."""
+    release, full = match["release"], match["full"] or ""
+    return Version.parse(full if full.startswith(f"{release}.") else release)  # before CUDA 5: release 4.2, V0.2.1221
+
+
+def carried(content: bytes) -> Version | None:
+    """The release in the first banner that a program's bytes hold."""
+    match = _CARRIED.search(content)
+    return banner(match.group().decode()) if match else None
 
 
 def carried_release(host: Host, path: str) -> Version | None:
@@ -29,9 +44,9 @@ def carried_release(host: Host, path: str) -> Version | None:
         block = host.read_range(path, start, _BLOCK + _OVERLAP).value
         if not block:
             return None
-        version = banner(block)
-        if version is not None:
-            return version
+        match = _CARRIED.search(block)
+        if match and match.start() < _BLOCK:  # one that begins later may be cut, and is whole in the next block
+            return banner(match.group().decode())
     return None
 
 
@@ -58,7 +73,7 @@ def kept_program(content: bytes) -> bytes:
     """What is read of a program, for a recording: a script's call of nvcc, or the kind of file and its banner."""
     if content.startswith(b"#!"):
         return f"#!\n{_started(content[:_SCRIPT_LIMIT].decode('utf-8', 'replace'), 'nvcc')}\n".encode()
-    match = _BANNER.search(content)
+    match = _CARRIED.search(content)
     kind = content[:4] if content.startswith(b"\x7fELF") else b""
     return kind + (b"\0" + match.group() if match else b"")
 

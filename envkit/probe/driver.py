@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 
 from envkit._startup.records import replace
-from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.host.base import Host
 from envkit.host.driver_folders import APART
 from envkit.model import CallResult, DeviceNode, DriverLibrary, MachineKind, Observed, Problem, found, missing
-from envkit.probe.kernel import loaded_modules
+from envkit.probe.kernel import ModuleLine, loaded_modules, module_line
 from envkit.probe.ld_cache import ld_cache
 from envkit.probe.machine import machine_kind
 from envkit.probe.starting import GPUS, daemon_runs
@@ -41,7 +40,6 @@ SERVICE_PATHS = (
 VERSION_FILE = "/proc/driver/nvidia/version"
 _SYS_VERSION = "/sys/module/nvidia/version"
 _PARAMS = "/proc/driver/nvidia/params"
-_MODULE_LINE = regex(r"Kernel Module\s+(?:for \S+\s+)?(\d+(?:\.\d+)+)")
 _LIBRARY_NAMES = ("libcuda.so.1", "libnvidia-ml.so.1", "libnvidia-ptxjitcompiler.so.1")
 _FOLDERS = (
     "/usr/lib/*-linux-gnu",
@@ -78,14 +76,14 @@ def probe(host: Host) -> Facts:
     """Every fact of `driver` that needs neither NVML nor libcuda nor a program of the driver."""
     from envkit.probe import relevant
 
-    version_text = host.read_text(VERSION_FILE)
+    line = _module_line(host)
     parameters = derived(host.read_text(_PARAMS), lambda text: relevant.parameters(colon_pairs(text)))
     libraries = _libraries(host)
     loaded = loaded_modules(host)
     owned = _owned(host)
     return {
         "driver.kernel_module": kernel_module(host),
-        "driver.open_kernel_module": derived(version_text, lambda text: "Open Kernel Module" in text),
+        "driver.open_kernel_module": derived(line, lambda line: line.open),
         "driver.libraries": libraries,
         "driver.user_space": _user_space(libraries),
         "driver.params": parameters,
@@ -133,17 +131,13 @@ def services(host: Host, limit_s: float = _ANSWER_S) -> Facts:
 
 
 def kernel_module(host: Host) -> Observed[Version]:
-    """The loaded module's version: from sysfs, or from
-    `NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.247.01  …`.
-    """
+    """The loaded module's version, as sysfs has it, or as its line in /proc says."""
     from_sysfs = derived(host.read_text(_SYS_VERSION), Version.find)
-    return first_known([from_sysfs, derived(host.read_text(VERSION_FILE), module_version)])
+    return first_known([from_sysfs, derived(_module_line(host), lambda line: line.version)])
 
 
-def module_version(text: str) -> Version | None:
-    """The version in the text of /proc/driver/nvidia/version."""
-    match = _MODULE_LINE.search(text)
-    return Version.parse(match.group(1)) if match else None
+def _module_line(host: Host) -> Observed[ModuleLine]:
+    return derived(host.read_text(VERSION_FILE), module_line)
 
 
 def _libraries(host: Host) -> Observed[tuple[DriverLibrary, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.host.base import Host
@@ -45,6 +46,29 @@ _LOG_TAIL = 40  # lines of a make.log: the error stands at its end
 _MODINFO_FILES = 4
 GCC = r"gcc\S{0,60}\s{1,4}(?:version\s{1,4}|\([^()]{0,80}(?:\([^()]{0,80}\)[^()]{0,80})?\)\s{1,4})(\d+\.\d+(?:\.\d+)?)"
 _GCC = regex(GCC)
+MODULE_LINE = regex(
+    r"NVRM(?: version|: loading):? NVIDIA UNIX (?P<open>Open )?(?:\S{1,10} )?Kernel Module (?:for \S{1,10} )? {0,4}"
+    r"(?P<version>\d{1,4}(?:\.\d{1,9}){1,3})"
+)
+
+
+@record
+class ModuleLine:
+    """What the driver's module says of itself, in /proc/driver/nvidia/version and in the kernel log."""
+
+    version: Version
+    open: bool
+
+
+def module_line(text: str) -> ModuleLine | None:
+    """What `NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.247.01` says; of open modules `Open Kernel Module`."""
+    match = MODULE_LINE.search(text)
+    return module_in(match) if match else None
+
+
+def module_in(match: re.Match[str]) -> ModuleLine:
+    """What a match of MODULE_LINE says."""
+    return ModuleLine(Version.parse(match["version"]), match["open"] is not None)
 
 
 def probe(host: Host) -> Facts:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from envkit._startup.regex import regex
 from envkit.base.errors import SourceError
+from envkit.base.pci import pci_address
 from envkit.base.versions import Version
 from envkit.host.base import Host
 from envkit.model import CallResult, Gpu, MachineKind, Observed, Problem, found, missing
@@ -17,7 +17,6 @@ from envkit.probe.text import Facts, derived
 _NO_PERMISSION = 4
 _TIMEOUT = 10
 _NO_DRIVER = {9, 12}  # driver not loaded, library not found: there is nothing to ask
-_BUS_ID = regex(r"([0-9a-fA-F]{4,8}):([0-9a-fA-F]{2}):([0-9a-fA-F]{2})(?:\.([0-7]))?")
 
 
 def probe(host: Host, limit_s: float) -> Facts:
@@ -88,18 +87,9 @@ def _gpu(host: Host, device: dict[str, Any], pids_visible: bool) -> Gpu:
     """A device's answers, and which of the processes that it names are gone."""
     from envkit.model.facts_json import part_from_json
 
-    data = {**device, "pci_address": normal_address(str(device.get("pci_address", "")))}
+    data = {**device, "pci_address": pci_address(str(device.get("pci_address", "")))}
     pids = device.get("processes")
     if pids_visible and isinstance(pids, list):
         data["lost_processes"] = [pid for pid in pids if host.status(f"/proc/{pid}").absent]
     gpu: Gpu = part_from_json(Gpu, data, f"nvml.devices[{device.get('index')}]")
     return gpu
-
-
-def normal_address(text: str) -> str:
-    """A PCI address as sysfs writes it (`0000:65:00.0`); NVML writes the domain with eight digits."""
-    match = _BUS_ID.fullmatch(text.strip())
-    if not match:
-        return text
-    domain, bus, device, function = match.groups()
-    return f"{int(domain, 16):04x}:{bus.lower()}:{device.lower()}.{function or 0}"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from envkit._startup.records import replace
 from envkit._startup.regex import regex
+from envkit.base.pci import pci_address
 from envkit.base.versions import ComputeCapability
 from envkit.host.base import Host
 from envkit.model import Observed, PcieLink, PciGpu, Problem, found, missing
@@ -21,7 +22,6 @@ PATHS = (
     "kernel.acs_redirect",
 )
 _DEVICES = "/sys/bus/pci/devices"
-_ADDRESS = regex(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _NUMBER = regex(r"\d+(?:\.\d+)?")
 _UNASSIGNED = 0x20000000  # IORESOURCE_UNSET
 _MEMORY = 0x200  # IORESOURCE_MEM; no program needs the I/O region, which many machines leave without address
@@ -76,7 +76,7 @@ def _text(host: Host, name: str, file: str) -> str:
 
 def _gpu(host: Host, name: str, kind: str, table: DeviceTable, slots: dict[str, str]) -> PciGpu:
     path = host.real_path(f"{_DEVICES}/{name}").value or f"{_DEVICES}/{name}"
-    bridges = [part for part in path.split("/")[:-1] if _ADDRESS.fullmatch(part)]
+    bridges = [part for part in path.split("/")[:-1] if part and pci_address(part) == part]
     device = _text(host, name, "device").removeprefix("0x").upper()
     driver = host.real_path(f"{_DEVICES}/{name}/driver").value or ""
     numa = _text(host, name, "numa_node")

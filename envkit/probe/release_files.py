@@ -37,16 +37,23 @@ def described(files: Mapping[str, str]) -> OsRelease | None:
     os-release names it. Of CentOS, Debian and others another file holds the version to the last number.
     """
     fields = next((assignments(files[path]) for path in OS_RELEASE if path in files), {})
-    other_name, other_words = _other(files)
-    name = (fields.get("ID") or other_name).lower().replace(" ", "_")
+    name, words = _other(files)
+    fields = {"ID": name, "PRETTY_NAME": words} | {key: value for key, value in fields.items() if value}
+    debian = files.get(DEBIAN_VERSION, "").partition("\n")[0].strip()
+    return named(fields, _version(words), debian if "debian" in (fields["ID"], *_like(fields)) else "")
+
+
+def named(fields: Mapping[str, str], *versions: str) -> OsRelease | None:
+    """The release that the fields of os-release name, with the most precise of their and other `versions`."""
+    name, pretty = fields.get("ID", "").lower().replace(" ", "_"), fields.get("PRETTY_NAME", "")
     if not _NAME.fullmatch(name):
         return None
-    pretty = fields.get("PRETTY_NAME") or other_words
-    like = tuple(fields.get("ID_LIKE", "").split())
-    versions = [fields.get("VERSION_ID", ""), _version(other_words), _version(pretty)]
-    if "debian" in (name, *like):
-        versions.append(files.get(DEBIAN_VERSION, "").partition("\n")[0].strip())
-    return release(name, _most_precise(versions), pretty, like)
+    version = _most_precise([fields.get("VERSION_ID", ""), _version(pretty), *versions])
+    return release(name, version, pretty, _like(fields))
+
+
+def _like(fields: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(fields.get("ID_LIKE", "").split())
 
 
 def release(name: str, version: str, pretty: str = "", like: tuple[str, ...] = ()) -> OsRelease:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from enum import Enum
 
 from envkit.model import Environment
-from envkit.model.walk import walk
+from envkit.model.paths import walk
 from envkit.render.machine import machine_lines, reason
 
 _LONGEST = 400  # characters of one fact; an environment's packages are tens of thousands

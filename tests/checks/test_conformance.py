@@ -6,8 +6,9 @@ import pytest
 
 from envkit.checks.engine.findings import Status
 from envkit.checks.engine.registry import Check, all_checks
-from envkit.checks.engine.runner import fact, run_checks
+from envkit.checks.engine.runner import run_checks
 from envkit.model import Environment
+from envkit.model.paths import fact
 from tests.checks.software import matrix
 from tests.fakes.machines import load_machine, machine_names
 

@@ -8,7 +8,7 @@ from envkit.checks.engine.findings import Finding, Status
 from envkit.checks.engine.registry import all_checks
 from envkit.checks.engine.runner import run_checks
 from envkit.model import Environment, Problem, missing
-from envkit.model.paths import fact_paths, observed_at, with_facts
+from envkit.model.paths import fact, fact_paths, with_facts
 from tests.checks.software import matrix
 from tests.fakes.machines import load_machine
 
@@ -43,7 +43,7 @@ def test_one_fact_less(name: str, problem: Problem) -> None:
 def test_one_fact_alone(name: str) -> None:
     environment = load_machine(name)
     for path in fact_paths():
-        assert failures(with_facts(Environment(), {path: observed_at(environment, path)})) == [], path
+        assert failures(with_facts(Environment(), {path: fact(environment, path)})) == [], path
 
 
 @pytest.mark.parametrize("name", HEALTHY)

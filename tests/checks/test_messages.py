@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from envkit.checks.engine.messages import message_evidence, named, seen
-from envkit.checks.gpu.gpus import on_nvswitch_board, plain_address
+from envkit.checks.gpu.gpus import on_nvswitch_board
 from envkit.model import Environment, Kernel, Message, found
 from tests.checks.software import machine
 
@@ -39,14 +39,6 @@ def test_evidence_is_short_and_names_its_line() -> None:
     assert len(evidence) == 3
     assert evidence[0].source == "test, line 1"
     assert len(evidence[0].value) == 240
-
-
-def test_addresses_are_read_in_every_spelling() -> None:
-    assert (
-        plain_address("00000000:65:00.0") == plain_address("0000:65:00") == plain_address("65:00.0") == "0000:65:00.0"
-    )
-    assert plain_address("0000:A1:00.0") == "0000:a1:00.0"
-    assert plain_address("GPU-1") == ""
 
 
 def test_switch_boards_are_told_by_their_names() -> None:

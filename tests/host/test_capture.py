@@ -15,7 +15,7 @@ from envkit.capture.replay import CaptureHost
 from envkit.host.local import LocalHost
 from envkit.model import Problem
 from envkit.model.facts_json import environment_from_json
-from envkit.model.paths import fact_paths, observed_at
+from envkit.model.paths import fact, fact_paths
 from envkit.probe.collect import collect
 from tests.fakes.memory_host import MemoryHost, link, node, program, refused
 
@@ -82,7 +82,7 @@ def capture(tmp_path: Path) -> Path:
 def test_a_recording_replays_to_the_same_facts(capture: Path) -> None:
     recorded = environment_from_json(json.loads((capture / "facts.json").read_text()), strict=True)
     replayed = collect(CaptureHost(str(capture)), 30.0)
-    different = [path for path in fact_paths() if observed_at(recorded, path) != observed_at(replayed, path)]
+    different = [path for path in fact_paths() if fact(recorded, path) != fact(replayed, path)]
     assert different == []
     assert recorded.driver.kernel_module.get().text == "535.161.07"
     assert recorded.pci_gpus.get()[0].device_id == "20B2"

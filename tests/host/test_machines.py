@@ -10,7 +10,7 @@ import pytest
 
 from envkit.model import MachineKind, Problem
 from envkit.model.facts_json import environment_from_json
-from envkit.model.paths import fact_paths, observed_at
+from envkit.model.paths import fact, fact_paths
 from tests.fakes.machines import MACHINES, load_machine, machine_names
 
 REAL = "debian12-none-none"
@@ -22,7 +22,7 @@ def test_a_machine_loads_and_says_what_it_is(name: str) -> None:
     assert about["kind"] in ("real", "synthetic")
     assert about["description"]
     environment = load_machine(name)
-    assert any(observed_at(environment, path).known for path in fact_paths())
+    assert any(fact(environment, path).known for path in fact_paths())
 
 
 @pytest.mark.parametrize("path", sorted(MACHINES.glob("*/facts.json")), ids=lambda path: path.parent.name)
@@ -61,4 +61,4 @@ def test_the_recorded_machine_has_no_gpu_and_says_why_the_rest_is_missing() -> N
 def test_the_recorded_machine_replays_to_the_facts_of_its_day() -> None:
     recorded = environment_from_json(json.loads((MACHINES / REAL / "facts.json").read_text("utf-8")), strict=True)
     replayed = load_machine(REAL)
-    assert [path for path in fact_paths() if observed_at(recorded, path) != observed_at(replayed, path)] == []
+    assert [path for path in fact_paths() if fact(recorded, path) != fact(replayed, path)] == []

@@ -19,7 +19,7 @@ from envkit.host.base import Host
 from envkit.host.local import LocalHost
 from envkit.model import Environment, Problem, missing
 from envkit.model.facts_json import environment_from_json
-from envkit.model.paths import fact_paths, observed_at
+from envkit.model.paths import fact, fact_paths
 from envkit.probe.collect import collect
 
 VERSION = {"Version": "26.1.3", "ApiVersion": "1.45", "Os": "linux", "Arch": "amd64"}
@@ -84,7 +84,7 @@ def recorded_and_replayed(folder: Path, host: Host | None = None) -> tuple[Envir
 
 
 def differences(recorded: Environment, replayed: Environment) -> list[str]:
-    found = ((path, observed_at(recorded, path), observed_at(replayed, path)) for path in fact_paths())
+    found = ((path, fact(recorded, path), fact(replayed, path)) for path in fact_paths())
     return [f"{path}: {then}, now {now}" for path, then, now in found if then != now]
 
 

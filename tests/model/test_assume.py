@@ -7,7 +7,8 @@ import pytest
 from envkit.base.errors import RequestError
 from envkit.base.versions import ComputeCapability, Version
 from envkit.model import Environment, MachineKind, Problem, found
-from envkit.model.paths import assume_facts, fact_paths, observed_at
+from envkit.model.assume import assume_facts
+from envkit.model.paths import fact, fact_paths
 
 
 @pytest.mark.parametrize(
@@ -25,7 +26,7 @@ from envkit.model.paths import assume_facts, fact_paths, observed_at
     ],
 )
 def test_a_value_takes_the_facts_place(text: str, path: str, value: object) -> None:
-    observed = observed_at(assume_facts(Environment(), [text]), path)
+    observed = fact(assume_facts(Environment(), [text]), path)
     assert (observed.get(), observed.source) == (value, "--assume")
 
 

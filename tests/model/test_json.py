@@ -19,7 +19,7 @@ from envkit.base.versions import ComputeCapability, Version
 from envkit.host.local import LocalHost
 from envkit.model import Environment, Identity, Observed, Problem, found
 from envkit.model.facts_json import Json, TypeForm, environment_from_json, to_json
-from envkit.model.paths import fact_paths, observed_at
+from envkit.model.paths import fact, fact_paths
 from envkit.probe.collect import collect
 
 VERSIONS = st.lists(st.integers(0, 999), min_size=1, max_size=4).map(lambda parts: Version.of(*parts))
@@ -83,7 +83,7 @@ def test_a_fact_is_a_value_or_a_problem() -> None:
     environment = Environment()
     data = to_json(environment)
     assert data["pci_gpus"] == {"problem": "not-looked"}
-    assert all(observed_at(environment, path).problem is Problem.NOT_LOOKED for path in fact_paths())
+    assert all(fact(environment, path).problem is Problem.NOT_LOOKED for path in fact_paths())
 
 
 def test_a_report_of_doctor_is_read_too() -> None:

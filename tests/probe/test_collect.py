@@ -15,7 +15,7 @@ import pytest
 from envkit.host import driver_loaded
 from envkit.host.local import LocalHost
 from envkit.model import Observed, Problem, missing
-from envkit.model.paths import fact_paths, observed_at
+from envkit.model.paths import fact, fact_paths
 from envkit.probe import collect as collecting
 from envkit.probe.collect import collect
 from tests.fakes.memory_host import Content, MemoryHost, late, node
@@ -61,7 +61,7 @@ def test_a_probe_answers_exactly_what_it_owns(task: collecting.Task) -> None:
 def test_on_an_empty_machine_no_fact_is_invented() -> None:
     environment = collect(MemoryHost({}))
     for path in fact_paths():
-        observed = observed_at(environment, path)
+        observed = fact(environment, path)
         if observed.known:
             assert path in {"driver.persistence_daemon", "containers.device_links"} or not observed.get(), path
 

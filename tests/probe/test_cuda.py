@@ -88,7 +88,7 @@ def test_toolkits_of_wheels_conda_and_distributions() -> None:
             f"{site}/nvidia/cuda_nvcc/bin/nvcc": program(),
             f"{site}/nvidia_cuda_nvcc_cu12-12.9.86.dist-info/METADATA": "",
             "/conda/bin/nvcc": BANNER,
-            "/usr/lib/nvidia-cuda-toolkit/bin/nvcc": b"release 11.8, V11.8.89",
+            "/usr/lib/nvidia-cuda-toolkit/bin/nvcc": b"Cuda compilation tools, release 11.8, V11.8.89",
         },
         variables={"VIRTUAL_ENV": "/venv", "CONDA_PREFIX": "/conda"},
     )

@@ -17,7 +17,7 @@ from envkit.checks.engine.runner import run_checks
 from envkit.host.local import LocalHost
 from envkit.host.root import RootHost
 from envkit.model import Environment, Problem
-from envkit.model.paths import assume_facts
+from envkit.model.assume import assume_facts
 from envkit.probe.collect import collect
 from envkit.tables import Matrix
 

@@ -281,16 +281,3 @@ def test_processes_that_no_longer_exist() -> None:
         {**files, "/proc/self/mountinfo": "5 1 0:5 / /proc rw - proc proc rw,hidepid=2\n"}, queries={"nvml": answer}
     )
     assert nvml.probe(hidden, 1.0)["gpus"].get()[0].lost_processes is None, "other users' processes cannot be seen"
-
-
-@pytest.mark.parametrize(
-    ("text", "address"),
-    [
-        ("00000000:65:00.0", "0000:65:00.0"),
-        ("00010000:CA:00.0", "10000:ca:00.0"),
-        ("0000:0A:00.0", "0000:0a:00.0"),
-        ("", ""),
-    ],
-)
-def test_addresses_are_written_as_sysfs_does(text: str, address: str) -> None:
-    assert nvml.normal_address(text) == address

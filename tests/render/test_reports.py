@@ -14,7 +14,7 @@ from envkit.checks.engine.runner import run_checks
 from envkit.documents.doctor import doctor_document
 from envkit.ingest import parse_text
 from envkit.model import Driver, Environment, Gpu, Problem, System, found, missing
-from envkit.model.walk import walk
+from envkit.model.paths import walk
 from envkit.render.facts_text import facts_text
 from envkit.render.html import doctor_html
 from envkit.render.markdown import doctor_markdown

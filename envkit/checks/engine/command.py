@@ -6,6 +6,7 @@ import shlex
 
 from envkit._startup.records import record, replace
 from envkit._startup.regex import regex
+from envkit.base import pci
 from envkit.base.shown import shown
 
 TO_FILL_IN = "\u2026"  # what the reader writes in its place
@@ -52,7 +53,7 @@ GROUP = Form("the name of a group", r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 NAME = Form("a name", r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 NUMBER = Form("a number", r"[0-9]{1,9}")
 PATH = Form("an absolute path in plain characters", r"(?:/|[A-Za-z]:[\\/]).*")
-PCI_ADDRESS = Form("a PCI address", r"(?:[0-9A-Fa-f]{4,8}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]")
+PCI_ADDRESS = Form("a PCI address", pci.ADDRESS)
 PYTHON = Form("the path of a Python", r"(?:(?:/|[A-Za-z]:[\\/])(?:.*[\\/])?)?[a-z-]{0,20}py[\w.-]{0,30}")
 REQUIREMENT = Form(
     "the name of a package and its release", rf"{_PROJECT}(?:\[[A-Za-z0-9._,-]+\])?(?:{_CLAUSE}(?:,{_CLAUSE})*)?"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import Enum
 
 from envkit.checks.engine.findings import Evidence, Outcome, skip, unknown
-from envkit.checks.engine.runner import fact
 from envkit.model import PASTED, Environment, MachineKind
+from envkit.model.paths import fact
 
 _NO_OWN_DRIVER = (MachineKind.CONTAINER, MachineKind.WSL1, MachineKind.WSL2)
 _NO_PCI_GPU = (*_NO_OWN_DRIVER, MachineKind.JETSON)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
+from envkit.base.pci import pci_address
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail
-from envkit.checks.gpu.gpus import plain_address
 from envkit.model import Environment, Message
 
 _SHOWN = 3  # lines quoted as evidence; the rest repeat them
@@ -91,7 +91,7 @@ def told(
     messages = seen(environment, id)
     if not messages:
         return ()
-    address = plain_address(named(messages, "pci_address") or "")
+    address = pci_address(named(messages, "pci_address") or "")
     return (
         judge(
             title,

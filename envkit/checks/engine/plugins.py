@@ -11,8 +11,9 @@ from envkit.base.names import normalized
 from envkit.checks.engine.evidence import many
 from envkit.checks.engine.findings import Outcome, skip
 from envkit.checks.engine.registry import Check, Layer, all_checks, registered_by
-from envkit.checks.engine.runner import ADDRESS, fact, guarded
+from envkit.checks.engine.runner import ADDRESS, guarded
 from envkit.model import Environment
+from envkit.model.paths import fact
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

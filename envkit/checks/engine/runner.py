@@ -13,6 +13,7 @@ from envkit.checks.engine.findings import Evidence, Finding, Outcome, Status
 from envkit.checks.engine.registry import Check
 from envkit.checks.engine.remedies import on_windows, without_linux
 from envkit.model import Environment, Observed, Problem
+from envkit.model.paths import fact
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -59,16 +60,6 @@ def summary(findings: Iterable[Finding]) -> dict[str, int]:
 def plugins_of(findings: Iterable[Finding]) -> list[str]:
     """Name and version of every plug-in whose checks were run."""
     return sorted({finding.plugin for finding in findings if finding.plugin})
-
-
-def fact(environment: Environment, path: str) -> Observed[object]:
-    """The fact at a dotted path such as `driver.kernel_module`. Raises AttributeError for a path that is none."""
-    node: object = environment
-    for name in path.split("."):
-        node = getattr(node, name)
-    if not isinstance(node, Observed):
-        raise AttributeError(f"{path} is not a fact")
-    return node
 
 
 def _link(finding: Finding, explained_by: tuple[str, ...], failed: set[str]) -> Finding:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from envkit.base.pci import pci_address
 from envkit.checks.engine.findings import Evidence, Outcome, ok, warn
 from envkit.checks.engine.remedies import remedy
-from envkit.checks.gpu.gpus import SeenGpu, plain_address
+from envkit.checks.gpu.gpus import SeenGpu
 from envkit.model import Environment, Measurement
 from envkit.tables.codes import gigabytes_per_second
 
@@ -45,5 +46,5 @@ def _copies(environment: Environment, gpu: SeenGpu) -> list[Measurement]:
     return [
         item
         for item in measured
-        if item.name in _COPIES and item.value is not None and plain_address(item.subject) == plain_address(gpu.address)
+        if item.name in _COPIES and item.value is not None and pci_address(item.subject) == pci_address(gpu.address)
     ]

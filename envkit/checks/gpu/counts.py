@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import record
+from envkit.base.pci import pci_address
 from envkit.checks.engine.evidence import driver_lives_elsewhere, many, no_pci_expected, not_looked
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip
 from envkit.checks.engine.messages import told
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
-from envkit.checks.gpu.gpus import plain_address, reserved_for_vms
+from envkit.checks.gpu.gpus import reserved_for_vms
 from envkit.checks.nvidia_driver.device_nodes import given_to_others, gpu_nodes
 from envkit.checks.nvidia_driver.driver_state import loaded, nvml_asked
 from envkit.model import CallResult, Environment
@@ -143,7 +144,7 @@ def gpu_counts(environment: Environment) -> tuple[Count, ...]:
         own = [gpu.pci_address for gpu in environment.pci_gpus.get() if gpu.pci_address not in reserved]
         counts.append(Count("PCI", "pci_gpus", len(own), environment.pci_gpus.source, frozenset(own)))
     if driver.procfs_gpus.known and not driver_lives_elsewhere(environment) and not others:
-        owned = frozenset(plain_address(address) for address in driver.procfs_gpus.get())
+        owned = frozenset(pci_address(address) for address in driver.procfs_gpus.get())
         counts.append(Count("the kernel module", "driver.procfs_gpus", len(owned), driver.procfs_gpus.source, owned))
     nodes = gpu_nodes(environment)
     if nodes is not None and (driver.kernel_module.known or driver_lives_elsewhere(environment)):
@@ -157,7 +158,7 @@ def _nvml(environment: Environment) -> Iterator[Count]:
     first, listed = environment.driver.nvml, environment.gpus
     if listed.known and first.known:
         working = [gpu for gpu in listed.get() if not gpu.error]
-        addresses = frozenset(plain_address(gpu.pci_address) for gpu in working if gpu.pci_address)
+        addresses = frozenset(pci_address(gpu.pci_address) for gpu in working if gpu.pci_address)
         yield Count("NVML", "gpus", len(working), listed.source, addresses)
     elif first.known and (error := _error("nvml", first.get())):
         yield Count("NVML", "driver.nvml", 0, first.source, error=error)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from envkit._startup.records import record
 from envkit._startup.regex import regex
+from envkit.base.pci import pci_address
 from envkit.model import Environment, Gpu, Observed, PciGpu
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ _Item = TypeVar("_Item")
 BUSY_PERCENT = 50  # utilisation from which clocks and link speed are those of work, not of idling
 _NVSWITCH_BOARD = regex(r"SXM|HGX|DGX|80GB HBM3|\bH20\b|\bH200\b(?! NVL)|\bB[123]00\b")
 _RACK = regex(r"\bGB[23]00\b")
-_ADDRESS = regex(r"(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}):([0-9a-f]{2})(?:\.([0-7]))?")
 _LAPTOP = regex(r"laptop|max-q(?! workstation)|mobile|notebook", re.IGNORECASE)
 
 
@@ -71,25 +71,16 @@ class SeenGpu:
         return self.nvml.utilization_percent >= BUSY_PERCENT
 
 
-def plain_address(address: str) -> str:
-    """A PCI address in one spelling (0000:65:00.0); '' for text that is none."""
-    match = _ADDRESS.fullmatch(address.strip().lower())
-    if match is None:
-        return ""
-    domain, bus, device, function = match.groups()
-    return f"{(domain or '')[-4:].zfill(4)}:{bus}:{device}.{function or '0'}"
-
-
 def seen_gpus(environment: Environment, matrix: Matrix) -> tuple[SeenGpu, ...]:
     """Every GPU that PCI or NVML shows, in PCI order, then those that only NVML or a text knows."""
     nvml = _value(environment.gpus)
-    by_address = {plain_address(gpu.pci_address): gpu for gpu in nvml if gpu.pci_address}
+    by_address = {pci_address(gpu.pci_address): gpu for gpu in nvml if gpu.pci_address}
     pci = _value(environment.pci_gpus)
-    joined = [_joined(gpu, by_address.get(plain_address(gpu.pci_address)), matrix) for gpu in pci]
-    shown = {plain_address(gpu.pci_address) for gpu in pci}
+    joined = [_joined(gpu, by_address.get(pci_address(gpu.pci_address)), matrix) for gpu in pci]
+    shown = {pci_address(gpu.pci_address) for gpu in pci}
     if pci and not by_address and len(pci) == len(nvml):  # a list without addresses is in PCI order
         return tuple(_joined(card, gpu, matrix) for card, gpu in zip(pci, nvml, strict=True))
-    rest = [gpu for gpu in nvml if plain_address(gpu.pci_address) not in shown]
+    rest = [gpu for gpu in nvml if pci_address(gpu.pci_address) not in shown]
     return (*joined, *(_joined(None, gpu, matrix) for gpu in rest))
 
 
@@ -115,7 +106,7 @@ def lends_vgpus(environment: Environment) -> bool:
 
 
 def _joined(pci: PciGpu | None, nvml: Gpu | None, matrix: Matrix) -> SeenGpu:
-    address = pci.pci_address if pci is not None else plain_address(nvml.pci_address) if nvml is not None else ""
+    address = pci.pci_address if pci is not None else pci_address(nvml.pci_address) if nvml is not None else ""
     name = (nvml.name if nvml is not None else "") or (pci.name if pci is not None else "")
     models = matrix.gpus_by_device_id(pci.device_id) if pci is not None else ()
     if name:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.base.pci import pci_address
 from envkit.base.versions import whole_number
 from envkit.checks.engine.evidence import driver_lives_elsewhere, known, not_looked
 from envkit.checks.engine.findings import Evidence, Outcome, fail, ok, skip, unknown, warn
@@ -12,7 +13,7 @@ from envkit.checks.engine.messages import message_evidence, named, seen, told
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
-from envkit.checks.gpu.gpus import plain_address, seen_gpus
+from envkit.checks.gpu.gpus import seen_gpus
 from envkit.checks.nvidia_driver.driver_state import answered, loaded
 from envkit.model import Environment, Message
 from envkit.tables.codes import Xid, xids
@@ -48,7 +49,7 @@ def xid_messages(environment: Environment, judged_by: str) -> tuple[tuple[Xid, M
 
 def address_of(messages: tuple[Message, ...]) -> str:
     """The PCI address that the messages name, in the spelling of PCI, '' when none does."""
-    return plain_address(named(messages, "pci_address") or "")
+    return pci_address(named(messages, "pci_address") or "")
 
 
 def _subject(messages: tuple[Message, ...]) -> str:
@@ -244,8 +245,8 @@ def _never_started(environment: Environment, addresses: tuple[str, ...]) -> bool
     """True when NVML, which starts every GPU, does not list one of these; before its first use a GPU has no UUID."""
     if not environment.gpus.known:
         return False
-    listed = {plain_address(gpu.pci_address) for gpu in environment.gpus.get()}
-    return any(plain_address(address) not in listed for address in addresses)
+    listed = {pci_address(gpu.pci_address) for gpu in environment.gpus.get()}
+    return any(pci_address(address) not in listed for address in addresses)
 
 
 @check(

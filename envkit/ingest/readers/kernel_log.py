@@ -9,10 +9,11 @@ import re
 from collections.abc import Iterator
 
 from envkit._startup.regex import regex
+from envkit.base.pci import ADDRESS, pci_address
 from envkit.base.versions import Version
 from envkit.ingest.clues import Clue, Fact, Item, reader
+from envkit.ingest.readers.proc_version import loaded_module
 from envkit.ingest.text import Text
-from envkit.ingest.values import pci_address
 from envkit.model import PciGpu
 from envkit.probe.kernel_log import WORDS, relevant
 
@@ -21,10 +22,6 @@ _PREFIX = regex(
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S{1,60} kernel: |"
     r"\d{4}-\d\d-\d\dT\S{8,32} \S{1,60} kernel: |NVRM: )"
 )
-_LOADING = regex(
-    r"NVRM: loading NVIDIA UNIX (?P<open>Open )?(?:\S{1,10} )?Kernel Module (?:for \S{1,10} )? {0,4}"
-    r"(?P<version>\d{3}(?:\.\d{1,9}){1,2})"
-)
 _CLIENT = regex(
     r"API mismatch: the client [^\n]{0,120}?(?: {0,4}\n[^\n]{0,60}?NVRM: )?has the version (?P<client>\d{3}"
     r"(?:\.\d{1,9}){1,2}),?(?: but|\n[^\n]{0,60}?NVRM: but)?"
@@ -32,7 +29,7 @@ _CLIENT = regex(
     r"(?:\.\d{1,9}){1,2}\b)"
 )
 _PCI_ID = regex(
-    r"NVRM: The NVIDIA (?:\S{1,40} )?GPU (?P<address>[\da-fA-F:.]{7,16}) \(PCI ID: 10de:(?P<device>[0-9a-fA-F]{4})\)"
+    rf"NVRM: The NVIDIA (?:\S{{1,40}} )?GPU (?P<address>{ADDRESS}) \(PCI ID: 10de:(?P<device>[0-9a-fA-F]{{4}})\)"
 )
 _RESUME = regex(r"PM: suspend exit")
 _CMDLINE = regex(r"(?:Kernel command line: |^\$ cat /proc/cmdline\n)(?P<line>\S[^\n]{3,1500})", re.MULTILINE)
@@ -42,9 +39,7 @@ _IOMMU = regex(r"iommu: Default domain type: (?P<kind>Translated|Passthrough)")
 @reader("kernel log")
 def read(text: Text) -> Iterator[Clue]:
     """The loaded module's version and flavor, GPUs that it names, and the log lines themselves."""
-    for match in text.matches(_LOADING, "NVRM: loading"):
-        yield Fact("driver.kernel_module", Version.parse(match["version"]), match.start())
-        yield Fact("driver.open_kernel_module", match["open"] is not None, match.start())
+    yield from loaded_module(text, "NVRM: loading")
     for match in text.matches(_CLIENT, "API mismatch", lines=8):
         yield Fact("driver.kernel_module", Version.parse(match["module"]), match.start())
         yield Fact("driver.user_space", Version.parse(match["client"]), match.start())

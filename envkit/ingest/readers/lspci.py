@@ -12,13 +12,13 @@ import re
 from collections.abc import Iterator
 
 from envkit._startup.regex import regex
+from envkit.base.pci import ADDRESS, pci_address
 from envkit.ingest.clues import Clue, Fact, Item, reader
 from envkit.ingest.text import Text
-from envkit.ingest.values import pci_address
 from envkit.model import PcieLink, PciGpu
 
 _DEVICE = regex(
-    r"^(?P<address>(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (?P<kind>[A-Z0-9][\w /.-]{2,60}?)(?: \["
+    rf"^(?P<address>{ADDRESS}) (?P<kind>[A-Z0-9][\w /.-]{{2,60}}?)(?: \["
     r"(?P<class>[0-9a-f]{4})\])?: (?P<what>[^\n]{2,300})$"
 )
 _ID = regex(r"\[(?P<vendor>[0-9a-f]{4}):(?P<device>[0-9a-f]{4})\]")

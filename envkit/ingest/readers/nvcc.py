@@ -9,14 +9,11 @@ import re
 from collections.abc import Iterator
 
 from envkit._startup.regex import regex
-from envkit.base.versions import Version
 from envkit.ingest.clues import Absent, Clue, Fact, Item, reader
 from envkit.ingest.text import Text
 from envkit.model import CudaToolkit, Nvcc
+from envkit.probe.cuda_tools import BANNER, release_in
 
-_RELEASE = regex(
-    r"Cuda compilation tools, release (?P<release>\d{1,9}\.\d{1,9})(?:, V(?P<full>\d{1,9}\.\d{1,9}\.\d{1,9}))?"
-)
 _PATH = regex(
     r"(?:^[^\n]{0,80}[$#] )?which (?:-a )?nvcc\n(?P<path>/\S{1,160}/nvcc)$|^nvcc is (?P<type>/\S{1,160}/nvcc)$",
     re.MULTILINE,
@@ -31,8 +28,8 @@ def read(text: Text) -> Iterator[Clue]:
     """The first nvcc told of, with its path where `which` shows it."""
     shown = text.matches(_PATH, "which nvcc", "which -a nvcc", "nvcc is /", lines=2)
     path = next((match["path"] or match["type"] for match in shown), "")
-    for match in text.matches(_RELEASE, "Cuda compilation tools"):
-        version = Version.parse(match["full"] or match["release"])
+    for match in text.matches(BANNER, "Cuda compilation tools"):
+        version = release_in(match)
         yield Fact("nvcc", Nvcc(path or "nvcc", path, version), match.start())
         root = path.removesuffix("/bin/nvcc")
         if root != path:

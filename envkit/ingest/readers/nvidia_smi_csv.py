@@ -10,10 +10,11 @@ import re
 from collections.abc import Callable, Iterator
 
 from envkit._startup.regex import regex
+from envkit.base.pci import pci_address
 from envkit.base.versions import ComputeCapability, Version
 from envkit.ingest.clues import Clue, Fact, GpuClue, Listing, reader
 from envkit.ingest.text import Text
-from envkit.ingest.values import decimal, number, pci_address, yes
+from envkit.ingest.values import decimal, number, yes
 
 _NAME = regex(r"([a-z][a-z0-9_.]{2,60})(?: \[[A-Za-z%]{1,12}\])?")  # of a column, with its unit
 

@@ -16,14 +16,15 @@ import re
 from collections.abc import Iterator
 
 from envkit._startup.regex import regex
+from envkit.base.pci import ADDRESS, pci_address
 from envkit.base.versions import Version
 from envkit.ingest.clues import Clue, Fact, GpuClue, GpusIncomplete, Listing, reader
 from envkit.ingest.smi_fields import Spelling, gpu_values
 from envkit.ingest.text import Text
-from envkit.ingest.values import number, pci_address
+from envkit.ingest.values import number
 from envkit.model import CallResult
 
-_BLOCK = regex(r"^GPU (?P<address>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])[ ]{0,4}$", re.MULTILINE)
+_BLOCK = regex(rf"^GPU (?P<address>{ADDRESS})[ ]{{0,4}}$", re.MULTILINE)
 _LINE = regex(r"^(?P<indent> {2,40})(?P<key>[^\s:][^:\n]{0,60}?)(?: *: ?(?P<value>[^\n]*))?$")
 _TOP = regex(
     r"^(?P<key>Driver Version|KMD Version|CUDA Version|CUDA UMD Version|Attached GPUs) {2,}: (?P<value>\S+)",

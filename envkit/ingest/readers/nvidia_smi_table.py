@@ -19,10 +19,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from envkit._startup.regex import regex
+from envkit.base.pci import ADDRESS, pci_address
 from envkit.base.versions import Version
 from envkit.ingest.clues import Clue, Fact, GpuClue, GpusIncomplete, Listing, reader
 from envkit.ingest.text import Text
-from envkit.ingest.values import number, pci_address, yes
+from envkit.ingest.values import number, yes
 from envkit.model import CallResult, OsRelease
 
 _HEADER = regex(
@@ -31,7 +32,7 @@ _HEADER = regex(
 )
 _NAME_ROW = regex(
     r"^\|\s{0,4}(?P<index>\d{1,3})\s{1,4}(?P<name>\S[^|\n]{0,60}?)\s{1,40}(?P<persistence>On|Off|N/A|TCC|WDDM|MCDM|ERR!)\s{0,4}\|"
-    r"\s{0,6}(?P<address>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]|N/A|ERR!)\s{1,40}(?P<display>On|Off|N/A|ERR!)\s{0,4}\|"
+    rf"\s{{0,6}}(?P<address>{ADDRESS}|N/A|ERR!)\s{{1,40}}(?P<display>On|Off|N/A|ERR!)\s{{0,4}}\|"
     r"\s{0,24}(?P<ecc>\d{1,9}|On|Off|N/A|ERR!)\s{0,4}\|",
 )
 _NUMBER_ROW = regex(

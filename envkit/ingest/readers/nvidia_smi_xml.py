@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from envkit._startup.regex import regex
+from envkit.base.pci import pci_address
 from envkit.base.versions import Version
 from envkit.ingest.clues import Clue, Fact, GpuClue, GpusIncomplete, Listing, reader
 from envkit.ingest.smi_fields import Path, Spelling, gpu_values
 from envkit.ingest.text import Text
-from envkit.ingest.values import number, pci_address
+from envkit.ingest.values import number
 from envkit.model import CallResult
 
 _LOG = "<nvidia_smi_log>"

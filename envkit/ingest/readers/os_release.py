@@ -14,7 +14,7 @@ from envkit.ingest.clues import Clue, Fact, reader
 from envkit.ingest.releases import described
 from envkit.ingest.text import Text
 from envkit.model import MachineKind
-from envkit.probe.release_files import release
+from envkit.probe.release_files import named
 from envkit.probe.text import assignments
 
 _FIELD = regex(r"^(?:ID|VERSION_ID|PRETTY_NAME|ID_LIKE)=[^\n]{1,120}$", re.MULTILINE)
@@ -54,6 +54,6 @@ def _fields(text: Text) -> Iterator[Clue]:
             fields.setdefault(key, value)
             starts.setdefault(key, match.start())
     name, version = fields.get("ID", ""), fields.get("VERSION_ID", "")
-    if _ID.fullmatch(name) and _VERSION_ID.fullmatch(version):
-        told = release(name, version, fields.get("PRETTY_NAME", ""), tuple(fields.get("ID_LIKE", "").split()))
-        yield Fact("system.os", told, starts["ID"])
+    release = named(fields) if _ID.fullmatch(name) and _VERSION_ID.fullmatch(version) else None
+    if release is not None:
+        yield Fact("system.os", release, starts["ID"])

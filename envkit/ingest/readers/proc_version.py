@@ -13,11 +13,8 @@ from envkit.base.versions import Version
 from envkit.ingest.clues import Clue, Fact, Item, reader
 from envkit.ingest.text import Text
 from envkit.model import ModuleFile
+from envkit.probe.kernel import MODULE_LINE, module_in
 
-_NVRM = regex(
-    r"NVRM version: NVIDIA UNIX (?P<open>Open )?(?:\S{1,10} )?Kernel Module (?:for \S{1,10} )? {0,4}"
-    r"(?P<version>\d{3}(?:\.\d{1,9}){1,2})"
-)
 _MODINFO = regex(
     r"^filename: {1,12}(?P<path>/lib/modules/(?P<kernel>[^/\n]{1,80})/\S{1,160}/nvidia(?:-current)?\.ko"
     r"(?:\.\w{1,4})?)$",
@@ -37,15 +34,22 @@ _PARAMS = ("DeviceFile", "RmProfilingAdminOnly", "PreserveVideoMemory", "EnableG
 @reader("driver's proc files")
 def read(text: Text) -> Iterator[Clue]:
     """The loaded version and flavor; the module file on disk; module parameters."""
-    for match in text.matches(_NVRM, "NVRM version"):
-        yield Fact("driver.kernel_module", Version.parse(match["version"]), match.start())
-        yield Fact("driver.open_kernel_module", match["open"] is not None, match.start())
+    yield from loaded_module(text, "NVRM version")
     for match in text.matches(_MODINFO, "/nvidia"):
         yield Item("kernel.module_files", match["path"], _module(text, match), match.start())
     params = {match["key"]: match["value"] for match in text.matches(_PARAM, *_PARAMS)}
     if len(params) > 1:
         offset = text.whole.find("DeviceFile")
         yield Fact("driver.params", params, max(offset, 0))
+
+
+def loaded_module(text: Text, start: str) -> Iterator[Clue]:
+    """The version and flavor of the loaded module, by the driver's own lines that begin with `start`."""
+    for match in text.matches(MODULE_LINE, "NVRM version", "NVRM: loading"):
+        if match.group().startswith(start):
+            line = module_in(match)
+            yield Fact("driver.kernel_module", line.version, match.start())
+            yield Fact("driver.open_kernel_module", line.open, match.start())
 
 
 def _module(text: Text, match: re.Match[str]) -> ModuleFile:

@@ -10,21 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from envkit._startup.regex import regex
+from envkit.base.pci import ADDRESS, pci_address
 from envkit.base.versions import ComputeCapability, Version
 from envkit.ingest.clues import Clue, Fact, GpuClue, GpusIncomplete, Listing, reader
 from envkit.ingest.text import Text
-from envkit.ingest.values import pci_address
 
 _DEVICE = regex(
     r"device: (?P<index>\d{1,3}), name: (?P<name>[^,\n]{2,80}), pci bus id: "
-    r"(?P<address>[\da-fA-F:.]{7,16}), compute capability: (?P<capability>\d{1,2}\.\d)"
+    rf"(?P<address>{ADDRESS}), compute capability: (?P<capability>\d{{1,2}}\.\d)"
 )
 _FOUND = regex(
     r"Found device (?P<index>\d{1,3}) with properties: ?\n?[^\n]{0,80}?\bname: (?P<name>[^\n]{2,60}?) major: "
     r"(?P<major>\d{1,2}) minor: (?P<minor>\d)"
 )
 _PROPERTIES = regex(
-    r"pciBusID: (?P<address>[\da-fA-F:.]{7,16}) name: (?P<name>[^\n]{2,60}?) computeCapability: "
+    rf"pciBusID: (?P<address>{ADDRESS}) name: (?P<name>[^\n]{{2,60}}?) computeCapability: "
     r"(?P<capability>\d{1,2}\.\d)"
 )
 _KERNEL = regex(r"kernel reported version is: (?P<version>\d{3}(?:\.\d{1,9}){1,2})")
