@@ -170,7 +170,7 @@ CASES = (
     Case(PENDING, "warn", "rows", machine(gpus=(gpu(A40, remapped_rows_pending=True),)), "--gpu-reset"),
     Case(PENDING, "warn", "pages-of-older-gpus", machine(gpus=(gpu(retired_pages_pending=True),))),
     Case(PENDING, "ok", "none", machine(gpus=(gpu(A40, remapped_rows_pending=False),))),
-    Case(REMAP, "fail", "no-spare-row", machine(gpus=(gpu(A40, remapped_rows_failed=True),)), "hand it in"),
+    Case(REMAP, "fail", "no-spare-row", machine(gpus=(gpu(A40, remapped_rows_failed=True),)), "RMA it"),
     Case(REMAP, "fail", "xid-64", machine(kernel__log=(xid(64),))),
     Case(REMAP, "ok", "none", machine(gpus=(gpu(A40, remapped_rows_failed=False),))),
     Case(HOT, "warn", "software", machine(gpus=(gpu(throttle_reasons=0x20, utilization_percent=100),))),

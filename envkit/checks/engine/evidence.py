@@ -8,8 +8,8 @@ from envkit.checks.engine.findings import Evidence, Outcome, skip, unknown
 from envkit.model import PASTED, Environment, MachineKind
 from envkit.model.paths import fact
 
-_NO_OWN_DRIVER = (MachineKind.CONTAINER, MachineKind.WSL1, MachineKind.WSL2)
-_NO_PCI_GPU = (*_NO_OWN_DRIVER, MachineKind.JETSON)
+NO_OWN_DRIVER = (MachineKind.CONTAINER, MachineKind.WSL1, MachineKind.WSL2)
+NO_PCI_GPU = (*NO_OWN_DRIVER, MachineKind.JETSON)
 
 
 def known(environment: Environment, path: str, value: str | None = None) -> Evidence:
@@ -53,12 +53,12 @@ def kind(environment: Environment) -> MachineKind | None:
 
 def driver_lives_elsewhere(environment: Environment) -> bool:
     """True in a container or WSL: kernel module and device nodes belong to the host, not to this place."""
-    return kind(environment) in _NO_OWN_DRIVER
+    return kind(environment) in NO_OWN_DRIVER
 
 
 def no_pci_expected(environment: Environment) -> bool:
     """True where an NVIDIA GPU does not show on PCI although it works: container, WSL, Jetson."""
-    return kind(environment) in _NO_PCI_GPU
+    return kind(environment) in NO_PCI_GPU
 
 
 def is_virtual(environment: Environment) -> bool:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from envkit._startup.records import field, record
 from envkit.checks.engine.command import Command
+
+if TYPE_CHECKING:
+    from envkit.checks.engine.faults import Fault
 
 
 class Status(str, Enum):
@@ -113,6 +117,8 @@ class Outcome:
     impact: str = ""
     remedy: Remedy | None = None
     references: tuple[str, ...] = field(default=())
+    fault: Fault | None = None  # whose words the runner adds
+    blanks: tuple[tuple[str, object], ...] = ()  # of the commands of its remedy
 
 
 def ok(title: str, *, subject: str = "", evidence: Iterable[Evidence] = ()) -> Outcome:

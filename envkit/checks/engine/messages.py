@@ -16,7 +16,7 @@ _SHOWN = 3  # lines quoted as evidence; the rest repeat them
 _LONGEST = 240  # characters of one quoted line
 
 
-def seen(environment: Environment, id: str, *variants: str) -> tuple[Message, ...]:  # noqa: A002 - the catalogue's word
+def seen(environment: Environment, id: str, *variants: str) -> tuple[Message, ...]:  # noqa: A002 - as in reports
     """The messages whose signature is `id` or `id/<variant>`; with `variants`, only these. Empty when none was seen.
 
     They come from the pasted text and from the kernel log.
@@ -31,12 +31,12 @@ def seen(environment: Environment, id: str, *variants: str) -> tuple[Message, ..
 
 def all_messages(environment: Environment) -> tuple[Message, ...]:
     """Every known message of the pasted text, then those of the kernel log and of failed steps that are not in it."""
-    told = environment.messages.get() if environment.messages.known else ()
+    pasted = environment.messages.get() if environment.messages.known else ()
     others = [
         message for lines in (_log(environment), _last_words(environment)) if lines for message in _in_lines(lines)
     ]
-    same = {(message.signature, tuple(sorted(message.values.items()))) for message in told}
-    return (*told, *(new for new in others if (new.signature, tuple(sorted(new.values.items()))) not in same))
+    same = {(message.signature, tuple(sorted(message.values.items()))) for message in pasted}
+    return (*pasted, *(new for new in others if (new.signature, tuple(sorted(new.values.items()))) not in same))
 
 
 def _log(environment: Environment) -> tuple[str, ...]:
@@ -59,12 +59,12 @@ def _in_lines(lines: tuple[str, ...]) -> tuple[Message, ...]:
 
 def message_evidence(environment: Environment, messages: Iterable[Message]) -> tuple[Evidence, ...]:
     """The first few of `messages` as evidence, each with its line number where it has one."""
-    told = environment.messages.get() if environment.messages.known else ()
+    pasted = environment.messages.get() if environment.messages.known else ()
     logged = _in_lines(_log(environment)) if _log(environment) else ()
     lines = {message.text: message for message in messages}  # one line can match several signatures
     evidence = []
     for message in list(lines.values())[:_SHOWN]:
-        if message in told:
+        if message in pasted:
             evidence.append(_evidence(message, "messages", environment.messages.source))
         elif message in logged:
             evidence.append(_evidence(message, "kernel.log", environment.kernel.log.source))
@@ -78,9 +78,15 @@ def named(messages: Iterable[Message], key: str) -> str | None:
     return next((message.values[key] for message in messages if message.values.get(key)), None)
 
 
+def subject_of(messages: Iterable[Message]) -> str:
+    """The GPU whose address the messages name, '' when none does."""
+    address = pci_address(named(messages, "pci_address") or "")
+    return f"GPU {address}" if address else ""
+
+
 def told(
     environment: Environment,
-    id: str,  # noqa: A002 - the catalogue's word
+    id: str,  # noqa: A002 - as in reports
     title: str,
     *,
     impact: str,

@@ -10,8 +10,9 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import record, replace
+from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome
-from envkit.model import Environment
+from envkit.model import Environment, MachineKind
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -50,6 +51,8 @@ class Check:
     fix: str = ""  # general fix in one or two sentences, for `envkit explain`
     references: tuple[str, ...] = ()
     plugin: str = ""  # name and version of the distribution that brings it; '' for envkit's own
+    fault: Fault | None = None  # what it looks for; its messages decide where the facts do not
+    elsewhere: tuple[MachineKind, ...] = ()  # where somebody else manages what it looks at
 
     @property
     def doc(self) -> str:
@@ -75,9 +78,9 @@ _IMAGE_FAULTS: dict[str, ImageFault] = {}
 
 
 def check(
-    id: str,  # noqa: A002 - the field's own word in reports
+    what: Fault | str,
     *,
-    title: str,
+    title: str = "",
     layer: Layer,
     tier: str = "F",
     needs: tuple[str, ...] = (),
@@ -86,12 +89,36 @@ def check(
     rank: int = 50,
     fix: str = "",
     references: tuple[str, ...] = (),
+    elsewhere: tuple[MachineKind, ...] = (),
 ) -> Callable[[CheckFunction], CheckFunction]:
-    """Register the decorated generator under `id`. Raises ValueError when the id is taken."""
+    """Register the decorated generator for a fault, whose title and remedy `envkit explain` shows.
+
+    An id in place of a fault, with `title` and `fix`, is for a check whose faults have no words in common. Raises
+    ValueError when the id is taken.
+    """
+    fault = None if isinstance(what, str) else what
+    id = what if isinstance(what, str) else what.id  # noqa: A001 - the field's own word in reports
+    if fault is not None:
+        title = title or fault.title
+        fix = fix or (fault.remedy if isinstance(fault.remedy, str) else "")
 
     def register(function: CheckFunction) -> CheckFunction:
         _refuse_taken(id)
-        _CHECKS[id] = Check(id, title, layer, tier, function, needs, any_of, explained_by, rank, fix, references)
+        _CHECKS[id] = Check(
+            id,
+            title,
+            layer,
+            tier,
+            function,
+            needs,
+            any_of,
+            explained_by,
+            rank,
+            fix,
+            references,
+            fault=fault,
+            elsewhere=elsewhere,
+        )
         return function
 
     return register

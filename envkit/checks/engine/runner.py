@@ -9,10 +9,11 @@ from envkit._startup.records import replace
 from envkit._startup.regex import regex
 from envkit.checks.engine.command import Command
 from envkit.checks.engine.confidence import weighed
-from envkit.checks.engine.findings import Evidence, Finding, Outcome, Status
+from envkit.checks.engine.evidence import known, without_gpu
+from envkit.checks.engine.findings import Evidence, Finding, Outcome, Status, skip, unknown
 from envkit.checks.engine.registry import Check
 from envkit.checks.engine.remedies import on_windows, without_linux
-from envkit.model import Environment, Observed, Problem
+from envkit.model import Environment, MachineKind, Observed, Problem
 from envkit.model.paths import fact
 
 if TYPE_CHECKING:
@@ -28,6 +29,12 @@ _WORDS = {
     Problem.UNPARSABLE: "could not be understood",
     Problem.TIMED_OUT: "did not answer in time",
     Problem.NOT_LOOKED: "was not looked at",
+}
+_MANAGED = {
+    MachineKind.CONTAINER: "managed by the host of this container",
+    MachineKind.WSL1: "managed by Windows, the host of WSL",
+    MachineKind.WSL2: "managed by Windows, the host of WSL",
+    MachineKind.JETSON: "does not apply to a Jetson, whose GPU is not on PCI",
 }
 
 
@@ -90,14 +97,42 @@ def _findings(check: Check, environment: Environment, matrix: Matrix) -> list[Fi
 
 
 def _answered(check: Check, environment: Environment, matrix: Matrix) -> list[Finding]:
-    unmet = _unmet(check, environment)
-    if unmet is not None:
-        return [_finding(check, unmet)]
-    findings = [_finding(check, outcome) for outcome in check.run(environment, matrix)]
+    outcomes = [
+        outcome.fault.completed(outcome, environment, matrix) if outcome.fault else outcome
+        for outcome in _outcomes(check, environment, matrix)
+    ]
+    findings = [_finding(check, outcome) for outcome in outcomes]
     if check.plugin:
         for finding in findings:
             _refuse_shape(finding)
     return findings
+
+
+def _outcomes(check: Check, environment: Environment, matrix: Matrix) -> list[Outcome]:
+    """What the check says; its messages where it has no answer, and why there is none where there are none either."""
+    place = environment.system.machine_kind
+    if place.known and place.get() in check.elsewhere:
+        return [skip(_MANAGED[place.get()], evidence=[known(environment, "system.machine_kind")])]
+    if unmet := _unmet(check, environment):
+        return [unmet]
+    outcomes = list(check.run(environment, matrix))
+    silent = all(outcome.status is Status.UNKNOWN for outcome in outcomes)
+    if silent and check.fault is not None and (reported := check.fault.reported(environment)):
+        return [reported]
+    return outcomes or [_not_looked(check, environment)]
+
+
+def _not_looked(check: Check, environment: Environment) -> Outcome:
+    """Does not apply without a GPU, or where all that the check looks at is certainly absent; otherwise unknown."""
+    paths = [path for path in (*check.needs, *check.any_of) if path != "messages"]
+    if without_gpu(environment):
+        return skip("there is no GPU", evidence=[known(environment, "pci_gpus", "none")])
+    unread = [path for path in paths if not fact(environment, path).known]
+    if unread and unread == paths and all(fact(environment, path).absent for path in paths):
+        return skip(f"{paths[0]} is not there", evidence=[known(environment, path) for path in paths])
+    if unread:
+        return _missing(unread[0], fact(environment, unread[0]))
+    return unknown("not checked: nothing here tells", evidence=[known(environment, path, "") for path in paths])
 
 
 def _refuse_shape(finding: Finding) -> None:

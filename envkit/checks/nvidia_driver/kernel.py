@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
-from envkit.checks.engine.evidence import driver_lives_elsewhere, known, no_pci_expected
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
-from envkit.checks.engine.messages import told
+from envkit.checks.engine.evidence import NO_OWN_DRIVER, NO_PCI_GPU, known
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, Status, ok, skip, unknown
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import remedy
 from envkit.checks.nvidia_driver.driver_state import loaded
 from envkit.model import DkmsEntry, Environment
 
@@ -22,16 +21,45 @@ if TYPE_CHECKING:
 _NO_GPU = ("no-gpu-on-pci", "gpu-bound-to-vfio", "driver-not-installed")
 _COMPILER_ERROR = regex(r"error[: ]|bad return status|\*\*\*", re.IGNORECASE)
 _NO_MODULE = "There is no module to load, so no program can use the GPU."
-_HOST = "the kernel belongs to the host of this place"
+_MISSING = Fault(
+    "module-missing-for-running-kernel",
+    "The running kernel has no driver module",
+    impact=_NO_MODULE,
+    remedy="Build the module for the running kernel (or boot the previous kernel).",
+    actions=("kernel-headers", "build-module"),
+)
+_NO_HEADERS = Fault(
+    "kernel-headers-missing",
+    "DKMS cannot build the driver's module: the headers of the running kernel are missing",
+    impact=_NO_MODULE,
+    remedy="Install the headers of the running kernel and build the module. If the mirror has them no more, upgrade "
+    "kernel and headers together and restart.",
+    actions=("kernel-headers", "build-module"),
+)
+_NOT_BUILT = Fault(
+    "dkms-build-failed",
+    "DKMS could not build the driver's module",
+    impact=_NO_MODULE,
+    remedy="Read the end of the build log; then use a newer driver branch, the previous kernel, or the compiler that "
+    "the kernel was built with.",
+    actions=("show-build-log",),
+)
+_UNSIGNED = Fault(
+    "secure-boot-unsigned-module",
+    "Secure Boot refuses the driver's module",
+    impact="The kernel does not load the module, so no program can use the GPU.",
+    remedy="Enroll the key that signs the module and confirm it on the console at the next start; or use the "
+    "distribution's signed modules; or switch Secure Boot off in the firmware setup.",
+    actions=("enrol-key", "reboot"),
+)
 
 
 @check(
-    "module-missing-for-running-kernel",
-    title="No driver module for the running kernel",
+    _MISSING,
     layer=Layer.KERNEL_MODULE,
     rank=30,
+    elsewhere=NO_PCI_GPU,
     explained_by=("kernel-headers-missing", "dkms-build-failed", *_NO_GPU),
-    fix="Install the headers of the running kernel and let DKMS build, or boot the previous kernel.",
     references=threads("junxnone/tio#206", "negativo17/nvidia-driver#56", "M-Bab/linux-kernel-amdgpu-binaries#101"),
 )
 def module_missing_for_running_kernel(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -40,27 +68,18 @@ def module_missing_for_running_kernel(environment: Environment, matrix: Matrix) 
     A kernel upgrade leaves the module behind when DKMS did not run, its headers are missing, or the package of
     prebuilt modules does not follow the kernel. The GPU is then gone after the next restart.
     """
-    if no_pci_expected(environment):
-        yield skip(_HOST)
-    elif loaded(environment):
+    if loaded(environment):
         yield ok("the running kernel has loaded the module", evidence=[known(environment, "driver.kernel_module")])
     elif (others := _kernels_with_module(environment)) is None:
-        outcomes = told(
-            environment, "module-missing-for-running-kernel", _MISSING, remedy=_build(environment), impact=_NO_MODULE
-        )
-        yield from outcomes or (unknown("module files and the running kernel were not looked at"),)
+        yield unknown("module files and the running kernel were not looked at")
     elif environment.system.kernel.get() in others:
         yield ok(f"there is a module for {environment.system.kernel.get()}", evidence=_places(environment))
     elif others:
         yield _left_behind(environment, others)
+    elif reported := _MISSING.reported(environment):
+        yield reported
     else:
-        outcomes = told(
-            environment, "module-missing-for-running-kernel", _MISSING, remedy=_build(environment), impact=_NO_MODULE
-        )
-        yield from outcomes or (skip("no kernel here has a driver module", evidence=_places(environment)),)
-
-
-_MISSING = "The running kernel has no driver module"
+        yield skip("no kernel here has a driver module", evidence=_places(environment))
 
 
 def _kernels_with_module(environment: Environment) -> set[str] | None:
@@ -91,30 +110,19 @@ def _places(environment: Environment) -> list[Evidence]:
 
 def _left_behind(environment: Environment, others: set[str]) -> Outcome:
     running = environment.system.kernel.get()
-    return fail(
-        f"The running kernel {running} has no driver module; {', '.join(sorted(others))} has one",
-        evidence=[known(environment, "system.kernel"), *_places(environment)],
+    return _MISSING.found(
+        [known(environment, "system.kernel"), *_places(environment)],
+        title=f"The running kernel {running} has no driver module; {', '.join(sorted(others))} has one",
         impact="The driver cannot be loaded, so no program sees the GPU. This follows a kernel upgrade.",
-        remedy=_build(environment),
-    )
-
-
-def _build(environment: Environment) -> Remedy:
-    return remedy(
-        environment,
-        "Build the module for the running kernel (or boot the previous kernel).",
-        "kernel-headers",
-        "build-module",
     )
 
 
 @check(
-    "kernel-headers-missing",
-    title="The headers of the running kernel are missing",
+    _NO_HEADERS,
     layer=Layer.KERNEL_MODULE,
     rank=15,
+    elsewhere=NO_OWN_DRIVER,
     explained_by=_NO_GPU,
-    fix="Install the headers that match; if they are gone from the mirror, upgrade kernel and headers together.",
     references=threads("NVIDIA/open-gpu-kernel-modules#441", "zen-kernel/zen-kernel#305"),
 )
 def kernel_headers_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -122,32 +130,28 @@ def kernel_headers_missing(environment: Environment, matrix: Matrix) -> Iterator
 
     Without them DKMS skips the build in silence. A prebuilt, signed module needs no headers.
     """
-    fix = remedy(
-        environment,
-        "Install the headers of the running kernel and build the module. If the mirror has them no more, upgrade "
-        "kernel and headers together and restart.",
-        "kernel-headers",
-        "build-module",
-    )
-    title = "DKMS cannot build the driver's module: the headers of the running kernel are missing"
-    if driver_lives_elsewhere(environment):
-        yield skip(_HOST)
-    elif environment.kernel.headers.known:
+    if environment.kernel.headers.known:
         yield ok("the headers are installed", evidence=[known(environment, "kernel.headers")])
-    elif outcomes := told(environment, "kernel-headers-missing", title, remedy=fix, impact=_NO_MODULE):
-        yield from outcomes
+    elif reported := _NO_HEADERS.reported(environment):
+        yield reported
     elif not environment.kernel.headers.absent or not environment.kernel.dkms.known:
         yield unknown("headers or DKMS were not looked at", evidence=[known(environment, "kernel.headers")])
     elif not _dkms(environment):
         yield skip("DKMS does not build this driver; a prebuilt module needs no headers")
     else:
-        built = loaded(environment) or environment.system.kernel.value in (_kernels_with_module(environment) or ())
-        yield (warn if built else fail)(
-            f"{title}; the next build will fail" if built else title,
-            evidence=[known(environment, "kernel.headers"), *_dkms_evidence(environment)],
-            impact="After the next update there is no module." if built else "No program can use the GPU.",
-            remedy=fix,
+        yield _without_headers(environment)
+
+
+def _without_headers(environment: Environment) -> Outcome:
+    evidence = [known(environment, "kernel.headers"), *_dkms_evidence(environment)]
+    if loaded(environment) or environment.system.kernel.value in (_kernels_with_module(environment) or ()):
+        return _NO_HEADERS.found(
+            evidence,
+            title=f"{_NO_HEADERS.title}; the next build will fail",
+            impact="After the next update there is no module.",
+            status=Status.WARN,
         )
+    return _NO_HEADERS.found(evidence)
 
 
 def _dkms_evidence(environment: Environment) -> list[Evidence]:
@@ -156,12 +160,11 @@ def _dkms_evidence(environment: Environment) -> list[Evidence]:
 
 
 @check(
-    "dkms-build-failed",
-    title="DKMS could not build the driver's module",
+    _NOT_BUILT,
     layer=Layer.KERNEL_MODULE,
     rank=20,
+    elsewhere=NO_OWN_DRIVER,
     explained_by=("kernel-headers-missing", *_NO_GPU),
-    fix="A newer driver branch, an older kernel, or the compiler that the kernel was built with.",
     references=threads("void-linux/void-packages#54925", "Frogging-Family/nvidia-all#152"),
 )
 def dkms_build_failed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -170,27 +173,12 @@ def dkms_build_failed(environment: Environment, matrix: Matrix) -> Iterator[Outc
     A kernel that is newer than the driver branch, or a compiler other than the kernel's, breaks the build; DKMS
     then says `added` instead of `installed`.
     """
-    fix = remedy(
-        environment,
-        "Read the end of the build log; then use a newer driver branch, the previous kernel, or the compiler that "
-        "the kernel was built with.",
-        "show-build-log",
-    )
-    if driver_lives_elsewhere(environment):
-        yield skip(_HOST)
-    elif loaded(environment):
+    if loaded(environment):
         yield ok("the running kernel has its module", evidence=[known(environment, "driver.kernel_module")])
     elif environment.kernel.dkms.known and _dkms(environment):
-        yield _built(environment) or fail(
-            "DKMS knows the driver but has not built its module for the running kernel",
-            evidence=[*_dkms_evidence(environment), *_last_error(environment)],
-            impact="There is no module to load, so no program can use the GPU.",
-            remedy=fix,
-        )
-    elif outcomes := told(
-        environment, "dkms-build-failed", "The build of the driver's module failed", remedy=fix, impact=_NO_MODULE
-    ):
-        yield from outcomes
+        yield _built(environment) or _NOT_BUILT.found([*_dkms_evidence(environment), *_last_error(environment)])
+    elif reported := _NOT_BUILT.reported(environment):
+        yield reported
     elif environment.kernel.dkms.known or environment.kernel.dkms.absent:
         yield skip("DKMS does not build this driver")
     else:
@@ -216,12 +204,11 @@ def _last_error(environment: Environment) -> list[Evidence]:
 
 
 @check(
-    "secure-boot-unsigned-module",
-    title="Secure Boot refuses the driver's module",
+    _UNSIGNED,
     layer=Layer.KERNEL_MODULE,
     rank=25,
+    elsewhere=NO_OWN_DRIVER,
     explained_by=_NO_GPU,
-    fix="Enrol the key that signed the module, use the distribution's signed modules, or switch Secure Boot off.",
     references=threads("secureblue/secureblue#1043", "lcp/mokutil#69", "Foxboron/sbctl#221"),
 )
 def secure_boot_unsigned_module(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -230,18 +217,10 @@ def secure_boot_unsigned_module(environment: Environment, matrix: Matrix) -> Ite
     The kernel refuses a module that it cannot verify: "Key was rejected by service". No EFI variables means legacy
     boot or that nobody may look, which is not the same as "off".
     """
-    if driver_lives_elsewhere(environment):
-        yield skip(_HOST)
-    elif loaded(environment):
+    if loaded(environment):
         yield ok("the kernel accepted the module", evidence=[known(environment, "system.secure_boot")])
-    elif outcomes := told(
-        environment,
-        "secure-boot-unsigned-module",
-        "Secure Boot refused the driver's module",
-        remedy=_enrol(environment),
-        impact=_NO_MODULE,
-    ):
-        yield from outcomes
+    elif reported := _UNSIGNED.reported(environment):
+        yield reported
     elif not environment.system.secure_boot.known:
         yield _boot_unknown(environment)
     elif not environment.system.secure_boot.get():
@@ -265,24 +244,11 @@ def _signature(environment: Environment) -> Outcome:
         return skip(
             "Secure Boot is on; there is no module for the running kernel that it could refuse", evidence=evidence
         )
-    told_by = [Evidence("kernel.module_files", f"{file.path}: signed {file.signed}", "") for file in own]
+    files_seen = [Evidence("kernel.module_files", f"{file.path}: signed {file.signed}", "") for file in own]
     if any(file.signed is False for file in own):
-        return fail(
-            "Secure Boot is on and the driver's module is not signed",
-            evidence=[*evidence, *told_by],
-            impact="The kernel refuses to load the module, so no program can use the GPU.",
-            remedy=_enrol(environment),
+        return _UNSIGNED.found(
+            [*evidence, *files_seen], title="Secure Boot is on and the driver's module is not signed"
         )
     if all(file.signed for file in own):
         return unknown("Secure Boot is on; whether the module's key is enrolled was not looked at", evidence=evidence)
     return unknown("Secure Boot is on; whether the module is signed could not be read", evidence=evidence)
-
-
-def _enrol(environment: Environment) -> Remedy:
-    return remedy(
-        environment,
-        "Enrol the key that signs the module and confirm it on the console at the next start; or use the "
-        "distribution's signed modules; or switch Secure Boot off in the firmware setup.",
-        "enrol-key",
-        "reboot",
-    )
