@@ -1,4 +1,7 @@
-"""Clues of all readers become one Environment: the first told of a fact counts, entries of lists are filled in."""
+"""Clues of all readers become one Environment: the first told of a fact counts, entries of lists are filled in.
+
+What a program printed counts; what somebody wrote fills the gaps, and its source says so.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,31 @@ from dataclasses import MISSING, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 from envkit._startup.records import record
-from envkit.ingest.clues import Absent, Clue, Fact, GpuClue, GpusIncomplete, Item, Listing, Package, Variable
-from envkit.ingest.python import cudnn_of, python_environment
+from envkit.base.names import normalized
+from envkit.ingest.clues import (
+    Absent,
+    Clue,
+    Fact,
+    Framework,
+    GpuClue,
+    GpusIncomplete,
+    Item,
+    Listing,
+    Package,
+    PythonFact,
+    Variable,
+)
+from envkit.ingest.python import cudnn_of, framework_of, python_environment
 from envkit.ingest.text import Text
 from envkit.model import PASTED, Environment, Gpu, Message, Observed, Problem, found, missing
+from envkit.model.observed import TOLD
 from envkit.model.paths import with_facts
 
 T = TypeVar("T")
+_SAME = {  # facts that a told one repeats
+    "driver.user_space": ("driver.kernel_module",),
+    "nvcc": ("cuda_toolkits",),
+}
 
 
 @record
@@ -26,7 +47,9 @@ class Told:
 
 def combine(text: Text, clues: Sequence[tuple[str, Clue]], messages: Sequence[Message]) -> Environment:
     """The environment that `clues` (reader name, clue) describe, in the order in which they stand in the text."""
-    ordered = sorted((*clues, *_cudnns(clues)), key=lambda named: named[1].offset)
+    printed = _Printed(clues)
+    kept = [(name, clue) for name, clue in clues if name != TOLD or printed.leaves_open(clue)]
+    ordered = sorted((*kept, *_cudnns(kept)), key=lambda named: named[1].offset)
     told = [Told(clue, f"{_place(text, clue.offset)} ({name})") for name, clue in ordered]
     facts = _scalars(told) | _lists(told)
     _add(facts, "gpus", _gpus(told))
@@ -35,6 +58,29 @@ def combine(text: Text, clues: Sequence[tuple[str, Clue]], messages: Sequence[Me
     _drop_contradictions(facts, told)
     facts["messages"] = found(tuple(messages), "text")
     return with_facts(Environment(origin=PASTED), facts)
+
+
+class _Printed:
+    """What programs printed, as far as it leaves no room for what is told."""
+
+    def __init__(self, clues: Sequence[tuple[str, Clue]]) -> None:
+        own = [clue for name, clue in clues if name != TOLD]
+        packages = [clue for clue in own if isinstance(clue, Package)]
+        self._paths = {clue.path for clue in own if isinstance(clue, (Fact, Absent, Item))}
+        self._names = {(type(clue), clue.name) for clue in own if isinstance(clue, (PythonFact, Framework))}
+        self._packages = {normalized(package.name) for package in packages}
+        self._framework = any(framework_of(package) is not None for package in packages)
+        self._gpus = any(isinstance(clue, GpuClue) for clue in own)
+
+    def leaves_open(self, clue: Clue) -> bool:
+        """Whether nothing that was printed tells of what `clue` tells."""
+        if isinstance(clue, Package):
+            taken = normalized(clue.name) in self._packages
+            return not taken and not (self._framework and framework_of(clue) is not None)
+        if isinstance(clue, (PythonFact, Framework)):
+            return (type(clue), clue.name) not in self._names
+        path = getattr(clue, "path", "")
+        return self._paths.isdisjoint((path, *_SAME.get(path, ()))) and not (path == "pci_gpus" and self._gpus)
 
 
 def _place(text: Text, offset: int) -> str:

@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache
 from envkit._startup.regex import regex
 from envkit.base.errors import DataError
 from envkit.ingest.cleaning import rejoined
+from envkit.ingest.sentences import stated
 from envkit.ingest.text import ALIKE, Text
 from envkit.model import Message
 
@@ -30,15 +31,30 @@ _SHOWN = 300
 class Signature:
     """One known message: its id is a check's id, or `<check id>/<variant>`.
 
-    It does not count in a text that holds one of `unless`: another message there names the cause more exactly.
+    It does not count in a text that holds one of `unless`: another message there names the cause more exactly. It
+    counts only in a text that holds, of each group of words in `also`, at least one. A variant `told-…` is what people
+    write in their own words: it counts where the sentence states it.
     """
 
     id: str
     anchor: str
     source: str = field(repr=False)
     unless: tuple[str, ...]
+    also: tuple[tuple[str, ...], ...]
     example: str
     reference: str
+
+    @property
+    def in_own_words(self) -> bool:
+        """True for what people write, in contrast to what programs print."""
+        return "/told-" in self.id
+
+    def counts_in(self, text: Text) -> bool:
+        """Whether the words beside the message are those that it asks for."""
+        flat = text.flat
+        if any(words in flat for words in self.unless):
+            return False
+        return all(any(words in flat for words in group) for group in self.also)
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -63,12 +79,17 @@ def signatures() -> tuple[Signature, ...]:
             row["signature"],
             row["anchor"],
             row["pattern"],
-            tuple(filter(None, row["unless"].split("|"))),
+            _words(row["unless"]),
+            tuple(_words(group) for group in row["also"].split("&") if group),
             row["example"],
             row["reference"],
         )
         for row in rows
     )
+
+
+def _words(cell: str) -> tuple[str, ...]:
+    return tuple(filter(None, cell.split("|")))
 
 
 def spaced(pattern: str) -> str:
@@ -90,11 +111,12 @@ def _found(text: Text) -> Iterator[Message]:
     for signature in signatures():
         if not text.may_hold(signature.anchor) or signature.anchor not in text.flat:
             continue
-        if any(words in text.flat for words in signature.unless):
+        if not signature.counts_in(text):
             continue
         for start, end in _windows(text, signature.anchor):
             for match in signature.pattern.finditer(text.whole, start, end):
-                yield _message(signature, text, match)
+                if not signature.in_own_words or stated(text, match.start(), match.end()):
+                    yield _message(signature, text, match)
 
 
 def _windows(text: Text, anchor: str) -> Iterator[tuple[int, int]]:

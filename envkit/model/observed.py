@@ -9,6 +9,7 @@ from envkit._startup.records import record
 from envkit.model.privacy import FreeText
 
 T = TypeVar("T")
+TOLD = "told"  # what stands in the source of a fact that somebody wrote in their own words
 
 
 class Problem(str, Enum):
@@ -45,6 +46,11 @@ class Observed(Generic[T]):
     def absent(self) -> bool:
         """True when somebody looked and it is not there."""
         return self.problem is Problem.ABSENT
+
+
+def is_told(source: str) -> bool:
+    """Whether the source of a fact is somebody's own words, not what a program printed."""
+    return source.endswith(f"({TOLD})")
 
 
 def found(value: T, source: str) -> Observed[T]:

@@ -17,6 +17,7 @@ _WORD = regex(r"[a-z0-9]+")
 _PIECE = regex(r"[a-z]+|[0-9]+")
 # said by many, and part of few names: the maker, lines of products that were renamed, how a board is built
 _ASIDE = regex(r"nvidia|gpu|tesla|quadro|sxm[0-9]*|pcie|[0-9]+gb|hbm[0-9]+e?")
+_SERIES = regex(r"\b(\d0) series\b")
 _SHOWN = 8
 
 
@@ -40,6 +41,20 @@ def model_of(text: str, matrix: Matrix) -> GpuModel:
             "Give a whole name, or the compute capability.",
         )
     return min(models, key=lambda row: (not row.data_center, len(_WORD.findall(row.name.lower())), len(_pieces(row))))
+
+
+def models_named(text: str, rows: Iterable[GpuModel]) -> list[GpuModel]:
+    """The models that a name, or a part of one as people write it, can mean: `RTX 3090`, `A100`, `RTX 50 series`."""
+    series = _SERIES.search(text)
+    if series is not None:
+        return [row for row in rows if _of_series(series[1], row)]
+    every = tuple(rows)
+    return _holding(_words(text), every) or _without_asides(text, every)
+
+
+def _of_series(number: str, row: GpuModel) -> bool:
+    """`50` is the series of the GeForce RTX 5090, not of a Quadro RTX 5000."""
+    return "geforce" in row.name.lower() and any(len(piece) == 4 and piece[:2] == number for piece in _pieces(row))
 
 
 def is_named(text: str, row: GpuModel) -> bool:

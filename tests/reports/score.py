@@ -44,10 +44,10 @@ def answers(batch: str) -> Iterator[Answer]:
 def _outcome(label: dict[str, str], findings: list[dict[str, str]] | None, first: str) -> str:
     if findings is None or any(finding["status"] == "error" for finding in findings):
         return "crash"
+    if first in label["accepted_ids"].split("|"):  # of a machine without an NVIDIA GPU one may say so
+        return "right"
     if label["kind"] != "faulty":
         return "false alarm" if first else "right"
-    if first in label["accepted_ids"].split("|"):
-        return "right"
     return "wrong" if first else "missed"
 
 

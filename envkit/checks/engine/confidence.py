@@ -13,6 +13,7 @@ from envkit._startup.records import record, replace
 from envkit.checks.engine.findings import Alternative, Confidence, Evidence, Finding, Status
 from envkit.checks.engine.messages import all_messages, message_evidence
 from envkit.model import Environment
+from envkit.model.observed import is_told
 from envkit.tables.loader import Table, read
 
 _ORDER = (Confidence.CERTAIN, Confidence.LIKELY, Confidence.POSSIBLE)
@@ -41,14 +42,22 @@ def message_causes() -> Mapping[str, tuple[MessageCause, ...]]:
 
 def weighed(environment: Environment, findings: Sequence[Finding]) -> list[Finding]:
     """The findings, each with its confidence and the other causes that nothing here rules out."""
+    findings = [_as_told(finding) for finding in findings]
     told = [finding for finding in findings if _rests_on_messages(finding)]
     if not told:
-        return list(findings)
+        return findings
     signatures = _signatures(environment)
     ruled_out = {finding.id for finding in findings if finding.status is Status.OK}
     return [
         _weighed(finding, signatures, ruled_out) if _rests_on_messages(finding) else finding for finding in findings
     ]
+
+
+def _as_told(finding: Finding) -> Finding:
+    """What somebody wrote in their own words proves nothing for certain."""
+    if finding.status not in (Status.FAIL, Status.WARN) or not any(is_told(item.source) for item in finding.evidence):
+        return finding
+    return replace(finding, confidence=Confidence.LIKELY)
 
 
 def _rests_on_messages(finding: Finding) -> bool:

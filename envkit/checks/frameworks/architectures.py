@@ -17,6 +17,7 @@ from envkit.checks.frameworks.builds import better_build, install_build
 from envkit.checks.frameworks.installs import Installed, build_of, capable_gpus, installs, nothing_to_judge
 from envkit.checks.gpu.gpus import SeenGpu
 from envkit.model import Environment, MachineKind, Message
+from envkit.model.observed import is_told
 
 if TYPE_CHECKING:
     from envkit.compat import CodeMatch
@@ -97,7 +98,7 @@ def _architecture(
     held = _targets(environment, item, matrix)
     fault = _fault(environment, matrix, item, own)
     evidence = [
-        Evidence("gpus.compute_capability", str(own), gpu.title),
+        Evidence("gpus.compute_capability", str(own), _place(environment, gpu)),
         Evidence(f"pythons.frameworks[{item.framework.name}].sm_arch_list", _words(held.sass), held.file, held.sources),
         Evidence(f"pythons.frameworks[{item.framework.name}].ptx_arch_list", _words(held.ptx), held.file, held.sources),
     ]
@@ -123,6 +124,12 @@ def _architecture(
         impact='Every kernel fails with "no kernel image is available for execution on the device".',
         remedy=install_build(environment, matrix, item, build, "Install a build with code for this GPU."),
     )
+
+
+def _place(environment: Environment, gpu: SeenGpu) -> str:
+    """The GPU by its name; where somebody only wrote of it, the place of these words."""
+    told = gpu.nvml is None and is_told(environment.pci_gpus.source)
+    return environment.pci_gpus.source if told else gpu.title
 
 
 def _fault(environment: Environment, matrix: Matrix, item: Installed, own: ComputeCapability) -> str | CodeMatch | None:

@@ -25,6 +25,7 @@ from envkit.checks.frameworks.installs import (
     release,
 )
 from envkit.model import Environment, MachineKind, Message
+from envkit.model.observed import is_told
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -180,7 +181,7 @@ def jax_no_cuda_plugin(environment: Environment, matrix: Matrix) -> Iterator[Out
             )
         elif item.framework.cuda is not None or item.framework.rocm:
             yield ok("JAX has a GPU plug-in", subject=item.subject, evidence=evidence)
-        elif gpu_present(environment):
+        elif gpu_present(environment) and not is_told(item.framework.source):
             yield fail(
                 "JAX has no CUDA plug-in",
                 subject=item.subject,

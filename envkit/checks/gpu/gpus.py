@@ -113,6 +113,10 @@ def _joined(pci: PciGpu | None, nvml: Gpu | None, matrix: Matrix) -> SeenGpu:
         model = matrix.gpu_by_name(name)
         if model is not None:
             models = (model,)
+        elif not models:
+            from envkit.solver.gpu_name import models_named
+
+            models = tuple(models_named(name, matrix.gpus))
     return SeenGpu(address, name or (models[0].name if len(models) == 1 else ""), pci, nvml, tuple(models))
 
 

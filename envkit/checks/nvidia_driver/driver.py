@@ -14,6 +14,7 @@ from envkit.checks.engine.remedies import on_windows, remedy
 from envkit.checks.gpu.gpus import reserved_for_vms
 from envkit.checks.nvidia_driver.driver_state import CUDA, NVML, answered, has_library, loaded
 from envkit.model import Environment
+from envkit.model.observed import is_told
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -83,7 +84,7 @@ def _signs_of_a_driver(environment: Environment) -> list[Evidence]:
     signs = []
     if driver.kernel_module.known:
         signs.append(known(environment, "driver.kernel_module"))
-    if driver.user_space.known:
+    if driver.user_space.known and not is_told(driver.user_space.source):
         signs.append(known(environment, "driver.user_space"))
     elif has_library(environment, CUDA) or has_library(environment, NVML):
         signs.append(known(environment, "driver.libraries", "libcuda, libnvidia-ml"))

@@ -1,0 +1,243 @@
+"""What people write in their own words: GPUs, versions and systems in sentences, headings, issue forms and tables.
+
+Windows 11, RTX 5070 Ti, driver 576, torch 2.5.1 with CUDA 12.4 from pip, Python 3.11
+
+Such facts are told, not printed by a program: a printed one of the same kind always counts instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from envkit._startup.regex import regex
+from envkit.base.names import normalized
+from envkit.base.versions import Version
+from envkit.ingest.clues import Clue, Fact, Framework, Item, Package, PythonFact, reader
+from envkit.ingest.releases import described
+from envkit.ingest.sentences import stated
+from envkit.ingest.text import Text
+from envkit.model import HostCompiler, MachineKind, Nvcc, OsRelease, PciGpu
+from envkit.model.observed import TOLD
+
+_GEFORCE = regex(
+    r"(?<![\w./-])(?:NVIDIA |Nvidia |nvidia )?(?:GeForce |Geforce |geforce )?(?P<line>RTX|GTX|GT|rtx|gtx|Rtx|G"
+    r"tx)[ -]?"
+    r"(?P<number>\d{3,4})(?![\w.]\d|\d)[ -]?(?P<suffix>(?:Ti|TI|ti)(?:[ -]?(?:SUPER|Super|super))?|SUPER|Super"
+    r"|super|S\b)?"
+    r"(?P<laptop>[ -](?:Laptop|laptop|Mobile|mobile|Max-Q))?(?![A-Za-z0-9])"
+)
+_MOBILE = regex(r"(?<![\w./-])(?:GeForce |Geforce |geforce )?(?P<name>\d{3}MX|MX ?\d{3})\b")
+_SERVER = regex(
+    r"(?<![\w./:-])(?:NVIDIA |Nvidia |nvidia )?(?:Tesla |tesla )?(?P<name>[VPM]100S?|[AHB][12]00|GH200|GB200|H"
+    r"20|H800|A800"
+    r"|L40S?|L20|A10G|A40|A30|A16|K[248]0[mctx]?|M[46]0|P40|RTX A\d{4}|A[456][05]00)(?:s\b)?(?![\w.-]?\d)(?![A"
+    r"-Za-z/])"
+)
+_SMALL = regex(r"\b(?:NVIDIA|Nvidia|nvidia|Tesla|tesla) (?P<name>(?:[TPLKCM]\d{1,4}[mcx]?|A\d{1,2}))\b(?![.:-]\d)")
+_WORKSTATION = regex(
+    r"\b(?P<name>Quadro (?:RTX |GV|GP|K|M|P|T)?\d{2,4}\w?|RTX PRO \d{4}|RTX \d{4} Ada|TITAN (?:RTX|Xp|X|V)|Tit"
+    r"an (?:RTX|Xp|X|V))\b"
+)
+_SERIES = regex(
+    r"(?<![\w.])(?:(?:RTX|GTX)[ -]?)?(?P<series>[1-5]0)(?:xx|XX|[ -]?(?:[Ss]eries|系|er-?Serie|シリーズ))"
+    r"(?![A-Za-z0-9])"
+)
+_JETSON = regex(
+    r"\bJetson[ -](?:AGX[ -])?(?:Orin|Xavier|Nano|TX[12]|Thor)(?: (?:Orin|Xavier|Nano|NX|AGX|Super))?\b", re.IGNORECASE
+)
+_DRIVER = regex(
+    r"(?:\b[Dd]river|\bDRIVER|驱动|ドライバ|[Tt]reiber)(?: [Vv]ersion|版本)?(?: is| was|:| =)? ?v?(?P<after>\d{3}(?:"
+    r"\.\d{2,3}){0,2})"
+    r"(?![\d.]\d|\d|\+|[ -]?(?:or (?:newer|later|higher)|MB|GB))"
+    r"|(?<![\w.])(?P<before>\d{3}(?:\.\d{2,3}){0,2})(?: series)?(?:-open| \(open\))?[ -](?:NVIDIA |Nvidia |nvi"
+    r"dia )?(?:driver|Treiber)\b"
+    r"|\bnvidia-driver-(?P<package>\d{3})\b"
+)
+_LIMIT = regex(
+    r"(?:nvidia-smi|driver|Treiber)\b[^\n.]{0,60}?\bCUDA(?: [Vv]ersion)?:? ?(?P<cuda>\d{1,2}\.\d)(?![\d.]*\d)"
+)
+_PACKAGE = regex(
+    r"(?<![\w./=@-])(?P<name>[Pp]y[Tt]orch|PYTORCH|torch(?:vision|audio)?|[Tt]ensor[Ff]low(?:-gpu|-cpu)?|jaxli"
+    r"b|jax|JAX|TF|tf"
+    r"|vLLM|vllm|flash[-_]attn|xformers|bitsandbytes|triton|onnxruntime-gpu|onnxruntime|paddlepaddle-gpu|PaddlePaddle"
+    r"|numpy|NumPy|[Mm]xnet|MXNet|cupy|CuPy|deepspeed|DeepSpeed)"
+    r"(?: ?\[[^\]\n]{0,20}\])?(?: in [a-z ]{1,24})?(?: [Vv]ersion| reports| is| wheel|版本)?(?::| ?==?| v|-| )?[ ]?`?v?"
+    r"(?P<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.post\d|rc\d)?(?P<tag>\+(?:cu\d{2,3}|cpu|rocm[\d.]{1,5}))?)"
+    r"(?![\w.]{0,1}\d)(?!\.x|/)"
+)
+_BUILT = regex(
+    r"\A`?[ ]?(?:\(|,? ?with |for |built (?:for|with|against) |from (?:the )?|,? ?\+? ?)?(?:index |the )?"
+    r"(?:cu(?P<tag>\d{3})\b|CUDA ?(?P<cuda>\d{1,2}\.\d)\b|cuda ?(?P<small>\d{1,2}\.\d)\b)"
+)
+_NVCC = regex(
+    r"\bnvcc(?: -V| --version)?`?(?: in there| here)?(?: version| release| reports| shows| says| prints| is| g"
+    r"ives|:|,| of| from|\(| CUDA)*"
+    r" ?`?[vV]?(?P<after>\d{1,2}\.\d{1,2})(?![\d-])|\bCUDA [Tt]ool ?[Kk]it,?(?: version)? ?v?(?P<kit>\d{1,2}"
+    r"\.\d)(?![\d-])"
+    r"|(?<![\w.])(?P<before>\d{1,2}\.\d) toolkit\b"
+)
+_GCC = regex(
+    r"(?<![\w./-])(?:gcc|GCC|[gG]\+\+)(?: [Vv]ersion)?(?: is|:|-| )? ?v?(?P<version>\d{1,2}(?:\.\d{1,2}){0,2})"
+    r"(?![\w.]?\d)"
+)
+_CPU = regex(r"\bversion\.cuda`?(?:\(\))? (?:is|=|==|prints|says|returns|gives|->)? ?`?None\b")
+_PYTHON = regex(
+    r"(?<![\w./-])[Pp]ython ?:?(?: [Vv]ersion:?)? ?v?(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w.]?\d|\+)"
+)
+_SYSTEM = regex(
+    r"(?<![\w./-])(?P<name>Windows (?:Server )?(?:7|8(?:\.1)?|10|11|20(?:16|19|22|25))|Win ?1[01]|Ubuntu(?: Se"
+    r"rver)?,? "
+    r"(?:1[4-9]|2\d)\.(?:04|10)(?:\.\d)?|Debian(?: GNU/Linux)? 1?\d|Fedora(?: Linux)? [34]\d|(?:RHEL|CentOS|Ro"
+    r"cky(?: Linux)?"
+    r"|AlmaLinux) [6-9](?:\.\d{1,2})?|Red Hat Enterprise Linux [789]|Arch Linux|Manjaro|openSUSE (?:Leap "
+    r"\d\d\.\d|Tumbleweed)"
+    r"|Linux Mint \d\d|Pop!_OS \d\d\.\d\d|NixOS|Alpine(?: Linux)?)\b"
+)
+_WSL = regex(r"\bWSL ?-?(?P<version>[12])\b")
+_CONTAINER = regex(
+    r"\b(?:inside|in|within|into) (?:the |a |my |our |this )?(?:[\w.:/-]{1,40} ){0,2}(?:container|pod)\b|\bdoc"
+    r"ker run\b"
+)
+_GPU_WORDS = ("RTX", "GTX", "GT", "rtx", "gtx", "Rtx", "Gtx")
+_SERVER_WORDS = (
+    *("100", "200", "H20", "H800", "A800", "L40", "L20", "A10G", "A40", "A30", "A16", "RTX A"),
+    *("K20", "K40", "K80", "M60", "M40", "P40", "A4", "A5", "A6"),
+)
+_PACKAGE_WORDS = (
+    *("orch", "ORCH", "ensor", "jax", "JAX", "TF", "tf", "LLM", "llm", "attn", "xformers", "bits", "triton", "onnx"),
+    *("addle", "um", "xnet", "XNet", "cupy", "CuPy", "eep"),
+)
+_SYSTEM_WORDS = (
+    *("Windows", "Win", "Ubuntu", "Debian", "Fedora", "RHEL", "CentOS", "Rocky", "AlmaLinux", "Red Hat", "Arch"),
+    *("Manjaro", "openSUSE", "Mint", "Pop!_OS", "NixOS", "Alpine"),
+)
+_FULL = {"win 10": "Windows 10", "win10": "Windows 10", "win 11": "Windows 11", "win11": "Windows 11"}
+_NAMES = {"pytorch": "torch", "tf": "tensorflow", "paddlepaddle": "paddlepaddle"}
+_MOST = 40  # mentions of one kind that are looked at: a log that repeats them tells nothing more
+
+
+@reader(TOLD)
+def read(text: Text) -> Iterator[Clue]:
+    """GPUs, the driver, packages, Python and the system, where a sentence states them."""
+    yield from _gpus(text)
+    yield from _driver(text)
+    yield from _compilers(text)
+    yield from _packages(text)
+    yield from _system(text)
+
+
+def _matches(text: Text, pattern: re.Pattern[str], *needles: str) -> Iterator[re.Match[str]]:
+    """The first matches that their sentences state."""
+    for number, match in enumerate(text.matches(pattern, *needles)):
+        if number == _MOST:
+            return
+        if stated(text, match.start(), match.end()):
+            yield match
+
+
+def _gpus(text: Text) -> Iterator[Clue]:
+    for match in _matches(text, _GEFORCE, *_GPU_WORDS):
+        suffix = f" {match['suffix']}".upper().replace("TI", "Ti").replace("-", " ") if match["suffix"] else ""
+        laptop = " Laptop GPU" if match["laptop"] else ""
+        yield _gpu(f"GeForce {match['line'].upper()} {match['number']}{suffix}{laptop}", match)
+    for pattern, needles in (
+        (_MOBILE, ("MX",)),
+        (_SERVER, _SERVER_WORDS),
+        (_SMALL, ("NVIDIA", "Nvidia", "nvidia", "Tesla", "tesla")),
+        (_WORKSTATION, ("Quadro", "RTX PRO", "Ada", "TITAN", "Titan")),
+    ):
+        for match in _matches(text, pattern, *needles):
+            yield _gpu(match["name"], match)
+    for match in _matches(text, _SERIES, "0xx", "0XX", "eries", "系", "Serie", "シリーズ"):
+        yield _gpu(f"GeForce {match['series']} series", match)
+    for match in _matches(text, _JETSON, "Jetson", "jetson"):
+        yield Fact("system.machine_kind", MachineKind.JETSON, match.start())
+
+
+def _gpu(name: str, match: re.Match[str]) -> Item:
+    plain = " ".join(name.split())
+    return Item(
+        "pci_gpus", plain.lower().replace("geforce ", ""), PciGpu("", "", driver=None, name=plain), match.start()
+    )
+
+
+def _driver(text: Text) -> Iterator[Clue]:
+    said = list(_matches(text, _DRIVER, "river", "DRIVER", "驱动", "ドライバ", "reiber"))
+    versions = {Version.parse(match["after"] or match["before"] or match["package"]): match for match in said}
+    branches = {version.major for version in versions}
+    if len(branches) == 1 and 300 <= min(branches) < 700:  # several were tried: which one is there is not told
+        version = max(versions, key=lambda version: len(str(version)))
+        yield Fact("driver.user_space", version, versions[version].start())
+    for match in _matches(text, _LIMIT, "nvidia-smi", "driver", "Treiber"):
+        yield Fact("driver.driver_cuda_version", Version.parse(match["cuda"]), match.start())
+        return
+
+
+def _compilers(text: Text) -> Iterator[Clue]:
+    nvcc = [
+        (match["after"] or match["kit"] or match["before"], match)
+        for match in _matches(text, _NVCC, "nvcc", "olkit", "ool")
+    ]
+    if len({version for version, _ in nvcc}) == 1:
+        version, match = nvcc[0]
+        yield Fact("nvcc", Nvcc("nvcc", "", Version.parse(version)), match.start())
+    gcc = [(match["version"], match) for match in _matches(text, _GCC, "gcc", "GCC", "g++", "G++")]
+    if len({Version.parse(version).major for version, _ in gcc}) == 1:
+        version, match = max(gcc, key=lambda pair: len(pair[0]))
+        yield Item("host_compilers", "gcc", HostCompiler("gcc", Version.parse(version), "", True), match.start())
+
+
+def _packages(text: Text) -> Iterator[Clue]:
+    said: dict[str, list[Package]] = {}
+    for match in _matches(text, _PACKAGE, *_PACKAGE_WORDS):
+        name = normalized(match["name"])
+        name = _NAMES.get(name, name)
+        version = match["version"] + ("" if match["tag"] else _build(text, match, name))
+        said.setdefault(name, []).append(Package(name, version, match.start()))
+    for told in said.values():
+        yield from _agreed(told)
+    for match in _matches(text, _CPU, "version.cuda"):
+        yield Framework("pytorch", {"cuda_known": True}, match.start())
+    pythons = {match["version"]: match for match in _matches(text, _PYTHON, "ython")}
+    if len({Version.parse(version).release(2) for version in pythons}) == 1:
+        version = max(pythons, key=len)
+        yield PythonFact("version", Version.parse(version), pythons[version].start())
+
+
+def _build(text: Text, match: re.Match[str], name: str) -> str:
+    """`+cu124` where the words behind a version name the CUDA that it was built for."""
+    if name not in ("torch", "torchvision", "torchaudio"):
+        return ""
+    built = _BUILT.match(text.whole[match.end() : match.end() + 40])
+    if not built:
+        return ""
+    return "+cu" + (built["tag"] or (built["cuda"] or built["small"]).replace(".", ""))
+
+
+def _agreed(told: Sequence[Package]) -> Iterator[Package]:
+    """The package in the version that its mentions agree on, the most exact; none where they name several."""
+    plain = {package.version.partition("+")[0] for package in told}
+    most = max(told, key=lambda package: len(package.version))
+    tags = {package.version.partition("+")[2] for package in told} - {""}
+    if all(most.version.startswith(version) for version in plain) and len(tags) <= 1:
+        yield most
+
+
+def _system(text: Text) -> Iterator[Clue]:
+    for match in _matches(text, _WSL, "WSL"):
+        kind = MachineKind.WSL1 if match["version"] == "1" else MachineKind.WSL2
+        yield Fact("system.machine_kind", kind, match.start())
+    systems = [_release(match) for match in _matches(text, _SYSTEM, *_SYSTEM_WORDS)]
+    known = {release.os_id: (release, offset) for release, offset in systems if release is not None}
+    linux = {os_id: pair for os_id, pair in known.items() if os_id != "windows"}
+    chosen = linux if text.may_hold("WSL") and linux else known
+    if len(chosen) == 1:
+        release, offset = next(iter(chosen.values()))
+        yield Fact("system.os", release, offset)
+
+
+def _release(match: re.Match[str]) -> tuple[OsRelease | None, int]:
+    words = match["name"].replace("RHEL", "Red Hat Enterprise Linux").replace(",", "").replace(" Server", "")
+    words = words.replace("Rocky ", "Rocky Linux ").replace("Linux Linux", "Linux")
+    return described(_FULL.get(words.lower(), words)), match.start()
