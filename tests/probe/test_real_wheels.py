@@ -19,6 +19,7 @@ from envkit.model import Environment, Gpu, PythonEnvironment, found
 from envkit.model.paths import with_facts
 from envkit.probe.pythons import pythons
 from envkit.tables import Matrix
+from tests.processor_time import least_seconds
 
 pytestmark = pytest.mark.network
 DRIVER = {"driver.kernel_module": Version.parse("580.65.06"), "system.architecture": "x86_64"}
@@ -126,12 +127,8 @@ def test_cudnn_of_two_releases_in_one_folder_is_named(venv: Path) -> None:
 
 
 def test_an_environment_with_pytorch_is_read_in_well_under_a_second(torch_venv: Path) -> None:
-    import time
-
     seen(torch_venv)
-    start = time.perf_counter()
-    seen(torch_venv)
-    assert time.perf_counter() - start < 0.8
+    assert least_seconds(lambda: seen(torch_venv), 0.8) < 0.8
 
 
 def test_metadata_of_a_real_wheel_is_whole(torch_venv: Path) -> None:
