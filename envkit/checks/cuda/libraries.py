@@ -304,7 +304,7 @@ def jax_library_load(environment: Environment, matrix: Matrix) -> Iterator[Outco
 
 def _opened_by_name(
     environment: Environment,
-    id: str,  # noqa: A002 - the catalogue's word
+    id: str,  # noqa: A002 - as in reports
     found: list[tuple[PythonEnvironment, LibraryUse]],
     title: str,
     install: tuple[Word, ...],

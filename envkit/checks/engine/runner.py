@@ -128,11 +128,13 @@ def _not_looked(check: Check, environment: Environment) -> Outcome:
     if without_gpu(environment):
         return skip("there is no GPU", evidence=[known(environment, "pci_gpus", "none")])
     unread = [path for path in paths if not fact(environment, path).known]
-    if unread and unread == paths and all(fact(environment, path).absent for path in paths):
-        return skip(f"{paths[0]} is not there", evidence=[known(environment, path) for path in paths])
-    if unread:
-        return _missing(unread[0], fact(environment, unread[0]))
-    return unknown("not checked: nothing here tells", evidence=[known(environment, path, "") for path in paths])
+    unsure = [path for path in unread if not fact(environment, path).absent]
+    evidence = [known(environment, path) for path in unread]
+    if paths and unread == paths and not unsure:
+        return skip(f"{paths[0]} is not there", evidence=evidence)
+    if unsure:
+        return _missing(unsure[0], fact(environment, unsure[0]))
+    return unknown(f"not checked: nothing in {' or '.join(paths) or 'these facts'} tells", evidence=evidence)
 
 
 def _refuse_shape(finding: Finding) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.evidence import driver_lives_elsewhere, known
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
-from envkit.checks.engine.messages import told
+from envkit.checks.engine.evidence import NO_OWN_DRIVER, known
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, Status, ok, unknown
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import reserved_for_vms
 from envkit.model import Environment, PciGpu
 
@@ -18,13 +17,36 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 
-@check(
+_RESERVED = Fault(
     "gpu-bound-to-vfio",
-    title="A GPU is reserved for virtual machines",
+    "A GPU is reserved for virtual machines",
+    impact="Programs of this machine cannot use it. On a host of virtual machines that is intended: stop here.",
+    remedy="Only if the GPU is meant for this machine: remove the vfio-pci ids from the kernel options and from "
+    "/etc/modprobe.d, rebuild the initramfs and restart.",
+    actions=("find-vfio", "initramfs", "reboot"),
+)
+_HELD = "NVIDIA's driver cannot use a GPU that another driver holds; CUDA finds no device."
+_NOUVEAU = Fault(
+    "nouveau-loaded",
+    "nouveau holds the GPU, not NVIDIA's driver",
+    impact=_HELD,
+    remedy="Block nouveau, rebuild the initramfs and restart.",
+    actions=("block-nouveau", "initramfs", "reboot"),
+)
+_NOVA = Fault(
+    "nova-core-bound",
+    "NovaCore holds the GPU, not NVIDIA's driver",
+    impact=_HELD,
+    remedy="Block NovaCore (nova_core and nova_drm), rebuild the initramfs and restart.",
+    actions=("block-nova", "initramfs", "reboot"),
+)
+
+
+@check(
+    _RESERVED,
     layer=Layer.PCI,
     rank=40,
     any_of=("pci_gpus", "messages"),
-    fix="Intended on a host of virtual machines. Otherwise take the vfio ids away and restart.",
     references=("https://github.com/NVIDIA/gpu-operator",),
 )
 def gpu_bound_to_vfio(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -33,52 +55,29 @@ def gpu_bound_to_vfio(environment: Environment, matrix: Matrix) -> Iterator[Outc
     A reserved GPU has no device node here; on a host of virtual machines that is wanted.
     """
     reserved = reserved_for_vms(environment)
-    if reserved:
-        everything = len(reserved) == len(environment.pci_gpus.get())
-        for gpu in reserved:
-            yield _reserved(environment, gpu, everything)
-        return
-    outcomes = told(
-        environment,
-        "gpu-bound-to-vfio",
-        "A GPU is reserved for virtual machines",
-        impact="Programs of this machine cannot use it.",
-        remedy=_unreserve(environment),
-    )
-    yield from outcomes or (_free(environment, "no GPU is reserved for virtual machines"),)
+    everything = bool(reserved) and len(reserved) == len(environment.pci_gpus.get())
+    for gpu in reserved:
+        yield _RESERVED.found(
+            [_holder(environment, gpu), *_options(environment)],
+            title=f"{gpu.name or 'This GPU'} is reserved for virtual machines by {gpu.driver}",
+            subject=f"GPU {gpu.pci_address}",
+            status=Status.FAIL if everything else Status.WARN,
+        )
+    if not reserved:
+        yield _RESERVED.reported(environment) or _free(environment, "no GPU is reserved for virtual machines")
 
 
-def _reserved(environment: Environment, gpu: PciGpu, everything: bool) -> Outcome:
-    judge = fail if everything else warn
-    options = [known(environment, "kernel.cmdline")] if "vfio" in (environment.kernel.cmdline.value or "") else []
-    return judge(
-        f"{gpu.name or 'This GPU'} is reserved for virtual machines by {gpu.driver}",
-        subject=f"GPU {gpu.pci_address}",
-        evidence=[_holder(environment, gpu), *options],
-        impact="Programs of this machine cannot use it. On a host of virtual machines that is intended: stop here.",
-        remedy=_unreserve(environment),
-    )
-
-
-def _unreserve(environment: Environment) -> Remedy:
-    return remedy(
-        environment,
-        "Only if the GPU is meant for this machine: remove the vfio-pci ids from the kernel options and from "
-        "/etc/modprobe.d, rebuild the initramfs and restart.",
-        "find-vfio",
-        "initramfs",
-        "reboot",
-    )
+def _options(environment: Environment) -> list[Evidence]:
+    return [known(environment, "kernel.cmdline")] if "vfio" in (environment.kernel.cmdline.value or "") else []
 
 
 @check(
-    "nouveau-loaded",
-    title="The nouveau driver holds the GPU",
+    _NOUVEAU,
     layer=Layer.KERNEL_MODULE,
     rank=10,
     any_of=("pci_gpus", "messages"),
     explained_by=("driver-not-installed",),
-    fix="Block nouveau, rebuild the initramfs, restart.",
+    elsewhere=NO_OWN_DRIVER,
     references=threads("kubernetes-sigs/image-builder#1468", "negativo17/nvidia-driver#73", "mattshma/bigdata#133"),
 )
 def nouveau_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -87,17 +86,16 @@ def nouveau_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome
     One driver owns a device: while nouveau has the GPU, NVIDIA's module cannot take it. That the nouveau module is
     loaded for another card is no fault.
     """
-    yield from _other_driver(environment, "nouveau-loaded", "nouveau", ("nouveau",), "block-nouveau")
+    yield from _other_driver(environment, _NOUVEAU, "nouveau", ("nouveau",))
 
 
 @check(
-    "nova-core-bound",
-    title="The NovaCore driver holds the GPU",
+    _NOVA,
     layer=Layer.KERNEL_MODULE,
     rank=11,
     any_of=("pci_gpus", "messages"),
     explained_by=("driver-not-installed",),
-    fix="Block nova_core and nova_drm, rebuild the initramfs, restart.",
+    elsewhere=NO_OWN_DRIVER,
     references=threads("beclab/Olares#3963"),
 )
 def nova_core_bound(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -105,37 +103,19 @@ def nova_core_bound(environment: Environment, matrix: Matrix) -> Iterator[Outcom
 
     New kernels load it first, as older ones did with nouveau; NVIDIA's module then cannot take the GPU.
     """
-    yield from _other_driver(
-        environment, "nova-core-bound", "NovaCore", ("NovaCore", "nova_core", "nova-core"), "block-nova"
-    )
+    yield from _other_driver(environment, _NOVA, "NovaCore", ("NovaCore", "nova_core", "nova-core"))
 
 
-def _other_driver(
-    environment: Environment,
-    id: str,  # noqa: A002 - the catalogue's word
-    holder: str,
-    names: tuple[str, ...],
-    block: str,
-) -> Iterator[Outcome]:
-    if driver_lives_elsewhere(environment):
-        yield skip("the host's kernel decides which driver holds the GPU")
-        return
-    fix = remedy(environment, f"Block {holder}, rebuild the initramfs and restart.", block, "initramfs", "reboot")
-    impact = "NVIDIA's driver cannot use a GPU that another driver holds; CUDA finds no device."
+def _other_driver(environment: Environment, fault: Fault, holder: str, names: tuple[str, ...]) -> Iterator[Outcome]:
     held = [gpu for gpu in _pci(environment) if gpu.driver in names]
     for gpu in held:
-        yield fail(
-            f"{gpu.name or 'The GPU'} is held by {holder}, not by NVIDIA's driver",
+        yield fault.found(
+            [_holder(environment, gpu)],
+            title=f"{gpu.name or 'The GPU'} is held by {holder}, not by NVIDIA's driver",
             subject=f"GPU {gpu.pci_address}",
-            evidence=[_holder(environment, gpu)],
-            impact=impact,
-            remedy=fix,
         )
-    if not held and _drivers_known(environment):
+    if not held:
         yield _free(environment, f"{holder} holds no NVIDIA GPU")
-    elif not held:
-        outcomes = told(environment, id, f"{holder} holds the GPU, not NVIDIA's driver", impact=impact, remedy=fix)
-        yield from outcomes or (_free(environment, ""),)
 
 
 def _drivers_known(environment: Environment) -> bool:

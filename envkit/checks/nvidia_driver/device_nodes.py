@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
-from envkit.checks.engine.evidence import driver_lives_elsewhere, kind, known
-from envkit.checks.engine.findings import Evidence, Outcome, fail, ok, skip, unknown, warn
-from envkit.checks.engine.messages import told
+from envkit.checks.engine.evidence import NO_OWN_DRIVER, kind, known
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, Status, ok, skip, unknown
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -23,6 +23,29 @@ _GPU_NODE = regex(r"/dev/nvidia\d+")
 _NEEDED = regex(r"/dev/nvidia(\d+|ctl|-uvm)")
 _DEVICE_RULE = "EPERM"  # what a device cgroup answers; the mode of a file answers EACCES
 _NOT_LOADED = ("no-gpu-on-pci", "driver-not-installed", "driver-module-not-loaded", "container-no-gpu-injected")
+
+
+_NO_NODES = Fault(
+    "device-nodes-missing",
+    "NVIDIA device nodes (/dev/nvidia*) are missing",
+    impact="Programs of ordinary users find no GPU until root has used it once.",
+    remedy="Create the device files now and at every start.",
+    actions=("device-nodes",),
+)
+_CLOSED = Fault(
+    "device-node-permission",
+    "This user may not open the GPU's device files",
+    impact="CUDA and nvidia-smi work for root only.",
+    remedy="Join the group that owns /dev/nvidia*, then log in again.",
+    actions=("show-nodes",),
+)
+_NO_UVM = Fault(
+    "uvm-module-not-loaded",
+    "The module nvidia_uvm, which CUDA needs, is not loaded",
+    impact="CUDA cannot start (unknown error 999 or initialization error 3) although nvidia-smi works.",
+    remedy="Load the module now, and at every start.",
+    actions=("load-uvm", "uvm-at-boot"),
+)
 
 
 def gpu_nodes(environment: Environment) -> tuple[DeviceNode, ...] | None:
@@ -41,12 +64,12 @@ def given_to_others(environment: Environment) -> tuple[DeviceNode, ...]:
 
 
 @check(
-    "device-nodes-missing",
-    title="NVIDIA device nodes (/dev/nvidia*) are missing",
+    _NO_NODES,
     layer=Layer.DEVICE_NODES,
     rank=10,
     explained_by=("gpu-fallen-off-bus", "gpu-bound-to-vfio", "rm-init-adapter-failed", *_NOT_LOADED),
     fix="Enable nvidia-persistenced, or install nvidia-modprobe with its setuid bit, or the udev rules.",
+    elsewhere=NO_OWN_DRIVER,
     references=("https://github.com/NVIDIA/DCGM", "https://github.com/NVIDIA/gpu-operator"),
 )
 def device_nodes_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -55,26 +78,16 @@ def device_nodes_missing(environment: Environment, matrix: Matrix) -> Iterator[O
     The module does not create them: X, nvidia-persistenced or the setuid tool nvidia-modprobe does. Without them only
     root's first call of nvidia-smi brings the GPU to life.
     """
-    fix = remedy(environment, "Create the device files now and at every start.", "device-nodes")
-    impact = "Programs of ordinary users find no GPU until root has used it once."
     nodes, owned = gpu_nodes(environment), environment.driver.procfs_gpus
-    if driver_lives_elsewhere(environment):
-        yield skip("the container engine or Windows decides which device files are here")
-    elif outcomes := told(
-        environment, "device-nodes-missing", "NVIDIA device nodes (/dev/nvidia*) are missing", impact=impact, remedy=fix
-    ):
-        yield from outcomes
+    if reported := _NO_NODES.reported(environment):
+        yield reported
     elif nodes is None:
         yield unknown("the device files were not looked at", evidence=[known(environment, "driver.device_nodes")])
     elif not loaded(environment) or kind(environment) is MachineKind.JETSON:
         yield skip("without a loaded kernel module there are no device files")
     elif missing := _missing(environment, nodes):
-        yield fail(
-            f"Missing: {missing}",
-            evidence=[_nodes_evidence(environment), known(environment, "driver.procfs_gpus")],
-            impact=impact,
-            remedy=fix,
-        )
+        evidence = [_nodes_evidence(environment), known(environment, "driver.procfs_gpus")]
+        yield _NO_NODES.found(evidence, title=f"Missing: {missing}")
     else:
         owned_words = f"{len(owned.get())} GPUs, " if owned.known else ""
         yield ok(f"{owned_words}{len(nodes)} device files", evidence=[_nodes_evidence(environment)])
@@ -100,12 +113,10 @@ def _nodes_evidence(environment: Environment) -> Evidence:
 
 
 @check(
-    "device-node-permission",
-    title="This user may not open the driver's device files",
+    _CLOSED,
     layer=Layer.DEVICE_NODES,
     rank=20,
     explained_by=("container-loses-gpu", "rootless-cgroups", "selinux-blocks-device"),
-    fix="Join the group that owns the files and log in again, or correct the module's options.",
     references=threads("openSUSE/nvidia-driver-G06#52", "NVIDIA/nvidia-container-toolkit#210"),
 )
 def device_node_permission(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -122,14 +133,8 @@ def device_node_permission(environment: Environment, matrix: Matrix) -> Iterator
     refused = answered(environment, "nvml", "NO_PERMISSION")
     if closed or refused:
         yield _closed(environment, closed, refused)
-    elif outcomes := told(
-        environment,
-        "device-node-permission",
-        "This user may not use the GPU",
-        remedy=remedy(environment, "Join the group that owns /dev/nvidia*, then log in again.", "show-nodes"),
-        impact="CUDA and nvidia-smi work for root only.",
-    ):
-        yield from outcomes
+    elif reported := _CLOSED.reported(environment):
+        yield reported
     elif observed.known and any(_NEEDED.fullmatch(node.path) for node in observed.get()):
         words = f", save those of {len(others)} GPUs that a scheduler keeps for other jobs" if others else ""
         yield ok(f"the device files are open to this user{words}", evidence=[_nodes_evidence(environment)])
@@ -143,10 +148,9 @@ def _closed(environment: Environment, closed: list[DeviceNode], refused: tuple[E
     source = environment.driver.device_nodes.source
     nodes = [Evidence("driver.device_nodes", f"{n.path} {n.mode} {n.owner}:{n.group}", source) for n in closed[:4]]
     groups = {node.group for node in closed if node.group and node.group != "root"}
-    return fail(
-        f"This user may not open {', '.join(node.path for node in closed) or 'the GPU'}",
-        evidence=[*nodes, *refused, known(environment, "system.groups")],
-        impact="CUDA and nvidia-smi work for root only.",
+    return _CLOSED.found(
+        [*nodes, *refused, known(environment, "system.groups")],
+        title=f"This user may not open {', '.join(node.path for node in closed) or 'the GPU'}",
         remedy=remedy(
             environment,
             "Join the group that owns the device files, then log in again."
@@ -159,12 +163,10 @@ def _closed(environment: Environment, closed: list[DeviceNode], refused: tuple[E
 
 
 @check(
-    "uvm-module-not-loaded",
-    title="The module nvidia_uvm, which CUDA needs, is not loaded",
+    _NO_UVM,
     layer=Layer.DEVICE_NODES,
     rank=30,
     explained_by=("gpu-bound-to-vfio", "device-nodes-missing", "driver-library-mismatch", *_NOT_LOADED),
-    fix="Load nvidia_uvm now and at every start.",
     references=threads("tensorflow/tensorflow#5777", "pytorch/pytorch#49081", "ollama/ollama#5464"),
 )
 def uvm_module_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -173,8 +175,6 @@ def uvm_module_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[
     NVML and nvidia-smi do not need it, CUDA does: "nvidia-smi works, CUDA says unknown error" is its sign. The first
     CUDA call loads it where nvidia-modprobe has its setuid bit, so its absence alone is no fault.
     """
-    fix = remedy(environment, "Load the module now, and at every start.", "load-uvm", "uvm-at-boot")
-    impact = "CUDA cannot start (unknown error 999 or initialization error 3) although nvidia-smi works."
     codes = answered(environment, "cuda", "UNKNOWN", "NOT_INITIALIZED")
     absent = _uvm_absent(environment)
     if lends_vgpus(environment):
@@ -182,17 +182,15 @@ def uvm_module_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[
     elif kind(environment) in (MachineKind.WSL1, MachineKind.WSL2, MachineKind.JETSON):
         yield skip("this place has no module of that name")
     elif absent and codes:
-        yield fail("nvidia_uvm is not loaded, CUDA needs it", evidence=[*absent, *codes], impact=impact, remedy=fix)
+        yield _NO_UVM.found([*absent, *codes])
     elif cuda_works(environment):
         yield ok("CUDA could be initialized", evidence=[known(environment, "driver.cuda_init", "success")])
-    elif outcomes := told(
-        environment, "uvm-module-not-loaded", "CUDA cannot start: nvidia_uvm is not ready", remedy=fix, impact=impact
-    ):
-        yield from outcomes if not _uvm_present(environment) else (_uvm_ready(environment),)
+    elif reported := _NO_UVM.reported(environment, title="CUDA cannot start: nvidia_uvm is not ready"):
+        yield reported if not _uvm_present(environment) else _uvm_ready(environment)
     elif not loaded(environment):
         yield skip("the driver itself is not loaded") if loaded(environment) is False else unknown("not looked at")
     elif absent:
-        yield warn("nvidia_uvm is not loaded", evidence=absent, impact=impact, remedy=fix)
+        yield _NO_UVM.found(absent, status=Status.WARN)
     elif _uvm_present(environment):
         yield _uvm_ready(environment)
     else:

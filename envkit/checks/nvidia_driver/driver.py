@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.evidence import kind, known, no_pci_expected
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown
-from envkit.checks.engine.messages import told
+from envkit.checks.engine.evidence import NO_PCI_GPU, known
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, skip, unknown
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, remedy
@@ -19,7 +19,6 @@ from envkit.model.observed import is_told
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
-_ELSEWHERE = "the driver of this place lives on its host"
 _MODULE_CAUSES = (
     "no-gpu-on-pci",
     "gpu-fallen-off-bus",
@@ -43,13 +42,34 @@ _MODULE_CAUSES = (
 )
 
 
-@check(
+def _install(environment: Environment, matrix: Matrix) -> Remedy:
+    if on_windows(environment):
+        return Remedy("Install NVIDIA's driver for Windows; it brings nvidia-smi.")
+    return remedy(environment, "Install the driver, from the distribution or from NVIDIA, not from both.", "driver")
+
+
+_NO_DRIVER = Fault(
     "driver-not-installed",
-    title="No NVIDIA driver is installed",
+    "No NVIDIA driver is installed",
+    impact="No program can use the GPU; the CUDA runtime may call this 'driver version is insufficient'.",
+    remedy=_install,
+)
+_NOT_LOADED = Fault(
+    "driver-module-not-loaded",
+    "The driver's kernel module is not loaded",
+    impact="nvidia-smi and CUDA cannot reach the GPU.",
+    remedy="Load the module and read what the kernel says if it refuses. Do not reinstall the driver yet.",
+    actions=("load-module", "module-log"),
+)
+
+
+@check(
+    _NO_DRIVER,
     layer=Layer.KERNEL_MODULE,
     rank=5,
     explained_by=("no-gpu-on-pci", "optimus-gpu-off", "gpu-bound-to-vfio", "container-no-gpu-injected", "wsl1"),
     fix="Install the driver branch that fits the GPU, from the distribution or from NVIDIA, not from both.",
+    elsewhere=NO_PCI_GPU,
     references=threads("NVIDIA/nvidia-docker#988", "tensorflow/tensorflow#66750"),
 )
 def driver_not_installed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -58,9 +78,7 @@ def driver_not_installed(environment: Environment, matrix: Matrix) -> Iterator[O
     Without any driver the CUDA runtime reports version 0 and complains that the driver is "insufficient" (error 35),
     which sounds like an old driver and is none.
     """
-    if no_pci_expected(environment):
-        yield skip(_ELSEWHERE, evidence=[known(environment, "system.machine_kind")])
-    elif present := _signs_of_a_driver(environment):
+    if present := _signs_of_a_driver(environment):
         yield ok("a driver is installed", evidence=present)
     elif environment.pci_gpus.known and not environment.pci_gpus.get():
         yield skip("there is no GPU that would need a driver", evidence=[known(environment, "pci_gpus", "none")])
@@ -69,14 +87,7 @@ def driver_not_installed(environment: Environment, matrix: Matrix) -> Iterator[O
     elif environment.pci_gpus.known and _looked_everywhere(environment):
         yield _absent(environment)
     else:
-        told_so = told(
-            environment,
-            "driver-not-installed",
-            "No NVIDIA driver is installed",
-            remedy=_install(environment),
-            impact="No program can use the GPU.",
-        )
-        yield from told_so or (unknown("not every place where a driver could be was looked at"),)
+        yield unknown("not every place where a driver could be was looked at")
 
 
 def _signs_of_a_driver(environment: Environment) -> list[Evidence]:
@@ -104,32 +115,23 @@ def _looked_everywhere(environment: Environment) -> bool:
 
 def _absent(environment: Environment) -> Outcome:
     gpus = ", ".join(gpu.name or f"device 10de:{gpu.device_id}" for gpu in environment.pci_gpus.get())
-    return fail(
-        f"No NVIDIA driver is installed for {gpus}",
-        evidence=[
+    return _NO_DRIVER.found(
+        [
             known(environment, "pci_gpus", gpus),
             known(environment, "driver.kernel_module"),
             known(environment, "kernel.module_files"),
             known(environment, "driver.libraries"),
         ],
-        impact="No program can use the GPU; the CUDA runtime may call this 'driver version is insufficient'.",
-        remedy=_install(environment),
+        title=f"No NVIDIA driver is installed for {gpus}",
     )
 
 
-def _install(environment: Environment) -> Remedy:
-    if on_windows(environment):
-        return Remedy("Install NVIDIA's driver for Windows; it brings nvidia-smi.")
-    return remedy(environment, "Install the driver, from the distribution or from NVIDIA, not from both.", "driver")
-
-
 @check(
-    "driver-module-not-loaded",
-    title="The driver's kernel module is not loaded",
+    _NOT_LOADED,
     layer=Layer.KERNEL_MODULE,
     rank=60,
     explained_by=_MODULE_CAUSES,
-    fix="Find out why it is not loaded; a new installation of the driver is not the first thing to try.",
+    elsewhere=NO_PCI_GPU,
     references=threads("NVIDIA/nvidia-docker#988", "microsoft/WSL#7716", "junxnone/tio#206"),
 )
 def driver_module_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -138,28 +140,14 @@ def driver_module_not_loaded(environment: Environment, matrix: Matrix) -> Iterat
     "nvidia-smi has failed because it couldn't communicate with the driver" is this symptom; it has at least six
     causes, and each has a check of its own that stands before this one.
     """
-    if no_pci_expected(environment):
-        yield skip(f"{_ELSEWHERE}; its kernel module is not loaded here", evidence=[_place(environment)])
-    elif loaded(environment):
+    if loaded(environment):
         yield ok("the kernel module is loaded", evidence=[known(environment, "driver.kernel_module")])
     elif loaded(environment) is False and has_library(environment, NVML) is False:
         yield skip("no driver is installed whose module could be loaded")
     elif evidence := _proof(environment):
         yield _not_loaded(environment, evidence)
     else:
-        outcomes = told(
-            environment,
-            "driver-module-not-loaded",
-            "The driver's kernel module is not loaded",
-            impact="nvidia-smi and CUDA cannot reach the GPU.",
-            remedy=_load(environment),
-        )
-        yield from outcomes or (unknown("nothing here tells whether the kernel module is loaded"),)
-
-
-def _place(environment: Environment) -> Evidence:
-    place = kind(environment)
-    return known(environment, "system.machine_kind", place.value if place else None)
+        yield unknown("nothing here tells whether the kernel module is loaded")
 
 
 def _proof(environment: Environment) -> list[Evidence]:
@@ -183,24 +171,14 @@ def _blocked(environment: Environment) -> bool:
 
 def _not_loaded(environment: Environment, evidence: list[Evidence]) -> Outcome:
     files = environment.kernel.module_files
-    nowhere = (files.known and not files.get()) or files.absent
     if _blocked(environment):
-        title, fix = "The driver's kernel module is blocked by a blacklist", _unblock(environment)
-    elif nowhere:
-        title = "The driver's libraries are installed, its kernel module is not"
+        title = "The driver's kernel module is blocked by a blacklist"
+        return _NOT_LOADED.found(evidence, title=title, remedy=_unblock(environment))
+    if (files.known and not files.get()) or files.absent:
         fix = remedy(environment, "Install the kernel module of the same driver version, then restart.", "driver")
-    else:
-        title, fix = "The driver's kernel module is not loaded", _load(environment)
-    return fail(title, evidence=evidence, impact="nvidia-smi and CUDA cannot reach the GPU.", remedy=fix)
-
-
-def _load(environment: Environment) -> Remedy:
-    return remedy(
-        environment,
-        "Load the module and read what the kernel says if it refuses. Do not reinstall the driver yet.",
-        "load-module",
-        "module-log",
-    )
+        title = "The driver's libraries are installed, its kernel module is not"
+        return _NOT_LOADED.found(evidence, title=title, remedy=fix)
+    return _NOT_LOADED.found(evidence)
 
 
 def _unblock(environment: Environment) -> Remedy:

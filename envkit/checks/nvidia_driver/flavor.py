@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.evidence import driver_lives_elsewhere, is_virtual, known, not_looked
-from envkit.checks.engine.findings import Evidence, Outcome, fail, ok, skip, unknown
-from envkit.checks.engine.messages import told
+from envkit.checks.engine.evidence import NO_OWN_DRIVER, is_virtual, known, not_looked
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, ok, unknown
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -22,9 +22,38 @@ if TYPE_CHECKING:
 _NO_GPU = ("no-gpu-on-pci", "gpu-bound-to-vfio", "driver-not-installed")
 
 
-@check(
+_DROPPED = Fault(
     "driver-dropped-gpu",
-    title="The driver branch does not support this GPU",
+    "The installed driver branch does not support this GPU",
+    impact="The driver ignores this GPU; nvidia-smi may say 'No devices were found'.",
+    remedy="Install the legacy branch that the message names, and hold it there.",
+)
+_NO_START = "The driver cannot start this GPU; nvidia-smi shows no device."
+_OPEN = Fault(
+    "open-module-on-pre-turing",
+    "The open kernel module does not support this GPU",
+    impact=_NO_START,
+    remedy="Install the proprietary flavor of a branch that supports this GPU.",
+    actions=("driver-branch",),
+)
+_PROPRIETARY = Fault(
+    "proprietary-module-on-blackwell",
+    "The proprietary kernel module does not support this GPU",
+    impact=_NO_START,
+    remedy="Install the open flavor of the driver (nvidia-open).",
+    actions=("driver-open",),
+)
+_REFUSED = Fault(
+    "vm-gpu-unsupported-by-release",
+    "The driver says that its release does not support this GPU",
+    impact="No program can use this GPU.",
+    remedy="Virtual machine: install the guest (vGPU) driver of the host's release, or a branch that supports "
+    "confidential computing. Bare metal: install a newer branch.",
+)
+
+
+@check(
+    _DROPPED,
     layer=Layer.KERNEL_MODULE,
     rank=35,
     any_of=("pci_gpus", "gpus", "messages"),
@@ -41,14 +70,7 @@ def driver_dropped_gpu(environment: Environment, matrix: Matrix) -> Iterator[Out
     version = installed(environment)
     gpus = seen_gpus(environment, matrix)
     if version is None or not gpus:
-        outcomes = told(
-            environment,
-            "driver-dropped-gpu",
-            "The installed driver has dropped this GPU",
-            impact="The driver ignores the GPU.",
-            remedy=remedy(environment, "Install the legacy branch that the message names, and hold it there."),
-        )
-        yield from outcomes or (not_looked(environment, "the driver's version or the GPU is not known"),)
+        yield _DROPPED.reported(environment) or not_looked(environment, "the driver's version or the GPU is not known")
         return
     for gpu in gpus:
         yield _supported(environment, matrix, gpu, version.major)
@@ -84,11 +106,10 @@ def _supported(environment: Environment, matrix: Matrix, gpu: SeenGpu, branch: i
 def _unsupported(
     environment: Environment, gpu: SeenGpu, why: str, branch: int, has: int, evidence: list[Evidence]
 ) -> Outcome:
-    return fail(
-        f"Driver branch {has} does not support {gpu.title}: support {why}",
+    return _DROPPED.found(
+        evidence,
+        title=f"Driver branch {has} does not support {gpu.title}: support {why}",
         subject=gpu.subject,
-        evidence=evidence,
-        impact="The driver ignores this GPU; nvidia-smi may say 'No devices were found'.",
         remedy=remedy(
             environment, f"Install driver branch {branch} and hold it there.", "driver-branch", branch=branch
         ),
@@ -107,73 +128,46 @@ def _gpu_evidence(environment: Environment, gpu: SeenGpu) -> Evidence:
 
 
 @check(
-    "open-module-on-pre-turing",
-    title="The open kernel module does not support this GPU",
+    _OPEN,
     layer=Layer.KERNEL_MODULE,
     rank=36,
     any_of=("driver.open_kernel_module", "kernel.module_files", "messages"),
     explained_by=("driver-dropped-gpu", *_NO_GPU),
-    fix="Install the proprietary flavor of a branch that still supports the GPU.",
+    elsewhere=NO_OWN_DRIVER,
     references=threads("NVIDIA/open-gpu-kernel-modules#322", "NVIDIA/open-gpu-kernel-modules#19"),
 )
 def open_module_on_pre_turing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """The open kernel module is used only where every GPU has a GPU System Processor (Turing and later)."""
-    yield from _flavour(
-        environment,
-        matrix,
-        wrong_is_open=True,
-        otherwise="open-module-on-pre-turing",
-        fix="driver-branch",
-        say="Install the proprietary flavor of a branch that supports this GPU.",
-    )
+    yield from _flavor(environment, matrix, _OPEN, wrong_is_open=True)
 
 
 @check(
-    "proprietary-module-on-blackwell",
-    title="The proprietary kernel module does not support this GPU",
+    _PROPRIETARY,
     layer=Layer.KERNEL_MODULE,
     rank=37,
     any_of=("driver.open_kernel_module", "kernel.module_files", "messages"),
     explained_by=("driver-dropped-gpu", *_NO_GPU),
-    fix="Install the open flavor of the driver.",
+    elsewhere=NO_OWN_DRIVER,
     references=threads("NVIDIA/cloud-native-docs#6", "NVIDIA/open-gpu-kernel-modules#789"),
 )
 def proprietary_module_on_blackwell(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """GPUs that need the open kernel module (Blackwell, Grace Hopper) have it."""
-    yield from _flavour(
-        environment,
-        matrix,
-        wrong_is_open=False,
-        otherwise="proprietary-module-on-blackwell",
-        fix="driver-open",
-        say="Install the open flavor of the driver (nvidia-open).",
-    )
+    yield from _flavor(environment, matrix, _PROPRIETARY, wrong_is_open=False)
 
 
-def _flavour(
-    environment: Environment, matrix: Matrix, *, wrong_is_open: bool, otherwise: str, fix: str, say: str
-) -> Iterator[Outcome]:
-    if driver_lives_elsewhere(environment):
-        yield skip("the kernel module belongs to the host of this place")
-        return
-    is_open, evidence = _loaded_flavour(environment)
+def _flavor(environment: Environment, matrix: Matrix, fault: Fault, *, wrong_is_open: bool) -> Iterator[Outcome]:
+    is_open, evidence = _loaded_flavor(environment)
     gpus = seen_gpus(environment, matrix)
     branch = version.major if (version := installed(environment)) else None
-    word = "open" if wrong_is_open else "proprietary"
     if is_open is None or not gpus:
-        outcomes = told(
-            environment,
-            otherwise,
-            f"The {word} kernel module does not support this GPU",
-            impact="The driver cannot start the GPU.",
-            remedy=remedy(environment, say, fix, branch=branch),
+        yield fault.reported(environment, branch=branch) or not_looked(
+            environment, "the flavor of the kernel module or the GPU is not known"
         )
-        yield from outcomes or (not_looked(environment, "the flavor of the kernel module or the GPU is not known"),)
     elif is_open is not wrong_is_open:
         yield ok(f"the kernel module is {'open' if is_open else 'proprietary'}", evidence=evidence)
     else:
         for gpu in gpus:
-            yield _fits(environment, gpu, word, evidence, say, fix, _branch_for(gpu, branch))
+            yield _fits(environment, gpu, fault, evidence, _branch_for(gpu, branch))
 
 
 def _branch_for(gpu: SeenGpu, branch: int | None) -> int | None:
@@ -183,8 +177,9 @@ def _branch_for(gpu: SeenGpu, branch: int | None) -> int | None:
 
 
 def _fits(
-    environment: Environment, gpu: SeenGpu, word: str, evidence: list[Evidence], say: str, fix: str, branch: int | None
+    environment: Environment, gpu: SeenGpu, fault: Fault, evidence: list[Evidence], branch: int | None
 ) -> Outcome:
+    word = "open" if fault is _OPEN else "proprietary"
     if gpu.works:
         return ok(f"the {word} module drives {gpu.title}", subject=gpu.subject, evidence=evidence)
     rows = [_row(model.family, model.chip) for model in gpu.models]
@@ -193,12 +188,11 @@ def _fits(
         return unknown(f"which module {gpu.title} needs is not known", subject=gpu.subject, evidence=evidence)
     if any(supported):
         return ok(f"the {word} module supports {gpu.title}", subject=gpu.subject, evidence=evidence)
-    return fail(
-        f"{gpu.title} does not work with the {word} kernel module",
+    return fault.found(
+        [*evidence, _gpu_evidence(environment, gpu)],
+        title=f"{gpu.title} does not work with the {word} kernel module",
         subject=gpu.subject,
-        evidence=[*evidence, _gpu_evidence(environment, gpu)],
-        impact="The driver cannot start this GPU; nvidia-smi shows no device.",
-        remedy=remedy(environment, say, fix, branch=branch),
+        branch=branch,
     )
 
 
@@ -207,7 +201,7 @@ def _row(family: str, chip: str) -> ModuleFlavour | None:
     return max(rows, key=lambda row: len(row.chip), default=None)
 
 
-def _loaded_flavour(environment: Environment) -> tuple[bool | None, list[Evidence]]:
+def _loaded_flavor(environment: Environment) -> tuple[bool | None, list[Evidence]]:
     observed = environment.driver.open_kernel_module
     if observed.known:
         return observed.get(), [known(environment, "driver.open_kernel_module")]
@@ -220,14 +214,12 @@ def _loaded_flavour(environment: Environment) -> tuple[bool | None, list[Evidenc
 
 
 @check(
-    "vm-gpu-unsupported-by-release",
-    title="The virtual machine's GPU needs another driver",
+    _REFUSED,
     layer=Layer.KERNEL_MODULE,
     rank=38,
     tier="L",
     any_of=("kernel.log", "messages"),
     explained_by=("driver-dropped-gpu", *_NO_GPU),
-    fix="Use the guest (vGPU) driver or a branch that supports confidential computing.",
     references=threads("NVIDIA/nvtrust#55"),
 )
 def vm_gpu_unsupported_by_release(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -236,22 +228,8 @@ def vm_gpu_unsupported_by_release(environment: Environment, matrix: Matrix) -> I
     A virtual or confidential-computing GPU needs the guest flavor or a newer branch: the ordinary driver says that
     the GPU "is not supported by the release", although the same card works on bare metal.
     """
-    outcomes = told(
-        environment,
-        "vm-gpu-unsupported-by-release",
-        "The driver refuses the GPU of this virtual machine"
-        if is_virtual(environment)
-        else "The driver says that its release does not support this GPU",
-        impact="No program can use this GPU.",
-        remedy=remedy(
-            environment,
-            "Virtual machine: install the guest (vGPU) driver of the host's release, or a branch that supports "
-            "confidential computing. Metal: install a newer branch.",
-        ),
-    )
-    if outcomes:
-        yield from outcomes
-    elif not environment.kernel.log.known:
-        yield unknown("the kernel log was not looked at", evidence=[known(environment, "kernel.log")])
-    else:
+    in_vm = "The driver refuses the GPU of this virtual machine" if is_virtual(environment) else ""
+    if reported := _REFUSED.reported(environment, title=in_vm):
+        yield reported
+    elif environment.kernel.log.known:
         yield ok("the kernel log holds no such refusal", evidence=[known(environment, "system.machine_kind")])

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.engine.command import UNSET_LIBRARY_PATH, fixed
 from envkit.checks.engine.evidence import known
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown
-from envkit.checks.engine.messages import told
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, ok, skip, unknown
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.gpu.gpus import seen_gpus
@@ -43,9 +43,31 @@ def _library_evidence(environment: Environment, library: DriverLibrary) -> Evide
     return Evidence("driver.libraries", f"{library.path}{version}", environment.driver.libraries.source)
 
 
-@check(
+_COMPAT = Fault(
     "cuda-compat-on-unsupported-hw",
-    title="A cuda-compat libcuda is used on a GPU that does not allow it",
+    "Forward compatibility (cuda-compat) was tried on a GPU that does not support it",
+    impact="CUDA answers error 804 and no program can use the GPU.",
+    remedy="Take the compat folder out of the loader's path, so that the driver's own libcuda is found.",
+    steps=(UNSET_LIBRARY_PATH,),
+)
+_FOREIGN = Fault(
+    "driver-lib-mismatch-803",
+    "CUDA refuses this pair of libcuda and kernel module (error 803)",
+    impact="No CUDA program starts.",
+    remedy="Remove the foreign libcuda from the loader's path; after a driver upgrade, restart.",
+    steps=(UNSET_LIBRARY_PATH,),
+)
+_STUB = Fault(
+    "libcuda-stub-loaded",
+    "Programs load a link-time stub instead of the driver's libcuda",
+    impact="Every CUDA call fails with error 34 or finds no device.",
+    remedy="Take the folder with `stubs` in its name out of LD_LIBRARY_PATH.",
+    steps=(UNSET_LIBRARY_PATH, fixed("sudo ldconfig")),
+)
+
+
+@check(
+    _COMPAT,
     layer=Layer.USER_SPACE_DRIVER,
     rank=20,
     any_of=("driver.libraries", "driver.cuda_init", "messages"),
@@ -53,55 +75,39 @@ def _library_evidence(environment: Environment, library: DriverLibrary) -> Evide
     references=threads("NVIDIA/nvidia-docker#1294", "NVIDIA/nvidia-docker#1515", "gpustack/gpustack#1254"),
 )
 def cuda_compat_on_unsupported_hw(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The forward-compatibility libcuda of `cuda-compat` is used on data-centre GPUs only.
+    """The forward-compatibility libcuda of `cuda-compat` is used on data-center GPUs only.
 
     NVIDIA supports it on no GeForce or workstation card; there CUDA answers error 804.
     """
-    title = "Forward compatibility (cuda-compat) was tried on a GPU that does not support it"
-    impact = "CUDA answers error 804 and no program can use the GPU."
-    fix = Remedy(
-        "Take the compat folder out of the loader's path, so that the driver's own libcuda is found.",
-        (UNSET_LIBRARY_PATH,),
-    )
     library = _first_libcuda(environment)
-    refused = answered(environment, "cuda", "COMPAT_NOT_SUPPORTED_ON_DEVICE")
-    if refused:
-        yield fail(title, evidence=refused, impact=impact, remedy=fix)
-        return
-    said = told(environment, "cuda-compat-on-unsupported-hw", title, impact=impact, remedy=fix)
-    if said:
-        yield from said
-        return
-    if library is None:
+    if reported := _COMPAT.reported(environment, answered(environment, "cuda", "COMPAT_NOT_SUPPORTED_ON_DEVICE")):
+        yield reported
+    elif library is None:
         yield unknown("which libcuda would be loaded is not known", evidence=[known(environment, "driver.libraries")])
     elif not library.compat:
         yield ok("programs get the driver's own libcuda", evidence=[_library_evidence(environment, library)])
     else:
-        yield _compat(environment, matrix, library, title, impact, fix)
+        yield _compat(environment, matrix, library)
 
 
-def _compat(
-    environment: Environment, matrix: Matrix, library: DriverLibrary, title: str, impact: str, fix: Remedy
-) -> Outcome:
+def _compat(environment: Environment, matrix: Matrix, library: DriverLibrary) -> Outcome:
     evidence = [_library_evidence(environment, library)]
     gpus = seen_gpus(environment, matrix)
     consumer = [gpu for gpu in gpus if gpu.models and not gpu.data_center]
     if consumer:
         names = ", ".join(sorted({gpu.title for gpu in consumer}))
-        return fail(f"{title}: {names}", evidence=[*evidence, Evidence("gpus", names)], impact=impact, remedy=fix)
+        return _COMPAT.found([*evidence, Evidence("gpus", names)], title=f"{_COMPAT.title}: {names}")
     if gpus and all(gpu.models for gpu in gpus):
-        return ok("cuda-compat is used on data-centre GPUs, as NVIDIA allows", evidence=evidence)
+        return ok("cuda-compat is used on data-center GPUs, as NVIDIA allows", evidence=evidence)
     return unknown("cuda-compat is in use, and the GPU's model is not known", evidence=evidence)
 
 
 @check(
-    "driver-lib-mismatch-803",
-    title="The libcuda that programs load is not of the loaded driver",
+    _FOREIGN,
     layer=Layer.USER_SPACE_DRIVER,
     rank=30,
     any_of=("driver.libraries", "driver.cuda_init", "messages"),
     explained_by=("driver-library-mismatch", "driver-baked-into-image", "wsl-driver-inside"),
-    fix="Remove the foreign libcuda; after an upgrade of the driver, restart.",
     references=threads("NVIDIA/nvidia-docker#1256", "easydiffusion/easydiffusion#379", "llm-d/llm-d#706"),
 )
 def driver_lib_mismatch_803(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -110,41 +116,30 @@ def driver_lib_mismatch_803(environment: Environment, matrix: Matrix) -> Iterato
     Another one comes from an image that ships driver libraries, a compat package newer than the driver allows, or a
     half-finished upgrade; CUDA answers error 803.
     """
-    title = "CUDA refuses this pair of libcuda and kernel module (error 803)"
-    fix = Remedy(
-        "Remove the foreign libcuda from the loader's path; after a driver upgrade, restart.", (UNSET_LIBRARY_PATH,)
-    )
-    refused = answered(environment, "cuda", "SYSTEM_DRIVER_MISMATCH")
-    said = told(environment, "driver-lib-mismatch-803", title, impact="No CUDA program starts.", remedy=fix)
     library, module = _first_libcuda(environment), environment.driver.kernel_module
-    if refused:
-        yield fail(title, evidence=refused, impact="No CUDA program starts.", remedy=fix)
-    elif said:
-        yield from said
+    if reported := _FOREIGN.reported(environment, answered(environment, "cuda", "SYSTEM_DRIVER_MISMATCH")):
+        yield reported
     elif library is None or library.version is None or not module.known:
         yield unknown("the versions of libcuda and of the kernel module are not both known")
     elif library.stub or library.compat:
-        yield skip("a stub or compatibility library is loaded; other checks judge it")
+        yield skip("a stub or compatibility library is loaded, which other checks look at")
     elif library.version == module.get():
         yield ok(
             f"libcuda and kernel module are both {module.get()}", evidence=[_library_evidence(environment, library)]
         )
     else:
-        yield fail(
-            f"Programs load libcuda {library.version}, the kernel module is {module.get()}",
-            evidence=[_library_evidence(environment, library), known(environment, "driver.kernel_module")],
+        yield _FOREIGN.found(
+            [_library_evidence(environment, library), known(environment, "driver.kernel_module")],
+            title=f"Programs load libcuda {library.version}, the kernel module is {module.get()}",
             impact="CUDA answers error 803 or finds no device.",
-            remedy=fix,
         )
 
 
 @check(
-    "libcuda-stub-loaded",
-    title="Programs load the link-time stub of libcuda",
+    _STUB,
     layer=Layer.USER_SPACE_DRIVER,
     rank=10,
     any_of=("driver.libraries", "driver.cuda_init", "messages"),
-    fix="Take the stubs folder out of LD_LIBRARY_PATH and of the loader's configuration.",
     references=threads("NixOS/nixpkgs#293320"),
 )
 def libcuda_stub_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -152,21 +147,12 @@ def libcuda_stub_loaded(environment: Environment, matrix: Matrix) -> Iterator[Ou
 
     The stub has the same name inside (libcuda.so.1) and answers every call with error 34.
     """
-    title = "Programs load a link-time stub instead of the driver's libcuda"
-    fix = Remedy(
-        "Take the folder with `stubs` in its name out of LD_LIBRARY_PATH.", (UNSET_LIBRARY_PATH, fixed("sudo ldconfig"))
-    )
-    impact = "Every CUDA call fails with error 34 or finds no device."
-    refused = answered(environment, "cuda", "STUB_LIBRARY")
-    said = told(environment, "libcuda-stub-loaded", title, impact=impact, remedy=fix)
     library = _first_libcuda(environment)
     on_path = [folder for folder in _library_path(environment) if folder.endswith("/stubs")]
-    if refused:
-        yield fail(title, evidence=refused, impact=impact, remedy=fix)
-    elif said:
-        yield from said
+    if reported := _STUB.reported(environment, answered(environment, "cuda", "STUB_LIBRARY")):
+        yield reported
     elif library is not None and library.stub:
-        yield fail(title, evidence=[_library_evidence(environment, library)], impact=impact, remedy=fix)
+        yield _STUB.found([_library_evidence(environment, library)])
     elif library is not None:
         yield ok("programs get a real libcuda", evidence=[_library_evidence(environment, library)])
     elif on_path and environment.driver.libraries.known:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.evidence import driver_lives_elsewhere, kind, known, many, no_pci_expected, not_looked
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
-from envkit.checks.engine.messages import message_evidence, seen, told
+from envkit.base.versions import Version
+from envkit.checks.engine.evidence import NO_PCI_GPU, driver_lives_elsewhere, kind, known, many, not_looked
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -30,9 +32,67 @@ if TYPE_CHECKING:
 _HARDWARE = ("gpu-fallen-off-bus", "gsp-timeout", "ecc-uncorrectable", "row-remap-failed", "rm-init-adapter-failed")
 
 
-@check(
+_COLLECT = ("bug-report", "reboot")
+
+
+def _same_version(environment: Environment, matrix: Matrix) -> Remedy:
+    if driver_lives_elsewhere(environment):
+        return Remedy(
+            "The module is the host's. Nothing can be loaded or held from in here: bring no driver libraries in the "
+            "image, and where the host itself has two versions, fix it there and start the container anew."
+        )
+    library = environment.driver.user_space.value
+    if _on_disk(environment) and library is not None and library not in _on_disk(environment):
+        return _reinstall(environment)
+    return _reload(environment)
+
+
+def _driver_library(environment: Environment, matrix: Matrix) -> Remedy:
+    version = environment.driver.kernel_module.value
+    branch = version.major if version else None
+    summary = "Install the library's package in the version of the loaded module."
+    return remedy(environment, summary, "driver-library", branch=branch)
+
+
+_MISMATCH = Fault(
     "driver-library-mismatch",
-    title="The loaded kernel module and the driver's libraries have different versions",
+    "The driver's libraries do not belong to the loaded module",
+    impact="nvidia-smi, NVML and CUDA refuse to work until both are the same.",
+    remedy=_same_version,
+)
+_NO_NVML = Fault(
+    "nvml-library-missing",
+    "The management library libnvidia-ml.so.1 is missing",
+    impact="nvidia-smi and all monitors fail; CUDA itself may work.",
+    remedy=_driver_library,
+)
+_NO_ANSWER = Fault(
+    "nvidia-smi-hangs",
+    "The driver does not answer: nvidia-smi or NVML hangs",
+    impact="Every program that asks the driver hangs too, and cannot be killed.",
+    remedy="Collect a bug report first, then restart the machine.",
+    actions=_COLLECT,
+)
+_SLEEPING = Fault(
+    "persistence-off",
+    "Persistence mode is off: programs wait for the GPU to wake up",
+    impact="The first call of every program takes seconds.",
+    remedy="Let the daemon nvidia-persistenced keep the GPUs ready.",
+    actions=("persistence",),
+    status=Status.WARN,
+)
+_NO_COUNTERS = Fault(
+    "profiling-counters-restricted",
+    "A profiler was refused the GPU's performance counters",
+    impact="Profilers such as ncu and nsys show no GPU metrics; programs themselves are not affected.",
+    remedy="Allow the counters to all users, if that is wanted, and restart.",
+    actions=("counters", "reboot"),
+    status=Status.WARN,
+)
+
+
+@check(
+    _MISMATCH,
     layer=Layer.USER_SPACE_DRIVER,
     rank=10,
     explained_by=("runfile-over-packages", "driver-repos-mixed", "driver-baked-into-image", "wsl-driver-inside"),
@@ -53,20 +113,14 @@ def driver_library_mismatch(environment: Environment, matrix: Matrix) -> Iterato
     module, library = environment.driver.kernel_module, environment.driver.user_space
     both = [known(environment, "driver.kernel_module"), known(environment, "driver.user_space")]
     codes = answered(environment, "nvml", "LIB_RM_VERSION_MISMATCH")
+    messages = message_evidence(environment, seen(environment, _MISMATCH.id))
     if kind(environment) in (MachineKind.WSL1, MachineKind.WSL2, MachineKind.JETSON):
         yield skip("this place has no kernel module of that driver")
     elif module.known and library.known and module.get() != library.get():
-        yield _differ(
-            environment, f"Module {module.get()} is loaded, the libraries are {library.get()}", [*both, *codes]
-        )
-    elif codes:
-        yield _differ(environment, "The driver's libraries do not belong to the loaded module", [*codes, *both])
-    elif messages := seen(environment, "driver-library-mismatch"):
-        yield _differ(
-            environment,
-            "The driver's libraries do not belong to the loaded module",
-            message_evidence(environment, messages),
-        )
+        title = f"Module {module.get()} is loaded, the libraries are {library.get()}"
+        yield _MISMATCH.found([*both, *codes, *_disk(environment)], title=title)
+    elif codes or messages:
+        yield _MISMATCH.found([*((*codes, *both) if codes else messages), *_disk(environment)])
     elif module.known and library.known:
         yield ok(f"module and libraries are both {library.get()}", evidence=both)
     elif module.absent:
@@ -75,31 +129,16 @@ def driver_library_mismatch(environment: Environment, matrix: Matrix) -> Iterato
         yield unknown("the version of the module or of the libraries is not known", evidence=both)
 
 
-def _differ(environment: Environment, title: str, evidence: list[Evidence] | tuple[Evidence, ...]) -> Outcome:
-    library = environment.driver.user_space.value
-    on_disk = {version for version in module_versions(environment) if version is not None}
-    broken = bool(on_disk) and library is not None and library not in on_disk
-    disk = [known(environment, "kernel.module_files", ", ".join(map(str, sorted(on_disk))))] if on_disk else []
-    return fail(
-        title,
-        evidence=[*evidence, *disk],
-        impact="nvidia-smi, NVML and CUDA refuse to work until both are the same.",
-        remedy=_on_the_host() if driver_lives_elsewhere(environment) else _mend(environment, broken=broken),
-    )
+def _on_disk(environment: Environment) -> set[Version]:
+    return {version for version in module_versions(environment) if version is not None}
 
 
-def _on_the_host() -> Remedy:
-    return Remedy(
-        "The module is the host's. Nothing can be loaded or held from in here: bring no driver libraries in the image, "
-        "and where the host itself has two versions, fix it there and start the container anew."
-    )
+def _disk(environment: Environment) -> list[Evidence]:
+    versions = ", ".join(map(str, sorted(_on_disk(environment))))
+    return [known(environment, "kernel.module_files", versions)] if versions else []
 
 
-def _mend(environment: Environment, *, broken: bool) -> Remedy:
-    return _reinstall(environment) if broken else _restart(environment)
-
-
-def _restart(environment: Environment) -> Remedy:
+def _reload(environment: Environment) -> Remedy:
     return remedy(
         environment,
         "While no program uses the GPU, unload and load the modules; where that is refused, restart the machine. Hold "
@@ -122,12 +161,12 @@ def _reinstall(environment: Environment) -> Remedy:
 
 
 @check(
-    "nvml-library-missing",
-    title="The management library libnvidia-ml is missing",
+    _NO_NVML,
     layer=Layer.USER_SPACE_DRIVER,
     rank=20,
     explained_by=("driver-capabilities-missing", "container-no-gpu-injected", "driver-not-installed", "no-gpu-on-pci"),
     fix="Install the driver's compute or utils package in the module's version.",
+    elsewhere=NO_PCI_GPU,
     references=threads("NVIDIA/libnvidia-container#231"),
 )
 def nvml_library_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -135,38 +174,25 @@ def nvml_library_missing(environment: Environment, matrix: Matrix) -> Iterator[O
 
     Distributions split the driver; without this part nvidia-smi and every monitor report no GPU.
     """
-    version = environment.driver.kernel_module.value
-    fix = remedy(
-        environment,
-        "Install the library's package in the version of the loaded module.",
-        "driver-library",
-        branch=version.major if version else None,
-    )
-    title, impact = "libnvidia-ml.so.1 is missing", "nvidia-smi and all monitors fail; CUDA itself may work."
     codes = answered(environment, "nvml", "LIBRARY_NOT_FOUND")
-    if no_pci_expected(environment):
-        yield skip("the host of this place brings the library")
-    elif has_library(environment, NVML):
+    if has_library(environment, NVML):
         yield ok("libnvidia-ml.so.1 is there", evidence=[known(environment, "driver.libraries", NVML)])
     elif loaded(environment) and has_library(environment, NVML) is False:
         evidence = [known(environment, "driver.kernel_module"), known(environment, "driver.libraries", "no " + NVML)]
-        yield fail(title, evidence=[*evidence, *codes], impact=impact, remedy=fix)
+        yield _NO_NVML.found([*evidence, *codes])
     elif loaded(environment) is False:
         yield skip("no driver is loaded")
     elif codes:
-        yield fail(title, evidence=codes, impact=impact, remedy=fix)
+        yield _NO_NVML.found(codes)
     else:
-        outcomes = told(environment, "nvml-library-missing", title, impact=impact, remedy=fix)
-        yield from outcomes or (unknown("the driver's libraries were not looked at"),)
+        yield unknown("the driver's libraries were not looked at")
 
 
 @check(
-    "nvidia-smi-hangs",
-    title="The driver does not answer",
+    _NO_ANSWER,
     layer=Layer.USER_SPACE_DRIVER,
     rank=30,
     explained_by=_HARDWARE,
-    fix="Collect a bug report, then restart the machine.",
     references=threads("leptonai/gpud#117", "NVIDIA/gpu-monitoring-tools#46", "NVIDIA/NVSentinel#1574"),
 )
 def nvidia_smi_hangs(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -175,33 +201,20 @@ def nvidia_smi_hangs(environment: Environment, matrix: Matrix) -> Iterator[Outco
     A driver in a deadlock, or a GPU in trouble, leaves the caller in a state that cannot be killed; monitors then show
     old values as if all were well.
     """
-    fix = remedy(environment, "Collect a bug report first, then restart the machine.", "bug-report", "reboot")
     paths = ("driver.nvml", "driver.nvidia_smi")
     facts = (environment.driver.nvml, environment.driver.nvidia_smi)
-    evidence = _late(environment)
-    if evidence:
-        yield fail(
-            "The driver does not answer: nvidia-smi or NVML hangs",
-            evidence=evidence,
-            impact="Every program that asks the driver hangs too, and cannot be killed.",
-            remedy=fix,
-        )
+    if evidence := _late(environment):
+        yield _NO_ANSWER.found(evidence)
     elif late := answered(environment, "nvml", "TIMEOUT"):
-        which = many(len(late), "GPU")
-        yield fail(
-            f"{which} of {len(environment.gpus.get())} {'does' if len(late) == 1 else 'do'} not answer",
-            evidence=late,
+        yield _NO_ANSWER.found(
+            late,
+            title=f"{many(len(late), 'GPU')} of {len(environment.gpus.get())} "
+            f"{'does' if len(late) == 1 else 'do'} not answer",
             impact="Every program that asks for that GPU hangs; the others can be used.",
-            remedy=remedy(environment, _ONE_GPU, "bug-report", "reboot"),
+            remedy=remedy(environment, _ONE_GPU, *_COLLECT),
         )
-    elif outcomes := told(
-        environment,
-        "nvidia-smi-hangs",
-        "nvidia-smi hangs",
-        remedy=fix,
-        impact="Every program that asks the driver hangs too, and cannot be killed.",
-    ):
-        yield from outcomes
+    elif reported := _NO_ANSWER.reported(environment):
+        yield reported
     elif nvml_asked(environment) or smi_answered(environment):
         yield ok("the driver answers", evidence=[known(environment, path) for path in paths])
     elif any(fact.known for fact in facts) or all(fact.absent for fact in facts):
@@ -228,14 +241,12 @@ def _late(environment: Environment) -> list[Evidence]:
 
 
 @check(
-    "persistence-off",
-    title="Persistence mode is off",
+    _SLEEPING,
     layer=Layer.HEALTH,
     rank=80,
     tier="N",
     any_of=("gpus", "messages"),
     explained_by=("nvidia-smi-hangs",),
-    fix="Enable nvidia-persistenced.",
     references=threads("NVIDIA/nvidia-docker#723", "Azure/aks-gpu#105", "dmlc/cxxnet#108"),
 )
 def persistence_off(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -244,32 +255,19 @@ def persistence_off(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     Otherwise the first call of every program takes seconds, and starting a container can time out. On laptops and
     desktops it saves power and is right.
     """
-    fix = remedy(environment, "Let the daemon keep the GPUs ready.", "persistence")
-    outcomes = told(
-        environment,
-        "persistence-off",
-        "Programs wait for the GPU to wake up",
-        remedy=fix,
-        judge=warn,
-        impact="The first call of every program takes seconds.",
-    )
     gpus = [gpu for gpu in seen_gpus(environment, matrix) if gpu.nvml and gpu.nvml.persistence_mode is not None]
     off = [gpu for gpu in gpus if _sleeps(gpu)]
     daemon = environment.driver.persistence_daemon
-    if outcomes:
-        yield from outcomes
+    if reported := _SLEEPING.reported(environment):
+        yield reported
     elif driver_lives_elsewhere(environment):
-        yield skip("the host of this place decides")
-    elif not gpus:
-        yield not_looked(environment, "persistence mode was not looked at", "gpus")
+        yield skip("managed by the host")
     elif off and not (daemon.known and daemon.get()):
-        yield warn(
-            f"Persistence mode is off on {many(len(off), 'server GPU')}",
-            evidence=[_persistence(environment, gpu) for gpu in off[:3]],
-            impact="The first call of every program takes seconds.",
-            remedy=fix,
+        yield _SLEEPING.found(
+            [_persistence(environment, gpu) for gpu in off[:3]],
+            title=f"Persistence mode is off on {many(len(off), 'server GPU')}",
         )
-    else:
+    elif gpus:
         yield ok("no server GPU loses its state", evidence=[_persistence(environment, gpu) for gpu in gpus[:3]])
 
 
@@ -283,12 +281,10 @@ def _persistence(environment: Environment, gpu: SeenGpu) -> Evidence:
 
 
 @check(
-    "profiling-counters-restricted",
-    title="Performance counters are for root only",
+    _NO_COUNTERS,
     layer=Layer.HEALTH,
     rank=90,
     any_of=("driver.params", "messages"),
-    fix="Allow them with a module option, if profiling by users is wanted.",
     references=threads("gpuopenanalytics/pynvml#19"),
 )
 def profiling_counters_restricted(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -297,23 +293,12 @@ def profiling_counters_restricted(environment: Environment, matrix: Matrix) -> I
     They are for root only by default, which is a safety measure and no fault; a profiler then stops with
     ERR_NVGPUCTRPERM.
     """
-    fix = remedy(environment, "Allow the counters to all users, if that is wanted, and restart.", "counters", "reboot")
     params = environment.driver.params
-    outcomes = told(
-        environment,
-        "profiling-counters-restricted",
-        "A profiler was refused the GPU's performance counters",
-        impact="Profilers such as ncu and nsys show no GPU metrics; programs themselves are not affected.",
-        remedy=fix,
-        judge=warn,
-    )
-    if outcomes:
-        yield from outcomes
+    if reported := _NO_COUNTERS.reported(environment):
+        yield reported
     elif params.known:
         restricted = params.get().get("RmProfilingAdminOnly", "")
         words = "for root only, the default" if restricted == "1" else "not restricted"
         yield ok(f"performance counters: {words}", evidence=[known(environment, "driver.params", restricted or "-")])
     elif params.absent:
         yield skip("no driver is loaded")
-    else:
-        yield unknown("the module's options were not looked at")

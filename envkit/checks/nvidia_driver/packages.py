@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
-from envkit.checks.engine.evidence import driver_lives_elsewhere, known, many
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
-from envkit.checks.engine.messages import told
+from envkit.checks.engine.evidence import NO_OWN_DRIVER, known, many
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -25,7 +25,6 @@ _DRIVER_PACKAGE = regex(
 )
 _HALF_DONE = regex(r"half|unpacked|trigger|^i[fuhtw]", re.IGNORECASE)
 _UNATTENDED = "unattended-upgrade"
-_PLACE = "the driver of this place lives on its host"
 
 
 def driver_packages(environment: Environment) -> tuple[SystemPackage, ...]:
@@ -34,12 +33,38 @@ def driver_packages(environment: Environment) -> tuple[SystemPackage, ...]:
     return tuple(package for package in packages if _DRIVER_PACKAGE.match(package.name))
 
 
-@check(
+def _separate(environment: Environment, matrix: Matrix) -> Remedy:
+    return _one_installation(environment, runfile=True)
+
+
+_REPLACED = Fault(
     "unattended-upgrade-of-driver",
-    title="Automatic upgrades replaced the driver under a running system",
+    "Automatic upgrades replaced driver or kernel packages since the last start",
+    impact="Library and loaded module can differ from now on; programs that start now may fail.",
+    remedy="Restart, then hold the packages so that you choose the day.",
+    actions=("reboot", "hold"),
+    status=Status.WARN,
+)
+_OVERLAP = Fault(
+    "runfile-over-packages",
+    "Runfile and packaged driver installations overlap",
+    impact="Programs load the libraries of whichever comes first; a version other than the loaded module's fails.",
+    remedy=_separate,
+)
+_MIXED = Fault(
+    "driver-repos-mixed",
+    "Driver packages of several sources collide",
+    impact="Libraries and module do not belong together until this is finished.",
+    remedy="Choose one source, repair the packages, remove the others.",
+    actions=("repair-packages",),
+)
+
+
+@check(
+    _REPLACED,
     layer=Layer.KERNEL_MODULE,
     rank=70,
-    fix="Hold the driver's packages or take them out of automatic upgrades; upgrade on purpose.",
+    elsewhere=NO_OWN_DRIVER,
     references=threads(
         "pando85/homelab#4110",
         "aws-samples/aws-deep-learning-ami-ubuntu-dcv-desktop#28",
@@ -51,27 +76,12 @@ def unattended_upgrade_of_driver(environment: Environment, matrix: Matrix) -> It
 
     The old module keeps running with new libraries: the GPU stops answering some morning.
     """
-    fix = remedy(environment, "Restart, then hold the packages so that you choose the day.", "reboot", "hold")
     observed = environment.package_changes
     automatic = [line for line in observed.get() if _UNATTENDED in line] if observed.known else []
-    if driver_lives_elsewhere(environment):
-        yield skip(_PLACE)
-    elif automatic:
-        yield warn(
-            "Automatic upgrades replaced driver or kernel packages since the last start",
-            evidence=[known(environment, "package_changes", line) for line in automatic[:4]],
-            impact="Library and loaded module can differ from now on; programs that start now may fail.",
-            remedy=fix,
-        )
-    elif outcomes := told(
-        environment,
-        "unattended-upgrade-of-driver",
-        "Automatic upgrades replace driver packages here",
-        remedy=fix,
-        judge=warn,
-        impact="Library and loaded module differ until the next restart.",
-    ):
-        yield from outcomes
+    if automatic:
+        yield _REPLACED.found([known(environment, "package_changes", line) for line in automatic[:4]])
+    elif reported := _REPLACED.reported(environment, title="Automatic upgrades replace driver packages here"):
+        yield reported
     elif observed.known or observed.absent:
         yield ok("no automatic upgrade since the last start", evidence=[known(environment, "package_changes")])
     else:
@@ -79,11 +89,11 @@ def unattended_upgrade_of_driver(environment: Environment, matrix: Matrix) -> It
 
 
 @check(
-    "runfile-over-packages",
-    title="Runfile and packaged driver installations overlap",
+    _OVERLAP,
     layer=Layer.KERNEL_MODULE,
     rank=22,
     fix="Remove one of them completely, then reinstall the other. From a CUDA runfile take --toolkit only.",
+    elsewhere=NO_OWN_DRIVER,
     references=threads("NVIDIA/DIGITS#558", "openSUSE/nvidia-driver-G06#90", "Azure/azhpc-images#86"),
 )
 def runfile_over_packages(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -95,32 +105,21 @@ def runfile_over_packages(environment: Environment, matrix: Matrix) -> Iterator[
     versions, packages = _library_versions(environment), driver_packages(environment)
     observed = environment.driver.runfile_installed
     runfile = observed.known or observed.problem is Problem.UNPARSABLE  # its uninstaller is there, its log is odd
-    if driver_lives_elsewhere(environment):
-        yield skip(_PLACE)
-    elif len(versions) > 1:
-        yield fail(
-            f"The driver's libraries are there in {len(versions)} versions: {', '.join(sorted(versions))}",
-            evidence=[
-                Evidence("driver.libraries", f"{version}: {path}", "") for version, path in sorted(versions.items())
-            ],
-            impact="Programs load whichever comes first; a version that is not the loaded module's fails.",
-            remedy=_separate(environment, runfile),
+    if len(versions) > 1:
+        yield _OVERLAP.found(
+            [Evidence("driver.libraries", f"{version}: {path}", "") for version, path in sorted(versions.items())],
+            title=f"The driver's libraries are there in {len(versions)} versions: {', '.join(sorted(versions))}",
+            remedy=_one_installation(environment, runfile=runfile),
         )
     elif runfile and packages:
-        yield warn(
-            "A runfile driver lies over driver packages",
-            evidence=[known(environment, "driver.runfile_installed"), _package_evidence(environment, packages)],
+        yield _OVERLAP.found(
+            [known(environment, "driver.runfile_installed"), _package_evidence(environment, packages)],
+            title="A runfile driver lies over driver packages",
             impact="The next update of either one breaks the driver.",
-            remedy=_separate(environment, True),
+            status=Status.WARN,
         )
-    elif outcomes := told(
-        environment,
-        "runfile-over-packages",
-        "Two driver installations collide",
-        remedy=_separate(environment, True),
-        impact="Programs load libraries of either one, by chance.",
-    ):
-        yield from outcomes
+    elif reported := _OVERLAP.reported(environment):
+        yield reported
     elif installed(environment) is None and environment.driver.libraries.known:
         yield skip("no driver is installed")
     elif environment.driver.libraries.known or runfile or observed.absent:
@@ -139,7 +138,7 @@ def _library_versions(environment: Environment) -> dict[str, str]:
     }
 
 
-def _separate(environment: Environment, runfile: bool) -> Remedy:
+def _one_installation(environment: Environment, *, runfile: bool) -> Remedy:
     version = installed(environment)
     actions = ("remove-runfile", "reinstall-packages") if runfile else ("repair-packages", "reinstall-packages")
     return remedy(
@@ -158,12 +157,12 @@ def _package_evidence(environment: Environment, packages: tuple[SystemPackage, .
 
 
 @check(
-    "driver-repos-mixed",
-    title="Driver packages of several sources are mixed or half installed",
+    _MIXED,
     layer=Layer.KERNEL_MODULE,
     rank=23,
     any_of=("packages", "messages"),
     fix="Choose one package source, pin it, repair, purge the rest.",
+    elsewhere=NO_OWN_DRIVER,
     references=threads(
         "NVIDIA/ansible-role-nvidia-driver#33",
         "NVIDIA/gpu-driver-container#35",
@@ -176,33 +175,22 @@ def driver_repos_mixed(environment: Environment, matrix: Matrix) -> Iterator[Out
     NVIDIA and the distributions split one branch differently under equal names: mixed, they overwrite each other or
     hold each other back.
     """
-    fix = remedy(environment, "Choose one source, repair the packages, remove the others.", "repair-packages")
     packages = driver_packages(environment)
     broken = tuple(package for package in packages if _HALF_DONE.search(package.state))
     origins = {package.origin for package in packages if package.origin}
-    if driver_lives_elsewhere(environment):
-        yield skip(_PLACE)
-    elif broken:
-        yield fail(
-            f"Only half installed: {many(len(broken), 'driver package')}",
-            evidence=[known(environment, "packages", f"{p.name} {p.version}: {p.state}") for p in broken[:4]],
-            impact="Libraries and module do not belong together until this is finished.",
-            remedy=fix,
+    if broken:
+        yield _MIXED.found(
+            [known(environment, "packages", f"{p.name} {p.version}: {p.state}") for p in broken[:4]],
+            title=f"Only half installed: {many(len(broken), 'driver package')}",
         )
-    elif outcomes := told(
-        environment,
-        "driver-repos-mixed",
-        "Driver packages of several sources collide",
-        remedy=fix,
-        impact="Libraries and module do not belong together until this is finished.",
-    ):
-        yield from outcomes
+    elif reported := _MIXED.reported(environment):
+        yield reported
     elif len(origins) > 1:
-        yield warn(
-            f"Driver packages come from several sources: {', '.join(sorted(origins))}",
-            evidence=[_package_evidence(environment, packages)],
+        yield _MIXED.found(
+            [_package_evidence(environment, packages)],
+            title=f"Driver packages come from several sources: {', '.join(sorted(origins))}",
             impact="The next upgrade may not find a way through.",
-            remedy=fix,
+            status=Status.WARN,
         )
     elif packages:
         yield ok("the driver's packages fit together", evidence=[_package_evidence(environment, packages)])

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from envkit.base.pci import pci_address
 from envkit.base.versions import whole_number
 from envkit.checks.engine.evidence import driver_lives_elsewhere, known, not_looked
-from envkit.checks.engine.findings import Evidence, Outcome, fail, ok, skip, unknown, warn
-from envkit.checks.engine.messages import message_evidence, named, seen, told
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, Status, ok, skip, unknown, warn
+from envkit.checks.engine.messages import message_evidence, named, seen, subject_of
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -33,16 +34,41 @@ _XID_CHECKS = (
 )
 
 
-def xid_messages(environment: Environment, judged_by: str) -> tuple[tuple[Xid, Message], ...]:
-    """The XIDs of the log that `judged_by` judges (by the table; numbers that it does not hold go to `xid-other`)."""
+_LOST = Fault(
+    "gpu-fallen-off-bus",
+    "A GPU has fallen off the PCI bus",
+    impact="Programs on this GPU are gone, and calls of the driver may hang.",
+    remedy="Stop the programs, switch the machine off for a minute (a restart is not enough), then check seat, power "
+    "cables and riser. If the error comes back, RMA the card.",
+    actions=("kernel-log",),
+)
+_GSP = Fault(
+    "gsp-timeout",
+    "The GPU's system processor (GSP) stopped answering",
+    impact="Programs and nvidia-smi hang until the GPU is reset.",
+    remedy="Restart the machine; then use a newer driver.",
+    actions=("bug-report", "reboot"),
+)
+_NOT_STARTED = Fault(
+    "rm-init-adapter-failed",
+    "The driver sees a GPU but could not start it",
+    impact="CUDA and nvidia-smi do not list this GPU.",
+    remedy="Read the lines before the failure in the kernel log; check power cables and the firmware setting "
+    "'Above 4G decoding'; try a newer driver. If nothing helps, try the card in another machine.",
+    actions=("module-log",),
+)
+
+
+def xid_messages(environment: Environment, check_id: str) -> tuple[tuple[Xid, Message], ...]:
+    """The XIDs of the log that belong to the check, by the table; numbers that it does not hold go to `xid-other`."""
     pairs = []
-    for id in _XID_CHECKS:  # noqa: A001 - the catalogue's word
+    for id in _XID_CHECKS:  # noqa: A001 - as in reports
         for message in seen(environment, id):
             number = whole_number(message.values.get("code", ""))
             if number is None or "xid" not in message.signature + message.text.lower():
                 continue
             row = xids().get(number) or Xid(number, "", "unknown", "a number that we do not know", "", ())
-            if (row.check or "xid-other") == judged_by:
+            if (row.check or "xid-other") == check_id:
                 pairs.append((row, message))
     return tuple(pairs)
 
@@ -50,11 +76,6 @@ def xid_messages(environment: Environment, judged_by: str) -> tuple[tuple[Xid, M
 def address_of(messages: tuple[Message, ...]) -> str:
     """The PCI address that the messages name, in the spelling of PCI, '' when none does."""
     return pci_address(named(messages, "pci_address") or "")
-
-
-def _subject(messages: tuple[Message, ...]) -> str:
-    address = address_of(messages)
-    return f"GPU {address}" if address else ""
 
 
 def log_unread(environment: Environment) -> Outcome:
@@ -68,13 +89,11 @@ def log_unread(environment: Environment) -> Outcome:
 
 
 @check(
-    "gpu-fallen-off-bus",
-    title="A GPU has fallen off the PCI bus",
+    _LOST,
     layer=Layer.PCI,
     rank=20,
     tier="L",
     explained_by=("external-power-missing", "optimus-gpu-off"),
-    fix="Cold power cycle; reseat the card, its power and its riser; if the error returns, RMA the card.",
     references=threads("NVIDIA/open-gpu-kernel-modules#507", "NVIDIA/open-gpu-kernel-modules#1151"),
 )
 def gpu_fallen_off_bus(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -93,15 +112,14 @@ def gpu_fallen_off_bus(environment: Environment, matrix: Matrix) -> Iterator[Out
         fact = Evidence(f"pci_gpus[{gpu.pci_address}].config_readable", "no (ffff)", environment.pci_gpus.source)
         own = tuple(m for m in messages if address_of((m,)) in ("", gpu.pci_address))
         evidence = [fact, *lost, *message_evidence(environment, own)]
-        yield _lost(environment, f"GPU {gpu.pci_address}", gpu.name, evidence)
+        title = f"{gpu.name} has fallen off the PCI bus" if gpu.name else ""
+        yield _LOST.found(evidence, title=title, subject=f"GPU {gpu.pci_address}")
     if not mute and (lost or messages):
         evidence = [*lost, *message_evidence(environment, messages)]
-        back = _all_back(environment, matrix) and not lost
-        yield (
-            _came_back(environment, messages, evidence)
-            if back
-            else _lost(environment, _subject(messages), "", evidence)
-        )
+        if _all_back(environment, matrix) and not lost:
+            yield _came_back(environment, messages, evidence)
+        else:
+            yield _LOST.found(evidence, subject=subject_of(messages))
     elif not mute:
         answers = environment.pci_gpus.known and environment.pci_gpus.get()
         yield (
@@ -116,34 +134,19 @@ def _all_back(environment: Environment, matrix: Matrix) -> bool:
     return bool(gpus) and all(gpu.works and gpu.pci is not None and gpu.pci.config_readable for gpu in gpus)
 
 
-def _lost(environment: Environment, subject: str, name: str, evidence: list[Evidence]) -> Outcome:
-    return fail(
-        f"{name or 'A GPU'} has fallen off the PCI bus",
-        subject=subject,
-        evidence=evidence,
-        impact="Programs on this GPU are gone, and calls of the driver may hang.",
-        remedy=remedy(
-            environment,
-            "Stop the programs, switch the machine off for a minute (a restart is not enough), then check seat, power "
-            "cables and riser. If the error comes back, RMA the card.",
-            "kernel-log",
-        ),
-    )
-
-
 def _came_back(environment: Environment, messages: tuple[Message, ...], evidence: list[Evidence]) -> Outcome:
-    return warn(
-        "A GPU fell off the PCI bus since the last start and is back now",
-        subject=_subject(messages),
-        evidence=evidence,
+    return _LOST.found(
+        evidence,
+        title="A GPU fell off the PCI bus since the last start and is back now",
+        subject=subject_of(messages),
         impact="It is likely to happen again under load.",
         remedy=remedy(environment, "Check seat, power cables, riser and cooling of this card.", "kernel-log"),
+        status=Status.WARN,
     )
 
 
 @check(
-    "gsp-timeout",
-    title="The GPU's system processor stopped answering",
+    _GSP,
     layer=Layer.KERNEL_MODULE,
     rank=66,
     tier="L",
@@ -159,15 +162,8 @@ def gsp_timeout(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
 
     When its firmware stops, the kernel log shows XID 119 or 120 and nvidia-smi hangs from then on.
     """
-    outcomes = told(
-        environment,
-        "gsp-timeout",
-        "The GPU's system processor (GSP) stopped answering",
-        impact="Programs and nvidia-smi hang until the GPU is reset.",
-        remedy=remedy(environment, "Restart the machine; then use a newer driver.", "bug-report", "reboot"),
-    )
-    if outcomes:
-        yield from outcomes
+    if reported := _GSP.reported(environment):
+        yield reported
     elif environment.kernel.log.known:
         yield ok("no GSP error in the kernel log", evidence=[known(environment, "kernel.log", "no XID 119 or 120")])
     else:
@@ -175,8 +171,7 @@ def gsp_timeout(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
 
 
 @check(
-    "rm-init-adapter-failed",
-    title="The driver could not start a GPU",
+    _NOT_STARTED,
     layer=Layer.KERNEL_MODULE,
     rank=65,
     tier="L",
@@ -219,18 +214,7 @@ def rm_init_adapter_failed(environment: Environment, matrix: Matrix) -> Iterator
     if driver_lives_elsewhere(environment) and not messages:
         yield skip("the host's driver starts the GPUs of this place")
     elif evidence:
-        yield fail(
-            "The driver sees a GPU but could not start it",
-            subject=_subject(messages),
-            evidence=evidence,
-            impact="CUDA and nvidia-smi do not list this GPU.",
-            remedy=remedy(
-                environment,
-                "Read the lines before the failure in the kernel log; check power cables and the firmware setting "
-                "'Above 4G decoding'; try a newer driver. If nothing helps, try the card in another machine.",
-                "module-log",
-            ),
-        )
+        yield _NOT_STARTED.found(evidence, subject=subject_of(messages))
     elif loaded(environment) is False:
         yield skip("no driver is loaded that could start a GPU")
     elif environment.gpus.known or dead.known:
@@ -290,7 +274,7 @@ def _reported(environment: Environment, pairs: list[tuple[Xid, Message]]) -> Out
     times = f" ({len(messages)} times)" if len(messages) > 1 else ""
     return warn(
         f"XID {row.code}{times}: {row.meaning}",
-        subject=_subject(messages),
+        subject=subject_of(messages),
         evidence=message_evidence(environment, messages),
         impact="The program that ran on the GPU was probably stopped.",
         remedy=remedy(environment, f"{action[0].upper()}{action[1:]}.", "kernel-log"),
