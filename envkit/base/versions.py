@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import total_ordering
+from functools import cached_property, total_ordering
 from typing import TYPE_CHECKING, TypeVar
 
 from envkit._startup.records import record
@@ -173,6 +173,11 @@ class VersionSpec:
         if len(self.clauses) == 1 and self.clauses[0][0] in ("==", "="):
             return self.clauses[0][1]
         return None
+
+    @cached_property
+    def key(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """What tells it from every other: 12 and 12.0 are equal versions, and ask for different lines."""
+        return tuple([(operator, bound.parts) for operator, bound in self.clauses])
 
     @property
     def line(self) -> tuple[int, ...] | None:

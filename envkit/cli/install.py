@@ -123,7 +123,7 @@ def _completed(request: Request, options: dict[str, Any]) -> Request:
 def _told(plan: Plan, options: dict[str, Any]) -> Plan:
     """The plan with a warning where --no-toolkit leaves out what its frameworks load from the system."""
     from envkit._startup.records import replace
-    from envkit.solver.aspects import needs_system_cuda
+    from envkit.compat import needs_system_cuda
 
     choice = plan.choice
     if options["toolkit"] is not False or not choice.needs_toolkit or not choice.builds:

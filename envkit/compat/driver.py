@@ -23,6 +23,11 @@ class DriverFloors:
     native: Version | None
     minor_version: Version | None
 
+    @property
+    def lowest(self) -> Version | None:
+        """The lowest driver that runs it in either way."""
+        return min((floor for floor in (self.native, self.minor_version) if floor), default=None)
+
 
 def driver_floors(cuda: Version, tables: Tables, platform: str = "linux") -> DriverFloors:
     """The driver floors of a CUDA version or release line; of a line the lowest of its releases.
@@ -147,6 +152,5 @@ def _driver_detail(driver: Version, floors: DriverFloors, level: DriverVerdict, 
         known = f"CUDA {cuda} needs {native}, and" if native else f"no driver floor is recorded for CUDA {cuda};"
         tail = "whether cuda-compat covers this branch is not recorded" if native else "it may run or not"
         return f"driver {driver}: {known} {tail}"
-    lowest = min(floor for floor in (native, minor) if floor)
     compat = "; cuda-compat is not made for this branch" if data_center else ""
-    return f"driver {driver} is too old for CUDA {cuda}: it needs {lowest} or newer{compat}"
+    return f"driver {driver} is too old for CUDA {cuda}: it needs {floors.lowest} or newer{compat}"

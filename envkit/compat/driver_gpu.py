@@ -5,7 +5,7 @@ from __future__ import annotations
 from envkit.base.platforms import WINDOWS_DRIVERS
 from envkit.base.versions import ComputeCapability, Version
 from envkit.compat.cuda_line import sources_of, toolkits_of
-from envkit.compat.driver import branch_number, branch_of, driver_floors
+from envkit.compat.driver import DriverFloors, branch_number, branch_of, driver_floors
 from envkit.compat.gpu import ToolkitMatch, toolkit_match
 from envkit.compat.tables import Tables
 from envkit.compat.verdict import Verdict
@@ -137,15 +137,20 @@ def last_driver_runs_cuda(
     """Whether the newest driver that a GPU can ever have runs a CUDA version."""
     floors = driver_floors(cuda, tables, platform)
     sources = sources_of(toolkits_of(cuda, tables))
-    lowest = min((floor for floor in (floors.native, floors.minor_version) if floor), default=None)
-    if lowest is None:
+    runs = last_branch_reaches(last_branch, floors, tables, platform)
+    if runs is None:
         detail = f"no driver floor is recorded for CUDA {cuda}"
         return Verdict("gpu-last-driver", "unknown", detail, sources)
-    if not is_after(lowest, last_branch, tables, platform):
-        detail = f"driver {last_branch}, the last for {name}, is new enough for CUDA {cuda} ({lowest})"
+    if runs:
+        detail = f"driver {last_branch}, the last for {name}, is new enough for CUDA {cuda} ({floors.lowest})"
         return Verdict("gpu-last-driver", "ok", detail, sources)
-    detail = f"CUDA {cuda} needs driver {lowest}, and {last_branch} is the last driver branch for {name}"
+    detail = f"CUDA {cuda} needs driver {floors.lowest}, and {last_branch} is the last driver branch for {name}"
     return Verdict("gpu-last-driver", "fail", detail, sources)
+
+
+def last_branch_reaches(last_branch: int, floors: DriverFloors, tables: Tables, platform: str) -> bool | None:
+    """Whether a GPU's last driver branch is new enough for a CUDA; None where no floor of that is recorded."""
+    return None if floors.lowest is None else not is_after(floors.lowest, last_branch, tables, platform)
 
 
 def is_after(driver: Version, last_branch: int, tables: Tables, platform: str) -> bool:

@@ -110,6 +110,11 @@ class ToolkitMatch(str, Enum):
     TOO_NEW = "too-new"  # the GPU came after this toolkit
     DROPPED = "dropped"  # the toolkit no longer compiles for this GPU
 
+    @property
+    def runs(self) -> bool | None:
+        """Whether the GPU runs what the toolkit holds; None where that is not recorded."""
+        return None if self is ToolkitMatch.UNKNOWN else self in (ToolkitMatch.TARGET, ToolkitMatch.BINARY)
+
 
 def toolkit_match(gpu: ComputeCapability, toolkit: Toolkit) -> ToolkitMatch:
     """How one toolkit knows a GPU: its compiler's targets, and with them the code inside its libraries."""

@@ -20,46 +20,85 @@ def title_of(build: FrameworkBuild) -> str:
     return f"{build.framework} {build.version}" + (f" for CUDA {build.cuda}" if build.cuda else "")
 
 
-def python_has_wheel(build: FrameworkBuild, python: Version) -> Verdict:
-    """Whether the build has a package for this Python (3.10, not 3.10.4)."""
-    if not build.pythons:
+def needs_system_cuda(build: FrameworkBuild) -> bool:
+    """True when the build loads a CUDA of its own line from the system."""
+    return build.cuda is not None and not build.bundles_cuda and not build.cpu_only
+
+
+def has_own_cudnn(build: FrameworkBuild) -> bool:
+    """False for a build that takes the cuDNN of the system's CUDA, or none."""
+    return not build.cpu_only and not needs_system_cuda(build)
+
+
+def python_meets(wanted: Version | VersionSpec | None, python: Version) -> bool:
+    """Whether a Python line such as 3.10 is what is wanted; `3.10.4` asks for the line 3.10, None for any."""
+    if wanted is None or isinstance(wanted, Version):
+        return wanted is None or wanted.starts_with(python)
+    if wanted.exact is not None:
+        line = wanted.exact.parts[:2]
+        return python.parts[: len(line)] == line
+    return wanted.holds(python)
+
+
+def has_python(build: FrameworkBuild, wanted: Version | VersionSpec) -> bool | None:
+    """Whether the build has a package for one of the wanted Pythons; None where that is not recorded."""
+    return any(python_meets(wanted, python) for python in build.pythons) if build.pythons else None
+
+
+def python_has_wheel(build: FrameworkBuild, python: Version | VersionSpec) -> Verdict:
+    """The verdict on a build and the wanted Pythons (3.10, not 3.10.4)."""
+    has = has_python(build, python)
+    if has is None:
         detail = f"the Python versions of {title_of(build)} are not recorded"
         return Verdict("python-has-wheel", "unknown", detail, build.sources)
-    if any(python.starts_with(known) for known in build.pythons):
+    if has:
         return Verdict("python-has-wheel", "ok", f"{title_of(build)} has a package for Python {python}", build.sources)
     known_text = ", ".join(str(known) for known in build.pythons)
     detail = f"{title_of(build)} has no package for Python {python}, only for {known_text}"
     return Verdict("python-has-wheel", "fail", detail, build.sources)
 
 
-def glibc_runs(build: FrameworkBuild, glibc: Version) -> bool:
-    """False for a glibc that is too old for the build's binaries, and for one that refuses to load them."""
-    refused = build.execstack_glibc is not None and glibc >= build.execstack_glibc
-    return not refused and (build.min_glibc is None or glibc >= build.min_glibc)
+class GlibcMatch(str, Enum):
+    """How a glibc suits a build's binaries."""
+
+    FITS = "fits"
+    TOO_OLD = "too-old"
+    TOO_NEW = "too-new"  # a library of the build asks for an executable stack, which glibc refuses in time
+    UNKNOWN = "unknown"
+
+    @property
+    def fits(self) -> bool | None:
+        """Whether the binaries run; None where the tables leave it open."""
+        return None if self is GlibcMatch.UNKNOWN else self is GlibcMatch.FITS
+
+
+def glibc_match(build: FrameworkBuild, glibc: Version | None) -> GlibcMatch:
+    """How a glibc (None: not known) suits a build."""
+    if glibc is not None and build.execstack_glibc is not None and glibc >= build.execstack_glibc:
+        return GlibcMatch.TOO_NEW
+    if glibc is None or build.min_glibc is None:
+        return GlibcMatch.UNKNOWN
+    return GlibcMatch.FITS if glibc >= build.min_glibc else GlibcMatch.TOO_OLD
 
 
 def glibc_meets(build: FrameworkBuild, glibc: Version | None, *, where: str = "") -> Verdict:
-    """Whether the target's glibc is new enough for the build's binaries, and loads them."""
-    place = f" of {where}" if where else ""
-    refusing = build.execstack_glibc
-    if refusing is not None and glibc is not None and glibc >= refusing:
-        detail = (
-            f"a library of {title_of(build)} asks for an executable stack, which glibc refuses from {refusing} on;"
+    """The verdict on a build and the target's glibc."""
+    match, title, place = glibc_match(build, glibc), title_of(build), f" of {where}" if where else ""
+    status = {True: "ok", False: "fail", None: "unknown"}[match.fits]
+    details = {
+        GlibcMatch.FITS: f"{title} needs glibc {build.min_glibc}, the glibc{place} is {glibc}",
+        GlibcMatch.TOO_OLD: f"{title} needs glibc {build.min_glibc} or newer, the glibc{place} is {glibc}",
+        GlibcMatch.TOO_NEW: (
+            f"a library of {title} asks for an executable stack, which glibc refuses from {build.execstack_glibc} on;"
             f" the glibc{place} is {glibc}"
-        )
-        return Verdict("glibc-meets-build", "fail", detail, build.sources)
-    if build.min_glibc is None:
-        return Verdict(
-            "glibc-meets-build", "unknown", f"the glibc that {title_of(build)} needs is not recorded", build.sources
-        )
-    if glibc is None:
-        detail = f"{title_of(build)} needs glibc {build.min_glibc}; the glibc{place} is not known"
-        return Verdict("glibc-meets-build", "unknown", detail, build.sources)
-    if glibc >= build.min_glibc:
-        detail = f"{title_of(build)} needs glibc {build.min_glibc}, the glibc{place} is {glibc}"
-        return Verdict("glibc-meets-build", "ok", detail, build.sources)
-    detail = f"{title_of(build)} needs glibc {build.min_glibc} or newer, the glibc{place} is {glibc}"
-    return Verdict("glibc-meets-build", "fail", detail, build.sources)
+        ),
+        GlibcMatch.UNKNOWN: (
+            f"{title} needs glibc {build.min_glibc}; the glibc{place} is not known"
+            if build.min_glibc
+            else f"the glibc that {title} needs is not recorded"
+        ),
+    }
+    return Verdict("glibc-meets-build", status, details[match], build.sources)
 
 
 _MARKED = regex(r"^(?P<spec>[^\[]*)(?:\[(?P<marker>.*)\])?$")
@@ -260,8 +299,7 @@ def gpu_on_cudnn(
 
 def _is_for_gpu(row: CudnnRelease, gpu: ComputeCapability, tables: Tables) -> bool:
     """Whether the CUDA that a cuDNN is made for may know a GPU."""
-    known = best_match(gpu, toolkits_of(row.cuda, tables))
-    return known not in (ToolkitMatch.TOO_NEW, ToolkitMatch.DROPPED)
+    return best_match(gpu, toolkits_of(row.cuda, tables)).runs is not False
 
 
 def _made_for_others(

@@ -97,11 +97,10 @@ def _build(
         fix = f"Use one of these Python versions, such as {build.pythons[-1]}."
         yield from_verdict(faults.PYTHON_WITHOUT_PACKAGE, verdict, subject, "pip finds no package.", fix, anew)
     if found.base.system is not None and build.min_glibc is not None:
-        where = found.base.system.os_id
-        verdict = relations.glibc_meets(build, found.base.system.glibc, where=where)
-        refusing = build.execstack_glibc
-        if refusing is not None and found.base.system.glibc is not None and found.base.system.glibc >= refusing:
-            fix = f"Start from a distribution with a glibc before {refusing}, or take another release."
+        where, glibc = found.base.system.os_id, found.base.system.glibc
+        verdict = relations.glibc_meets(build, glibc, where=where)
+        if relations.glibc_match(build, glibc) is relations.GlibcMatch.TOO_NEW:
+            fix = f"Start from a distribution with a glibc before {build.execstack_glibc}, or take another release."
             yield from_verdict(faults.GLIBC_TOO_NEW, verdict, subject, "Its import fails.", fix, anew)
         else:
             fix = "Start from a newer distribution."

@@ -8,12 +8,11 @@ from itertools import combinations, islice
 from envkit._startup.records import record, replace
 from envkit.compat import title_of
 from envkit.solver.arrange import Arranger
-from envkit.solver.candidates import Judge
 from envkit.solver.changes import COSTS, Change, changes_of, exactly, with_framework, with_spec, works
 from envkit.solver.doubts import doubts_of
-from envkit.solver.knowledge import Knowledge, gpu_builds
 from envkit.solver.model import Alternative, Choice
 from envkit.solver.parts import Part, parts_of, without
+from envkit.solver.query import Query
 from envkit.solver.request import FrameworkRequest, Request
 from envkit.solver.search import Selection, feasible, select
 
@@ -29,7 +28,7 @@ class Rescue:
 
     changes: tuple[Change, ...]
     selection: Selection
-    judge: Judge
+    query: Query
     doubts: tuple[str, ...]
 
     @property
@@ -40,48 +39,48 @@ class Rescue:
     @property
     def offer(self) -> Alternative:
         """The rescue as it is offered, with what is not known of it."""
-        gain = _gain(self.selection, self.judge) + _not_known(self.doubts)
+        gain = _gain(self.selection, self.query) + _not_known(self.doubts)
         return Alternative({change.option: change.value for change in self.changes}, gain)
 
 
-def rescues(request: Request, knowledge: Knowledge) -> tuple[Alternative, ...]:
+def rescues(query: Query) -> tuple[Alternative, ...]:
     """The nearest plans: single changes, cheapest first; where none but another GPU is enough, the cheapest of more."""
-    parts = parts_of(request)
+    parts = parts_of(query.request)
     kept = [part for part in parts if part.option != "gpu"]
-    found = [rescue for part in kept for rescue in _single(part, request, knowledge)]
+    found = [rescue for part in kept for rescue in _single(part, query)]
     if found:
         return tuple(rescue.offer for rescue in sorted(found, key=lambda rescue: rescue.last.cost))
     # another GPU is no small change: it is offered where no other one is enough, beside what would do with this one
     gpus = (part for part in parts if part.option == "gpu")
-    offers = [rescue.offer for part in gpus for rescue in _single(part, request, knowledge)]
+    offers = [rescue.offer for part in gpus for rescue in _single(part, query)]
     kept = kept if offers else list(parts)
     for size in range(2, len(kept) + 1):
         groups = sorted(combinations(kept, size), key=lambda group: sum(_cost(part) for part in group))
-        combined = list(islice(_combined(groups, request, knowledge), COMBINED))
+        combined = list(islice(_combined(groups, query), COMBINED))
         if combined:
             return (*(rescue.offer for rescue in combined), *offers)
     return tuple(offers)
 
 
-def _single(part: Part, request: Request, knowledge: Knowledge) -> list[Rescue]:
+def _single(part: Part, query: Query) -> list[Rescue]:
     """The nearest change of one part that is enough, and the best one where that is another."""
-    if not feasible(Judge(without(request, [part]), knowledge)):
+    if not feasible(query.changed(without(query.request, [part]))):
         return []  # with this part left open there is no plan either, so no value of it helps
-    options = islice(changes_of(part, request, knowledge), TRIES)
-    nearest = _surest((change for change in options if works(change, knowledge)), knowledge)
+    options = islice(changes_of(part, query), TRIES)
+    nearest = _surest((change for change in options if works(change, query)), query)
     if nearest is None or part.option not in WITH_BEST:
         return [nearest] if nearest else []
-    best = _best(part, request, knowledge)
+    best = _best(part, query)
     if best is None or best.value == nearest.last.value:
         return [nearest]
-    return [rescue for rescue in (nearest, _tried([best], knowledge)) if rescue is not None]
+    return [rescue for rescue in (nearest, _tried([best], query)) if rescue is not None]
 
 
-def _surest(working: Iterator[Change], knowledge: Knowledge) -> Rescue | None:
+def _surest(working: Iterator[Change], query: Query) -> Rescue | None:
     """The nearest of the changes, or one of the next few that leaves less unknown."""
     found: list[Rescue] = []
     for change in islice(working, NEAR):
-        rescue = _tried([change], knowledge)
+        rescue = _tried([change], query)
         if rescue is not None:
             found.append(rescue)
             if not rescue.doubts:
@@ -89,17 +88,17 @@ def _surest(working: Iterator[Change], knowledge: Knowledge) -> Rescue | None:
     return min(found, key=lambda rescue: len(rescue.doubts), default=None)
 
 
-def _tried(changes: list[Change], knowledge: Knowledge) -> Rescue | None:
-    judge = Judge(changes[-1].request, knowledge)
-    selection = select(judge)
-    return Rescue(tuple(changes), selection, judge, doubts_of(selection.builds, judge)) if selection else None
+def _tried(changes: list[Change], query: Query) -> Rescue | None:
+    changed = query.changed(changes[-1].request)
+    selection = select(changed)
+    return Rescue(tuple(changes), selection, changed, doubts_of(selection.builds, changed)) if selection else None
 
 
-def _best(part: Part, request: Request, knowledge: Knowledge) -> Change | None:
+def _best(part: Part, query: Query) -> Change | None:
     """The change of one part to what is best when it is left open; whether it works is not tried."""
-    judge = Judge(loosened(request, (part,)), knowledge)
-    selection = select(judge)
-    return _chosen(part, Arranger(selection, judge).choice(), request) if selection else None
+    opened = query.changed(loosened(query.request, (part,)))
+    selection = select(opened)
+    return _chosen(part, Arranger(selection, opened).choice(), query.request) if selection else None
 
 
 def _cost(part: Part) -> int:
@@ -107,10 +106,10 @@ def _cost(part: Part) -> int:
     return COSTS.index(option) if option in COSTS else len(COSTS)
 
 
-def _gain(selection: Selection, judge: Judge) -> str:
+def _gain(selection: Selection, query: Query) -> str:
     if selection.builds:
         return "gives " + " and ".join(title_of(build) for build in selection.builds)
-    return f"gives CUDA {Arranger(selection, judge).choice().cuda}"
+    return f"gives CUDA {Arranger(selection, query).choice().cuda}"
 
 
 def _not_known(doubts: Iterable[str]) -> str:
@@ -118,14 +117,14 @@ def _not_known(doubts: Iterable[str]) -> str:
     return f"; not known: {listed}" if listed else ""
 
 
-def _combined(groups: Iterable[tuple[Part, ...]], request: Request, knowledge: Knowledge) -> Iterator[Rescue]:
+def _combined(groups: Iterable[tuple[Part, ...]], query: Query) -> Iterator[Rescue]:
     for group in groups:
-        judge = Judge(loosened(request, group), knowledge)
-        selection = select(judge)
+        opened = query.changed(loosened(query.request, group))
+        selection = select(opened)
         if selection is None:
             continue
-        changes = _pinned(group, Arranger(selection, judge).choice(), request, knowledge)
-        rescue = _tried(changes, knowledge) if len(changes) == len(group) else None
+        changes = _pinned(group, Arranger(selection, opened).choice(), query)
+        rescue = _tried(changes, query) if len(changes) == len(group) else None
         if rescue is not None:
             yield rescue
 
@@ -139,16 +138,16 @@ def loosened(request: Request, group: tuple[Part, ...]) -> Request:
     return replace(without(request, [part for part in group if part.option != "framework"]), frameworks=frameworks)
 
 
-def _pinned(group: tuple[Part, ...], choice: Choice, request: Request, knowledge: Knowledge) -> list[Change]:
+def _pinned(group: tuple[Part, ...], choice: Choice, query: Query) -> list[Change]:
     """The parts set one after the other to what the open request chose; GPUs last, to the nearest that then works."""
     changes: list[Change] = []
     for part in sorted(group, key=lambda part: part.option == "gpu"):
-        current = changes[-1].request if changes else request
+        current = query.changed(changes[-1].request) if changes else query
         if part.option == "gpu":
-            options = islice(changes_of(part, current, knowledge), TRIES)
-            change = next((option for option in options if works(option, knowledge)), None)
+            options = islice(changes_of(part, current), TRIES)
+            change = next((option for option in options if works(option, query)), None)
         else:
-            change = _chosen(part, choice, current)
+            change = _chosen(part, choice, current.request)
         if change is not None:
             changes.append(change)
     return changes
@@ -178,32 +177,35 @@ def _chosen(part: Part, choice: Choice, request: Request) -> Change | None:
 IMPROVABLE = ("cuda", "cudnn", "python", "driver", "os")
 
 
-def improvements(request: Request, choice: Choice, knowledge: Knowledge) -> tuple[Alternative, ...]:
+def improvements(query: Query, choice: Choice) -> tuple[Alternative, ...]:
     """The single changes that would bring a newer version of a framework, and which."""
-    if not any(_could_be_newer(index, choice, request, knowledge) for index in range(len(choice.builds))):
+    if not any(_could_be_newer(index, choice, query) for index in range(len(choice.builds))):
         return ()
-    parts = (part for part in parts_of(request) if part.option in IMPROVABLE)
-    found = (_improvement(part, request, choice, knowledge) for part in parts)
+    parts = (part for part in parts_of(query.request) if part.option in IMPROVABLE)
+    found = (_improvement(part, query, choice) for part in parts)
     return tuple(alternative for alternative in found if alternative is not None)
 
 
-def _could_be_newer(index: int, choice: Choice, request: Request, knowledge: Knowledge) -> bool:
-    spec = request.frameworks[index].spec
-    versions = (build.version for build in gpu_builds(knowledge.tables.builds(request.frameworks[index].name)))
+def _could_be_newer(index: int, choice: Choice, query: Query) -> bool:
+    name, spec = query.request.frameworks[index].name, query.request.frameworks[index].spec
+    versions = (build.version for build in query.knowledge.build_set(name).builds)
     return choice.builds[index].version < max(version for version in versions if spec is None or spec.holds(version))
 
 
-def _improvement(part: Part, request: Request, choice: Choice, knowledge: Knowledge) -> Alternative | None:
+def _improvement(part: Part, query: Query, choice: Choice) -> Alternative | None:
     """The best value of one part where it makes a framework newer and none older."""
-    change = _best(part, request, knowledge)
-    final = select(Judge(change.request, knowledge)) if change is not None else None
-    if change is None or final is None:
+    change = _best(part, query)
+    if change is None:
+        return None
+    changed = query.changed(change.request)
+    final = select(changed)
+    if final is None:
         return None
     pairs = list(zip(final.builds, choice.builds, strict=True))
     gains = [f"{title_of(new)} instead of {old.version}" for new, old in pairs if new.version > old.version]
     worse = any(new.version < old.version for new, old in pairs)
     if worse or not gains:
         return None
-    known = doubts_of(choice.builds, Judge(request, knowledge))
-    new = (doubt for doubt in doubts_of(final.builds, Judge(change.request, knowledge)) if doubt not in known)
+    known = doubts_of(choice.builds, query)
+    new = (doubt for doubt in doubts_of(final.builds, changed) if doubt not in known)
     return Alternative({change.option: change.value}, "; ".join(gains) + _not_known(new))

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from envkit.base.platforms import WINDOWS_DRIVERS
 from envkit.base.versions import Version
-from envkit.solver.aspects import python_meets
-from envkit.solver.candidates import Judge
+from envkit.compat import python_meets
 from envkit.solver.model import Choice
 from envkit.solver.place import Placer
+from envkit.solver.query import Query
 from envkit.solver.search import Selection
 from envkit.tables.rows import (
     CudnnRelease,
@@ -27,12 +27,12 @@ WAYS = ("system", "deadsnakes", "standalone", "conda")  # to get a Python, the p
 class Arranger:
     """The choices around one selection of builds."""
 
-    def __init__(self, selection: Selection, judge: Judge) -> None:
+    def __init__(self, selection: Selection, query: Query) -> None:
         self.selection = selection
-        self.judge = judge
-        self.request = judge.request
-        self.knowledge = judge.knowledge
-        self.placer = Placer(selection, judge)
+        self.query = query
+        self.request = query.request
+        self.knowledge = query.knowledge
+        self.placer = Placer(selection, query)
 
     def choice(self) -> Choice:
         """The complete choice."""
@@ -95,7 +95,7 @@ class Arranger:
             return system is not None and system.os_id in row.os_ids
         if self.request.platform == "windows" and row.min_glibc is not None:
             return False  # a way that needs a glibc is one for Linux
-        glibc = self.judge.glibc or (system.glibc if system else None)
+        glibc = self.query.glibc or (system.glibc if system else None)
         return row.min_glibc is None or glibc is None or glibc >= row.min_glibc
 
     def _minimum_driver(self, toolkit: Toolkit | None) -> Version | None:
@@ -117,7 +117,7 @@ class Arranger:
         if (
             floors.minor_version is None
             or floors.native is None
-            or any(self.judge.compiles_ptx(build) for build in builds)
+            or any(self.query.compiles_ptx(build) for build in builds)
         ):
             return floors.native
         return min(floors.native, floors.minor_version)

@@ -8,11 +8,11 @@ from itertools import chain
 from envkit._startup.records import record, replace
 from envkit.base.platforms import WINDOWS_DRIVERS
 from envkit.base.versions import ComputeCapability, Version, VersionSpec
+from envkit.compat import needs_system_cuda
 from envkit.compat.verdict import DriverVerdict
-from envkit.solver.aspects import needs_system_cuda
-from envkit.solver.candidates import Judge
-from envkit.solver.knowledge import Knowledge, gpu_builds
+from envkit.solver.candidates import passing
 from envkit.solver.parts import Part, without
+from envkit.solver.query import Query
 from envkit.solver.request import FrameworkRequest, Request, TargetGpu
 from envkit.solver.search import compatible, feasible
 from envkit.tables.rows import OperatingSystem
@@ -31,9 +31,9 @@ class Change:
     request: Request
 
 
-def changes_of(part: Part, request: Request, knowledge: Knowledge) -> Iterator[Change]:
+def changes_of(part: Part, query: Query) -> Iterator[Change]:
     """The changes of one part worth trying, nearest first."""
-    makers: dict[str, Callable[[Part, Request, Knowledge], Iterator[Change]]] = {
+    makers: dict[str, Callable[[Part, Query], Iterator[Change]]] = {
         "framework": _framework_changes,
         "cuda": _cuda_changes,
         "cudnn": _cudnn_changes,
@@ -43,12 +43,12 @@ def changes_of(part: Part, request: Request, knowledge: Knowledge) -> Iterator[C
         "arch": _arch_changes,
         "gpu": _gpu_changes,
     }
-    return makers[part.option](part, request, knowledge) if part.option in makers else iter(())
+    return makers[part.option](part, query) if part.option in makers else iter(())
 
 
-def works(change: Change, knowledge: Knowledge) -> bool:
+def works(change: Change, query: Query) -> bool:
     """Whether the changed request has a plan."""
-    return feasible(Judge(change.request, knowledge))
+    return feasible(query.changed(change.request))
 
 
 def exactly(version: Version) -> VersionSpec:
@@ -80,11 +80,11 @@ def nearest_first(versions: Iterable[Version], anchor: Version) -> list[Version]
     ]
 
 
-def _framework_changes(part: Part, request: Request, knowledge: Knowledge) -> Iterator[Change]:
-    framework = request.frameworks[part.index]
-    judge = Judge(with_framework(request, part.index, FrameworkRequest(framework.name)), knowledge)
+def _framework_changes(part: Part, query: Query) -> Iterator[Change]:
+    request, framework = query.request, query.request.frameworks[part.index]
+    opened = query.changed(with_framework(request, part.index, FrameworkRequest(framework.name)))
     anchor = _anchor(framework.spec)
-    for version in nearest_first((build.version for build in compatible(judge, part.index)), anchor):
+    for version in nearest_first((build.version for build in compatible(opened, part.index)), anchor):
         if framework.spec is not None and framework.spec.holds(version):
             continue
         wanted = FrameworkRequest(framework.name, exactly(version))
@@ -92,43 +92,45 @@ def _framework_changes(part: Part, request: Request, knowledge: Knowledge) -> It
         yield Change(COSTS.index(cost), "framework", str(wanted), with_framework(request, part.index, wanted))
 
 
-def _cuda_changes(part: Part, request: Request, knowledge: Knowledge) -> Iterator[Change]:
+def _cuda_changes(part: Part, query: Query) -> Iterator[Change]:
+    request, knowledge = query.request, query.knowledge
     lines = (toolkit.release for toolkit in knowledge.tables.toolkits)
-    shelves = (gpu_builds(knowledge.tables.builds(item.name)) for item in request.frameworks)
-    builds = tuple(chain.from_iterable(shelves))
+    builds = tuple(chain.from_iterable(knowledge.build_set(item.name).builds for item in request.frameworks))
     from_system = request.needs_toolkit or not request.frameworks or any(needs_system_cuda(build) for build in builds)
     # a build for all of CUDA 12 is judged as that, whichever release is asked for
     broad = any(build.cuda is not None and len(build.cuda.parts) == 1 for build in builds)
     cost = COSTS.index("cuda" if from_system else "wheel-index")
-    judge = Judge(request, knowledge)
     for release in nearest_first(lines, _anchor(request.cuda)):
-        if judge.level(release) is DriverVerdict.UNKNOWN:
+        if query.level(release) is DriverVerdict.UNKNOWN:
             continue  # an offer is something that is known to work
-        if not broad and judge.cuda_failures(release):
+        if not broad and query.cuda_failures(release):
             continue
         if request.cuda is None or not request.cuda.holds(release):
             yield Change(cost, "cuda", str(release), replace(request, cuda=exactly(release)))
 
 
-def _cudnn_changes(part: Part, request: Request, knowledge: Knowledge) -> Iterator[Change]:
-    lines = (row.version.release(2) for row in knowledge.tables.cudnns)
+def _cudnn_changes(part: Part, query: Query) -> Iterator[Change]:
+    request = query.request
+    lines = (row.version.release(2) for row in query.knowledge.tables.cudnns)
     for release in nearest_first(lines, _anchor(request.cudnn)):
         if request.cudnn is None or not request.cudnn.holds(release):
             yield Change(COSTS.index("cudnn"), "cudnn", str(release), replace(request, cudnn=exactly(release)))
 
 
-def _python_changes(part: Part, request: Request, knowledge: Knowledge) -> Iterator[Change]:
-    offered = {row.python.release(2) for row in knowledge.tables.python_sources}
+def _python_changes(part: Part, query: Query) -> Iterator[Change]:
+    request = query.request
+    offered = {row.python.release(2) for row in query.knowledge.tables.python_sources}
     for python in nearest_first(offered, _anchor(request.python)):
         if request.python is None or not request.python.holds(python):
             yield Change(COSTS.index("python"), "python", str(python), replace(request, python=exactly(python)))
 
 
-def _driver_changes(part: Part, request: Request, knowledge: Knowledge) -> Iterator[Change]:
+def _driver_changes(part: Part, query: Query) -> Iterator[Change]:
     """Floors of the CUDA versions that would do, lowest first; then the last driver of a GPU that was dropped."""
-    judge = Judge(without(request, [part]), knowledge)
-    cudas = {build.cuda for item in request.frameworks for build in judge.passing_builds(item) if build.cuda} or {
-        toolkit.version for toolkit in judge.toolkits
+    request, knowledge = query.request, query.knowledge
+    without_it = query.changed(without(request, [part]))
+    cudas = {build.cuda for item in request.frameworks for build in passing(without_it, item) if build.cuda} or {
+        toolkit.version for toolkit in without_it.toolkits
     }
     floors = [knowledge.floors(cuda, request.platform) for cuda in cudas]
     values = {floor for pair in floors for floor in (pair.minor_version, pair.native) if floor}
@@ -141,15 +143,15 @@ def _driver_changes(part: Part, request: Request, knowledge: Knowledge) -> Itera
         values |= {row.last_version or Version.of(row.branch) for row in branches}
         values |= {row.first_version for row in knowledge.tables.driver_branches if row.first_version and request.gpus}
     for driver in nearest_first(values, request.driver or Version.of(0)):
-        dropped = any(knowledge.driver_on_gpu(gpu, driver, request.platform) == "fail" for gpu in request.gpus)
+        dropped = any(knowledge.gpu_on_driver(gpu, driver, request.platform).status == "fail" for gpu in request.gpus)
         if driver != request.driver and not dropped:
             yield Change(COSTS.index("driver"), "driver", str(driver), replace(request, driver=driver))
 
 
-def _os_changes(part: Part, request: Request, knowledge: Knowledge) -> Iterator[Change]:
+def _os_changes(part: Part, query: Query) -> Iterator[Change]:
     """Releases of the same distribution first, then the others; ends of support are left to the plan's warnings."""
-    here = knowledge.tables.operating_system(request.os_id) if request.os_id else None
-    rows = [row for row in knowledge.tables.operating_systems if row.os_id != request.os_id and row.glibc]
+    request, here = query.request, query.system
+    rows = [row for row in query.knowledge.tables.operating_systems if row.os_id != request.os_id and row.glibc]
     for row in sorted(rows, key=lambda row: _os_distance(row, here)):
         yield Change(COSTS.index("os"), "os", row.os_id, replace(request, os_id=row.os_id, glibc=None))
 
@@ -167,23 +169,23 @@ def _distribution(os_id: str) -> str:
     return os_id.rstrip("0123456789.")
 
 
-def _arch_changes(part: Part, request: Request, knowledge: Knowledge) -> Iterator[Change]:
-    if any(gpu.architecture for gpu in request.gpus):
+def _arch_changes(part: Part, query: Query) -> Iterator[Change]:
+    if any(gpu.architecture for gpu in query.request.gpus):
         return  # the GPU is built onto its processor
     architecture = Request().architecture
-    yield Change(COSTS.index("arch"), "arch", architecture, replace(request, architecture=architecture))
+    yield Change(COSTS.index("arch"), "arch", architecture, replace(query.request, architecture=architecture))
 
 
-def _gpu_changes(part: Part, request: Request, knowledge: Knowledge) -> Iterator[Change]:
+def _gpu_changes(part: Part, query: Query) -> Iterator[Change]:
     """Of several GPUs the others alone; then other compute capabilities, the nearest first."""
-    cost = COSTS.index("gpu")
+    request, cost = query.request, COSTS.index("gpu")
     others = tuple(gpu for index, gpu in enumerate(request.gpus) if index != part.index)
     if others:
         names = ", ".join(gpu.name or str(gpu.compute_capability) for gpu in others)
         yield Change(cost, "gpu", names, replace(request, gpus=others))
         return
     own = request.gpus[part.index].compute_capability
-    for capability in sorted(knowledge.compute_capabilities, key=lambda other: _distance(other, own)):
+    for capability in sorted(query.knowledge.compute_capabilities, key=lambda other: _distance(other, own)):
         if capability != own:
             yield Change(cost, "gpu", str(capability), replace(request, gpus=(TargetGpu(capability),)))
 

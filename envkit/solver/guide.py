@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from envkit._startup.records import record, types_of
 from envkit.base.versions import ComputeCapability, Version
-from envkit.compat.gpu import CodeMatch, ToolkitMatch, code_match, cuda_match, cuda_span
+from envkit.compat.gpu import CodeMatch, code_match, cuda_match, cuda_span
 from envkit.compat.software import gpu_on_cudnn
 from envkit.tables import Matrix
 from envkit.tables.browse import NONE
@@ -68,10 +68,10 @@ def _runs(capability: ComputeCapability, build: FrameworkBuild, matrix: Matrix) 
     """Whether the build, the CUDA libraries and the cuDNN that it was made for all hold code; None: not known."""
     if build.cuda is None or build.yanked or "linux" not in build.platforms or "x86_64" not in build.architectures:
         return False
-    toolkits = cuda_match(capability, build.cuda, matrix)
+    known = cuda_match(capability, build.cuda, matrix).runs
     code = code_match(capability, build.sass, build.ptx, build.min_compute_capability)
-    if toolkits in (ToolkitMatch.TOO_NEW, ToolkitMatch.DROPPED) or code is CodeMatch.NONE:
+    if known is False or code is CodeMatch.NONE:
         return False
     if build.cudnn is not None and gpu_on_cudnn(capability, build.cudnn, build.cuda, matrix).status == "fail":
         return False
-    return None if toolkits is ToolkitMatch.UNKNOWN or code is CodeMatch.UNKNOWN else True
+    return None if known is None or code is CodeMatch.UNKNOWN else True

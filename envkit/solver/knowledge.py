@@ -1,29 +1,23 @@
-"""The relations' answers, each worked out once, and kept for the next request to the same tables."""
+"""The tables as the resolver reads them: indexed, and with each relation's answer to the same values kept."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain, count
+from itertools import chain
 from typing import TypeVar
 
 from envkit import compat as relations
 from envkit.base.platforms import WINDOWS_DRIVERS
 from envkit.base.versions import ComputeCapability, Version, VersionSpec, by_line
-from envkit.compat import ToolkitMatch
 from envkit.compat.tables import Tables
 from envkit.compat.verdict import DriverVerdict, Verdict
-from envkit.solver.aspects import Answers, Shelf
+from envkit.solver.build_set import BuildSet
 from envkit.solver.request import TargetGpu
 from envkit.solver.together import Together
 from envkit.tables.rows import CudnnRelease, DriverBranch, FrameworkBuild, ImageTag, OperatingSystem, Runfile, Toolkit
 
 T = TypeVar("T")
-
-
-# A service that resolves all day must not grow; each is some megabytes.
-_MOST_ANSWERS = 2_000  # to requests
-_MOST_KNOWN = 100_000  # of the tables and of the GPUs and drivers that were asked about
 
 
 class Knowledge:
@@ -32,27 +26,11 @@ class Knowledge:
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
         self._known: dict[Hashable, object] = {}
-        self._numbers: dict[Hashable, int] = {}
-        self._counter = count()
-        self._answers: dict[Hashable, Answers] = {}
-
-    @property
-    def is_full(self) -> bool:
-        """Whether it holds so much that a new one is better."""
-        return len(self._known) > _MOST_KNOWN
-
-    def forget_requests(self) -> None:
-        """Leaves what the tables say of GPUs, drivers and builds, and no answer to a request."""
-        self._answers = {}  # a new one: another thread may be reading the old
 
     def _once(self, key: Hashable, work: Callable[[], T]) -> T:
         if key not in self._known:
             self._known[key] = work()
         return self._known[key]  # type: ignore[return-value]  # the key names the work, so the type is its own
-
-    def number(self, thing: Hashable) -> int:
-        """A number that stands for a thing, another for each."""
-        return self._numbers.setdefault(thing, next(self._counter))
 
     def toolkits(self, cuda: Version) -> Sequence[Toolkit]:
         """The toolkits of a CUDA version or release line."""
@@ -92,10 +70,10 @@ class Knowledge:
         """The branch of a driver."""
         return self._once(("branch", driver.parts), lambda: relations.branch_of(driver, self.tables))
 
-    def cuda_match(self, gpu: ComputeCapability, cuda: Version) -> relations.ToolkitMatch:
-        """How a CUDA version knows a GPU."""
+    def gpu_runs_cuda(self, gpu: ComputeCapability, cuda: Version) -> bool | None:
+        """Whether a CUDA version knows a GPU."""
         key = ("gpu", gpu.major, gpu.minor, cuda.parts)
-        return self._once(key, lambda: relations.best_match(gpu, self.toolkits(cuda)))
+        return self._once(key, lambda: relations.best_match(gpu, self.toolkits(cuda)).runs)
 
     def gpu_failures(self, gpu: TargetGpu, cuda: Version, platform: str) -> tuple[str, ...]:
         """The relations by which a GPU rules out a CUDA version."""
@@ -103,36 +81,25 @@ class Knowledge:
         return self._once(key, lambda: tuple(self._gpu_failures(gpu, cuda, platform)))
 
     def _gpu_failures(self, gpu: TargetGpu, cuda: Version, platform: str) -> Iterator[str]:
-        if self.cuda_match(gpu.compute_capability, cuda) in (ToolkitMatch.TOO_NEW, ToolkitMatch.DROPPED):
+        if self.gpu_runs_cuda(gpu.compute_capability, cuda) is False:
             yield "gpu-runs-cuda"
-        floors, last = self.floors(cuda, platform), self.last_branch(gpu)
-        known = [floor for floor in (floors.native, floors.minor_version) if floor]
-        if last is not None and known and relations.is_after(min(known), last, self.tables, platform):
+        last = self.last_branch(gpu)
+        if last is None:
+            return
+        if relations.last_branch_reaches(last, self.floors(cuda, platform), self.tables, platform) is False:
             yield "gpu-last-driver"
 
     def code_match(self, gpu: ComputeCapability, build: FrameworkBuild) -> relations.CodeMatch:
         """How a GPU runs a build's code."""
-        cells = (id(build.sass), id(build.ptx), id(build.min_compute_capability))  # the tables keep them
-        key = ("code", gpu.major, gpu.minor, cells)
-        return self._once(key, lambda: relations.code_match(gpu, build.sass, build.ptx, build.min_compute_capability))
+        return relations.code_match(gpu, build.sass, build.ptx, build.min_compute_capability)
 
     def releases(self, framework: str) -> list[tuple[FrameworkBuild, ...]]:
         """A framework's builds by release, newest first and withdrawn ones last; GPU builds where it has any."""
         return self._once(("releases", framework), lambda: _releases(self.tables.builds(framework)))
 
-    def shelf(self, framework: str) -> Shelf:
-        """All of them on one shelf, for questions that do not ask for the best."""
-        return self._once(("shelf", framework), lambda: Shelf(framework, chain.from_iterable(self.releases(framework))))
-
-    def answers(self, aspect: str, inputs: Hashable) -> Answers:
-        """The memory of an aspect under a request."""
-        key = (aspect, inputs)
-        found = self._answers.get(key)
-        if found is None:
-            if len(self._answers) > _MOST_ANSWERS:
-                self.forget_requests()
-            found = self._answers.setdefault(key, Answers())
-        return found
+    def build_set(self, framework: str) -> BuildSet:
+        """All of them."""
+        return self._once(("builds", framework), lambda: BuildSet(chain.from_iterable(self.releases(framework))))
 
     def cudnn_on_gpu(self, gpu: ComputeCapability, cudnn: Version, cuda: Version | None) -> str:
         """The status of a cuDNN version on a GPU: ok, fail or unknown."""
@@ -153,7 +120,7 @@ class Knowledge:
 
     def cudnn_meets(self, build: FrameworkBuild, wanted: VersionSpec) -> bool | None:
         """Whether the cuDNN that a build has or was made for is a requested one; None where that is not known."""
-        key = ("cudnn-meets", id(build.cuda), id(build.cudnn), str(wanted))  # the tables keep the cells
+        key = ("cudnn-meets", numbers(build.cuda, build.cudnn), wanted.key)
         return self._once(key, lambda: relations.cudnn_meets(build, wanted, self.tables))
 
     def _cudnns_like(self, cudnn: Version) -> Sequence[CudnnRelease]:
@@ -175,9 +142,8 @@ class Knowledge:
 
     def serving(self, build: FrameworkBuild) -> tuple[Toolkit, ...]:
         """The toolkits whose libraries serve a build that brings none."""
-        key = ("serving", id(build.cuda), id(build.cuda_min), id(build.cuda_max))  # the tables keep the cells
         return self._once(
-            key,
+            ("serving", numbers(build.cuda, build.cuda_min, build.cuda_max)),
             lambda: tuple(
                 toolkit
                 for toolkit in self.tables.toolkits
@@ -229,10 +195,6 @@ class Knowledge:
         for row in reversed(self.tables.cudnns):
             groups.setdefault(row.cuda.major, []).append(row)
         return groups
-
-    def driver_on_gpu(self, gpu: TargetGpu, driver: Version, platform: str) -> str:
-        """The status of a driver on a GPU: ok, fail or unknown."""
-        return self.gpu_on_driver(gpu, driver, platform).status
 
     def gpu_on_driver(self, gpu: TargetGpu, driver: Version, platform: str) -> Verdict:
         """The verdict on a driver and a GPU, with its reason."""
@@ -299,7 +261,7 @@ _LATEST: list[Knowledge] = []
 def knowledge_of(tables: Tables) -> Knowledge:
     """What is known of these tables, kept until other tables are asked about."""
     for knowledge in tuple(_LATEST):
-        if knowledge.tables is tables and not knowledge.is_full:
+        if knowledge.tables is tables:
             return knowledge
     made = Knowledge(tables)
     _LATEST[:] = [made]
@@ -321,6 +283,11 @@ def _releases(builds: tuple[FrameworkBuild, ...]) -> list[tuple[FrameworkBuild, 
 
 def _itself(version: Version) -> Version:
     return version
+
+
+def numbers(*versions: Version | None) -> Hashable:
+    """What tells versions from others; 12 and 12.0 are equal, and different release lines."""
+    return tuple([version and version.parts for version in versions])
 
 
 def identity(gpu: TargetGpu) -> Hashable:

@@ -6,9 +6,9 @@ from functools import cached_property
 
 from envkit import compat as relations
 from envkit.base.versions import Version
-from envkit.compat import LibraryMatch
-from envkit.solver.aspects import needs_system_cuda
-from envkit.solver.candidates import LEVEL_ORDER, Judge
+from envkit.compat import LibraryMatch, needs_system_cuda
+from envkit.solver.candidates import LEVEL_ORDER
+from envkit.solver.query import Query, cudnn_fits
 from envkit.solver.search import Selection
 from envkit.tables.rows import CudnnRelease, FrameworkBuild, ImageTag, OperatingSystem, Runfile, Toolkit
 
@@ -16,11 +16,11 @@ from envkit.tables.rows import CudnnRelease, FrameworkBuild, ImageTag, Operating
 class Placer:
     """The places where one selection of builds could be installed."""
 
-    def __init__(self, selection: Selection, judge: Judge) -> None:
+    def __init__(self, selection: Selection, query: Query) -> None:
         self.selection = selection
-        self.judge = judge
-        self.request = judge.request
-        self.knowledge = judge.knowledge
+        self.query = query
+        self.request = query.request
+        self.knowledge = query.knowledge
         self.system_builds = tuple(build for build in selection.builds if needs_system_cuda(build))
 
     def best(self) -> tuple[Toolkit | None, OperatingSystem | None, ImageTag | None]:
@@ -52,7 +52,7 @@ class Placer:
             return None, None
         images = self._images(toolkit) if request.container else {}
         if request.os_id is not None:
-            return self.judge.system, images.get(request.os_id)
+            return self.query.system, images.get(request.os_id)
         if not self._offered:
             return None, None
         best = min(self._offered, key=lambda system: self._system_rank(system, toolkit, system.os_id in images))
@@ -65,7 +65,8 @@ class Placer:
         return tuple(
             system
             for system in self.knowledge.long_term_ubuntus
-            if system.glibc is not None and all(relations.glibc_runs(build, told or system.glibc) for build in builds)
+            if system.glibc is not None
+            and all(relations.glibc_match(build, told or system.glibc).fits is not False for build in builds)
         )
 
     def _system_rank(self, system: OperatingSystem, toolkit: Toolkit | None, has_image: bool) -> tuple[int, ...]:
@@ -88,7 +89,7 @@ class Placer:
             self.request.container and image is None,
             any(relations.toolkit_serves(build, toolkit) is not LibraryMatch.SAME for build in self.system_builds),
             not all(toolkit.version.starts_with(cuda) for cuda in wheels),
-            LEVEL_ORDER[self.judge.level(toolkit.version)],
+            LEVEL_ORDER[self.query.level(toolkit.version)],
             self._off_list(toolkit, system),
         )
 
@@ -171,7 +172,7 @@ class Placer:
 
     def _fits(self, row: CudnnRelease) -> bool:
         asked = self.request.cudnn is None or self.request.cudnn.holds(row.version)
-        builds = all(self.judge.cudnn_fits(row.version, build) for build in self.system_builds)
+        builds = all(cudnn_fits(row.version, build) for build in self.system_builds)
         return asked and builds and False not in self._known_gpus(row)
 
     def _known_gpus(self, row: CudnnRelease) -> list[bool | None]:

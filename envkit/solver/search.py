@@ -8,7 +8,9 @@ from itertools import combinations, groupby
 from envkit import compat as relations
 from envkit._startup.records import record, replace
 from envkit.base.versions import Version
-from envkit.solver.candidates import Candidate, Judge
+from envkit.solver.candidates import Candidate, candidate, candidates, kind, passing
+from envkit.solver.query import Query
+from envkit.solver.request import FrameworkRequest
 from envkit.solver.together import Together
 from envkit.tables.rows import FrameworkBuild, Toolkit
 
@@ -26,18 +28,18 @@ class Selection:
         """The version of each build."""
         return tuple(build.version for build in self.builds)
 
-    def extended(self, candidate: Candidate, bar: Bar) -> Selection | None:
+    def extended(self, one: Candidate, bar: Bar) -> Selection | None:
         """The selection with one more build, or None when it does not go with the others."""
-        build, toolkits = candidate.build, self.toolkits
+        build, toolkits = one.build, self.toolkits
         if not bar.admits(build, self.builds):
             return None
-        if candidate.toolkits is not None:
-            toolkits = candidate.toolkits if toolkits is None else _common(toolkits, candidate.toolkits)
+        if one.toolkits is not None:
+            toolkits = one.toolkits if toolkits is None else _common(toolkits, one.toolkits)
             if not toolkits:
                 return None
         pythons = self.pythons
-        if candidate.pythons:
-            pythons = candidate.pythons if pythons is None else pythons & candidate.pythons
+        if one.pythons:
+            pythons = one.pythons if pythons is None else pythons & one.pythons
             if not pythons:
                 return None
         return Selection((*self.builds, build), toolkits, pythons)
@@ -77,118 +79,122 @@ def _common(first: tuple[Toolkit, ...], second: tuple[Toolkit, ...]) -> tuple[To
     return tuple(toolkit for toolkit in first if toolkit.version in versions)
 
 
-def select(judge: Judge) -> Selection | None:
+def select(query: Query) -> Selection | None:
     """The best selection for a request, or None when no builds fit together.
 
     The framework that was asked for first gets the newest release that leaves the others any. Where it is not known
     whether the builds go together, older releases of the same majors that are known to are better.
     """
-    start = _start(judge)
+    start = _start(query)
     if start is None:
         return None
-    groups = [_Replay(judge.candidates(framework)) for framework in judge.request.frameworks]
-    best = _best(start, groups, judge, Bar(judge.together))
-    doubt = _doubt(best, judge) if best is not None else 0
+    groups = [_Replay(candidates(query, framework)) for framework in query.request.frameworks]
+    best = _best(start, groups, query, Bar(query.together))
+    doubt = _doubt(best, query) if best is not None else 0
     if best is None or not doubt:
         return best
     alike = [_Replay(_like(build, best, group)) for build, group in zip(best.builds, groups, strict=True)]
     for allowed in reversed(range(doubt)):  # where a lower bar finds none, a higher one does not either
-        surer = _surest(start, alike, judge, Bar(judge.together, ("fail", *_SURENESS[allowed + 1 :])))
+        surer = _surest(start, alike, query, Bar(query.together, ("fail", *_SURENESS[allowed + 1 :])))
         if surer is None:
             break
         best = surer
     return best
 
 
-def _best(start: Selection, groups: Sequence[Iterable[Candidate]], judge: Judge, bar: Bar) -> Selection | None:
+def _best(start: Selection, groups: Sequence[Iterable[Candidate]], query: Query, bar: Bar) -> Selection | None:
     """The newest release of the first framework that leaves the others any, of it the build that leaves the best."""
     if not groups:
         return start.with_numpy()
-    newest = [next((candidate.build.version for candidate in group), None) for group in groups[1:]]
+    newest = [next((one.build.version for one in group), None) for group in groups[1:]]
     if None in newest:
         return None
     hopeless: set[object] = set()  # what the rest saw of a build that led nowhere: its twin leads nowhere too
-    for _, release in groupby(groups[0], lambda candidate: (candidate.build.yanked, candidate.build.version.parts)):
+    for _, release in groupby(groups[0], lambda one: (one.build.yanked, one.build.version.parts)):
         found: list[Selection] = []
-        for candidate in release:
-            seen = judge.kind(candidate)
-            extended = start.extended(candidate, bar) if seen not in hopeless else None
+        for one in release:
+            seen = kind(query, one)
+            extended = start.extended(one, bar) if seen not in hopeless else None
             hopeless.add(seen)
-            best = _best(extended, groups[1:], judge, bar) if extended is not None else None
+            best = _best(extended, groups[1:], query, bar) if extended is not None else None
             if best is not None:
                 found.append(best)
-                if list(best.versions[len(start.builds) + 1 :]) == newest and _doubt(best, judge) == 0:
+                if list(best.versions[len(start.builds) + 1 :]) == newest and _doubt(best, query) == 0:
                     break  # those of one release come best first, and none leaves newer others
         if found:
-            return max(found, key=lambda best: (best.versions, -_doubt(best, judge)))
+            return max(found, key=lambda best: (best.versions, -_doubt(best, query)))
     return None
 
 
-def _doubt(selection: Selection, judge: Judge) -> int:
+def _doubt(selection: Selection, query: Query) -> int:
     """How doubtful it is that the builds go together; 0 where it is known."""
     pairs = combinations(selection.builds, 2)
-    return max((_SURENESS.index(judge.together.status(*pair)) for pair in pairs), default=0)
+    return max((_SURENESS.index(query.together.status(*pair)) for pair in pairs), default=0)
 
 
-def _surest(start: Selection, groups: Sequence[Iterable[Candidate]], judge: Judge, bar: Bar) -> Selection | None:
+def _surest(start: Selection, groups: Sequence[Iterable[Candidate]], query: Query, bar: Bar) -> Selection | None:
     """The newest builds that pass the bar; each framework leads in turn, and the cheapest in releases is right."""
     found: list[Selection] = []
     for lead in range(len(groups)):
         order = [lead, *(place for place in range(len(groups)) if place != lead)]
-        selection = _best(start, [groups[place] for place in order], judge, bar)
+        selection = _best(start, [groups[place] for place in order], query, bar)
         if selection is None:
             return None  # then there is none in any order
         in_place = dict(zip(order, selection.builds, strict=True))
         found.append(replace(selection, builds=tuple(in_place[place] for place in range(len(groups)))))
-    return min(found, key=lambda selection: _newer_releases(selection, judge), default=None)
+    return min(found, key=lambda selection: _newer_releases(selection, query), default=None)
 
 
-def _like(build: FrameworkBuild, best: Selection, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+def _like(build: FrameworkBuild, best: Selection, among: Iterable[Candidate]) -> Iterator[Candidate]:
     """The candidates of the build's major version that need no system toolkit where the best selection needs none."""
-    for candidate in candidates:
-        needs_more = candidate.toolkits is not None and best.toolkits is None
-        if candidate.build.version.major == build.version.major and not needs_more:
-            yield candidate
+    for one in among:
+        needs_more = one.toolkits is not None and best.toolkits is None
+        if one.build.version.major == build.version.major and not needs_more:
+            yield one
 
 
-def _newer_releases(selection: Selection, judge: Judge) -> int:
+def _newer_releases(selection: Selection, query: Query) -> int:
     """How many releases of its frameworks are newer than those of the selection."""
     return sum(
         release[0].version > build.version
         for build in selection.builds
-        for release in judge.knowledge.releases(build.framework)
+        for release in query.knowledge.releases(build.framework)
     )
 
 
-def feasible(judge: Judge) -> bool:
+def feasible(query: Query) -> bool:
     """Whether a request has any plan: `select` without looking for the best."""
-    if not judge.request.frameworks:
-        return not judge.driver_drops_gpu and judge.has_usable_toolkit
-    start = _start(judge)
+    if not query.request.frameworks:
+        return not query.driver_drops_gpu and query.has_usable_toolkit
+    start = _start(query)
     if start is None:
         return False
-    if len(judge.request.frameworks) == 1 and start.toolkits is None:  # nothing that a build has to go with
-        return next(judge.passing_builds(judge.request.frameworks[0]), None) is not None
-    groups = [judge.passing(framework) for framework in judge.request.frameworks]
-    return _first(start, groups, judge, Bar(judge.together)) is not None
+    if len(query.request.frameworks) == 1 and start.toolkits is None:  # nothing that a build has to go with
+        return next(passing(query, query.request.frameworks[0]), None) is not None
+    groups = [_passing(query, framework) for framework in query.request.frameworks]
+    return _first(start, groups, query, Bar(query.together)) is not None
 
 
-def compatible(judge: Judge, index: int) -> Iterator[FrameworkBuild]:
+def _passing(query: Query, framework: FrameworkRequest) -> Iterator[Candidate]:
+    return (candidate(query, build) for build in passing(query, framework))
+
+
+def compatible(query: Query, index: int) -> Iterator[FrameworkBuild]:
     """The builds of one framework of a request, newest first, that leave the others any."""
-    start = _start(judge)
+    start = _start(query)
     if start is None:
         return
-    groups = [_Replay(judge.passing(framework)) for framework in judge.request.frameworks]
+    groups = [_Replay(_passing(query, framework)) for framework in query.request.frameworks]
     others = (*groups[:index], *groups[index + 1 :])
     known: dict[object, bool] = {}
-    bar = Bar(judge.together)
-    for candidate in groups[index]:
-        twins = judge.kind(candidate)
+    bar = Bar(query.together)
+    for one in groups[index]:
+        twins = kind(query, one)
         if twins not in known:
-            extended = start.extended(candidate, bar)
-            known[twins] = extended is not None and next(_extensions(extended, others, judge, bar), None) is not None
+            extended = start.extended(one, bar)
+            known[twins] = extended is not None and next(_extensions(extended, others, query, bar), None) is not None
         if known[twins]:
-            yield candidate.build
+            yield one.build
 
 
 class _Replay:
@@ -200,40 +206,40 @@ class _Replay:
 
     def __iter__(self) -> Iterator[Candidate]:
         yield from self._seen
-        for candidate in self._source:
-            self._seen.append(candidate)
-            yield candidate
+        for one in self._source:
+            self._seen.append(one)
+            yield one
 
 
-def _first(start: Selection, groups: list[Iterator[Candidate]], judge: Judge, bar: Bar) -> Selection | None:
+def _first(start: Selection, groups: list[Iterator[Candidate]], query: Query, bar: Bar) -> Selection | None:
     again = [_Replay(group) for group in groups]
     if any(next(iter(group), None) is None for group in again):
         return None
-    return next(_extensions(start, again, judge, bar), None)
+    return next(_extensions(start, again, query, bar), None)
 
 
-def _start(judge: Judge) -> Selection | None:
+def _start(query: Query) -> Selection | None:
     """What holds before any build is chosen; None where even that cannot be had."""
-    request = judge.request
-    if judge.driver_drops_gpu and not request.frameworks:
+    request = query.request
+    if query.driver_drops_gpu and not request.frameworks:
         return None
     if request.frameworks and not request.needs_toolkit:
         return Selection()
-    return Selection(toolkits=judge.usable_toolkits) if judge.usable_toolkits else None
+    return Selection(toolkits=query.usable_toolkits) if query.usable_toolkits else None
 
 
-def _extensions(start: Selection, groups: Sequence[Iterable[Candidate]], judge: Judge, bar: Bar) -> Iterator[Selection]:
+def _extensions(start: Selection, groups: Sequence[Iterable[Candidate]], query: Query, bar: Bar) -> Iterator[Selection]:
     if not groups:
         final = start.with_numpy()
         if final is not None:
             yield final
         return
     hopeless: set[object] = set()  # what the rest saw of a build that led nowhere: its twin leads nowhere too
-    for candidate in groups[0]:
-        seen = judge.kind(candidate)
+    for one in groups[0]:
+        seen = kind(query, one)
         if seen in hopeless:
             continue
         hopeless.add(seen)
-        extended = start.extended(candidate, bar)
+        extended = start.extended(one, bar)
         if extended is not None:
-            yield from _extensions(extended, groups[1:], judge, bar)
+            yield from _extensions(extended, groups[1:], query, bar)

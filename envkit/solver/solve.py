@@ -6,9 +6,9 @@ from envkit.base.platforms import JETSON
 from envkit.compat.tables import Tables
 from envkit.solver.alternatives import improvements, rescues
 from envkit.solver.arrange import Arranger
-from envkit.solver.candidates import Judge
 from envkit.solver.knowledge import knowledge_of
 from envkit.solver.model import NoPlan, Plan
+from envkit.solver.query import Query
 from envkit.solver.request import Request
 from envkit.solver.search import select
 from envkit.solver.verdicts import verdicts, warnings
@@ -26,17 +26,17 @@ def resolve(request: Request, matrix: Tables) -> Plan | NoPlan:
         from envkit.solver.jetson import jetson_plan
 
         return jetson_plan(request, knowledge)
-    judge = Judge(request, knowledge)
-    selection = select(judge)
+    query = Query(request, knowledge)
+    selection = select(query)
     if selection is None:
-        from envkit.solver.conflicts import conflicts, rejections
+        from envkit.solver.conflicts import conflicts, rejected_by
 
         return NoPlan(
             request,
-            conflicts=conflicts(request, knowledge),
-            alternatives=rescues(request, knowledge),
-            rejected=rejections(judge),
+            conflicts=conflicts(query),
+            alternatives=rescues(query),
+            rejected=rejected_by(query),
         )
-    choice = Arranger(selection, judge).choice()
-    judged = verdicts(choice, judge)
-    return Plan(request, choice, judged, improvements(request, choice, knowledge), warnings(choice, judge, judged))
+    choice = Arranger(selection, query).choice()
+    judged = verdicts(choice, query)
+    return Plan(request, choice, judged, improvements(query, choice), warnings(choice, query, judged))

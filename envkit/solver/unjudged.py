@@ -4,41 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from envkit.compat import title_of
+from envkit.compat import has_own_cudnn, title_of
 from envkit.compat.verdict import Verdict
-from envkit.solver.aspects import has_own_cudnn
-from envkit.solver.candidates import Judge
 from envkit.solver.model import Choice
+from envkit.solver.query import Query
 from envkit.tables.rows import FrameworkBuild
 
 
-def unjudged(build: FrameworkBuild, choice: Choice, judge: Judge) -> Iterator[Verdict]:
+def unjudged(build: FrameworkBuild, choice: Choice, query: Query) -> Iterator[Verdict]:
     """A verdict of `unknown` for each part of the request that the build leaves open."""
-    givers = judge.knowledge.cuda_from(build)
+    givers = query.knowledge.cuda_from(build)
     if givers:
-        yield from _given(build, givers, choice, judge)
+        yield from _given(build, givers, choice, query)
         return
-    request, sources = judge.request, build.sources
-    if judge.knowledge.is_cuda_unknown(build):
+    request, sources = query.request, build.sources
+    if query.knowledge.is_cuda_unknown(build):
         told = f"the CUDA that {title_of(build)} uses is not recorded"
         if request.cuda is not None:
             yield Verdict("cuda-version", "unknown", f"{told}: whether it can be {request.cuda} is not known", sources)
         for gpu in request.gpus:
             yield Verdict("gpu-runs-cuda", "unknown", f"{told}: whether it runs on {gpu} is not known", sources)
-        if judge.driver is not None:
-            detail = f"{told}: whether driver {judge.driver} runs it is not known"
+        if query.driver is not None:
+            detail = f"{told}: whether driver {query.driver} runs it is not known"
             yield Verdict("driver-runs-cuda", "unknown", detail, sources)
     wanted = request.cudnn
-    if wanted is not None and has_own_cudnn(build) and judge.knowledge.cudnn_meets(build, wanted) is None:
+    if wanted is not None and has_own_cudnn(build) and query.knowledge.cudnn_meets(build, wanted) is None:
         told = (
             f"the cuDNN of {title_of(build)} is {'recorded as ' + str(build.cudnn) if build.cudnn else 'not recorded'}"
         )
         yield Verdict("cudnn-version", "unknown", f"{told}: whether it is {wanted} is not known", sources)
 
 
-def _given(build: FrameworkBuild, givers: tuple[str, ...], choice: Choice, judge: Judge) -> Iterator[Verdict]:
+def _given(build: FrameworkBuild, givers: tuple[str, ...], choice: Choice, query: Query) -> Iterator[Verdict]:
     """Of a build that uses the CUDA of another framework, where none of those is in the choice."""
-    request = judge.request
+    request = query.request
     asked = request.gpus or request.cuda is not None or request.cudnn is not None
     if not asked or any(other.framework in givers for other in choice.builds):
         return

@@ -7,24 +7,24 @@ from itertools import combinations
 
 from envkit import compat as relations
 from envkit.base.versions import Version
+from envkit.compat import has_own_cudnn, needs_system_cuda
 from envkit.compat.verdict import Verdict
-from envkit.solver.aspects import has_own_cudnn, needs_system_cuda
-from envkit.solver.candidates import Judge
 from envkit.solver.model import Choice
+from envkit.solver.query import Query
 from envkit.solver.request import TargetGpu
 from envkit.solver.unjudged import unjudged
 from envkit.tables.rows import FrameworkBuild, OperatingSystem, Toolkit
 
 
-def verdicts(choice: Choice, judge: Judge) -> tuple[Verdict, ...]:
+def verdicts(choice: Choice, query: Query) -> tuple[Verdict, ...]:
     """Every relation of the choice that can be judged: driver, GPUs, builds, Python, system."""
     return (
-        *_driver_verdicts(choice, judge),
-        *_module_verdicts(choice, judge),
-        *(verdict for gpu in judge.request.gpus for verdict in _gpu_verdicts(gpu, choice, judge)),
-        *(verdict for build in choice.builds for verdict in _build_verdicts(build, choice, judge)),
-        *_shared_verdicts(choice, judge),
-        *_system_verdicts(choice, judge),
+        *_driver_verdicts(choice, query),
+        *_module_verdicts(choice, query),
+        *(verdict for gpu in query.request.gpus for verdict in _gpu_verdicts(gpu, choice, query)),
+        *(verdict for build in choice.builds for verdict in _build_verdicts(build, choice, query)),
+        *_shared_verdicts(choice, query),
+        *_system_verdicts(choice, query),
     )
 
 
@@ -41,21 +41,21 @@ def cudas_of(choice: Choice) -> list[Version]:
     return [*(cuda for cuda in dict.fromkeys(inside) if not toolkit.version.starts_with(cuda)), toolkit.version]
 
 
-def _driver_verdicts(choice: Choice, judge: Judge) -> Iterator[Verdict]:
-    tables, platform = judge.knowledge.tables, judge.request.platform
+def _driver_verdicts(choice: Choice, query: Query) -> Iterator[Verdict]:
+    tables, platform = query.knowledge.tables, query.request.platform
     for cuda in cudas_of(choice):
-        if judge.driver is not None:
+        if query.driver is not None:
             yield relations.driver_runs_cuda(
-                judge.driver, cuda, tables, data_center=judge.data_center, platform=platform
+                query.driver, cuda, tables, data_center=query.data_center, platform=platform
             )
         else:
-            yield _floor_verdict(cuda, choice, judge)
+            yield _floor_verdict(cuda, choice, query)
 
 
-def _floor_verdict(cuda: Version, choice: Choice, judge: Judge) -> Verdict:
+def _floor_verdict(cuda: Version, choice: Choice, query: Query) -> Verdict:
     """The driver that is needed, where none is there to be judged."""
-    floors = judge.knowledge.floors(cuda, judge.request.platform)
-    rows = judge.knowledge.toolkits(cuda)
+    floors = query.knowledge.floors(cuda, query.request.platform)
+    rows = query.knowledge.toolkits(cuda)
     sources = rows[-1].sources if rows else ()
     if floors.native is None:
         return Verdict("minimum-driver", "unknown", f"no driver floor is recorded for CUDA {cuda}", sources)
@@ -66,24 +66,24 @@ def _floor_verdict(cuda: Version, choice: Choice, judge: Judge) -> Verdict:
         f"CUDA {cuda} needs driver {minor} or newer through minor-version compatibility (without run-time "
         f"compilation of PTX), {floors.native} or newer natively"
     )
-    if any(judge.compiles_ptx(build) for build in choice.builds if build.cuda and cuda.starts_with(build.cuda)):
+    if any(query.compiles_ptx(build) for build in choice.builds if build.cuda and cuda.starts_with(build.cuda)):
         detail = f"CUDA {cuda} needs driver {floors.native} or newer here: minor-version compatibility is not enough"
     return Verdict("minimum-driver", "ok", detail, sources)
 
 
-def _gpu_verdicts(gpu: TargetGpu, choice: Choice, judge: Judge) -> Iterator[Verdict]:
-    tables, request = judge.knowledge.tables, judge.request
+def _gpu_verdicts(gpu: TargetGpu, choice: Choice, query: Query) -> Iterator[Verdict]:
+    tables, request = query.knowledge.tables, query.request
     capability, name = gpu.compute_capability, str(gpu)
-    if judge.driver is not None:
-        yield judge.knowledge.gpu_on_driver(gpu, judge.driver, request.platform)
-    last = judge.knowledge.last_branch(gpu)
+    if query.driver is not None:
+        yield query.knowledge.gpu_on_driver(gpu, query.driver, request.platform)
+    last = query.knowledge.last_branch(gpu)
     for cuda in cudas_of(choice):
         yield relations.gpu_runs_cuda(capability, cuda, tables, name=name)
         if last is not None:
             yield relations.last_driver_runs_cuda(last, cuda, tables, name=name, platform=request.platform)
     for build in choice.builds:
         if build.cuda is not None or build.cpu_only or build.sass is not None:
-            level = judge.level(build.cuda) if build.cuda else None
+            level = query.level(build.cuda) if build.cuda else None
             yield relations.gpu_runs_build(capability, build, driver_verdict=level.value if level else "", name=name)
         if build.cudnn and has_own_cudnn(build):
             yield relations.gpu_on_cudnn(capability, build.cudnn, build.cuda, tables, name=name)
@@ -91,8 +91,8 @@ def _gpu_verdicts(gpu: TargetGpu, choice: Choice, judge: Judge) -> Iterator[Verd
         yield relations.gpu_on_cudnn(capability, choice.cudnn.version, choice.cudnn.cuda, tables, name=name)
 
 
-def _build_verdicts(build: FrameworkBuild, choice: Choice, judge: Judge) -> Iterator[Verdict]:
-    request = judge.request
+def _build_verdicts(build: FrameworkBuild, choice: Choice, query: Query) -> Iterator[Verdict]:
+    request = query.request
     if choice.python is not None:
         yield relations.python_has_wheel(build, choice.python)
     if request.platform != "windows":
@@ -101,51 +101,51 @@ def _build_verdicts(build: FrameworkBuild, choice: Choice, judge: Judge) -> Iter
         yield relations.glibc_meets(build, glibc, where=where)
     if choice.toolkit is not None and needs_system_cuda(build):
         yield relations.toolkit_serves_build(build, choice.toolkit)
-    yield from unjudged(build, choice, judge)
+    yield from unjudged(build, choice, query)
     if build.yanked:
         detail = f"{relations.title_of(build)} was withdrawn from its index"
         yield Verdict("build-is-current", "warn", detail, build.sources)
 
 
-def _shared_verdicts(choice: Choice, judge: Judge) -> Iterator[Verdict]:
+def _shared_verdicts(choice: Choice, query: Query) -> Iterator[Verdict]:
     if len(choice.builds) > 1:
         yield relations.numpy_agree(choice.builds, choice.python)
         for pair in combinations(choice.builds, 2):
-            yield from judge.together.verdicts(*pair)
+            yield from query.together.verdicts(*pair)
 
 
-def _system_verdicts(choice: Choice, judge: Judge) -> Iterator[Verdict]:
+def _system_verdicts(choice: Choice, query: Query) -> Iterator[Verdict]:
     system, toolkit = choice.os, choice.toolkit
     if system is None:
-        yield from _unknown_system(judge)
+        yield from _unknown_system(query)
         return
-    if judge.request.container:
-        yield _image_verdict(choice, system, judge)
+    if query.request.container:
+        yield _image_verdict(choice, system, query)
     elif toolkit is not None:
         yield relations.runfile_on_os(system, toolkit)
     if toolkit is not None:
         yield relations.os_compiler_fits_nvcc(system, toolkit)
-        yield from _runfile_verdicts(toolkit, choice, judge)
-    if not judge.knowledge.maintained(system):
+        yield from _runfile_verdicts(toolkit, choice, query)
+    if not query.knowledge.maintained(system):
         detail = f"the standard support of {system.os_id} ended on {system.end_of_support}"
         yield Verdict("os-is-maintained", "warn", detail, system.sources)
     if choice.python is not None and choice.builds and choice.python_source is None:
         yield _python_verdict(choice.python, system)
 
 
-def _unknown_system(judge: Judge) -> Iterator[Verdict]:
-    if judge.request.os_id is not None and judge.request.platform != "windows":
-        detail = f"{judge.request.os_id} is not on record: whether the plan suits it is not known"
+def _unknown_system(query: Query) -> Iterator[Verdict]:
+    if query.request.os_id is not None and query.request.platform != "windows":
+        detail = f"{query.request.os_id} is not on record: whether the plan suits it is not known"
         yield Verdict("os-is-maintained", "unknown", detail)
 
 
-def _image_verdict(choice: Choice, system: OperatingSystem, judge: Judge) -> Verdict:
+def _image_verdict(choice: Choice, system: OperatingSystem, query: Query) -> Verdict:
     """The verdict on the image, or why the plan starts from the plain distribution."""
     if choice.base_image is not None:
         return relations.image_fits(choice.base_image)
     plain = system.base_image or system.os_id
     if choice.cuda is None:
-        lacking = [relations.title_of(build) for build in choice.builds if judge.knowledge.is_cuda_unknown(build)]
+        lacking = [relations.title_of(build) for build in choice.builds if query.knowledge.is_cuda_unknown(build)]
         if not lacking:
             return Verdict("image-on-os", "ok", f"the plan has no CUDA, so the plain {plain} is enough")
         detail = f"the CUDA of {' and '.join(lacking)} is not recorded: the plain {plain} holds none"
@@ -157,12 +157,12 @@ def _image_verdict(choice: Choice, system: OperatingSystem, judge: Judge) -> Ver
     return Verdict("image-on-os", "warn", detail)
 
 
-def _module_verdicts(choice: Choice, judge: Judge) -> Iterator[Verdict]:
+def _module_verdicts(choice: Choice, query: Query) -> Iterator[Verdict]:
     """Which of NVIDIA's kernel modules the GPUs need, where a driver is to be installed."""
-    if not judge.request.with_driver:
+    if not query.request.with_driver:
         return
-    tables = judge.knowledge.tables
-    for gpu in judge.request.gpus:
+    tables = query.knowledge.tables
+    for gpu in query.request.gpus:
         kinds = {
             kind: relations.gpu_on_kernel_module(gpu.compute_capability, kind, tables, name=str(gpu))
             for kind in (True, False)
@@ -172,8 +172,8 @@ def _module_verdicts(choice: Choice, judge: Judge) -> Iterator[Verdict]:
             yield Verdict(refused.relation, "ok", refused.detail, refused.sources)
 
 
-def _runfile_verdicts(toolkit: Toolkit, choice: Choice, judge: Judge) -> Iterator[Verdict]:
-    if choice.base_image is None and not choice.runfiles and judge.request.platform != "windows":
+def _runfile_verdicts(toolkit: Toolkit, choice: Choice, query: Query) -> Iterator[Verdict]:
+    if choice.base_image is None and not choice.runfiles and query.request.platform != "windows":
         detail = f"no runfile of CUDA {toolkit.version} for {choice.architecture} is recorded"
         yield Verdict("runfile-for-architecture", "unknown", detail, toolkit.sources)
 
@@ -185,7 +185,7 @@ def _python_verdict(python: Version, system: OperatingSystem) -> Verdict:
 _QUIET_UNKNOWNS = ("runfile-on-os", "compiler-fits-nvcc")  # said in the verdicts; a warning of each would be noise
 
 
-def warnings(choice: Choice, judge: Judge, judged: tuple[Verdict, ...]) -> tuple[str, ...]:
+def warnings(choice: Choice, query: Query, judged: tuple[Verdict, ...]) -> tuple[str, ...]:
     """What a reader should know before installing: doubts, gaps in the tables, and ended projects."""
     told = [
         verdict.detail
@@ -193,12 +193,12 @@ def warnings(choice: Choice, judge: Judge, judged: tuple[Verdict, ...]) -> tuple
         if verdict.status in ("warn", "fail", "minor-version-compatibility", "forward-compatibility")
         or (verdict.status == "unknown" and verdict.relation not in _QUIET_UNKNOWNS)
     ]
-    return tuple(dict.fromkeys([*told, *_ended(choice, judge)]))
+    return tuple(dict.fromkeys([*told, *_ended(choice, query)]))
 
 
-def _ended(choice: Choice, judge: Judge) -> Iterator[str]:
+def _ended(choice: Choice, query: Query) -> Iterator[str]:
     for build in choice.builds:
-        framework = judge.knowledge.tables.framework(build.framework)
+        framework = query.knowledge.tables.framework(build.framework)
         if framework is not None and framework.archived:
             note = f": {framework.note}" if framework.note else ""
             yield f"{framework.title} has ended{note}"

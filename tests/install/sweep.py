@@ -22,9 +22,9 @@ from envkit.base.errors import EnvkitError
 from envkit.base.settings import Mirrors
 from envkit.install.options import ScriptOptions
 from envkit.render.script import render_script
-from envkit.solver.candidates import Judge
 from envkit.solver.knowledge import Knowledge
 from envkit.solver.model import Plan
+from envkit.solver.query import Query
 from envkit.solver.search import feasible
 from envkit.solver.solve import resolve
 from tests.install.plans import asked, matrix
@@ -109,7 +109,7 @@ def render_all(wanted: Iterable[Combination]) -> Rendered:
         gpus = (_GPU[one.cuda.partition(".")[0]],) if one.with_driver else ()
         request = asked(one.cuda, one.framework, one.os_id, one.architecture, gpus, one.with_driver)
         # why there is no plan, and what would do instead, takes most of the time and is not looked at here
-        plan = resolve(request, matrix()) if feasible(Judge(request, knowledge)) else None
+        plan = resolve(request, matrix()) if feasible(Query(request, knowledge)) else None
         if not isinstance(plan, Plan):
             found.without_plan += 1
             continue

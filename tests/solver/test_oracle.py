@@ -14,9 +14,9 @@ from dataclasses import replace
 from itertools import product
 
 from envkit.base.versions import ComputeCapability, Version, VersionSpec
-from envkit.solver.candidates import Judge
 from envkit.solver.knowledge import Knowledge
 from envkit.solver.model import NoPlan, Plan
+from envkit.solver.query import Query
 from envkit.solver.request import FrameworkRequest, Request, TargetGpu
 from envkit.solver.search import feasible
 from envkit.solver.solve import resolve
@@ -110,7 +110,7 @@ def check_existence(part: int, parts: int) -> Counter[str]:
     matrix = Matrix.load()
     oracle, knowledge, counts = Oracle(matrix), Knowledge(matrix), Counter[str]()
     for question, systems in existence_questions(matrix)[part::parts]:
-        found = feasible(Judge(request_of(question), knowledge))
+        found = feasible(Query(request_of(question), knowledge))
         assert found == oracle.exists(question), question
         counts.update({"questions": 1, "combinations": systems, "with a plan": systems if found else 0})
     return counts
@@ -140,7 +140,7 @@ def check_alternatives(question: Question, plan: Plan | NoPlan, oracle: Oracle, 
         for option, value in alternative.changes.items():
             other = changed(other, option, value)
         assert oracle.exists(other), (question, alternative)
-        assert feasible(Judge(request_of(other), knowledge)), (question, alternative)
+        assert feasible(Query(request_of(other), knowledge)), (question, alternative)
 
 
 def in_shares(check: Callable[[int, int], Counter[str]]) -> Counter[str]:

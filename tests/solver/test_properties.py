@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from envkit.base.versions import Version, VersionSpec
 from envkit.documents.plan import plan_document
 from envkit.render.plan_text import plan_summary
-from envkit.solver.candidates import Judge
 from envkit.solver.knowledge import Knowledge
 from envkit.solver.model import NoPlan, Plan
 from envkit.solver.parts import only, parts_of, without
+from envkit.solver.query import Query
 from envkit.solver.request import FrameworkRequest, Request, TargetGpu
 from envkit.solver.search import feasible
 from envkit.solver.solve import resolve
@@ -88,10 +88,10 @@ def test_conflicts_are_real_and_minimal(request: Request) -> None:
     by_label = {part.label: part for part in parts_of(request)}
     for conflict in plan.conflicts:
         group = [by_label[label] for label in conflict.between]
-        assert not feasible(Judge(only(request, group), knowledge)), conflict
+        assert not feasible(Query(only(request, group), knowledge)), conflict
         for part in group:
             rest = [other for other in group if other != part]
-            assert not rest or feasible(Judge(only(request, rest), knowledge)), conflict
+            assert not rest or feasible(Query(only(request, rest), knowledge)), conflict
         assert conflict.detail
 
 
@@ -100,9 +100,9 @@ def test_conflicts_are_real_and_minimal(request: Request) -> None:
 def test_leaving_a_part_open_never_loses_a_plan(request: Request) -> None:
     """Save a GPU: one of a data center is what lets an older driver run a newer CUDA through cuda-compat."""
     knowledge = Knowledge(matrix())
-    if feasible(Judge(request, knowledge)):
+    if feasible(Query(request, knowledge)):
         for part in (part for part in parts_of(request) if part.option != "gpu"):
-            assert feasible(Judge(without(request, [part]), knowledge)) or len(request.frameworks) == 1
+            assert feasible(Query(without(request, [part]), knowledge)) or len(request.frameworks) == 1
 
 
 @RELAXED
@@ -162,4 +162,4 @@ def test_a_driver_that_the_plan_asks_for_is_enough(request: Request) -> None:
             FrameworkRequest(build.framework, VersionSpec((("==", build.version),))) for build in plan.choice.builds
         )
         with_driver = replace(request, driver=plan.choice.minimum_driver, frameworks=chosen)
-        assert feasible(Judge(with_driver, Knowledge(matrix()))), plan.choice.minimum_driver
+        assert feasible(Query(with_driver, Knowledge(matrix()))), plan.choice.minimum_driver

@@ -36,11 +36,11 @@ def test_a_glibc_that_refuses_executable_stacks() -> None:
         refused = relations.glibc_meets(torch, v(glibc), where="ubuntu26.04")
         assert refused.status == "fail" and "executable stack" in refused.detail and "ubuntu26.04" in refused.detail
     assert relations.glibc_meets(torch, None).status == "unknown"
-    assert [relations.glibc_runs(torch, v(glibc)) for glibc in ("2.16", "2.17", "2.40", "2.41")] == [
-        False,
-        True,
-        True,
-        False,
+    assert [relations.glibc_match(torch, v(glibc)).value for glibc in ("2.16", "2.17", "2.40", "2.41")] == [
+        "too-old",
+        "fits",
+        "fits",
+        "too-new",
     ]
 
 

@@ -1,0 +1,49 @@
+"""A framework's builds in the order in which a request tries them, and which of them no constraint tells apart."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from functools import cached_property
+
+from envkit.base.versions import Version, VersionSpec, by_line
+from envkit.solver.constraints import CONSTRAINTS
+from envkit.tables.rows import FrameworkBuild
+
+
+class BuildSet:
+    """All builds of a framework, newest release first and withdrawn ones last; each is meant by its place in `builds`.
+
+    A constraint looks at few columns, so most builds are alike to it: it judges one of each group.
+    """
+
+    def __init__(self, builds: Iterable[FrameworkBuild]) -> None:
+        self.builds = tuple(builds)
+        self._groups: list[tuple[int, ...] | None] = [None] * len(self.builds)
+        self._numbers: dict[Hashable, int] = {}
+        self._meeting: dict[Hashable, Sequence[int]] = {}
+
+    def groups(self, place: int) -> tuple[int, ...]:
+        """The group that a build is in, for each of the constraints: builds with the same number are alike to it."""
+        known = self._groups[place]
+        if known is None:
+            values = (constraint.values(self.builds[place]) for constraint in CONSTRAINTS)
+            known = self._groups[place] = tuple([self._numbers.setdefault(one, len(self._numbers)) for one in values])
+        return known
+
+    def meeting(self, spec: VersionSpec | None) -> Sequence[int]:
+        """The places of the builds whose version meets `spec`, in order."""
+        if spec is None:
+            return range(len(self.builds))
+        if spec.line is not None:
+            return self._lines.get(spec.line, ())
+        key = spec.key
+        if key not in self._meeting:
+            self._meeting[key] = [place for place, build in enumerate(self.builds) if spec.holds(build.version)]
+        return self._meeting[key]
+
+    @cached_property
+    def _lines(self) -> dict[tuple[int, ...], list[int]]:
+        return by_line(range(len(self.builds)), self._version)
+
+    def _version(self, place: int) -> Version:
+        return self.builds[place].version

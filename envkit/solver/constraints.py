@@ -1,0 +1,254 @@
+"""What a request demands of a build: one constraint per relation, with its predicate, what it reads, and its refusal.
+
+The rules themselves are in `envkit.compat`, which knows of no request; here each is held against one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING
+
+from envkit import compat as relations
+from envkit._startup.records import record
+from envkit.base.versions import Version
+from envkit.compat import CodeMatch, has_own_cudnn, needs_system_cuda
+from envkit.compat.verdict import Verdict
+from envkit.tables.rows import FrameworkBuild
+
+if TYPE_CHECKING:
+    from envkit.solver.query import Query
+    from envkit.solver.request import TargetGpu
+
+
+@record
+class Constraint:
+    """One relation that a build has to keep.
+
+    `holds` is None where the tables leave it open, which refuses nothing. With the same `values` of a build and the
+    same answer of `asks` it says the same; `asks` is None for a query that asks nothing of this relation.
+    """
+
+    relation: str
+    columns: tuple[str, ...]
+    asks: Callable[[Query], Hashable]
+    holds: Callable[[Query, FrameworkBuild], bool | None]
+    refusal: Callable[[Query, FrameworkBuild], Verdict]
+
+    def values(self, build: FrameworkBuild) -> Hashable:
+        """All that it reads of a build. A version stands for its numbers: 12 and 12.0 are equal, and other lines."""
+        cells = [getattr(build, column) for column in self.columns]
+        return self.columns, tuple([cell.parts if isinstance(cell, Version) else cell for cell in cells])
+
+
+# ---- the package
+
+
+def _no_platform(query: Query, build: FrameworkBuild) -> Verdict:
+    detail = f"{relations.title_of(build)} has no package for {query.request.platform}"
+    return Verdict("platform", "fail", detail, build.sources)
+
+
+def _no_architecture(query: Query, build: FrameworkBuild) -> Verdict:
+    known, wanted = ", ".join(build.architectures), query.request.architecture
+    detail = f"{relations.title_of(build)} has packages on record for {known}, not for {wanted}"
+    return Verdict("architecture", "fail", detail, build.sources)
+
+
+def _python(query: Query, build: FrameworkBuild) -> bool | None:
+    return relations.has_python(build, query.request.python) if query.request.python else True
+
+
+def _no_python(query: Query, build: FrameworkBuild) -> Verdict:
+    assert query.request.python is not None
+    return relations.python_has_wheel(build, query.request.python)
+
+
+def _glibc(query: Query, build: FrameworkBuild) -> bool | None:
+    return relations.glibc_match(build, query.glibc).fits
+
+
+def _other_glibc(query: Query, build: FrameworkBuild) -> Verdict:
+    return relations.glibc_meets(build, query.glibc, where=query.request.os_id or "")
+
+
+# ---- its CUDA and cuDNN
+
+
+def _keeps(relation: str) -> Callable[[Query, FrameworkBuild], bool]:
+    return lambda query, build: relation not in query.against_cuda_of(build)
+
+
+def _cuda(query: Query, build: FrameworkBuild) -> bool | None:
+    if query.request.cuda is not None and query.knowledge.is_cuda_unknown(build):
+        return None
+    return "cuda-version" not in query.against_cuda_of(build)
+
+
+def _other_cuda(query: Query, build: FrameworkBuild) -> Verdict:
+    detail = f"{build.framework} {build.version} is built for CUDA {build.cuda}, not for {query.request.cuda}"
+    return Verdict("cuda-version", "fail", detail, build.sources)
+
+
+def _no_cuda(relation: str) -> Callable[[Query, FrameworkBuild], Verdict]:
+    """The refusal of the CUDA that speaks for a build: its own, or one that it could load, the requested one first."""
+
+    def refusal(query: Query, build: FrameworkBuild) -> Verdict:
+        speaking = [build.cuda] if build.cuda else []
+        if needs_system_cuda(build):
+            asked = query.request.cuda.exact if query.request.cuda else None
+            served = [toolkit.version for toolkit in query.knowledge.serving(build)]
+            speaking = [*([asked] if asked else []), *speaking, *served]
+        refused = (cuda for cuda in speaking if relation in query.cuda_failures(cuda))
+        return cuda_verdict(relation, next(refused, build.cuda), query)
+
+    return refusal
+
+
+def cuda_verdict(relation: str, cuda: Version | None, query: Query) -> Verdict:
+    """The verdict by which the driver or a GPU rules out a CUDA version, or the driver a GPU."""
+    tables, request = query.knowledge.tables, query.request
+    if relation == "gpu-on-driver" and query.driver is not None:
+        told = [query.knowledge.gpu_on_driver(gpu, query.driver, request.platform) for gpu in request.gpus]
+        return next(verdict for verdict in told if verdict.status == "fail")
+    if cuda is None:
+        return Verdict(relation, "fail", "no CUDA version fits")
+    if relation == "driver-runs-cuda" and query.driver is not None:
+        return relations.driver_runs_cuda(
+            query.driver, cuda, tables, data_center=query.data_center, platform=request.platform
+        )
+    if relation == "gpu-last-driver":
+        gpu, last = _outlived(query)
+        return relations.last_driver_runs_cuda(last, cuda, tables, name=str(gpu), platform=request.platform)
+    unknown = (gpu for gpu in request.gpus if query.knowledge.gpu_runs_cuda(gpu.compute_capability, cuda) is False)
+    gpu = next(unknown, request.gpus[0])
+    return relations.gpu_runs_cuda(gpu.compute_capability, cuda, tables, name=str(gpu))
+
+
+def _outlived(query: Query) -> tuple[TargetGpu, int]:
+    """The GPU whose driver ends first, and its last branch."""
+    ending = [(query.knowledge.last_branch(gpu), place) for place, gpu in enumerate(query.request.gpus)]
+    last, place = min((last, place) for last, place in ending if last is not None)
+    return query.request.gpus[place], last
+
+
+def _cudnn(query: Query, build: FrameworkBuild) -> bool | None:
+    wanted = query.request.cudnn
+    if wanted is not None and has_own_cudnn(build):
+        return query.knowledge.cudnn_meets(build, wanted)
+    return "cudnn-version" not in query.against_cuda_of(build)
+
+
+def _other_cudnn(query: Query, build: FrameworkBuild) -> Verdict:
+    own = build.cudnn or "of its CUDA"
+    detail = f"{relations.title_of(build)} goes with cuDNN {own}, not with {query.request.cudnn}"
+    return Verdict("cudnn-version", "fail", detail, build.sources)
+
+
+# ---- the GPUs
+
+
+def _code(query: Query, build: FrameworkBuild) -> bool | None:
+    if build.cpu_only:
+        return True
+    matches = {query.knowledge.code_match(gpu.compute_capability, build) for gpu in query.request.gpus}
+    if CodeMatch.NONE in matches or (CodeMatch.JIT in matches and not query.can_compile_ptx(build)):
+        return False
+    return None if CodeMatch.UNKNOWN in matches else True
+
+
+_CODE_ORDER = list(CodeMatch)
+
+
+def _no_code(query: Query, build: FrameworkBuild) -> Verdict:
+    matches = [query.knowledge.code_match(gpu.compute_capability, build) for gpu in query.request.gpus]
+    worst = query.request.gpus[max(range(len(matches)), key=lambda place: _CODE_ORDER.index(matches[place]))]
+    level = "" if query.can_compile_ptx(build) else "minor-version-compatibility"
+    return relations.gpu_runs_build(worst.compute_capability, build, driver_verdict=level, name=str(worst))
+
+
+def _kernels(query: Query, build: FrameworkBuild) -> bool | None:
+    """Whether the build's own cuDNN, or the one that it was made for where its CUDA is not known, has the kernels."""
+    if build.cudnn is None or not has_own_cudnn(build):
+        return True
+    known = query.knowledge.cudnn_on_gpu
+    answers = {known(gpu.compute_capability, build.cudnn, build.cuda) for gpu in query.request.gpus}
+    return False if "fail" in answers else None if "unknown" in answers else True
+
+
+def _no_kernels(query: Query, build: FrameworkBuild) -> Verdict:
+    tables, cudnn = query.knowledge.tables, build.cudnn or Version.of(0)
+    told = [
+        relations.gpu_on_cudnn(gpu.compute_capability, cudnn, build.cuda, tables, name=str(gpu))
+        for gpu in query.request.gpus
+    ]
+    return next((verdict for verdict in told if verdict.status == "fail"), told[0])
+
+
+_CUDA_COLUMNS = ("framework", "cpu_only", "bundles_cuda", "cuda", "cuda_min", "cuda_max", "cudnn")
+CUDA_VERSION = Constraint("cuda-version", _CUDA_COLUMNS, lambda query: query.cuda_side, _cuda, _other_cuda)
+CUDNN_VERSION = Constraint(
+    "cudnn-version",
+    _CUDA_COLUMNS,
+    lambda query: query.cuda_side if query.request.cudnn else None,
+    _cudnn,
+    _other_cudnn,
+)
+GPU_ON_CUDNN = Constraint(
+    "gpu-on-cudnn",
+    ("cpu_only", "bundles_cuda", "cuda", "cudnn"),
+    lambda query: query.machine if query.request.gpus else None,
+    _kernels,
+    _no_kernels,
+)
+# in the order in which they are told
+CONSTRAINTS = (
+    Constraint(
+        "platform",
+        ("platforms",),
+        lambda query: query.packages,
+        lambda query, build: not build.platforms or query.packages in build.platforms,
+        _no_platform,
+    ),
+    Constraint(
+        "architecture",
+        ("architectures",),
+        lambda query: query.request.architecture,
+        lambda query, build: not build.architectures or query.request.architecture in build.architectures,
+        _no_architecture,
+    ),
+    Constraint(
+        "python-has-wheel",
+        ("pythons",),
+        lambda query: query.request.python and query.request.python.key,
+        _python,
+        _no_python,
+    ),
+    Constraint(
+        "glibc-meets-build",
+        ("min_glibc", "execstack_glibc"),
+        lambda query: query.glibc and query.glibc.parts,
+        _glibc,
+        _other_glibc,
+    ),
+    CUDA_VERSION,
+    Constraint(
+        "gpu-on-driver",
+        ("cpu_only",),
+        lambda query: query.machine if query.driver and query.request.gpus else None,
+        lambda query, build: build.cpu_only or not query.driver_drops_gpu,
+        lambda query, build: cuda_verdict("gpu-on-driver", build.cuda, query),
+    ),
+    *(
+        Constraint(relation, _CUDA_COLUMNS, lambda query: query.cuda_side, _keeps(relation), _no_cuda(relation))
+        for relation in ("driver-runs-cuda", "gpu-runs-cuda", "gpu-last-driver")
+    ),
+    CUDNN_VERSION,
+    Constraint(
+        "gpu-runs-build",
+        ("cpu_only", "sass", "ptx", "min_compute_capability", "cuda"),
+        lambda query: query.machine if query.request.gpus else None,
+        _code,
+        _no_code,
+    ),
+    GPU_ON_CUDNN,
+)
