@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from os import PathLike, fspath, path
 from typing import TYPE_CHECKING
 
@@ -12,10 +12,8 @@ from envkit.model import PASTED, Environment
 
 if TYPE_CHECKING:
     from envkit.solver.model import NoPlan, Plan
-    from envkit.solver.request import Request
+    from envkit.solver.request import Request, RequestWords
     from envkit.tables import Matrix
-
-_OPEN = ("cuda", "cudnn", "python", "os_id", "arch", "driver")  # what a request can leave out
 
 Source = Environment | str | PathLike[str] | None
 
@@ -89,12 +87,13 @@ def resolve(
     The words are those of the options of `envkit resolve`. What is left open is taken from `target`, the facts of a
     machine; without it nothing is. `container` decides for an image. Raises RequestError for a word that is not known.
     """
+    from envkit.solver.request import RequestWords
     from envkit.solver.solve import resolve as solve
     from envkit.tables import Matrix
 
     matrix = Matrix.load()
-    spec = {"driver": driver, "cuda": cuda, "cudnn": cudnn, "python": python, "os_id": os, "arch": arch}
-    return solve(_request(frameworks, gpu, spec, target, matrix, container=container), matrix)
+    words = RequestWords(frameworks, cuda, cudnn, python, os, arch, _names(gpu), driver)
+    return solve(_request(words, target, matrix, container=container), matrix)
 
 
 def check(
@@ -108,29 +107,25 @@ def check(
 
     Raises SourceError for a file that cannot be read or is no Dockerfile, RequestError for a word that is not known.
     """
+    from envkit.solver.request import RequestWords
     from envkit.tables import Matrix
 
     matrix = Matrix.load()
-    request = _request((), gpu, {"driver": driver}, target, matrix, container=True)
+    request = _request(RequestWords(gpus=_names(gpu), driver=driver), target, matrix, container=True)
     return file_report(_path(file, "file"), request, matrix, "file")
 
 
-def _request(
-    frameworks: Sequence[str],
-    gpu: str | Sequence[str],
-    given: Mapping[str, str | None],
-    target: Environment | None,
-    matrix: Matrix,
-    *,
-    container: bool,
-) -> Request:
+def _names(gpu: str | Sequence[str]) -> tuple[str, ...]:
+    return (gpu,) if isinstance(gpu, str) else tuple(gpu)
+
+
+def _request(words: RequestWords, target: Environment | None, matrix: Matrix, *, container: bool) -> Request:
     from envkit.solver.parse import parse_request
     from envkit.solver.target import for_environment
 
-    gpus = (gpu,) if isinstance(gpu, str) else tuple(gpu)
-    for value in (*frameworks, *gpus, *given.values()):
+    single = (words.cuda, words.cudnn, words.python, words.os_id, words.arch, words.driver)
+    for value in (*words.frameworks, *words.gpus, *single):
         if not isinstance(value, str | None):
             raise RequestError(f"{value!r} is not text.", "Write versions and names as text, such as '3.10'.")
-    options = {**dict.fromkeys(_OPEN), "frameworks": frameworks, "gpus": gpus, **given}
-    request = parse_request(options, matrix, container=container)
+    request = parse_request(words, matrix, container=container)
     return request if target is None else for_environment(request, target, matrix)

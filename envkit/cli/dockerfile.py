@@ -8,21 +8,33 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from envkit._startup.regex import regex
+from envkit._startup.records import record, replace
 from envkit.base.errors import RequestError
 from envkit.cli.complete import complete_file
-from envkit.cli.options import mirrors_from, request_from, request_options
+from envkit.cli.options import PlanOptions, mirrors_from, plan_options, request_from, request_options, taken
 from envkit.cli.output import say, write_file, write_output
 
 if TYPE_CHECKING:
     from envkit.image.options import ImageOptions
     from envkit.image.parts import Recipe
-    from envkit.solver.model import NoPlan, Plan
+    from envkit.solver.model import Plan
     from envkit.tables import Matrix
 
 FORMATS = ("dockerfile", "compose", "devcontainer", "apptainer", "conda", "requirements")
 _LISTS = ("conda", "requirements")  # of Python packages alone
-_REQUIREMENT = regex(r"[A-Za-z0-9][^\s<>=!~@\"'`$\\;&|]*( ?[<>=!~@][^\"'`$\\;&|]*)?")
+
+
+@record
+class DockerfileOptions:
+    """The options of one call that writes a file."""
+
+    plan: PlanOptions
+    image: ImageOptions
+    target_format: str
+    dockerignore: bool
+    build: bool
+    tag: str | None
+    smoke: bool
 
 
 @click.command(
@@ -74,7 +86,7 @@ Examples:
 @click.option("--build", is_flag=True, help="Build the image with BuildKit.")
 @click.option("--tag", metavar="NAME", help="Name of the built image.")
 @click.option("--smoke", is_flag=True, help="After --build, run the smoke test in the image.")
-def dockerfile(**options: Any) -> int:
+def dockerfile(**given: Any) -> int:
     """Print a Dockerfile for the plan, or build it.
 
     Only base images on record as supported are used; CUDA releases without one
@@ -83,159 +95,80 @@ def dockerfile(**options: Any) -> int:
     from envkit.tables import Matrix
 
     matrix = Matrix.load()
-    if options["checked"] is not None:
-        _refuse_beside_check(options)
-        return _check(options, matrix)
-    if (options["smoke"] or options["tag"]) and not options["build"]:
-        raise RequestError("--smoke and --tag go with --build.", "Add --build.")
-    chosen = image_options(options)
-    plan = _plan(options, matrix)
-    from envkit.solver.model import Plan
+    if given["checked"] is not None:
+        _refuse_beside_check(given)
+        return _check(given["checked"], plan_options(given), matrix)
+    options = _options(given)
+    request = request_from(options.plan, matrix, container=True)
+    from envkit.image.plan import image_plan
+    from envkit.solver.model import NoPlan
 
-    if isinstance(plan, Plan):
-        from envkit.image.recipe import for_image
-
-        plan = for_image(plan, chosen, matrix)
-    if options["as_json"]:
+    plan = image_plan(request, options.image, matrix)
+    if options.plan.as_json:
         from envkit.cli.resolve import exit_code, plan_json
 
-        write_output(plan_json(plan), options["output"])
+        write_output(plan_json(plan), options.plan.output)
         return exit_code(plan)
     from envkit.render.plan_text import plan_summary
 
     say(plan_summary(plan))
-    if not isinstance(plan, Plan):
+    if isinstance(plan, NoPlan):
         return 1
-    if options["dockerignore"]:
+    if options.dockerignore:
         from envkit.render.dockerignore import render_dockerignore
 
-        files = [name for name in (options["lock"], options["requirements"]) if name]
-        write_output(render_dockerignore(files), options["output"])
+        files = [name for name in (options.image.lock, options.image.requirements) if name]
+        write_output(render_dockerignore(files), options.plan.output)
         return 0
-    return _produce(plan, chosen, options, matrix)
+    return _produce(plan, options, matrix)
 
 
-def image_options(options: dict[str, Any]) -> ImageOptions:
-    """The options that shape the image. Raises RequestError for a pair that contradicts itself."""
-    from envkit.image.options import ImageOptions
+def _options(given: dict[str, Any]) -> DockerfileOptions:
+    """The options as one record. Raises RequestError for a pair that contradicts itself."""
+    from envkit.image.options import ImageOptions, check_options
 
-    if options["base"] and (options["slim"] or options["digest"] or options["start"] == "official"):
-        raise RequestError("--base goes with none of --slim, --digest and --from official.", "Leave one out.")
-    if options["lock"] and options["start"] == "official":
-        raise RequestError("--lock and --from official contradict each other.", "Leave one out.")
-    if options["slim"] and options["start"] == "official":
-        raise RequestError("--slim and --from official contradict each other.", "Leave one out.")
-    _check_names(options)
-    _check_places(options)
+    if (given["smoke"] or given["tag"]) and not given["build"]:
+        raise RequestError("--smoke and --tag go with --build.", "Add --build.")
+    official, syntax = given.pop("start") == "official", not given.pop("no_syntax")
+    image = taken(ImageOptions, given, official=official, syntax=syntax)
+    del given["checked"]
+    options = DockerfileOptions(plan_options(given), image, **given)
+    check_options(image)
     _refuse_mirrors(options)
-    return ImageOptions(
-        official=options["start"] == "official",
-        base=options["base"],
-        digest=options["digest"],
-        devel=options["devel"],
-        slim=options["slim"],
-        syntax=not options["no_syntax"],
-        pip=options["pip"],
-        requirements=options["requirements"],
-        lock=options["lock"],
-        apt=options["apt"],
-        jupyter=options["jupyter"],
-        workdir=options["workdir"],
-        entrypoint=options["entrypoint"],
-        user=options["user"],
-    )
+    return options
 
 
-def _check_names(options: dict[str, Any]) -> None:
-    """Every text that lands in a shell line of the file is of a harmless form. Raises RequestError otherwise."""
-    rules = {
-        "base": (regex(r"[A-Za-z0-9][\w./:@-]*"), "an image name"),
-        "workdir": (regex(r"/[\w./-]*"), "an absolute folder"),
-        "user": (regex(r"[a-z_][a-z0-9_-]*"), "a user name in lower case"),
-        "requirements": (regex(r"[\w./-]+"), "a file name without spaces"),
-        "lock": (regex(r"[\w./-]+"), "a file name without spaces"),
-        "apt": (regex(r"[a-z0-9][a-z0-9.+=:~-]*"), "a package name"),
-        "pip": (_REQUIREMENT, "a requirement such as pandas==2.2.3"),
-    }
-    for name, (pattern, what) in rules.items():
-        values = options[name] if isinstance(options[name], tuple) else (options[name],)
-        for value in values:
-            if value is not None and not pattern.fullmatch(value):
-                raise RequestError(f"--{name}: {value!r} is not {what}.", f"Give {what}.")
-
-
-def _check_places(options: dict[str, Any]) -> None:
-    """Raises RequestError for a file that no build context holds, a user that has another id, and half a command."""
-    from envkit.image.runtime import words
-    from envkit.tables.images import system_user
-
-    for name in ("requirements", "lock"):
-        value = options[name]
-        if value is not None and (value.startswith("/") or ".." in value.split("/") or value.endswith("/")):
-            raise RequestError(
-                f"--{name}: {value!r} does not lie in the folder of the Dockerfile, which is all that a build sees.",
-                "Copy it there and give its name.",
-            )
-    if system_user(options["user"]):
-        raise RequestError(
-            f"--user: {options['user']!r} has an id of its own in every image; containers run as user 1000.",
-            "Choose another name, or leave --user out.",
-        )
-    if options["entrypoint"] is not None:
-        words(options["entrypoint"])
-
-
-def _refuse_beside_check(options: dict[str, Any]) -> None:
+def _refuse_beside_check(values: dict[str, Any]) -> None:
     """Raises RequestError for an option that shapes or builds an image, of which --check makes none."""
     context = click.get_current_context()
     judged = {"frameworks", "cuda", "cudnn", "python", "os_id", "arch", "gpus", "driver", "target", "as_json", "output"}
     for parameter in context.command.params:
-        given = options.get(parameter.name or "")
+        given = values.get(parameter.name or "")
         if parameter.name in judged | {"checked", "mirrors", "index_url"} or given == parameter.get_default(context):
             continue
         if given:
             raise RequestError(f"{parameter.opts[0]} does not go with --check, which writes no file.", "Leave one out.")
 
 
-def _plan(options: dict[str, Any], matrix: Matrix) -> Plan | NoPlan:
-    from envkit.image.backends import with_backends
-    from envkit.image.source_python import with_its_system
-    from envkit.solver.solve import resolve
-
-    request = request_from(options, matrix, container=True)
-    if options["devel"]:
-        from envkit._startup.records import replace
-
-        request = replace(request, needs_toolkit=True)
-    if options["base"]:
-        from envkit.image.own_base import on_own_base
-
-        request = on_own_base(request, options["base"], matrix)
-    if options["start"] == "official":  # its image holds all that it needs
-        return resolve(request, matrix)
-    plan = with_backends(resolve(request, matrix), lambda changed: resolve(changed, matrix))
-    return with_its_system(plan, lambda changed: resolve(changed, matrix), matrix)
-
-
-def _produce(plan: Plan, chosen: ImageOptions, options: dict[str, Any], matrix: Matrix) -> int:
+def _produce(plan: Plan, options: DockerfileOptions, matrix: Matrix) -> int:
     from envkit.image.recipe import recipe
 
-    made = recipe(plan, chosen, mirrors_from(options), matrix)
+    made = recipe(plan, options.image, mirrors_from(options.plan), matrix)
     for note in made.notes:
         if note not in plan.warnings:
             say(f"Note: {note}")
-    for note in _format_notes(made, options["target_format"]):
+    for note in _format_notes(made, options.target_format):
         say(f"Note: {note}")
-    if chosen.lock:
-        _write_lock(made, chosen.lock)
-    text = render(made, options["target_format"])
-    if not options["build"]:
-        write_output(text, options["output"])
+    if options.image.lock:
+        _write_lock(made, options.image.lock)
+    text = render(made, options.target_format)
+    if not options.build:
+        write_output(text, options.plan.output)
         return 0
-    if options["target_format"] != "dockerfile":
+    if options.target_format != "dockerfile":
         raise RequestError("--build builds Dockerfiles only.", "Leave --format out.")
-    if options["output"]:
-        write_output(text, options["output"])
+    if options.plan.output:
+        write_output(text, options.plan.output)
     return _build(made, text, options)
 
 
@@ -267,13 +200,13 @@ def _same_image() -> str:
     return shlex.join([*words, "-o", beside])
 
 
-def _refuse_mirrors(options: dict[str, Any]) -> None:
+def _refuse_mirrors(options: DockerfileOptions) -> None:
     """Raises RequestError for a mirror of a distribution where the format names no packages of one."""
-    for text in options["mirrors"] if options["target_format"] in _LISTS else ():
+    for text in options.plan.mirrors if options.target_format in _LISTS else ():
         name = text.partition("=")[0]
         if name in ("apt", "yum"):
             raise RequestError(
-                f"--format {options['target_format']}: --mirror {name}= belongs to an image.",
+                f"--format {options.target_format}: --mirror {name}= belongs to an image.",
                 "Use --format dockerfile, or leave that mirror out.",
             )
 
@@ -298,24 +231,24 @@ def render(recipe: Recipe, target_format: str) -> str:
     return text
 
 
-def _build(recipe: Recipe, text: str, options: dict[str, Any]) -> int:
+def _build(recipe: Recipe, text: str, options: DockerfileOptions) -> int:
     from envkit.host.docker_build import build, smoke
 
-    tag = options["tag"] or recipe.name
+    tag = options.tag or recipe.name
     build(text, tag, say, recipe.context)
     say(f"Built {tag}.")
-    if options["smoke"]:
+    if options.smoke:
         say(smoke(tag, recipe.plan.choice.cuda is not None, recipe.needs_driver, say))
     return 0
 
 
-def _check(options: dict[str, Any], matrix: Matrix) -> int:
+def _check(file: str, options: PlanOptions, matrix: Matrix) -> int:
     from envkit.api.report import file_report
     from envkit.render.check_report import exit_code
 
     source = click.get_current_context().get_parameter_source("target")
     if source is ParameterSource.DEFAULT:  # what a file is worth does not change with the machine that asks
-        options = {**options, "target": "any"}
-    report = file_report(options["checked"], request_from(options, matrix, container=True), matrix, "--check")
-    write_output(report.to_json() if options["as_json"] else str(report), options["output"])
+        options = replace(options, target="any")
+    report = file_report(file, request_from(options, matrix, container=True), matrix, "--check")
+    write_output(report.to_json() if options.as_json else str(report), options.output)
     return exit_code(report.findings)

@@ -1,12 +1,13 @@
-"""The request options, the same on `resolve`, `install` and `dockerfile`, and how they become a `Request`."""
+"""The request options, the same on `resolve`, `install` and `dockerfile`: typed at once, then a `Request`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from envkit._startup.records import record, types_of
 from envkit.base.platforms import ARCHITECTURES
 from envkit.cli.complete import (
     complete_cuda,
@@ -18,6 +19,7 @@ from envkit.cli.complete import (
     complete_target,
 )
 from envkit.cli.output import output_option
+from envkit.solver.request import RequestWords
 
 if TYPE_CHECKING:
     from envkit.base.settings import Mirrors
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 _OPTIONS = [
     click.option(
@@ -67,34 +70,50 @@ _OPTIONS = [
 ]
 
 
+@record
+class PlanOptions:
+    """The options that every command with a plan has."""
+
+    words: RequestWords
+    target: str  # this, any, or the path of a recording
+    mirrors: tuple[str, ...]
+    index_url: str | None
+    as_json: bool
+    output: str | None
+
+
 def request_options(function: F) -> F:
-    """Adds every request option and `-o`; the command takes them as keyword arguments."""
+    """Adds every request option and `-o`; the command takes them among its keyword arguments."""
     function = output_option(function)
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
 
 
-def request_from(options: Mapping[str, Any], matrix: Matrix, *, container: bool = False) -> Request:
-    """The request that the options make, completed from the target machine. Raises RequestError or SourceError.
+def plan_options(given: dict[str, Any]) -> PlanOptions:
+    """What `request_options` added to a command's keyword arguments, taken out of them."""
+    return taken(PlanOptions, given, words=taken(RequestWords, given))
 
-    `options` holds the keyword arguments that `request_options` gave the command; others are ignored.
-    """
-    from envkit._startup.records import replace
+
+def taken(kind: type[T], given: dict[str, Any], **made: Any) -> T:  # noqa: ANN401 - what the fields hold
+    """A record whose fields, but those in `made`, have the names of keyword arguments; they are taken out of these."""
+    return kind(**{name: made[name] if name in made else given.pop(name) for name in types_of(kind)})
+
+
+def request_from(options: PlanOptions, matrix: Matrix, *, container: bool = False) -> Request:
+    """The request that the options make, completed from the target machine. Raises RequestError or SourceError."""
     from envkit.cli.environment import target_environment
     from envkit.solver.parse import parse_request
     from envkit.solver.target import for_environment
 
-    request = parse_request(options, matrix, container=container)
-    if options["target"] == "any":
+    request = parse_request(options.words, matrix, container=container)
+    if options.target == "any":
         return request
-    environment = target_environment(options["target"], matrix)
-    completed = for_environment(request, environment, matrix)
-    return replace(completed, asked=request.asked)
+    return for_environment(request, target_environment(options.target, matrix), matrix)
 
 
-def mirrors_from(options: Mapping[str, Any]) -> Mirrors:
+def mirrors_from(options: PlanOptions) -> Mirrors:
     """The user's mirrors: config file first, then the options. Raises RequestError."""
     from envkit.cli.config import configured_mirrors
 
-    return configured_mirrors().with_options(tuple(options["mirrors"]), options["index_url"])
+    return configured_mirrors().with_options(options.mirrors, options.index_url)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from envkit.cli.options import request_from, request_options
+from envkit.cli.options import plan_options, request_from, request_options
 from envkit.cli.output import write_output
 
 if TYPE_CHECKING:
@@ -22,23 +22,24 @@ Examples:
 )
 @request_options
 @click.option("--container", is_flag=True, help="Decide for an image: the driver stays on the host.")
-def resolve(container: bool, **options: Any) -> int:
+def resolve(container: bool, **given: Any) -> int:
     """Choose versions that work together, or say why none do and what is nearest."""
     from envkit.base.settings import Mirrors
     from envkit.solver.solve import resolve as solve
     from envkit.tables import Matrix
 
+    options = plan_options(given)
     # A plan names no download; a wrong mirror is refused here as it is by the commands that use it.
-    Mirrors().with_options(options["mirrors"], options["index_url"])
+    Mirrors().with_options(options.mirrors, options.index_url)
     matrix = Matrix.load()
     plan = solve(request_from(options, matrix, container=container), matrix)
-    if options["as_json"]:
-        write_output(plan_json(plan), options["output"])
+    if options.as_json:
+        write_output(plan_json(plan), options.output)
     else:
         from envkit.base.shown import shown_lines
         from envkit.render.plan_text import plan_summary
 
-        write_output(shown_lines(plan_summary(plan)), options["output"])
+        write_output(shown_lines(plan_summary(plan)), options.output)
     return exit_code(plan)
 
 

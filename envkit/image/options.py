@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from envkit._startup.records import record
+from envkit._startup.regex import regex
+from envkit.base.errors import RequestError
+
+_REQUIREMENT = regex(r"[A-Za-z0-9][^\s<>=!~@\"'`$\\;&|]*( ?[<>=!~@][^\"'`$\\;&|]*)?")
 
 
 @record
@@ -29,3 +33,54 @@ class ImageOptions:
         """The options among those given that say what an image starts from, or how its file is written."""
         given = {"--base": self.base, "--digest": self.digest, "--slim": self.slim, "--no-syntax": not self.syntax}
         return tuple(name for name, value in given.items() if value)
+
+
+def check_options(options: ImageOptions) -> None:
+    """Raises RequestError for options that contradict each other, and for text that does not fit its place."""
+    if options.base and (options.slim or options.digest or options.official):
+        raise RequestError("--base goes with none of --slim, --digest and --from official.", "Leave one out.")
+    if options.lock and options.official:
+        raise RequestError("--lock and --from official contradict each other.", "Leave one out.")
+    if options.slim and options.official:
+        raise RequestError("--slim and --from official contradict each other.", "Leave one out.")
+    _check_names(options)
+    _check_places(options)
+
+
+def _check_names(options: ImageOptions) -> None:
+    """Every text that lands in a shell line of the file is of a harmless form. Raises RequestError otherwise."""
+    rules = {
+        "base": (regex(r"[A-Za-z0-9][\w./:@-]*"), "an image name"),
+        "workdir": (regex(r"/[\w./-]*"), "an absolute folder"),
+        "user": (regex(r"[a-z_][a-z0-9_-]*"), "a user name in lower case"),
+        "requirements": (regex(r"[\w./-]+"), "a file name without spaces"),
+        "lock": (regex(r"[\w./-]+"), "a file name without spaces"),
+        "apt": (regex(r"[a-z0-9][a-z0-9.+=:~-]*"), "a package name"),
+        "pip": (_REQUIREMENT, "a requirement such as pandas==2.2.3"),
+    }
+    for name, (pattern, what) in rules.items():
+        given = getattr(options, name)
+        for value in given if isinstance(given, tuple) else (given,):
+            if value is not None and not pattern.fullmatch(value):
+                raise RequestError(f"--{name}: {value!r} is not {what}.", f"Give {what}.")
+
+
+def _check_places(options: ImageOptions) -> None:
+    """Raises RequestError for a file that no build context holds, a user that has another id, and half a command."""
+    from envkit.image.runtime import words
+    from envkit.tables.images import system_user
+
+    for name in ("requirements", "lock"):
+        value = getattr(options, name)
+        if value is not None and (value.startswith("/") or ".." in value.split("/") or value.endswith("/")):
+            raise RequestError(
+                f"--{name}: {value!r} does not lie in the folder of the Dockerfile, which is all that a build sees.",
+                "Copy it there and give its name.",
+            )
+    if system_user(options.user):
+        raise RequestError(
+            f"--user: {options.user!r} has an id of its own in every image; containers run as user 1000.",
+            "Choose another name, or leave --user out.",
+        )
+    if options.entrypoint is not None:
+        words(options.entrypoint)

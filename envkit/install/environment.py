@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from envkit._startup.records import replace
 from envkit._startup.regex import regex
 from envkit.base.errors import EnvkitError
 from envkit.base.settings import Mirrors
@@ -12,79 +11,13 @@ from envkit.base.versions import Version
 from envkit.install.model import CreatePython, Download, InstallFramework
 from envkit.install.options import ScriptOptions
 from envkit.install.wheel_files import by_file, requirement_lines
-from envkit.solver.model import Choice, Plan
+from envkit.solver.model import Choice
 from envkit.tables import Matrix
-from envkit.tables.installer import ProbeRow, last_pip, lore, python_file, venv_major
-from envkit.tables.rows import FrameworkBuild, PythonSource
+from envkit.tables.installer import ProbeRow, last_pip, lore, python_file
+from envkit.tables.rows import FrameworkBuild
 
 _REQUIREMENT = regex(r"(?s)([A-Za-z0-9._-]+)(?![A-Za-z0-9._-])(?:\[[^\]]*\])?(?:==([^\s;+]+))?.*")
 _PLAIN_PROBE = "verify/generic.py.j2"
-# What is judged of a toolkit and its cuDNN, and says nothing of a driver.
-_OF_A_TOOLKIT = (
-    "compiler-fits-nvcc",
-    "cuda-version",
-    "cudnn-version",
-    "gpu-on-cudnn",
-    "gpu-runs-cuda",
-    "image-on-os",
-    "python-can-be-had",
-    "runfile-for-architecture",
-    "runfile-on-os",
-)
-
-
-def for_script(plan: Plan) -> Plan:
-    """The plan with what a script installs: without a toolkit's parts where it installs none, and a Python that it can.
-
-    Not one from deadsnakes, whose archive would be added for good, nor a distribution's without the module venv.
-    """
-    choice = plan.choice
-    if plan.request.with_driver and not choice.needs_toolkit and not choice.builds and choice.toolkit is not None:
-        return _driver_alone(plan)
-    if not choice.builds:
-        return replace(plan, choice=replace(choice, python=None, python_source=None))
-    if choice.python is None:
-        return plan
-    way = choice.python_source.way if choice.python_source else "system"
-    if way == "deadsnakes" or (way == "system" and choice.python.major < venv_major()):
-        return replace(plan, choice=replace(choice, python_source=_portable(choice, Matrix.load())))
-    return plan
-
-
-def _driver_alone(plan: Plan) -> Plan:
-    left_out = {verdict.detail for verdict in plan.verdicts if verdict.relation in _OF_A_TOOLKIT}
-    choice = replace(
-        plan.choice,
-        cuda=None,
-        toolkit=None,
-        runfiles=(),
-        cudnn=None,
-        cudnn_version=None,
-        python=None,
-        python_source=None,
-        base_image=None,
-    )
-    return replace(
-        plan,
-        choice=choice,
-        verdicts=tuple(verdict for verdict in plan.verdicts if verdict.relation not in _OF_A_TOOLKIT),
-        alternatives=(),
-        warnings=tuple(warning for warning in plan.warnings if warning not in left_out),
-    )
-
-
-def _portable(choice: Choice, matrix: Matrix) -> PythonSource:
-    """A standalone build of the plan's Python, else conda-forge's. Raises EnvkitError when neither is on record."""
-    python = choice.python.release(2) if choice.python else None
-    glibc = choice.os.glibc if choice.os else None
-    for way in ("standalone", "conda"):
-        for row in matrix.python_sources if python_file(way, python, choice.architecture) else ():
-            old = row.min_glibc is not None and glibc is not None and glibc < row.min_glibc
-            if row.way == way and row.python == python and choice.architecture in row.architectures and not old:
-                return row
-    raise EnvkitError(
-        f"No pinned build of Python {python} for {choice.architecture} is on record.", "Choose another --python."
-    )
 
 
 def python_step(choice: Choice, options: ScriptOptions, mirrors: Mirrors) -> CreatePython:

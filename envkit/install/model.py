@@ -6,6 +6,7 @@ from typing import NoReturn
 
 from envkit._startup.records import record
 from envkit.base.versions import Version
+from envkit.solver.model import Plan
 from envkit.tables.rows import OperatingSystem, Toolkit
 
 
@@ -178,8 +179,9 @@ Step = (
 
 @record
 class Installation:
-    """All steps in order, and what they are for."""
+    """All steps in order, and the plan that they carry out."""
 
+    plan: Plan
     plan_id: str
     architecture: str
     os: OperatingSystem | None

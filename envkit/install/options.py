@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from os.path import normpath
+
 from envkit._startup.records import record
+from envkit.base.errors import RequestError
 
 
 @record
@@ -16,3 +19,22 @@ class ScriptOptions:
     symlink: bool = True  # set /usr/local/cuda when it is absent
     samples: bool = False
     env_dir: str | None = None
+
+
+def check_options(options: ScriptOptions) -> None:
+    """Raises RequestError for options that contradict each other, and for folders that no script may fill."""
+    if options.driver_runfile and not options.with_driver:
+        raise RequestError("--driver-runfile: needs --with-driver.", "The driver is left alone without it.")
+    for name, path in (("--toolkit-path", options.toolkit_path), ("--env", options.env_dir)):
+        if path is not None and not path.startswith("/"):
+            raise RequestError(
+                f"{name}: {path} is relative, but the script may run elsewhere.", f"Give a whole path: {name} /..."
+            )
+        if path is not None and _is_the_systems(path):
+            raise RequestError(f"{name}: {path} is a folder of the system.", f"Name one of its own: {name} /opt/NAME")
+
+
+def _is_the_systems(path: str) -> bool:
+    """Whether a folder is one of the first of the file tree, which hold far more than an install lays there."""
+    parts = [part for part in normpath(path).split("/") if part]
+    return len(parts) < 2 or (parts[0] in ("usr", "var") and len(parts) == 2)

@@ -11,7 +11,7 @@ from envkit.base.settings import Mirrors
 from envkit.base.versions import ComputeCapability
 from envkit.install.commands import installer_options
 from envkit.install.driver import driver_steps
-from envkit.install.environment import for_script, framework_steps, python_step
+from envkit.install.environment import framework_steps, python_step
 from envkit.install.model import (
     ApplyPatch,
     Download,
@@ -45,8 +45,7 @@ _TARGET_FOLDERS = {"x86_64": "x86_64-linux", "aarch64": "sbsa-linux"}
 
 
 def installation(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> Installation:
-    """The steps for this plan. Raises EnvkitError for a platform or a plan that no script can install."""
-    plan = for_script(plan)
+    """The steps of a plan for a script. Raises EnvkitError for a platform or a plan that no script can install."""
     choice, request = plan.choice, plan.request
     if request.platform in _ELSEWHERE:
         raise EnvkitError(*_ELSEWHERE[request.platform])
@@ -63,6 +62,7 @@ def installation(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> Instal
     needs = prerequisites(choice, steps)
     all_steps = (*((needs,) if needs.needs else ()), *steps, _verify(plan))
     return Installation(
+        plan=plan,
         plan_id=_plan_id(plan, options, all_steps),
         architecture=choice.architecture,
         os=choice.os,

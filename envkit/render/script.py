@@ -31,10 +31,8 @@ from envkit.tables.installer import FailureRow, PlaceRow, lore, space, style_of,
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from envkit.base.settings import Mirrors
     from envkit.install.model import Download, Installation
     from envkit.install.options import ScriptOptions
-    from envkit.solver.model import Plan
 
 # Steps whose work so far is kept when they were interrupted; all others start afresh.
 _KEPT = ("prerequisites", "nouveau", "driver", "verify")
@@ -50,16 +48,7 @@ class StepLine:
     action: str
 
 
-def render_script(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> str:
-    """The whole script for this plan. Raises EnvkitError where no script can do it."""
-    from envkit.install.environment import for_script
-    from envkit.install.steps import installation
-
-    plan = for_script(plan)
-    return render_installation(installation(plan, options, mirrors), plan, options)
-
-
-def render_installation(work: Installation, plan: Plan, options: ScriptOptions) -> str:
+def render_script(work: Installation, options: ScriptOptions) -> str:
     """The script that carries out these steps."""
     from envkit.render.templating import template
 
@@ -67,7 +56,7 @@ def render_installation(work: Installation, plan: Plan, options: ScriptOptions) 
     context = _context(work, options)
     page = template("scripts", "install.sh.j2")
     text = page.render(
-        header=header(work, plan, options, steps),
+        header=header(work, options, steps),
         help_text=help_text(work),
         steps=steps,
         kept_steps=[step.id for step in steps if step.id in _KEPT],

@@ -38,8 +38,9 @@ EXIT_CODES = (
 )
 
 
-def header(work: Installation, plan: Plan, options: ScriptOptions, steps: Sequence[StepLine]) -> str:
+def header(work: Installation, options: ScriptOptions, steps: Sequence[StepLine]) -> str:
     """The comment block below the shebang; it shows no password of an address."""
+    plan = work.plan
     lines = [*_what(work), "", *_plan(plan), "", *_files(work), "", *_choices(plan, work, options), ""]
     if work.notes or plan.warnings:
         lines += ["Please note", *_items((*plan.warnings, *work.notes)), ""]

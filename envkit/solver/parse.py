@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
+from envkit._startup.records import types_of
 from envkit._startup.regex import regex
 from envkit.base.errors import RequestError
 from envkit.base.platforms import ARCHITECTURES, WINDOWS, WSL
 from envkit.base.versions import ComputeCapability, Version, VersionSpec
 from envkit.solver.not_covered import unknown_framework
-from envkit.solver.request import FrameworkRequest, Request, TargetGpu
+from envkit.solver.request import FrameworkRequest, Request, RequestWords, TargetGpu
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -24,27 +25,26 @@ _EXAMPLES = {
 _FRAMEWORK = regex(r"([A-Za-z][\w.-]*)\s*((?:[=<>!~]=?|==)\s*[\d.*].*)?")
 
 
-def parse_request(options: Mapping[str, Any], matrix: Matrix, *, container: bool) -> Request:
+def parse_request(words: RequestWords, matrix: Matrix, *, container: bool) -> Request:
     """The request as the user wrote it, nothing filled in from a machine. Raises RequestError."""
-    asked = {"frameworks", "cuda", "cudnn", "python", "os_id", "arch", "gpus", "driver"}
 
-    def spec(name: str, versions: Callable[[], Iterable[Version]]) -> VersionSpec | None:
-        return None if options[name] is None else parse_known(f"--{name}", options[name], versions())
+    def spec(option: str, text: str | None, versions: Callable[[], Iterable[Version]]) -> VersionSpec | None:
+        return None if text is None else parse_known(option, text, versions())
 
-    gpus = tuple(parse_gpu(text, matrix) for text in options["gpus"])
-    os_id, platform = _system(options["os_id"], gpus, matrix, container=container)
+    gpus = tuple(parse_gpu(text, matrix) for text in words.gpus)
+    os_id, platform = _system(words.os_id, gpus, matrix, container=container)
     return Request(
-        frameworks=_merged(parse_framework(text, matrix) for text in options["frameworks"]),
-        cuda=spec("cuda", lambda: (row.version for row in matrix.toolkits)),
-        cudnn=spec("cudnn", lambda: (row.version for row in matrix.cudnns)),
-        python=None if options["python"] is None else parse_python(options["python"], matrix),
+        frameworks=_merged(parse_framework(text, matrix) for text in words.frameworks),
+        cuda=spec("--cuda", words.cuda, lambda: (row.version for row in matrix.toolkits)),
+        cudnn=spec("--cudnn", words.cudnn, lambda: (row.version for row in matrix.cudnns)),
+        python=None if words.python is None else parse_python(words.python, matrix),
         os_id=os_id,
-        architecture=_architecture(options["arch"], gpus),
+        architecture=_architecture(words.arch, gpus),
         platform=platform,
         gpus=gpus,
-        driver=None if options["driver"] is None else parse_driver(options["driver"]),
+        driver=None if words.driver is None else parse_driver(words.driver),
         container=container,
-        asked=frozenset(name for name in asked if options[name]),
+        asked=frozenset(name for name in types_of(RequestWords) if getattr(words, name)),
     )
 
 

@@ -7,6 +7,20 @@ from envkit.base.versions import ComputeCapability, Version, VersionSpec
 
 
 @record
+class RequestWords:
+    """What the user asks for, in the words of the options of these names; parsing makes a `Request` of it."""
+
+    frameworks: tuple[str, ...] = ()
+    cuda: str | None = None
+    cudnn: str | None = None
+    python: str | None = None
+    os_id: str | None = None
+    arch: str | None = None
+    gpus: tuple[str, ...] = ()
+    driver: str | None = None
+
+
+@record
 class FrameworkRequest:
     """A framework by our name, and the versions that are acceptable (None: any)."""
 

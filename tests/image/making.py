@@ -16,15 +16,13 @@ from click.testing import CliRunner, Result
 from envkit.base.settings import Mirrors
 from envkit.base.versions import VersionSpec
 from envkit.cli.main import envkit
-from envkit.image.backends import with_backends
 from envkit.image.options import ImageOptions
 from envkit.image.parts import Recipe
+from envkit.image.plan import resolved
 from envkit.image.recipe import recipe
-from envkit.image.source_python import with_its_system
 from envkit.render.dockerfile import render_dockerfile
 from envkit.solver.model import NoPlan, Plan
 from envkit.solver.request import FrameworkRequest, Request
-from envkit.solver.solve import resolve
 from envkit.tables import Matrix
 
 HADOLINT = Path(sys.executable).with_name("hadolint")
@@ -44,9 +42,8 @@ def request(*frameworks: str, **limits: str | bool) -> Request:
 
 
 def planned(asked: Request, matrix: Matrix) -> Plan | NoPlan:
-    """What the command line would plan: with the backends of the frameworks, on a system that they build on."""
-    found = with_backends(resolve(asked, matrix), lambda changed: resolve(changed, matrix))
-    return with_its_system(found, lambda changed: resolve(changed, matrix), matrix)
+    """The versions that the command line would plan."""
+    return resolved(asked, ImageOptions(), matrix)
 
 
 def plan(matrix: Matrix, *frameworks: str, **limits: str | bool) -> Plan:

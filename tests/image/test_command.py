@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from envkit.base.errors import EnvkitError, RequestError
 from envkit.cli.main import envkit
+from envkit.cli.options import PlanOptions
 from envkit.solver.request import Request
 from tests.image.making import froms, hadolint, parsed, run
 
@@ -127,8 +128,8 @@ def test_a_check_is_for_no_machine_unless_one_is_named(tmp_path: Path, monkeypat
     file.write_text("FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n")
     asked: list[str] = []
 
-    def noted(options: dict[str, object], matrix: object, **more: object) -> Request:
-        asked.append(str(options["target"]))
+    def noted(options: PlanOptions, matrix: object, **more: object) -> Request:
+        asked.append(options.target)
         return Request(container=True)
 
     monkeypatch.setattr("envkit.cli.dockerfile.request_from", noted)

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from envkit.install.options import ScriptOptions
-from envkit.render.script import render_script
 from envkit.solver.model import Plan
 from tests.engine.engine import Engine
 from tests.engine.fixtures import engine
 from tests.install.machine import image
-from tests.install.plans import mirrors_to, plan, with_stand_ins
+from tests.install.plans import mirrors_to, plan, scripted, with_stand_ins
 from tests.install.server import Behaviour, serving
 from tests.install.standins import StandIn, cudnn_archive, patch_runfile, toolkit_runfile
 
@@ -38,7 +37,7 @@ class Job:
 
     def script(self, options: ScriptOptions | None = None) -> str:
         """The script that installs it."""
-        return render_script(self.plan, options or ScriptOptions(), mirrors_to(self.base))
+        return scripted(self.plan, options or ScriptOptions(), mirrors_to(self.base))
 
 
 @pytest.fixture(scope="session")

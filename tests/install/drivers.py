@@ -9,14 +9,13 @@ from typing import Any
 
 from envkit.base.settings import Mirrors
 from envkit.install.options import ScriptOptions
-from envkit.render.script import render_script
-from tests.install.plans import plan
+from tests.install.plans import plan, scripted
 
 
 def script(cuda: str = "12.4.1", os_id: str = "debian12", gpu: str = "8.6", **options: Any) -> str:
     """The script for this plan with `--with-driver`."""
     found = plan(cuda, os_id=os_id, gpus=(gpu,), with_driver=True)
-    return render_script(found, replace(ScriptOptions(with_driver=True), **options), Mirrors())
+    return scripted(found, replace(ScriptOptions(with_driver=True), **options), Mirrors())
 
 
 def packages(text: str) -> list[list[str]]:

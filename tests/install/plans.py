@@ -9,6 +9,10 @@ from typing import ParamSpec, TypeVar
 
 from envkit.base.settings import Mirrors
 from envkit.base.versions import ComputeCapability, VersionSpec
+from envkit.install.options import ScriptOptions
+from envkit.install.plan import for_script
+from envkit.install.steps import installation
+from envkit.render.script import render_script
 from envkit.solver.model import NoPlan, Plan
 from envkit.solver.request import FrameworkRequest, Request, TargetGpu
 from envkit.solver.solve import resolve
@@ -18,6 +22,11 @@ from tests.install.standins import StandIn
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def scripted(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> str:
+    """The script for a plan as the resolver gives it."""
+    return render_script(installation(for_script(plan), options, mirrors), options)
 
 
 @cache

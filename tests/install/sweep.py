@@ -21,13 +21,12 @@ from pathlib import Path
 from envkit.base.errors import EnvkitError
 from envkit.base.settings import Mirrors
 from envkit.install.options import ScriptOptions
-from envkit.render.script import render_script
 from envkit.solver.knowledge import Knowledge
 from envkit.solver.model import Plan
 from envkit.solver.query import Query
 from envkit.solver.search import feasible
 from envkit.solver.solve import resolve
-from tests.install.plans import asked, matrix
+from tests.install.plans import asked, matrix, scripted
 
 FRAMEWORKS = (None, "pytorch", "tensorflow", "mxnet")
 # A GPU that each major release supports, for the combinations with a driver.
@@ -115,12 +114,12 @@ def render_all(wanted: Iterable[Combination]) -> Rendered:
             continue
         options = ScriptOptions(with_driver=one.with_driver)
         try:
-            text = render_script(plan, options, Mirrors())
+            text = scripted(plan, options, Mirrors())
         except EnvkitError as error:
             found.refused[str(error)] += 1
             continue
         found.rendered += 1
-        if render_script(plan, options, Mirrors()) != text:
+        if scripted(plan, options, Mirrors()) != text:
             found.faults.append(f"not the same bytes twice: {one}\n")
         _read(text, one, found)
     return found

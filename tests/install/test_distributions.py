@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from envkit.install.options import ScriptOptions
-from envkit.render.script import render_script
 from tests.engine.engine import Engine
 from tests.install.conftest import StandIns
 from tests.install.machine import Machine, machine
-from tests.install.plans import mirrors_to, plan, with_stand_ins
+from tests.install.plans import mirrors_to, plan, scripted, with_stand_ins
 from tests.install.server import Behaviour
 
 pytestmark = [pytest.mark.docker, pytest.mark.network]
@@ -32,7 +31,7 @@ def test_a_minimal_system_gets_what_it_lacks_and_gives_it_back(
     original = plan(release, os_id=os_id)
     found = with_stand_ins(original, stand_ins[1][release])
     with machine(engine, engine.stand_in(name), tmp_path) as target:
-        target.put(render_script(found, ScriptOptions(), mirrors_to(server[0])))
+        target.put(scripted(found, ScriptOptions(), mirrors_to(server[0])))
         before = _state(target)
         done = target.install()
         assert done.exit_code == 0, done.stderr

@@ -8,8 +8,7 @@ import pytest
 
 from envkit.base.settings import Mirrors
 from envkit.install.options import ScriptOptions
-from envkit.render.script import render_script
-from tests.install.plans import plan
+from tests.install.plans import plan, scripted
 from tests.install.shell import call
 
 _ADDRESS = "https://user:secret@mirror.lan/file"
@@ -21,7 +20,7 @@ _ADDRESS={address}; transfer {address} {folder}/file || echo "code $?"
 
 
 def test_what_wget_says_is_logged_without_the_password(tmp_path: Path) -> None:
-    text = render_script(plan("12.4.1"), ScriptOptions(), Mirrors())
+    text = scripted(plan("12.4.1"), ScriptOptions(), Mirrors())
     done = call(text, _WGET.replace("{address}", _ADDRESS).replace("{folder}", str(tmp_path)), tmp_path)
     assert done.stdout == "code 22\n", done
     log = (tmp_path / "log.txt").read_text()
@@ -43,7 +42,7 @@ def test_what_the_offline_folder_lacks_is_told_before_anything_changes(
     cuda: str, framework: str | None, state: str, code: int, words: str, tmp_path: Path
 ) -> None:
     found = plan(cuda, framework)
-    text = render_script(found, ScriptOptions(), Mirrors())
+    text = scripted(found, ScriptOptions(), Mirrors())
     name = found.choice.runfiles[0].name
     body = f"""
     OFFLINE_DIR={tmp_path}/bundle; mkdir -p $OFFLINE_DIR/wheels
@@ -62,6 +61,6 @@ def test_what_the_offline_folder_lacks_is_told_before_anything_changes(
 
 
 def test_the_offline_folder_is_looked_at_by_the_first_check_of_the_machine() -> None:
-    text = render_script(plan("12.4.1"), ScriptOptions(), Mirrors())
+    text = scripted(plan("12.4.1"), ScriptOptions(), Mirrors())
     check = text[text.index("check_machine() {") : text.index("check_offline() {")]
     assert "|| check_offline" in check

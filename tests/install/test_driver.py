@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from envkit.install.options import ScriptOptions
-from envkit.render.script import render_script
 from tests.engine.engine import Engine
 from tests.install.conftest import NEW, StandIns
 from tests.install.machine import Done, Machine, machine, without_notes
-from tests.install.plans import mirrors_to, plan, with_stand_ins
+from tests.install.plans import mirrors_to, plan, scripted, with_stand_ins
 from tests.install.server import Behaviour
 
 pytestmark = pytest.mark.docker
@@ -38,7 +37,7 @@ def target(
     """A machine with an NVIDIA GPU on its bus, kernel headers and a boot image tool, and no driver."""
     found = with_stand_ins(plan(NEW, gpus=("8.6",), with_driver=True), stand_ins[1][NEW])
     with machine(engine, target_image, tmp_path) as made:
-        made.put(render_script(found, ScriptOptions(with_driver=True), mirrors_to(server[0])))
+        made.put(scripted(found, ScriptOptions(with_driver=True), mirrors_to(server[0])))
         made.sh(
             "mkdir -p /fake/sys/bus/pci/devices/0000:01:00.0 /fake/tmp; cd /fake/sys/bus/pci/devices/0000:01:00.0;"
             "echo 0x10de >vendor; echo 0x030000 >class;"

@@ -14,9 +14,8 @@ from envkit.base.versions import Version
 from envkit.install.model import FetchFile
 from envkit.install.options import ScriptOptions
 from envkit.install.steps import installation
-from envkit.render.script import render_script
 from tests.install.drivers import machine, packages, script
-from tests.install.plans import plan
+from tests.install.plans import plan, scripted
 from tests.install.shell import call
 
 URL = "https://mirror.lan/drivers/NVIDIA-Linux-x86_64-580.65.06.run?key=1"
@@ -96,7 +95,7 @@ def test_a_script_without_a_runfile_says_what_is_missing_and_no_more(tmp_path: P
     found = plan("13.4.1", os_id="ubuntu24.04", gpus=("8.6",), with_driver=True)
     if alone:
         found = replace(found, choice=replace(found.choice, needs_toolkit=False, cudnn=None))
-    text = render_script(found, ScriptOptions(with_driver=True), Mirrors())
+    text = scripted(found, ScriptOptions(with_driver=True), Mirrors())
     machine(tmp_path, secure_boot=True)
     done = call(text, f"{options}\npackaged_driver() {{ echo nvidia-driver; }}\ncheck_for_driver", tmp_path)
     assert done.returncode == 11 and "make this script with --driver-runfile" in done.stderr, done
@@ -160,7 +159,7 @@ def test_a_url_is_fetched_first_and_used_under_its_own_name(tmp_path: Path) -> N
     work = installation(found, options, Mirrors())
     (fetch,) = (step for step in work.steps if isinstance(step, FetchFile) and step.needed_by == "driver")
     assert fetch.download.url == URL and fetch.download in work.downloads
-    text = render_script(found, options, Mirrors())
+    text = scripted(found, options, Mirrors())
     assert text.index("run_step 2 fetch-driver") < text.index(" nouveau 'Switch")
     assert f'sh "$(file_path "{FILE}")"' in text
 
@@ -199,7 +198,7 @@ def test_the_kernel_module_is_named_as_that_installer_does(version: str, gpu: st
     minimum = Version.parse("525.60.13")
     found = replace(found, choice=replace(found.choice, minimum_driver=minimum))
     runfile = f"/d/NVIDIA-Linux-x86_64-{version}.run"
-    text = render_script(found, ScriptOptions(with_driver=True, driver_runfile=runfile), Mirrors())
+    text = scripted(found, ScriptOptions(with_driver=True, driver_runfile=runfile), Mirrors())
     (options,) = re.findall(r"local -a options=\(--ui=none (.*)\)", text)
     assert [word for word in options.split() if word.startswith(("-m=", "--kernel-module-type"))] == [option]
 
@@ -229,7 +228,7 @@ def test_a_script_for_the_driver_alone_is_whole(tmp_path: Path, os_id: str, runf
     found = replace(found, choice=replace(found.choice, needs_toolkit=False, cudnn=None))
     options = ScriptOptions(with_driver=True, driver_runfile=runfile, accept_eula=False)
     machine(tmp_path)
-    done = call(render_script(found, options, Mirrors()), "install_driver_runfile", tmp_path)
+    done = call(scripted(found, options, Mirrors()), "install_driver_runfile", tmp_path)
     words = "this plan has no driver runfile" if runfile is None else "the EULA has not been accepted"
     assert words in done.stderr, done
 
@@ -305,5 +304,5 @@ def test_what_the_drivers_installer_complains_about_is_told_in_words(tmp_path: P
     body = f"""CURRENT_STEP=driver
     printf '#!/bin/sh\\necho "%s"; exit 1\\n' "{words}" >"$CACHE_DIR/{FILE}"
     install_driver_runfile"""
-    done = call(render_script(replace(found, choice=choice), options, Mirrors()), body, tmp_path)
+    done = call(scripted(replace(found, choice=choice), options, Mirrors()), body, tmp_path)
     assert done.returncode == 11 and "the driver that is loaded is in use: end what uses the GPU" in done.stderr, done

@@ -13,11 +13,10 @@ import pytest
 from envkit.base.settings import Mirrors
 from envkit.base.versions import Version
 from envkit.install.options import ScriptOptions
-from envkit.render.script import render_script
 from envkit.solver.model import Plan
 from tests.engine.engine import Engine
 from tests.install.machine import Machine, machine
-from tests.install.plans import plan
+from tests.install.plans import plan, scripted
 
 pytestmark = [pytest.mark.docker, pytest.mark.network]
 
@@ -64,7 +63,7 @@ def test_a_framework_is_installed_imported_and_taken_back(
     engine: Engine, target_image: str, framework: str, tmp_path: Path
 ) -> None:
     with online(engine, target_image, tmp_path) as target:
-        target.put(render_script(small_plan(framework), ScriptOptions(), Mirrors()))
+        target.put(scripted(small_plan(framework), ScriptOptions(), Mirrors()))
         before = target.tree()
         done = target.install()
         assert done.exit_code == 0, done.stderr
@@ -78,7 +77,7 @@ def test_a_cpu_only_build_where_a_gpu_build_was_wanted_is_found(
     engine: Engine, target_image: str, tmp_path: Path
 ) -> None:
     with online(engine, target_image, tmp_path) as target:
-        target.put(render_script(small_plan("mxnet", cpu_only=False), ScriptOptions(), Mirrors()))
+        target.put(scripted(small_plan("mxnet", cpu_only=False), ScriptOptions(), Mirrors()))
         done = target.install()
         assert done.exit_code == 9
         assert done.verdicts["mxnet build"] == "fail"

@@ -9,8 +9,7 @@ import pytest
 from envkit.base.settings import Mirrors
 from envkit.install.options import ScriptOptions
 from envkit.install.steps import installation
-from envkit.render.script import render_script
-from tests.install.plans import plan
+from tests.install.plans import plan, scripted
 from tests.install.shell import call
 
 # NVIDIA/cuda-samples issue 378: CUDA 12.9 and glibc 2.41 disagree on cospi. NixOS/nixpkgs pull request 512796: from
@@ -42,14 +41,14 @@ def test_the_plan_tells_headers_that_do_not_compile(cuda: str, os_id: str, told:
     ],
 )
 def test_the_script_tells_it_before_it_fetches_anything(tmp_path: Path, cuda: str, glibc: str, told: bool) -> None:
-    text = render_script(plan(cuda, os_id=None), ScriptOptions(), Mirrors())
+    text = scripted(plan(cuda, os_id=None), ScriptOptions(), Mirrors())
     done = call(text, f"getconf() {{ echo glibc {glibc}; }}\nwarn_of_glibc", tmp_path)
     assert done.returncode == 0 and ("do not compile with glibc" in done.stderr) is told, done
-    assert "warn_of_glibc" not in render_script(plan("13.2", os_id=None), ScriptOptions(), Mirrors())
+    assert "warn_of_glibc" not in scripted(plan("13.2", os_id=None), ScriptOptions(), Mirrors())
 
 
 def test_nvccs_words_are_explained(tmp_path: Path) -> None:
-    text = render_script(plan("12.4", os_id=None), ScriptOptions(), Mirrors())
+    text = scripted(plan("12.4", os_id=None), ScriptOptions(), Mirrors())
     words = 'error: exception specification is incompatible with that of previous function "cospi"\n1 error'
     done = call(text, f"compile_words '{words}'; echo; compile_words 'first\nlast'", tmp_path)
     first, _, last = done.stdout.partition("\n")

@@ -8,8 +8,7 @@ import pytest
 
 from envkit.base.settings import Mirrors
 from envkit.install.options import ScriptOptions
-from envkit.render.script import render_script
-from tests.install.plans import plan
+from tests.install.plans import plan, scripted
 from tests.install.shell import call
 
 OLD = "\tlibxml2.so.2 (libc6,x86-64) => /lib/x86_64-linux-gnu/libxml2.so.2"
@@ -20,7 +19,7 @@ OTHER = "\tlibxmlb.so.2 (libc6,x86-64) => /lib/x86_64-linux-gnu/libxmlb.so.2"
 
 
 def script(os_id: str = "ubuntu26.04", cuda: str = "13.4") -> str:
-    return render_script(plan(cuda, os_id=os_id), ScriptOptions(), Mirrors())
+    return scripted(plan(cuda, os_id=os_id), ScriptOptions(), Mirrors())
 
 
 @pytest.mark.parametrize(

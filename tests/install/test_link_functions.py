@@ -8,8 +8,7 @@ import pytest
 
 from envkit.base.settings import Mirrors
 from envkit.install.options import ScriptOptions
-from envkit.render.script import render_script
-from tests.install.plans import plan
+from tests.install.plans import plan, scripted
 from tests.install.shell import call
 
 # What `update-alternatives --display cuda` prints: Debian's, and Red Hat's with a family.
@@ -36,7 +35,7 @@ Current `best' version is /usr/local/cuda-12.0.
 def test_the_new_choice_ranks_below_the_one_that_is_in_use(
     tmp_path: Path, text: str, best: int, leads: bool, priority: int
 ) -> None:
-    script = render_script(plan("12.4", os_id=None), ScriptOptions(), Mirrors())
+    script = scripted(plan("12.4", os_id=None), ScriptOptions(), Mirrors())
     body = (
         f'update-alternatives() {{ if [[ $1 == --display ]]; then cat {tmp_path}/display; else echo "$*"; fi; }}\n'
         f"alternative_is_missing() {{ :; }}\nlink_leads_somewhere() {{ {'true' if leads else 'false'}; }}\n"

@@ -11,8 +11,7 @@ import pytest
 from envkit._startup.records import replace
 from envkit.base.settings import Mirrors
 from envkit.install.options import ScriptOptions
-from envkit.render.script import render_script
-from tests.install.plans import plan
+from tests.install.plans import plan, scripted
 from tests.install.shell import call
 
 _TORCH = """
@@ -67,7 +66,7 @@ def verified(
     """The verification of this framework, whose stand-in is a build for `cuda` that finds no GPU; `more` changes it."""
     found = plan(framework=framework, os_id="ubuntu22.04")
     found = replace(found, choice=replace(found.choice, needs_toolkit=False))
-    text = render_script(found, ScriptOptions(), Mirrors())
+    text = scripted(found, ScriptOptions(), Mirrors())
     name, source = _ALL[framework]
     build = found.choice.builds[0]
     version = (build.package or "").split("==")[1].split("+")[0]
@@ -186,7 +185,7 @@ def test_what_tells_of_a_gpu(paths: tuple[str, ...], seen: str, absent: str, tmp
             (tmp_path / "root" / path / "class").write_text("0x030000\n")
         else:
             (tmp_path / "root" / path).touch()
-    text = render_script(plan("12.4.1"), ScriptOptions(), Mirrors())
+    text = scripted(plan("12.4.1"), ScriptOptions(), Mirrors())
     done = call(text, 'look_for_gpu; echo "$GPU_SEEN"; echo "$GPU_ABSENT"', tmp_path)
     first, second = done.stdout.splitlines()
     assert first == (f"{tmp_path}/root/{seen}" if seen else ""), done
@@ -205,6 +204,6 @@ def test_what_tells_of_a_gpu(paths: tuple[str, ...], seen: str, absent: str, tmp
     ],
 )
 def test_what_tells_of_a_container(before: str, inside: bool, tmp_path: Path) -> None:
-    text = render_script(plan("12.4.1"), ScriptOptions(), Mirrors())
+    text = scripted(plan("12.4.1"), ScriptOptions(), Mirrors())
     done = call(text, f"{before}\nif in_container; then echo inside; else echo outside; fi", tmp_path)
     assert done.stdout == ("inside\n" if inside else "outside\n"), done

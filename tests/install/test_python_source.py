@@ -11,14 +11,13 @@ from envkit._startup.records import replace
 from envkit.base.errors import EnvkitError
 from envkit.base.settings import Mirrors
 from envkit.base.versions import VersionSpec
-from envkit.install.environment import for_script
 from envkit.install.options import ScriptOptions
+from envkit.install.plan import for_script
 from envkit.install.steps import installation
-from envkit.render.script import render_script
 from envkit.solver.model import Plan
 from envkit.solver.request import FrameworkRequest
 from tests.cli.run import envkit
-from tests.install.plans import asked, planned
+from tests.install.plans import asked, planned, scripted
 from tests.install.shell import call
 
 
@@ -43,7 +42,7 @@ def test_no_script_takes_its_python_from_an_archive_that_it_does_not_add(python:
     plan = chosen(python, framework)
     source = for_script(plan).choice.python_source
     assert source is not None and source.way == way
-    text = render_script(plan, ScriptOptions(), Mirrors())
+    text = scripted(plan, ScriptOptions(), Mirrors())
     assert "deadsnakes" not in text
     assert re.search(rf"^#   Python +{re.escape(python)} \({way}\)$", text, re.M)
 
@@ -62,7 +61,7 @@ def test_python_2_has_no_module_venv_and_comes_from_conda(framework: str, versio
     """docs.python.org/3/library/venv.html: "New in version 3.3"."""
     plan = chosen("2.7", framework, os_id, version)
     assert plan.choice.python_source is not None and plan.choice.python_source.way == "system"
-    text = render_script(plan, ScriptOptions(), Mirrors())
+    text = scripted(plan, ScriptOptions(), Mirrors())
     assert 'micromamba" create' in text and '"python=$PYTHON" pip' in text
     assert "-m venv" not in text and "python2.7-venv" not in text
 
@@ -83,7 +82,7 @@ def test_suse_15_calls_its_python_3_6_python3(os_id: str) -> None:
 
 
 def test_offline_a_python_from_conda_is_refused_before_files_are_asked_for(tmp_path: Path) -> None:
-    text = render_script(chosen("3.7", "tensorflow"), ScriptOptions(), Mirrors())
+    text = scripted(chosen("3.7", "tensorflow"), ScriptOptions(), Mirrors())
     done = call(text, f"OFFLINE_DIR={tmp_path}\ncheck_offline", tmp_path)
     assert done.returncode == 5 and "--offline cannot bring along" in done.stderr, done
     assert "--bundle" not in done.stderr  # which is refused for such a plan

@@ -10,15 +10,14 @@ from envkit._startup.records import replace
 from envkit.base.errors import EnvkitError
 from envkit.base.settings import Mirrors
 from envkit.install.options import ScriptOptions
-from envkit.render.script import render_script
 from envkit.solver.model import NoPlan
 from tests.cli.run import envkit
-from tests.install.plans import outcome, plan
+from tests.install.plans import outcome, plan, scripted
 from tests.install.sweep import combinations, render_all
 
 
 def script(*arguments: str, options: ScriptOptions | None = None, **more: str) -> str:
-    return render_script(plan(*arguments, **more), options or ScriptOptions(), Mirrors())  # type: ignore[arg-type]
+    return scripted(plan(*arguments, **more), options or ScriptOptions(), Mirrors())  # type: ignore[arg-type]
 
 
 def test_a_part_of_all_combinations_parses() -> None:
@@ -83,7 +82,7 @@ def test_mirrors_stand_in_for_vendors() -> None:
     mirrors = Mirrors(
         hosts={"developer.nvidia.com": "https://mirror.lan/nvidia"}, index_url="https://mirror.lan/simple"
     )
-    text = render_script(plan("9.0", "pytorch"), ScriptOptions(), mirrors)
+    text = scripted(plan("9.0", "pytorch"), ScriptOptions(), mirrors)
     assert "https://mirror.lan/nvidia/compute/cuda/9.0" in text
     assert "https://developer.nvidia.com/compute/cuda/9.0/Prod" not in text
     assert "--index-url https://mirror.lan/simple" in text
@@ -93,19 +92,19 @@ def test_mirrors_stand_in_for_vendors() -> None:
 def test_windows_and_jetson_are_told_what_to_do_instead(platform: str, words: str) -> None:
     found = plan("12.4")
     with pytest.raises(EnvkitError, match=words):
-        render_script(replace(found, request=replace(found.request, platform=platform)), ScriptOptions(), Mirrors())
+        scripted(replace(found, request=replace(found.request, platform=platform)), ScriptOptions(), Mirrors())
 
 
 def test_under_wsl_the_toolkit_comes_alone() -> None:
     found = plan("12.4", os_id="ubuntu22.04", platform="wsl", gpus=("8.6",))
-    assert "install_toolkit" in render_script(found, ScriptOptions(), Mirrors())
+    assert "install_toolkit" in scripted(found, ScriptOptions(), Mirrors())
     with pytest.raises(EnvkitError, match="belongs to Windows"):
-        render_script(found, ScriptOptions(with_driver=True), Mirrors())
+        scripted(found, ScriptOptions(with_driver=True), Mirrors())
 
 
 def test_a_driver_needs_to_know_the_gpu() -> None:
     with pytest.raises(EnvkitError, match="--gpu"):
-        render_script(plan("12.4", with_driver=True), ScriptOptions(with_driver=True), Mirrors())
+        scripted(plan("12.4", with_driver=True), ScriptOptions(with_driver=True), Mirrors())
 
 
 @pytest.mark.parametrize(
@@ -114,7 +113,7 @@ def test_a_driver_needs_to_know_the_gpu() -> None:
 )
 def test_the_kernel_module_follows_the_gpu(gpu: str, package: str, absent: str) -> None:
     found = plan("12.8", os_id="ubuntu24.04", gpus=(gpu,), with_driver=True)
-    text = render_script(found, ScriptOptions(with_driver=True), Mirrors())
+    text = scripted(found, ScriptOptions(with_driver=True), Mirrors())
     names = re.search(r"^DRIVER_PACKAGES=\((.*)\)$", text, re.M)
     assert names is not None
     assert package in names.group(1) and absent not in names.group(1)
@@ -122,7 +121,7 @@ def test_the_kernel_module_follows_the_gpu(gpu: str, package: str, absent: str) 
 
 def test_the_bundled_driver_is_not_used_where_the_runfile_has_none() -> None:
     found = plan("13.4", os_id="ubuntu24.04", gpus=("9.0",), with_driver=True)
-    text = render_script(found, ScriptOptions(with_driver=True), Mirrors())
+    text = scripted(found, ScriptOptions(with_driver=True), Mirrors())
     assert "this CUDA runfile holds none" in text
 
 
@@ -160,13 +159,13 @@ def test_each_licence_is_named_where_its_part_is_installed() -> None:
     toolkit, driver = "docs.nvidia.com/cuda/eula", "nvidia-license/linux"
     alone, framework = script("12.4"), script(framework="pytorch", os_id="ubuntu24.04")
     found = plan("12.4", os_id="ubuntu24.04", gpus=("8.6",), with_driver=True)
-    both = render_script(found, ScriptOptions(with_driver=True, accept_eula=False), Mirrors())
+    both = scripted(found, ScriptOptions(with_driver=True, accept_eula=False), Mirrors())
     assert toolkit in alone and driver not in alone
     assert toolkit not in framework and driver not in framework
     header, body = both.split("set -Eeuo pipefail")
     assert toolkit in header and driver in header and driver in body
     found = replace(found, choice=replace(found.choice, needs_toolkit=False))
-    only = render_script(found, ScriptOptions(with_driver=True), Mirrors())
+    only = scripted(found, ScriptOptions(with_driver=True), Mirrors())
     assert driver in only and toolkit not in only
 
 
@@ -188,7 +187,7 @@ def test_a_script_for_the_driver_alone_shows_nothing_that_it_does_not_install() 
 def test_the_licence_of_a_driver_alone_is_asked_for_only_by_some(alone: bool, words: str) -> None:
     found = plan("12.4", os_id="ubuntu24.04", gpus=("8.6",), with_driver=True)
     found = replace(found, choice=replace(found.choice, needs_toolkit=not alone))
-    text = render_script(found, ScriptOptions(with_driver=True, accept_eula=False), Mirrors())
+    text = scripted(found, ScriptOptions(with_driver=True, accept_eula=False), Mirrors())
     assert f"#   EULA         {words}" in text
 
 
@@ -197,4 +196,4 @@ def test_wsl_is_no_distribution_and_the_answer_says_what_to_name() -> None:
     assert found.choice.os is not None
     found = replace(found, choice=replace(found.choice, os=replace(found.choice.os, os_id="wsl")))
     with pytest.raises(EnvkitError, match="ubuntu22.04"):
-        render_script(found, ScriptOptions(), Mirrors())
+        scripted(found, ScriptOptions(), Mirrors())

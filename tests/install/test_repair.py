@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from envkit.install.options import ScriptOptions
-from envkit.render.script import render_script
 from tests.engine.engine import Engine
 from tests.install.conftest import Job
 from tests.install.machine import FUNCTIONS, machine
-from tests.install.plans import mirrors_to, plan
+from tests.install.plans import mirrors_to, plan, scripted
 
 pytestmark = pytest.mark.docker
 
@@ -117,7 +116,7 @@ def test_without_root_ldconfig_is_found_and_home_may_be_missing(
 
 
 def test_passwords_in_addresses_are_not_shown(engine: Engine, target_image: str, tmp_path: Path) -> None:
-    script = render_script(plan("12.4.1"), ScriptOptions(), mirrors_to("http://bob:hunter2@127.0.0.1:9"))
+    script = scripted(plan("12.4.1"), ScriptOptions(), mirrors_to("http://bob:hunter2@127.0.0.1:9"))
     assert "hunter2" not in "".join(line for line in script.splitlines() if line.startswith("#"))
     with machine(engine, target_image, tmp_path) as target:
         target.put(script)
@@ -131,8 +130,6 @@ def test_passwords_in_addresses_are_not_shown(engine: Engine, target_image: str,
 
 def test_a_file_that_holds_the_driver_too_is_fetched_for_either() -> None:
     found = plan("12.4.1", gpus=("8.6",), with_driver=True)
-    script = render_script(found, ScriptOptions(with_driver=True), mirrors_to("http://127.0.0.1:9"))
+    script = scripted(found, ScriptOptions(with_driver=True), mirrors_to("http://127.0.0.1:9"))
     assert "fetch-toolkit) { step_is_done toolkit && step_is_done driver; } || have_file" in script
-    assert "step_is_done driver; }" not in render_script(
-        plan("12.4.1"), ScriptOptions(), mirrors_to("http://127.0.0.1:9")
-    )
+    assert "step_is_done driver; }" not in scripted(plan("12.4.1"), ScriptOptions(), mirrors_to("http://127.0.0.1:9"))

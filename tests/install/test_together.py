@@ -15,10 +15,9 @@ from envkit.base.versions import Version
 from envkit.install.bundle import wheel_commands
 from envkit.install.options import ScriptOptions
 from envkit.install.steps import installation
-from envkit.render.script import render_script
 from envkit.solver.model import Plan
 from envkit.solver.request import FrameworkRequest
-from tests.install.plans import asked, planned
+from tests.install.plans import asked, planned, scripted
 from tests.install.shell import call
 
 BUILDS = {"pytorch": ("torch", "2.15.0"), "tensorflow": ("tensorflow", "2.13.0")}
@@ -68,7 +67,7 @@ def installed(folder: Path, torch: str, tensorflow: str, commands: str) -> subpr
     here() {{ "$ENV_DIR/bin/python" -m pip list --format=freeze 2>/dev/null | grep typing; }}
     {commands}
     """
-    return call(render_script(both(), ScriptOptions(), Mirrors()), body, folder)
+    return call(scripted(both(), ScriptOptions(), Mirrors()), body, folder)
 
 
 @pytest.mark.thorough  # each makes an environment, and runs pip in it

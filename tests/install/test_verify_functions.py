@@ -10,9 +10,8 @@ import pytest
 from envkit.base.settings import Mirrors
 from envkit.base.versions import ComputeCapability
 from envkit.install.options import ScriptOptions
-from envkit.render.script import render_script
 from envkit.solver.request import TargetGpu
-from tests.install.plans import plan
+from tests.install.plans import plan, scripted
 from tests.install.shell import call
 
 # An nvcc that knows some targets, and whose programs tell a GPU's capability and run only on its kind.
@@ -39,7 +38,7 @@ _OLD = "sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90"
 
 
 def script(cuda: str = "12.4.1", gpus: tuple[str, ...] = ()) -> str:
-    return render_script(plan(cuda, gpus=gpus), ScriptOptions(), Mirrors())
+    return scripted(plan(cuda, gpus=gpus), ScriptOptions(), Mirrors())
 
 
 @pytest.mark.parametrize(
@@ -76,7 +75,7 @@ def test_the_check_of_the_compiler_names_a_target_that_the_toolkit_has() -> None
     found = plan("12.4.1")
     gpu = TargetGpu(ComputeCapability.parse("12.0"))
     found = replace(found, request=replace(found.request, gpus=(gpu,)))
-    assert "NVCC_TARGETS=(sm_90 )" in render_script(found, ScriptOptions(), Mirrors())
+    assert "NVCC_TARGETS=(sm_90 )" in scripted(found, ScriptOptions(), Mirrors())
 
 
 def test_libraries_of_rdma_core_and_of_the_driver_are_not_missed(tmp_path: Path) -> None:
@@ -94,7 +93,7 @@ def test_libraries_of_rdma_core_and_of_the_driver_are_not_missed(tmp_path: Path)
 
 def framework_script(framework: str = "pytorch", cuda: str = "12.4") -> str:
     found = plan(cuda, framework, os_id="ubuntu22.04")
-    return render_script(replace(found, choice=replace(found.choice, needs_toolkit=False)), ScriptOptions(), Mirrors())
+    return scripted(replace(found, choice=replace(found.choice, needs_toolkit=False)), ScriptOptions(), Mirrors())
 
 
 PYTHON = """

@@ -48,7 +48,7 @@ def test_titles_that_look_like_several_are_among_them() -> None:
 def test_a_script_numbers_each_source_once() -> None:
     plan = cited_by_all()
     options = ScriptOptions()
-    text = header(installation(plan, options, Mirrors()), plan, options, ())
+    text = header(installation(plan, options, Mirrors()), options, ())
     listed = re.findall(r"(?m)^#   \[(\d+)\] (.*)$", text.partition("\n# Sources\n")[2])
     assert listed == [(str(number), citation) for number, citation in enumerate(CITATIONS, 1)]
     first = flat(text)

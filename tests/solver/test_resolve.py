@@ -9,7 +9,7 @@ from envkit.base.errors import RequestError
 from envkit.base.versions import Version
 from envkit.solver.model import NoPlan
 from envkit.solver.parse import parse_request
-from envkit.solver.request import Request
+from envkit.solver.request import Request, RequestWords
 from envkit.solver.solve import resolve
 from tests.solver.asking import ask, matrix, offers, plan_of, refusal_of, status_of
 
@@ -316,12 +316,11 @@ def test_a_jetson_is_refused_the_cuda_that_dropped_its_gpu() -> None:
     [("GB200", "aarch64", "linux"), ("Jetson Orin NX 8 GB", "aarch64", "jetson"), ("B200", "x86_64", "linux")],
 )
 def test_a_gpu_that_is_built_onto_a_processor_brings_it(gpu: str, architecture: str, platform: str) -> None:
-    options: dict[str, object] = dict.fromkeys(("cuda", "cudnn", "python", "os_id", "arch", "driver"))
-    request = parse_request({**options, "frameworks": (), "gpus": (gpu,)}, matrix(), container=False)
+    request = parse_request(RequestWords(gpus=(gpu,)), matrix(), container=False)
     assert (request.architecture, request.platform) == (architecture, platform)
     if architecture != "x86_64":
         with pytest.raises(RequestError, match="exists only on"):
-            parse_request({**options, "frameworks": (), "gpus": (gpu,), "arch": "x86_64"}, matrix(), container=False)
+            parse_request(RequestWords(gpus=(gpu,), arch="x86_64"), matrix(), container=False)
 
 
 def test_the_system_chosen_for_a_toolkit_has_a_compiler_that_nvcc_takes() -> None:

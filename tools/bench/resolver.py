@@ -8,42 +8,39 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from envkit._startup.records import record
 from envkit.solver.model import Plan
 from envkit.solver.parse import parse_request
-from envkit.solver.request import Request
+from envkit.solver.request import Request, RequestWords
 from envkit.solver.solve import resolve
 from envkit.tables import Matrix
 
 RUNS = 7
-NOTHING: Mapping[str, object] = {
-    **dict.fromkeys(("cuda", "cudnn", "python", "os_id", "arch", "driver")),
-    "frameworks": (),
-    "gpus": (),
+PLANS = {
+    "pytorch": RequestWords(frameworks=("pytorch",)),
+    "tensorflow, jax": RequestWords(frameworks=("tensorflow", "jax"), cuda="12"),
+    "mxnet": RequestWords(frameworks=("mxnet",)),
+    "cupy": RequestWords(frameworks=("cupy",)),
+    "pytorch, GTX 1080 Ti, driver 580": RequestWords(
+        frameworks=("pytorch",), gpus=("GeForce GTX 1080 Ti",), driver="580.65.06"
+    ),
+    "pytorch, CUDA 9.0": RequestWords(frameworks=("pytorch",), cuda="9.0"),
+    "CUDA alone": RequestWords(),
 }
-PLANS: dict[str, dict[str, object]] = {
-    "pytorch": {"frameworks": ("pytorch",)},
-    "tensorflow, jax": {"frameworks": ("tensorflow", "jax"), "cuda": "12"},
-    "mxnet": {"frameworks": ("mxnet",)},
-    "cupy": {"frameworks": ("cupy",)},
-    "pytorch, GTX 1080 Ti, driver 580": {
-        "frameworks": ("pytorch",), "gpus": ("GeForce GTX 1080 Ti",), "driver": "580.65.06",
-    },
-    "pytorch, CUDA 9.0": {"frameworks": ("pytorch",), "cuda": "9.0"},
-    "CUDA alone": {},
-}  # fmt: skip
-REFUSALS: dict[str, dict[str, object]] = {
-    "pytorch, H100, CUDA 9.0": {"frameworks": ("pytorch",), "gpus": ("H100 PCIe",), "cuda": "9.0"},
-    "pytorch >=2, driver 384.81": {"frameworks": ("pytorch>=2",), "driver": "384.81"},
-    "pytorch 2.15, GTX 1080 Ti": {"frameworks": ("pytorch==2.15",), "gpus": ("GeForce GTX 1080 Ti",)},
-    "pytorch 2.6, RTX 5090": {"frameworks": ("pytorch==2.6",), "gpus": ("GeForce RTX 5090",)},
-    "tensorflow 1.15, RTX 3090": {"frameworks": ("tensorflow==1.15",), "gpus": ("GeForce RTX 3090",)},
-    "pytorch, K80, driver 580": {"frameworks": ("pytorch",), "gpus": ("Tesla K80",), "driver": "580.65.06"},
-    "mxnet 1.9.1, Python 3.12": {"frameworks": ("mxnet==1.9.1",), "python": "3.12"},
-    "pytorch 2.4, RTX 2080 Ti and B200": {"frameworks": ("pytorch==2.4",), "gpus": ("GeForce RTX 2080 Ti", "B200")},
-    "pytorch 2.15, tensorflow 1.15": {"frameworks": ("pytorch==2.15", "tensorflow==1.15")},
+REFUSALS = {
+    "pytorch, H100, CUDA 9.0": RequestWords(frameworks=("pytorch",), gpus=("H100 PCIe",), cuda="9.0"),
+    "pytorch >=2, driver 384.81": RequestWords(frameworks=("pytorch>=2",), driver="384.81"),
+    "pytorch 2.15, GTX 1080 Ti": RequestWords(frameworks=("pytorch==2.15",), gpus=("GeForce GTX 1080 Ti",)),
+    "pytorch 2.6, RTX 5090": RequestWords(frameworks=("pytorch==2.6",), gpus=("GeForce RTX 5090",)),
+    "tensorflow 1.15, RTX 3090": RequestWords(frameworks=("tensorflow==1.15",), gpus=("GeForce RTX 3090",)),
+    "pytorch, K80, driver 580": RequestWords(frameworks=("pytorch",), gpus=("Tesla K80",), driver="580.65.06"),
+    "mxnet 1.9.1, Python 3.12": RequestWords(frameworks=("mxnet==1.9.1",), python="3.12"),
+    "pytorch 2.4, RTX 2080 Ti and B200": RequestWords(
+        frameworks=("pytorch==2.4",), gpus=("GeForce RTX 2080 Ti", "B200")
+    ),
+    "pytorch 2.15, tensorflow 1.15": RequestWords(frameworks=("pytorch==2.15", "tensorflow==1.15")),
 }
 QUESTIONS = PLANS | REFUSALS
 
@@ -57,15 +54,15 @@ class Times:
     plan: bool
 
 
-def question(options: Mapping[str, object], matrix: Matrix) -> Request:
+def question(words: RequestWords, matrix: Matrix) -> Request:
     """The request that these options of `envkit resolve` make."""
-    return parse_request({**NOTHING, **options}, matrix, container=False)
+    return parse_request(words, matrix, container=False)
 
 
 def times(name: str, matrix: Matrix) -> Times:
     """How long the resolver takes for one of the questions."""
     asked = question(QUESTIONS[name], matrix)
-    others = [question(options, matrix) for other, options in QUESTIONS.items() if other != name]
+    others = [question(words, matrix) for other, words in QUESTIONS.items() if other != name]
     found = resolve(asked, matrix)  # reads the tables
     return Times(
         min(_seconds(asked, copy.copy(matrix)) for _ in range(RUNS)),

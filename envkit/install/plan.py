@@ -1,0 +1,120 @@
+"""What a script installs: the resolver's plan with what the options of the script make of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from envkit._startup.records import replace
+from envkit.base.errors import EnvkitError, RequestError
+from envkit.compat import needs_system_cuda
+from envkit.solver.model import Choice, NoPlan, Plan
+from envkit.solver.request import Request
+from envkit.solver.solve import resolve
+from envkit.tables import Matrix
+from envkit.tables.installer import python_file, venv_major
+
+if TYPE_CHECKING:
+    from envkit.tables.rows import PythonSource
+
+# What is judged of a toolkit and its cuDNN, and says nothing of a driver.
+_OF_A_TOOLKIT = (
+    "compiler-fits-nvcc",
+    "cuda-version",
+    "cudnn-version",
+    "gpu-on-cudnn",
+    "gpu-runs-cuda",
+    "image-on-os",
+    "python-can-be-had",
+    "runfile-for-architecture",
+    "runfile-on-os",
+)
+
+
+def script_plan(
+    request: Request, matrix: Matrix, *, with_driver: bool = False, toolkit: bool | None = None
+) -> Plan | NoPlan:
+    """The plan that a script can carry out for the request, or why there is none. Raises EnvkitError.
+
+    `toolkit` forces the toolkit or leaves it out; None: it is installed where its version was asked for, and where
+    there is nothing else to install.
+    """
+    if toolkit is False and not request.frameworks and not with_driver:
+        raise RequestError(
+            "--no-toolkit: without --framework or --with-driver nothing is left to install.",
+            "Give one of them, or leave --no-toolkit out.",
+        )
+    wanted = (request.cuda is not None or not request.frameworks) if toolkit is None else toolkit
+    plan = resolve(replace(request, needs_toolkit=wanted, with_driver=with_driver), matrix)
+    if isinstance(plan, NoPlan):
+        return plan
+    return for_script(_without_toolkit(plan) if toolkit is False else plan)
+
+
+def _without_toolkit(plan: Plan) -> Plan:
+    """The plan with the toolkit left out, and a warning where its frameworks load that from the system."""
+    choice = plan.choice
+    warnings = plan.warnings
+    if choice.needs_toolkit and choice.builds:
+        parts = f"CUDA {choice.cuda}" + (f" and cuDNN {choice.cudnn_version}" if choice.cudnn_version else "")
+        loading = [f"{build.framework} {build.version}" for build in choice.builds if needs_system_cuda(build)]
+        load = "loads" if len(loading) == 1 else "load"
+        warning = (
+            f"--no-toolkit: {' and '.join(loading)} {load} {parts} from the system, which the script does not install;"
+            " it must be there, known to the loader (ldconfig -p), or the verification fails"
+        )
+        warnings = (*warnings, warning)
+    return replace(plan, choice=replace(choice, needs_toolkit=False), warnings=warnings)
+
+
+def for_script(plan: Plan) -> Plan:
+    """The plan with what a script installs: without a toolkit's parts where it installs none, and a Python that it can.
+
+    Not one from deadsnakes, whose archive would be added for good, nor a distribution's without the module venv.
+    """
+    choice = plan.choice
+    if plan.request.with_driver and not choice.needs_toolkit and not choice.builds and choice.toolkit is not None:
+        return _driver_alone(plan)
+    if not choice.builds:
+        return replace(plan, choice=replace(choice, python=None, python_source=None))
+    if choice.python is None:
+        return plan
+    way = choice.python_source.way if choice.python_source else "system"
+    if way == "deadsnakes" or (way == "system" and choice.python.major < venv_major()):
+        return replace(plan, choice=replace(choice, python_source=_portable(choice, Matrix.load())))
+    return plan
+
+
+def _driver_alone(plan: Plan) -> Plan:
+    left_out = {verdict.detail for verdict in plan.verdicts if verdict.relation in _OF_A_TOOLKIT}
+    choice = replace(
+        plan.choice,
+        cuda=None,
+        toolkit=None,
+        runfiles=(),
+        cudnn=None,
+        cudnn_version=None,
+        python=None,
+        python_source=None,
+        base_image=None,
+    )
+    return replace(
+        plan,
+        choice=choice,
+        verdicts=tuple(verdict for verdict in plan.verdicts if verdict.relation not in _OF_A_TOOLKIT),
+        alternatives=(),
+        warnings=tuple(warning for warning in plan.warnings if warning not in left_out),
+    )
+
+
+def _portable(choice: Choice, matrix: Matrix) -> PythonSource:
+    """A standalone build of the plan's Python, else conda-forge's. Raises EnvkitError when neither is on record."""
+    python = choice.python.release(2) if choice.python else None
+    glibc = choice.os.glibc if choice.os else None
+    for way in ("standalone", "conda"):
+        for row in matrix.python_sources if python_file(way, python, choice.architecture) else ():
+            old = row.min_glibc is not None and glibc is not None and glibc < row.min_glibc
+            if row.way == way and row.python == python and choice.architecture in row.architectures and not old:
+                return row
+    raise EnvkitError(
+        f"No pinned build of Python {python} for {choice.architecture} is on record.", "Choose another --python."
+    )
