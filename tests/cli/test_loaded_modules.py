@@ -61,10 +61,10 @@ def test_a_command_loads_no_heavy_library_that_it_does_not_need(words: list[str]
     [
         (["--version"], 10),
         (["matrix", "toolkits"], 26),
-        (["resolve", "--framework", "pytorch"], 94),
-        (["install", "--cuda", "9.0", "--framework", "pytorch"], 112),
-        (["dockerfile", "--framework", "tensorflow"], 123),
-        (["explain", "no-gpu-on-pci"], 106),
+        (["resolve", "--framework", "pytorch"], 96),
+        (["install", "--cuda", "9.0", "--framework", "pytorch"], 114),
+        (["dockerfile", "--framework", "tensorflow"], 125),
+        (["explain", "no-gpu-on-pci"], 108),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
