@@ -10,7 +10,7 @@ from envkit.base.versions import Version
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.command import NAME, REQUIREMENT, TITLE, VERSION, Word, run
 from envkit.checks.engine.findings import Finding, Remedy, Status
-from envkit.checks.frameworks.builds import index_words
+from envkit.checks.frameworks.swap import place_words
 from envkit.compat.verdict import Verdict
 from envkit.dockerfile.check_parts import finding, from_verdict, subject_of
 from envkit.dockerfile.contents import Contents
@@ -113,7 +113,7 @@ def _newer_than_base(
     steps = (run("envkit", "dockerfile", "--framework", NAME(build.framework)),)
     if older is not None:
         fix += f", or install a build for CUDA {older.cuda}"
-        steps = (run("pip", "install", REQUIREMENT(older.package), *index_words(older)),)
+        steps = (run("pip", "install", REQUIREMENT(older.package), *place_words(older.index_url, older.find_links)),)
     yield finding(
         faults.NEEDS_NEWER_DRIVER,
         Status.WARN,

@@ -9,7 +9,7 @@ from envkit import compat as relations
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.command import NAME, REQUIREMENT, Command, run
 from envkit.checks.engine.findings import Finding, Remedy, Status
-from envkit.checks.frameworks.builds import index_words
+from envkit.checks.frameworks.swap import place_words
 from envkit.dockerfile.check_parts import finding
 from envkit.dockerfile.check_targets import runs_where_base_does
 from envkit.dockerfile.contents import Contents
@@ -49,7 +49,9 @@ def cpu_on_purpose(
         fix = "Install the GPU build that suits this image."
         if not wanted.own_index and wanted.variant == "cpu" and found.index_set:
             fix = "Drop the setting of the index for the CPU, and install the GPU build that suits this image."
-        remedy = Remedy(fix, (run("pip", "install", REQUIREMENT(build.package), *index_words(build)),))
+        remedy = Remedy(
+            fix, (run("pip", "install", REQUIREMENT(build.package), *place_words(build.index_url, build.find_links)),)
+        )
     yield finding(faults.CPU_BUILD, Status.WARN, title, subject, remedy=remedy)
 
 

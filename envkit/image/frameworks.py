@@ -9,11 +9,11 @@ from envkit.base.errors import EnvkitError
 from envkit.base.settings import Mirrors
 from envkit.image.cudnn import archive_of
 from envkit.image.options import ImageOptions
-from envkit.image.parts import Base, PipInstall
-from envkit.install.wheel_files import by_file, requirement_lines, wheel_tag
+from envkit.image.parts import Base
+from envkit.install.pip_calls import PipInstall, installed_by_pip, pip_calls
 from envkit.solver.model import Choice, Plan
 from envkit.tables import images as data
-from envkit.tables.rows import FrameworkBuild, OperatingSystem
+from envkit.tables.rows import OperatingSystem
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -24,47 +24,13 @@ _PACKAGED = ("system", "deadsnakes")  # the ways to a Python by packages of the 
 
 
 def pip_installs(choice: Choice, options: ImageOptions, mirrors: Mirrors, base: Base) -> tuple[PipInstall, ...]:
-    """The pip calls in order: NumPy's bound and the default index first, then other indexes, then the user's own."""
-    default: list[str] = []
-    others: list[PipInstall] = []
-    for build in choice.builds:
-        if not installed_by_pip(build, choice):
-            continue
-        if build.numpy:
-            default.append(f"numpy{build.numpy}")
-        needed = data.need(build)
-        if needed and not base.has_cuda:  # a base with CUDA libraries brings these too, NCCL among them
-            default += needed.pip
-        lines = tuple(requirement_lines(build, choice.python, choice.architecture, mirrors))
-        if build.package is None:
-            address = wheel_address(build, choice, mirrors) or ""
-            others.append(PipInstall((address, *build.companions), index_url=mirrors.index_url))
-        elif by_file(build, choice.python):
-            default += lines
-        elif build.index_url or build.find_links:
-            index = mirrors.rewrite(build.index_url) if build.index_url else mirrors.index_url
-            links = mirrors.rewrite(build.find_links) if build.find_links else None
-            others.append(PipInstall(lines, index_url=index, find_links=links))
-        else:
-            default += lines
+    """The pip calls of the plan's packages, then those of the user's own.
+
+    A base with CUDA libraries brings those that frameworks load without requiring them, NCCL among them.
+    """
     cudnn = None if base.has_cudnn else _cudnn_package(choice)
-    if cudnn:
-        default.append(cudnn)
-    first = [PipInstall(_once(default), index_url=mirrors.index_url)] if default else []
-    return (*first, *others, *_own(options, choice, mirrors))
-
-
-def wheel_address(build: FrameworkBuild, choice: Choice, mirrors: Mirrors) -> str | None:
-    """The address of the wheel of a build that stands in a folder without an index page, or None."""
-    tag = wheel_tag(choice.python)
-    if build.package or tag is None or build.find_links is None or not build.find_links.endswith("/"):
-        return None
-    return f"{mirrors.rewrite(build.find_links)}{build.framework}-{build.version}-{tag}-linux_{choice.architecture}.whl"
-
-
-def installed_by_pip(build: FrameworkBuild, choice: Choice) -> bool:
-    """True when pip brings the build; False when it has to be compiled."""
-    return build.package is not None or wheel_address(build, choice, Mirrors()) is not None
+    calls = pip_calls(choice, mirrors, with_libraries=not base.has_cuda, also=[cudnn] if cudnn else [])
+    return (*calls, *_own(options, choice, mirrors))
 
 
 def _cudnn_package(choice: Choice) -> str | None:

@@ -12,9 +12,10 @@ from envkit.base.versions import Version
 from envkit.image.frameworks import needs_driver
 from envkit.image.labels import labels
 from envkit.image.options import ImageOptions
-from envkit.image.parts import Base, PipInstall, Recipe, Runtime, Stage
+from envkit.image.parts import Base, Recipe, Runtime, Stage
 from envkit.image.runtime import GPU_VARIABLES, runtime
 from envkit.image.smoke import smoke_script
+from envkit.install.pip_calls import PipInstall
 from envkit.solver.model import Choice, Plan
 from envkit.solver.request import Request
 from envkit.tables import images as data

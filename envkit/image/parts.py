@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from envkit._startup.records import field, record
 from envkit.base.versions import Version
+from envkit.install.pip_calls import PipInstall
 from envkit.solver.model import Plan
 
 
@@ -73,15 +74,6 @@ class Stage:
     name: str
     base: Base
     steps: tuple[Step, ...]
-
-
-@record
-class PipInstall:
-    """One `pip install`: requirements that share their index settings."""
-
-    requirements: tuple[str, ...]
-    index_url: str | None = None
-    find_links: str | None = None
 
 
 @record

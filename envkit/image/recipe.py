@@ -15,7 +15,6 @@ from envkit.image.base import choose_base, choose_tag, fitting_tags, plain_image
 from envkit.image.cudnn import base_cudnn, settled
 from envkit.image.download import DOWNLOAD, download_stage
 from envkit.image.frameworks import (
-    installed_by_pip,
     needs_driver,
     needs_headers,
     pip_installs,
@@ -26,7 +25,7 @@ from envkit.image.frameworks import (
 from envkit.image.labels import labels
 from envkit.image.options import ImageOptions
 from envkit.image.own_base import OwnBase, base_notes, own_base
-from envkit.image.parts import Base, PipInstall, Recipe, Run, Stage, Step
+from envkit.image.parts import Base, Recipe, Run, Stage, Step
 from envkit.image.python import VENV, PythonSetup, pip_run, python_setup
 from envkit.image.runtime import runtime
 from envkit.image.smoke import smoke_script
@@ -34,6 +33,7 @@ from envkit.image.source_build import SourceBuild, source_build
 from envkit.image.source_python import own_python
 from envkit.image.system import install
 from envkit.image.toolkit import SystemCuda, cudnn_beside_compilers, cudnn_setup, linked_toolkit, toolkit_setup
+from envkit.install.pip_calls import PipInstall, installed_by_pip
 from envkit.solver.model import Choice, Plan
 from envkit.tables import images as data
 from envkit.tables.rows import FrameworkBuild, ImageTag, OperatingSystem, PythonSource

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 
-from envkit.image.frameworks import installed_by_pip
 from envkit.image.source_build import filled
+from envkit.install.pip_calls import installed_by_pip
 from envkit.solver.model import Choice
 from envkit.tables import images as data
 from envkit.tables.rows import Framework

@@ -56,7 +56,7 @@ class ModuleFlavour:
 
 @record
 class Limit:
-    """One version from which something holds."""
+    """One version that checks go by: from which something holds, or that most use."""
 
     name: str
     version: Version
@@ -99,7 +99,7 @@ def gigabytes_per_second(generation: int, lanes: int) -> float | None:
 
 
 def limit(name: str) -> Version:
-    """The version from which the thing called `name` holds."""
+    """The version that `name` stands for."""
     return _limits()[name]
 
 

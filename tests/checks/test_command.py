@@ -21,7 +21,6 @@ from envkit.checks.engine.command import (
     SPEC,
     URL,
     VERSION,
-    Command,
     Form,
     Unfit,
     export,
@@ -166,6 +165,5 @@ def test_every_package_and_place_of_the_tables_has_its_form() -> None:
             assert not [each for each in (build.index_url, build.find_links) if each and isinstance(URL(each), Unfit)]
 
 
-def test_a_note_is_a_comment() -> None:
-    assert Command(shell="sudo reboot", note="SUSE").line == "sudo reboot  # SUSE"
+def test_what_the_code_spells_out_is_split_as_a_shell_does() -> None:
     assert fixed("python -m pip install 'numpy<2'").words == ("python", "-m", "pip", "install", "numpy<2")

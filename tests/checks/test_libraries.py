@@ -160,7 +160,7 @@ CASES = (
             )
         ),
     ),
-    Case(TF, "fail", "told", machine(said(TF)), "tensorflow[and-cuda]"),
+    Case(TF, "fail", "told", machine(said(TF)), "envkit resolve --framework tensorflow"),
     Case(
         JAX,
         "fail",

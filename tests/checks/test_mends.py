@@ -56,7 +56,8 @@ def commands(name: str) -> tuple[str, ...]:
         ("nvcc-vs-torch-mismatch", ("envkit install --cuda 12.1",)),
         (
             "driver-too-old-error35-cupy",
-            ("envkit resolve --framework cupy --gpu 7.5 --driver 440.33.01 --target any",),
+            # the rows of CuPy 12 for CUDA 10.2, which driver 440 runs (PyPI: cupy-cuda102)
+            ("python -m pip uninstall -y cupy-cuda11x", "python -m pip install cupy-cuda102==12.3.0"),
         ),
     ],
 )

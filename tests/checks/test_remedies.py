@@ -9,7 +9,7 @@ import pytest
 from envkit.checks.engine.command import Command, fixed
 from envkit.checks.engine.findings import Remedy, Status
 from envkit.checks.engine.registry import all_checks
-from envkit.checks.engine.remedies import Step, families, remedy, steps, without_linux
+from envkit.checks.engine.remedies import Step, families, in_order, remedy, steps, without_linux
 from envkit.checks.engine.runner import run_checks
 from envkit.ingest import parse_text
 from envkit.ingest.releases import described
@@ -79,9 +79,20 @@ def test_fedora_packages_no_older_gcc() -> None:
     assert commands(FEDORA, "gcc-beside", gcc=11) == ()
 
 
-def test_an_unknown_distribution_gets_each_family_with_its_name() -> None:
-    lines = commands(Environment(), "compile-python")
-    assert [line.rpartition("  # ")[2] for line in lines] == ["Debian, Ubuntu", "RHEL, Fedora", "SUSE"]
+def test_an_unknown_distribution_gets_one_block_and_is_asked_for() -> None:
+    given = remedy(Environment(), "Install it.", "compile-python")
+    assert given.commands == ("sudo apt-get install -y gcc python3-dev",)
+    assert given.summary == (
+        "Install it. These commands are for Ubuntu and Debian; for another distribution, add its /etc/os-release to "
+        "the text."
+    )
+    assert "Ubuntu;" in remedy(Environment(), "Install it.", "driver").summary
+    assert remedy(Environment(), "Load it.", "load-module").summary == "Load it."
+
+
+def test_a_restart_comes_last_and_each_command_once() -> None:
+    given = remedy(UBUNTU, "Do all.", "driver", "hold", "reboot")
+    assert [line.split()[1] for line in in_order(given).commands] == ["ubuntu-drivers", "apt-mark", "reboot"]
 
 
 @pytest.mark.parametrize("environment", [ARCH, ALPINE], ids=["arch", "alpine"])
@@ -148,7 +159,7 @@ def test_in_a_container_the_mend_says_that_it_is_for_the_host() -> None:
     hosts = ("reload-uvm", "uvm-at-boot", "keep-memory", "peermem", "persistence", "kernel-log", "license", "prime")
     for action in (*hosts, "start-fabric-manager", "stop-fabric-manager", "who-holds"):
         assert remedy(inside, "Do it.", action).summary == "On the host of this container: do it."
-    assert remedy(inside, "Install it.", "compile-python").summary == "Install it."
+    assert remedy(inside, "Install it.", "compile-python").summary.startswith("Install it.")
     assert remedy(Environment(), "Load it.", "load-uvm").summary == "Load it."
 
 

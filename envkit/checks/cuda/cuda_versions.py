@@ -12,7 +12,7 @@ from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, s
 from envkit.checks.engine.messages import named, seen, told
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.frameworks.builds import better_build, install_build
+from envkit.checks.frameworks.builds import replacement
 from envkit.checks.frameworks.installs import (
     Installed,
     all_data_center,
@@ -131,16 +131,12 @@ def _driver_against(environment: Environment, matrix: Matrix, driver: Version, i
         return unknown(verdict.detail, subject=item.subject, evidence=evidence)
     if verdict.status == DriverVerdict.FORWARD.value and _has_compat(environment):
         return ok(verdict.detail, subject=item.subject, evidence=evidence)
-    capabilities = tuple(value for _, value in capable_gpus(environment, matrix))
-    build = better_build(environment, matrix, item, capabilities)
     return fail(
         f"Driver {driver} is too old for {item.framework.package}, which was built for CUDA {cuda}",
         subject=item.subject,
         evidence=evidence,
         impact=f"{verdict.detail[0].upper()}{verdict.detail[1:]}.",
-        remedy=install_build(
-            environment, matrix, item, build, "Install a newer driver branch, or stay with this driver:"
-        ),
+        remedy=replacement(environment, matrix, item, "Install a newer driver branch, or stay with this driver:"),
     )
 
 

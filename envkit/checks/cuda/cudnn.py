@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import ComputeCapability, Version
+from envkit.checks.cuda.cudnn_wheels import cudnn_remedy, installed_wheels
 from envkit.checks.cuda.libraries import IN_WHEEL, use_evidence, uses
 from envkit.checks.engine.ask import resolve_command
-from envkit.checks.engine.command import NAME, REQUIREMENT, UNSET_LIBRARY_PATH, fixed
+from envkit.checks.engine.command import NAME, REQUIREMENT, UNSET_LIBRARY_PATH
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
 from envkit.checks.engine.messages import message_evidence, named, seen, told
@@ -25,7 +26,8 @@ from envkit.checks.frameworks.installs import (
     nothing_to_judge,
     pip,
 )
-from envkit.model import Cudnn, Distribution, Environment, LibraryUse, PythonEnvironment
+from envkit.model import Cudnn, Distribution, Environment, LibraryUse, Message, PythonEnvironment
+from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -33,10 +35,6 @@ if TYPE_CHECKING:
 
 def _cudnns(environment: Environment) -> tuple[Cudnn, ...]:
     return environment.cudnns.get() if environment.cudnns.known else ()
-
-
-def _wheels(python: PythonEnvironment) -> list[Distribution]:
-    return [item for item in python.distributions if item.name.startswith("nvidia-cudnn-cu")]
 
 
 def _cudnn_use(python: PythonEnvironment) -> LibraryUse | None:
@@ -62,18 +60,14 @@ def cudnn_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
     missing = [(python, use) for python, use in wanted if use.path is None]
     messages = seen(environment, "cudnn-missing")
     for python, use in missing:
-        yield _missing(environment, python, use)
+        yield _missing(environment, matrix, python, use)
     if messages and not missing:
         library = named(messages, "library") or "cuDNN"
         yield fail(
             f"{library} is not found",
             evidence=[*message_evidence(environment, messages), *_present(environment)],
             impact="The program stops at its first convolution, or does not use the GPU.",
-            remedy=Remedy(
-                "Install the cuDNN of the major release that the message names, and put its folder on the loader's "
-                "path of that program alone.",
-                (fixed("python -m pip install nvidia-cudnn-cu12"),),
-            ),
+            remedy=cudnn_remedy(environment, matrix, next(iter(judged(environment)), None), _major(messages)),
         )
     elif not missing and wanted:
         yield ok("cuDNN is found", evidence=[use_evidence(use) for _, use in wanted[:2]])
@@ -81,21 +75,19 @@ def cudnn_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
         yield nothing_to_judge(environment, "a program that asks for cuDNN")
 
 
-def _missing(environment: Environment, python: PythonEnvironment, use: LibraryUse) -> Outcome:
-    major = use.soname.rpartition(".")[2]
-    families = {item.name.rpartition("-")[2] for item in python.distributions if item.name.startswith("nvidia-cu")}
-    family = next((name for name in sorted(families) if name.startswith("cu1")), "cu12")
+def _missing(environment: Environment, matrix: Matrix, python: PythonEnvironment, use: LibraryUse) -> Outcome:
     judge = warn if use.rule.startswith(IN_WHEEL) else fail
     return judge(
         f"{use.soname} is not found for {posixpath.basename(use.consumer)}",
         subject=python.prefix,
         evidence=[use_evidence(use), *_present(environment)],
         impact="The program stops at its first convolution, or does not use the GPU.",
-        remedy=Remedy(
-            f"Install cuDNN {major} into this environment.",
-            (pip(python, "install", REQUIREMENT(f"nvidia-cudnn-{family}=={major}.*")),),
-        ),
+        remedy=cudnn_remedy(environment, matrix, python, use.soname.rpartition(".")[2]),
     )
+
+
+def _major(messages: tuple[Message, ...]) -> str:
+    return named(messages, "major") or named(messages, "dll") or ""
 
 
 def _present(environment: Environment) -> list[Evidence]:
@@ -144,7 +136,7 @@ def _mixed_wheel(python: PythonEnvironment) -> Iterator[Outcome]:
     by_major: dict[str, dict[Version, str]] = {}
     for path, version in python.cudnn_sublibraries.items():
         by_major.setdefault(posixpath.dirname(path), {}).setdefault(version, posixpath.basename(path))
-    wheels = _wheels(python)
+    wheels = installed_wheels(python)
     clash = [line for line in python.owners_clash if "cudnn" in line]
     mixed = [found for found in by_major.values() if len({version.parts for version in found}) > 1]
     different = len({item.version for item in wheels}) > 1
@@ -182,7 +174,7 @@ def _mixed_wheel(python: PythonEnvironment) -> Iterator[Outcome]:
 def _pinned(python: PythonEnvironment) -> Distribution | None:
     """The cuDNN wheel whose exact release an installed package asks for."""
     wanted = [line for item in python.distributions for line in item.requires if line.startswith("nvidia-cudnn")]
-    for item in _wheels(python):
+    for item in installed_wheels(python):
         if any(line.startswith(item.name) and f"=={item.version}" in line.replace(" ", "") for line in wanted):
             return item
     return None
@@ -251,7 +243,8 @@ def _against_build(item: Installed) -> Outcome | None:
     width = min(len(built.parts), len(loaded.parts), 3)
     evidence = [use_evidence(use), item.evidence("cudnn", built)]
     if loaded.major != built.major or loaded.release(width) < built.release(width):
-        family = next((wheel.name for wheel in _wheels(item.python)), "nvidia-cudnn-cu12")
+        cuda = item.framework.cuda.major if item.framework.cuda is not None else limit("cuda-of-most-programs")
+        family = next((wheel.name for wheel in installed_wheels(item.python)), f"nvidia-cudnn-cu{cuda}")
         return fail(
             f"{item.framework.package} was built with cuDNN {built} and loads {loaded}",
             subject=item.subject,
@@ -296,7 +289,7 @@ def cudnn_dropped_arch(environment: Environment, matrix: Matrix) -> Iterator[Out
         yield from messages
         return
     gpus = capable_gpus(environment, matrix)
-    judged_wheels = [item for python in judged(environment) for item in _wheels(python)]
+    judged_wheels = [item for python in judged(environment) for item in installed_wheels(python)]
     if not judged_wheels:
         yield nothing_to_judge(environment, "a cuDNN wheel")
     elif not gpus:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.engine.ask import resolve_command
-from envkit.checks.engine.command import REQUIREMENT, UNSET_LIBRARY_PATH, Word, fixed, run
+from envkit.checks.engine.command import REQUIREMENT, UNSET_LIBRARY_PATH, Command, fixed, run
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, warn
 from envkit.checks.engine.messages import message_evidence, named, seen, told
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.frameworks.builds import bring
 from envkit.checks.frameworks.installs import (
     distribution,
     distribution_evidence,
-    jax_extra,
     judged,
     nothing_to_judge,
     pip,
@@ -275,13 +275,8 @@ def tf_cannot_dlopen(environment: Environment, matrix: Matrix) -> Iterator[Outco
 
     It does not always say which one is missing; one missing library switches every GPU off.
     """
-    yield from _opened_by_name(
-        environment,
-        "tf-cannot-dlopen",
-        [(python, use) for python, use in uses(environment) if _is_tensorflow(use)],
-        "TensorFlow",
-        ("install", "tensorflow[and-cuda]"),
-    )
+    found = [(python, use) for python, use in uses(environment) if _is_tensorflow(use)]
+    yield from _opened_by_name(environment, matrix, "tf-cannot-dlopen", found, "tensorflow", "TensorFlow")
 
 
 @check(
@@ -298,20 +293,25 @@ def tf_cannot_dlopen(environment: Environment, matrix: Matrix) -> Iterator[Outco
 def jax_library_load(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """JAX's CUDA plug-in finds the libraries that it opens by name."""
     found = [(python, use) for python, use in uses(environment) if _is_jax(use)]
-    install = ("install", "--upgrade", REQUIREMENT(jax_extra(environment, matrix)))
-    yield from _opened_by_name(environment, "jax-library-load", found, "JAX", install)
+    yield from _opened_by_name(environment, matrix, "jax-library-load", found, "jax", "JAX", (UNSET_LIBRARY_PATH,))
+
+
+_WHEELS = "Install the libraries as wheels."
 
 
 def _opened_by_name(
     environment: Environment,
+    matrix: Matrix,
     id: str,  # noqa: A002 - as in reports
     found: list[tuple[PythonEnvironment, LibraryUse]],
+    name: str,
     title: str,
-    install: tuple[Word, ...],
+    first: tuple[Command, ...] = (),
 ) -> Iterator[Outcome]:
     missing = [(python, use) for python, use in found if use.path is None]
     impact = f"{title} leaves the GPU unused."
     messages = seen(environment, id)
+    advice = f"Unset LD_LIBRARY_PATH; if that is not it: {_WHEELS[0].lower()}{_WHEELS[1:]}" if first else _WHEELS
     if missing:
         python = missing[0][0]
         names = ", ".join(use.soname for _, use in missing)
@@ -320,18 +320,16 @@ def _opened_by_name(
             subject=python.prefix,
             evidence=[use_evidence(use) for _, use in missing],
             impact=impact,
-            remedy=Remedy("Install the libraries as wheels.", (pip(python, *install), UNSET_LIBRARY_PATH)),
+            remedy=bring(environment, matrix, name, _WHEELS, python),
         )
     elif messages:
         library = named(messages, "library") or "its CUDA libraries"
+        given = bring(environment, matrix, name, advice, messages=messages)
         yield fail(
             f"{title} does not load {library}",
             evidence=message_evidence(environment, messages),
             impact=impact,
-            remedy=Remedy(
-                "Unset LD_LIBRARY_PATH; if that is not it, install the libraries as wheels.",
-                (UNSET_LIBRARY_PATH, run("python", "-m", "pip", *install)),
-            ),
+            remedy=Remedy(given.advice, (*first, *given.steps)),
         )
     elif found:
         yield ok(f"{title} finds its CUDA libraries", evidence=[use_evidence(use) for _, use in found[:3]])

@@ -62,26 +62,25 @@ TITLE = Form("a name in plain characters", r"[A-Za-z0-9].{0,99}")
 URL = Form("an address of the web", r"https?://[A-Za-z0-9.-]+(?::[0-9]+)?(?:/[A-Za-z0-9._~/+%=&?#-]*)?")
 SPEC = Form("a version or a range of versions", rf"(?:{_CLAUSE}|{_RELEASE})(?:,{_CLAUSE})*")
 VERSION = Form("a version", _RELEASE)
+WHEEL = Form("the address of a wheel", rf"(?:{_PROJECT} @ )?https?://[A-Za-z0-9.-]+/[A-Za-z0-9._~/+%-]+\.whl")
 
 
 @record
 class Command:
     """One command: its words, or a line of remedies.csv with its blanks filled; or the reason why there is none.
 
-    `note` says whom it is for. `windows`: it is read by cmd.exe or PowerShell, not by a shell of Linux.
+    `windows`: it is read by cmd.exe or PowerShell, not by a shell of Linux.
     """
 
     words: tuple[str, ...] = ()
     shell: str = ""
-    note: str = ""
     problem: str = ""
     windows: bool = False
 
     @property
     def line(self) -> str:
         """What may be pasted as it stands; this is the one place that quotes words."""
-        plain = self.shell or " ".join(self._quoted(word) for word in self.words)
-        return f"{plain}  # {self.note}" if self.note else plain
+        return self.shell or " ".join(self._quoted(word) for word in self.words)
 
     def _quoted(self, word: str) -> str:
         if self.windows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from functools import cache
 
-from envkit._startup.records import record, replace
+from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.checks.engine.command import (
     GROUP,
@@ -53,6 +53,7 @@ _LIKE = {  # os-release ID or ID_LIKE of what has no row there
     "opensuse": ("suse",),
     "opensuse-tumbleweed": ("suse",),
 }
+_RESTARTS = ("sudo reboot",)
 _OF_THE_HOST = frozenset(
     {
         *("build-module", "load-module", "reload-module", "load-uvm", "reload-uvm", "uvm-at-boot", "peermem"),
@@ -63,21 +64,18 @@ _OF_THE_HOST = frozenset(
 _ON_WINDOWS = ("conda", "docker", "envkit", "nvidia-smi", "python", "uv", "wsl")  # programs that are there too
 _OF_A_LINUX_SHELL = ("|", "$")  # what follows a pipe is a Linux program; variables are written in another way
 _LINUX_SCRIPT = ("envkit", "install")
-_LABELS = {  # shown when unknown
-    "ubuntu": "Ubuntu",
-    "debian": "Debian",
-    "el": "RHEL, Rocky Linux, AlmaLinux",
-    "rhel": "RHEL, Fedora",
-    "suse": "SUSE",
-}
+_MOST_FREQUENT = _LIKE["ubuntu"]  # for a text that does not tell the distribution
+_LABELS = {"ubuntu": "Ubuntu", "debian": "Ubuntu and Debian"}  # whom their commands are for, the narrower first
 _BLANK = regex(r"\{([a-z]+)\}")
 FORMS = {  # what may stand in a blank of remedies.csv
     "address": PCI_ADDRESS,
     "branch": NUMBER,
+    "cuda": NUMBER,
     "framework": NAME,
     "gcc": NUMBER,
     "group": GROUP,
     "index": NUMBER,
+    "major": NUMBER,
     "packages": NAME,
     "python": PYTHON,
     "root": PATH,
@@ -132,19 +130,31 @@ def _runs_on_windows(step: Command) -> bool:
 def steps(environment: Environment, action: str, **values: object) -> tuple[Command, ...]:
     """The commands of `action` for this distribution with their blanks filled; none when a value is not known.
 
-    Where the distribution is unknown: those of every family, each marked with whom it is for; none for one that is
-    known and has no commands here.
+    Where the distribution is unknown: those of the most frequent one, never a mix; none for one that is known and has
+    no commands here.
     """
     known = _templates()[action]
-    for family in (*families(environment), "any"):
-        if family in known:
-            return _filled(known[family], values)
+    family = _family(environment, action)
+    return _filled(known[family], values) if family else ()
+
+
+def _family(environment: Environment, action: str) -> str:
+    """The family whose commands are given for `action`: the distribution's own, `any`, or '' for none."""
+    known = _templates()[action]
+    own = families(environment) if environment.system.os.known else _MOST_FREQUENT
+    return next((family for family in (*own, "any") if family in known), "")
+
+
+def _assumed(environment: Environment, actions: tuple[str, ...]) -> str:
+    """What to say of commands for a distribution that nobody told."""
     if environment.system.os.known:
-        return ()
-    return tuple(
-        replace(step, note=label if "ubuntu" in known or family != "debian" else "Debian, Ubuntu")
-        for family, label in _LABELS.items()
-        for step in _filled(known.get(family, []), values)
+        return ""
+    given = {_family(environment, action) for action in actions}
+    labels = [label for family, label in _LABELS.items() if family in given]
+    return (
+        f" These commands are for {labels[0]}; for another distribution, add its /etc/os-release to the text."
+        if labels
+        else ""
     )
 
 
@@ -156,7 +166,14 @@ def remedy(environment: Environment, summary: str, *actions: str, **values: obje
     inside = environment.system.machine_kind.value is MachineKind.CONTAINER
     if inside and not _OF_THE_HOST.isdisjoint(actions):
         summary = f"On the host of this container: {summary[0].lower()}{summary[1:]}"
-    return Remedy(summary, tuple(step for action in actions for step in steps(environment, action, **values)))
+    given = tuple(step for action in actions for step in steps(environment, action, **values))
+    return Remedy(f"{summary}{_assumed(environment, actions) if given else ''}", given)
+
+
+def in_order(given: Remedy) -> Remedy:
+    """The remedy with each command once, and what restarts the machine after everything else."""
+    once = tuple(dict.fromkeys(given.steps))
+    return Remedy(given.advice, tuple(sorted(once, key=lambda step: step.line in _RESTARTS)))
 
 
 def _filled(templates: list[str], values: dict[str, object]) -> tuple[Command, ...]:

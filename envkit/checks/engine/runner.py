@@ -12,7 +12,7 @@ from envkit.checks.engine.confidence import weighed
 from envkit.checks.engine.evidence import known, without_gpu
 from envkit.checks.engine.findings import Evidence, Finding, Outcome, Status, skip, unknown
 from envkit.checks.engine.registry import Check
-from envkit.checks.engine.remedies import on_windows, without_linux
+from envkit.checks.engine.remedies import in_order, on_windows, without_linux
 from envkit.model import Environment, MachineKind, Observed, Problem
 from envkit.model.paths import fact
 
@@ -70,10 +70,13 @@ def plugins_of(findings: Iterable[Finding]) -> list[str]:
 
 
 def _link(finding: Finding, explained_by: tuple[str, ...], failed: set[str]) -> Finding:
+    """The finding with its cause where one failed: it goes away with that one, and has no remedy of its own."""
     if finding.status not in (Status.FAIL, Status.WARN, Status.UNKNOWN):
         return finding
     cause = next((id for id in explained_by if id in failed and id != finding.id), None)
-    return replace(finding, because_of=cause) if cause else finding
+    if cause:
+        return replace(finding, because_of=cause, remedy=None)
+    return replace(finding, remedy=in_order(finding.remedy)) if finding.remedy else finding
 
 
 def guarded(work: Callable[[], T]) -> T | Outcome:

@@ -13,7 +13,7 @@ from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, u
 from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.frameworks.builds import better_build, install_build
+from envkit.checks.frameworks.builds import replacement
 from envkit.checks.frameworks.installs import Installed, build_of, capable_gpus, installs, nothing_to_judge
 from envkit.checks.gpu.gpus import SeenGpu
 from envkit.model import Environment, MachineKind, Message
@@ -115,14 +115,13 @@ def _architecture(
             subject=subject,
             evidence=evidence,
         )
-    build = better_build(environment, matrix, item, tuple(value for _, value in capable_gpus(environment, matrix)))
     words = "is too old for" if fault == _NEWER else "no longer supports"
     return fail(
         f"{item.framework.package} {words} {gpu.title} (compute capability {own})",
         subject=subject,
         evidence=evidence,
         impact='Every kernel fails with "no kernel image is available for execution on the device".',
-        remedy=install_build(environment, matrix, item, build, "Install a build with code for this GPU."),
+        remedy=replacement(environment, matrix, item, "Install a build with code for this GPU."),
     )
 
 

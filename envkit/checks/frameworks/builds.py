@@ -1,95 +1,132 @@
-"""The build that would serve this machine in place of the installed one, and the commands that bring it."""
+"""The build that serves this machine in place of the installed one, and the commands that bring it.
+
+The resolver chooses, as for `envkit resolve`: what the driver, the GPUs, the Python or the system cannot run is never
+installed, and where it finds nothing the remedy says what would have to change.
+"""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from envkit.base.versions import ComputeCapability, Version
-from envkit.checks.engine.ask import resolve_command
-from envkit.checks.engine.command import NAME, PATH, REQUIREMENT, URL, Command, Word, run
+from envkit._startup.records import replace
+from envkit.base.versions import Version, VersionSpec
+from envkit.checks.engine.ask import install_cuda, resolve_command
 from envkit.checks.engine.findings import Remedy
-from envkit.checks.frameworks.installs import Installed, distribution, for_this_machine, pip, release
-from envkit.checks.nvidia_driver.driver_state import driver_platform, installed
-from envkit.model import Environment
+from envkit.checks.frameworks.installs import Installed, installs, release
+from envkit.checks.frameworks.swap import swap
+from envkit.model import Environment, Message, PythonEnvironment
 
 if TYPE_CHECKING:
+    from envkit.solver.model import Choice, NoPlan, Plan
     from envkit.tables import Matrix
     from envkit.tables.rows import FrameworkBuild
 
-# What conda keeps beside the framework's own package: companions, and what chooses the CPU or the CUDA build.
-_CONDA_NAMES = {"torch": "pytorch"}  # pip's name of a framework whose package has another name in conda
-_CONDA_TOO = ("torchvision", "torchaudio", "cpuonly", "pytorch-cuda", "tensorflow-base")
 
-
-def better_build(
-    environment: Environment, matrix: Matrix, found: Installed, capabilities: tuple[ComputeCapability, ...]
-) -> FrameworkBuild | None:
-    """The build nearest to the installed one that runs on these GPUs, this driver and this Python; None if none.
-
-    The same release for another CUDA is nearest, then what the driver runs natively, then the newest release.
-    """
-    from envkit.compat import code_match, driver_runs_cuda, python_has_wheel
-    from envkit.compat.verdict import DriverVerdict
-
-    if matrix.framework(found.framework.name) is None:
-        return None
-    driver, platform = installed(environment), driver_platform(environment)
-    current = release(found.framework.version)
-
-    def fits(row: FrameworkBuild) -> bool:
-        if row.cuda is None or row.package is None or row.cpu_only or row.yanked:
-            return False
-        if not for_this_machine(environment, row):
-            return False
-        if any(
-            code_match(gpu, row.sass, row.ptx, row.min_compute_capability).value in ("none", "unknown")
-            for gpu in capabilities
-        ):
-            return False
-        python = found.python.version
-        if python is not None and python_has_wheel(row, python.release(2)).status == "fail":
-            return False
-        verdict = driver_runs_cuda(driver, row.cuda, matrix, platform=platform).status if driver is not None else ""
-        return verdict != DriverVerdict.INCOMPATIBLE.value
-
-    def order(row: FrameworkBuild) -> tuple[bool, bool, Version, Version]:
-        cuda = row.cuda or Version.of(0)
-        verdict = driver_runs_cuda(driver, cuda, matrix, platform=platform).status if driver is not None else ""
-        return row.version == current, verdict in ("", DriverVerdict.NATIVE.value), row.version, cuda
-
-    return max((row for row in matrix.builds(found.framework.name) if fits(row)), key=order, default=None)
-
-
-def install_build(
-    environment: Environment, matrix: Matrix, found: Installed, build: FrameworkBuild | None, why: str
+def replacement(
+    environment: Environment, matrix: Matrix, found: Installed, why: str, *, also_removed: Sequence[str] = ()
 ) -> Remedy:
-    """The remedy that replaces an installation by `build`; without one, what to ask `envkit resolve`."""
-    if build is None:
-        ask = resolve_command(environment, matrix, framework=found.framework.name)
-        return Remedy(f"{why} No build in envkit's tables fits this machine as it is; ask what would.", (ask,))
-    packages = [REQUIREMENT(each) for each in (build.package, *build.companions)]
-    return Remedy(
-        f"{why} {build.framework} {build.version} for CUDA {build.cuda} fits this machine.",
-        (_removal(found), pip(found.python, "install", *packages, *index_words(build))),
-    )
+    """The remedy that puts a build which fits this machine in place of the installed one: the same release if any fits.
+
+    `also_removed` are other packages that write the same files. Where no build fits: what would have to change.
+    """
+    framework = matrix.framework(found.framework.name)
+    if framework is None:
+        return Remedy(why)
+    plan = plan_for(environment, matrix, framework.name, found.python, release(found.framework.version))
+    choice = _for_gpus(plan)
+    if choice is None:
+        ask = resolve_command(environment, matrix, framework=framework.name)
+        return Remedy(f"{why} {_refusal(framework.title, plan)}", (ask,))
+    build = choice.builds[0]
+    title = f"{framework.title} {build.version}"
+    kept = not also_removed and _is_installed(found, build)
+    if choice.needs_toolkit and choice.cuda is not None and kept:
+        return Remedy(f"{why} {title} loads CUDA {choice.cuda} from the system.", install_cuda(choice.cuda))
+    steps = swap(found, choice, also_removed)
+    by_conda = any(step.words[:1] == ("conda",) for step in steps)
+    lost = " conda also removes the packages that need what it removes." if by_conda else ""
+    needs = _needs(choice, found, driver_known=plan.request.driver is not None)
+    return Remedy(f"{why} {title} for CUDA {build.cuda} fits this machine{needs}.{lost}", steps)
 
 
-def index_words(build: FrameworkBuild) -> tuple[Word, ...]:
-    """The options of pip that name where a build is found; none for one on the Python package index."""
-    if build.index_url:
-        return "--index-url", URL(build.index_url)
-    return ("-f", URL(build.find_links)) if build.find_links else ()
+def _is_installed(found: Installed, build: FrameworkBuild) -> bool:
+    """True where what is installed is this build, or may be: its CUDA is not known."""
+    if build.version != release(found.framework.version):
+        return False
+    own = found.framework.cuda
+    return build.cuda == own.release(2) if own is not None else not found.framework.cuda_known
 
 
-def _removal(found: Installed) -> Command:
-    """The command that removes what is installed, by the installer that owns it: pip leaves conda's files alone."""
-    name = re.split(r"[\[=<>~! ]", found.framework.package, maxsplit=1)[0]
-    by_conda = {item.name for item in found.python.distributions if item.installer == "conda"}
-    if distribution(found.python, name) is None and _CONDA_NAMES.get(name) in by_conda:
-        name = _CONDA_NAMES[name]
-    if name in by_conda:
-        prefix = found.python.prefix
-        place = ("-p", PATH(prefix)) if prefix else ()  # without one conda takes the environment it is in
-        return run("conda", "remove", "-y", *place, NAME(name), *(also for also in _CONDA_TOO if also in by_conda))
-    return pip(found.python, "uninstall", "-y", NAME(name))
+def bring(
+    environment: Environment,
+    matrix: Matrix,
+    name: str,
+    why: str,
+    python: PythonEnvironment | None = None,
+    messages: tuple[Message, ...] = (),
+) -> Remedy:
+    """The GPU build of a framework in place of the installed one; what to ask where none is seen to be installed."""
+    items = (item for item in installs(environment, name) if python is None or item.python is python)
+    found = next(items, None)
+    if found is not None:
+        return replacement(environment, matrix, found, why)
+    return Remedy(why, (resolve_command(environment, matrix, messages, framework=name),))
+
+
+def plan_for(
+    environment: Environment, matrix: Matrix, name: str, python: PythonEnvironment | None, version: Version | None
+) -> Plan | NoPlan:
+    """What the resolver chooses for this machine and Python: a build of `version` if one fits, else the best of all."""
+    from envkit.solver.request import FrameworkRequest, Request
+    from envkit.solver.solve import resolve
+    from envkit.solver.target import for_environment
+
+    own = python.version.release(2) if python is not None and python.version is not None else None
+    asked = Request(frameworks=(FrameworkRequest(name),), python=_exactly(own))
+    open_request = for_environment(asked, environment, matrix)
+    open_request = replace(open_request, os_id=None)  # the Python is there: only the system's glibc still matters
+    limit = environment.driver.driver_cuda_version
+    if open_request.driver is None and limit.known:
+        open_request = replace(open_request, cuda=VersionSpec((("<", Version.of(limit.get().major + 1)),)))
+    if version is not None:
+        same = resolve(replace(open_request, frameworks=(FrameworkRequest(name, _exactly(version)),)), matrix)
+        if _for_gpus(same) is not None:
+            return same
+    return resolve(open_request, matrix)
+
+
+def _for_gpus(plan: Plan | NoPlan) -> Choice | None:
+    """What a plan chose, where that is a build for GPUs."""
+    from envkit.solver.model import Plan
+
+    found = isinstance(plan, Plan) and plan.choice.builds and plan.choice.builds[0].cuda is not None
+    return plan.choice if isinstance(plan, Plan) and found else None
+
+
+def _exactly(version: Version | None) -> VersionSpec | None:
+    return VersionSpec((("==", version),)) if version is not None else None
+
+
+def _refusal(title: str, plan: Plan | NoPlan) -> str:
+    """What stands against every build, and the nearest change that would do."""
+    conflicts = getattr(plan, "conflicts", ())
+    against = f" ({' with '.join(conflicts[0].between)})" if conflicts else ""
+    ways = [
+        f"{' and '.join(f'{option} {value}' for option, value in way.changes.items())} {way.gain}"
+        for way in plan.alternatives[:2]
+    ]
+    nearest = f" What would help: {'; or '.join(ways)}." if ways else ""
+    return f"No build of {title} on record fits this machine as it is{against}.{nearest}"
+
+
+def _needs(choice: Choice, found: Installed, *, driver_known: bool) -> str:
+    """What the build needs that is not known of this machine, or that pip does not bring."""
+    build, needs = choice.builds[0], []
+    if found.python.version is None and build.pythons:
+        needs.append(f"Python {build.pythons[0]} to {build.pythons[-1]}")
+    if not driver_known and choice.minimum_driver is not None:
+        needs.append(f"driver {choice.minimum_driver} or newer")
+    if choice.needs_toolkit:
+        needs.append(f"the libraries of CUDA {choice.cuda} on the system (envkit install --cuda {choice.cuda})")
+    return f"; it needs {' and '.join(needs)}" if needs else ""

@@ -6,20 +6,18 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.engine.ask import resolve_command
-from envkit.checks.engine.command import REQUIREMENT, run
+from envkit.checks.engine.command import REQUIREMENT
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.findings import Outcome, Remedy, fail, ok, skip, unknown
 from envkit.checks.engine.messages import message_evidence, seen, told
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.frameworks.builds import better_build, install_build
+from envkit.checks.frameworks.builds import bring, replacement
 from envkit.checks.frameworks.installs import (
-    capable_gpus,
     distribution,
     distribution_evidence,
     gpu_present,
     installs,
-    jax_extra,
     nothing_to_judge,
     pip,
     release,
@@ -96,9 +94,7 @@ def _cpu_only(environment: Environment, matrix: Matrix, messages: tuple[Message,
             item.evidence("cuda", "none"),
             known(environment, "gpus" if environment.gpus.known else "pci_gpus", "present" if present else None),
         ]
-        capabilities = tuple(value for _, value in capable_gpus(environment, matrix))
-        build = better_build(environment, matrix, item, capabilities)
-        fix = install_build(environment, matrix, item, build, "Replace it by a CUDA build.")
+        fix = replacement(environment, matrix, item, "Replace it by a CUDA build.")
         if present or messages:
             yield fail(
                 f"{item.framework.package} {_CPU_ONLY_TITLE}",
@@ -151,8 +147,8 @@ def _cpu_only(environment: Environment, matrix: Matrix, messages: tuple[Message,
 )
 def jax_no_cuda_plugin(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """On a machine with a GPU, JAX has a CUDA plug-in of the release of jaxlib."""
-    extra = jax_extra(environment, matrix)
-    fix = Remedy("Install JAX with its CUDA extra.", (run("python", "-m", "pip", "install", "-U", REQUIREMENT(extra)),))
+    why = "Install JAX with its CUDA extra."
+    fix = bring(environment, matrix, "jax", why)
     impact = "JAX runs on the CPU and hardly says so."
     messages = told(environment, "jax-no-cuda-plugin", "JAX has no CUDA plug-in", impact=impact, remedy=fix)
     items = list(installs(environment, "jax"))
@@ -187,7 +183,7 @@ def jax_no_cuda_plugin(environment: Environment, matrix: Matrix) -> Iterator[Out
                 subject=item.subject,
                 evidence=evidence,
                 impact=impact,
-                remedy=Remedy(fix.advice, (pip(item.python, "install", "-U", REQUIREMENT(extra)),)),
+                remedy=replacement(environment, matrix, item, why),
             )
         else:
             yield skip("no GPU was seen that JAX could use", subject=item.subject, evidence=evidence)

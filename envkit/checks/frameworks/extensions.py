@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
-from envkit.checks.engine.command import NAME, run
+from envkit.checks.engine.command import REQUIREMENT, run
 from envkit.checks.engine.evidence import only_told
 from envkit.checks.engine.findings import Outcome, Remedy, fail, ok, unknown
 from envkit.checks.engine.messages import told
@@ -61,7 +61,7 @@ def extension_abi_mismatch(environment: Environment, matrix: Matrix) -> Iterator
                 impact="Importing it stops with an undefined symbol or a missing module.",
                 remedy=Remedy(
                     "Rebuild it against what is installed, or take the wheel for exactly this torch.",
-                    (pip(python, *_ANEW, NAME(item.name)),),
+                    (pip(python, *_ANEW, REQUIREMENT(f"{item.name}=={item.version.partition('+')[0]}")),),
                 ),
             )
         if torch is not None and not looked and not only_told(environment):

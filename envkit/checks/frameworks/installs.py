@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import record
-from envkit._startup.regex import regex
 from envkit.base.versions import ComputeCapability, Version
 from envkit.checks.engine.command import PYTHON, Command, Word, run
 from envkit.checks.engine.findings import Evidence, Outcome, skip, unknown
@@ -16,9 +15,6 @@ from envkit.model import Distribution, Environment, FrameworkInstall, MachineKin
 if TYPE_CHECKING:
     from envkit.tables import Matrix
     from envkit.tables.rows import FrameworkBuild
-
-
-_JAX_PLUGIN = regex(r"jax-cuda(\d+)-plugin")
 
 
 @record
@@ -150,17 +146,6 @@ def build_of(environment: Environment, framework: FrameworkInstall, matrix: Matr
     line = framework.cuda.release(2)
     exact = [row for row in same if row.cuda is not None and row.cuda.release(2) == line]
     return exact[0] if exact else None
-
-
-def jax_extra(environment: Environment, matrix: Matrix) -> str:
-    """JAX with the extra for the newest CUDA family that this driver runs; for the oldest where that is not known."""
-    framework = matrix.framework("jax")
-    packages = framework.packages if framework is not None else ()
-    families = sorted(int(match.group(1)) for name in packages if (match := _JAX_PLUGIN.fullmatch(name)))
-    limit = environment.driver.driver_cuda_version
-    fitting = [family for family in families if limit.known and family <= limit.get().major]
-    family = fitting[-1] if fitting else next(iter(families), None)
-    return f"jax[cuda{family}]" if family is not None else "jax[cuda]"
 
 
 def pip(python: PythonEnvironment, *arguments: Word) -> Command:

@@ -8,20 +8,22 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.records import record
 from envkit.base.versions import Version
-from envkit.checks.engine.command import NAME, fixed
+from envkit.checks.engine.ask import resolve_command
 from envkit.checks.engine.findings import Outcome, Remedy, fail, ok
 from envkit.checks.engine.messages import message_evidence, seen, told
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.frameworks.builds import bring, replacement
 from envkit.checks.frameworks.installs import (
+    Installed,
     distribution,
     distribution_evidence,
+    installs,
     judged,
     nothing_to_judge,
-    pip,
     release,
 )
-from envkit.model import Distribution, Environment
+from envkit.model import Distribution, Environment, FrameworkInstall, PythonEnvironment
 from envkit.tables.loader import Table, read
 
 if TYPE_CHECKING:
@@ -56,16 +58,12 @@ def tf_two_packages(environment: Environment, matrix: Matrix) -> Iterator[Outcom
         looked += len(owners)
         evidence = [distribution_evidence(item) for item in owners]
         if len(real) > 1:
-            names = [NAME(item.name) for item in owners]
             yield fail(
                 f"{' and '.join(item.name for item in real)} are both installed",
                 subject=python.prefix,
                 evidence=evidence,
                 impact="The one installed last is imported, whichever it was; uninstalling one breaks the other.",
-                remedy=Remedy(
-                    "Uninstall them all and install one.",
-                    (pip(python, "uninstall", "-y", *names), pip(python, "install", "tensorflow[and-cuda]")),
-                ),
+                remedy=_one_of(environment, matrix, python, owners),
             )
         elif owners:
             yield ok("one TensorFlow package", subject=python.prefix, evidence=evidence)
@@ -74,11 +72,21 @@ def tf_two_packages(environment: Environment, matrix: Matrix) -> Iterator[Outcom
         "tf-two-packages",
         "Several TensorFlow packages share one folder",
         impact="The one installed last is imported; uninstalling one breaks the other.",
-        remedy=Remedy("Uninstall them all and install one."),
+        remedy=Remedy(
+            "Uninstall them all and install one.", (resolve_command(environment, matrix, framework="tensorflow"),)
+        ),
     )
     yield from said
     if not looked and not said:
         yield nothing_to_judge(environment, "TensorFlow")
+
+
+def _one_of(environment: Environment, matrix: Matrix, python: PythonEnvironment, owners: list[Distribution]) -> Remedy:
+    """All of them removed, and the one TensorFlow that fits installed."""
+    seen_here = (item for item in installs(environment, "tensorflow") if item.python is python)
+    found = next(seen_here, None) or Installed(python, FrameworkInstall("tensorflow", "", owners[0].name))
+    names = [item.name for item in owners]
+    return replacement(environment, matrix, found, "Uninstall them all and install one.", also_removed=names)
 
 
 @record
@@ -115,7 +123,7 @@ def _is_stub(item: Distribution) -> bool:
 )
 def tensorflow_gpu_removed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """tensorflow-gpu is a release that still holds TensorFlow; later ones were emptied and refuse to install."""
-    fix = Remedy("Use tensorflow with its CUDA extra.", (fixed("python -m pip install 'tensorflow[and-cuda]'"),))
+    fix = bring(environment, matrix, "tensorflow", "Install the package tensorflow in its place.")
     looked = 0
     for python in judged(environment):
         item = distribution(python, "tensorflow-gpu")
@@ -128,7 +136,7 @@ def tensorflow_gpu_removed(environment: Environment, matrix: Matrix) -> Iterator
                 subject=python.prefix,
                 evidence=[distribution_evidence(item)],
                 impact="It brings no TensorFlow.",
-                remedy=fix,
+                remedy=_one_of(environment, matrix, python, [item]),
             )
         else:
             yield ok(

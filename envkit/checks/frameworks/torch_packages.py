@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import NAME, REQUIREMENT, fixed
+from envkit.checks.engine.ask import resolve_command
+from envkit.checks.engine.command import REQUIREMENT, fixed
 from envkit.checks.engine.evidence import only_told
 from envkit.checks.engine.findings import Outcome, Remedy, fail, ok, unknown
 from envkit.checks.engine.messages import told
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import steps
+from envkit.checks.frameworks.builds import replacement
+from envkit.checks.frameworks.companions import ASK, companion_remedy, going_with
 from envkit.checks.frameworks.installs import (
     build_of,
     distribution,
@@ -39,7 +42,7 @@ _TRIO = ("torch", "torchvision", "torchaudio")
     rank=30,
     any_of=("pythons", "messages"),
     explained_by=("torch-replaced-by-dependency",),
-    fix="Reinstall the three from one index.",
+    fix="Install the release of torchvision or torchaudio that goes with the installed torch, for the same CUDA.",
     references=threads("pytorch/vision#8985", "pytorch/pytorch#157648"),
 )
 def torchvision_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -58,16 +61,12 @@ def torchvision_mismatch(environment: Environment, matrix: Matrix) -> Iterator[O
             why = _unfit(environment, matrix, python, torch, partner)
             evidence = [distribution_evidence(torch), distribution_evidence(partner)]
             if why:
-                trio = [NAME(item.name) for item in (torch, *partners)]
                 yield fail(
                     f"{partner.name} {partner.version} does not fit torch {torch.version}: {why}",
                     subject=python.prefix,
                     evidence=evidence,
                     impact="Its compiled operators do not load.",
-                    remedy=Remedy(
-                        "Reinstall them together, from one index.",
-                        (pip(python, "uninstall", "-y", *trio), pip(python, "install", *trio)),
-                    ),
+                    remedy=companion_remedy(environment, matrix, python, torch, partner),
                 )
             elif why is None:
                 title = f"which {partner.name} belongs to torch {torch.version} is not known"
@@ -79,10 +78,7 @@ def torchvision_mismatch(environment: Environment, matrix: Matrix) -> Iterator[O
         "torchvision-mismatch",
         "torchvision's or torchaudio's operators do not load with this torch",
         impact="Its compiled operators do not load.",
-        remedy=Remedy(
-            "Reinstall torch, torchvision and torchaudio together, from one index.",
-            (fixed("python -m pip install --force-reinstall torch torchvision torchaudio"),),
-        ),
+        remedy=ASK,
     )
     yield from said
     if not looked and not said:
@@ -108,20 +104,10 @@ def _unfit(
 
 def _unlike_companion(matrix: Matrix, torch: Distribution, partner: Distribution) -> str | None:
     """Where no requirement lines are known (a pasted list): what the table's rows say goes with this torch."""
-    from envkit.compat import requirements_of
-
-    version, own = release(partner.version), release(torch.version)
-    wanted = [
-        requirement
-        for row in matrix.builds("pytorch")
-        if row.version == own
-        for requirement in requirements_of(row.companions)
-        if requirement.package == partner.name
-    ]
-    if version is None or not wanted:
+    version, wanted = release(partner.version), going_with(matrix, torch, partner.name)
+    if version is None or wanted is None:
         return None
-    fits = any(requirement.spec.holds(version) for requirement in wanted)
-    return "" if fits else f"with torch {own} goes {wanted[0].line}"
+    return "" if wanted.spec.holds(version) else f"with torch {release(torch.version)} goes {wanted.line}"
 
 
 @check(
@@ -147,7 +133,7 @@ def torch_replaced_by_dependency(environment: Environment, matrix: Matrix) -> It
         looked += 1
         beside = [item for name in _TRIO[1:] if (item := distribution(python, name)) is not None]
         evidence = [distribution_evidence(item) for item in (torch, *beside)]
-        yield _replaced(environment, python, torch) or (
+        yield _replaced(environment, matrix, python, torch) or (
             ok("torch and its companions are from one source", subject=python.prefix, evidence=evidence)
             if beside or not only_told(environment)
             else unknown("nothing beside torch tells who installed it", subject=python.prefix, evidence=evidence)
@@ -157,14 +143,20 @@ def torch_replaced_by_dependency(environment: Environment, matrix: Matrix) -> It
         "torch-replaced-by-dependency",
         "Another installation replaced PyTorch",
         impact="A build that nobody chose is in use.",
-        remedy=Remedy("Reinstall the trio together and pin it in a constraints file."),
+        remedy=Remedy(
+            "Reinstall the torch that was chosen, with the companions of its release, and pin them in a constraints "
+            "file.",
+            (resolve_command(environment, matrix, framework="pytorch"),),
+        ),
     )
     yield from said
     if not looked and not said:
         yield nothing_to_judge(environment, "PyTorch")
 
 
-def _replaced(environment: Environment, python: PythonEnvironment, torch: Distribution) -> Outcome | None:
+def _replaced(
+    environment: Environment, matrix: Matrix, python: PythonEnvironment, torch: Distribution
+) -> Outcome | None:
     conda = next(
         (
             item
@@ -173,23 +165,18 @@ def _replaced(environment: Environment, python: PythonEnvironment, torch: Distri
         ),
         None,
     )
-    fix = Remedy(
-        "Reinstall the three together and pin them in a constraints file.",
-        (
-            pip(python, "uninstall", "-y", *_TRIO),
-            pip(python, "install", *_TRIO),
-            *steps(environment, "pin-torch", python=python.executable or "python"),
-        ),
-    )
     if conda is not None and release(conda.version) != release(torch.version):
         return fail(
             f"pip's torch {torch.version} lies over conda's pytorch {conda.version}",
             subject=python.prefix,
             evidence=[distribution_evidence(torch), distribution_evidence(conda)],
             impact="Files of two releases lie in one folder.",
-            remedy=Remedy(
+            remedy=_anew(
+                environment,
+                matrix,
+                python,
                 "Let one installer own it: remove both, install one.",
-                (fixed("conda remove --force pytorch"), *fix.steps[:2]),
+                (conda.name, "torch"),
             ),
         )
     partners = [item for name in _TRIO[1:] if (item := distribution(python, name)) is not None]
@@ -200,9 +187,21 @@ def _replaced(environment: Environment, python: PythonEnvironment, torch: Distri
             subject=python.prefix,
             evidence=[distribution_evidence(torch), *(distribution_evidence(item) for item in gpu)],
             impact="The GPU is not used, and the companions' operators do not load.",
-            remedy=fix,
+            remedy=_anew(environment, matrix, python, "Reinstall the CUDA build and pin it in a constraints file."),
         )
     return None
+
+
+def _anew(
+    environment: Environment, matrix: Matrix, python: PythonEnvironment, why: str, removed: tuple[str, ...] = ()
+) -> Remedy:
+    """The CUDA build that fits, and a constraints file that keeps the next installation from replacing it."""
+    item = next((item for item in installs(environment, "pytorch") if item.python is python), None)
+    if item is None:
+        return Remedy(why, (resolve_command(environment, matrix, framework="pytorch"),))
+    given = replacement(environment, matrix, item, why, also_removed=removed)
+    pin = steps(environment, "pin-torch", python=python.executable or "python")
+    return Remedy(given.advice, (*given.steps, *pin))
 
 
 @check(

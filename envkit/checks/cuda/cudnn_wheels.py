@@ -1,0 +1,68 @@
+"""The cuDNN wheel that a program asks for by its major release, brought without taking away a framework's own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from envkit.checks.engine.command import NUMBER, Command, run
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.remedies import on_windows, remedy
+from envkit.model import Distribution, Environment, PythonEnvironment
+from envkit.tables.codes import limit
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_FAMILY = "nvidia-cudnn-cu"
+
+
+def installed_wheels(python: PythonEnvironment) -> list[Distribution]:
+    """The wheels of cuDNN that are installed, of whichever CUDA."""
+    return [item for item in python.distributions if item.name.startswith(_FAMILY)]
+
+
+def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnvironment | None, major: str) -> Remedy:
+    """The newest wheel of that major release for the CUDA in use: beside another cuDNN, in a folder of its own.
+
+    All wheels write one folder, so that installing cuDNN 8 takes away the cuDNN 9 that a framework in the same
+    environment loads.
+    """
+    wheels = [row for row in matrix.cudnns if row.pip_package and str(row.soname_major) == major]
+    if not major:
+        return Remedy("Install the cuDNN of the major release that the program was built for; its own pages name it.")
+    known = _cuda_in_use(python)
+    cuda = known or str(limit("cuda-of-most-programs"))
+    if not any((row.pip_package or "").startswith(f"{_FAMILY}{cuda}=") for row in wheels):
+        return Remedy(f"Install cuDNN {major} on the system: no wheel holds it.", _system_cudnn(major))
+    executable = (python.executable if python is not None else "") or "python"
+    doubt = "" if known else f" This is the one for programs built for CUDA {cuda}."
+    if (python is not None and _holds(python, major)) or on_windows(environment):
+        advice = f"Install cuDNN {major} into this environment.{doubt}"
+        return remedy(environment, advice, "cudnn-wheel", python=executable, cuda=cuda, major=major)
+    advice = (
+        f"Give the program cuDNN {major} in a folder of its own, so that no framework loses the cuDNN it was built "
+        f"with.{doubt} The second line holds for this shell."
+    )
+    return remedy(environment, advice, "cudnn-apart", python=executable, cuda=cuda, major=major)
+
+
+def _holds(python: PythonEnvironment, major: str) -> bool:
+    """True where the environment's packages are listed and none brings or asks for a cuDNN of another major release."""
+    lines = [line.replace(" ", "") for item in python.distributions for line in item.requires]
+    lines += [f"{item.name}=={item.version}" for item in installed_wheels(python)]
+    others = [line for line in lines if line.startswith(_FAMILY) and f"=={major}." not in line]
+    return bool(python.distributions) and not others
+
+
+def _cuda_in_use(python: PythonEnvironment | None) -> str:
+    """The CUDA of the environment's frameworks, else of its wheels of CUDA libraries; '' where neither is there."""
+    if python is None:
+        return ""
+    built = {str(framework.cuda.major) for framework in python.frameworks if framework.cuda is not None}
+    wheels = {item.name.rpartition("-cu")[2] for item in python.distributions if item.name.startswith("nvidia-cu")}
+    found = built or {family for family in wheels if family.isdigit()}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _system_cudnn(major: str) -> tuple[Command, ...]:
+    return (run("envkit", "install", "--cudnn", NUMBER(major)),)

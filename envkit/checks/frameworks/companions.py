@@ -1,0 +1,66 @@
+"""torchvision and torchaudio beside a torch that stays: which release goes with it, and the command that brings it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from envkit.checks.engine.command import REQUIREMENT, Command, fixed
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.frameworks.installs import for_this_machine, local_tag, pip, release
+from envkit.checks.frameworks.swap import place_words
+from envkit.model import Distribution, Environment, PythonEnvironment
+
+if TYPE_CHECKING:
+    from envkit.compat.packages import Requirement
+    from envkit.tables import Matrix
+    from envkit.tables.rows import FrameworkBuild
+
+SHOW = fixed("python -m pip show torch torchvision torchaudio")
+ASK = Remedy(
+    "Install the torchvision and torchaudio that go with the installed torch; torch itself stays. Show what is "
+    "installed; envkit doctor names the releases when it is run there, or from this output.",
+    (SHOW,),
+)
+_ANEW = ("--force-reinstall", "--no-deps")  # pip takes another build of the same release for the wanted one
+
+
+def going_with(matrix: Matrix, torch: Distribution, name: str) -> Requirement | None:
+    """What the tables say of the companion `name` that goes with this torch; None where they say nothing."""
+    from envkit.compat import requirements_of
+
+    own = release(torch.version)
+    lines = (row.companions for row in matrix.builds("pytorch") if row.version == own)
+    return next((each for line in lines for each in requirements_of(line) if each.package == name), None)
+
+
+def companion_remedy(
+    environment: Environment, matrix: Matrix, python: PythonEnvironment, torch: Distribution, partner: Distribution
+) -> Remedy:
+    """Bring the companion that goes with the installed torch, from the index of its build; nothing else changes."""
+    wanted = going_with(matrix, torch, partner.name)
+    row = _row_of(environment, matrix, torch)
+    if wanted is None or row is None:
+        advice = f"Install the {partner.name} that was released with torch {torch.version}; its own page names it."
+        return Remedy(advice, (pip(python, "show", "torch", partner.name),))
+    line = next((line for line in row.companions if line.startswith(f"{partner.name}==")), wanted.line)
+    return Remedy(
+        f"Replace {partner.name} alone; torch {torch.version} stays.",
+        (_install(python, partner, line, row),),
+    )
+
+
+def _install(python: PythonEnvironment, partner: Distribution, line: str, row: FrameworkBuild) -> Command:
+    same = str(release(partner.version)) == str(release(line.partition("==")[2]))
+    options = _ANEW if same else ()
+    return pip(python, "install", *options, REQUIREMENT(line), *place_words(row.index_url, row.find_links))
+
+
+def _row_of(environment: Environment, matrix: Matrix, torch: Distribution) -> FrameworkBuild | None:
+    """The row of this torch: of its tag's index where it has one, else the one of the default index."""
+    own, tag = release(torch.version), local_tag(torch.version)
+    rows = [row for row in matrix.builds("pytorch") if row.version == own]
+    if not tag:
+        return next((row for row in rows if not row.index_url and for_this_machine(environment, row)), None)
+    places = [row for row in rows if (row.index_url or "").endswith(f"/{tag}")]
+    spelled = [row for row in rows if (row.package or "").endswith(f"+{tag}")]
+    return next(iter((*places, *spelled)), None)

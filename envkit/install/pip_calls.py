@@ -1,0 +1,70 @@
+"""A plan's Python packages as calls of pip: for images, remedies and the command that a plan ends with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from envkit._startup.records import record
+from envkit.base.settings import Mirrors
+from envkit.install.wheel_files import by_file, requirement_lines, wheel_tag
+from envkit.tables import images as data
+
+if TYPE_CHECKING:
+    from envkit.solver.model import Choice
+    from envkit.tables.rows import FrameworkBuild
+
+
+@record
+class PipInstall:
+    """One `pip install`: requirements that share their index settings."""
+
+    requirements: tuple[str, ...]
+    index_url: str | None = None
+    find_links: str | None = None
+
+
+def pip_calls(
+    choice: Choice, mirrors: Mirrors, *, with_libraries: bool, also: Iterable[str] = ()
+) -> tuple[PipInstall, ...]:
+    """The calls in order: NumPy's bound, `also` and what the default index has first, then those of other indexes.
+
+    `with_libraries`: no toolkit brings the libraries of CUDA that a framework loads and does not require.
+    """
+    default: list[str] = []
+    others: list[PipInstall] = []
+    for build in choice.builds:
+        if not installed_by_pip(build, choice):
+            continue
+        if build.numpy:
+            default.append(f"numpy{build.numpy}")
+        needed = data.need(build) if with_libraries else None
+        default += needed.pip if needed else ()
+        lines = tuple(requirement_lines(build, choice.python, choice.architecture, mirrors))
+        if build.package is None:
+            address = wheel_address(build, choice, mirrors) or ""
+            others.append(PipInstall((address, *build.companions), index_url=mirrors.index_url))
+        elif by_file(build, choice.python):
+            default += lines
+        elif build.index_url or build.find_links:
+            index = mirrors.rewrite(build.index_url) if build.index_url else mirrors.index_url
+            links = mirrors.rewrite(build.find_links) if build.find_links else None
+            others.append(PipInstall(lines, index_url=index, find_links=links))
+        else:
+            default += lines
+    default += also
+    first = [PipInstall(tuple(dict.fromkeys(default)), index_url=mirrors.index_url)] if default else []
+    return (*first, *others)
+
+
+def wheel_address(build: FrameworkBuild, choice: Choice, mirrors: Mirrors) -> str | None:
+    """The address of the wheel of a build that stands in a folder without an index page, or None."""
+    tag = wheel_tag(choice.python)
+    if build.package or tag is None or build.find_links is None or not build.find_links.endswith("/"):
+        return None
+    return f"{mirrors.rewrite(build.find_links)}{build.framework}-{build.version}-{tag}-linux_{choice.architecture}.whl"
+
+
+def installed_by_pip(build: FrameworkBuild, choice: Choice) -> bool:
+    """True when pip brings the build; False when it has to be compiled."""
+    return build.package is not None or wheel_address(build, choice, Mirrors()) is not None
