@@ -13,6 +13,7 @@ from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, s
 from envkit.checks.engine.messages import message_evidence, seen, told
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import remedy
 from envkit.checks.frameworks.variables import variables
 from envkit.checks.nvidia_driver.device_nodes import given_to_others
 from envkit.checks.nvidia_driver.driver_state import CUDA, NVML, answered, has_library
@@ -146,10 +147,7 @@ def driver_capabilities_missing(environment: Environment, matrix: Matrix) -> Ite
 )
 def driver_baked_into_image(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """No driver package is installed inside a container: the driver's libraries come from the host."""
-    fix = Remedy(
-        "Rebuild the image without driver packages; remove them here for now.",
-        (fixed("apt-get purge -y 'libnvidia-compute-*' 'nvidia-driver-*'"),),
-    )
+    fix = remedy(environment, "Rebuild the image without driver packages; remove them here for now.", "purge-driver")
     impact = "The image's libcuda meets the host's kernel module of another version."
     said = told(
         environment, "driver-baked-into-image", "The image contains a driver of its own", impact=impact, remedy=fix

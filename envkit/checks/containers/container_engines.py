@@ -13,7 +13,7 @@ from envkit.checks.engine.findings import Outcome, Remedy, fail, ok, skip, unkno
 from envkit.checks.engine.messages import message_evidence, seen, told
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import steps
+from envkit.checks.engine.remedies import remedy
 from envkit.checks.frameworks.installs import gpu_present
 from envkit.checks.nvidia_driver.driver_state import answered
 from envkit.model import DockerEngine, Environment, MachineKind
@@ -40,6 +40,16 @@ def _cdi_specs(environment: Environment) -> tuple[str, ...]:
     return environment.containers.cdi_specs.get() if environment.containers.cdi_specs.known else ()
 
 
+def _configure(environment: Environment) -> Remedy:
+    """Let the toolkit configure Docker; install it first where it is not there."""
+    configure = (fixed("sudo nvidia-ctk runtime configure --runtime=docker"), _RESTART)
+    if environment.containers.container_toolkit.known:
+        return Remedy("Let the NVIDIA Container Toolkit configure Docker, and restart Docker.", configure)
+    advice = "Install the NVIDIA Container Toolkit from NVIDIA's repository, let it configure Docker, restart Docker."
+    given = remedy(environment, advice, "container-toolkit")
+    return Remedy(given.advice, (*given.steps, *configure))
+
+
 @check(
     "docker-no-nvidia-runtime",
     title="Docker cannot give GPUs to containers",
@@ -57,14 +67,7 @@ def docker_no_nvidia_runtime(environment: Environment, matrix: Matrix) -> Iterat
     Without any of them `docker run --gpus all` stops with "could not select device driver".
     """
     engine, toolkit = _docker(environment), environment.containers.container_toolkit
-    fix = Remedy(
-        "Install the NVIDIA Container Toolkit from NVIDIA's repository, let it configure Docker, restart Docker.",
-        (
-            *steps(environment, "container-toolkit"),
-            fixed("sudo nvidia-ctk runtime configure --runtime=docker"),
-            _RESTART,
-        ),
-    )
+    fix = _configure(environment)
     impact = "Containers cannot use the GPU."
     evidence = [
         known(

@@ -73,13 +73,8 @@ def wsl1(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
 )
 def wsl_driver_inside(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """In WSL the driver is that of Windows: no Linux driver package hides its libcuda."""
-    fix = Remedy(
-        "Remove the Linux driver; the Windows driver serves WSL.",
-        (
-            fixed("sudo apt-get purge -y 'nvidia-driver-*' 'libnvidia-compute-*' 'nvidia-utils-*' cuda-drivers"),
-            fixed("sudo ldconfig"),
-        ),
-    )
+    given = remedy(environment, "Remove the Linux driver; the Windows driver serves WSL.", "purge-driver")
+    fix = Remedy(given.advice, (*given.steps, fixed("sudo ldconfig")))
     impact = "nvidia-smi and CUDA break: the Linux libcuda hides the one of the Windows driver."
     said = told(environment, "wsl-driver-inside", "A Linux driver is installed inside WSL", impact=impact, remedy=fix)
     packages = environment.packages.get() if environment.packages.known else ()
