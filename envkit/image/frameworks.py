@@ -10,8 +10,8 @@ from envkit.base.settings import Mirrors
 from envkit.image.cudnn import archive_of
 from envkit.image.options import ImageOptions
 from envkit.image.parts import Base
-from envkit.install.pip_calls import PipInstall, installed_by_pip, pip_calls
 from envkit.solver.model import Choice, Plan
+from envkit.solver.pip_calls import PipInstall, installed_by_pip, pip_calls
 from envkit.tables import images as data
 from envkit.tables.rows import OperatingSystem
 

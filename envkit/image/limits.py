@@ -8,7 +8,7 @@ from envkit.base.errors import EnvkitError
 from envkit.image.frameworks import loader_calls
 from envkit.image.options import ImageOptions
 from envkit.image.parts import Recipe
-from envkit.install.pip_calls import PipInstall
+from envkit.solver.pip_calls import PipInstall
 
 _DEFAULTS = ImageOptions()
 

@@ -15,8 +15,8 @@ from envkit.image.options import ImageOptions
 from envkit.image.parts import Base, Recipe, Runtime, Stage
 from envkit.image.runtime import GPU_VARIABLES, runtime
 from envkit.image.smoke import smoke_script
-from envkit.install.pip_calls import PipInstall
 from envkit.solver.model import Choice, Plan
+from envkit.solver.pip_calls import PipInstall
 from envkit.solver.request import Request
 from envkit.tables import images as data
 from envkit.tables.rows import FrameworkBuild, FrameworkImage, ImageTag

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from envkit._startup.records import field, record
 from envkit.base.versions import Version
-from envkit.install.pip_calls import PipInstall
 from envkit.solver.model import Plan
+from envkit.solver.pip_calls import PipInstall
 
 
 @record

@@ -33,8 +33,8 @@ from envkit.image.source_build import SourceBuild, source_build
 from envkit.image.source_python import own_python
 from envkit.image.system import install
 from envkit.image.toolkit import SystemCuda, cudnn_beside_compilers, cudnn_setup, linked_toolkit, toolkit_setup
-from envkit.install.pip_calls import PipInstall, installed_by_pip
 from envkit.solver.model import Choice, Plan
+from envkit.solver.pip_calls import PipInstall, installed_by_pip
 from envkit.tables import images as data
 from envkit.tables.rows import FrameworkBuild, ImageTag, OperatingSystem, PythonSource
 

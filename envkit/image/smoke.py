@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Iterable
 
 from envkit.image.source_build import filled
-from envkit.install.pip_calls import installed_by_pip
 from envkit.solver.model import Choice
+from envkit.solver.pip_calls import installed_by_pip
 from envkit.tables import images as data
 from envkit.tables.rows import Framework
 

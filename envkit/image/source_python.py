@@ -9,8 +9,8 @@ from envkit._startup.records import replace
 from envkit.base.errors import EnvkitError
 from envkit.base.versions import Version, VersionSpec
 from envkit.image.frameworks import lacking
-from envkit.install.pip_calls import installed_by_pip
 from envkit.solver.model import NoPlan, Plan
+from envkit.solver.pip_calls import installed_by_pip
 from envkit.solver.request import Request
 from envkit.tables import images as data
 from envkit.tables.rows import FrameworkBuild, OperatingSystem

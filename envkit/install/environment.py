@@ -10,8 +10,8 @@ from envkit.base.settings import Mirrors
 from envkit.base.versions import Version
 from envkit.install.model import CreatePython, Download, InstallFramework
 from envkit.install.options import ScriptOptions
-from envkit.install.wheel_files import by_file, requirement_lines
 from envkit.solver.model import Choice
+from envkit.solver.wheel_files import by_file, requirement_lines
 from envkit.tables import Matrix
 from envkit.tables.installer import ProbeRow, last_pip, lore, python_file
 from envkit.tables.rows import FrameworkBuild

@@ -14,7 +14,7 @@ import pytest
 from envkit.base.settings import Mirrors
 from envkit.base.versions import Version
 from envkit.install.environment import framework_steps
-from envkit.install.wheel_files import requirement_lines
+from envkit.solver.wheel_files import requirement_lines
 from envkit.tables import Matrix
 from tests.image.making import made, plan, text
 from tests.image.standins import serving

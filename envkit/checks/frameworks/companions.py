@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import REQUIREMENT, Command, fixed
+from envkit.checks.engine.command import NAME, REQUIREMENT, Command, fixed
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.frameworks.installs import for_this_machine, local_tag, pip, release
 from envkit.checks.frameworks.swap import place_words
@@ -41,7 +41,7 @@ def companion_remedy(
     row = _row_of(environment, matrix, torch)
     if wanted is None or row is None:
         advice = f"Install the {partner.name} that was released with torch {torch.version}; its own page names it."
-        return Remedy(advice, (pip(python, "show", "torch", partner.name),))
+        return Remedy(advice, (pip(python, "show", "torch", NAME(partner.name)),))
     line = next((line for line in row.companions if line.startswith(f"{partner.name}==")), wanted.line)
     return Remedy(
         f"Replace {partner.name} alone; torch {torch.version} stays.",

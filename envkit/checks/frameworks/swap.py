@@ -13,8 +13,8 @@ from envkit.checks.frameworks.installs import Installed, distribution, local_tag
 from envkit.model import PythonEnvironment
 
 if TYPE_CHECKING:
-    from envkit.install.pip_calls import PipInstall
     from envkit.solver.model import Choice
+    from envkit.solver.pip_calls import PipInstall
     from envkit.tables.rows import FrameworkBuild
 
 # What conda keeps beside the framework's own package: companions, and what chooses the CPU or the CUDA build.
@@ -46,7 +46,7 @@ def swap(found: Installed, choice: Choice, also_removed: Iterable[str] = ()) -> 
 
     `also_removed` are packages that write the same files.
     """
-    from envkit.install.pip_calls import pip_calls
+    from envkit.solver.pip_calls import pip_calls
 
     build = choice.builds[0]
     calls = pip_calls(choice, Mirrors(), with_libraries=not choice.needs_toolkit)

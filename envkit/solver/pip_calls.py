@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.records import record
 from envkit.base.settings import Mirrors
-from envkit.install.wheel_files import by_file, requirement_lines, wheel_tag
+from envkit.solver.wheel_files import by_file, requirement_lines, wheel_tag
 from envkit.tables import images as data
 
 if TYPE_CHECKING:
