@@ -13,8 +13,9 @@ from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.dockerfile.check_parts import finding, subject_of
 from envkit.dockerfile.contents import Contents
 from envkit.solver.request import Request, TargetGpu
-from envkit.tables import images as data
+from envkit.tables.images import GeforceBranches
 from envkit.tables.known_images import CUDA_REPOSITORY, tag_row
+from envkit.tables.loader import read
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -88,7 +89,7 @@ def _admitted(cuda: Version, branch: int, gpu: TargetGpu | None) -> bool | None:
     """Whether a branch that cuda-compat takes is admitted with this GPU; None for one of an unknown brand."""
     if gpu is not None and gpu.data_center:
         return True
-    rows: tuple[data.GeforceBranches, ...] = data.table("geforce_branches")
+    rows = read(GeforceBranches)
     row = next((row for row in rows if row.cuda == cuda), None)
     if row is None or row.branches is None:
         return None

@@ -16,8 +16,9 @@ from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.specifiers import Release, Wish, package_release
 from envkit.solver.request import Request
-from envkit.tables import images as data
+from envkit.tables.images import CpuPackage
 from envkit.tables.known_images import CUDA_REPOSITORY
+from envkit.tables.loader import read
 from envkit.tables.rows import FrameworkBuild
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def is_for_the_cpu(wanted: Wanted, found: Contents) -> bool:
     """True for a package that its index, its suffix, its name or what stands beside it says to be for the CPU."""
     if wanted.tool == "conda":
         return wanted.variant == "cpu" or found.conda_cpu
-    known = any(row.package == wanted.package for row in data.table("cpu_packages"))
+    known = any(row.package == wanted.package for row in read(CpuPackage))
     return known or wanted.variant == "cpu" or wanted.package.endswith("-cpu")
 
 

@@ -11,17 +11,15 @@ from envkit._startup.records import record
 from envkit.base.names import normalized
 from envkit.base.versions import Version
 from envkit.checks.engine.findings import Status
-from envkit.checks.frameworks.tensorflow_packages import EmptiedPackage
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.specifiers import Release, Wish, package_extras, package_name, package_release, taken
-from envkit.tables.loader import Table, read
+from envkit.tables.loader import read
+from envkit.tables.names import EmptiedPackage
 from envkit.tables.rows import FrameworkBuild
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
-
-_EMPTIED = Table("emptied_packages.csv", EmptiedPackage, ("package",))
 
 
 @record
@@ -139,7 +137,7 @@ def _is_empty(wanted: Wanted, wish: Wish) -> bool:
 
 @cache
 def _emptied(package: str) -> EmptiedPackage | None:
-    return next((row for row in read(_EMPTIED) if row.package == package), None)
+    return next((row for row in read(EmptiedPackage) if row.package == package), None)
 
 
 def _of_variant(

@@ -9,7 +9,7 @@ from envkit.tables import Matrix
 
 if TYPE_CHECKING:
     from envkit.checks.engine.findings import Evidence, Finding
-    from envkit.tables.rows import Source
+    from envkit.tables.loader import Source
 
 
 def titles(keys: Iterable[str]) -> list[str]:

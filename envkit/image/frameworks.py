@@ -13,6 +13,8 @@ from envkit.image.parts import Base
 from envkit.solver.model import Choice, Plan
 from envkit.solver.pip_calls import PipInstall, installed_by_pip, pip_calls
 from envkit.tables import images as data
+from envkit.tables.images import PackageSet, SourceStep
+from envkit.tables.loader import read
 from envkit.tables.rows import OperatingSystem
 
 if TYPE_CHECKING:
@@ -62,7 +64,7 @@ def require_ways(plan: Plan, matrix: Matrix) -> None:
             continue
         framework = matrix.framework(build.framework)
         cuda = f" with CUDA {build.cuda}" if build.cuda else ""
-        others = {row.cuda for row in data.table("source_builds") if row.framework == build.framework and row.cuda}
+        others = {row.cuda for row in read(SourceStep) if row.framework == build.framework and row.cuda}
         if others:
             told = ", ".join(sorted(others))
             way = f"There is one for CUDA {told}: add --cuda."
@@ -78,7 +80,7 @@ def system_packages(choice: Choice, system: OperatingSystem) -> tuple[str, ...]:
     """The distribution packages that the frameworks load. Raises EnvkitError where the distribution has not all."""
     missing = lacking(choice, system)
     if missing:
-        having = sorted({os_id for row in data.table("packages") if row.purpose == missing for os_id in row.os_ids})
+        having = sorted({os_id for row in read(PackageSet) if row.purpose == missing for os_id in row.os_ids})
         names = ", ".join(build.framework for build in choice.builds)
         way = f"Choose --os {having[0]}." if having else "Choose another --os."
         raise EnvkitError(f"{names} loads {missing}, of which no package of {system.os_id} is on record.", way)

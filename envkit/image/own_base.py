@@ -12,7 +12,9 @@ from envkit.base.versions import VersionSpec
 from envkit.solver.model import Choice
 from envkit.solver.request import Request
 from envkit.tables import images as data
+from envkit.tables.images import ForeignSystem, SystemName
 from envkit.tables.known_images import CUDA_REPOSITORY, image_name, tag_row
+from envkit.tables.loader import read
 from envkit.tables.rows import ImageTag, OperatingSystem
 
 if TYPE_CHECKING:
@@ -66,7 +68,7 @@ def own_base(image: str, matrix: Matrix) -> OwnBase:
 def foreign_system(repository: str, tag: str) -> data.ForeignSystem | None:
     """The system that no recipe can start from and that the image's name speaks of, or None."""
     words = _words(repository, tag)
-    rows: tuple[data.ForeignSystem, ...] = data.table("foreign_systems")
+    rows = read(ForeignSystem)
     for row in rows:
         if any(word == row.word or (word.startswith(row.word) and word[len(row.word)].isdigit()) for word in words):
             return row
@@ -143,7 +145,7 @@ def _system(repository: str, tag: str, matrix: Matrix) -> OperatingSystem | None
             return system
     words = _words(repository, tag)
     pairs = [*words, *(f"{one}{other}" for one, other in zip(words, words[1:], strict=False))]
-    by_name = {row.word: row.os_id for row in data.table("system_names")}
+    by_name = {row.word: row.os_id for row in read(SystemName)}
     named = [by_name[word] for word in words if word in by_name]
     exact = [system.os_id for word in pairs for system in matrix.operating_systems if _release(word, system.os_id)]
     return next((matrix.operating_system(os_id) for os_id in (*exact, *named)), None)

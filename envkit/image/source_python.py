@@ -13,6 +13,8 @@ from envkit.solver.model import NoPlan, Plan
 from envkit.solver.pip_calls import installed_by_pip
 from envkit.solver.request import Request
 from envkit.tables import images as data
+from envkit.tables.images import SourceStep
+from envkit.tables.loader import read
 from envkit.tables.rows import FrameworkBuild, OperatingSystem
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ def _with_a_recipe(plan: Plan | NoPlan, resolve: Callable[[Request], Plan | NoPl
     if isinstance(plan, NoPlan) or plan.request.cuda is not None:
         return plan
     stuck = [one for one in plan.choice.builds if not installed_by_pip(one, plan.choice) and not data.source_steps(one)]
-    lines = {row.cuda for build in stuck for row in data.table("source_builds") if row.framework == build.framework}
+    lines = {row.cuda for build in stuck for row in read(SourceStep) if row.framework == build.framework}
     for line in sorted(line for line in lines if line):
         found = resolve(replace(plan.request, cuda=VersionSpec.parse(line)))
         if isinstance(found, Plan):

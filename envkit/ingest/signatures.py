@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cache
 
 from envkit._startup.regex import regex
 from envkit.base.errors import DataError
@@ -18,6 +17,8 @@ from envkit.ingest.cleaning import rejoined
 from envkit.ingest.sentences import stated
 from envkit.ingest.text import ALIKE, Text
 from envkit.model import Message
+from envkit.tables.findings import Signature
+from envkit.tables.loader import read
 
 _BEFORE, _AFTER = 400, 800  # how far from its anchor a message may reach
 _STEP = 400  # anchors that stand nearer to each other share a window
@@ -27,69 +28,13 @@ _PART = regex(r"\\.|\[\^?(?:\\.|[^][\\]){1,200}\]| (?![?*+{])")  # an escape, a 
 _SHOWN = 300
 
 
-@dataclass(frozen=True)
-class Signature:
-    """One known message: its id is a check's id, or `<check id>/<variant>`.
-
-    It does not count in a text that holds one of `unless`: another message there names the cause more exactly. It
-    counts only in a text that holds, of each group of words in `also`, at least one. A variant `told-…` is what people
-    write in their own words: it counts where the sentence states it.
-    """
-
-    id: str
-    anchor: str
-    source: str = field(repr=False)
-    unless: tuple[str, ...]
-    also: tuple[tuple[str, ...], ...]
-    example: str
-    reference: str
-
-    @property
-    def in_own_words(self) -> bool:
-        """True for what people write, in contrast to what programs print."""
-        return "/told-" in self.id
-
-    def counts_in(self, text: Text) -> bool:
-        """Whether the words beside the message are those that it asks for."""
-        flat = text.flat
-        if any(words in flat for words in self.unless):
-            return False
-        return all(any(words in flat for words in group) for group in self.also)
-
-    @cached_property
-    def pattern(self) -> re.Pattern[str]:
-        """The compiled pattern; compiled when its anchor is first met. Raises DataError for one that cannot be."""
-        try:
-            return re.compile(spaced(self.source), re.IGNORECASE | re.MULTILINE)
-        except re.error as error:
-            raise DataError(f"signatures.csv, {self.id}: {error}.") from error
-
-
-@lru_cache(maxsize=1)
-def signatures() -> tuple[Signature, ...]:
-    """Every signature of the table."""
-    import csv
-
-    from envkit.tables.loader import DATA, file_bytes
-
-    table = file_bytes(f"{DATA}/signatures.csv").decode("utf-8")
-    rows = csv.DictReader(table.splitlines(keepends=True))
-    return tuple(
-        Signature(
-            row["signature"],
-            row["anchor"],
-            row["pattern"],
-            _words(row["unless"]),
-            tuple(_words(group) for group in row["also"].split("&") if group),
-            row["example"],
-            row["reference"],
-        )
-        for row in rows
-    )
-
-
-def _words(cell: str) -> tuple[str, ...]:
-    return tuple(filter(None, cell.split("|")))
+@cache
+def compiled(signature: Signature) -> re.Pattern[str]:
+    """The pattern of a signature; compiled when its anchor is first met. Raises DataError for one that cannot be."""
+    try:
+        return re.compile(spaced(signature.pattern), re.IGNORECASE | re.MULTILINE)
+    except re.error as error:
+        raise DataError(f"signatures.csv, {signature.signature}: {error}.") from error
 
 
 def spaced(pattern: str) -> str:
@@ -108,13 +53,13 @@ def messages_in(text: Text) -> tuple[Message, ...]:
 
 
 def _found(text: Text) -> Iterator[Message]:
-    for signature in signatures():
+    for signature in read(Signature):
         if not text.may_hold(signature.anchor) or signature.anchor not in text.flat:
             continue
-        if not signature.counts_in(text):
+        if not signature.counts_in(text.flat):
             continue
         for start, end in _windows(text, signature.anchor):
-            for match in signature.pattern.finditer(text.whole, start, end):
+            for match in compiled(signature).finditer(text.whole, start, end):
                 if not signature.in_own_words or stated(text, match.start(), match.end()):
                     yield _message(signature, text, match)
 
@@ -153,4 +98,4 @@ def _message(signature: Signature, text: Text, match: re.Match[str]) -> Message:
     if len(shown) < 12:  # the line is only the message's start
         shown = " ".join(match.group().split())
     file, number = text.place(match.start())
-    return Message(signature.id, shown[:_SHOWN], number, values, file)
+    return Message(signature.signature, shown[:_SHOWN], number, values, file)

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from envkit._startup.records import record
 from envkit.base.errors import EnvkitError
 from envkit.install.model import CreatePython, Download, Installation, InstallFramework
-from envkit.tables.installer import WheelTagRow, lore
+from envkit.tables.installer import WheelTagRow
+from envkit.tables.loader import read
 
 
 @record
@@ -28,7 +29,7 @@ def wheel_commands(work: Installation, folder: str) -> tuple[tuple[str, ...], ..
     if python is None:
         return ()
     glibc = work.os.glibc if work.os else None
-    tags = [row.tag for row in lore(WheelTagRow) if glibc is None or row.glibc <= glibc]
+    tags = [row.tag for row in read(WheelTagRow) if glibc is None or row.glibc <= glibc]
     target = ["--only-binary=:all:", "--implementation", "cp", "--python-version", str(python.version)]
     for tag in reversed(tags):
         target += ["--platform", f"{tag}_{work.architecture}"]

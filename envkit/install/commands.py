@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from envkit.base.versions import Version
-from envkit.tables.installer import OptionRow, holds_for, lore
+from envkit.tables.installer import OptionRow, holds_for
+from envkit.tables.loader import read
 
 
 def installer_options(
@@ -13,7 +14,7 @@ def installer_options(
 ) -> tuple[str, ...]:
     """The options in order. A row counts when its `when` is blank or one of `conditions`; `{name}` takes `values`."""
     rows = sorted(
-        (row for row in lore(OptionRow) if row.style == style and row.component == component),
+        (row for row in read(OptionRow) if row.style == style and row.component == component),
         key=lambda row: row.position,
     )
     return tuple(
@@ -25,5 +26,5 @@ def installer_options(
 
 def option_for(style: str, component: str, condition: str) -> str:
     """The option of this installer that answers `condition`, or ''."""
-    rows = (row for row in lore(OptionRow) if row.style == style and row.component == component)
+    rows = (row for row in read(OptionRow) if row.style == style and row.component == component)
     return next((row.option for row in rows if row.when == condition), "")

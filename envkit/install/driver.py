@@ -16,7 +16,8 @@ from envkit.solver.knowledge import knowledge_of
 from envkit.solver.model import Plan
 from envkit.solver.request import TargetGpu
 from envkit.tables import Matrix
-from envkit.tables.installer import DriverPackageRow, for_os, has_quirk, lore
+from envkit.tables.installer import DriverPackageRow, for_os, has_quirk
+from envkit.tables.loader import read
 from envkit.tables.rows import DriverBranch
 
 _USUAL_HEADERS = {
@@ -65,7 +66,7 @@ def _last_branch(gpus: tuple[TargetGpu, ...]) -> int | None:
 def _headers(plan: Plan) -> tuple[str, ...]:
     """The packages of the kernel's headers: as the driver's row says, as the distribution's does, else as usual."""
     system = plan.choice.os
-    rows = for_os(lore(DriverPackageRow), system.os_id) if system else ()
+    rows = for_os(read(DriverPackageRow), system.os_id) if system else ()
     if rows:
         return rows[0].headers
     if system and system.kernel_headers:

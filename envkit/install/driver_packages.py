@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from envkit.base.errors import EnvkitError
 from envkit.install.model import DriverPackage
 from envkit.solver.request import TargetGpu
-from envkit.tables.installer import DriverPackageRow, ModuleRow, for_os, lore
+from envkit.tables.installer import DriverPackageRow, ModuleRow, for_os
+from envkit.tables.loader import read
 from envkit.tables.rows import DriverBranch
 
 _OPEN_BY_DEFAULT = ("default", "only")
@@ -32,7 +33,7 @@ def drives(module: str, branch: DriverBranch, gpus: tuple[TargetGpu, ...]) -> bo
 
 
 def _module_row(gpu: TargetGpu) -> ModuleRow:
-    for row in lore(ModuleRow):
+    for row in read(ModuleRow):
         after = row.first_capability is None or gpu.compute_capability >= row.first_capability
         before = row.last_capability is None or gpu.compute_capability <= row.last_capability
         if after and before:
@@ -82,7 +83,7 @@ def others_for(
 
 
 def _rows(os_id: str) -> list[DriverPackageRow]:
-    return sorted(for_os(lore(DriverPackageRow), os_id), key=lambda row: row.position) if os_id else []
+    return sorted(for_os(read(DriverPackageRow), os_id), key=lambda row: row.position) if os_id else []
 
 
 def _spans(

@@ -13,7 +13,8 @@ from envkit.install.options import ScriptOptions
 from envkit.solver.model import Choice
 from envkit.solver.wheel_files import by_file, requirement_lines
 from envkit.tables import Matrix
-from envkit.tables.installer import ProbeRow, last_pip, lore, python_file
+from envkit.tables.installer import ProbeRow, last_pip, python_file
+from envkit.tables.loader import read
 from envkit.tables.rows import FrameworkBuild
 
 _REQUIREMENT = regex(r"(?s)([A-Za-z0-9._-]+)(?![A-Za-z0-9._-])(?:\[[^\]]*\])?(?:==([^\s;+]+))?.*")
@@ -64,7 +65,7 @@ def _framework_step(
             f"{title} {build.version} has no package to install: it is built from source or comes as an image.",
             "Use envkit dockerfile, or ask for another version.",
         )
-    row = next((row for row in lore(ProbeRow) if row.framework == build.framework), None)
+    row = next((row for row in read(ProbeRow) if row.framework == build.framework), None)
     return InstallFramework(
         name=build.framework,
         title=f"{title} {build.version}",

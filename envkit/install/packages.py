@@ -8,13 +8,14 @@ from envkit.base.versions import Version
 from envkit.compat import other_gcc
 from envkit.install.model import CreatePython, FetchFile, InstallPrerequisites, InstallToolkit, Need, Step
 from envkit.solver.model import Choice
-from envkit.tables.installer import PackageRow, has_quirk, lore
+from envkit.tables.installer import PackageRow, has_quirk
+from envkit.tables.loader import read
 
 
 def prerequisites(choice: Choice, steps: tuple[Step, ...]) -> InstallPrerequisites:
     """The needs of these steps on the plan's distribution; on every known one where it is open."""
     conditions = frozenset(_conditions(choice, steps))
-    purposes = dict.fromkeys(row.purpose for row in lore(PackageRow))
+    purposes = dict.fromkeys(row.purpose for row in read(PackageRow))
     values = {
         "python": str(choice.python or ""),
         "python_digits": str(choice.python or "").replace(".", ""),
@@ -51,13 +52,13 @@ def _older_gcc(choice: Choice) -> Version | None:
 
 
 def _first(purpose: str) -> PackageRow:
-    return next(row for row in lore(PackageRow) if row.purpose == purpose)
+    return next(row for row in read(PackageRow) if row.purpose == purpose)
 
 
 def _need(purpose: str, choice: Choice, values: dict[str, str]) -> Need | None:
     first = _first(purpose)
     os_id = choice.os.os_id if choice.os else ""
-    rows = [row for row in lore(PackageRow) if row.purpose == purpose and os_id.startswith(row.os_prefix)]
+    rows = [row for row in read(PackageRow) if row.purpose == purpose and os_id.startswith(row.os_prefix)]
     if choice.os is not None:
         rows = [row for row in rows if row.manager == choice.os.package_manager]
     if not rows:

@@ -28,7 +28,8 @@ from envkit.install.model import (
 from envkit.install.options import ScriptOptions
 from envkit.install.packages import prerequisites
 from envkit.solver.model import Plan
-from envkit.tables.installer import OsNameRow, for_os, has_quirk, lore, unfit_glibc
+from envkit.tables.installer import OsNameRow, for_os, has_quirk, unfit_glibc
+from envkit.tables.loader import read
 from envkit.tables.rows import Runfile, Toolkit
 
 _ELSEWHERE = {
@@ -173,7 +174,7 @@ def _nvcc_target(toolkit: Toolkit, wanted: ComputeCapability) -> ComputeCapabili
 
 
 def _os_name(os_id: str) -> tuple[str, str]:
-    rows = for_os(lore(OsNameRow), os_id)
+    rows = for_os(read(OsNameRow), os_id)
     if os_id == WSL:
         raise EnvkitError(
             "--os wsl: a script is for the distribution inside WSL, and this does not say which.",

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
+from envkit.tables.loader import read
+from envkit.tables.names import CudaLibrary
 
 _CUDA_LIBRARY = regex(
     r"lib(cudart|cudnn|cublas|cublasLt|cufft|curand|cusolver|cusparse|cusparseLt|nvJitLink|nccl|nvrtc|cupti|nvToolsExt"
     r"|cufile|nvshmem\w*|nvinfer)([._].*)?\.so(\.[\d.]+)?"
 )
-
-
-@record
-class CudaLibrary:
-    """One library of a range of CUDA releases; `package` is '' where no wheel brings it."""
-
-    cuda_first: Version
-    cuda_last: Version
-    library: str
-    soname: str  # may hold {release}
-    package: str
-    sources: tuple[str, ...]
 
 
 def is_cuda_library(soname: str) -> bool:
@@ -37,7 +24,7 @@ def sonames(cuda: Version, *libraries: str) -> tuple[str, ...]:
     For a bare major release (12) the names are those of its newest line.
     """
     line = cuda.release(2)
-    rows = [row for row in _table() if row.cuda_first <= line <= row.cuda_last and row.library in libraries]
+    rows = [row for row in read(CudaLibrary) if row.cuda_first <= line <= row.cuda_last and row.library in libraries]
     return tuple(row.soname.format(release=line) for row in rows)
 
 
@@ -45,17 +32,10 @@ def package_of(soname: str, cuda: Version | None = None) -> str:
     """The wheel that brings `soname` for this CUDA, as `nvidia-cublas-cu12` for libcublas.so.12; '' where none does."""
     if soname.startswith("libcudnn"):
         return f"nvidia-cudnn-cu{cuda.major}" if cuda is not None else ""
-    for row in _table():
+    for row in read(CudaLibrary):
         line = cuda.release(2) if cuda is not None else None
         if line is not None and not row.cuda_first <= line <= row.cuda_last:
             continue
         if row.package and soname == row.soname.format(release=line):
             return row.package
     return ""
-
-
-@cache
-def _table() -> tuple[CudaLibrary, ...]:
-    from envkit.tables.loader import Table, read
-
-    return read(Table("cuda_sonames.csv", CudaLibrary, ("cuda_first", "library")))

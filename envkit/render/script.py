@@ -26,7 +26,8 @@ from envkit.install.model import (
     never,
 )
 from envkit.render.script_header import header, help_text, licenses
-from envkit.tables.installer import FailureRow, PlaceRow, lore, space, style_of, unfit_glibc
+from envkit.tables.installer import FailureRow, PlaceRow, space, style_of, unfit_glibc
+from envkit.tables.loader import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -146,7 +147,7 @@ def _context(work: Installation, options: ScriptOptions) -> dict[str, Any]:
         _add(found, step)
     styles = tuple(dict.fromkeys(_installer_styles(work.steps)))
     found["installer_logs"] = [log for style in styles for log in style_of(style).log]
-    found["failures"] = [row for row in lore(FailureRow) if row.style in ("all", *styles)]
+    found["failures"] = [row for row in read(FailureRow) if row.style in ("all", *styles)]
     found["uses_packages"] = bool(found["needs"]) or found["driver"] is not None
     found["work_bytes"] = _work_bytes(found)
     found["uses_work_dir"] = bool(found["work_bytes"]) or bool(found["python"] and found["python"]["way"] == "conda")
@@ -233,7 +234,7 @@ def _add_toolkit(found: dict[str, Any], step: InstallToolkit) -> None:
     found["toolkit"] = {
         "unfit_glibc": str(limit[0]) if limit else "",
         "mended_in": str(limit[1]) if limit else "",
-        "compile_failures": [row for row in lore(FailureRow) if row.style == "nvcc"],
+        "compile_failures": [row for row in read(FailureRow) if row.style == "nvcc"],
         "version": str(toolkit.version),
         "release": str(toolkit.release),
         "path": step.path,
@@ -245,7 +246,7 @@ def _add_toolkit(found: dict[str, Any], step: InstallToolkit) -> None:
     found["cuda"] = toolkit.version
     found["stale_log"] = style.stale_log
     found["watched"] = [
-        *({"path": row.path, "depth": row.depth, "why": row.why} for row in lore(PlaceRow)),
+        *({"path": row.path, "depth": row.depth, "why": row.why} for row in read(PlaceRow)),
         *({"path": log, "depth": 0, "why": "its log"} for log in style.log),
     ]
 

@@ -5,23 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from envkit._startup.records import record
 from envkit.base.errors import RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from envkit.tables import Matrix
-
-
-@record
-class NotCovered:
-    """One name that is known not to be covered; `instead` is the framework that it runs on."""
-
-    kind: str  # framework, gpu
-    pattern: str  # of the whole name in lower case
-    title: str  # the software, or the vendor of a GPU
-    instead: str
+    from envkit.tables.names import NotCovered
 
 
 def unknown_framework(name: str, matrix: Matrix) -> RequestError:
@@ -44,7 +34,7 @@ def unknown_gpu(name: str, matrix: Matrix) -> RequestError:
 
 
 def _rows(kind: str, name: str) -> Iterator[NotCovered]:
-    from envkit.tables.loader import Table, read
+    from envkit.tables.loader import read
+    from envkit.tables.names import NotCovered
 
-    rows = read(Table("not_covered.csv", NotCovered, ("kind", "pattern")))
-    return (row for row in rows if row.kind == kind and re.fullmatch(row.pattern, name.strip().lower()))
+    return (row for row in read(NotCovered) if row.kind == kind and re.fullmatch(row.pattern, name.strip().lower()))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 
 from envkit._startup.regex import regex
 from envkit.base.settings import Mirrors
 from envkit.base.versions import Version, VersionSpec
-from envkit.tables.images import WHEEL_FILES, WHEEL_TAGS, WheelFile, WheelTag
+from envkit.tables.images import WheelFile, WheelTag
 from envkit.tables.loader import read
 from envkit.tables.rows import FrameworkBuild
 
@@ -17,7 +16,7 @@ _PINNED = regex(r"([A-Za-z0-9._-]+)==([0-9][0-9.]*)")
 
 def wheel_tag(python: Version | None) -> str | None:
     """The tag in the name of a wheel for that Python, or None where it is not on record."""
-    return next((row.tag for row in _wheel_tags() if python is not None and row.python == python.release(2)), None)
+    return next((row.tag for row in read(WheelTag) if python is not None and row.python == python.release(2)), None)
 
 
 def by_file(build: FrameworkBuild, python: Version | None) -> bool:
@@ -47,7 +46,7 @@ def _files(build: FrameworkBuild) -> dict[str, str]:
     """The distributions that stand as files beside the build's page, each with its versions; {} for other builds."""
     rows = {
         row.distribution: row.versions
-        for row in _wheel_files()
+        for row in read(WheelFile)
         if row.framework == build.framework and (build.find_links or "").endswith(f"/{row.page}")
     }
     pinned = _PINNED.fullmatch(build.package or "")
@@ -56,13 +55,3 @@ def _files(build: FrameworkBuild) -> dict[str, str]:
 
 def _listed(name: str, version: str, names: dict[str, str]) -> bool:
     return name in names and VersionSpec.parse(names[name]).holds(Version.parse(version))
-
-
-@cache
-def _wheel_tags() -> tuple[WheelTag, ...]:
-    return read(WHEEL_TAGS)
-
-
-@cache
-def _wheel_files() -> tuple[WheelFile, ...]:
-    return read(WHEEL_FILES)

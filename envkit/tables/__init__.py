@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from envkit.base.errors import DataError
 from envkit.base.versions import Version
-from envkit.tables import loader as tables
+from envkit.tables.loader import DATA, Source, read, sources
 from envkit.tables.rows import (
     CudnnRelease,
     DriverBranch,
@@ -21,7 +21,6 @@ from envkit.tables.rows import (
     PackageRequirements,
     PythonSource,
     Runfile,
-    Source,
     TableStatus,
     Toolkit,
 )
@@ -36,43 +35,38 @@ _VENDOR_PREFIX = "nvidia "
 class Matrix:
     """All compatibility tables. A table is read and validated on first use, DataError says what is wrong with one."""
 
-    def __init__(self, folder: str | PathLike[str] = tables.DATA) -> None:
+    def __init__(self, folder: str | PathLike[str] = DATA) -> None:
         self._folder = folder
-        self._builds: dict[str, tuple[FrameworkBuild, ...]] = {}
-        self._runfiles: dict[Version, tuple[Runfile, ...]] = {}
 
     @classmethod
-    def load(cls, folder: str | PathLike[str] = tables.DATA) -> Matrix:
+    def load(cls, folder: str | PathLike[str] = DATA) -> Matrix:
         """The packaged tables, which are read but once, or those of `folder`. Reads nothing yet."""
-        return cls._packaged() if folder == tables.DATA else cls(folder)
+        return cls._packaged() if folder == DATA else cls(folder)
 
     @classmethod
     @cache
     def _packaged(cls) -> Matrix:
         return cls()
 
-    def _read(self, table: tables.Table[Row], holding: str = "") -> tuple[Row, ...]:
-        return tables.read(table, self._folder, frozenset(self._sources), holding)
-
-    @cached_property
-    def _sources(self) -> dict[str, Source]:
-        return {source.key: source for source in tables.read(tables.SOURCES, self._folder)}
+    def _read(self, kind: type[Row], name: str = "", holding: str = "") -> tuple[Row, ...]:
+        return read(kind, name, holding=holding, folder=self._folder)
 
     @property
     def sources(self) -> tuple[Source, ...]:
         """Every source that a row may name."""
-        return tuple(self._sources.values())
+        return self._read(Source)
 
     def source(self, key: str) -> Source:
         """The source of this key. Raises DataError when there is none."""
-        if key not in self._sources:
-            raise DataError(f"{tables.SOURCES.file}: no source {key!r}.")
-        return self._sources[key]
+        known = sources(self._folder)
+        if key not in known:
+            raise DataError(f"sources.csv: no source {key!r}.")
+        return known[key]
 
     @cached_property
     def toolkits(self) -> tuple[Toolkit, ...]:
         """Every CUDA toolkit release, oldest first."""
-        return tuple(sorted(self._read(tables.TOOLKITS), key=lambda toolkit: toolkit.version))
+        return self._read(Toolkit)
 
     def toolkit(self, version: Version) -> Toolkit | None:
         """The toolkit of this version, or the newest one of this release line, or None."""
@@ -82,19 +76,17 @@ class Matrix:
     @cached_property
     def all_runfiles(self) -> tuple[Runfile, ...]:
         """Every installer of every toolkit."""
-        return self._read(tables.RUNFILES)
+        return self._read(Runfile)
 
     def runfiles(self, cuda: Version, architecture: str) -> tuple[Runfile, ...]:
         """The installers of exactly this toolkit: the toolkit itself, then its patches in order."""
-        if cuda not in self._runfiles:
-            self._runfiles[cuda] = self._read(tables.RUNFILES, holding=f"{cuda},")
-        rows = (row for row in self._runfiles[cuda] if row.cuda == cuda and row.architecture == architecture)
-        return tuple(sorted(rows, key=lambda row: row.order))
+        rows = self._read(Runfile, holding=f"{cuda},")
+        return tuple(row for row in rows if row.cuda == cuda and row.architecture == architecture)
 
     @cached_property
     def driver_branches(self) -> tuple[DriverBranch, ...]:
         """Every driver branch, oldest first."""
-        return tuple(sorted(self._read(tables.DRIVER_BRANCHES), key=lambda row: row.branch))
+        return self._read(DriverBranch)
 
     def driver_branch(self, branch: int) -> DriverBranch | None:
         """The branch of this number (384 for driver 384.81), or None."""
@@ -103,7 +95,7 @@ class Matrix:
     @cached_property
     def gpus(self) -> tuple[GpuModel, ...]:
         """Every GPU model; boards of one name that differ are told apart by `variant`."""
-        return self._read(tables.GPUS)
+        return self._read(GpuModel)
 
     @cached_property
     def _gpus_by_device_id(self) -> dict[str, tuple[GpuModel, ...]]:
@@ -143,28 +135,28 @@ class Matrix:
     @cached_property
     def cudnns(self) -> tuple[CudnnRelease, ...]:
         """Every cuDNN build, oldest first."""
-        return tuple(sorted(self._read(tables.CUDNNS), key=lambda row: (row.version, row.cuda)))
+        return self._read(CudnnRelease)
 
     @cached_property
     def image_tags(self) -> tuple[ImageTag, ...]:
         """Every known `nvidia/cuda` tag with its state; a tag without a row is unknown."""
-        return self._read(tables.IMAGE_TAGS)
+        return self._read(ImageTag)
 
     @cached_property
     def supported_image_tags(self) -> tuple[ImageTag, ...]:
         """The `nvidia/cuda` tags that are supported: a quarter of the largest table, and all that a plan needs."""
-        rows = self._read(tables.IMAGE_TAGS, holding=",supported,")
+        rows = self._read(ImageTag, holding=",supported,")
         return tuple(row for row in rows if row.state == "supported")
 
     @cached_property
     def framework_images(self) -> tuple[FrameworkImage, ...]:
         """Every known official framework image."""
-        return self._read(tables.FRAMEWORK_IMAGES)
+        return self._read(FrameworkImage)
 
     @cached_property
     def frameworks(self) -> tuple[Framework, ...]:
         """Every framework that has a table of builds."""
-        return self._read(tables.FRAMEWORKS)
+        return self._read(Framework)
 
     @cached_property
     def _frameworks_by_word(self) -> dict[str, Framework]:
@@ -189,25 +181,22 @@ class Matrix:
 
         Raises DataError for a name without a table.
         """
-        if framework_name not in self._builds:
-            rows = self._read(tables.builds_table(framework_name))
-            self._builds[framework_name] = tuple(sorted(rows, key=lambda build: build.version))
-        return self._builds[framework_name]
+        return self._read(FrameworkBuild, framework_name)
 
     @cached_property
     def package_requirements(self) -> tuple[PackageRequirements, ...]:
         """What the packages of builds require of the CUDA libraries' packages; one without a row is unknown."""
-        return self._read(tables.PACKAGE_REQUIREMENTS)
+        return self._read(PackageRequirements)
 
     @cached_property
     def package_files(self) -> tuple[PackageFile, ...]:
         """The files that several packages of CUDA libraries write."""
-        return self._read(tables.PACKAGE_FILES)
+        return self._read(PackageFile)
 
     @cached_property
     def operating_systems(self) -> tuple[OperatingSystem, ...]:
         """Every distribution release."""
-        return self._read(tables.OPERATING_SYSTEMS)
+        return self._read(OperatingSystem)
 
     @cached_property
     def _operating_systems_by_id(self) -> dict[str, OperatingSystem]:
@@ -221,12 +210,12 @@ class Matrix:
     @cached_property
     def python_sources(self) -> tuple[PythonSource, ...]:
         """Every way to get a Python."""
-        return self._read(tables.PYTHON_SOURCES)
+        return self._read(PythonSource)
 
     @cached_property
     def table_status(self) -> tuple[TableStatus, ...]:
         """When each table was last compared with its sources."""
-        return self._read(tables.TABLE_STATUS)
+        return self._read(TableStatus)
 
 
 def _plain_name(name: str) -> str:

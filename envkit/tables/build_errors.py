@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-from envkit.tables import images as data
+from envkit.tables.images import BuildError
+from envkit.tables.loader import read
 
 
 def explain(log: str) -> tuple[str, str] | None:
     """What went wrong and what to do, from the end of a log; None for a message that is not on record."""
-    for row in data.table("build_errors"):
+    for row in read(BuildError):
         found = re.search(row.pattern, log, re.IGNORECASE | re.MULTILINE)
         if found:
             detail = found.groupdict().get("detail")

@@ -6,9 +6,10 @@ from functools import cache
 
 from envkit._startup.records import record
 from envkit.base.versions import Version
-from envkit.tables.loader import Table, read
+from envkit.tables.loader import read, table
 
 
+@table("pcie_generations.csv", "generation")
 @record
 class PcieGeneration:
     """One PCIe generation: transfers per lane in MT/s and what a lane carries one way in MB/s, before headers."""
@@ -19,6 +20,7 @@ class PcieGeneration:
     sources: tuple[str, ...]
 
 
+@table("xid.csv", "code")
 @record
 class Xid:
     """One error number of the driver's kernel log. `check` is the check that judges it, '' for `xid-other`."""
@@ -31,6 +33,7 @@ class Xid:
     sources: tuple[str, ...]
 
 
+@table("error_codes.csv", "api", "code")
 @record
 class ErrorCode:
     """One return code of NVML (also nvidia-smi's exit status) or CUDA and the checks that it points to."""
@@ -43,6 +46,7 @@ class ErrorCode:
     sources: tuple[str, ...]
 
 
+@table("module_flavours.csv", "family", "chip")
 @record
 class ModuleFlavour:
     """Which flavor of the kernel module drives a GPU family; a row with a `chip` overrides its family."""
@@ -54,6 +58,7 @@ class ModuleFlavour:
     sources: tuple[str, ...]
 
 
+@table("limits.csv", "name")
 @record
 class Limit:
     """One version that checks go by: from which something holds, or that most use."""
@@ -66,25 +71,25 @@ class Limit:
 @cache
 def pcie_generations() -> tuple[PcieGeneration, ...]:
     """Every PCIe generation, oldest first."""
-    return read(Table("pcie_generations.csv", PcieGeneration, ("generation",)))
+    return read(PcieGeneration)
 
 
 @cache
 def xids() -> dict[int, Xid]:
     """The XIDs that we can explain, by number."""
-    return {row.code: row for row in read(Table("xid.csv", Xid, ("code",)))}
+    return {row.code: row for row in read(Xid)}
 
 
 @cache
 def error_codes() -> dict[tuple[str, int], ErrorCode]:
     """The error codes by API (`nvml`, `cuda`) and number."""
-    return {(row.api, row.code): row for row in read(Table("error_codes.csv", ErrorCode, ("api", "code")))}
+    return {(row.api, row.code): row for row in read(ErrorCode)}
 
 
 @cache
 def module_flavours() -> tuple[ModuleFlavour, ...]:
     """Which kernel module drives which family, rows for one chip last."""
-    return read(Table("module_flavours.csv", ModuleFlavour, ("family", "chip")))
+    return read(ModuleFlavour)
 
 
 def generation_of(gigatransfers: float) -> PcieGeneration | None:
@@ -105,4 +110,4 @@ def limit(name: str) -> Version:
 
 @cache
 def _limits() -> dict[str, Version]:
-    return {row.name: row.version for row in read(Table("limits.csv", Limit, ("name",)))}
+    return {row.name: row.version for row in read(Limit)}

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, TypeVar
-
 from envkit._startup.records import record
 from envkit.base.versions import Version, VersionSpec
-from envkit.tables.loader import Table, read
-from envkit.tables.rows import FrameworkBuild, OperatingSystem, Source
-
-Row = TypeVar("Row")
+from envkit.tables.loader import read, table
+from envkit.tables.rows import FrameworkBuild, OperatingSystem
 
 
+@table("image/wheel_abi.csv", "python")
 @record
 class WheelTag:
     """The interpreter and ABI part of a wheel's name."""
@@ -22,6 +18,7 @@ class WheelTag:
     sources: tuple[str, ...]
 
 
+@table("image/wheel_files.csv", "framework", "page", "distribution")
 @record
 class WheelFile:
     """A distribution whose files stand beside a framework's `page`, under versions that the default index has too."""
@@ -33,10 +30,7 @@ class WheelFile:
     sources: tuple[str, ...]
 
 
-WHEEL_TAGS = Table("image/wheel_abi.csv", WheelTag, ("python",))
-WHEEL_FILES = Table("image/wheel_files.csv", WheelFile, ("framework", "page", "distribution"))
-
-
+@table("image/packages.csv", "purpose", "package_manager", "os_ids")
 @record
 class PackageSet:
     """The distribution packages that serve a purpose; `os_ids` empty: every system with that package manager."""
@@ -48,6 +42,7 @@ class PackageSet:
     sources: tuple[str, ...]
 
 
+@table("image/jupyterlab.csv", "python")
 @record
 class JupyterRelease:
     """The newest JupyterLab that runs on a Python version, and on later ones up to the next row."""
@@ -57,6 +52,7 @@ class JupyterRelease:
     sources: tuple[str, ...]
 
 
+@table("image/tag_cudnn.csv", "word")
 @record
 class TagWord:
     """The cuDNN major that a word in an image tag stands for."""
@@ -66,6 +62,7 @@ class TagWord:
     sources: tuple[str, ...]
 
 
+@table("image/frontend.csv", "name")
 @record
 class Frontend:
     """The image that reads Dockerfiles, named in their first line."""
@@ -75,6 +72,7 @@ class Frontend:
     sources: tuple[str, ...]
 
 
+@table("image/needs.csv", "framework", "cuda")
 @record
 class Need:
     """What a framework's build needs beside CUDA: `packages` are purposes, `driver`: its import loads libcuda.
@@ -93,6 +91,7 @@ class Need:
     sources: tuple[str, ...]
 
 
+@table("image/smoke_tests.csv", "framework")
 @record
 class SmokeTest:
     """How to see that a framework works: `m` is the imported module; `gpu_code` only where a GPU is.
@@ -107,6 +106,7 @@ class SmokeTest:
     sources: tuple[str, ...]
 
 
+@table("image/source_builds.csv", "framework", "cuda", "order")
 @record
 class SourceStep:
     """One step of a source build. `kind`: packages, archive, git, run, copy, runtime, environment, smoke, python.
@@ -123,6 +123,7 @@ class SourceStep:
     sources: tuple[str, ...]
 
 
+@table("image/repairs.csv", "os_id")
 @record
 class Repair:
     """The command that makes an ended distribution's image find its packages again."""
@@ -132,6 +133,7 @@ class Repair:
     sources: tuple[str, ...]
 
 
+@table("image/repositories.csv", "name")
 @record
 class Repository:
     """A package repository beside the distribution's own, with the key that signs it."""
@@ -142,6 +144,7 @@ class Repository:
     sources: tuple[str, ...]
 
 
+@table("image/official.csv", "framework", "versions")
 @record
 class OfficialName:
     """How a project names the images of these versions; the name is filled in with version, cuda and cudnn."""
@@ -153,6 +156,7 @@ class OfficialName:
     sources: tuple[str, ...]
 
 
+@table("image/backends.csv", "framework", "versions")
 @record
 class Backend:
     """The framework that another one computes with, for a range of its versions."""
@@ -164,6 +168,7 @@ class Backend:
     sources: tuple[str, ...]
 
 
+@table("image/system_names.csv", "word")
 @record
 class SystemName:
     """A release's code name, as tags of its images have it."""
@@ -173,6 +178,7 @@ class SystemName:
     sources: tuple[str, ...]
 
 
+@table("image/foreign_systems.csv", "word")
 @record
 class ForeignSystem:
     """A word in an image's name for a system that no recipe can start from, and why; `libc`: musl, or not known."""
@@ -184,6 +190,7 @@ class ForeignSystem:
     sources: tuple[str, ...]
 
 
+@table("image/cpu_packages.csv", "package")
 @record
 class CpuPackage:
     """A package of a framework that its project builds for the CPU alone, beside one for GPUs of another name."""
@@ -192,6 +199,7 @@ class CpuPackage:
     sources: tuple[str, ...]
 
 
+@table("image/geforce_branches.csv", "cuda")
 @record
 class GeforceBranches:
     """The older driver branches that an image of nvidia/cuda admits with a GeForce or TITAN (NVIDIA_REQUIRE_CUDA)."""
@@ -201,6 +209,7 @@ class GeforceBranches:
     sources: tuple[str, ...]
 
 
+@table("image/system_users.csv", "name")
 @record
 class SystemUser:
     """The name of a user that distributions make themselves, with an id that is not 1000."""
@@ -209,6 +218,7 @@ class SystemUser:
     sources: tuple[str, ...]
 
 
+@table("image/build_errors.csv", "pattern")
 @record
 class BuildError:
     """A message of docker or of a tool inside a build: what it means and what to do; earlier rows win."""
@@ -219,6 +229,7 @@ class BuildError:
     sources: tuple[str, ...]
 
 
+@table("image/numpy_python.csv", "numpy")
 @record
 class NumpyFloor:
     """The oldest Python that a NumPy release runs on."""
@@ -228,42 +239,9 @@ class NumpyFloor:
     sources: tuple[str, ...]
 
 
-_TABLES: dict[str, Table[Any]] = {
-    "packages": Table("image/packages.csv", PackageSet, ("purpose", "package_manager", "os_ids")),
-    "jupyterlab": Table("image/jupyterlab.csv", JupyterRelease, ("python",)),
-    "tag_cudnn": Table("image/tag_cudnn.csv", TagWord, ("word",)),
-    "frontend": Table("image/frontend.csv", Frontend, ("name",)),
-    "repositories": Table("image/repositories.csv", Repository, ("name",)),
-    "official": Table("image/official.csv", OfficialName, ("framework", "versions")),
-    "backends": Table("image/backends.csv", Backend, ("framework", "versions")),
-    "wheel_abi": WHEEL_TAGS,
-    "wheel_files": WHEEL_FILES,
-    "system_names": Table("image/system_names.csv", SystemName, ("word",)),
-    "foreign_systems": Table("image/foreign_systems.csv", ForeignSystem, ("word",)),
-    "cpu_packages": Table("image/cpu_packages.csv", CpuPackage, ("package",)),
-    "geforce_branches": Table("image/geforce_branches.csv", GeforceBranches, ("cuda",)),
-    "system_users": Table("image/system_users.csv", SystemUser, ("name",)),
-    "build_errors": Table("image/build_errors.csv", BuildError, ("pattern",)),
-    "numpy_python": Table("image/numpy_python.csv", NumpyFloor, ("numpy",)),
-    "sources": Table("image/sources.csv", Source, ("key",)),
-    "needs": Table("image/needs.csv", Need, ("framework", "cuda")),
-    "smoke_tests": Table("image/smoke_tests.csv", SmokeTest, ("framework",)),
-    "source_builds": Table("image/source_builds.csv", SourceStep, ("framework", "cuda", "order")),
-    "repairs": Table("image/repairs.csv", Repair, ("os_id",)),
-}
-
-
-@cache
-def table(name: str) -> tuple[Any, ...]:
-    """Every row of one of this module's tables. Raises DataError when it cannot be trusted."""
-    return read(_TABLES[name])
-
-
 def packages(purpose: str, system: OperatingSystem, **names: str) -> tuple[str, ...]:
     """The packages for a purpose on that distribution, `{version}` and the like filled in; () where none is needed."""
-    rows: list[PackageSet] = [
-        row for row in table("packages") if (row.purpose, row.package_manager) == (purpose, system.package_manager)
-    ]
+    rows = [row for row in read(PackageSet) if (row.purpose, row.package_manager) == (purpose, system.package_manager)]
     exact = [row for row in rows if system.os_id in row.os_ids]
     chosen = (exact or [row for row in rows if not row.os_ids])[:1]
     return tuple(package.format(**names) for row in chosen for package in row.packages)
@@ -271,41 +249,40 @@ def packages(purpose: str, system: OperatingSystem, **names: str) -> tuple[str, 
 
 def jupyterlab(python: Version | None) -> str | None:
     """The JupyterLab requirement for that Python (the newest when None); None where no release runs on it."""
-    rows: list[JupyterRelease] = [row for row in table("jupyterlab") if python is None or row.python <= python]
+    rows = [row for row in read(JupyterRelease) if python is None or row.python <= python]
     return f"jupyterlab=={rows[-1].version}" if rows else None
 
 
 def tag_cudnn(word: str) -> int | None:
     """The cuDNN major that a tag's `cudnn…` word promises; None for no word or an unknown one."""
-    return next((row.major for row in table("tag_cudnn") if row.word == word), None)
+    return next((row.major for row in read(TagWord) if row.word == word), None)
 
 
 def system_user(name: str) -> bool:
     """True for a user that a distribution makes itself, such as root."""
-    return any(row.name == name for row in table("system_users"))
+    return any(row.name == name for row in read(SystemUser))
 
 
 def frontend() -> str:
     """The image of the Dockerfile frontend."""
-    image: str = table("frontend")[0].image
-    return image
+    return read(Frontend)[0].image
 
 
 def need(build: FrameworkBuild) -> Need | None:
     """What that build needs beside CUDA, or None."""
-    rows: list[Need] = [row for row in table("needs") if row.framework == build.framework]
+    rows = [row for row in read(Need) if row.framework == build.framework]
     narrow = [row for row in rows if row.cuda and build.cuda and VersionSpec.parse(row.cuda).holds(build.cuda)]
     return next(iter(narrow or [row for row in rows if not row.cuda]), None)
 
 
 def smoke_test(framework: str) -> SmokeTest | None:
     """The smoke test of a framework where it differs from a plain import."""
-    return next((row for row in table("smoke_tests") if row.framework == framework), None)
+    return next((row for row in read(SmokeTest) if row.framework == framework), None)
 
 
 def source_steps(build: FrameworkBuild) -> tuple[SourceStep, ...]:
     """The steps that build it from source, in order; () when there is no recipe for it."""
-    rows: list[SourceStep] = [row for row in table("source_builds") if row.framework == build.framework]
+    rows = [row for row in read(SourceStep) if row.framework == build.framework]
     return tuple(
         sorted(
             (row for row in rows if not row.cuda or (build.cuda and VersionSpec.parse(row.cuda).holds(build.cuda))),
@@ -316,26 +293,26 @@ def source_steps(build: FrameworkBuild) -> tuple[SourceStep, ...]:
 
 def repair(os_id: str) -> str | None:
     """The command that brings an ended distribution's package archive back, or None."""
-    return next((row.command for row in table("repairs") if row.os_id == os_id), None)
+    return next((row.command for row in read(Repair) if row.os_id == os_id), None)
 
 
 def repository(name: str) -> tuple[str, str]:
     """The address of a repository's key and of its archive. Raises LookupError for an unknown name."""
-    return next((row.key_url, row.archive_url) for row in table("repositories") if row.name == name)
+    return next((row.key_url, row.archive_url) for row in read(Repository) if row.name == name)
 
 
 def backend(build: FrameworkBuild) -> Backend | None:
     """The framework that this build computes with, or None for one that stands alone."""
-    rows: list[Backend] = [row for row in table("backends") if row.framework == build.framework]
+    rows = [row for row in read(Backend) if row.framework == build.framework]
     return next((row for row in rows if VersionSpec.parse(row.versions).holds(build.version)), None)
 
 
 def official_name(build: FrameworkBuild) -> OfficialName | None:
     """How the project names its image of that version, or None."""
-    rows: list[OfficialName] = [row for row in table("official") if row.framework == build.framework]
+    rows = [row for row in read(OfficialName) if row.framework == build.framework]
     return next((row for row in rows if not row.versions or VersionSpec.parse(row.versions).holds(build.version)), None)
 
 
 def numpy_needs_python(numpy: Version) -> Version | None:
     """The oldest Python for that NumPy release, None where it is not on record."""
-    return next((row.python for row in table("numpy_python") if row.numpy == numpy), None)
+    return next((row.python for row in read(NumpyFloor) if row.numpy == numpy), None)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from envkit._startup.records import record
 from envkit.base.versions import ComputeCapability, Version, VersionSpec
-from envkit.tables.loader import Table, read
-from envkit.tables.rows import Source
+from envkit.tables.loader import read, table
 
 Row = TypeVar("Row")
 
 
+@table("installer_options.csv", "style", "component", "option")
 @record
 class OptionRow:
     """One option of an installer: for which releases ('' for all) and on what condition (`when`).
@@ -30,6 +29,7 @@ class OptionRow:
     sources: tuple[str, ...]
 
 
+@table("installer_styles.csv", "style")
 @record
 class StyleRow:
     """One installer family. `stale_log`: a file that makes it crash when it cannot be removed."""
@@ -41,6 +41,7 @@ class StyleRow:
     sources: tuple[str, ...]
 
 
+@table("installer_quirks.csv", "quirk")
 @record
 class QuirkRow:
     """Something that holds for some CUDA releases only."""
@@ -51,6 +52,7 @@ class QuirkRow:
     sources: tuple[str, ...]
 
 
+@table("installer_glibc.csv", "glibc")
 @record
 class GlibcRow:
     """From this glibc on, C++ code with the headers of a CUDA before `fixed_in` does not compile."""
@@ -60,6 +62,7 @@ class GlibcRow:
     sources: tuple[str, ...]
 
 
+@table("installer_failures.csv", "style", "pattern")
 @record
 class FailureRow:
     """Words that an installer writes when it fails, and what they mean."""
@@ -71,6 +74,7 @@ class FailureRow:
     sources: tuple[str, ...]
 
 
+@table("installer_places.csv", "path")
 @record
 class PlaceRow:
     """A shell pattern of names that installers make beside the toolkit; `depth` levels below a match are looked at."""
@@ -81,6 +85,7 @@ class PlaceRow:
     sources: tuple[str, ...]
 
 
+@table("installer_space.csv", "item", "cuda")
 @record
 class SpaceRow:
     """How much room something takes, in bytes."""
@@ -91,6 +96,7 @@ class SpaceRow:
     sources: tuple[str, ...]
 
 
+@table("installer_packages.csv", "purpose", "manager", "os_prefix")
 @record
 class PackageRow:
     """A package for one purpose. The first row of a purpose says how to test for it and when it is needed."""
@@ -105,6 +111,7 @@ class PackageRow:
     sources: tuple[str, ...]
 
 
+@table("installer_driver_packages.csv", "os_prefix", "packages", "stream")
 @record
 class DriverPackageRow:
     """Driver packages of a distribution, tried in the order of `position`; `{branch}` stands for a driver branch.
@@ -121,6 +128,7 @@ class DriverPackageRow:
     sources: tuple[str, ...]
 
 
+@table("installer_os_names.csv", "os_prefix")
 @record
 class OsNameRow:
     """How a distribution calls itself in os-release."""
@@ -130,6 +138,7 @@ class OsNameRow:
     sources: tuple[str, ...]
 
 
+@table("installer_pip.csv", "python")
 @record
 class PipRow:
     """The pip releases that still support an old Python."""
@@ -139,6 +148,7 @@ class PipRow:
     sources: tuple[str, ...]
 
 
+@table("installer_pythons.csv", "way", "python", "architecture")
 @record
 class PythonFileRow:
     """A file that brings a Python: a standalone build of one release line, or the program that fetches one."""
@@ -154,6 +164,7 @@ class PythonFileRow:
     sources: tuple[str, ...]
 
 
+@table("installer_wheel_tags.csv", "tag")
 @record
 class WheelTagRow:
     """A platform tag of wheels and the oldest glibc that they run on."""
@@ -163,6 +174,7 @@ class WheelTagRow:
     sources: tuple[str, ...]
 
 
+@table("installer_modules.csv", "first_capability")
 @record
 class ModuleRow:
     """Which kernel modules drive GPUs of these compute capabilities."""
@@ -174,6 +186,7 @@ class ModuleRow:
     sources: tuple[str, ...]
 
 
+@table("installer_probes.csv", "framework")
 @record
 class ProbeRow:
     """The template that tries a framework out, and what a program must do that uses its CUDA packages."""
@@ -184,50 +197,6 @@ class ProbeRow:
     sources: tuple[str, ...]
 
 
-TABLES: dict[type, Table[object]] = {
-    row: Table(f"installer_{name}.csv", row, key)
-    for name, row, key in (
-        ("sources", Source, ("key",)),
-        ("options", OptionRow, ("style", "component", "option")),
-        ("styles", StyleRow, ("style",)),
-        ("quirks", QuirkRow, ("quirk",)),
-        ("glibc", GlibcRow, ("glibc",)),
-        ("failures", FailureRow, ("style", "pattern")),
-        ("places", PlaceRow, ("path",)),
-        ("space", SpaceRow, ("item", "cuda")),
-        ("packages", PackageRow, ("purpose", "manager", "os_prefix")),
-        ("driver_packages", DriverPackageRow, ("os_prefix", "packages", "stream")),
-        ("os_names", OsNameRow, ("os_prefix",)),
-        ("pip", PipRow, ("python",)),
-        ("pythons", PythonFileRow, ("way", "python", "architecture")),
-        ("modules", ModuleRow, ("first_capability",)),
-        ("probes", ProbeRow, ("framework",)),
-        ("wheel_tags", WheelTagRow, ("tag",)),
-    )
-}
-
-
-@cache
-def sources() -> dict[str, Source]:
-    """The sources that the installer tables name, by key."""
-    return {source.key: source for source in read(_table(Source))}
-
-
-def lore(row: type[Row]) -> tuple[Row, ...]:
-    """Every row of the table of this row type. Raises DataError when the table cannot be trusted."""
-    rows: tuple[Row, ...] = _rows(row)  # type: ignore[arg-type]
-    return rows
-
-
-@cache
-def _rows(row: type[Any]) -> tuple[Any, ...]:
-    return read(_table(row), known_sources=frozenset(sources()))
-
-
-def _table(row: type[Row]) -> Table[Row]:
-    return TABLES[row]  # type: ignore[return-value]
-
-
 def holds_for(spec: str, release: Version) -> bool:
     """True when a cell with releases holds for this one; a blank cell holds for all."""
     return not spec or VersionSpec.parse(spec.replace(";", ",")).holds(release)
@@ -235,23 +204,23 @@ def holds_for(spec: str, release: Version) -> bool:
 
 def has_quirk(quirk: str, cuda: Version) -> bool:
     """True when this CUDA release has the quirk."""
-    return any(row.quirk == quirk and holds_for(row.cuda, cuda) for row in lore(QuirkRow))
+    return any(row.quirk == quirk and holds_for(row.cuda, cuda) for row in read(QuirkRow))
 
 
 def unfit_glibc(cuda: Version) -> tuple[Version, Version] | None:
     """From which glibc on the headers of this CUDA do not compile, and the first CUDA that fixes all; None for none."""
-    rows = [row for row in lore(GlibcRow) if cuda < row.fixed_in]
+    rows = [row for row in read(GlibcRow) if cuda < row.fixed_in]
     return (min(row.glibc for row in rows), max(row.fixed_in for row in rows)) if rows else None
 
 
 def style_of(name: str) -> StyleRow:
     """The installer family of this name. Raises LookupError for one without a row."""
-    return next(row for row in lore(StyleRow) if row.style == name)
+    return next(row for row in read(StyleRow) if row.style == name)
 
 
 def space(item: str, cuda: Version | None) -> int:
     """Bytes that `item` takes; the largest figure on record where the CUDA release is not known."""
-    rows = [row for row in lore(SpaceRow) if row.item == item and (cuda is None or holds_for(row.cuda, cuda))]
+    rows = [row for row in read(SpaceRow) if row.item == item and (cuda is None or holds_for(row.cuda, cuda))]
     return max(row.bytes for row in rows)
 
 
@@ -262,12 +231,12 @@ def for_os(rows: tuple[Row, ...], os_id: str) -> tuple[Row, ...]:
 
 def venv_major() -> int:
     """The first Python whose own library makes environments: the major of the oldest standalone build."""
-    return min(row.python.major for row in lore(PythonFileRow) if row.python is not None)
+    return min(row.python.major for row in read(PythonFileRow) if row.python is not None)
 
 
 def python_file(way: str, python: Version | None, architecture: str) -> PythonFileRow | None:
     """The pinned file that brings that Python that way; None where none is on record."""
-    for row in lore(PythonFileRow):
+    for row in read(PythonFileRow):
         if row.way == way and row.architecture == architecture and row.python in (None, python):
             return row
     return None
@@ -275,5 +244,5 @@ def python_file(way: str, python: Version | None, architecture: str) -> PythonFi
 
 def last_pip(python: Version | None) -> str | None:
     """The requirement for the last pip of an old Python; None where the newest one runs on it."""
-    rows = (row.requirement for row in lore(PipRow) if python is not None and row.python == python.release(2))
+    rows = (row.requirement for row in read(PipRow) if python is not None and row.python == python.release(2))
     return next(rows, None)

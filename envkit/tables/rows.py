@@ -1,6 +1,6 @@
 """The typed rows of the compatibility tables: one relation per row, each with its sources; None is unknown.
 
-`sources` hold keys of `sources.csv`. Only `envkit.tables.loader` builds these from files.
+`sources` hold keys of `sources.csv`. `Matrix` hands them out.
 """
 
 from __future__ import annotations
@@ -9,22 +9,10 @@ from functools import cached_property
 
 from envkit._startup.records import record
 from envkit.base.versions import ComputeCapability, Version
+from envkit.tables.loader import table
 
 
-@record
-class Source:
-    """Where a figure comes from."""
-
-    key: str
-    title: str
-    url: str = ""
-
-    @property
-    def citation(self) -> str:
-        """Title and address."""
-        return f"{self.title} <{self.url}>" if self.url else self.title
-
-
+@table("toolkits.csv", "version", installer_style=("legacy", "new"))
 @record
 class Toolkit:
     """One CUDA toolkit release. Driver floors are the release notes' own; `os_ids` may be incomplete."""
@@ -62,6 +50,7 @@ class Toolkit:
         return {one.major: tuple(other.minor for other in targets if other.major == one.major) for one in targets}
 
 
+@table("runfiles.csv", "cuda", "architecture", "order", kind=("toolkit", "patch"), architecture=("x86_64", "aarch64"))
 @record
 class Runfile:
     """One installer file. `kind` is toolkit or patch; patches apply in `order` (the toolkit is 0)."""
@@ -77,6 +66,7 @@ class Runfile:
     sources: tuple[str, ...]
 
 
+@table("driver_branches.csv", "branch", open_kernel_module=("none", "available", "default", "only"))
 @record
 class DriverBranch:
     """One driver branch and what it supports. `open_kernel_module`: none, available, default, only."""
@@ -93,6 +83,7 @@ class DriverBranch:
     windows_majors: tuple[int, ...] = ()  # first numbers that the branch's drivers for Windows have (581 of 581.15)
 
 
+@table("gpus.csv", "name", "variant")
 @record
 class GpuModel:
     """One GPU model."""
@@ -119,6 +110,7 @@ class GpuModel:
     sources: tuple[str, ...]
 
 
+@table("cudnn.csv", "version", "cuda", "architecture")
 @record
 class CudnnRelease:
     """One cuDNN build. `cuda` is the line in its package name, `supported_cuda` the specs that it runs on."""
@@ -139,6 +131,7 @@ class CudnnRelease:
     sources: tuple[str, ...]
 
 
+@table("image_tags.csv", "repository", "tag", state=("supported", "unsupported", "deleted", "seen", "never"))
 @record
 class ImageTag:
     """One image tag, on `date` as far as known. A tag that has no row is unknown.
@@ -158,6 +151,12 @@ class ImageTag:
     sources: tuple[str, ...]
 
 
+@table(
+    "framework_images.csv",
+    "repository",
+    "tag",
+    state=("supported", "unsupported", "deleted", "seen", "never", "derived"),
+)
 @record
 class FrameworkImage:
     """One official framework image tag. `state` seen: in use; derived: named by the scheme its project documents."""
@@ -175,6 +174,7 @@ class FrameworkImage:
     sources: tuple[str, ...]
 
 
+@table("frameworks.csv", "name")
 @record
 class Framework:
     """One framework by our name. `aliases` are other words for it (torch), `packages` its distributions on an index."""
@@ -190,6 +190,10 @@ class Framework:
     cuda_from: tuple[str, ...] = ()  # the frameworks whose CUDA it uses, for one that has none of its own
 
 
+@table(
+    "frameworks/{}.csv",
+    *("version", "cuda", "cudnn", "package", "index_url", "find_links", "architectures", "platforms", "note"),
+)
 @record
 class FrameworkBuild:
     """One build of a framework: version × CUDA variant. `cuda` None with `cpu_only` True is certainly a CPU build."""
@@ -223,6 +227,7 @@ class FrameworkBuild:
     execstack_glibc: Version | None = None  # first glibc that refuses one of its libraries: it asks for such a stack
 
 
+@table("package_requirements.csv", "package", "place", "architectures")
 @record
 class PackageRequirements:
     """What a build's package requires of the CUDA libraries' packages on Linux, with those that it requires in turn."""
@@ -234,6 +239,7 @@ class PackageRequirements:
     sources: tuple[str, ...]
 
 
+@table("package_files.csv", "file", "package")
 @record
 class PackageFile:
     """A file that versions of a package write, where another package writes one of the same name."""
@@ -244,6 +250,7 @@ class PackageFile:
     sources: tuple[str, ...]
 
 
+@table("operating_systems.csv", "os_id", package_manager=("apt", "dnf", "yum", "zypper", ""))
 @record
 class OperatingSystem:
     """One distribution release."""
@@ -266,6 +273,7 @@ class OperatingSystem:
     sources: tuple[str, ...]
 
 
+@table("python_sources.csv", "way", "python", "os_ids", way=("system", "deadsnakes", "standalone", "conda"))
 @record
 class PythonSource:
     """One way to get a Python. `way`: system, deadsnakes, standalone, conda."""
@@ -280,6 +288,7 @@ class PythonSource:
     sources: tuple[str, ...]
 
 
+@table("tables.csv", "table")
 @record
 class TableStatus:
     """When a table was last compared with its sources, and for how many days that is good (None: it is final)."""

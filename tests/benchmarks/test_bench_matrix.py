@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from envkit.tables import Matrix, tables
+from envkit.tables import Matrix
+from envkit.tables.loader import DATA
 
 MEMBERS = ["sources", "toolkits", "gpus", "cudnns", "image_tags", "operating_systems"]
 SHORT = pytest.mark.benchmark(max_time=0.2, warmup=False)
@@ -36,16 +37,18 @@ def test_loading_takes_time_in_proportion_to_its_rows(tmp_path: Path) -> None:
     def seconds(copies: int) -> float:
         folder = tmp_path / str(copies)
         folder.mkdir()
-        shutil.copy(Path(tables.DATA) / "sources.csv", folder)
-        header, *lines = (Path(tables.DATA) / "image_tags.csv").read_text().splitlines(keepends=True)
+        shutil.copy(Path(DATA) / "sources.csv", folder)
+        header, *lines = (Path(DATA) / "image_tags.csv").read_text().splitlines(keepends=True)
         more = [line.replace("nvidia/cuda,", f"nvidia/cuda{copy},", 1) for copy in range(copies) for line in lines]
         (folder / "image_tags.csv").write_text(header + "".join(more))
 
-        def once() -> float:
+        def once(turn: int) -> float:
+            again = tmp_path / f"{copies}-{turn}"  # a folder is read but once
+            again.symlink_to(folder)
             start = process_time()
-            assert len(Matrix.load(folder).image_tags) == copies * len(lines)
+            assert len(Matrix.load(again).image_tags) == copies * len(lines)
             return process_time() - start
 
-        return min(once() for _ in range(9))
+        return min(once(turn) for turn in range(9))
 
     assert seconds(4) < 6 * seconds(1)

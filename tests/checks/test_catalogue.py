@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from envkit.checks.engine.registry import all_checks
-from envkit.ingest.signatures import signatures
+from envkit.tables.findings import Signature
+from envkit.tables.loader import read
 from tests.checks.coverage import catalogue, coverage, information, not_implemented
 
 IDS = [row["id"] for row in catalogue()]
@@ -36,4 +37,4 @@ def test_a_check_is_seen_ok_and_not_ok(id: str) -> None:
 
 
 def test_every_signature_points_to_a_check() -> None:
-    assert {signature.id.split("/")[0] for signature in signatures()} <= set(all_checks())
+    assert {row.signature.split("/")[0] for row in read(Signature)} <= set(all_checks())

@@ -29,14 +29,15 @@ from envkit.checks.engine.command import (
     run,
 )
 from envkit.checks.engine.findings import Remedy
-from envkit.checks.engine.remedies import FORMS, Step, remedy
+from envkit.checks.engine.remedies import FORMS, remedy
 from envkit.model import Environment
-from envkit.tables.loader import Table, read
+from envkit.tables.findings import RemedyStep
+from envkit.tables.loader import read
 from tests.checks.software import matrix
 from tests.hostile.payloads import MARK, PAYLOADS, SHELL, STEERING
 
 BASH = shutil.which("bash") or "bash"
-STEPS = read(Table("remedies.csv", Step, ("action", "family", "step")))
+STEPS = read(RemedyStep)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +121,7 @@ def test_a_blank_that_does_not_fit_says_why() -> None:
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: f"{step.action}-{step.family}-{step.step}")
-def test_every_blank_has_a_form_and_stands_outside_quotes_where_it_may_need_them(step: Step) -> None:
+def test_every_blank_has_a_form_and_stands_outside_quotes_where_it_may_need_them(step: RemedyStep) -> None:
     for blank in re.findall(r"\{([a-z]+)\}", step.command):
         assert blank in FORMS
         if FORMS[blank] in (PATH, PYTHON):

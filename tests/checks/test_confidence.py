@@ -10,8 +10,9 @@ from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.registry import all_checks
 from envkit.checks.engine.runner import run_checks
 from envkit.ingest import parse_text
-from envkit.ingest.signatures import signatures
 from envkit.model import Environment, Kernel, found
+from envkit.tables.findings import Signature
+from envkit.tables.loader import read
 from tests.checks.software import matrix
 from tests.fakes.machines import load_machine, machine_names
 
@@ -28,9 +29,8 @@ def rows() -> list[tuple[str, str, str, str, str]]:
 
 
 def test_every_row_names_a_known_message_a_known_cause_and_how_to_tell_them_apart() -> None:
-    known = {signature.id for signature in signatures()} | {
-        signature.id.partition("/")[0] for signature in signatures()
-    }
+    ids = {row.signature for row in read(Signature)}
+    known = ids | {name.partition("/")[0] for name in ids}
     for signature, confidence, cause, _, tell_apart in rows():
         assert signature in known
         assert Confidence(confidence)
@@ -43,7 +43,7 @@ def test_every_row_names_a_known_message_a_known_cause_and_how_to_tell_them_apar
 
 @pytest.mark.parametrize("signature", [name for name, own in message_causes().items() if own[0].cause])
 def test_a_message_with_several_causes_names_them_where_it_stands_alone(signature: str) -> None:
-    example = next(one.example for one in signatures() if one.id.startswith(signature))
+    example = next(one.example for one in read(Signature) if one.signature.startswith(signature))
     findings = run_checks(parse_text(f"{example}\n"), matrix(), all_checks().values())
     own = next(finding for finding in findings if finding.id == signature.partition("/")[0])
     assert {other.id for other in own.alternatives} == {row.cause for row in message_causes()[signature]}

@@ -9,16 +9,17 @@ import pytest
 from envkit.checks.engine.command import Command, fixed
 from envkit.checks.engine.findings import Remedy, Status
 from envkit.checks.engine.registry import all_checks
-from envkit.checks.engine.remedies import Step, families, in_order, remedy, steps, without_linux
+from envkit.checks.engine.remedies import families, in_order, remedy, steps, without_linux
 from envkit.checks.engine.runner import run_checks
 from envkit.ingest import parse_text
 from envkit.ingest.releases import described
 from envkit.model import Environment, MachineKind, OsRelease, System, found
 from envkit.tables.codes import error_codes, generation_of, gigabytes_per_second, limit, module_flavours, xids
-from envkit.tables.loader import Table, read
+from envkit.tables.findings import RemedyStep
+from envkit.tables.loader import read
 from tests.checks.software import matrix, v
 
-STEPS = read(Table("remedies.csv", Step, ("action", "family", "step")))
+STEPS = read(RemedyStep)
 NEEDS_ROOT = re.compile(
     r"^(apt-get|apt-mark|dnf|yum|zypper|modprobe|rmmod|dkms|systemctl|reboot|dracut|update-|mokutil|grubby|kill)\b"
 )
@@ -212,7 +213,7 @@ def test_a_remedy_keeps_the_order_of_its_actions() -> None:
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: f"{step.action}-{step.family}-{step.step}")
-def test_commands_that_need_root_begin_with_sudo(step: Step) -> None:
+def test_commands_that_need_root_begin_with_sudo(step: RemedyStep) -> None:
     asks = ("apt-mark showhold", "dnf list", "zypper search")
     assert step.command.startswith(asks) or not NEEDS_ROOT.search(step.command), step.command
 

@@ -16,10 +16,10 @@ from envkit.base.shown import shown
 from envkit.checks.engine.command import Command
 from envkit.checks.engine.findings import Finding
 from envkit.checks.engine.registry import all_checks
-from envkit.checks.engine.remedies import Step
 from envkit.checks.engine.runner import run_checks
 from envkit.model import Environment
-from envkit.tables.loader import Table, read
+from envkit.tables.findings import RemedyStep
+from envkit.tables.loader import read
 from tests.checks.software import matrix
 from tests.hostile.payloads import MARK, PAYLOADS, SHELL
 from tests.hostile.places import WAYS, Way, holders, known, put
@@ -47,7 +47,7 @@ _WORD = r"(?:[\w@%+=:,./-]|'[^']*'|\"'\")+"  # one word as shlex.quote writes it
 @cache
 def _templates() -> re.Pattern[str]:
     """Every line of remedies.csv, a quoted word in each blank."""
-    lines = {row.command for row in read(Table("remedies.csv", Step, ("action", "family", "step")))}
+    lines = {row.command for row in read(RemedyStep)}
     return re.compile("|".join(re.sub(r"\\\{[a-z]+\\\}", lambda _: _WORD, re.escape(line)) for line in sorted(lines)))
 
 

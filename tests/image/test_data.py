@@ -3,50 +3,21 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
 from envkit.base.versions import VersionSpec
 from envkit.tables import Matrix
 from envkit.tables import images as data
-
-TABLES = (
-    "packages",
-    "jupyterlab",
-    "tag_cudnn",
-    "frontend",
-    "needs",
-    "smoke_tests",
-    "source_builds",
-    "repairs",
-    "repositories",
-    "official",
-    "backends",
-    "wheel_abi",
-    "wheel_files",
-    "system_names",
-    "system_users",
-    "foreign_systems",
-    "cpu_packages",
-    "geforce_branches",
-    "build_errors",
-    "numpy_python",
-)
+from envkit.tables.images import Backend, BuildError, Need, OfficialName, SmokeTest, SourceStep, WheelFile
+from envkit.tables.loader import read
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_every_row_has_sources_that_exist(name: str, matrix: Matrix) -> None:
-    own = {row.key for row in data.table("sources")}
-    for row in data.table(name):
-        assert row.sources
-        for key in row.sources:
-            assert key in own or matrix.source(key).key == key
-
-
-@pytest.mark.parametrize("name", ["needs", "smoke_tests", "source_builds", "official", "backends", "wheel_files"])
-def test_frameworks_are_those_of_the_matrix(name: str, matrix: Matrix) -> None:
+@pytest.mark.parametrize("kind", [Need, SmokeTest, SourceStep, OfficialName, Backend, WheelFile])
+def test_frameworks_are_those_of_the_matrix(kind: type[Any], matrix: Matrix) -> None:
     known = {framework.name for framework in matrix.frameworks}
-    assert {row.framework for row in data.table(name)} <= known
+    assert {row.framework for row in read(kind)} <= known
 
 
 def test_every_package_manager_can_install_python(matrix: Matrix) -> None:
@@ -57,17 +28,17 @@ def test_every_package_manager_can_install_python(matrix: Matrix) -> None:
 
 
 def test_patterns_and_ranges_can_be_read() -> None:
-    for row in data.table("build_errors"):
+    for row in read(BuildError):
         re.compile(row.pattern)
         assert row.message.endswith(".")
-    for row in data.table("backends"):
-        assert VersionSpec.parse(row.versions).clauses
-        assert VersionSpec.parse(row.backend_versions).clauses
+    for backend in read(Backend):
+        assert VersionSpec.parse(backend.versions).clauses
+        assert VersionSpec.parse(backend.backend_versions).clauses
 
 
 def test_source_builds_know_only_kinds_that_are_built() -> None:
     kinds = {"packages", "archive", "git", "run", "copy", "runtime", "environment", "smoke", "python"}
-    assert {row.kind for row in data.table("source_builds")} == kinds
+    assert {row.kind for row in read(SourceStep)} == kinds
 
 
 def test_every_cudnn_word_of_a_tag_is_known(matrix: Matrix) -> None:

@@ -18,7 +18,8 @@ from envkit.render.dockerfile import render_dockerfile
 from envkit.solver.model import Plan
 from envkit.solver.request import Request
 from envkit.tables import Matrix
-from envkit.tables.images import table
+from envkit.tables.images import SourceStep
+from envkit.tables.loader import read
 from tests.image.making import froms, hadolint, planned, request
 from tests.sweeps import FULL
 
@@ -54,7 +55,7 @@ def systems(matrix: Matrix) -> list[str]:
 
 def requests(matrix: Matrix) -> Iterator[Request]:
     """Every framework with each CUDA release that a build of it has, and without one, on every distribution."""
-    source_built = {row.framework for row in table("source_builds")}
+    source_built = {row.framework for row in read(SourceStep)}
     for framework in FRAMEWORKS:
         releases = {str(build.cuda) for build in matrix.builds(framework) if build.cuda is not None}
         own = ("ubuntu18.04",) if framework in source_built else OLD.get(framework, ())  # on old systems alone

@@ -10,52 +10,56 @@ import pytest
 from envkit.checks.engine.registry import all_checks
 from envkit.ingest import parse_text
 from envkit.ingest.cleaning import clean
-from envkit.ingest.signatures import Signature, messages_in, signatures, spaced
+from envkit.ingest.signatures import messages_in, spaced
+from envkit.tables.findings import Signature
+from envkit.tables.loader import read
 from tests.processor_time import least_seconds
 
-ALL = signatures()
+ALL = read(Signature)
 
 
 def ids(text: str) -> set[str]:
     return {message.signature for message in messages_in(clean(text))}
 
 
-@pytest.mark.parametrize("signature", ALL, ids=lambda signature: signature.id)
+@pytest.mark.parametrize("signature", ALL, ids=lambda signature: signature.signature)
 def test_a_signature_finds_its_example(signature: Signature) -> None:
-    assert signature.id in ids(signature.example)
+    assert signature.signature in ids(signature.example)
     assert signature.anchor == signature.anchor.lower()
 
 
-ONE_LINE = [signature for signature in ALL if "\n" not in signature.example and not signature.source.endswith("$")]
+ONE_LINE = [signature for signature in ALL if "\n" not in signature.example and not signature.pattern.endswith("$")]
 
 
-@pytest.mark.parametrize("signature", ONE_LINE, ids=lambda signature: signature.id)
+@pytest.mark.parametrize("signature", ONE_LINE, ids=lambda signature: signature.signature)
 def test_a_signature_finds_its_example_after_a_line_wrap(signature: Signature) -> None:
     wrapped = textwrap.fill(signature.example, 60, break_long_words=False, break_on_hyphens=False)
-    assert signature.id in ids(f"12:00 start\n{wrapped}\nend")
+    assert signature.signature in ids(f"12:00 start\n{wrapped}\nend")
 
 
-@pytest.mark.parametrize("signature", ALL, ids=lambda signature: signature.id)
+@pytest.mark.parametrize("signature", ALL, ids=lambda signature: signature.signature)
 def test_a_signature_names_a_check_and_says_where_it_comes_from(signature: Signature) -> None:
-    assert signature.id.split("/")[0] in all_checks()
+    assert signature.signature.split("/")[0] in all_checks()
     assert signature.reference.strip()
-
-
-def test_signature_ids_are_unique() -> None:
-    assert len({signature.id for signature in ALL}) == len(ALL)
 
 
 def test_the_anchor_is_part_of_every_match() -> None:
     for signature in ALL:
         flat = signature.example.lower().replace("\n", " ")
-        assert signature.anchor in flat, signature.id
+        assert signature.anchor in flat, signature.signature
+
+
+def test_words_beside_a_message_are_separated_as_every_list_is() -> None:
+    for signature in ALL:
+        assert not any("|" in words for words in signature.unless), signature.signature
+        assert not any("&" in words for words in signature.also), signature.signature
 
 
 def test_no_pattern_repeats_without_bound() -> None:
     # unbounded gaps are what makes a search slow on hostile text; `[^\n]*` and `.*` are not needed
     for signature in ALL:
-        outside = re.sub(r"\[(?!\^)(?:\\.|[^\]\\])*\]", "c", signature.source)
-        assert not re.search(r"(?<!\\)\.[*+]|\[\^[^\]]*\][*+]|\\[sS][*+]", outside), signature.id
+        outside = re.sub(r"\[(?!\^)(?:\\.|[^\]\\])*\]", "c", signature.pattern)
+        assert not re.search(r"(?<!\\)\.[*+]|\[\^[^\]]*\][*+]|\\[sS][*+]", outside), signature.signature
 
 
 def test_a_blank_stands_for_a_line_break_of_the_kernel_log() -> None:

@@ -12,7 +12,8 @@ from envkit.install.commands import installer_options
 from envkit.install.driver_packages import module_for
 from envkit.solver.request import TargetGpu
 from envkit.tables import Matrix
-from envkit.tables.installer import TABLES, FailureRow, PythonFileRow, holds_for, lore, sources, style_of
+from envkit.tables.installer import FailureRow, PythonFileRow, holds_for, style_of
+from envkit.tables.loader import read
 
 ROOT = Path(__file__).parents[2]
 LINES = re.findall(r"^\| (.+?) \| `(.+?)` \| `(.+?)` \|$", (ROOT / "docs/installer-lore.md").read_text(), re.M)
@@ -27,26 +28,13 @@ def test_each_line_of_the_document_is_true(what: str, file: str, words: str) -> 
     assert words in (ROOT / file).read_text(), what
 
 
-@pytest.mark.parametrize("row", TABLES, ids=lambda row: row.__name__)
-def test_every_table_is_read_and_every_row_has_known_sources(row: type) -> None:
-    assert lore(row)
-
-
-def test_every_source_is_used() -> None:
-    items: list[object] = []
-    for row in TABLES:
-        items.extend(lore(row))
-    used = {key for item in items for key in getattr(item, "sources", ())}
-    assert set(sources()) == used
-
-
 def test_failure_patterns_are_patterns() -> None:
-    for row in lore(FailureRow):
+    for row in read(FailureRow):
         re.compile(row.pattern)
 
 
 def test_pinned_pythons_have_a_checksum_and_a_name_that_ends_their_address() -> None:
-    for row in lore(PythonFileRow):
+    for row in read(PythonFileRow):
         assert re.fullmatch(r"[0-9a-f]{64}", row.sha256)
         assert row.url.endswith(row.name.replace("+", "%2B"))
 

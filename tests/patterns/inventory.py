@@ -14,12 +14,13 @@ from pathlib import Path
 import envkit
 from envkit.checks.engine import command
 from envkit.host.name_pattern import name_pattern
-from envkit.ingest.signatures import signatures
+from envkit.ingest.signatures import compiled
 from envkit.privacy.names import LIKELY_PLACES, PLACES
 from envkit.probe import kept
-from envkit.solver.not_covered import NotCovered
-from envkit.tables import images
-from envkit.tables.loader import Table, read
+from envkit.tables.findings import Signature
+from envkit.tables.images import BuildError
+from envkit.tables.loader import read
+from envkit.tables.names import NotCovered
 
 ROOT = Path(envkit.__file__).parent
 _FUNCTIONS = {"compile", "match", "search", "fullmatch", "findall", "finditer", "sub", "subn", "split"}
@@ -56,12 +57,14 @@ class _Call:
 
 
 def _signatures() -> Iterator[Pattern]:
-    for signature in signatures():
-        yield Pattern(f"signatures.csv: {signature.id}", signature.pattern.pattern, re.IGNORECASE | re.MULTILINE)
+    for signature in read(Signature):
+        yield Pattern(
+            f"signatures.csv: {signature.signature}", compiled(signature).pattern, re.IGNORECASE | re.MULTILINE
+        )
 
 
 def _build_errors() -> Iterator[Pattern]:
-    for row in images.table("build_errors"):
+    for row in read(BuildError):
         yield Pattern(f"build_errors.csv: {row.message}", row.pattern, re.IGNORECASE | re.MULTILINE)
 
 
@@ -88,7 +91,7 @@ def _kept_lines() -> Iterator[Pattern]:
 
 
 def _not_covered() -> Iterator[Pattern]:
-    for row in read(Table("not_covered.csv", NotCovered, ("kind", "pattern"))):
+    for row in read(NotCovered):
         yield Pattern(f"not_covered.csv: {row.title}", row.pattern, from_the_start=True)
 
 
@@ -108,7 +111,7 @@ MADE: dict[str, Callable[[], Iterator[Pattern]]] = {
     "envkit.solver.not_covered._rows": _not_covered,
     "envkit.host.name_pattern.name_pattern": _names,
     "envkit.tables.build_errors.explain": _build_errors,
-    "envkit.ingest.signatures.pattern": _signatures,
+    "envkit.ingest.signatures.compiled": _signatures,
     "envkit.probe.frameworks._entry": _entries,
     "envkit.privacy.free_text.__init__": lambda: iter(()),  # those of the line below
     "envkit.privacy.names._places": _places,

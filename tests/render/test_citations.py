@@ -22,7 +22,7 @@ from envkit.render.script_header import header
 from envkit.render.text import doctor_text
 from envkit.solver.model import Conflict, NoPlan, Plan
 from envkit.solver.request import Request
-from envkit.tables.rows import Source
+from envkit.tables.loader import Source
 from tests.solver.asking import ask, matrix, plan_of
 
 SOURCES = matrix().sources

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from envkit.base.errors import DataError
-from envkit.tables import Matrix, tables
+from envkit.tables import Matrix
+from envkit.tables.loader import DATA
 
 HEADER = "branch,kind,first_version,last_version,end_of_life,families,driver_cuda_version,open_kernel_module,sources"
 HEADER += ",windows_majors\n"
@@ -95,7 +96,7 @@ def test_a_table_that_is_not_text_is_refused(folder: Path) -> None:
 
 
 def test_a_flag_is_y_or_n(tmp_path: Path) -> None:
-    shutil.copytree(Path(tables.DATA), tmp_path / "data")
+    shutil.copytree(Path(DATA), tmp_path / "data")
     gpus = tmp_path / "data" / "gpus.csv"
     lines = gpus.read_text().splitlines(keepends=True)
     lines[4] = lines[4].replace(",n,techpowerup", ",no,techpowerup")
@@ -127,7 +128,7 @@ def test_only_what_is_asked_for_is_read(tmp_path: Path, ask: Callable[[Matrix], 
     """A folder that holds nothing but these files is enough for the question."""
     for name in files:
         (tmp_path / name).parent.mkdir(exist_ok=True)
-        shutil.copy(Path(tables.DATA) / name, tmp_path / name)
+        shutil.copy(Path(DATA) / name, tmp_path / name)
     assert ask(Matrix.load(tmp_path))
 
 

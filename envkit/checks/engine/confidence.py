@@ -9,33 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
-from envkit._startup.records import record, replace
+from envkit._startup.records import replace
 from envkit.checks.engine.findings import Alternative, Confidence, Evidence, Finding, Status
 from envkit.checks.engine.messages import all_messages, message_evidence
 from envkit.model import Environment
 from envkit.model.observed import is_told
-from envkit.tables.loader import Table, read
+from envkit.tables.findings import MessageCause
+from envkit.tables.loader import read
 
 _ORDER = (Confidence.CERTAIN, Confidence.LIKELY, Confidence.POSSIBLE)
 _OF_MESSAGES = ("messages", "kernel.log")
-
-
-@record
-class MessageCause:
-    """How sure a message is of the check that its signature names, and one other cause, or '' where it has none."""
-
-    signature: str  # a signature, or a check's id for all its signatures
-    confidence: str
-    cause: str  # the check of the other cause
-    title: str  # that cause in words, '' for the check's own title
-    tell_apart: str  # the command whose output decides
 
 
 @cache
 def message_causes() -> Mapping[str, tuple[MessageCause, ...]]:
     """The rows of the table by their signature."""
     found: dict[str, tuple[MessageCause, ...]] = {}
-    for row in read(Table("message_causes.csv", MessageCause, ("signature", "cause"))):
+    for row in read(MessageCause):
         found[row.signature] = (*found.get(row.signature, ()), row)
     return found
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from functools import cache
 
-from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.checks.engine.command import (
     GROUP,
@@ -22,7 +21,8 @@ from envkit.checks.engine.command import (
 )
 from envkit.checks.engine.findings import Remedy
 from envkit.model import Environment, MachineKind
-from envkit.tables.loader import OPERATING_SYSTEMS, Table, read
+from envkit.tables.findings import RemedyStep
+from envkit.tables.loader import read
 from envkit.tables.rows import OperatingSystem
 
 _BY_FAMILY = {  # family of operating_systems.csv and its package manager -> where to look for commands
@@ -84,17 +84,6 @@ FORMS = {  # what may stand in a blank of remedies.csv
 }
 
 
-@record
-class Step:
-    """One command of an action for one family of distributions; `{blank}` is filled in by the check."""
-
-    action: str
-    family: str
-    step: int
-    command: str
-    sources: tuple[str, ...]
-
-
 def families(environment: Environment) -> tuple[str, ...]:
     """Where commands for this distribution are found, most exact first; empty when it is unknown or none of ours."""
     if not environment.system.os.known:
@@ -102,7 +91,7 @@ def families(environment: Environment) -> tuple[str, ...]:
     release = environment.system.os.get()
     if release.id == "ubuntu":
         return _LIKE["ubuntu"]
-    row = next((row for row in _distributions() if row.os_id == release.os_id), None)
+    row = next((row for row in read(OperatingSystem) if row.os_id == release.os_id), None)
     if row is not None:
         return _BY_FAMILY.get((row.family, row.package_manager), ())
     return next((_LIKE[word] for word in (release.id, *release.id_like) if word in _LIKE), ())
@@ -195,13 +184,8 @@ def _line(template: str, words: dict[str, Word]) -> Command:
 
 
 @cache
-def _distributions() -> tuple[OperatingSystem, ...]:
-    return read(OPERATING_SYSTEMS)
-
-
-@cache
 def _templates() -> dict[str, dict[str, list[str]]]:
     templates: dict[str, dict[str, list[str]]] = {}
-    for row in read(Table("remedies.csv", Step, ("action", "family", "step"))):
+    for row in read(RemedyStep):
         templates.setdefault(row.action, {}).setdefault(row.family, []).append(row.command)
     return templates

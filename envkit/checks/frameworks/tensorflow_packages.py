@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from envkit._startup.records import record
 from envkit.base.versions import Version
 from envkit.checks.engine.ask import resolve_command
 from envkit.checks.engine.findings import Outcome, Remedy, fail, ok
@@ -24,7 +23,8 @@ from envkit.checks.frameworks.installs import (
     release,
 )
 from envkit.model import Distribution, Environment, FrameworkInstall, PythonEnvironment
-from envkit.tables.loader import Table, read
+from envkit.tables.loader import read
+from envkit.tables.names import EmptiedPackage
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -89,21 +89,9 @@ def _one_of(environment: Environment, matrix: Matrix, python: PythonEnvironment,
     return replacement(environment, matrix, found, "Uninstall them all and install one.", also_removed=names)
 
 
-@record
-class EmptiedPackage:
-    """A package name that was emptied, from a release on; from another one until then it was `same_as` another."""
-
-    package: str
-    first_empty_version: Version
-    same_as: str
-    same_since: Version
-    sources: tuple[str, ...]
-
-
 @cache
 def _emptied() -> dict[str, Version]:
-    rows = read(Table("emptied_packages.csv", EmptiedPackage, ("package",)))
-    return {row.package: row.first_empty_version for row in rows}
+    return {row.package: row.first_empty_version for row in read(EmptiedPackage)}
 
 
 def _is_stub(item: Distribution) -> bool:

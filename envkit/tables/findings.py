@@ -1,0 +1,60 @@
+"""What findings are made of beside code, as tables: known messages, their other causes, and commands of remedies."""
+
+from __future__ import annotations
+
+from envkit._startup.records import record
+from envkit.tables.loader import table
+
+
+@table("signatures.csv", "signature")
+@record
+class Signature:
+    """One known message; `signature` is the id of the check that it is for, or `<check id>/<variant>`.
+
+    It does not count in a text that holds one of `unless`: another message there names the cause more exactly. It
+    counts only in a text that holds, of each group of words in `also` (`hangs|frozen`), at least one. A variant
+    `told-…` is what people write in their own words: it counts where the sentence states it.
+    """
+
+    signature: str
+    anchor: str  # a plain lower-case part of the message, near which the pattern is tried
+    pattern: str
+    unless: tuple[str, ...]
+    also: tuple[str, ...]
+    example: str
+    reference: str  # where it was reported
+
+    @property
+    def in_own_words(self) -> bool:
+        """True for what people write, in contrast to what programs print."""
+        return "/told-" in self.signature
+
+    def counts_in(self, flat: str) -> bool:
+        """Whether the words of the text, in lower case, beside the message are those that it asks for."""
+        if any(words in flat for words in self.unless):
+            return False
+        return all(any(words in flat for words in group.split("|")) for group in self.also)
+
+
+@table("message_causes.csv", "signature", "cause", confidence=("certain", "likely", "possible"))
+@record
+class MessageCause:
+    """How sure a message is of the check that its signature names, and one other cause, or '' where it has none."""
+
+    signature: str  # a signature, or a check's id for all its signatures
+    confidence: str
+    cause: str  # the check of the other cause
+    title: str  # that cause in words, '' for the check's own title
+    tell_apart: str  # the command whose output decides
+
+
+@table("remedies.csv", "action", "family", "step")
+@record
+class RemedyStep:
+    """One command of an action for one family of distributions; `{blank}` is filled in by the check."""
+
+    action: str
+    family: str
+    step: int
+    command: str
+    sources: tuple[str, ...]

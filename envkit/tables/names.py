@@ -1,0 +1,43 @@
+"""What names stand for, as tables: files of the CUDA libraries, packages that were emptied, and what is not covered."""
+
+from __future__ import annotations
+
+from envkit._startup.records import record
+from envkit.base.versions import Version
+from envkit.tables.loader import table
+
+
+@table("cuda_sonames.csv", "cuda_first", "library")
+@record
+class CudaLibrary:
+    """One library of a range of CUDA releases; `package` is '' where no wheel brings it."""
+
+    cuda_first: Version
+    cuda_last: Version
+    library: str
+    soname: str  # may hold {release}
+    package: str
+    sources: tuple[str, ...]
+
+
+@table("emptied_packages.csv", "package")
+@record
+class EmptiedPackage:
+    """A package name that was emptied, from a release on; from another one until then it was `same_as` another."""
+
+    package: str
+    first_empty_version: Version
+    same_as: str
+    same_since: Version
+    sources: tuple[str, ...]
+
+
+@table("not_covered.csv", "kind", "pattern", kind=("framework", "gpu"))
+@record
+class NotCovered:
+    """One name that is known not to be covered; `instead` is the framework that it runs on."""
+
+    kind: str
+    pattern: str  # of the whole name in lower case
+    title: str  # the software, or the vendor of a GPU
+    instead: str
