@@ -136,6 +136,9 @@ class ComputeCapability:
         """The PTX target, such as `compute_86`."""
         return f"compute_{self.major}{self.minor}{self.specific}"
 
+    def __hash__(self) -> int:
+        return hash((self.major, self.minor, self.specific))  # the lists of a framework's builds hold thousands
+
     def __lt__(self, other: ComputeCapability) -> bool:
         return (self.major, self.minor, self.specific) < (other.major, other.minor, other.specific)
 

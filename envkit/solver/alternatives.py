@@ -7,7 +7,7 @@ from itertools import combinations, islice
 
 from envkit._startup.records import record, replace
 from envkit.compat import title_of
-from envkit.solver.arrange import Arranger
+from envkit.solver.assemble import assemble
 from envkit.solver.changes import COSTS, Change, changes_of, exactly, with_framework, with_spec, works
 from envkit.solver.doubts import doubts_of
 from envkit.solver.model import Alternative, Choice
@@ -98,7 +98,7 @@ def _best(part: Part, query: Query) -> Change | None:
     """The change of one part to what is best when it is left open; whether it works is not tried."""
     opened = query.changed(loosened(query.request, (part,)))
     selection = select(opened)
-    return _chosen(part, Arranger(selection, opened).choice(), query.request) if selection else None
+    return _chosen(part, assemble(selection, opened), query.request) if selection else None
 
 
 def _cost(part: Part) -> int:
@@ -109,7 +109,7 @@ def _cost(part: Part) -> int:
 def _gain(selection: Selection, query: Query) -> str:
     if selection.builds:
         return "gives " + " and ".join(title_of(build) for build in selection.builds)
-    return f"gives CUDA {Arranger(selection, query).choice().cuda}"
+    return f"gives CUDA {assemble(selection, query).cuda}"
 
 
 def _not_known(doubts: Iterable[str]) -> str:
@@ -123,7 +123,7 @@ def _combined(groups: Iterable[tuple[Part, ...]], query: Query) -> Iterator[Resc
         selection = select(opened)
         if selection is None:
             continue
-        changes = _pinned(group, Arranger(selection, opened).choice(), query)
+        changes = _pinned(group, assemble(selection, opened), query)
         rescue = _tried(changes, query) if len(changes) == len(group) else None
         if rescue is not None:
             yield rescue

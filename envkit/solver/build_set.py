@@ -6,14 +6,14 @@ from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 
 from envkit.base.versions import Version, VersionSpec, by_line
-from envkit.solver.constraints import CONSTRAINTS
+from envkit.solver.constraints import COLUMNS, values_of
 from envkit.tables.rows import FrameworkBuild
 
 
 class BuildSet:
-    """All builds of a framework, newest release first and withdrawn ones last; each is meant by its place in `builds`.
+    """All builds of a framework, newest release first and withdrawn ones last; `place` is one's place in `builds`.
 
-    A constraint looks at few columns, so most builds are alike to it: it judges one of each group.
+    A constraint reads few columns, so most builds are alike to it: it judges one of each group.
     """
 
     def __init__(self, builds: Iterable[FrameworkBuild]) -> None:
@@ -23,11 +23,12 @@ class BuildSet:
         self._meeting: dict[Hashable, Sequence[int]] = {}
 
     def groups(self, place: int) -> tuple[int, ...]:
-        """The group that a build is in, for each of the constraints: builds with the same number are alike to it."""
+        """The group that a build is in, for each of `COLUMNS`: those with the same number read alike there."""
         known = self._groups[place]
         if known is None:
-            values = (constraint.values(self.builds[place]) for constraint in CONSTRAINTS)
-            known = self._groups[place] = tuple([self._numbers.setdefault(one, len(self._numbers)) for one in values])
+            values = (values_of(self.builds[place], columns) for columns in COLUMNS)
+            known = tuple([self._numbers.setdefault(one, len(self._numbers)) for one in values])
+            self._groups[place] = known
         return known
 
     def meeting(self, spec: VersionSpec | None) -> Sequence[int]:

@@ -11,7 +11,7 @@ from envkit.base.versions import Version
 from envkit.compat import CodeMatch, needs_system_cuda, python_meets
 from envkit.compat.verdict import DriverVerdict
 from envkit.solver.build_set import BuildSet
-from envkit.solver.constraints import CONSTRAINTS, CUDA_VERSION, CUDNN_VERSION, GPU_ON_CUDNN, Constraint
+from envkit.solver.constraints import COLUMNS, CONSTRAINTS, CUDA_VERSION, CUDNN_VERSION, GPU_ON_CUDNN, Constraint
 from envkit.solver.query import Query
 from envkit.solver.request import FrameworkRequest
 from envkit.tables.rows import FrameworkBuild, Toolkit
@@ -40,14 +40,16 @@ class Candidate:
     toolkits: tuple[Toolkit, ...] | None
 
 
-Asked = tuple[int, Constraint, dict[Hashable, "bool | None"]]  # its number, itself, its answers of groups of builds
+Asked = tuple[int, Constraint, dict[int, "bool | None"]]  # its columns' number, itself, its answers by group
 
 
 def _asked(query: Query, framework: str) -> list[Asked]:
     """The constraints that a query asks something of, each with what it said of a framework to those that ask it."""
-    asking = [(number, constraint, constraint.asks(query)) for number, constraint in enumerate(CONSTRAINTS)]
+    asking = [(one, one.asks(query)) for one in CONSTRAINTS]
     return [
-        (number, one, query.answers(framework, one.relation, asks)) for number, one, asks in asking if asks is not None
+        (COLUMNS.index(one.columns), one, query.answers(framework, one.relation, asks))
+        for one, asks in asking
+        if asks is not None
     ]
 
 

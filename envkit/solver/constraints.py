@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class Constraint:
     """One relation that a build has to keep.
 
-    `holds` is None where the tables leave it open, which refuses nothing. With the same `values` of a build and the
-    same answer of `asks` it says the same; `asks` is None for a query that asks nothing of this relation.
+    `holds` is None where the tables leave it open, which refuses nothing. With the same values in these columns and
+    the same answer of `asks` it says the same; `asks` is None for a query that asks nothing of this relation.
     """
 
     relation: str
@@ -34,10 +34,11 @@ class Constraint:
     holds: Callable[[Query, FrameworkBuild], bool | None]
     refusal: Callable[[Query, FrameworkBuild], Verdict]
 
-    def values(self, build: FrameworkBuild) -> Hashable:
-        """All that it reads of a build. A version stands for its numbers: 12 and 12.0 are equal, and other lines."""
-        cells = [getattr(build, column) for column in self.columns]
-        return self.columns, tuple([cell.parts if isinstance(cell, Version) else cell for cell in cells])
+
+def values_of(build: FrameworkBuild, columns: tuple[str, ...]) -> Hashable:
+    """A build's values in these columns. A version stands for its numbers: 12 and 12.0 are equal, and other lines."""
+    cells = [getattr(build, column) for column in columns]
+    return columns, tuple([cell.parts if isinstance(cell, Version) else cell for cell in cells])
 
 
 # ---- the package
@@ -252,3 +253,4 @@ CONSTRAINTS = (
     ),
     GPU_ON_CUDNN,
 )
+COLUMNS = tuple(dict.fromkeys(constraint.columns for constraint in CONSTRAINTS))  # several read the same ones

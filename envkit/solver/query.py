@@ -25,7 +25,7 @@ class Query:
     data_center: bool
 
     def __init__(
-        self, request: Request, knowledge: Knowledge, memory: dict[Hashable, dict[Hashable, Any]] | None = None
+        self, request: Request, knowledge: Knowledge, memory: dict[Hashable, dict[Any, Any]] | None = None
     ) -> None:
         self.request = request
         self.knowledge = knowledge
@@ -37,7 +37,7 @@ class Query:
         """The query of another request: what the change does not touch is not worked out again."""
         return Query(request, self.knowledge, self._memory)
 
-    def answers(self, *asked: Hashable) -> dict[Hashable, Any]:
+    def answers(self, *asked: Hashable) -> dict[Any, Any]:
         """The answers to those who ask the same, as far as there are any."""
         return self._memory.setdefault(asked, {})
 

@@ -8,11 +8,14 @@ from itertools import combinations, groupby
 from envkit import compat as relations
 from envkit._startup.records import record, replace
 from envkit.base.versions import Version
+from envkit.compat import needs_system_cuda
 from envkit.solver.candidates import Candidate, candidate, candidates, kind, passing
 from envkit.solver.query import Query
 from envkit.solver.request import FrameworkRequest
 from envkit.solver.together import Together
 from envkit.tables.rows import FrameworkBuild, Toolkit
+
+Groups = Sequence[Iterable[Candidate]]  # the candidates of each framework
 
 
 @record
@@ -28,10 +31,15 @@ class Selection:
         """The version of each build."""
         return tuple(build.version for build in self.builds)
 
-    def extended(self, one: Candidate, bar: Bar) -> Selection | None:
+    @property
+    def system_builds(self) -> tuple[FrameworkBuild, ...]:
+        """The builds that load CUDA from the system."""
+        return tuple(build for build in self.builds if needs_system_cuda(build))
+
+    def extended(self, one: Candidate, policy: PairPolicy) -> Selection | None:
         """The selection with one more build, or None when it does not go with the others."""
         build, toolkits = one.build, self.toolkits
-        if not bar.admits(build, self.builds):
+        if not policy.admits(build, self.builds):
             return None
         if one.toolkits is not None:
             toolkits = one.toolkits if toolkits is None else _common(toolkits, one.toolkits)
@@ -56,7 +64,7 @@ class Selection:
 
 
 @record
-class Bar:
+class PairPolicy:
     """What two builds must be to each other: `refused` are the statuses that they must not have."""
 
     together: Together
@@ -89,20 +97,20 @@ def select(query: Query) -> Selection | None:
     if start is None:
         return None
     groups = [_Replay(candidates(query, framework)) for framework in query.request.frameworks]
-    best = _best(start, groups, query, Bar(query.together))
+    best = _best(start, groups, query, PairPolicy(query.together))
     doubt = _doubt(best, query) if best is not None else 0
     if best is None or not doubt:
         return best
     alike = [_Replay(_like(build, best, group)) for build, group in zip(best.builds, groups, strict=True)]
-    for allowed in reversed(range(doubt)):  # where a lower bar finds none, a higher one does not either
-        surer = _surest(start, alike, query, Bar(query.together, ("fail", *_SURENESS[allowed + 1 :])))
+    for allowed in reversed(range(doubt)):  # where a lower policy finds none, a higher one does not either
+        surer = _surest(start, alike, query, PairPolicy(query.together, ("fail", *_SURENESS[allowed + 1 :])))
         if surer is None:
             break
         best = surer
     return best
 
 
-def _best(start: Selection, groups: Sequence[Iterable[Candidate]], query: Query, bar: Bar) -> Selection | None:
+def _best(start: Selection, groups: Groups, query: Query, policy: PairPolicy) -> Selection | None:
     """The newest release of the first framework that leaves the others any, of it the build that leaves the best."""
     if not groups:
         return start.with_numpy()
@@ -114,9 +122,9 @@ def _best(start: Selection, groups: Sequence[Iterable[Candidate]], query: Query,
         found: list[Selection] = []
         for one in release:
             seen = kind(query, one)
-            extended = start.extended(one, bar) if seen not in hopeless else None
+            extended = start.extended(one, policy) if seen not in hopeless else None
             hopeless.add(seen)
-            best = _best(extended, groups[1:], query, bar) if extended is not None else None
+            best = _best(extended, groups[1:], query, policy) if extended is not None else None
             if best is not None:
                 found.append(best)
                 if list(best.versions[len(start.builds) + 1 :]) == newest and _doubt(best, query) == 0:
@@ -132,12 +140,12 @@ def _doubt(selection: Selection, query: Query) -> int:
     return max((_SURENESS.index(query.together.status(*pair)) for pair in pairs), default=0)
 
 
-def _surest(start: Selection, groups: Sequence[Iterable[Candidate]], query: Query, bar: Bar) -> Selection | None:
-    """The newest builds that pass the bar; each framework leads in turn, and the cheapest in releases is right."""
+def _surest(start: Selection, groups: Groups, query: Query, policy: PairPolicy) -> Selection | None:
+    """The newest builds that pass the policy; each framework leads in turn, and the cheapest in releases is right."""
     found: list[Selection] = []
     for lead in range(len(groups)):
         order = [lead, *(place for place in range(len(groups)) if place != lead)]
-        selection = _best(start, [groups[place] for place in order], query, bar)
+        selection = _best(start, [groups[place] for place in order], query, policy)
         if selection is None:
             return None  # then there is none in any order
         in_place = dict(zip(order, selection.builds, strict=True))
@@ -172,7 +180,7 @@ def feasible(query: Query) -> bool:
     if len(query.request.frameworks) == 1 and start.toolkits is None:  # nothing that a build has to go with
         return next(passing(query, query.request.frameworks[0]), None) is not None
     groups = [_passing(query, framework) for framework in query.request.frameworks]
-    return _first(start, groups, query, Bar(query.together)) is not None
+    return _first(start, groups, query, PairPolicy(query.together)) is not None
 
 
 def _passing(query: Query, framework: FrameworkRequest) -> Iterator[Candidate]:
@@ -187,12 +195,12 @@ def compatible(query: Query, index: int) -> Iterator[FrameworkBuild]:
     groups = [_Replay(_passing(query, framework)) for framework in query.request.frameworks]
     others = (*groups[:index], *groups[index + 1 :])
     known: dict[object, bool] = {}
-    bar = Bar(query.together)
+    policy = PairPolicy(query.together)
     for one in groups[index]:
         twins = kind(query, one)
         if twins not in known:
-            extended = start.extended(one, bar)
-            known[twins] = extended is not None and next(_extensions(extended, others, query, bar), None) is not None
+            extended = start.extended(one, policy)
+            known[twins] = extended is not None and next(_extensions(extended, others, query, policy), None) is not None
         if known[twins]:
             yield one.build
 
@@ -211,11 +219,11 @@ class _Replay:
             yield one
 
 
-def _first(start: Selection, groups: list[Iterator[Candidate]], query: Query, bar: Bar) -> Selection | None:
+def _first(start: Selection, groups: list[Iterator[Candidate]], query: Query, policy: PairPolicy) -> Selection | None:
     again = [_Replay(group) for group in groups]
     if any(next(iter(group), None) is None for group in again):
         return None
-    return next(_extensions(start, again, query, bar), None)
+    return next(_extensions(start, again, query, policy), None)
 
 
 def _start(query: Query) -> Selection | None:
@@ -228,7 +236,7 @@ def _start(query: Query) -> Selection | None:
     return Selection(toolkits=query.usable_toolkits) if query.usable_toolkits else None
 
 
-def _extensions(start: Selection, groups: Sequence[Iterable[Candidate]], query: Query, bar: Bar) -> Iterator[Selection]:
+def _extensions(start: Selection, groups: Groups, query: Query, policy: PairPolicy) -> Iterator[Selection]:
     if not groups:
         final = start.with_numpy()
         if final is not None:
@@ -240,6 +248,6 @@ def _extensions(start: Selection, groups: Sequence[Iterable[Candidate]], query: 
         if seen in hopeless:
             continue
         hopeless.add(seen)
-        extended = start.extended(one, bar)
+        extended = start.extended(one, policy)
         if extended is not None:
-            yield from _extensions(extended, groups[1:], query, bar)
+            yield from _extensions(extended, groups[1:], query, policy)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from envkit.base.platforms import JETSON
 from envkit.compat.tables import Tables
 from envkit.solver.alternatives import improvements, rescues
-from envkit.solver.arrange import Arranger
+from envkit.solver.assemble import assemble
 from envkit.solver.knowledge import knowledge_of
 from envkit.solver.model import NoPlan, Plan
 from envkit.solver.query import Query
@@ -37,6 +37,6 @@ def resolve(request: Request, matrix: Tables) -> Plan | NoPlan:
             alternatives=rescues(query),
             rejected=rejected_by(query),
         )
-    choice = Arranger(selection, query).choice()
+    choice = assemble(selection, query)
     judged = verdicts(choice, query)
     return Plan(request, choice, judged, improvements(query, choice), warnings(choice, query, judged))

@@ -1,4 +1,4 @@
-"""Whether builds of several frameworks go into one environment; each pair that is alike is judged once."""
+"""Whether builds of several frameworks go into one environment; pairs that are alike are judged once."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class Together:
         self._tables = tables
         self._architecture = architecture
         self._platform = platform
-        self._libraries: dict[int, PackageRequirements | None] = {}
-        self._demands: dict[int, tuple[tuple[str, Requirement], ...]] = {}
+        self._libraries: dict[Hashable, PackageRequirements | None] = {}
+        self._demands: dict[Hashable, tuple[tuple[str, Requirement], ...]] = {}
         self._asked: dict[tuple[str, str], frozenset[Requirement]] = {}
         self._traits: dict[Hashable, Hashable] = {}
         self._shares: dict[Hashable, str] = {}
-        self._statuses: dict[tuple[int, int], str] = {}
+        self._statuses: dict[Hashable, str] = {}
 
     def status(self, first: FrameworkBuild, second: FrameworkBuild) -> str:
         """Whether two builds go together: ok, fail, unknown, or apart for unknown with CUDA of two majors."""
-        key = (id(first), id(second))  # the tables keep the builds
+        key = (_seen_of(first), _seen_of(second))
         if key not in self._statuses:
             met = self._met(first, second) and self._met(second, first)
             self._statuses[key] = self._shared(first, second) if met else "fail"
@@ -49,7 +49,7 @@ class Together:
 
         `others` are those frameworks, each with whether its builds bring CUDA libraries.
         """
-        key = (id(build), others)
+        key = (_seen_of(build), others)
         if key not in self._traits:
             self._traits[key] = self._found_traits(build, others)
         return self._traits[key]
@@ -80,11 +80,11 @@ class Together:
         return "apart" if apart and self._shares[key] == "unknown" else self._shares[key]
 
     def _libraries_of(self, build: FrameworkBuild) -> PackageRequirements | None:
-        if id(build) not in self._libraries:
-            rows = self._rows_by_package.get(build.package or "", []) if brings_cuda(build) else ()
-            found = relations.libraries_of(build, rows, self._architecture, self._platform)
-            self._libraries[id(build)] = found
-        return self._libraries[id(build)]
+        key = (build.package, build.index_url, build.find_links, brings_cuda(build))
+        if key not in self._libraries:
+            rows = self._rows_by_package.get(build.package or "", [])
+            self._libraries[key] = relations.libraries_of(build, rows, self._architecture, self._platform)
+        return self._libraries[key]
 
     @cached_property
     def _rows_by_package(self) -> dict[str, list[PackageRequirements]]:
@@ -94,11 +94,12 @@ class Together:
         return rows
 
     def _demands_of(self, build: FrameworkBuild) -> tuple[tuple[str, Requirement], ...]:
-        if id(build) not in self._demands:
-            needs = self._libraries_of(build)
-            requires = (needs.requires if needs else None) or ()
-            self._demands[id(build)] = tuple(relations.demands_on(build, requires, self._tables))
-        return self._demands[id(build)]
+        needs = self._libraries_of(build)
+        requires = (needs.requires if needs else None) or ()
+        key = (build.framework, build.companions, requires)
+        if key not in self._demands:
+            self._demands[key] = tuple(relations.demands_on(build, requires, self._tables))
+        return self._demands[key]
 
     def _asked_of(self, framework: str, other: str) -> frozenset[Requirement]:
         """Everything that any build of another framework requires of this one."""
@@ -109,3 +110,10 @@ class Together:
                 requirement for build in builds for name, requirement in self._demands_of(build) if name == framework
             )
         return self._asked[key]
+
+
+def _seen_of(build: FrameworkBuild) -> Hashable:
+    """All that decides with which builds one goes together."""
+    cuda = build.cuda and build.cuda.parts
+    place = (build.package, build.index_url, build.find_links, build.companions)
+    return build.framework, build.version.parts, cuda, place, build.cpu_only, build.bundles_cuda
