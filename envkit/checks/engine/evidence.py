@@ -10,6 +10,12 @@ from envkit.model.paths import fact
 
 NO_OWN_DRIVER = (MachineKind.CONTAINER, MachineKind.WSL1, MachineKind.WSL2)
 NO_PCI_GPU = (*NO_OWN_DRIVER, MachineKind.JETSON)
+_MANAGED = {
+    MachineKind.CONTAINER: "managed by the host of this container",
+    MachineKind.WSL1: "managed by Windows, the host of WSL",
+    MachineKind.WSL2: "managed by Windows, the host of WSL",
+    MachineKind.JETSON: "does not apply to a Jetson, whose GPU is not on PCI",
+}
 
 
 def known(environment: Environment, path: str, value: str | None = None) -> Evidence:
@@ -59,6 +65,12 @@ def driver_lives_elsewhere(environment: Environment) -> bool:
 def no_pci_expected(environment: Environment) -> bool:
     """True where an NVIDIA GPU does not show on PCI although it works: container, WSL, Jetson."""
     return kind(environment) in NO_PCI_GPU
+
+
+def managed_elsewhere(environment: Environment) -> Outcome:
+    """Does not apply here: in a container or WSL the host manages it, a Jetson has no GPU on PCI."""
+    words = _MANAGED.get(environment.system.machine_kind.get(), "managed by the host")
+    return skip(words, evidence=[known(environment, "system.machine_kind")])
 
 
 def is_virtual(environment: Environment) -> bool:

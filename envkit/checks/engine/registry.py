@@ -53,6 +53,7 @@ class Check:
     plugin: str = ""  # name and version of the distribution that brings it; '' for envkit's own
     fault: Fault | None = None  # what it looks for; its messages decide where the facts do not
     elsewhere: tuple[MachineKind, ...] = ()  # where somebody else manages what it looks at
+    weighs_messages: bool = False  # it says itself what its messages are worth; the runner asks it alone
 
     @property
     def doc(self) -> str:
@@ -90,6 +91,7 @@ def check(
     fix: str = "",
     references: tuple[str, ...] = (),
     elsewhere: tuple[MachineKind, ...] = (),
+    weighs_messages: bool = False,
 ) -> Callable[[CheckFunction], CheckFunction]:
     """Register the decorated generator for a fault, whose title and remedy `envkit explain` shows.
 
@@ -118,6 +120,7 @@ def check(
             references,
             fault=fault,
             elsewhere=elsewhere,
+            weighs_messages=weighs_messages,
         )
         return function
 

@@ -9,11 +9,11 @@ from envkit._startup.records import replace
 from envkit._startup.regex import regex
 from envkit.checks.engine.command import Command
 from envkit.checks.engine.confidence import weighed
-from envkit.checks.engine.evidence import known, without_gpu
+from envkit.checks.engine.evidence import known, managed_elsewhere, without_gpu
 from envkit.checks.engine.findings import Evidence, Finding, Outcome, Status, skip, unknown
 from envkit.checks.engine.registry import Check
 from envkit.checks.engine.remedies import in_order, on_windows, without_linux
-from envkit.model import Environment, MachineKind, Observed, Problem
+from envkit.model import Environment, Observed, Problem
 from envkit.model.paths import fact
 
 if TYPE_CHECKING:
@@ -29,12 +29,6 @@ _WORDS = {
     Problem.UNPARSABLE: "could not be understood",
     Problem.TIMED_OUT: "did not answer in time",
     Problem.NOT_LOOKED: "was not looked at",
-}
-_MANAGED = {
-    MachineKind.CONTAINER: "managed by the host of this container",
-    MachineKind.WSL1: "managed by Windows, the host of WSL",
-    MachineKind.WSL2: "managed by Windows, the host of WSL",
-    MachineKind.JETSON: "does not apply to a Jetson, whose GPU is not on PCI",
 }
 
 
@@ -115,11 +109,11 @@ def _outcomes(check: Check, environment: Environment, matrix: Matrix) -> list[Ou
     """What the check says; its messages where it has no answer, and why there is none where there are none either."""
     place = environment.system.machine_kind
     if place.known and place.get() in check.elsewhere:
-        return [skip(_MANAGED[place.get()], evidence=[known(environment, "system.machine_kind")])]
+        return [managed_elsewhere(environment)]
     if unmet := _unmet(check, environment):
         return [unmet]
     outcomes = list(check.run(environment, matrix))
-    silent = all(outcome.status is Status.UNKNOWN for outcome in outcomes)
+    silent = all(outcome.status is Status.UNKNOWN for outcome in outcomes) and not check.weighs_messages
     if silent and check.fault is not None and (reported := check.fault.reported(environment)):
         return [reported]
     return outcomes or [_not_looked(check, environment)]
@@ -137,7 +131,8 @@ def _not_looked(check: Check, environment: Environment) -> Outcome:
         return skip(f"{paths[0]} is not there", evidence=evidence)
     if unsure:
         return _missing(unsure[0], fact(environment, unsure[0]))
-    return unknown(f"not checked: nothing in {' or '.join(paths) or 'these facts'} tells", evidence=evidence)
+    title = f"not checked: not found in {' or '.join(paths) or 'these facts'}"
+    return unknown(title, evidence=[known(environment, path, "") for path in paths])
 
 
 def _refuse_shape(finding: Finding) -> None:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
-from envkit.checks.engine.evidence import is_virtual, known, no_pci_expected
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
-from envkit.checks.engine.messages import seen, told
+from envkit.checks.engine.evidence import is_virtual, known, managed_elsewhere, no_pci_expected
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.messages import seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import SeenGpu, seen_gpus
 from envkit.model import Environment
 
@@ -25,9 +25,37 @@ _SMALL_WINDOW = 256 * 1024**2  # bytes of BAR1 without resizable BAR
 _TIMES_SMALLER = 16  # memory this many times the window: most of the card is out of reach at once
 
 
-@check(
+def _larger_window(environment: Environment, matrix: Matrix) -> Remedy:
+    if is_virtual(environment):
+        return Remedy("Give the virtual machine a larger 64-bit PCI window (MMIO), or fewer GPUs.")
+    return Remedy("Enable 'Above 4G decoding' in the firmware setup; or try the kernel option pci=realloc.")
+
+
+_NO_WINDOW = Fault(
     "bar-not-assigned",
-    title="A GPU got no memory window from the firmware",
+    "A GPU got no memory window from the firmware",
+    impact="The driver cannot start this GPU.",
+    remedy=_larger_window,
+)
+_SMALL_WINDOWS = Fault(
+    "resizable-bar-off",
+    "Resizable BAR is off",
+    impact="Copies between GPUs and from network cards can be slower; programs on one GPU are not.",
+    remedy="Switch on 'Resizable BAR' (and 'Above 4G decoding') in the firmware setup.",
+    status=Status.WARN,
+)
+_LINK_ERRORS = Fault(
+    "pcie-link-errors",
+    "A PCIe link reports errors",
+    impact="Packets are sent again; copies slow down and the GPU may drop off the bus.",
+    remedy="Reseat the card, leave out the riser, try another slot; as a trial use the kernel option pcie_aspm=off.",
+    actions=("kernel-log",),
+    status=Status.WARN,
+)
+
+
+@check(
+    _NO_WINDOW,
     layer=Layer.PCI,
     rank=30,
     any_of=("pci_gpus", "messages"),
@@ -41,40 +69,26 @@ def bar_not_assigned(environment: Environment, matrix: Matrix) -> Iterator[Outco
     Firmware without "Above 4G decoding", many GPUs, or a small virtual machine leave too little room; the driver then
     says that a PCI I/O region is invalid and does not start the GPU.
     """
-    fix = remedy(
-        environment,
-        "Give the virtual machine a larger 64-bit PCI window (MMIO), or fewer GPUs."
-        if is_virtual(environment)
-        else "Enable 'Above 4G decoding' in the firmware setup; or try the kernel option pci=realloc.",
-    )
     known_gpus = [gpu for gpu in _pci(environment, matrix) if gpu.pci and gpu.pci.bars_assigned is not None]
     without = [gpu for gpu in known_gpus if gpu.pci and not gpu.pci.bars_assigned]
-    outcomes = told(
-        environment,
-        "bar-not-assigned",
-        "A GPU got no memory window from the firmware",
-        remedy=fix,
-        impact="The driver cannot start this GPU.",
-    )
     for gpu in without:
-        yield fail(
-            f"{gpu.title} got no memory window from the firmware",
+        yield _NO_WINDOW.found(
+            [Evidence("pci_gpus.bars_assigned", "no", environment.pci_gpus.source)],
+            title=f"{gpu.title} got no memory window from the firmware",
             subject=gpu.subject,
-            evidence=[Evidence("pci_gpus.bars_assigned", "no", environment.pci_gpus.source)],
-            impact="The driver cannot start this GPU.",
-            remedy=fix,
         )
-    if not without and outcomes:
-        yield from outcomes
-    elif not without and known_gpus:
+    if without:
+        return
+    if reported := _NO_WINDOW.reported(environment):
+        yield reported
+    elif known_gpus:
         yield ok("every GPU has its memory windows", evidence=[Evidence("pci_gpus.bars_assigned", "yes")])
-    elif not without:
+    else:
         yield _nothing(environment)
 
 
 @check(
-    "resizable-bar-off",
-    title="Resizable BAR is off",
+    _SMALL_WINDOWS,
     layer=Layer.HEALTH,
     rank=91,
     any_of=("pci_gpus", "messages"),
@@ -86,24 +100,14 @@ def resizable_bar_off(environment: Environment, matrix: Matrix) -> Iterator[Outc
 
     Without resizable BAR it is 256 MiB. One GPU alone hardly notices.
     """
-    outcomes = told(
-        environment,
-        "resizable-bar-off",
-        "Resizable BAR is off",
-        remedy=_resize(environment),
-        judge=warn,
-        impact="Copies between GPUs can be slower; programs on one GPU are not.",
-    )
     gpus = [gpu for gpu in _pci(environment, matrix) if gpu.pci and gpu.pci.bar1_bytes]
     small = [gpu for gpu in gpus if _small_window(gpu)]
-    if outcomes:
-        yield from outcomes
+    if reported := _SMALL_WINDOWS.reported(environment):
+        yield reported
     elif small and len(gpus) > 1:
-        yield warn(
-            f"{len(small)} GPUs show only 256 MiB of their memory at a time: resizable BAR is off",
-            evidence=[_window(environment, gpu) for gpu in small[:4]],
-            impact="Copies between GPUs and from network cards can be slower; programs on one GPU are not.",
-            remedy=_resize(environment),
+        yield _SMALL_WINDOWS.found(
+            [_window(environment, gpu) for gpu in small[:4]],
+            title=f"{len(small)} GPUs show only 256 MiB of their memory at a time: resizable BAR is off",
         )
     elif gpus:
         words = "small, which one GPU alone hardly notices" if small else "large"
@@ -126,18 +130,13 @@ def _window(environment: Environment, gpu: SeenGpu) -> Evidence:
     return Evidence(f"{gpu.subject} bar1_bytes", f"{size} MiB", environment.pci_gpus.source)
 
 
-def _resize(environment: Environment) -> Remedy:
-    return remedy(environment, "Switch on 'Resizable BAR' (and 'Above 4G decoding') in the firmware setup.")
-
-
 @check(
-    "pcie-link-errors",
-    title="A PCIe link reports errors",
+    _LINK_ERRORS,
+    weighs_messages=True,
     layer=Layer.HEALTH,
     rank=45,
     any_of=("pci_gpus", "gpus", "messages"),
     explained_by=("gpu-fallen-off-bus",),
-    fix="Reseat the card, another slot or riser; as a trial switch ASPM off.",
     references=threads("local-inference-lab/rtx6kpro#88"),
 )
 def pcie_link_errors(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -146,33 +145,16 @@ def pcie_link_errors(environment: Environment, matrix: Matrix) -> Iterator[Outco
     A marginal link repeats packets: the kernel counts corrected and uncorrected errors, NVML the replays. A few
     corrected ones are normal.
     """
-    fix = remedy(
-        environment,
-        "Reseat the card, leave out the riser, try another slot; as a trial use the kernel option pcie_aspm=off.",
-        "kernel-log",
-    )
     gpus = seen_gpus(environment, matrix)
     bad = [gpu for gpu in gpus if _too_many(gpu)]
     for gpu in bad:
-        yield warn(
-            f"The PCIe link of {gpu.title} reports errors",
-            subject=gpu.subject,
-            evidence=_counts(environment, gpu),
-            impact="Packets are sent again; copies slow down and the GPU may drop off the bus.",
-            remedy=fix,
-        )
+        title = f"The PCIe link of {gpu.title} reports errors"
+        yield _LINK_ERRORS.found(_counts(environment, gpu), title=title, subject=gpu.subject)
     counted = [evidence for gpu in gpus for evidence in _counts(environment, gpu)]
     if bad:
         return
-    if _said(environment, counted):
-        yield from told(
-            environment,
-            "pcie-link-errors",
-            "A PCIe link reports errors",
-            remedy=fix,
-            judge=warn,
-            impact="Packets are sent again; copies slow down and the GPU may drop off the bus.",
-        )
+    if _said(environment, counted) and (reported := _LINK_ERRORS.reported(environment)):
+        yield reported
     elif counted:
         yield ok("no errors that count", evidence=counted[:4])
     else:
@@ -212,7 +194,7 @@ def _pci(environment: Environment, matrix: Matrix) -> list[SeenGpu]:
 
 def _nothing(environment: Environment) -> Outcome:
     if no_pci_expected(environment):
-        return skip("the PCI devices belong to the host of this place")
+        return managed_elsewhere(environment)
     if environment.pci_gpus.known and not environment.pci_gpus.get():
         return skip("there is no GPU on PCI")
     return unknown("this was not read from PCI", evidence=[known(environment, "pci_gpus", "")])

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from envkit._startup.records import record
 from envkit.base.pci import pci_address
 from envkit.checks.engine.evidence import driver_lives_elsewhere, many, no_pci_expected, not_looked
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip
-from envkit.checks.engine.messages import told
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, skip
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -72,6 +72,18 @@ _EXPLAINED = {  # codes whose own check always fails on them
 }
 
 
+def _compare(environment: Environment, matrix: Matrix) -> Remedy:
+    return _by_layer(environment, "")
+
+
+_MISSING = Fault(
+    "gpu-count-mismatch",
+    "A GPU goes missing between two layers",
+    impact="Programs cannot use the GPU that is missing.",
+    remedy=_compare,
+)
+
+
 @record
 class Count:
     """How many GPUs one layer shows, and where that was counted."""
@@ -85,8 +97,7 @@ class Count:
 
 
 @check(
-    "gpu-count-mismatch",
-    title="A GPU goes missing between two layers",
+    _MISSING,
     layer=Layer.CUDA_DEVICES,
     rank=10,
     tier="N",
@@ -109,19 +120,10 @@ def gpu_count_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Out
     if fall is not None:
         yield _step_down(environment, counts[: fall + 1], counts[fall + 1], evidence)
         return
-    outcomes = told(
-        environment,
-        "gpu-count-mismatch",
-        "A GPU is missing in the driver's list",
-        remedy=_by_layer(environment, ""),
-        impact="Programs cannot use the GPU that is missing.",
-    )
-    if outcomes and not counts:
-        yield from outcomes
-    elif counts and counts[-1].error and nvml_asked(environment):
-        yield fail(
-            f"{counts[-1].layer} answers {counts[-1].error}",
-            evidence=evidence,
+    if counts and counts[-1].error and nvml_asked(environment):
+        yield _MISSING.found(
+            evidence,
+            title=f"{counts[-1].layer} answers {counts[-1].error}",
             impact="Programs find no GPU.",
             remedy=_by_layer(environment, counts[-1].layer),
         )
@@ -196,10 +198,10 @@ def _step_down(environment: Environment, full: tuple[Count, ...], below: Count, 
     which = f": {', '.join(lost)}" if lost else ""
     missing = above.number - below.number
     why = f", which answers {below.error}" if below.error else " (excluded by a driver option)" if on_purpose else which
-    return fail(
-        f"{many(above.number, 'GPU')} {_in(above)}, {below.number} {_in(below)}{why}",
+    return _MISSING.found(
+        evidence,
+        title=f"{many(above.number, 'GPU')} {_in(above)}, {below.number} {_in(below)}{why}",
         subject=f"GPU {lost[0]}" if len(lost) == 1 else "",
-        evidence=evidence,
         impact=f"From {below.layer} on {many(missing, 'GPU')} cannot be used by any program.",
         remedy=_by_layer(environment, below.layer),
     )
@@ -209,7 +211,7 @@ def _in(count: Count) -> str:
     return "on PCI" if count.layer == "PCI" else f"in {count.layer}"
 
 
-_MENDS = {
+_REMEDIES = {
     "the kernel module": ("The driver did not take the GPU: read its lines in the kernel log.", "module-log"),
     "/dev": ("Create the missing device files.", "device-nodes"),
     "NVML": ("The driver could not start the GPU: read its lines in the kernel log.", "module-log"),
@@ -218,5 +220,7 @@ _MENDS = {
 
 
 def _by_layer(environment: Environment, layer: str) -> Remedy:
-    summary, action = _MENDS.get(layer, ("Compare lspci with nvidia-smi -L, then read the kernel log.", "module-log"))
+    summary, action = _REMEDIES.get(
+        layer, ("Compare lspci with nvidia-smi -L, then read the kernel log.", "module-log")
+    )
     return remedy(environment, summary, action)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.engine.evidence import known
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, Status, ok, skip, unknown
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.model import Environment, Measurement, Problem
@@ -52,14 +53,29 @@ _BELOW = (
 )
 
 
-@check(
+_FAILED = Fault(
     "gpu-test-failed",
-    title="A test on the GPU fails",
+    "A test on the GPU fails",
+    impact="Programs that do the same on this GPU fail as well.",
+    remedy="Read the message. If nothing else in this report explains it, run the same step by hand, and reinstall the "
+    "framework in a fresh environment.",
+)
+_SLOW = Fault(
+    _FAILED.id,
+    "A test on the GPU takes very long",
+    impact="Every program waits as long when it starts, or at least the first one.",
+    remedy="If a second run is as slow, look at the disk that holds the environment. If only the first is, the "
+    "framework compiles its code for this GPU: take a build that has code for it.",
+    status=Status.WARN,
+)
+
+
+@check(
+    _FAILED,
     layer=Layer.TOOLKIT,
     rank=99,
     tier="N",
     explained_by=_BELOW,
-    fix="Read the step's own words, and run it by hand.",
     references=threads("pytorch/pytorch#537", "pytorch/pytorch#12283", "pytorch/pytorch#5302"),
 )
 def gpu_test_failed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -76,25 +92,10 @@ def gpu_test_failed(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     failed = [step for step in steps if step.passed is False]
     slow = [step for step in steps if step.passed and step.unit == "s" and (step.value or 0.0) > _SLOW_S]
     for step in failed:
-        yield fail(
-            f"{_subject(step)}: {_words(step)} failed",
-            evidence=[_evidence(environment, step)],
-            impact="Programs that do the same on this GPU fail as well.",
-            remedy=Remedy(
-                "Read the message. If nothing else in this report explains it, run the same step by hand, and "
-                "reinstall the framework in a fresh environment."
-            ),
-        )
+        yield _FAILED.found([_evidence(environment, step)], title=f"{_subject(step)}: {_words(step)} failed")
     for step in slow:
-        yield warn(
-            f"{_subject(step)}: {_words(step)} took {step.value:.0f} s",
-            evidence=[_evidence(environment, step)],
-            impact="Every program waits as long when it starts, or at least the first one.",
-            remedy=Remedy(
-                "If a second run is as slow, look at the disk that holds the environment. If only the first is, the "
-                "framework compiles its code for this GPU: take a build that has code for it."
-            ),
-        )
+        title = f"{_subject(step)}: {_words(step)} took {step.value:.0f} s"
+        yield _SLOW.found([_evidence(environment, step)], title=title)
     if not failed and not slow:
         yield _well(environment, steps)
 

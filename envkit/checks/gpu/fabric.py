@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.evidence import driver_lives_elsewhere, known
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
-from envkit.checks.engine.messages import message_evidence, seen, told
+from envkit.checks.engine.evidence import driver_lives_elsewhere, known, managed_elsewhere
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -22,6 +23,74 @@ _RUNNING, _FAILED = "running", "failed"
 _COMPLETED = "completed"
 _READY = (_COMPLETED, "not-supported")
 _NVLSM = "nvlsm"
+
+
+_NOT_INITIALIZED = "CUDA answers 802, 'system not yet initialized', for every GPU."
+
+
+def _install(environment: Environment, matrix: Matrix) -> Remedy:
+    version = environment.driver.kernel_module.value
+    installed = environment.driver.fabric_manager.known
+    actions = ("start-fabric-manager",) if installed else ("fabric-manager", "start-fabric-manager")
+    summary = "Start it now and at every start." if installed else "Install it in the driver's exact version, start it."
+    return remedy(environment, summary, *actions, branch=version.major if version else None, version=version)
+
+
+def _same_version(environment: Environment, matrix: Matrix) -> Remedy:
+    version = environment.driver.kernel_module.value
+    return remedy(
+        environment,
+        "Install the Fabric Manager in the driver's version, start it, and hold both packages.",
+        "fabric-manager",
+        "start-fabric-manager",
+        "hold",
+        branch=version.major if version else None,
+        version=version,
+    )
+
+
+def _not_ready_yet(environment: Environment, matrix: Matrix) -> Remedy:
+    if driver_lives_elsewhere(environment):
+        return Remedy("Ask the operator of the host: its fabric is not ready, and nothing inside can fix that.")
+    return Remedy(
+        "Wait a minute and try again. If it stays: some CUDA releases have a known issue on some kernels (see their "
+        "release notes; the workaround is the kernel option nokaslr)."
+    )
+
+
+_STOPPED = Fault(
+    "fabric-manager-not-running",
+    "The Fabric Manager is not running; the NVSwitches of this machine need it",
+    impact=_NOT_INITIALIZED,
+    remedy=_install,
+)
+_VERSIONS = Fault(
+    "fabric-manager-version-mismatch",
+    "Fabric Manager and driver have different versions",
+    impact="The Fabric Manager stops, and CUDA answers 802.",
+    remedy=_same_version,
+)
+_NO_NVLSM = Fault(
+    "fabric-manager-nothing-to-do",
+    "The Fabric Manager of this Blackwell board needs the package nvlsm",
+    impact=_NOT_INITIALIZED,
+    remedy="Install nvlsm, then start the Fabric Manager.",
+    actions=("install", "start-fabric-manager"),
+)
+_NO_SWITCH = Fault(
+    _NO_NVLSM.id,
+    "The Fabric Manager found no NVSwitch",
+    impact="Harmless on PCIe cards and on pairs with a bridge. HGX B100/B200/B300 boards need nvlsm as well.",
+    remedy="Without NVSwitch: disable the service.",
+    actions=("stop-fabric-manager",),
+    status=Status.WARN,
+)
+_UNEXPLAINED = Fault(
+    "error-802-other-causes",
+    "CUDA answers 802, and no missing Fabric Manager explains it",
+    impact="No CUDA program can start.",
+    remedy=_not_ready_yet,
+)
 
 
 def switches(environment: Environment, matrix: Matrix) -> bool | None:
@@ -72,8 +141,7 @@ def _running(environment: Environment) -> bool | None:
 
 
 @check(
-    "fabric-manager-not-running",
-    title="The Fabric Manager of an NVSwitch machine is not running",
+    _STOPPED,
     layer=Layer.CUDA_DEVICES,
     rank=25,
     tier="N",
@@ -93,7 +161,7 @@ def fabric_manager_not_running(environment: Environment, matrix: Matrix) -> Iter
     evidence, messages = _not_ready(environment), seen(environment, "fabric-manager-not-running")
     facts = [known(environment, "driver.nvswitches"), known(environment, "driver.fabric_manager")]
     if driver_lives_elsewhere(environment) and not messages:
-        yield skip("the host of this place runs the Fabric Manager")
+        yield managed_elsewhere(environment)
     elif _in_a_rack(environment, matrix):
         yield _rack(environment, evidence)
     elif has is False:
@@ -101,11 +169,11 @@ def fabric_manager_not_running(environment: Environment, matrix: Matrix) -> Iter
     elif fabric_ready(environment) and not messages:
         yield ok("every GPU has joined the fabric", evidence=facts)
     elif has and running is False:
-        yield _stopped(environment, [*facts, *evidence, *message_evidence(environment, messages)])
+        yield _STOPPED.found([*facts, *evidence, *message_evidence(environment, messages)])
     elif running:
         yield ok("the Fabric Manager is running", evidence=facts)
     elif messages or evidence:
-        yield _stopped(environment, [*evidence, *message_evidence(environment, messages)])
+        yield _STOPPED.found([*evidence, *message_evidence(environment, messages)])
     else:
         yield unknown("NVSwitches or the Fabric Manager were not looked at", evidence=facts)
 
@@ -119,38 +187,19 @@ def _rack(environment: Environment, evidence: list[Evidence]) -> Outcome:
     """The GPUs of a compute tray: their Fabric Manager runs in the rack's switch trays."""
     if fabric_ready(environment) or not evidence:
         return skip("the Fabric Manager of these GPUs runs in the switch trays of their rack", evidence=evidence)
-    return fail(
-        "The GPUs of this tray have not joined the NVLink fabric of their rack",
-        evidence=evidence,
+    return _STOPPED.found(
+        evidence,
+        title="The GPUs of this tray have not joined the NVLink fabric of their rack",
         impact="CUDA answers 802, or programs on several trays find no NVLink.",
-        remedy=remedy(
-            environment,
+        remedy=Remedy(
             "Look at the Fabric Manager and the subnet manager in the switch trays of the rack, and at nvidia-imex on "
             "this machine; nothing else here can change it.",
         ),
     )
 
 
-def _stopped(environment: Environment, evidence: list[Evidence]) -> Outcome:
-    return fail(
-        "The Fabric Manager is not running; the NVSwitches of this machine need it",
-        evidence=evidence,
-        impact="CUDA answers 802, 'system not yet initialized', for every GPU.",
-        remedy=_install(environment),
-    )
-
-
-def _install(environment: Environment) -> Remedy:
-    version = environment.driver.kernel_module.value
-    installed = environment.driver.fabric_manager.known
-    actions = ("start-fabric-manager",) if installed else ("fabric-manager", "start-fabric-manager")
-    summary = "Start it now and at every start." if installed else "Install it in the driver's exact version, start it."
-    return remedy(environment, summary, *actions, branch=version.major if version else None, version=version)
-
-
 @check(
-    "fabric-manager-version-mismatch",
-    title="Fabric Manager and driver have different versions",
+    _VERSIONS,
     layer=Layer.CUDA_DEVICES,
     rank=24,
     tier="L",
@@ -162,37 +211,20 @@ def fabric_manager_version_mismatch(environment: Environment, matrix: Matrix) ->
     """The Fabric Manager has exactly the driver's version."""
     version, driver = environment.driver.fabric_manager_version, environment.driver.kernel_module
     facts = [known(environment, "driver.fabric_manager_version"), known(environment, "driver.kernel_module")]
-    fix = remedy(
-        environment,
-        "Install the Fabric Manager in the driver's version, start it, and hold both packages.",
-        "fabric-manager",
-        "start-fabric-manager",
-        "hold",
-        branch=driver.get().major if driver.known else None,
-        version=driver.value,
-    )
-    impact = "The Fabric Manager stops, and CUDA answers 802."
     if version.known and driver.known and version.get() != driver.get():
         needed = switches(environment, matrix) is not False and not fabric_ready(environment)
-        judge = fail if needed else warn
-        yield judge(
-            f"Fabric Manager {version.get()} does not fit driver {driver.get()}",
-            evidence=facts,
-            impact=impact,
-            remedy=fix,
-        )
+        title = f"Fabric Manager {version.get()} does not fit driver {driver.get()}"
+        yield _VERSIONS.found(facts, title=title, status=Status.FAIL if needed else Status.WARN)
     elif version.known and driver.known:
         yield ok(f"both have version {driver.get()}", evidence=facts)
+    elif reported := _VERSIONS.reported(environment):
+        yield reported
     else:
-        title = "Fabric Manager and driver have different versions"
-        outcomes = told(environment, "fabric-manager-version-mismatch", title, impact=impact, remedy=fix)
-        nothing = skip("no Fabric Manager is installed") if version.absent else unknown("its version was not looked at")
-        yield from outcomes or (nothing,)
+        yield skip("no Fabric Manager is installed") if version.absent else unknown("its version was not looked at")
 
 
 @check(
-    "fabric-manager-nothing-to-do",
-    title="Blackwell boards lack the NVLink subnet manager",
+    _NO_NVLSM,
     layer=Layer.CUDA_DEVICES,
     rank=23,
     fix="Without NVSwitch: disable the service, no fault. HGX B100/B200/B300: install nvlsm.",
@@ -218,25 +250,9 @@ def fabric_manager_nothing_to_do(environment: Environment, matrix: Matrix) -> It
     elif failed and fabric_ready(environment):
         yield ok("every GPU has joined the fabric", evidence=evidence)
     elif has and _blackwell(environment, matrix) and not _has_nvlsm(environment):
-        yield fail(
-            "The Fabric Manager of this Blackwell board needs the package nvlsm",
-            evidence=evidence,
-            impact="CUDA answers 802, 'system not yet initialized', for every GPU.",
-            remedy=remedy(
-                environment,
-                "Install nvlsm, then start the Fabric Manager.",
-                "install",
-                "start-fabric-manager",
-                packages=_NVLSM,
-            ),
-        )
+        yield _NO_NVLSM.found(evidence, packages=_NVLSM)
     elif has is None:
-        yield warn(
-            "The Fabric Manager found no NVSwitch",
-            evidence=evidence,
-            impact="Harmless on PCIe cards and on pairs with a bridge. HGX B100/B200/B300 boards need nvlsm as well.",
-            remedy=remedy(environment, "Without NVSwitch: disable the service.", "stop-fabric-manager"),
-        )
+        yield _NO_SWITCH.found(evidence)
     elif has:
         yield ok("this machine has NVSwitches; see fabric-manager-not-running", evidence=evidence)
     else:
@@ -249,8 +265,7 @@ def _has_nvlsm(environment: Environment) -> bool:
 
 
 @check(
-    "error-802-other-causes",
-    title="CUDA is not ready (802) although the fabric should be",
+    _UNEXPLAINED,
     layer=Layer.CUDA_DEVICES,
     rank=30,
     tier="N",
@@ -271,21 +286,11 @@ def error_802_other_causes(environment: Environment, matrix: Matrix) -> Iterator
     """
     codes = answered(environment, "cuda", "SYSTEM_NOT_READY")
     messages = (*seen(environment, "error-802-other-causes"), *seen(environment, "fabric-manager-not-running"))
-    elsewhere = driver_lives_elsewhere(environment)
-    ready = _running(environment) or switches(environment, matrix) is False or elsewhere
+    no_switches = switches(environment, matrix) is False
+    ready = _running(environment) or no_switches or driver_lives_elsewhere(environment)
     if (codes or messages) and ready:
-        yield fail(
-            "CUDA answers 802, and no missing Fabric Manager explains it",
-            evidence=[*codes, *message_evidence(environment, messages), known(environment, "driver.fabric_manager")],
-            impact="No CUDA program can start.",
-            remedy=remedy(
-                environment,
-                "Ask the operator of the host: its fabric is not ready, and nothing inside can fix that."
-                if elsewhere
-                else "Wait a minute and try again. If it stays: some CUDA releases have a known issue on some kernels "
-                "(see their release notes; the workaround is the kernel option nokaslr).",
-            ),
-        )
+        shown = [*codes, *message_evidence(environment, messages), known(environment, "driver.fabric_manager")]
+        yield _UNEXPLAINED.found(shown)
     elif environment.driver.cuda_init.known:
         yield (
             ok("CUDA does not answer 802", evidence=[known(environment, "driver.cuda_init")])

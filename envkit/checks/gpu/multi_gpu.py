@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.checks.engine.evidence import driver_lives_elsewhere, is_virtual, kind, known, many
-from envkit.checks.engine.findings import Evidence, Outcome, fail, ok, skip, unknown, warn
-from envkit.checks.engine.messages import told
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, Status, ok, skip, unknown
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.fabric import switches
 from envkit.checks.gpu.gpus import SeenGpu, in_a_rack, lends_vgpus, reserved_for_vms, seen_gpus
 from envkit.checks.gpu.health import field_evidence, gpus_of, name_of
@@ -24,20 +23,49 @@ _NO_PEER_GEFORCE = regex(r"GeForce RTX [45]0\d\d")
 _SWITCH = "NCCL_P2P_DISABLE"
 
 
+_LINK_DOWN = Fault(
+    "nvlink-inactive",
+    "NVLink connections of a GPU are down",
+    impact="Exchange with this GPU goes over PCIe and slows all others down.",
+    remedy="Look at the links; reseat the bridge or reset the GPU.",
+    actions=("nvlink",),
+    status=Status.WARN,
+)
+_ACS = Fault(
+    "acs-blocks-p2p",
+    "PCIe ACS sends traffic between GPUs through the processor",
+    impact="Exchange between GPUs goes through the processor: slower, and NCCL can hang.",
+    remedy="On bare metal without virtual machines: switch ACS off in the firmware setup.",
+    actions=("lspci",),
+)
+_IOMMU = Fault(
+    "iommu-translation-hang",
+    "The IOMMU translates traffic between GPUs",
+    impact="GPU-to-GPU transfers may hang or corrupt data; programs on one GPU are not affected.",
+    remedy="Set the kernel option iommu=pt and restart.",
+    actions=("iommu",),
+)
+_NO_PEERS = Fault(
+    "geforce-p2p-hang",
+    "GeForce cards without peer access may hang in NCCL",
+    impact="Programs on several of these cards hang or stop; newer drivers and NCCL releases do not.",
+    remedy="If programs on several cards hang: switch peer access off.",
+    actions=("no-p2p",),
+)
+
+
 def _several(environment: Environment, matrix: Matrix) -> tuple[SeenGpu, ...]:
     gpus = seen_gpus(environment, matrix)
     return gpus if len(gpus) > 1 else ()
 
 
 @check(
-    "nvlink-inactive",
-    title="NVLink connections of a GPU are down",
+    _LINK_DOWN,
     layer=Layer.HEALTH,
     rank=36,
     tier="N",
     any_of=("gpus", "messages"),
     explained_by=("fabric-manager-not-running", "fabric-manager-version-mismatch", "gpu-fallen-off-bus"),
-    fix="Reseat the bridge, start the Fabric Manager, reset the GPU.",
     references=threads("NVIDIA/NVSentinel#1481", "Azure/azurehpc-health-checks#162"),
 )
 def nvlink_inactive(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -50,31 +78,20 @@ def nvlink_inactive(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     for gpu in counted:
         most[_equals(gpu)] = max(most.get(_equals(gpu), 0), gpu.nvlinks_active or 0)
     down = [gpu for gpu in counted if (gpu.nvlinks_active or 0) < most[_equals(gpu)]]
-    fix = remedy(environment, "Look at the links; reseat the bridge or reset the GPU.", "nvlink")
     every = switches(environment, matrix)
     for gpu in down:
-        judge = fail if every or gpu.nvlinks_active else warn  # without switches not every card need have a bridge
-        yield judge(
-            f"{gpu.name} has {gpu.nvlinks_active} active NVLinks, its peers have {most[_equals(gpu)]}",
+        # without switches not every card need have a bridge
+        status = Status.FAIL if every or gpu.nvlinks_active else Status.WARN
+        yield _LINK_DOWN.found(
+            [field_evidence(environment, gpu, "nvlinks_active", f"{gpu.nvlinks_active} of {gpu.nvlinks_total}")],
+            title=f"{gpu.name} has {gpu.nvlinks_active} active NVLinks, its peers have {most[_equals(gpu)]}",
             subject=name_of(gpu),
-            evidence=[
-                field_evidence(environment, gpu, "nvlinks_active", f"{gpu.nvlinks_active} of {gpu.nvlinks_total}")
-            ],
-            impact="Exchange with this GPU goes over PCIe and slows all others down.",
-            remedy=fix,
+            status=status,
         )
     if down:
         return
-    outcomes = told(
-        environment,
-        "nvlink-inactive",
-        "NVLink connections are down",
-        remedy=fix,
-        judge=warn,
-        impact="Exchange with this GPU goes over PCIe and slows all others down.",
-    )
-    if outcomes:
-        yield from outcomes
+    if reported := _LINK_DOWN.reported(environment):
+        yield reported
     elif any(most.values()):
         yield ok(
             "NVLink is the same on equal GPUs",
@@ -104,13 +121,11 @@ _OVER_NVLINK = "the GPUs exchange data over NVLink; for RDMA of network cards it
 
 
 @check(
-    "acs-blocks-p2p",
-    title="PCIe ACS sends traffic between GPUs through the processor",
+    _ACS,
     layer=Layer.HEALTH,
     rank=70,
     tier="R",
     any_of=("kernel.acs_redirect", "messages"),
-    fix="Switch ACS off in the firmware or at boot, on bare metal only.",
     references=threads("NVIDIA/nccl#2079", "aikitoria/open-gpu-kernel-modules#6"),
 )
 def acs_blocks_p2p(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -120,15 +135,8 @@ def acs_blocks_p2p(environment: Environment, matrix: Matrix) -> Iterator[Outcome
     """
     bridges = environment.kernel.acs_redirect
     facts = [known(environment, "kernel.acs_redirect")]
-    outcomes = told(
-        environment,
-        "acs-blocks-p2p",
-        "PCIe ACS gets in the way of traffic between GPUs",
-        impact="Exchange between GPUs goes through the processor: slower, and NCCL can hang.",
-        remedy=remedy(environment, "On bare metal without virtual machines: switch ACS off in the firmware setup."),
-    )
-    if outcomes:
-        yield from outcomes
+    if reported := _ACS.reported(environment):
+        yield reported
     elif kind(environment) in (MachineKind.VM, MachineKind.CONTAINER) or _hosts_machines(environment):
         yield skip("isolation of virtual machines needs ACS")
     elif _over_switches(environment, matrix):
@@ -136,16 +144,11 @@ def acs_blocks_p2p(environment: Environment, matrix: Matrix) -> Iterator[Outcome
     elif not bridges.known:
         yield unknown("not checked: the bridges' settings can be read by root only", evidence=facts)
     elif bridges.get() and _several(environment, matrix):
-        yield warn(
-            f"PCIe ACS redirects traffic between GPUs at {many(len(bridges.get()), 'bridge')}",
-            evidence=facts,
-            impact="Exchange between GPUs goes through the processor: slower, and NCCL can hang.",
-            remedy=remedy(
-                environment,
-                "On bare metal without virtual machines: switch ACS off in the firmware setup.",
-                "lspci",
-                address=bridges.get()[0],
-            ),
+        yield _ACS.found(
+            facts,
+            title=f"PCIe ACS redirects traffic between GPUs at {many(len(bridges.get()), 'bridge')}",
+            status=Status.WARN,
+            address=bridges.get()[0],
         )
     else:
         yield ok("no bridge above the GPUs redirects their traffic", evidence=facts)
@@ -157,8 +160,7 @@ def _hosts_machines(environment: Environment) -> bool:
 
 
 @check(
-    "iommu-translation-hang",
-    title="The IOMMU translates traffic between GPUs",
+    _IOMMU,
     layer=Layer.HEALTH,
     rank=71,
     any_of=("kernel.iommu", "messages"),
@@ -172,16 +174,8 @@ def iommu_translation_hang(environment: Environment, matrix: Matrix) -> Iterator
     """
     mode = environment.kernel.iommu
     facts = [known(environment, "kernel.iommu")]
-    fix = remedy(environment, "Set the kernel option iommu=pt and restart.", "iommu")
-    outcomes = told(
-        environment,
-        "iommu-translation-hang",
-        "The IOMMU gets in the way of traffic between GPUs",
-        remedy=fix,
-        impact="GPU-to-GPU transfers may hang or corrupt data.",
-    )
-    if outcomes:
-        yield from outcomes
+    if reported := _IOMMU.reported(environment):
+        yield reported
     elif is_virtual(environment) or driver_lives_elsewhere(environment) or _hosts_machines(environment):
         yield skip("virtual machines need the IOMMU as it is")
     elif not mode.known:
@@ -189,19 +183,14 @@ def iommu_translation_hang(environment: Environment, matrix: Matrix) -> Iterator
     elif mode.get() == "translated" and _over_switches(environment, matrix):
         yield ok(_OVER_NVLINK, evidence=facts)
     elif mode.get() == "translated" and _several(environment, matrix):
-        yield warn(
-            "The IOMMU translates traffic between GPUs",
-            evidence=facts,
-            impact="Exchange between GPUs can hang or be wrong; programs on one GPU are not affected.",
-            remedy=fix,
-        )
+        yield _IOMMU.found(facts, status=Status.WARN)
     else:
         yield ok(f"the IOMMU is in mode {mode.get()}", evidence=facts)
 
 
 @check(
-    "geforce-p2p-hang",
-    title="GeForce cards without peer access may hang in NCCL",
+    _NO_PEERS,
+    weighs_messages=True,
     layer=Layer.HEALTH,
     rank=72,
     tier="N",
@@ -216,16 +205,9 @@ def geforce_p2p_hang(environment: Environment, matrix: Matrix) -> Iterator[Outco
     """
     cards = [gpu for gpu in _several(environment, matrix) if _NO_PEER_GEFORCE.search(gpu.name)]
     variables = environment.variables.get() if environment.variables.known else None
-    fix = remedy(environment, "If programs on several cards hang: switch peer access off.", "no-p2p")
-    outcomes = told(
-        environment,
-        "geforce-p2p-hang",
-        "These GeForce cards have no peer access",
-        remedy=fix,
-        impact="Programs on several of these cards hang or stop.",
-    )
-    if outcomes and (variables or {}).get(_SWITCH) != "1":
-        yield from outcomes
+    reported = _NO_PEERS.reported(environment)
+    if reported and (variables or {}).get(_SWITCH) != "1":
+        yield reported
     elif len(cards) < 2:
         several = environment.gpus.known or environment.pci_gpus.known
         yield skip("there are no two cards of that kind") if several else unknown("the GPUs are not known")
@@ -234,9 +216,9 @@ def geforce_p2p_hang(environment: Environment, matrix: Matrix) -> Iterator[Outco
     elif variables.get(_SWITCH) == "1":
         yield ok(f"{_SWITCH}=1", evidence=[Evidence(f"variables.{_SWITCH}", "1", environment.variables.source)])
     else:
-        yield warn(
-            f"{len(cards)} GeForce cards without peer access, and {_SWITCH} is not set",
-            evidence=[Evidence("gpus", ", ".join(gpu.name for gpu in cards), environment.gpus.source)],
+        yield _NO_PEERS.found(
+            [Evidence("gpus", ", ".join(gpu.name for gpu in cards), environment.gpus.source)],
+            title=f"{len(cards)} GeForce cards without peer access, and {_SWITCH} is not set",
             impact="Older drivers and NCCL releases hang here when several cards work together.",
-            remedy=fix,
+            status=Status.WARN,
         )

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
 from envkit.checks.engine.evidence import kind, known
-from envkit.checks.engine.findings import Evidence, Outcome, fail, ok, skip, unknown, warn
-from envkit.checks.engine.messages import told
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, Status, ok, skip, unknown
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import remedy
 from envkit.model import Environment, MachineKind
 from envkit.tables.codes import limit
 
@@ -23,9 +22,39 @@ _ENOUGH_LOCKED = 4 * 1024**3  # bytes; NCCL registers its buffers, gigabytes on 
 _ENOUGH_SHM = 1024**3  # bytes; container engines give 64 MiB
 
 
-@check(
+_NO_INTERFACE = Fault(
     "nccl-wrong-interface",
-    title="NCCL is told to use a network interface that is not there",
+    "NCCL could not connect over its network interface",
+    impact="Programs on several machines cannot connect.",
+    remedy="Name an interface that exists, or leave out the wrong ones.",
+    actions=("interface",),
+)
+_LOCKED = Fault(
+    "memlock-too-low",
+    "The limit for locked memory is too low for RDMA",
+    impact="NCCL over InfiniBand fails with 'cannot allocate memory'.",
+    remedy="Raise the limit (limits.conf, systemd's LimitMEMLOCK, or the container).",
+    actions=("memlock",),
+)
+_NO_PEERMEM = Fault(
+    "peermem-not-loaded",
+    "Network cards cannot reach GPU memory directly (GPUDirect RDMA is off)",
+    impact="Data between machines goes through main memory: lower bandwidth, no error.",
+    remedy="Load the module nvidia-peermem (or use the open kernel module on a newer kernel).",
+    actions=("peermem",),
+    status=Status.WARN,
+)
+_SMALL_SHM = Fault(
+    "shm-too-small",
+    "The container's /dev/shm is too small",
+    impact="Data loaders with workers, and NCCL, die with 'Bus error'.",
+    remedy="Start the container with a larger /dev/shm.",
+    actions=("shm",),
+)
+
+
+@check(
+    _NO_INTERFACE,
     layer=Layer.LIBRARIES,
     rank=80,
     any_of=("variables", "nccl_config", "messages"),
@@ -38,7 +67,6 @@ def nccl_wrong_interface(environment: Environment, matrix: Matrix) -> Iterator[O
     A name copied from another machine, or a bridge of a container engine, ends in "connection refused" or in a
     program that waits for ever.
     """
-    fix = remedy(environment, "Name an interface that exists, or leave out the wrong ones.", "interface")
     settings = _settings(environment)
     interfaces = environment.network_interfaces
     wrong = [
@@ -47,23 +75,14 @@ def nccl_wrong_interface(environment: Environment, matrix: Matrix) -> Iterator[O
         if interfaces.known and not _matches(value, interfaces.get())
     ]
     for name, value, source in wrong:
-        yield fail(
-            f"{name}={value} names no interface of this machine",
-            evidence=[Evidence(name, value, source), known(environment, "network_interfaces")],
-            impact="Programs on several machines cannot connect.",
-            remedy=fix,
+        yield _NO_INTERFACE.found(
+            [Evidence(name, value, source), known(environment, "network_interfaces")],
+            title=f"{name}={value} names no interface of this machine",
         )
     if wrong:
         return
-    outcomes = told(
-        environment,
-        "nccl-wrong-interface",
-        "NCCL could not connect over its network interface",
-        remedy=fix,
-        impact="Programs on several machines cannot connect.",
-    )
-    if outcomes:
-        yield from outcomes
+    if reported := _NO_INTERFACE.reported(environment):
+        yield reported
     elif settings and not interfaces.known:
         yield unknown("an interface is chosen, but the machine's interfaces were not looked at")
     elif environment.variables.known or environment.nccl_config.known:
@@ -92,8 +111,7 @@ def _matches(value: str, interfaces: tuple[str, ...]) -> bool:
 
 
 @check(
-    "memlock-too-low",
-    title="The limit for locked memory is too low for RDMA",
+    _LOCKED,
     layer=Layer.LIBRARIES,
     rank=81,
     any_of=("system.memlock_bytes", "messages"),
@@ -107,25 +125,13 @@ def memlock_too_low(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     """
     limit, devices = environment.system.memlock_bytes, environment.system.infiniband_devices
     facts = [known(environment, "system.memlock_bytes"), known(environment, "system.infiniband_devices")]
-    fix = remedy(environment, "Raise the limit (limits.conf, systemd's LimitMEMLOCK, or the container).", "memlock")
-    outcomes = told(
-        environment,
-        "memlock-too-low",
-        "The limit for locked memory is too low for RDMA",
-        remedy=fix,
-        impact="NCCL over InfiniBand fails.",
-    )
-    if outcomes:
-        yield from outcomes
+    if reported := _LOCKED.reported(environment):
+        yield reported
     elif not limit.known:
         yield unknown("the limit was not looked at", evidence=facts)
     elif devices.known and devices.get() and 0 <= limit.get() < _ENOUGH_LOCKED:
-        yield warn(
-            f"Only {limit.get() // 1024} KiB of memory may be locked, on a machine with RDMA",
-            evidence=facts,
-            impact="NCCL over InfiniBand fails with 'cannot allocate memory'.",
-            remedy=fix,
-        )
+        title = f"Only {limit.get() // 1024} KiB of memory may be locked, on a machine with RDMA"
+        yield _LOCKED.found(facts, title=title, status=Status.WARN)
     elif devices.known and devices.get():
         yield ok("enough memory may be locked", evidence=facts)
     else:
@@ -133,13 +139,11 @@ def memlock_too_low(environment: Environment, matrix: Matrix) -> Iterator[Outcom
 
 
 @check(
-    "peermem-not-loaded",
-    title="Network cards cannot reach GPU memory directly",
+    _NO_PEERMEM,
     layer=Layer.HEALTH,
     rank=73,
     any_of=("system.infiniband_devices", "messages"),
     explained_by=("driver-module-not-loaded",),
-    fix="modprobe nvidia-peermem, or the open module with DMA-BUF.",
     references=threads("NVIDIA/nccl-tests#206"),
 )
 def peermem_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -150,15 +154,11 @@ def peermem_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[Out
     """
     devices, peer = environment.system.infiniband_devices, environment.driver.peermem_loaded
     facts = [known(environment, "driver.peermem_loaded"), known(environment, "system.infiniband_devices")]
-    fix = remedy(environment, "Load the module (or use the open kernel module on a newer kernel).", "peermem")
-    impact = "Data between machines goes through main memory: lower bandwidth, no error."
-    title = "Network cards cannot reach GPU memory directly (GPUDirect RDMA is off)"
-    outcomes = told(environment, "peermem-not-loaded", title, impact=impact, remedy=fix, judge=warn)
-    if outcomes:
-        yield from outcomes
+    if reported := _NO_PEERMEM.reported(environment):
+        yield reported
     elif devices.known and devices.get() and environment.driver.kernel_module.known:
         if peer.known and not peer.get() and _dma_buf(environment) is False:
-            yield warn(title, evidence=facts, impact=impact, remedy=fix)
+            yield _NO_PEERMEM.found(facts)
         elif peer.known:
             yield ok("network cards can reach GPU memory", evidence=facts)
         else:
@@ -179,8 +179,7 @@ def _dma_buf(environment: Environment) -> bool | None:
 
 
 @check(
-    "shm-too-small",
-    title="The container's /dev/shm is too small",
+    _SMALL_SHM,
     layer=Layer.LIBRARIES,
     rank=82,
     any_of=("system.shm_bytes", "messages"),
@@ -194,28 +193,13 @@ def shm_too_small(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
     """
     size = environment.system.shm_bytes
     facts = [known(environment, "system.shm_bytes"), known(environment, "system.machine_kind")]
-    fix = remedy(environment, "Start the container with a larger /dev/shm.", "shm")
-    outcomes = told(
-        environment,
-        "shm-too-small",
-        "/dev/shm is too small",
-        remedy=fix,
-        impact="Data loaders with workers, and NCCL, die with 'Bus error'.",
-    )
-    if (
-        size.known
-        and size.get() < _ENOUGH_SHM
-        and kind(environment) is MachineKind.CONTAINER
-        and (outcomes or _used(environment))
-    ):
-        yield (fail if outcomes else warn)(
-            f"/dev/shm of this container has {size.get() // 1024**2} MiB",
-            evidence=facts,
-            impact="Data loaders with workers, and NCCL, die with 'Bus error'.",
-            remedy=fix,
-        )
-    elif outcomes:
-        yield from outcomes
+    reported = _SMALL_SHM.reported(environment)
+    small = size.known and size.get() < _ENOUGH_SHM and kind(environment) is MachineKind.CONTAINER
+    if small and (reported or _used(environment)):
+        title = f"/dev/shm of this container has {size.get() // 1024**2} MiB"
+        yield _SMALL_SHM.found(facts, title=title, status=Status.FAIL if reported else Status.WARN)
+    elif reported:
+        yield reported
     elif size.known:
         yield ok(f"/dev/shm has {size.get() // 1024**2} MiB", evidence=facts)
     else:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.evidence import is_virtual, no_pci_expected, not_looked
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
-from envkit.checks.engine.messages import seen, told
+from envkit.checks.engine.evidence import is_virtual, managed_elsewhere, no_pci_expected, not_looked
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.messages import seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -24,9 +25,27 @@ _FEW_LANES = 4  # at or below a quarter of 16 a copy takes so long that another 
 _REFERENCES = threads("scitix/sichek#122", "local-inference-lab/rtx6kpro#88", "NVIDIA/NVSentinel#890")
 
 
-@check(
+_SLOWER = "Copies between host and GPU are slower than they could be."
+_NARROW = Fault(
     "pcie-width-degraded",
-    title="A PCIe link has fewer lanes than card and slot allow",
+    "A PCIe link has fewer lanes than card and slot allow",
+    impact=_SLOWER,
+    remedy="Look again while the GPU works. If it stays: reseat the card, leave out the riser, try another slot.",
+    actions=("link-under-load",),
+)
+_SLOW = Fault(
+    "pcie-gen-degraded",
+    "A PCIe link is slower than card and slot allow",
+    impact=_SLOWER,
+    remedy="Watch the link while the GPU works. If it stays: set the slot's generation to Auto in the firmware, leave "
+    "out the riser, try another slot.",
+    actions=("link-under-load",),
+    status=Status.WARN,
+)
+
+
+@check(
+    _NARROW,
     layer=Layer.HEALTH,
     rank=40,
     any_of=("pci_gpus", "gpus"),
@@ -38,12 +57,12 @@ def pcie_width_degraded(environment: Environment, matrix: Matrix) -> Iterator[Ou
     """Every link from a GPU up to the root has as many lanes as both of its ends allow.
 
     A slot that shares lanes, dirty contacts, a riser or a wrong bifurcation setting costs half of the bandwidth or
-    more, without any error. Width does not change with power saving, so it can be judged at idle. A board that has
+    more, without any error. Width does not change with power saving, so idle GPUs show it too. A board that has
     only eight lanes, or a slot that has fewer than the card, works as built.
     """
     gpus = seen_gpus(environment, matrix)
     if no_pci_expected(environment) and not any(gpu.nvml and gpu.nvml.link_width_max for gpu in gpus):
-        yield skip("the PCIe links belong to the host of this place")
+        yield managed_elsewhere(environment)
         return
     outcomes = [outcome for gpu in gpus for outcome in [_width(environment, gpu, gpus)] if outcome is not None]
     yield from outcomes or [not_looked(environment, "no PCIe link of a GPU was looked at")]
@@ -75,20 +94,22 @@ def _narrowed(environment: Environment, gpu: SeenGpu, link: Link, gpus: tuple[Se
     evidence = _link_evidence(environment, link)
     if shared:
         names = " and ".join(other.subject for other in shared)
-        return warn(
-            f"{title}: it shares them with {names}",
+        return _NARROW.found(
+            [*evidence, *(_card_evidence(environment, other) for other in shared)],
+            title=f"{title}: it shares them with {names}",
             subject=gpu.subject,
-            evidence=[*evidence, *(_card_evidence(environment, other) for other in shared)],
+            status=Status.WARN,
             impact=_cost(link, link.width_expected or 0),
             remedy=_other_slot(
                 environment, gpu, "Move one card to a slot with lanes of its own, if the board has one."
             ),
         )
-    judge = fail if link.upper is not None and _no_design(gpu, link.width or 0, link.width_expected or 0) else warn
-    return judge(
-        title if link.upper is not None else f"{title}; how many its slot has is not known",
+    broken = link.upper is not None and _no_design(gpu, link.width or 0, link.width_expected or 0)
+    return _NARROW.found(
+        evidence,
+        title=title if link.upper is not None else f"{title}; how many its slot has is not known",
         subject=gpu.subject,
-        evidence=evidence,
+        status=Status.FAIL if broken else Status.WARN,
         impact=_cost(link, link.width_expected or 0),
         remedy=_other_slot(
             environment,
@@ -114,10 +135,11 @@ def _as_built(environment: Environment, gpu: SeenGpu, links: tuple[Link, ...], g
     if len(gpus) == 1 and lanes > _FEW_LANES:
         return ok(f"{title}: as built", subject=gpu.subject, evidence=evidence)
     others = " and ".join(other.subject for other in neighbors(gpu, narrowest, gpus))
-    return warn(
-        f"{title}" + (f" (the board divides its lanes with {others})" if others else ""),
+    return _NARROW.found(
+        [*evidence, _card_evidence(environment, gpu)],
+        title=f"{title}" + (f" (the board divides its lanes with {others})" if others else ""),
         subject=gpu.subject,
-        evidence=[*evidence, _card_evidence(environment, gpu)],
+        status=Status.WARN,
         impact=_cost(narrowest, card),
         remedy=_other_slot(
             environment, gpu, "By design of the board. Where copies matter, give the card a wider slot."
@@ -134,24 +156,19 @@ def _width_by_nvml(environment: Environment, gpu: SeenGpu, nvml: Gpu) -> Outcome
     if now >= expected or gpu.laptop:
         return ok(f"{gpu.title}: x{now}, as card and slot allow", subject=gpu.subject, evidence=evidence)
     cost = _lost(nvml.link_generation_max, now, expected) if nvml.link_generation_max else ""
-    judge = fail if gpu.busy else warn  # NVML may tell of an idle link; ports were not seen
-    return judge(
-        f"{gpu.title} has {now} of {expected} PCIe lanes",
+    return _NARROW.found(
+        evidence,
+        title=f"{gpu.title} has {now} of {expected} PCIe lanes",
         subject=gpu.subject,
-        evidence=evidence,
-        impact=cost or "Copies between host and GPU are slower than they could be.",
-        remedy=remedy(
-            environment,
-            "Look again while the GPU works. If it stays: reseat the card, leave out the riser, try another slot.",
-            "link-under-load",
-        ),
+        impact=cost,
+        status=Status.FAIL if gpu.busy else Status.WARN,  # NVML may tell of an idle link; ports were not seen
     )
 
 
 def _cost(link: Link, expected: int) -> str:
     generation = generation_of(link.speed_expected) if link.speed_expected else None
     if generation is None or link.width is None:
-        return "Copies between host and GPU are slower than they could be."
+        return _SLOWER
     return _lost(generation.generation, link.width, expected)
 
 
@@ -176,41 +193,30 @@ def _card_evidence(environment: Environment, gpu: SeenGpu) -> Evidence:
 
 
 @check(
-    "pcie-gen-degraded",
-    title="A PCIe link is slower than card and slot allow",
+    _SLOW,
     layer=Layer.HEALTH,
     rank=41,
     tier="N",
     any_of=("pci_gpus", "gpus", "messages"),
     explained_by=("gpu-fallen-off-bus",),
-    fix="Set the generation to Auto in the firmware, use another slot or riser.",
     references=threads("local-inference-lab/rtx6kpro#88", "NVIDIA/NVSentinel#890", "Syllo/nvtop#6", "janhq/jan#183"),
 )
 def pcie_gen_degraded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """While a GPU works, its link runs at the highest rate that both ends have.
 
-    GPUs slow the link down while they idle (generation 1 at idle is normal and no fault), so the rate is judged under
-    load only. Signal trouble, a riser or an old setting in the firmware can hold it at half or a quarter.
+    GPUs slow the link down while they idle (generation 1 at idle is normal and no fault), so only the rate under
+    load counts. Signal trouble, a riser or an old setting in the firmware can hold it at half or a quarter.
     """
     gpus = seen_gpus(environment, matrix)
     if gpus and is_virtual(environment) and not seen(environment, "pcie-gen-degraded"):
         yield from _measured(environment, gpus) or [unknown("the PCIe ports of a virtual machine are not real ones")]
         return
     outcomes = [outcome for gpu in gpus for outcome in [_rate(environment, gpu)] if outcome is not None]
-    outcomes += told(
-        environment,
-        "pcie-gen-degraded",
-        "A PCIe link is slower than it could be",
-        judge=warn,
-        impact="Copies between host and GPU are slower than they could be.",
-        remedy=remedy(environment, "Watch the link while the GPU works.", "link-under-load"),
-    )
-    if outcomes:
-        yield from outcomes
+    reported = _SLOW.reported(environment)
+    if outcomes or reported:
+        yield from (*outcomes, *([reported] if reported else []))
     elif no_pci_expected(environment):
-        yield skip("the PCIe links belong to the host of this place")
-    else:
-        yield not_looked(environment, "no PCIe link of a GPU was looked at")
+        yield managed_elsewhere(environment)
 
 
 def _measured(environment: Environment, gpus: tuple[SeenGpu, ...]) -> list[Outcome]:
@@ -240,17 +246,11 @@ def _rate(environment: Environment, gpu: SeenGpu) -> Outcome | None:
         words = "idle" if gpu.busy is False else "not known to be busy"
         title = f"{gpu.title}: generation {now} of {possible} while {words}, which saves power"
         return ok(title, subject=gpu.subject, evidence=evidence)
-    return warn(
-        f"{gpu.title} works at PCIe generation {now}, {possible} is possible",
+    return _SLOW.found(
+        evidence,
+        title=f"{gpu.title} works at PCIe generation {now}, {possible} is possible",
         subject=gpu.subject,
-        evidence=evidence,
         impact=_lost_by_rate(gpu, now, possible),
-        remedy=remedy(
-            environment,
-            "Watch the link while the GPU works. If it stays: set the slot's generation to Auto in the firmware, leave "
-            "out the riser, try another slot.",
-            "link-under-load",
-        ),
     )
 
 
@@ -275,5 +275,5 @@ def _lost_by_rate(gpu: SeenGpu, now: int, possible: int) -> str:
     has = gigabytes_per_second(now, lanes) if lanes else None
     could = gigabytes_per_second(possible, lanes) if lanes else None
     if has is None or could is None:
-        return "Copies between host and GPU are slower than they could be."
+        return _SLOWER
     return f"At most {has:.1f} instead of {could:.1f} GB/s each way: {could - has:.1f} GB/s are lost."

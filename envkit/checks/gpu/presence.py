@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.evidence import kind, known, no_pci_expected, without_gpu
-from envkit.checks.engine.findings import Evidence, Outcome, fail, ok, skip, unknown
+from envkit.checks.engine.evidence import is_virtual, kind, known, no_pci_expected, without_gpu
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, skip, unknown
 from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import remedy
 from envkit.model import Environment, MachineKind, PciGpu
 
 if TYPE_CHECKING:
@@ -25,9 +25,32 @@ _PLACES = {
 }
 
 
-@check(
+def _attach(environment: Environment, matrix: Matrix) -> Remedy:
+    if is_virtual(environment):
+        return Remedy("Attach a GPU to the virtual machine (PCI passthrough or a GPU instance type).")
+    return Remedy(
+        "If a card is installed: switch it on in the firmware setup, then check its seat and power cables. If none is: "
+        "use CPU builds of the frameworks here."
+    )
+
+
+_NO_GPU = Fault(
     "no-gpu-on-pci",
-    title="No NVIDIA GPU on the PCI bus",
+    "This machine has no NVIDIA GPU",
+    impact="CUDA programs cannot run on a GPU here; frameworks fall back to the CPU or stop.",
+    remedy=_attach,
+)
+_OFF = Fault(
+    "optimus-gpu-off",
+    "The NVIDIA GPU of this laptop is switched off",
+    impact="The driver finds no GPU until it is switched on again.",
+    remedy="Switch the GPU on (choose the NVIDIA or on-demand profile) and restart.",
+    actions=("prime",),
+)
+
+
+@check(
+    _NO_GPU,
     layer=Layer.PCI,
     rank=10,
     any_of=("pci_gpus", "gpus", "messages"),
@@ -58,29 +81,16 @@ def no_gpu_on_pci(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
 
 
 def _no_gpu(environment: Environment, evidence: list[Evidence] | tuple[Evidence, ...]) -> Outcome:
-    virtual = kind(environment) is MachineKind.VM
     where = [known(environment, path) for path in ("system.machine_kind", "system.vendor")]
-    return fail(
-        f"This {'virtual machine' if virtual else 'machine'} has no NVIDIA GPU",
-        evidence=[*evidence, *where],
-        impact="CUDA programs cannot run on a GPU here; frameworks fall back to the CPU or stop.",
-        remedy=remedy(
-            environment,
-            "Attach a GPU to the virtual machine (PCI passthrough or a GPU instance type)."
-            if virtual
-            else "If a card is installed: switch it on in the firmware setup, then check its seat and power cables. "
-            "If none is: use CPU builds of the frameworks here.",
-        ),
-    )
+    title = "This virtual machine has no NVIDIA GPU" if is_virtual(environment) else ""
+    return _NO_GPU.found([*evidence, *where], title=title)
 
 
 @check(
-    "optimus-gpu-off",
-    title="The laptop's NVIDIA GPU is switched off",
+    _OFF,
     layer=Layer.PCI,
     rank=5,
     any_of=("system.prime_profile", "pci_gpus", "messages"),
-    fix="Choose the NVIDIA or on-demand profile and restart.",
     references=threads("canonical/nvidia-prime#13", "swuecho/chat#412"),
 )
 def optimus_gpu_off(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -90,11 +100,11 @@ def optimus_gpu_off(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     """
     switch = environment.system.prime_profile
     if switch.known and switch.get().lower() in _OFF_SWITCHES:
-        yield _switched_off(environment, [known(environment, "system.prime_profile")])
-    elif messages := seen(environment, "optimus-gpu-off"):
-        yield _switched_off(environment, message_evidence(environment, messages))
+        yield _OFF.found([known(environment, "system.prime_profile")])
+    elif reported := _OFF.reported(environment):
+        yield reported
     elif asleep := _asleep_without_driver(environment):
-        yield _switched_off(environment, [_power(environment, gpu) for gpu in asleep])
+        yield _OFF.found([_power(environment, gpu) for gpu in asleep])
     elif not switch.known and without_gpu(environment):
         yield skip("there is no GPU and no switch for one")
     elif environment.pci_gpus.known or switch.known:
@@ -110,12 +120,3 @@ def _asleep_without_driver(environment: Environment) -> list[PciGpu]:
 
 def _power(environment: Environment, gpu: PciGpu) -> Evidence:
     return Evidence(f"pci_gpus[{gpu.pci_address}].power_state", gpu.power_state, environment.pci_gpus.source)
-
-
-def _switched_off(environment: Environment, evidence: list[Evidence] | tuple[Evidence, ...]) -> Outcome:
-    return fail(
-        "The NVIDIA GPU of this laptop is switched off",
-        evidence=evidence,
-        impact="The driver finds no GPU until it is switched on again.",
-        remedy=remedy(environment, "Switch the GPU on and restart.", "prime"),
-    )

@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
-from envkit.checks.engine.evidence import NO_PCI_GPU, driver_lives_elsewhere, kind, known, many, not_looked
+from envkit.checks.engine.evidence import (
+    NO_PCI_GPU,
+    driver_lives_elsewhere,
+    kind,
+    known,
+    managed_elsewhere,
+    many,
+    not_looked,
+)
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.messages import message_evidence, seen
@@ -261,7 +269,7 @@ def persistence_off(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     if reported := _SLEEPING.reported(environment):
         yield reported
     elif driver_lives_elsewhere(environment):
-        yield skip("managed by the host")
+        yield managed_elsewhere(environment)
     elif off and not (daemon.known and daemon.get()):
         yield _SLEEPING.found(
             [_persistence(environment, gpu) for gpu in off[:3]],
