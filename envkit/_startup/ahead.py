@@ -174,7 +174,7 @@ def _length(value: Sized) -> int:
 
 
 FILTERS: dict[str, Callable[..., Any]] = {
-    "bash": quote,
+    "bash": lambda value: quote(str(value)),
     "join": _join,
     "length": _length,
     "upper": lambda value: str(value).upper(),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import NoReturn
 
 from envkit._startup.records import record
+from envkit.base.names import normalized
 from envkit.base.versions import Version
 from envkit.solver.model import Plan
 from envkit.tables.rows import OperatingSystem, Toolkit
@@ -91,6 +93,11 @@ class InstallToolkit:
     perl_library: bool
     architecture: str
 
+    @property
+    def release(self) -> Version:
+        """The release line, which names its folders and packages."""
+        return self.toolkit.release
+
 
 @record
 class ApplyPatch:
@@ -108,6 +115,11 @@ class InstallCudnn:
     version: Version
     soname: int
     file: Download
+
+    @property
+    def short(self) -> Version:
+        """The version as cuDNN's header has it: without the number of the build."""
+        return self.version.release(3) if len(self.version.parts) >= 3 else self.version
 
 
 @record
@@ -151,6 +163,26 @@ class InstallFramework:
     pip_requirement: str
     advice: str = ""  # what programs must do beside importing it
 
+    @property
+    def identifier(self) -> str:
+        """The name as part of a function's name."""
+        return re.sub(r"\W", "_", self.name)
+
+    @property
+    def plain_version(self) -> str:
+        """The distribution's version without the mark of its build."""
+        return self.distribution_version.partition("+")[0]
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """The distributions that its requirements name."""
+        return tuple(normalized(re.split(r"[^\w.-]", line)[0]) for line in self.requirements)
+
+    @property
+    def expectation(self) -> str:
+        """What the verification expects of it: that it computes on a GPU, or anything."""
+        return "gpu" if self.expects_gpu else "any"
+
 
 @record
 class Verify:
@@ -159,6 +191,12 @@ class Verify:
     targets: tuple[str, ...]
     gcc_min: Version | None
     gcc_max: Version | None
+
+    @property
+    def compilers(self) -> tuple[str, ...]:
+        """The programs to look for, newest first."""
+        low, high = (self.gcc_min.major if self.gcc_min else 4), (self.gcc_max.major if self.gcc_max else 0)
+        return tuple(f"g++-{major}" for major in range(high, low - 1, -1))
 
 
 Step = (

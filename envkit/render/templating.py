@@ -51,7 +51,7 @@ def jinja_environment(folder: str) -> Environment:
         keep_trailing_newline=True,
         autoescape=folder == "reports",
     )
-    made.filters["bash"] = quote  # a text as one word of a shell command
+    made.filters["bash"] = lambda value: quote(str(value))  # a text as one word of a shell command
     return made
 
 

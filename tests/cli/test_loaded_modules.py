@@ -62,7 +62,7 @@ def test_a_command_loads_no_heavy_library_that_it_does_not_need(words: list[str]
         (["--version"], 10),
         (["matrix", "toolkits"], 27),
         (["resolve", "--framework", "pytorch"], 97),
-        (["install", "--cuda", "9.0", "--framework", "pytorch"], 115),
+        (["install", "--cuda", "9.0", "--framework", "pytorch"], 116),
         (["dockerfile", "--framework", "tensorflow"], 127),
         (["explain", "no-gpu-on-pci"], 115),
     ],

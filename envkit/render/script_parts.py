@@ -1,0 +1,212 @@
+"""What the templates of the install script get: the typed steps by kind, and what the tables say of them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
+
+from envkit._startup.records import record, types_of
+from envkit.base.versions import Version
+from envkit.install.model import (
+    ApplyPatch,
+    CreatePython,
+    DriverPackage,
+    FetchFile,
+    Installation,
+    InstallCudnn,
+    InstallDriver,
+    InstallFramework,
+    InstallPrerequisites,
+    InstallToolkit,
+    LinkToolkit,
+    Need,
+    Step,
+    Verify,
+)
+from envkit.tables.installer import FailureRow, PlaceRow, StyleRow, space, style_of, unfit_glibc
+from envkit.tables.loader import read
+
+T = TypeVar("T")
+
+
+@record
+class Watched:
+    """A folder that an installer changes besides its own, how deep, and why it is looked at."""
+
+    path: str
+    depth: int
+    why: str
+
+
+@record
+class Installers:
+    """What is known of the installers that the steps start: their logs, their failures, the traces they leave."""
+
+    logs: tuple[str, ...]
+    failures: tuple[FailureRow, ...]
+    compile_failures: tuple[FailureRow, ...]
+    watched: tuple[Watched, ...]
+    stale_log: str | None  # a file that makes the installer crash where it lies about
+    unfit_glibc: tuple[Version, Version] | None  # headers do not compile with it; first CUDA whose do
+
+
+@record
+class SpaceNeed:
+    """Bytes that a step takes in a folder; WORK is one that is given back."""
+
+    step: str
+    folder: str
+    bytes: int
+
+
+@record
+class Space:
+    """Bytes by what they are for, and by step in the order of the steps."""
+
+    work: int
+    cudnn: int
+    environment: int
+    needs: tuple[SpaceNeed, ...]
+
+
+@record
+class ScriptParts:
+    """The steps of an installation by kind, and what goes with them. Each field is a name in the templates."""
+
+    needs: tuple[Need, ...]
+    fetches: tuple[FetchFile, ...]
+    driver: InstallDriver | None
+    driver_packages: tuple[str, ...]
+    other_drivers: tuple[str, ...]
+    toolkit: InstallToolkit | None
+    patches: tuple[ApplyPatch, ...]
+    cudnn: InstallCudnn | None
+    link: LinkToolkit | None
+    python: CreatePython | None
+    frameworks: tuple[InstallFramework, ...]
+    verify: Verify | None
+    installer: Installers
+    space: Space
+    uses_packages: bool
+    uses_work_dir: bool
+    writable: tuple[str, ...]  # folders, as bash variables
+    closing: tuple[str, ...]
+
+
+def named_fields(parts: ScriptParts) -> dict[str, Any]:
+    """The fields by name, as a template takes them."""
+    return {name: getattr(parts, name) for name in types_of(ScriptParts)}
+
+
+def script_parts(work: Installation) -> ScriptParts:
+    """The parts of the script for these steps."""
+    steps = work.steps
+    driver, toolkit = _only(steps, InstallDriver), _only(steps, InstallToolkit)
+    python, frameworks = _only(steps, CreatePython), _all(steps, InstallFramework)
+    prerequisites = _only(steps, InstallPrerequisites)
+    needs = prerequisites.needs if prerequisites else ()
+    room = _space(steps)
+    return ScriptParts(
+        needs=needs,
+        fetches=_all(steps, FetchFile),
+        driver=driver,
+        driver_packages=tuple(map(_driver_package, driver.packages if driver else ())),
+        other_drivers=tuple(map(_driver_package, driver.others if driver else ())),
+        toolkit=toolkit,
+        patches=_all(steps, ApplyPatch),
+        cudnn=_only(steps, InstallCudnn),
+        link=_only(steps, LinkToolkit),
+        python=python,
+        frameworks=frameworks,
+        verify=_only(steps, Verify),
+        installer=_installers(driver, toolkit),
+        space=room,
+        uses_packages=bool(needs) or driver is not None,
+        uses_work_dir=bool(room.work) or (python is not None and python.way == "conda"),
+        writable=tuple(name for part, name in ((toolkit, "$TOOLKIT_DIR"), (python, "$ENV_DIR")) if part),
+        closing=tuple(_closing(toolkit, python, frameworks)),
+    )
+
+
+def _all(steps: Sequence[Step], kind: type[T]) -> tuple[T, ...]:
+    return tuple(step for step in steps if isinstance(step, kind))
+
+
+def _only(steps: Sequence[Step], kind: type[T]) -> T | None:
+    return next(iter(_all(steps, kind)), None)
+
+
+def _by_runfile(driver: InstallDriver | None) -> bool:
+    return driver is not None and bool(driver.file or driver.chosen_path)
+
+
+def _driver_package(package: DriverPackage) -> str:
+    """`first branch|last branch|module stream|names`, as the script reads it."""
+    stream = f"nvidia-driver:{package.stream}" if package.stream else ""
+    names = " ".join(package.names).replace("{version}", "@VERSION@")
+    return f"{package.first_branch or ''}|{package.last_branch or ''}|{stream}|{names}"
+
+
+def _installers(driver: InstallDriver | None, toolkit: InstallToolkit | None) -> Installers:
+    own = style_of(toolkit.toolkit.installer_style) if toolkit else None
+    # what a CUDA runfile starts for its driver is the driver's own installer, too
+    styles = dict.fromkeys([*(["package"] if _by_runfile(driver) else []), *([own.style] if own else [])])
+    return Installers(
+        logs=tuple(log for style in styles for log in style_of(style).log),
+        failures=tuple(row for row in read(FailureRow) if row.style in ("all", *styles)),
+        compile_failures=tuple(row for row in read(FailureRow) if row.style == "nvcc"),
+        watched=tuple(_watched(own)) if own else (),
+        stale_log=own.stale_log if own else None,
+        unfit_glibc=unfit_glibc(toolkit.toolkit.version) if toolkit else None,
+    )
+
+
+def _watched(style: StyleRow) -> Iterator[Watched]:
+    yield from (Watched(row.path, row.depth, row.why) for row in read(PlaceRow))
+    yield from (Watched(log, 0, "its log") for log in style.log)
+
+
+def _space(steps: Sequence[Step]) -> Space:
+    toolkit, by_runfile = _only(steps, InstallToolkit), _by_runfile(_only(steps, InstallDriver))
+    cuda = toolkit.toolkit.version if toolkit else None
+    work = space("work", cuda) if toolkit or by_runfile else 0
+    cudnn, environment = space("cudnn", None), space("environment", None)
+    return Space(work, cudnn, environment, tuple(_space_needs(steps, work, cudnn, environment)))
+
+
+def _space_needs(steps: Sequence[Step], work: int, cudnn: int, environment: int) -> Iterator[SpaceNeed]:
+    """What the steps that take room take, in their order."""
+    toolkit, python = _only(steps, InstallToolkit), _only(steps, CreatePython)
+    cuda = toolkit.toolkit.version if toolkit else None
+    if toolkit:
+        yield SpaceNeed("fetch-toolkit", f"$CACHE_DIR/{toolkit.file.name}.part", space("download", cuda))
+    if _by_runfile(_only(steps, InstallDriver)):
+        yield SpaceNeed("driver", "WORK", work)
+    if toolkit:
+        yield SpaceNeed("toolkit", "$TOOLKIT_DIR", space("toolkit", cuda))
+        yield SpaceNeed("toolkit", "WORK", work)
+        yield from (SpaceNeed(f"patch-{patch.order}", "WORK", work) for patch in _all(steps, ApplyPatch))
+    if _only(steps, InstallCudnn):
+        yield from (SpaceNeed("cudnn", folder, cudnn) for folder in ("$TOOLKIT_DIR", "WORK"))
+    if python:
+        yield SpaceNeed("python", "$ENV_DIR", environment)
+        if python.way == "conda":
+            yield SpaceNeed("python", "WORK", environment)
+
+
+def _closing(
+    toolkit: InstallToolkit | None, python: CreatePython | None, frameworks: Sequence[InstallFramework]
+) -> Iterator[str]:
+    if toolkit:
+        yield f"CUDA: {toolkit.path} (settings for a shell: . {toolkit.path}/envkit.sh)"
+    if python:
+        yield f"Python: {_shell_words(python)}"
+    yield from (f"{one.title}: {one.advice}." for one in frameworks if one.advice)
+
+
+def _shell_words(python: CreatePython) -> str:
+    """How a shell comes to this Python; micromamba's environments have no script `activate` of their own."""
+    if python.way == "conda":
+        return f"{python.path}/bin/python (its pip: {python.path}/bin/python -m pip)"
+    return f". {shlex.quote(python.path)}/bin/activate"
