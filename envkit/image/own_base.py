@@ -12,7 +12,7 @@ from envkit.base.versions import VersionSpec
 from envkit.solver.model import Choice
 from envkit.solver.request import Request
 from envkit.tables import images as data
-from envkit.tables.images import ForeignSystem, SystemName
+from envkit.tables.images import ForeignSystem
 from envkit.tables.known_images import CUDA_REPOSITORY, image_name, tag_row
 from envkit.tables.loader import read
 from envkit.tables.rows import ImageTag, OperatingSystem
@@ -145,7 +145,7 @@ def _system(repository: str, tag: str, matrix: Matrix) -> OperatingSystem | None
             return system
     words = _words(repository, tag)
     pairs = [*words, *(f"{one}{other}" for one, other in zip(words, words[1:], strict=False))]
-    by_name = {row.word: row.os_id for row in read(SystemName)}
+    by_name = {system.code_name: system.os_id for system in matrix.operating_systems if system.code_name}
     named = [by_name[word] for word in words if word in by_name]
     exact = [system.os_id for word in pairs for system in matrix.operating_systems if _release(word, system.os_id)]
     return next((matrix.operating_system(os_id) for os_id in (*exact, *named)), None)

@@ -23,6 +23,7 @@ from envkit.tables.rows import (
     Runfile,
     TableStatus,
     Toolkit,
+    system_pythons,
 )
 
 if TYPE_CHECKING:
@@ -209,13 +210,14 @@ class Matrix:
 
     @cached_property
     def python_sources(self) -> tuple[PythonSource, ...]:
-        """Every way to get a Python."""
-        return self._read(PythonSource)
+        """Every way to get a Python: from the packages of a distribution, then from elsewhere."""
+        return (*system_pythons(self.operating_systems), *self._read(PythonSource))
 
     @cached_property
     def table_status(self) -> tuple[TableStatus, ...]:
-        """When each table was last compared with its sources."""
-        return self._read(TableStatus)
+        """When each table was last compared with its sources: the general ones, then the builds of each framework."""
+        builds = (TableStatus(row.name, row.checked, row.limit_days) for row in self.frameworks)
+        return (*self._read(TableStatus), *builds)
 
 
 def _plain_name(name: str) -> str:

@@ -13,7 +13,6 @@ class Age:
     """The age of one table on a day. `limit_days` None: what it records no longer changes."""
 
     table: str
-    title: str
     checked: date
     days: int
     limit_days: int | None
@@ -30,7 +29,7 @@ def ages(matrix: Matrix, today: date, limit_days: int | None = None) -> tuple[Ag
     for status in matrix.table_status:
         checked = date.fromisoformat(status.checked)
         limit = status.limit_days if limit_days is None or status.limit_days is None else limit_days
-        found.append(Age(status.table, status.title, checked, (today - checked).days, limit))
+        found.append(Age(status.table, checked, (today - checked).days, limit))
     return tuple(found)
 
 

@@ -168,16 +168,6 @@ class Backend:
     sources: tuple[str, ...]
 
 
-@table("image/system_names.csv", "word")
-@record
-class SystemName:
-    """A release's code name, as tags of its images have it."""
-
-    word: str
-    os_id: str
-    sources: tuple[str, ...]
-
-
 @table("image/foreign_systems.csv", "word")
 @record
 class ForeignSystem:

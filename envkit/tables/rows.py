@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from envkit._startup.records import record
@@ -188,6 +189,8 @@ class Framework:
     note: str  # for an archived one: its last usable combination, in words
     sources: tuple[str, ...]
     cuda_from: tuple[str, ...] = ()  # the frameworks whose CUDA it uses, for one that has none of its own
+    checked: str = ""  # the day on which its builds were last compared with their sources
+    limit_days: int | None = None  # for how many days that is good; None: no more builds are to come
 
 
 @table(
@@ -271,12 +274,18 @@ class OperatingSystem:
     initramfs_tool: str | None
     driver_packages: str | None
     sources: tuple[str, ...]
+    code_name: str = ""  # jammy, where tags of images have it for the release
+
+    @cached_property
+    def pythons(self) -> tuple[Version, ...]:
+        """The Pythons that its own packages bring."""
+        return (*([self.default_python] if self.default_python else []), *self.other_pythons)
 
 
-@table("python_sources.csv", "way", "python", "os_ids", way=("system", "deadsnakes", "standalone", "conda"))
+@table("python_sources.csv", "way", "python", "os_ids", way=("deadsnakes", "standalone", "conda"))
 @record
 class PythonSource:
-    """One way to get a Python. `way`: system, deadsnakes, standalone, conda."""
+    """One way to get a Python. `way`: system (its rows are made from the systems'), deadsnakes, standalone, conda."""
 
     way: str
     python: Version
@@ -288,12 +297,23 @@ class PythonSource:
     sources: tuple[str, ...]
 
 
+def system_pythons(systems: Iterable[OperatingSystem]) -> Iterator[PythonSource]:
+    """The Pythons of the distributions, oldest first, each with the releases that have it."""
+    having: dict[Version, list[OperatingSystem]] = {}
+    for system in systems:
+        for python in system.pythons:
+            having.setdefault(python, []).append(system)
+    for python, rows in sorted(having.items()):
+        keys = dict.fromkeys(key for row in rows for key in row.sources)
+        os_ids = tuple(row.os_id for row in rows)
+        yield PythonSource("system", python, None, os_ids, None, ("x86_64", "aarch64"), True, tuple(keys))
+
+
 @table("tables.csv", "table")
 @record
 class TableStatus:
     """When a table was last compared with its sources, and for how many days that is good (None: it is final)."""
 
     table: str
-    title: str
     checked: str  # date
     limit_days: int | None
