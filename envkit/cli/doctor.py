@@ -60,7 +60,9 @@ Examples:
     help="By default what the name of --output ends in, else text.",
 )
 @click.option("--mask", is_flag=True, help="Mask names, addresses and serial numbers in the report.")
-@click.option("--verbose", "-v", is_flag=True, help="Also list what is healthy and what does not apply.")
+@click.option(
+    "--verbose", "-v", is_flag=True, help="Also show evidence, the machine, what is well, what was not checked."
+)
 @output_option
 @click.pass_context
 def doctor(
@@ -83,7 +85,7 @@ def doctor(
 ) -> int:
     """Diagnose this machine (or a recorded one) and suggest fixes.
 
-    The first FAIL of the report is the answer to "what is wrong?"; what follows from it stands after it.
+    The first FAIL of the report is the answer to "what is wrong?", with its fix; what goes away with it is named there.
     """
     _refuse_stray(ctx.args, strict, fail_on)
     form = one_format(form, as_json, output, _FORMATS)

@@ -58,11 +58,12 @@ def rendered(reports: Sequence[Report], form: str, *, verbose: bool, to_file: bo
 
         return "\n".join(doctor_markdown(*pair) for pair in pairs)
     from envkit.base.wrap import WIDTH
-    from envkit.cli.terminal import text_width, wants_colour
+    from envkit.cli.terminal import in_its_letters, text_width, wants_colour
     from envkit.render.text import doctor_text
 
     color, width = not to_file and wants_colour(), WIDTH if to_file else text_width()
     texts = [doctor_text(*pair, verbose=verbose, color=color, width=width) for pair in pairs]
-    if len(texts) == 1:
-        return texts[0]
-    return "\n".join(f"=== {pair[0].origin} ===\n{text}" for pair, text in zip(pairs, texts, strict=True))
+    if len(texts) > 1:
+        texts = [f"=== {pair[0].origin} ===\n{text}" for pair, text in zip(pairs, texts, strict=True)]
+    whole = "\n".join(texts)
+    return whole if to_file else in_its_letters(whole)

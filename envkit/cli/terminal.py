@@ -7,7 +7,8 @@ import sys
 
 from envkit.base.wrap import WIDTH
 
-_NARROWEST, _WIDEST = 40, 100  # less breaks every line, more is hard to read
+_LETTERS = str.maketrans({"\u00b7": "-", "\u2026": "...", "\u00d7": "x", "\u2013": "-", "\u2192": "->"})
+_NARROWEST, _WIDEST = 40, 120  # less breaks every line, more is hard to read
 
 
 def wants_colour() -> bool:
@@ -17,6 +18,16 @@ def wants_colour() -> bool:
     if os.environ.get("FORCE_COLOR"):
         return True
     return _at_terminal() and os.environ.get("TERM") != "dumb"
+
+
+def in_its_letters(text: str) -> str:
+    """The text with letters for the signs that stdout cannot show, and codes for what has none."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.translate(_LETTERS).encode(encoding, "backslashreplace").decode(encoding)
+    return text
 
 
 def text_width() -> int:

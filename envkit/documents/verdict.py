@@ -47,6 +47,13 @@ class Verdict:
     alternatives: tuple[Alternative, ...] = ()
 
     @property
+    def lead(self) -> str:
+        """What stands before the title of a failure that is not certain."""
+        return (
+            "" if self.status is not Status.FAIL or self.confidence is Confidence.CERTAIN else _LEADS[self.confidence]
+        )
+
+    @property
     def headline(self) -> str:
         """The title as a report says it: how sure it is of a failure, and that a warning is none."""
         if self.status is Status.FAIL:

@@ -38,6 +38,45 @@ def machine_lines(environment: Environment) -> list[tuple[str, str]]:
     return lines or [("", "nothing is told about the machine itself")]
 
 
+def machine_line(environment: Environment) -> str:
+    """The machine in one line: system, driver, GPUs, the Python in use and its frameworks, as far as they are known."""
+    parts = [*_system_short(environment), *_driver_short(environment), *_gpus_short(environment)]
+    pythons = environment.pythons.get() if environment.pythons.known else ()
+    for python in [python for python in pythons if python.active] or pythons[:1]:
+        parts += [f"Python {python.version.release(2)}"] if python.version else []
+        parts += [f"{framework.name} {framework.version}" for framework in python.frameworks]
+    return " · ".join(dict.fromkeys(parts)) or "The text does not describe the machine."
+
+
+def _system_short(environment: Environment) -> Iterator[str]:
+    system = environment.system
+    if system.os.known:
+        yield system.os.get().pretty_name or system.os.get().os_id
+    if system.machine_kind.known and system.machine_kind.get() is not MachineKind.METAL:
+        yield system.machine_kind.get().value
+
+
+def _driver_short(environment: Environment) -> Iterator[str]:
+    driver = environment.driver
+    version = driver.kernel_module if driver.kernel_module.known else driver.user_space
+    if version.known:
+        yield f"driver {version.get()}"
+    elif version.absent and not _jetson(environment):
+        yield "no driver"
+
+
+def _gpus_short(environment: Environment) -> Iterator[str]:
+    """The models, each with how many of it there are."""
+    gpus, pci = environment.gpus, environment.pci_gpus
+    names = [gpu.name or gpu.error for gpu in gpus.get()] if gpus.known else []
+    if not names and pci.known:
+        names = [gpu.name or f"NVIDIA device {gpu.device_id}" for gpu in pci.get()]
+    if not names and (pci.absent or pci.known) and not _jetson(environment):
+        yield "no GPU on the PCI bus"
+    for name in dict.fromkeys(names):
+        yield f"{names.count(name)} × {name}" if names.count(name) > 1 else name
+
+
 def _told(*observed: Observed[Any]) -> bool:
     """True when somebody looked: a pasted text tells a few facts, and the rest is not worth a line."""
     return any(item.problem is not Problem.NOT_LOOKED for item in observed)

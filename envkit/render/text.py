@@ -1,36 +1,23 @@
-"""The doctor's report for a person: the verdict first, as wide as asked, color only when asked."""
+"""The doctor's report for a person: what is wrong, how to fix it, why, and where to read more; the rest on request."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from envkit.base.wrap import WIDTH
-from envkit.checks.engine.findings import Finding, Status
+from envkit.checks.engine.evidence import many
+from envkit.checks.engine.findings import Evidence, Finding, Status
 from envkit.checks.engine.runner import plugins_of, summary
 from envkit.documents.citations import titles
-from envkit.documents.verdict import ASK, Verdict, troubles, verdict
-from envkit.model import Environment
-from envkit.render.machine import machine_lines
+from envkit.documents.verdict import Verdict, troubles, verdict
+from envkit.model import PASTED, Environment
+from envkit.render.machine import machine_line, machine_lines
+from envkit.render.page import Page
 
-FEW = 8  # reasons that are listed one by one
+_SHOWN = 2  # pieces of evidence that a first look needs
+_NAMED = 3  # consequences, and checks of one reason, that are named one by one
 THIS_MACHINE = Environment().origin
-_COLOURS = {
-    Status.FAIL: "31;1",
-    Status.ERROR: "31",
-    Status.WARN: "33;1",
-    Status.OK: "32",
-    Status.UNKNOWN: "36",
-    Status.SKIP: "2",
-}
-_LABELS = {
-    Status.FAIL: "FAIL",
-    Status.ERROR: "ERROR",
-    Status.WARN: "WARN",
-    Status.OK: "ok",
-    Status.UNKNOWN: "?",
-    Status.SKIP: "-",
-}
+_PASTE = "the last lines of the error, and what these print, the most telling first:"
 
 
 def doctor_text(
@@ -41,96 +28,102 @@ def doctor_text(
     color: bool = False,
     width: int = WIDTH,
 ) -> str:
-    """The whole report. `verbose` also lists what is healthy and what does not apply."""
-    page = _Page(width, color)
-    lines = [*_verdict(verdict(environment, findings), page), ""]
-    for finding in troubles(findings):
-        lines += [*_finding(finding, page), ""]
-    lines += [*_machine(environment, page), ""]
-    lines += _unknowns(environment, findings, page, verbose)
+    """The whole report: the answer first. `verbose` adds evidence with its sources, the machine and every check."""
+    page, answer, shown = Page(width, color), verdict(environment, findings), troubles(findings)
+    lines = [] if shown and answer.id == shown[0].id else [*_no_finding(answer, page), ""]
+    ids = {finding.id for finding in shown}
+    for finding in shown:
+        if finding.because_of not in ids:
+            follow = [other for other in shown if other.because_of == finding.id]
+            said = answer if finding is shown[0] and answer.id == finding.id else None
+            lines += [*_finding(finding, follow, said, page, verbose=verbose), ""]
     if verbose:
-        lines += _short("Healthy", findings, Status.OK, page) + _short("Does not apply", findings, Status.SKIP, page)
-    lines += _counts(findings, page)
+        lines += _details(environment, findings, page)
+    elif answer.status is not Status.UNKNOWN:
+        lines += [*page.wrap(machine_line(environment)), *page.wrap(_rest(environment, findings))]
+    if plugins := plugins_of(findings):
+        lines += page.wrap(f"Plug-ins: {', '.join(plugins)}")
     return "\n".join(lines) + "\n"
 
 
-class _Page:
-    """How the report looks: its width, and color or none."""
-
-    def __init__(self, width: int, color: bool) -> None:
-        self.width = width
-        self.color = color
-
-    def paint(self, text: str, code: str) -> str:
-        return f"\x1b[{code}m{text}\x1b[0m" if self.color else text
-
-    def status(self, status: Status) -> str:
-        return self.paint(_LABELS[status].ljust(5), _COLOURS[status])
-
-    def head(self, text: str) -> str:
-        return self.paint(text, "1")
-
-    def wrap(self, text: str, indent: str = "", first: str | None = None) -> list[str]:
-        """The text in lines that begin with `indent`, the first one with `first`; words stay whole, to be copied."""
-        start = indent if first is None else first
-        return textwrap.wrap(
-            text,
-            self.width,
-            initial_indent=start,
-            subsequent_indent=indent,
-            break_long_words=False,
-            break_on_hyphens=False,
-        ) or [start]
-
-    def labelled(self, label: str, text: str) -> list[str]:
-        return self.wrap(text, " " * 15, f"      {label:<8} ")
+def _no_finding(answer: Verdict, page: Page) -> Iterator[str]:
+    """The answer where none of the findings is it: health, or that too little is known, and what to paste then."""
+    yield from page.title(answer.status, answer.title)
+    if answer.ask:
+        yield ""
+        yield from page.labelled("Paste", _PASTE)
+        yield from map(page.command, answer.ask)
 
 
-def _verdict(answer: Verdict, page: _Page) -> Iterator[str]:
-    yield from (page.head(line) for line in page.wrap(answer.headline))
-    if answer.alternatives:
-        yield "It could also be:"
-        for other in answer.alternatives:
-            yield from page.wrap(f"- {other.title}", "  ")
-            yield f"    $ {other.tell_apart}"
-    elif answer.ask:
-        yield from page.wrap(ASK)
-        yield from (f"  $ {command}" for command in answer.ask)
-
-
-def _finding(finding: Finding, page: _Page) -> Iterator[str]:
-    subject = f" [{finding.subject}]" if finding.subject else ""
-    first, *rest = page.wrap(finding.title + subject, " " * 6)
-    yield f"{page.status(finding.status)} {page.head(first.strip())}"
-    yield from (page.head(line) for line in rest)
-    yield from page.labelled("check", f"{finding.id} of {finding.plugin}" if finding.plugin else finding.id)
-    if finding.because_of:
-        yield from page.labelled("follows", f"from {finding.because_of}")
-    for item in finding.evidence:
-        read_in = item.source or "; ".join(titles(item.sources))  # the addresses are in the JSON
-        source = f"  ({read_in})" if read_in else ""
-        yield from page.labelled("seen", f"{item.fact} = {item.value}{source}")
-    if finding.impact:
-        yield from page.labelled("impact", finding.impact)
+def _finding(
+    finding: Finding, follow: Sequence[Finding], answer: Verdict | None, page: Page, *, verbose: bool
+) -> Iterator[str]:
+    yield from page.title(finding.status, answer.lead + finding.title if answer else finding.title)
+    yield ""
     if finding.remedy:
-        yield from page.labelled("fix", finding.remedy.summary)
-        for command in finding.remedy.commands:
-            yield f"{'':15}$ {command}"  # never wrapped: it is there to be copied
-    for reference in finding.references[:1]:
-        yield f"      {'see':<8} {reference}"
+        yield from page.labelled("Fix", finding.remedy.summary)
+        yield from map(page.command, finding.remedy.commands)
+    yield from _why(finding, page, brief=answer is None, verbose=verbose)
+    for number, other in enumerate(answer.alternatives if answer else ()):
+        yield from page.labelled("Or" if number == 0 else "", f"{other.title}; this tells:")
+        yield page.command(other.tell_apart)
+    if follow:
+        yield from page.labelled("Also", f"{_named(other.title for other in follow)}: goes away with it.")
+    more = f"{finding.id} of {finding.plugin}" if finding.plugin else f"envkit explain {finding.id}"
+    yield page.whole("More", more)
+    if finding.references and (answer is not None or verbose):
+        yield page.whole("", finding.references[0])
 
 
-def _machine(environment: Environment, page: _Page) -> Iterator[str]:
-    yield page.head("Machine" if environment.origin == THIS_MACHINE else f"Machine ({environment.origin})")
+def _why(finding: Finding, page: Page, *, brief: bool, verbose: bool) -> Iterator[str]:
+    """What it means and what shows it; of evidence a first look gets little, what is not the answer nothing."""
+    if finding.impact:
+        yield from page.labelled("Why", finding.impact)
+    if finding.subject and finding.subject not in finding.title:
+        yield from page.labelled("Where", finding.subject)
+    if verbose:
+        for number, item in enumerate(finding.evidence):
+            yield from page.labelled("Seen" if number == 0 else "", _told(item))
+    elif not brief:
+        for number, item in enumerate(finding.evidence[:_SHOWN]):
+            yield page.cut("Seen" if number == 0 else "", f"{item.fact} = {item.value}")
+
+
+def _told(item: Evidence) -> str:
+    """A fact with where it was read; the addresses of sources are in the JSON."""
+    read_in = item.source or "; ".join(titles(item.sources))
+    return f"{item.fact} = {item.value}" + (f"  ({read_in})" if read_in else "")
+
+
+def _named(words: Iterable[str]) -> str:
+    held = list(dict.fromkeys(words))
+    rest = len(held) - _NAMED
+    return "; ".join(held[:_NAMED]) + (f"; and {rest} more" if rest > 0 else "")
+
+
+def _rest(environment: Environment, findings: Sequence[Finding]) -> str:
+    """How much else there is, and how to see it. A text tells a part of a machine: most checks lack their facts."""
+    counts = summary(findings)
+    unseen = counts["unknown"] if environment.origin != PASTED else 0
+    parts = [f"{many(counts['ok'], 'check')} passed"] if counts["ok"] else []
+    parts += [f"{unseen} could not run"] if unseen else []
+    told = f"{', '.join(parts)}. " if parts else ""
+    return f"{told}Add -v for evidence and the rest."
+
+
+def _details(environment: Environment, findings: Sequence[Finding], page: Page) -> list[str]:
+    """What a first look does without: the machine, what could not be looked at, each check, how many of each."""
+    origin = "" if environment.origin == THIS_MACHINE else f" ({environment.origin})"
+    lines = [page.head(f"Machine{origin}")]
     for label, text in machine_lines(environment):
-        yield from page.wrap(text, " " * 15, f"  {label:<11}")
+        lines += page.wrap(text, " " * 15, f"  {label:<11}")
+    lines += ["", *_unknowns(findings, page)]
+    lines += _short("Healthy", findings, Status.OK, page) + _short("Does not apply", findings, Status.SKIP, page)
+    return lines + _counts(findings, page)
 
 
-def _unknowns(environment: Environment, findings: Iterable[Finding], page: _Page, verbose: bool) -> list[str]:
-    """What could not be looked at: one line for each reason, with the checks that it stopped.
-
-    A text or a capture tells a part of a machine; that most checks lack their facts there is said in one line.
-    """
+def _unknowns(findings: Iterable[Finding], page: Page) -> list[str]:
+    """What could not be looked at: one line for each reason, with the checks that it stopped."""
     stopped: dict[str, list[str]] = {}
     for finding in findings:
         if finding.status is Status.UNKNOWN:
@@ -138,33 +131,26 @@ def _unknowns(environment: Environment, findings: Iterable[Finding], page: _Page
     if not stopped:
         return []
     lines = [page.head("Not checked")]
-    if not verbose and environment.origin != THIS_MACHINE and len(stopped) > FEW:
-        count = sum(map(len, stopped.values()))
-        lines += page.wrap(f"{count} checks lack facts that {environment.origin} does not tell; -v lists them.", "  ")
-        return [*lines, ""]
     for title, ids in stopped.items():
-        shown = ", ".join(ids[:3]) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
+        shown = ", ".join(ids[:_NAMED]) + (f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else "")
         lines += page.wrap(f"{title}: {shown}", "    ", "  ")
     return [*lines, ""]
 
 
-def _short(title: str, findings: Iterable[Finding], status: Status, page: _Page) -> list[str]:
+def _short(title: str, findings: Iterable[Finding], status: Status, page: Page) -> list[str]:
     chosen = [finding for finding in findings if finding.status is status]
     if not chosen:
         return []
     lines = [page.head(title)]
     for finding in chosen:
         subject = f" [{finding.subject}]" if finding.subject else ""
-        text = f"{finding.id}: {finding.title}{subject}"
-        wrapped = page.wrap(text, " " * 8)
-        lines.append(f"  {page.status(status)} {wrapped[0].strip()}")
-        lines += wrapped[1:]
+        wrapped = page.wrap(f"{finding.id}: {finding.title}{subject}", " " * 8)
+        lines += [f"  {page.status(status)} {wrapped[0].strip()}", *wrapped[1:]]
     return [*lines, ""]
 
 
-def _counts(findings: Sequence[Finding], page: _Page) -> list[str]:
+def _counts(findings: Sequence[Finding], page: Page) -> list[str]:
     words = {"ok": "ok", "warn": "warn", "fail": "fail", "skip": "do not apply", "unknown": "unknown", "error": "broke"}
     counts = summary(findings)
     told = ", ".join(f"{counts[key]} {word}" for key, word in words.items() if counts[key] or key == "ok")
-    plugins = plugins_of(findings)
-    return page.wrap(f"Checks: {told}", "  ", "") + (page.wrap(f"Plug-ins: {', '.join(plugins)}") if plugins else [])
+    return page.wrap(f"Checks: {told}", "  ", "")

@@ -131,9 +131,9 @@ def test_several_machines_are_several_reports_with_the_worst_verdict(tmp_path: P
         ("r.HTM", (), "<!doctype html>"),
         ("r.md", (), "### envkit doctor"),
         ("r.json", (), "{"),
-        ("r.txt", (), "What is wrong: "),
-        ("r", (), "What is wrong: "),
-        ("r.html", ("--format", "text"), "What is wrong: "),
+        ("r.txt", (), "FAIL  "),
+        ("r", (), "FAIL  "),
+        ("r.html", ("--format", "text"), "FAIL  "),
         ("r.html", ("--json",), "{"),
     ],
 )
@@ -142,6 +142,12 @@ def test_the_name_of_the_file_gives_the_format(name: str, words: tuple[str, ...]
     assert (tmp_path / name).read_text().startswith(start)
     assert done.return_value == 1 and done.stdout == ""
     assert done.stderr.startswith(f"Wrote {tmp_path / name}. What is wrong: ")
+
+
+def test_a_terminal_without_the_signs_gets_letters() -> None:
+    command = [sys.executable, "-m", "envkit", "doctor", "--from", str(H100)]
+    done = subprocess.run(command, capture_output=True, check=False, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert (done.returncode, b" - driver 550" in done.stdout, b"8 x NVIDIA H100" in done.stdout) == (0, True, True)
 
 
 def test_a_file_without_from_is_answered_with_the_command() -> None:

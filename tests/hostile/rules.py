@@ -87,7 +87,7 @@ def text(report: str, commands: Sequence[str]) -> None:
     """Lines of visible characters; what looks like a command is one."""
     assert not STEERS.search(report), STEERS.findall(report)
     report.encode()
-    printed = [line.strip()[2:] for line in report.splitlines() if re.match(r" {6,}\$ ", line)]
+    printed = [line.strip() for line in report.splitlines() if re.match(r" {10}\S", line)]
     assert printed[-len(commands) :] == list(commands) if commands else True
 
 

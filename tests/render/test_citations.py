@@ -85,7 +85,7 @@ def test_evidence_of_a_row_names_its_sources() -> None:
     evidence = Evidence("pythons.frameworks[torch].sm_arch_list", "7.0", sources=KEYS[:3])
     finding = Finding("arch-newer-than-build", Status.FAIL, "too old", evidence=(evidence,))
     three = [matrix().source(key) for key in KEYS[:3]]
-    assert "; ".join(source.title for source in three) in flat(doctor_text(Environment(), [finding]))
+    assert "; ".join(source.title for source in three) in flat(doctor_text(Environment(), [finding], verbose=True))
     told = "; ".join(source.citation for source in three)
     assert finding_document(finding)["evidence"] == [{"fact": evidence.fact, "value": "7.0", "source": told}]
     assert told in doctor_markdown(Environment(), [finding])

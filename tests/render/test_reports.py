@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +21,7 @@ from envkit.render.html import doctor_html
 from envkit.render.markdown import doctor_markdown
 from envkit.render.text import doctor_text
 from envkit.tables import Matrix
+from tests.fakes.machines import load_machine
 
 MISMATCH = Finding(
     "driver-library-mismatch",
@@ -45,11 +47,47 @@ MACHINE = Environment(
 
 def test_the_verdict_stands_first_and_the_consequence_says_so() -> None:
     text = doctor_text(MACHINE, [MISMATCH, CONSEQUENCE, UNKNOWN, WELL])
-    assert text.startswith("What is wrong: The loaded driver is 570.133.07")
-    assert "follows  from driver-library-mismatch" in text
-    assert "$ sudo systemctl reboot" in text
+    assert text.startswith("FAIL  The loaded driver is 570.133.07")
+    assert text.index("  Fix   Reboot.") < text.index("  Why   Every program") < text.index("  More  envkit explain")
+    assert "\n          sudo systemctl reboot\n" in text
+    assert "  Also  NVML does not answer: goes away with it." in text
+    assert text.count("FAIL") == 1
+    assert text.splitlines()[-2:] == [
+        "driver 570.133.07 · NVIDIA A100",
+        "1 check passed, 1 could not run. Add -v for evidence and the rest.",
+    ]
+
+
+def test_evidence_with_its_source_the_machine_and_the_counts_come_when_asked() -> None:
+    text = doctor_text(MACHINE, [MISMATCH, CONSEQUENCE, UNKNOWN, WELL], verbose=True)
+    assert "  Seen  driver.kernel_module = 570.133.07  (/proc/driver/nvidia/version)" in text
     assert "kernel.loaded_modules was not looked at: uvm-module-not-loaded" in text
     assert "1 ok, 2 fail, 1 unknown" in text
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 120])
+def test_a_report_is_as_wide_as_the_terminal_and_commands_stay_whole(width: int) -> None:
+    environment = load_machine("ubuntu22.04-rtx4090-550-torchvision")
+    findings = run_checks(environment, Matrix.load(), all_checks().values())
+    lines = doctor_text(environment, findings, width=width).splitlines()
+    commands = findings[0].remedy.commands if findings[0].remedy else ()
+    assert commands and [line.strip() for line in lines if line.startswith(" " * 10)] == list(commands)
+    free = [line for line in lines if " " in line.strip() and line.strip() not in commands and "More" not in line]
+    assert all(len(line) <= width for line in free)
+    assert max(map(len, free)) > width // 2
+
+
+@pytest.mark.parametrize("name", ["rtx4090-550-torchvision", "rtx3090-secureboot", "8xh100-550", "rtx3080-no-uvm"])
+def test_one_cause_fits_a_screen(name: str) -> None:
+    environment = load_machine(f"ubuntu22.04-{name}")
+    findings = [
+        finding
+        for finding in run_checks(environment, Matrix.load(), all_checks().values())
+        if finding.status is not Status.WARN
+    ]
+    text = doctor_text(environment, findings)
+    rows = sum(1 + max(len(line) - 1, 0) // 80 for line in text.splitlines())  # as a terminal breaks long commands
+    assert rows <= 23
 
 
 def test_what_is_healthy_is_listed_only_when_asked() -> None:
@@ -70,6 +108,7 @@ def test_no_form_of_the_report_takes_ignorance_for_health() -> None:
 def test_colour_only_when_asked() -> None:
     assert "\x1b[" not in doctor_text(MACHINE, [MISMATCH])
     assert "\x1b[31;1mFAIL" in doctor_text(MACHINE, [MISMATCH], color=True)
+    assert "          \x1b[36;1msudo systemctl reboot\x1b[0m\n" in doctor_text(MACHINE, [MISMATCH], color=True)
 
 
 @given(st.text(st.characters(categories=["L", "N", "P", "Zs"]), min_size=1, max_size=300))
@@ -80,7 +119,8 @@ def test_titles_of_any_length_keep_to_80_columns(title: str) -> None:
 
 
 def test_why_a_fact_is_missing_is_said() -> None:
-    assert "libraries: not readable by this user (permission denied)" in doctor_text(MACHINE, [])
+    text = doctor_text(MACHINE, [], verbose=True)
+    assert "libraries: not readable by this user (permission denied)" in text
 
 
 def test_markdown_shows_what_a_machine_says_as_code() -> None:
@@ -110,7 +150,7 @@ def test_every_fact_is_listed_with_its_source_or_reason() -> None:
 def test_a_broken_check_reaches_the_headline() -> None:
     broken = Finding("glibc-too-old", Status.ERROR, "internal error in this check: KeyError: 'x'")
     text = doctor_text(MACHINE, [broken, WELL])
-    assert text.startswith("One check of envkit itself broke")
+    assert text.startswith("?     One check of envkit itself broke")
     assert "Nothing wrong was found." not in text
     assert '<h1 class="unknown">' in doctor_html(MACHINE, [broken, WELL])
 
@@ -118,10 +158,10 @@ def test_a_broken_check_reaches_the_headline() -> None:
 def test_a_text_without_a_word_that_is_known_is_not_called_healthy() -> None:
     environment = parse_text("hello world\n")
     findings = run_checks(environment, Matrix.load(), all_checks().values())
-    assert doctor_text(environment, findings).startswith("Nothing in this text was recognized.")
+    assert doctor_text(environment, findings).startswith("?     Nothing in this text was recognized.")
     assert '<h1 class="unknown">' in doctor_html(environment, findings)
 
 
 def test_a_text_that_tells_little_is_not_called_unknown() -> None:
     environment = parse_text("Linux node 6.8.0-60-generic #63-Ubuntu SMP x86_64 GNU/Linux\n")
-    assert doctor_text(environment, [UNKNOWN]).startswith("Too little is known to judge.")
+    assert doctor_text(environment, [UNKNOWN]).startswith("?     Too little is known to judge.")

@@ -149,9 +149,8 @@ def _disk(environment: Environment) -> list[Evidence]:
 def _reload(environment: Environment) -> Remedy:
     return remedy(
         environment,
-        "While no program uses the GPU, unload and load the modules; where that is refused, restart the machine. Hold "
-        "the packages so that it does not come back. Reinstalling the driver does not help.",
-        "hold",
+        "While no program uses the GPU, unload and load the modules; where that is refused, restart the machine. "
+        "Reinstalling the driver does not help.",
         "reload-module",
     )
 

@@ -41,8 +41,9 @@ _REPLACED = Fault(
     "unattended-upgrade-of-driver",
     "Automatic upgrades replaced driver or kernel packages since the last start",
     impact="Library and loaded module can differ from now on; programs that start now may fail.",
-    remedy="Restart, then hold the packages so that you choose the day.",
-    actions=("reboot", "hold"),
+    remedy="Hold the packages, so that you choose the day of an upgrade (`unhold` in place of `hold` undoes it), then "
+    "restart.",
+    actions=("hold", "reboot"),
     status=Status.WARN,
 )
 _OVERLAP = Fault(

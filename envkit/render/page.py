@@ -1,0 +1,81 @@
+"""How a report looks on a terminal: its width, color or none, labels in a column, commands that stay whole."""
+
+from __future__ import annotations
+
+import textwrap
+
+from envkit.checks.engine.findings import Status
+
+_COLOURS = {
+    Status.FAIL: "31;1",
+    Status.ERROR: "31",
+    Status.WARN: "33;1",
+    Status.OK: "32;1",
+    Status.UNKNOWN: "36;1",
+    Status.SKIP: "2",
+}
+_LABELS = {
+    Status.FAIL: "FAIL",
+    Status.ERROR: "ERROR",
+    Status.WARN: "WARN",
+    Status.OK: "ok",
+    Status.UNKNOWN: "?",
+    Status.SKIP: "-",
+}
+_STATUS, _LABEL, _COMMAND = 6, 8, 10  # the columns where a title, a labelled text and a command begin
+
+
+class Page:
+    """Lines of at most `width` columns; only words that are longer and commands go beyond, as they are copied."""
+
+    def __init__(self, width: int, color: bool) -> None:
+        self.width = width
+        self.color = color
+
+    def paint(self, text: str, code: str) -> str:
+        """The text in a color, where there is any."""
+        return f"\x1b[{code}m{text}\x1b[0m" if self.color and text else text
+
+    def status(self, status: Status) -> str:
+        """The word for a status, as wide as the longest one."""
+        return self.paint(_LABELS[status].ljust(_STATUS - 1), _COLOURS[status])
+
+    def head(self, text: str) -> str:
+        """What introduces something."""
+        return self.paint(text, "1")
+
+    def wrap(self, text: str, indent: str = "", first: str | None = None) -> list[str]:
+        """The text in lines that begin with `indent`, the first one with `first`; words stay whole, to be copied."""
+        start = indent if first is None else first
+        return textwrap.wrap(
+            text,
+            self.width,
+            initial_indent=start,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [start]
+
+    def title(self, status: Status, text: str) -> list[str]:
+        """A status and what has it."""
+        first, *rest = self.wrap(text, " " * _STATUS)
+        return [f"{self.status(status)} {self.head(first.strip())}", *(self.head(line) for line in rest)]
+
+    def labelled(self, label: str, text: str) -> list[str]:
+        """A text behind its label, which is `` for more of the same."""
+        start = f"  {label:<{_LABEL - 2}}"
+        first, *rest = self.wrap(text, " " * _LABEL, start)
+        return [self.head(start) + first[_LABEL:], *rest]
+
+    def whole(self, label: str, text: str) -> str:
+        """A text behind its label on one line, however long."""
+        return self.head(f"  {label:<{_LABEL - 2}}") + text
+
+    def cut(self, label: str, text: str) -> str:
+        """A text behind its label, as much as one line holds: an example of what `-v` shows whole."""
+        room = self.width - _LABEL
+        return self.whole(label, text if len(text) <= room else f"{text[: room - 1]}\u2026")
+
+    def command(self, command: str) -> str:
+        """A command on a line of its own, never broken: it is there to be copied."""
+        return " " * _COMMAND + self.paint(command, "36;1")
