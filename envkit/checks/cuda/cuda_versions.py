@@ -8,18 +8,13 @@ from typing import TYPE_CHECKING
 from envkit.base.versions import Version, whole_number
 from envkit.checks.engine.ask import resolve_command
 from envkit.checks.engine.evidence import known
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown
-from envkit.checks.engine.messages import named, seen, told
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.builds import replacement
-from envkit.checks.frameworks.installs import (
-    Installed,
-    all_data_center,
-    capable_gpus,
-    installs,
-    nothing_to_judge,
-)
+from envkit.checks.frameworks.installs import Installed, all_data_center, capable_gpus, installs, nothing_to_judge
 from envkit.checks.nvidia_driver.driver_state import driver_platform, installed, loaded
 from envkit.model import Environment
 
@@ -41,9 +36,40 @@ NO_DRIVER = (
 )
 
 
-@check(
+def _newer_or_older(environment: Environment, matrix: Matrix) -> Remedy:
+    messages = seen(environment, "driver-too-old-for-runtime")
+    cuda = _within(_cuda_words(named(messages, "found")), matrix)
+    return Remedy(
+        "Install a newer driver, or a build of the framework for an older CUDA; envkit names one.",
+        (resolve_command(environment, matrix, messages, cuda=cuda),),
+    )
+
+
+def _no_newer_cuda(environment: Environment, matrix: Matrix) -> Remedy:
+    limit = environment.driver.driver_cuda_version
+    cuda = f"<={limit.get().release(2)}" if limit.known else ""
+    return Remedy(
+        "Install a newer driver, or a framework built for a CUDA no newer than the driver's; envkit names one.",
+        (resolve_command(environment, matrix, seen(environment, "ptx-newer-than-driver"), cuda=cuda),),
+    )
+
+
+_TOO_OLD = Fault(
     "driver-too-old-for-runtime",
-    title="The driver is older than the CUDA of a framework allows",
+    "The NVIDIA driver is too old for the CUDA version of the framework",
+    impact="The framework cannot use the GPU; it stops or falls back to the CPU.",
+    remedy=_newer_or_older,
+)
+_PTX = Fault(
+    "ptx-newer-than-driver",
+    "The driver cannot compile PTX of a newer CUDA (error 222)",
+    impact="Kernels that are compiled at run time fail; minor-version compatibility does not cover PTX.",
+    remedy=_no_newer_cuda,
+)
+
+
+@check(
+    _TOO_OLD,
     layer=Layer.FRAMEWORK_BUILD,
     rank=5,
     any_of=("pythons", "messages"),
@@ -61,8 +87,9 @@ def driver_too_old_for_runtime(environment: Environment, matrix: Matrix) -> Iter
     driver = installed(environment)
     found = [item for item in installs(environment) if item.framework.cuda is not None]
     outcomes = [_driver_against(environment, matrix, driver, item) for item in found] if driver else []
-    if not any(outcome.status.value == "fail" for outcome in outcomes) and loaded(environment) is not False:
-        outcomes = [*_told_too_old(environment, matrix), *outcomes]
+    failed = any(outcome.status is Status.FAIL for outcome in outcomes)
+    if not failed and loaded(environment) is not False and (reported := _reported(environment)):
+        outcomes = [reported, *outcomes]
     if outcomes:
         yield from outcomes
     elif found and loaded(environment) is False:
@@ -73,22 +100,11 @@ def driver_too_old_for_runtime(environment: Environment, matrix: Matrix) -> Iter
         yield nothing_to_judge(environment, "a framework that brings or needs CUDA")
 
 
-def _told_too_old(environment: Environment, matrix: Matrix) -> tuple[Outcome, ...]:
-    messages = seen(environment, "driver-too-old-for-runtime")
+def _reported(environment: Environment) -> Outcome | None:
+    messages = seen(environment, _TOO_OLD.id)
     have, need = (_cuda_words(named(messages, key)) for key in ("found", "needs"))
-    title = "The NVIDIA driver is too old for the CUDA version of the framework"
-    if have:
-        title += f": it knows CUDA {have}" + (f", {need} is needed" if need else "")
-    return told(
-        environment,
-        "driver-too-old-for-runtime",
-        title,
-        impact="The framework cannot use the GPU; it stops or falls back to the CPU.",
-        remedy=Remedy(
-            "Install a newer driver, or a build of the framework for an older CUDA; envkit names one.",
-            (resolve_command(environment, matrix, messages, cuda=_within(have, matrix)),),
-        ),
-    )
+    more = f": it knows CUDA {have}" + (f", {need} is needed" if need else "") if have else ""
+    return _TOO_OLD.reported(environment, title=f"{_TOO_OLD.title}{more}")
 
 
 def _within(have: str, matrix: Matrix) -> str:
@@ -115,7 +131,7 @@ def _driver_against(environment: Environment, matrix: Matrix, driver: Version, i
     from envkit.compat.verdict import DriverVerdict
 
     cuda = item.framework.cuda
-    assert cuda is not None, "only frameworks with a CUDA version are judged"
+    assert cuda is not None, "only frameworks with a CUDA version are compared"
     verdict = driver_runs_cuda(
         driver,
         cuda,
@@ -131,10 +147,10 @@ def _driver_against(environment: Environment, matrix: Matrix, driver: Version, i
         return unknown(verdict.detail, subject=item.subject, evidence=evidence)
     if verdict.status == DriverVerdict.FORWARD.value and _has_compat(environment):
         return ok(verdict.detail, subject=item.subject, evidence=evidence)
-    return fail(
-        f"Driver {driver} is too old for {item.framework.package}, which was built for CUDA {cuda}",
+    return _TOO_OLD.found(
+        evidence,
+        title=f"Driver {driver} is too old for {item.framework.package}, which was built for CUDA {cuda}",
         subject=item.subject,
-        evidence=evidence,
         impact=f"{verdict.detail[0].upper()}{verdict.detail[1:]}.",
         remedy=replacement(environment, matrix, item, "Install a newer driver branch, or stay with this driver:"),
     )
@@ -146,8 +162,7 @@ def _has_compat(environment: Environment) -> bool:
 
 
 @check(
-    "ptx-newer-than-driver",
-    title="Code is compiled at run time for a newer CUDA than the driver knows",
+    _PTX,
     layer=Layer.FRAMEWORK_BUILD,
     tier="N",
     rank=25,
@@ -163,19 +178,8 @@ def ptx_newer_than_driver(environment: Environment, matrix: Matrix) -> Iterator[
     without binary code, a driver that knows only an older X.Y refuses with error 222.
     """
     limit = environment.driver.driver_cuda_version
-    cuda = f"<={limit.get().release(2)}" if limit.known else ""
-    messages = told(
-        environment,
-        "ptx-newer-than-driver",
-        "The driver cannot compile PTX of a newer CUDA (error 222)",
-        impact="Kernels that are compiled at run time fail; minor-version compatibility does not cover PTX.",
-        remedy=Remedy(
-            "Install a newer driver, or a framework built for a CUDA no newer than the driver's; envkit names one.",
-            (resolve_command(environment, matrix, seen(environment, "ptx-newer-than-driver"), cuda=cuda),),
-        ),
-    )
-    if messages:
-        yield from messages
+    if reported := _PTX.reported(environment):
+        yield reported
         return
     if loaded(environment) is False and not limit.known:
         yield skip("no driver is loaded that would compile PTX", evidence=[known(environment, "driver.kernel_module")])
@@ -205,10 +209,10 @@ def _ptx_against(environment: Environment, matrix: Matrix, limit: Version, item:
     for gpu, own in capable_gpus(environment, matrix):
         match = code_match(own, item.framework.sm_arch_list, item.framework.ptx_arch_list)
         if match is CodeMatch.JIT:
-            return fail(
-                f"{item.framework.package} has only PTX for {gpu.title}, and the driver cannot compile it",
+            return _PTX.found(
+                [*evidence, item.evidence("ptx_arch_list", _words(item.framework.ptx_arch_list or ()))],
+                title=f"{item.framework.package} has only PTX for {gpu.title}, and the driver cannot compile it",
                 subject=item.subject,
-                evidence=[*evidence, item.evidence("ptx_arch_list", _words(item.framework.ptx_arch_list or ()))],
                 impact=f"The driver compiles PTX up to CUDA {limit}; this build's PTX is of CUDA {cuda} (error 222).",
                 remedy=Remedy(
                     "Install a newer driver, or a build with binary code for this GPU; envkit names one.",

@@ -12,8 +12,9 @@ from envkit.checks.cuda.libraries import IN_WHEEL, use_evidence, uses
 from envkit.checks.engine.ask import resolve_command
 from envkit.checks.engine.command import NAME, REQUIREMENT, UNSET_LIBRARY_PATH
 from envkit.checks.engine.evidence import known
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
-from envkit.checks.engine.messages import message_evidence, named, seen, told
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import steps
@@ -26,11 +27,57 @@ from envkit.checks.frameworks.installs import (
     nothing_to_judge,
     pip,
 )
-from envkit.model import Cudnn, Distribution, Environment, LibraryUse, Message, PythonEnvironment
+from envkit.model import Cudnn, Distribution, Environment, LibraryUse, PythonEnvironment
 from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
+
+
+def _older_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
+    messages = seen(environment, "cudnn-dropped-arch")
+    return Remedy(
+        "Use a framework build with an older cuDNN; envkit names one.",
+        (resolve_command(environment, matrix, messages),),
+    )
+
+
+def _one_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
+    summary = "Keep one cuDNN: uninstall all its wheels and install the one that the framework pins."
+    return Remedy(summary, steps(environment, "list-cudnn"))
+
+
+def _cudnn_of_message(environment: Environment, matrix: Matrix) -> Remedy:
+    messages = seen(environment, "cudnn-missing")
+    major = named(messages, "major") or named(messages, "dll") or ""
+    return cudnn_remedy(environment, matrix, next(iter(judged(environment)), None), major)
+
+
+_MISSING = Fault(
+    "cudnn-missing",
+    "cuDNN is not found",
+    impact="The program stops at its first convolution, or does not use the GPU.",
+    remedy=_cudnn_of_message,
+)
+_MIXED = Fault(
+    "cudnn-mixed-sublibraries",
+    "cuDNN's libraries are of several releases",
+    impact="The first convolution fails (SUBLIBRARY_VERSION_MISMATCH, NOT_INITIALIZED) or crashes.",
+    remedy=_one_cudnn,
+)
+_OLDER = Fault(
+    "cudnn-older-than-build",
+    "The loaded cuDNN is older than the framework's build",
+    impact="Convolutions fail or are refused.",
+    remedy="Upgrade that cuDNN, or unset LD_LIBRARY_PATH so that the wheel's own is loaded.",
+    steps=(UNSET_LIBRARY_PATH,),
+)
+_DROPPED = Fault(
+    "cudnn-dropped-arch",
+    "cuDNN has no kernels for this GPU",
+    impact="Convolutions fail.",
+    remedy=_older_cudnn,
+)
 
 
 def _cudnns(environment: Environment) -> tuple[Cudnn, ...]:
@@ -42,8 +89,7 @@ def _cudnn_use(python: PythonEnvironment) -> LibraryUse | None:
 
 
 @check(
-    "cudnn-missing",
-    title="cuDNN is not found",
+    _MISSING,
     layer=Layer.LIBRARIES,
     rank=25,
     any_of=("pythons", "messages"),
@@ -63,12 +109,8 @@ def cudnn_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
         yield _missing(environment, matrix, python, use)
     if messages and not missing:
         library = named(messages, "library") or "cuDNN"
-        yield fail(
-            f"{library} is not found",
-            evidence=[*message_evidence(environment, messages), *_present(environment)],
-            impact="The program stops at its first convolution, or does not use the GPU.",
-            remedy=cudnn_remedy(environment, matrix, next(iter(judged(environment)), None), _major(messages)),
-        )
+        evidence = [*message_evidence(environment, messages), *_present(environment)]
+        yield _MISSING.found(evidence, title=f"{library} is not found")
     elif not missing and wanted:
         yield ok("cuDNN is found", evidence=[use_evidence(use) for _, use in wanted[:2]])
     elif not missing:
@@ -76,18 +118,13 @@ def cudnn_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
 
 
 def _missing(environment: Environment, matrix: Matrix, python: PythonEnvironment, use: LibraryUse) -> Outcome:
-    judge = warn if use.rule.startswith(IN_WHEEL) else fail
-    return judge(
-        f"{use.soname} is not found for {posixpath.basename(use.consumer)}",
+    return _MISSING.found(
+        [use_evidence(use), *_present(environment)],
+        title=f"{use.soname} is not found for {posixpath.basename(use.consumer)}",
         subject=python.prefix,
-        evidence=[use_evidence(use), *_present(environment)],
-        impact="The program stops at its first convolution, or does not use the GPU.",
         remedy=cudnn_remedy(environment, matrix, python, use.soname.rpartition(".")[2]),
+        status=Status.WARN if use.rule.startswith(IN_WHEEL) else Status.FAIL,
     )
-
-
-def _major(messages: tuple[Message, ...]) -> str:
-    return named(messages, "major") or named(messages, "dll") or ""
 
 
 def _present(environment: Environment) -> list[Evidence]:
@@ -95,13 +132,11 @@ def _present(environment: Environment) -> list[Evidence]:
 
 
 @check(
-    "cudnn-mixed-sublibraries",
-    title="cuDNN's libraries are of several releases",
+    _MIXED,
     layer=Layer.LIBRARIES,
     tier="X",
     rank=22,
     any_of=("pythons", "cudnns", "messages"),
-    fix="Keep one cuDNN: uninstall every cuDNN wheel, install one.",
     references=threads("bmaltais/kohya_ss#1096", "pytorch/pytorch#81881", "NVIDIA/nvidia-docker#1726"),
 )
 def cudnn_mixed_sublibraries(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -112,20 +147,10 @@ def cudnn_mixed_sublibraries(environment: Environment, matrix: Matrix) -> Iterat
     """
     faults = [outcome for python in judged(environment) for outcome in _mixed_wheel(python)]
     faults += [outcome for item in _cudnns(environment) for outcome in _mixed_folder(item)]
-    said = told(
-        environment,
-        "cudnn-mixed-sublibraries",
-        "cuDNN libraries of different releases were loaded together",
-        impact="The first convolution fails or crashes.",
-        remedy=Remedy(
-            "Keep one cuDNN: uninstall all its wheels and install the one that the framework pins.",
-            steps(environment, "list-cudnn"),
-        ),
-    )
     if faults:
         yield from faults
-    elif said:
-        yield from said
+    elif reported := _MIXED.reported(environment):
+        yield reported
     elif any(python.cudnn_sublibraries for python in judged(environment)) or _cudnns(environment):
         yield ok("each cuDNN is of one release", evidence=_present(environment)[:3])
     else:
@@ -160,14 +185,12 @@ def _mixed_wheel(python: PythonEnvironment) -> Iterator[Outcome]:
         else ()
     )
     certain = bool(mixed) or different
-    judge = fail if certain else warn
-    title = "cuDNN's libraries are of several releases" if certain else "Several cuDNN wheels share one folder"
-    yield judge(
-        title,
+    yield _MIXED.found(
+        evidence,
+        title="" if certain else "Several cuDNN wheels share one folder",
         subject=python.prefix,
-        evidence=evidence,
-        impact="The first convolution fails (SUBLIBRARY_VERSION_MISMATCH, NOT_INITIALIZED) or crashes.",
         remedy=Remedy("Keep one cuDNN wheel: the one that the framework pins.", anew),
+        status=Status.FAIL if certain else Status.WARN,
     )
 
 
@@ -183,52 +206,35 @@ def _pinned(python: PythonEnvironment) -> Distribution | None:
 def _mixed_folder(item: Cudnn) -> Iterator[Outcome]:
     releases = {version.release(3) for version in item.sublibraries.values() if len(version.parts) > 1}
     if len(releases) > 1:
-        yield fail(
-            f"cuDNN in {item.path} is of several releases: {', '.join(str(release) for release in sorted(releases))}",
-            subject=item.path,
-            evidence=[
+        yield _MIXED.found(
+            [
                 Evidence("cudnns.sublibraries", f"{name} {version}", item.path)
                 for name, version in item.sublibraries.items()
             ],
-            impact="The first convolution fails or crashes.",
+            title=f"cuDNN in {item.path} is of several releases: "
+            f"{', '.join(str(release) for release in sorted(releases))}",
+            subject=item.path,
             remedy=Remedy("Remove every cuDNN from this folder and install one release of it."),
         )
 
 
 @check(
-    "cudnn-older-than-build",
-    title="The cuDNN that is loaded is older than the framework was built with",
+    _OLDER,
     layer=Layer.LIBRARIES,
     tier="X",
     rank=24,
     any_of=("pythons", "messages"),
     explained_by=("ld-library-path-shadows-wheels", "cudnn-mixed-sublibraries", "nvidia-wheels-pin-conflict"),
-    fix="Bring that cuDNN to the release of the build, or let the wheel's own win.",
     references=threads("tensorflow/tensorflow#60750", "pytorch/pytorch#80877"),
 )
 def cudnn_older_than_build(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """The cuDNN that each framework loads has the major release it was built with, and is not older."""
     outcomes = [outcome for item in installs(environment) if (outcome := _against_build(item)) is not None]
     messages = seen(environment, "cudnn-older-than-build")
-    if messages and not any(outcome.status.value == "fail" for outcome in outcomes):
-        have, need = (
-            named(messages, "loaded"),
-            named(messages, "built"),
-        )
-        title = (
-            f"cuDNN {have} is loaded, the framework was built with {need}"
-            if have and need
-            else "The loaded cuDNN is older than the framework's build"
-        )
-        yield fail(
-            title,
-            evidence=message_evidence(environment, messages),
-            impact="Convolutions fail or are refused.",
-            remedy=Remedy(
-                "Upgrade that cuDNN, or unset LD_LIBRARY_PATH so that the wheel's own is loaded.",
-                (UNSET_LIBRARY_PATH,),
-            ),
-        )
+    if messages and not any(outcome.status is Status.FAIL for outcome in outcomes):
+        have, need = named(messages, "loaded"), named(messages, "built")
+        known_pair = f"cuDNN {have} is loaded, the framework was built with {need}" if have and need else ""
+        yield _OLDER.found(message_evidence(environment, messages), title=known_pair)
     elif outcomes:
         yield from outcomes
     else:
@@ -245,11 +251,10 @@ def _against_build(item: Installed) -> Outcome | None:
     if loaded.major != built.major or loaded.release(width) < built.release(width):
         cuda = item.framework.cuda.major if item.framework.cuda is not None else limit("cuda-of-most-programs")
         family = next((wheel.name for wheel in installed_wheels(item.python)), f"nvidia-cudnn-cu{cuda}")
-        return fail(
-            f"{item.framework.package} was built with cuDNN {built} and loads {loaded}",
+        return _OLDER.found(
+            evidence,
+            title=f"{item.framework.package} was built with cuDNN {built} and loads {loaded}",
             subject=item.subject,
-            evidence=evidence,
-            impact="Convolutions fail or are refused.",
             remedy=Remedy(
                 "Install the release of the build.",
                 (pip(item.python, "install", "--no-deps", REQUIREMENT(f"{family}=={built}.*")),),
@@ -259,8 +264,7 @@ def _against_build(item: Installed) -> Outcome | None:
 
 
 @check(
-    "cudnn-dropped-arch",
-    title="cuDNN no longer supports the GPU",
+    _DROPPED,
     layer=Layer.LIBRARIES,
     rank=23,
     any_of=("pythons", "messages"),
@@ -275,18 +279,8 @@ def cudnn_dropped_arch(environment: Environment, matrix: Matrix) -> Iterator[Out
     """
     from envkit.compat import gpu_on_cudnn
 
-    messages = told(
-        environment,
-        "cudnn-dropped-arch",
-        "cuDNN has no kernels for this GPU",
-        impact="Convolutions fail.",
-        remedy=Remedy(
-            "Use a framework build with an older cuDNN; envkit names one.",
-            (resolve_command(environment, matrix, seen(environment, "cudnn-dropped-arch")),),
-        ),
-    )
-    if messages:
-        yield from messages
+    if reported := _DROPPED.reported(environment):
+        yield reported
         return
     gpus = capable_gpus(environment, matrix)
     judged_wheels = [item for python in judged(environment) for item in installed_wheels(python)]
@@ -303,15 +297,12 @@ def cudnn_dropped_arch(environment: Environment, matrix: Matrix) -> Iterator[Out
             verdict = gpu_on_cudnn(own, version.release(3), cuda, matrix, name=gpu.title)
             evidence = [distribution_evidence(item), Evidence("gpus.compute_capability", str(own), gpu.title)]
             if verdict.status == "fail" and _older_than_cudnn(own, version, matrix):
-                yield warn(
-                    f"cuDNN {version.release(3)} for CUDA {cuda} no longer supports {gpu.title}",
+                yield _DROPPED.found(
+                    evidence,
+                    title=f"cuDNN {version.release(3)} for CUDA {cuda} no longer supports {gpu.title}",
                     subject=gpu.subject,
-                    evidence=evidence,
                     impact=f"{verdict.detail}; some layers may still run, others fail.",
-                    remedy=Remedy(
-                        "Use a framework build with an older cuDNN; envkit names one.",
-                        (resolve_command(environment, matrix),),
-                    ),
+                    status=Status.WARN,
                 )
             elif verdict.status == "fail":
                 yield skip(

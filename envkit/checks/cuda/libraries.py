@@ -9,18 +9,13 @@ from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.engine.ask import resolve_command
 from envkit.checks.engine.command import REQUIREMENT, UNSET_LIBRARY_PATH, Command, fixed, run
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, warn
-from envkit.checks.engine.messages import message_evidence, named, seen, told
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, fail, ok
+from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.builds import bring
-from envkit.checks.frameworks.installs import (
-    distribution,
-    distribution_evidence,
-    judged,
-    nothing_to_judge,
-    pip,
-)
+from envkit.checks.frameworks.installs import distribution, distribution_evidence, judged, nothing_to_judge, pip
 from envkit.model import Environment, LibraryUse, PythonEnvironment
 from envkit.probe.sonames import package_of
 
@@ -29,6 +24,43 @@ if TYPE_CHECKING:
 
 _PIN = regex(r"(?P<name>[\w.-]+)\s*\(?(?P<pin>==[\w.]+)")
 IN_WHEEL = "not looked for where the wheel put it"  # the rule that the probe gives to such a use
+
+
+def _wheel_of_message(environment: Environment, matrix: Matrix) -> Remedy:
+    messages = seen(environment, "libcudart-missing")
+    wheel = package_of(named(messages, "library") or "")
+    if not wheel:
+        return Remedy(
+            "No wheel brings it: install the framework and the CUDA that belong together; envkit names them.",
+            (resolve_command(environment, matrix, messages),),
+        )
+    return Remedy(
+        "Install the package built for the CUDA that you have, or the wheel that brings the library.",
+        (run("python", "-m", "pip", "install", REQUIREMENT(wheel)),),
+    )
+
+
+_NO_LIBRARY = Fault(
+    "libcudart-missing",
+    "A CUDA library that a framework needs is not found",
+    impact="Importing or starting the program on the GPU fails.",
+    remedy=_wheel_of_message,
+)
+_OLD_LINKER = Fault(
+    "nvjitlink-symbol",
+    "libnvJitLink is older than the library that needs it",
+    impact="Importing the framework fails with an undefined symbol __nvJitLink…",
+    remedy="Clear LD_LIBRARY_PATH; if that is not it, upgrade nvidia-nvjitlink.",
+    steps=(UNSET_LIBRARY_PATH, fixed("python -m pip install --upgrade nvidia-nvjitlink-cu12")),
+)
+_SHADOWED = Fault(
+    "ld-library-path-shadows-wheels",
+    "A foreign CUDA library was loaded before the wheel's own",
+    impact="Another release than the framework was tested with: symbol errors, wrong cuDNN versions.",
+    remedy="Unset LD_LIBRARY_PATH for this environment.",
+    steps=(UNSET_LIBRARY_PATH,),
+    status=Status.WARN,
+)
 
 
 def uses(environment: Environment) -> list[tuple[PythonEnvironment, LibraryUse]]:
@@ -53,8 +85,7 @@ def _is_jax(use: LibraryUse) -> bool:
 
 
 @check(
-    "libcudart-missing",
-    title="A CUDA library that a framework needs is not found",
+    _NO_LIBRARY,
     layer=Layer.LIBRARIES,
     rank=10,
     any_of=("pythons", "messages"),
@@ -68,7 +99,6 @@ def libcudart_missing(environment: Environment, matrix: Matrix) -> Iterator[Outc
 
     Names of another CUDA major mean that the package was built for that one, or expects a system CUDA.
     """
-    messages = seen(environment, "libcudart-missing")
     missing = [
         (python, use)
         for python, use in uses(environment)
@@ -77,24 +107,9 @@ def libcudart_missing(environment: Environment, matrix: Matrix) -> Iterator[Outc
     if missing:
         for prefix in dict.fromkeys(python.prefix for python, _ in missing):
             yield _missing([pair for pair in missing if pair[0].prefix == prefix])
-    elif messages:
-        library = named(messages, "library") or ""
-        wheel = package_of(library) if library else ""
-        yield fail(
-            f"{library or 'A CUDA library'} is not found",
-            evidence=message_evidence(environment, messages),
-            impact="The program that needs it does not start.",
-            remedy=Remedy(
-                "Install the package built for the CUDA that you have, or the wheel that brings the library."
-                if wheel
-                else "No wheel brings it: install the framework and the CUDA that belong together; envkit names them.",
-                (
-                    run("python", "-m", "pip", "install", REQUIREMENT(wheel))
-                    if wheel
-                    else resolve_command(environment, matrix, messages),
-                ),
-            ),
-        )
+    elif messages := seen(environment, _NO_LIBRARY.id):
+        title = f"{named(messages, 'library') or 'A CUDA library'} is not found"
+        yield _NO_LIBRARY.found(message_evidence(environment, messages), title=title)
     elif uses(environment):
         yield ok("every CUDA library is found", evidence=[use_evidence(use) for _, use in uses(environment)[:3]])
     else:
@@ -111,12 +126,12 @@ def _missing(found: list[tuple[PythonEnvironment, LibraryUse]]) -> Outcome:
     consumer = (
         consumers[0].rpartition("/")[2] if len(consumers) == 1 else f"{len(consumers)} libraries of this environment"
     )
-    judge = warn if all(use.rule.startswith(IN_WHEEL) for _, use in found) else fail
-    return judge(
-        f"{shown} {'is' if len(names) == 1 else 'are'} not found for {consumer}",
+    by_wheel = all(use.rule.startswith(IN_WHEEL) for _, use in found)
+    return _NO_LIBRARY.found(
+        [use_evidence(use) for _, use in found[:4]],
+        title=f"{shown} {'is' if len(names) == 1 else 'are'} not found for {consumer}",
         subject=python.prefix,
-        evidence=[use_evidence(use) for _, use in found[:4]],
-        impact="Importing or starting the program on the GPU fails.",
+        status=Status.WARN if by_wheel else Status.FAIL,
         remedy=Remedy(
             "Install the wheels that bring them." if packages else "Install the CUDA that the package was built for.",
             (pip(python, "install", *packages),) if packages else (),
@@ -136,13 +151,11 @@ def _wheel(python: PythonEnvironment, soname: str) -> str:
 
 
 @check(
-    "nvjitlink-symbol",
-    title="libnvJitLink is older than the libcusparse that needs it",
+    _OLD_LINKER,
     layer=Layer.LIBRARIES,
     rank=15,
     any_of=("pythons", "messages"),
     explained_by=("nvidia-wheels-pin-conflict",),
-    fix="Clear LD_LIBRARY_PATH, or bring nvidia-nvjitlink to the release of the other wheels.",
     references=threads("pytorch/pytorch#111469", "pytorch/pytorch#131312", "pytorch/pytorch#134929"),
 )
 def nvjitlink_symbol(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -150,8 +163,6 @@ def nvjitlink_symbol(environment: Environment, matrix: Matrix) -> Iterator[Outco
 
     An older one, from LD_LIBRARY_PATH, the system or a pinned wheel, lacks the symbols that cusparse asks for.
     """
-    title = "libnvJitLink is older than the library that needs it"
-    impact = "Importing the framework fails with an undefined symbol __nvJitLink…"
     found = 0
     for python in judged(environment):
         link, runtime = _pair(python)
@@ -167,36 +178,24 @@ def nvjitlink_symbol(environment: Environment, matrix: Matrix) -> Iterator[Outco
         evidence = [link[0], runtime[0], *(use_evidence(use) for use in foreign)]
         if jit.release(2) < base.release(2):
             name = "nvidia-nvjitlink" + ("-cu12" if "-cu12" in link[0].value else "")
-            yield fail(
-                title,
+            yield _OLD_LINKER.found(
+                evidence,
                 subject=python.prefix,
-                evidence=evidence,
-                impact=impact,
                 remedy=Remedy(
                     "Bring it to the release of the other wheels.",
                     (pip(python, "install", "--upgrade", REQUIREMENT(f"{name}=={base.release(2)}.*")),),
                 ),
             )
         elif foreign and (own := Version.find(foreign[0].version)) is not None and own.release(2) < base.release(2):
-            yield fail(
-                title,
+            yield _OLD_LINKER.found(
+                evidence,
                 subject=python.prefix,
-                evidence=evidence,
-                impact=impact,
                 remedy=Remedy("Take the foreign folder out of the loader's path.", (UNSET_LIBRARY_PATH,)),
             )
         else:
             yield ok(f"libnvJitLink {jit} fits CUDA {base.release(2)}", subject=python.prefix, evidence=evidence)
-    if messages := seen(environment, "nvjitlink-symbol"):
-        yield fail(
-            title,
-            evidence=message_evidence(environment, messages),
-            impact=impact,
-            remedy=Remedy(
-                "Clear LD_LIBRARY_PATH; if that is not it, upgrade nvidia-nvjitlink.",
-                (UNSET_LIBRARY_PATH, fixed("python -m pip install --upgrade nvidia-nvjitlink-cu12")),
-            ),
-        )
+    if reported := _OLD_LINKER.reported(environment):
+        yield reported
     elif not found:
         yield nothing_to_judge(environment, "NVIDIA's nvJitLink wheel")
 
@@ -214,12 +213,10 @@ def _pair(python: PythonEnvironment) -> tuple[tuple[Evidence, Version] | None, t
 
 
 @check(
-    "ld-library-path-shadows-wheels",
-    title="LD_LIBRARY_PATH puts foreign CUDA libraries before the wheels' own",
+    _SHADOWED,
     layer=Layer.LIBRARIES,
     rank=20,
     any_of=("pythons", "messages"),
-    fix="Unset LD_LIBRARY_PATH for this environment.",
     references=threads("pytorch/pytorch#80637", "tensorflow/tensorflow#60750", "jax-ml/jax#28929"),
 )
 def ld_library_path_shadows_wheels(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -234,12 +231,10 @@ def ld_library_path_shadows_wheels(environment: Environment, matrix: Matrix) -> 
         wheels = any(item.name.startswith("nvidia-") for item in python.distributions)
         taken = [use for use in python.library_uses if use.rule == "LD_LIBRARY_PATH"]
         if taken and wheels:
-            yield warn(
-                f"{', '.join(use.soname for use in taken)} come from LD_LIBRARY_PATH, not from the wheels",
+            yield _SHADOWED.found(
+                [use_evidence(use) for use in taken],
+                title=f"{', '.join(use.soname for use in taken)} come from LD_LIBRARY_PATH, not from the wheels",
                 subject=python.prefix,
-                evidence=[use_evidence(use) for use in taken],
-                impact="Another release than the framework was tested with: symbol errors, wrong cuDNN versions.",
-                remedy=Remedy("Unset it for this environment.", (UNSET_LIBRARY_PATH,)),
             )
         elif python.library_uses:
             yield ok(
@@ -247,15 +242,9 @@ def ld_library_path_shadows_wheels(environment: Environment, matrix: Matrix) -> 
                 subject=python.prefix,
                 evidence=[use_evidence(use) for use in python.library_uses[:3]],
             )
-    said = told(
-        environment,
-        "ld-library-path-shadows-wheels",
-        "A foreign CUDA library was loaded before the wheel's own",
-        impact="Another release than the framework was tested with.",
-        remedy=Remedy("Unset LD_LIBRARY_PATH for this environment.", (UNSET_LIBRARY_PATH,)),
-    )
-    yield from said
-    if not found and not said:
+    if reported := _SHADOWED.reported(environment, status=Status.FAIL):
+        yield reported
+    elif not found:
         yield nothing_to_judge(environment, "a framework with CUDA libraries")
 
 

@@ -7,21 +7,70 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.cuda.toolkit import toolkit_row
 from envkit.checks.engine.command import NAME, fixed
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, skip, unknown, warn
-from envkit.checks.engine.messages import seen, told
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.messages import seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import remedy
-from envkit.checks.frameworks.installs import capable_gpus, gpu_present, installs, judged, nothing_to_judge, pip
+from envkit.checks.frameworks.installs import (
+    Installed,
+    capable_gpus,
+    gpu_present,
+    installs,
+    judged,
+    nothing_to_judge,
+    pip,
+)
 from envkit.model import Environment
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 
-@check(
+def _nvcc_wheel(environment: Environment, matrix: Matrix) -> Remedy:
+    users = _xla_users(environment)
+    cuda = users[0].framework.cuda if users else None
+    suffix = f"-cu{cuda.major}" if cuda is not None and f"-cu{cuda.major}" in _SUFFIXED else ""
+    command = (
+        pip(users[0].python, "install", NAME(f"nvidia-cuda-nvcc{suffix}"))
+        if users
+        else fixed("python -m pip install nvidia-cuda-nvcc-cu12")
+    )
+    return Remedy(
+        "Install NVIDIA's nvcc wheel into the environment, or point XLA to a toolkit.",
+        (command, fixed("export XLA_FLAGS=--xla_gpu_cuda_data_dir=/usr/local/cuda")),
+    )
+
+
+def _xla_users(environment: Environment) -> list[Installed]:
+    return [item for item in installs(environment, "jax", "tensorflow") if item.framework.cuda is not None]
+
+
+_SUFFIXED = ("-cu11", "-cu12")  # wheels of later CUDA releases carry no suffix
+_NO_COMPILE = "XLA cannot compile for the GPU: jit-compiled functions fail or fall back."
+_NO_LIBDEVICE = Fault(
     "libdevice-not-found",
-    title="XLA does not find libdevice",
+    "XLA or Triton did not find libdevice.10.bc",
+    impact=_NO_COMPILE,
+    remedy=_nvcc_wheel,
+)
+_NO_PTXAS = Fault(
+    "ptxas-missing-or-old",
+    "XLA or Triton did not find ptxas",
+    impact=_NO_COMPILE,
+    remedy=_nvcc_wheel,
+)
+_NO_COMPILER = Fault(
+    "triton-needs-compiler",
+    "Triton could not build its launcher",
+    impact="The first torch.compile or Triton kernel stops; plain PyTorch runs.",
+    remedy="Install a C compiler and the headers of this Python.",
+    actions=("compile-python",),
+)
+
+
+@check(
+    _NO_LIBDEVICE,
     layer=Layer.LIBRARIES,
     rank=60,
     any_of=("pythons", "messages"),
@@ -30,12 +79,11 @@ if TYPE_CHECKING:
 )
 def libdevice_not_found(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """XLA (JAX, TensorFlow) finds nvvm/libdevice/libdevice.10.bc in a toolkit or in NVIDIA's nvcc wheel."""
-    yield from _xla_tool(environment, "libdevice-not-found", "libdevice", "libdevice.10.bc")
+    yield from _xla_tool(environment, _NO_LIBDEVICE, "libdevice", "libdevice.10.bc")
 
 
 @check(
-    "ptxas-missing-or-old",
-    title="ptxas is missing or older than the GPU",
+    _NO_PTXAS,
     layer=Layer.LIBRARIES,
     rank=61,
     any_of=("pythons", "messages"),
@@ -46,47 +94,32 @@ def ptxas_missing_or_old(environment: Environment, matrix: Matrix) -> Iterator[O
     """XLA and Triton find a ptxas, and it knows the GPU."""
     from envkit.compat import toolkit_match
 
-    for python in judged(environment) if not seen(environment, "ptxas-missing-or-old") else ():
+    for python in judged(environment) if not seen(environment, _NO_PTXAS.id) else ():
         row = toolkit_row(python.ptxas_version, matrix) if python.ptxas_version else None
         if row is None:
             continue
         for gpu, own in capable_gpus(environment, matrix):
             if toolkit_match(own, row).value == "too-new":
-                yield warn(
-                    f"ptxas of CUDA {python.ptxas_version} is older than {gpu.title} ({own})",
+                path = python.build_tools.get("ptxas", "")
+                yield _NO_PTXAS.found(
+                    [Evidence("pythons.ptxas_version", str(python.ptxas_version), path)],
+                    title=f"ptxas of CUDA {python.ptxas_version} is older than {gpu.title} ({own})",
                     subject=python.prefix,
-                    evidence=[
-                        Evidence(
-                            "pythons.ptxas_version", str(python.ptxas_version), python.build_tools.get("ptxas", "")
-                        )
-                    ],
                     impact="torch.compile and XLA cannot make code for this GPU.",
                     remedy=Remedy(
                         "Name a newer ptxas.", (fixed("export TRITON_PTXAS_PATH=/usr/local/cuda/bin/ptxas"),)
                     ),
+                    status=Status.WARN,
                 )
                 return
-    yield from _xla_tool(environment, "ptxas-missing-or-old", "ptxas", "ptxas")
+    yield from _xla_tool(environment, _NO_PTXAS, "ptxas", "ptxas")
 
 
-def _xla_tool(environment: Environment, id: str, tool: str, title: str) -> Iterator[Outcome]:  # noqa: A002
-    users = [item for item in installs(environment, "jax", "tensorflow") if item.framework.cuda is not None]
-    cuda = users[0].framework.cuda if users else None
-    suffix = f"-cu{cuda.major}" if cuda is not None and f"-cu{cuda.major}" in _SUFFIXED else ""
-    command = (
-        pip(users[0].python, "install", NAME(f"nvidia-cuda-nvcc{suffix}"))
-        if users
-        else fixed("python -m pip install nvidia-cuda-nvcc-cu12")
-    )
-    fix = Remedy(
-        "Install NVIDIA's nvcc wheel into the environment, or point XLA to a toolkit.",
-        (command, fixed("export XLA_FLAGS=--xla_gpu_cuda_data_dir=/usr/local/cuda")),
-    )
-    impact = "XLA cannot compile for the GPU: jit-compiled functions fail or fall back."
-    messages = told(environment, id, f"XLA or Triton did not find {title}", impact=impact, remedy=fix)
+def _xla_tool(environment: Environment, fault: Fault, tool: str, title: str) -> Iterator[Outcome]:
+    users = _xla_users(environment)
     looked = [item for item in users if tool in item.python.build_tools]
-    if messages:
-        yield from messages
+    if reported := fault.reported(environment):
+        yield reported
     elif not users:
         yield nothing_to_judge(environment, "a framework that uses XLA on CUDA")
     elif not looked:
@@ -98,21 +131,16 @@ def _xla_tool(environment: Environment, id: str, tool: str, title: str) -> Itera
             if path:
                 yield ok(f"{title} is there", subject=item.subject, evidence=evidence)
             else:
-                yield warn(
-                    f"no {title} for {item.framework.package}",
+                yield fault.found(
+                    evidence,
+                    title=f"no {title} for {item.framework.package}",
                     subject=item.subject,
-                    evidence=evidence,
-                    impact=impact,
-                    remedy=fix,
+                    status=Status.WARN,
                 )
 
 
-_SUFFIXED = ("-cu11", "-cu12")  # wheels of later CUDA releases carry no suffix
-
-
 @check(
-    "triton-needs-compiler",
-    title="Triton finds no C compiler, Python headers or libcuda.so",
+    _NO_COMPILER,
     layer=Layer.TOOLKIT,
     rank=50,
     any_of=("pythons", "messages"),
@@ -121,14 +149,9 @@ _SUFFIXED = ("-cu11", "-cu12")  # wheels of later CUDA releases carry no suffix
 )
 def triton_needs_compiler(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """torch.compile finds what Triton builds its launchers with: a C compiler and Python.h."""
-    impact = "The first torch.compile or Triton kernel stops; plain PyTorch runs."
-    fix = remedy(environment, "Install a C compiler and the headers of this Python.", "compile-python")
-    messages = told(
-        environment, "triton-needs-compiler", "Triton could not build its launcher", impact=impact, remedy=fix
-    )
     users = [item for item in installs(environment, "pytorch") if item.framework.cuda and item.python.build_tools]
-    if messages:
-        yield from messages
+    if reported := _NO_COMPILER.reported(environment):
+        yield reported
     elif not users:
         yield nothing_to_judge(environment, "PyTorch with Triton")
     elif gpu_present(environment) is False:
@@ -144,12 +167,7 @@ def triton_needs_compiler(environment: Environment, matrix: Matrix) -> Iterator[
                 for tool in ("cc", "Python.h")
             ]
             if absent:
-                yield warn(
-                    f"Triton finds no {' and no '.join(absent)}".replace("no a ", "no "),
-                    subject=item.subject,
-                    evidence=evidence,
-                    impact=impact,
-                    remedy=fix,
-                )
+                title = f"Triton finds no {' and no '.join(absent)}".replace("no a ", "no ")
+                yield _NO_COMPILER.found(evidence, title=title, subject=item.subject, status=Status.WARN)
             else:
                 yield ok("Triton finds a C compiler and Python's headers", subject=item.subject, evidence=evidence)

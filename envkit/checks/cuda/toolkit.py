@@ -10,8 +10,9 @@ from envkit.base.versions import Version
 from envkit.checks.engine.ask import install_cuda
 from envkit.checks.engine.command import PATH, Command, export, fixed, run
 from envkit.checks.engine.evidence import known, not_looked
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
-from envkit.checks.engine.messages import named, seen, told
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, fail, ok, skip, unknown, warn
+from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy, steps
@@ -65,9 +66,38 @@ def _cuda_home(environment: Environment) -> str:
     return (variables.get("CUDA_HOME") or variables.get("CUDA_PATH") or "").rstrip("/")
 
 
-@check(
+def _toolkit_of_framework(environment: Environment, matrix: Matrix) -> Remedy:
+    versions = sorted({item.framework.cuda.release(2) for item in installs(environment) if item.framework.cuda})
+    wanted = f"CUDA {versions[-1]}, the release of the framework" if versions else "the framework's CUDA release"
+    # Where nothing tells the release, PyTorch itself is asked.
+    toolkit = install_cuda(versions[-1]) if versions else steps(environment, "toolkit-of-torch")
+    return Remedy(f"Take a ready-made wheel of the extension, or install the toolkit of {wanted}.", toolkit)
+
+
+def _toolkit_of_torch(environment: Environment, matrix: Matrix) -> Remedy:
+    """CUDA_HOME for the CUDA of PyTorch: as its own message names it, else of what is installed."""
+    said = named(seen(environment, "nvcc-vs-torch-mismatch"), "torch")
+    torch = _torch_with_cuda(environment)
+    built_with = Version.find(said) if said else torch[0].framework.cuda if torch else None
+    return _point_home(environment, built_with)
+
+
+_NO_TOOLKIT = Fault(
     "toolkit-missing",
-    title="No CUDA toolkit to compile extensions with",
+    "A build needs nvcc and found none",
+    impact="Extensions (flash-attn, deepspeed ops …) cannot be compiled; running wheels is not touched.",
+    remedy=_toolkit_of_framework,
+)
+_OTHER_CUDA = Fault(
+    "nvcc-vs-torch-mismatch",
+    "nvcc's CUDA is not the CUDA that PyTorch was built with",
+    impact="PyTorch refuses to compile extensions; programs run.",
+    remedy=_toolkit_of_torch,
+)
+
+
+@check(
+    _NO_TOOLKIT,
     layer=Layer.TOOLKIT,
     rank=10,
     any_of=("nvcc", "cuda_toolkits", "messages"),
@@ -80,19 +110,8 @@ def toolkit_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     Wheels and the driver do not bring it. Programs that only run wheels need none, so that its absence alone is
     healthy; it is a fault when a build asked for it.
     """
-    versions = sorted({item.framework.cuda.release(2) for item in installs(environment) if item.framework.cuda})
-    wanted = f"CUDA {versions[-1]}, the release of the framework" if versions else "the framework's CUDA release"
-    # Where nothing tells the release, PyTorch itself is asked.
-    toolkit = install_cuda(versions[-1]) if versions else steps(environment, "toolkit-of-torch")
-    messages = told(
-        environment,
-        "toolkit-missing",
-        "A build needs nvcc and found none",
-        impact="Extensions (flash-attn, deepspeed ops …) cannot be compiled; running wheels is not touched.",
-        remedy=Remedy(f"Take a ready-made wheel of the extension, or install the toolkit of {wanted}.", toolkit),
-    )
-    if messages:
-        yield from messages
+    if reported := _NO_TOOLKIT.reported(environment):
+        yield reported
     elif (place := build_nvcc(environment)) is not None:
         yield ok(f"nvcc {place[0]} is there ({place[1]})", evidence=[Evidence("nvcc", str(place[0]), place[1])])
     elif _looked_for_nvcc(environment):
@@ -109,8 +128,7 @@ def _looked_for_nvcc(environment: Environment) -> bool:
 
 
 @check(
-    "nvcc-vs-torch-mismatch",
-    title="nvcc belongs to another CUDA than PyTorch",
+    _OTHER_CUDA,
     layer=Layer.TOOLKIT,
     rank=15,
     any_of=("pythons", "messages"),
@@ -124,16 +142,9 @@ def nvcc_vs_torch_mismatch(environment: Environment, matrix: Matrix) -> Iterator
     touched by either.
     """
     place = build_nvcc(environment)
-    torch = [item for item in installs(environment, "pytorch") if item.framework.cuda is not None]
-    messages = told(
-        environment,
-        "nvcc-vs-torch-mismatch",
-        "nvcc's CUDA is not the CUDA that PyTorch was built with",
-        impact="PyTorch refuses to compile extensions.",
-        remedy=_point_home(environment, _built_with(environment, torch)),
-    )
-    if messages:
-        yield from messages
+    torch = _torch_with_cuda(environment)
+    if reported := _OTHER_CUDA.reported(environment):
+        yield reported
     elif not torch:
         yield nothing_to_judge(environment, "PyTorch with CUDA")
     elif place is None:
@@ -143,10 +154,8 @@ def nvcc_vs_torch_mismatch(environment: Environment, matrix: Matrix) -> Iterator
             yield _nvcc_against(environment, place, item)
 
 
-def _built_with(environment: Environment, torch: list[Installed]) -> Version | None:
-    """The CUDA of PyTorch: as its own message names it, else of what is installed."""
-    said = named(seen(environment, "nvcc-vs-torch-mismatch"), "torch")
-    return Version.find(said) if said else torch[0].framework.cuda if torch else None
+def _torch_with_cuda(environment: Environment) -> list[Installed]:
+    return [item for item in installs(environment, "pytorch") if item.framework.cuda is not None]
 
 
 def _nvcc_against(environment: Environment, place: tuple[Version, str], item: Installed) -> Outcome:
@@ -155,12 +164,13 @@ def _nvcc_against(environment: Environment, place: tuple[Version, str], item: In
     assert cuda is not None, "only PyTorch with a CUDA version is compared"
     evidence = [Evidence("nvcc", str(nvcc), path), item.evidence("cuda", cuda)]
     if nvcc.major != cuda.major:
-        return warn(
-            f"nvcc is CUDA {nvcc.release(2)}, PyTorch was built with {cuda}",
+        return _OTHER_CUDA.found(
+            evidence,
+            title=f"nvcc is CUDA {nvcc.release(2)}, PyTorch was built with {cuda}",
             subject=item.subject,
-            evidence=evidence,
             impact="Programs run; compiling an extension for this PyTorch stops with a version mismatch.",
             remedy=_point_home(environment, cuda),
+            status=Status.WARN,
         )
     if nvcc.release(2) != cuda.release(2):
         return ok(
@@ -232,7 +242,7 @@ def several_toolkits_in_path(environment: Environment, matrix: Matrix) -> Iterat
     layer=Layer.TOOLKIT,
     rank=20,
     any_of=("cuda_link", "cuda_toolkits"),
-    fix="Choose the toolkit with update-alternatives, or set the link anew.",
+    fix="Choose the toolkit with update-alternatives, or recreate the link.",
     references=threads("NVIDIA/nvidia-container-toolkit#1088", "xmrig/xmrig#3233", "cBio/cbio-cluster#90"),
 )
 def cuda_symlink_wrong(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -8,16 +8,11 @@ from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
 from envkit.checks.engine.command import REQUIREMENT, fixed
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, warn
-from envkit.checks.engine.messages import told
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, warn
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.frameworks.installs import (
-    distribution_evidence,
-    judged,
-    nothing_to_judge,
-    pip,
-)
+from envkit.checks.frameworks.installs import distribution_evidence, judged, nothing_to_judge, pip
 from envkit.checks.frameworks.requirements import Broken, broken, machine
 from envkit.model import Distribution, Environment, PythonEnvironment
 
@@ -37,13 +32,20 @@ _NEEDED_EXACTLY = (
 )
 
 
-@check(
+_OTHER_PINS = Fault(
     "nvidia-wheels-pin-conflict",
-    title="NVIDIA wheels are of other releases than a framework pins",
+    "NVIDIA wheels are of other releases than a framework pins",
+    impact="The framework was built with its pins; other releases bring undefined symbols or wrong kernels.",
+    remedy="Reinstall the framework with its pins, and put the other package into its own environment.",
+    steps=(fixed("python -m pip check"),),
+)
+
+
+@check(
+    _OTHER_PINS,
     layer=Layer.LIBRARIES,
     rank=5,
     any_of=("pythons", "messages"),
-    fix="Reinstall the framework with its pins; put the other package into its own environment.",
     references=threads("pytorch/pytorch#97990", "pytorch/pytorch#193491", "rocker-org/ml#34"),
 )
 def nvidia_wheels_pin_conflict(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -69,18 +71,9 @@ def nvidia_wheels_pin_conflict(environment: Environment, matrix: Matrix) -> Iter
                 subject=python.prefix,
                 evidence=[Evidence("pythons.distributions", ", ".join(owners), python.prefix)],
             )
-    said = told(
-        environment,
-        "nvidia-wheels-pin-conflict",
-        "NVIDIA wheels are of other releases than a framework pins",
-        impact="Undefined symbols or wrong kernels.",
-        remedy=Remedy(
-            "Reinstall the framework with its pins, and put the other package into its own environment.",
-            (fixed("python -m pip check"),),
-        ),
-    )
-    yield from said
-    if not looked and not said:
+    if reported := _OTHER_PINS.reported(environment):
+        yield reported
+    elif not looked:
         yield nothing_to_judge(environment, "a package that pins NVIDIA's wheels")
 
 
@@ -88,12 +81,11 @@ def _pins(python: PythonEnvironment, faults: list[Broken]) -> Outcome:
     owner = faults[0].owner
     certain = any(name in fault.installed.name for fault in faults for name in _NEEDED_EXACTLY)
     listed = "; ".join(f"{fault.installed.name} {fault.installed.version} (wants {fault.wanted})" for fault in faults)
-    judge = fail if certain else warn
-    return judge(
-        f"{owner.name} {owner.version} pins other NVIDIA wheels than are installed: {listed}",
+    return _OTHER_PINS.found(
+        [distribution_evidence(owner), *(distribution_evidence(fault.installed) for fault in faults)],
+        title=f"{owner.name} {owner.version} pins other NVIDIA wheels than are installed: {listed}",
         subject=python.prefix,
-        evidence=[distribution_evidence(owner), *(distribution_evidence(fault.installed) for fault in faults)],
-        impact="The framework was built with its pins; other releases bring undefined symbols or wrong kernels.",
+        status=Status.FAIL if certain else Status.WARN,
         remedy=Remedy(
             "Bring the wheels back to the pins.",
             (pip(python, "install", *(REQUIREMENT(f"{fault.installed.name}{fault.wanted}") for fault in faults)),),
