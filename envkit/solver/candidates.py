@@ -11,7 +11,16 @@ from envkit.base.versions import Version
 from envkit.compat import CodeMatch, needs_system_cuda, python_meets
 from envkit.compat.verdict import DriverVerdict
 from envkit.solver.build_set import BuildSet
-from envkit.solver.constraints import COLUMNS, CONSTRAINTS, CUDA_VERSION, CUDNN_VERSION, GPU_ON_CUDNN, Constraint
+from envkit.solver.constraints import (
+    COLUMNS,
+    CONSTRAINTS,
+    CUDA_VERSION,
+    CUDNN_VERSION,
+    GLIBC,
+    GPU_ON_CUDNN,
+    PYTHON,
+    Constraint,
+)
 from envkit.solver.query import Query
 from envkit.solver.request import FrameworkRequest
 from envkit.tables.rows import FrameworkBuild, Toolkit
@@ -129,9 +138,10 @@ def _rank(query: Query, one: Candidate) -> tuple[object, ...]:
         level = min(LEVEL_ORDER[query.level(toolkit.version)] for toolkit in toolkits)
         exact = build.cuda is None or any(toolkit.version.starts_with(build.cuda) for toolkit in toolkits)
     codes = (query.knowledge.code_match(gpu.compute_capability, build) for gpu in query.request.gpus)
+    doubts = sum(constraint.holds(query, build) is None for constraint in (PYTHON, GLIBC))
     return (
         level,
-        max((_CODE[code] for code in codes), default=0) + _doubts(query, build),
+        max((_CODE[code] for code in codes), default=0) + 2 * doubts,
         query.request.container and not _has_image(query, toolkits),
         not exact,
         _descending(build.cuda) if build.cuda else (0,),
@@ -139,12 +149,6 @@ def _rank(query: Query, one: Candidate) -> tuple[object, ...]:
         GPU_ON_CUDNN.holds(query, build) is None,
         _descending(build.cudnn) if build.cudnn else (0,),
     )
-
-
-def _doubts(query: Query, build: FrameworkBuild) -> int:
-    unknown_python = query.request.python is not None and not build.pythons
-    unknown_glibc = query.glibc is not None and build.min_glibc is None
-    return 2 * (unknown_python + unknown_glibc)
 
 
 def _has_image(query: Query, toolkits: tuple[Toolkit, ...] | None) -> bool:

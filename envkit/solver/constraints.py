@@ -12,7 +12,7 @@ from envkit import compat as relations
 from envkit._startup.records import record
 from envkit.base.versions import Version
 from envkit.compat import CodeMatch, has_own_cudnn, needs_system_cuda
-from envkit.compat.verdict import Verdict
+from envkit.compat.verdict import DriverVerdict, Verdict
 from envkit.tables.rows import FrameworkBuild
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ class Constraint:
     """One relation that a build has to keep.
 
     `holds` is None where the tables leave it open, which refuses nothing. With the same values in these columns and
-    the same answer of `asks` it says the same; `asks` is None for a query that asks nothing of this relation.
+    the same answer of `asks` it says the same; `asks` is None for a query that asks nothing of this relation,
+    so that it holds.
     """
 
     relation: str
@@ -65,7 +66,7 @@ def _no_python(query: Query, build: FrameworkBuild) -> Verdict:
 
 
 def _glibc(query: Query, build: FrameworkBuild) -> bool | None:
-    return relations.glibc_match(build, query.glibc).fits
+    return relations.glibc_match(build, query.glibc).fits if query.glibc else True
 
 
 def _other_glibc(query: Query, build: FrameworkBuild) -> Verdict:
@@ -75,8 +76,14 @@ def _other_glibc(query: Query, build: FrameworkBuild) -> Verdict:
 # ---- its CUDA and cuDNN
 
 
-def _keeps(relation: str) -> Callable[[Query, FrameworkBuild], bool]:
+def _keeps(relation: str) -> Callable[[Query, FrameworkBuild], bool | None]:
     return lambda query, build: relation not in query.against_cuda_of(build)
+
+
+def _driver(query: Query, build: FrameworkBuild) -> bool | None:
+    if "driver-runs-cuda" in query.against_cuda_of(build):
+        return False
+    return None if build.cuda is not None and query.level(build.cuda) is DriverVerdict.UNKNOWN else True
 
 
 def _cuda(query: Query, build: FrameworkBuild) -> bool | None:
@@ -149,12 +156,14 @@ def _other_cudnn(query: Query, build: FrameworkBuild) -> Verdict:
 
 
 def _code(query: Query, build: FrameworkBuild) -> bool | None:
-    if build.cpu_only:
+    if build.cpu_only or not query.request.gpus:
         return True
     matches = {query.knowledge.code_match(gpu.compute_capability, build) for gpu in query.request.gpus}
     if CodeMatch.NONE in matches or (CodeMatch.JIT in matches and not query.can_compile_ptx(build)):
         return False
-    return None if CodeMatch.UNKNOWN in matches else True
+    if query.knowledge.cuda_from(build):
+        return True  # its code is that of another framework, which is judged itself
+    return None if CodeMatch.UNKNOWN in matches or build.cuda is None else True
 
 
 _CODE_ORDER = list(CodeMatch)
@@ -186,6 +195,20 @@ def _no_kernels(query: Query, build: FrameworkBuild) -> Verdict:
 
 
 _CUDA_COLUMNS = ("framework", "cpu_only", "bundles_cuda", "cuda", "cuda_min", "cuda_max", "cudnn")
+PYTHON = Constraint(
+    "python-has-wheel",
+    ("pythons",),
+    lambda query: query.request.python and query.request.python.key,
+    _python,
+    _no_python,
+)
+GLIBC = Constraint(
+    "glibc-meets-build",
+    ("min_glibc", "execstack_glibc"),
+    lambda query: query.glibc and query.glibc.parts,
+    _glibc,
+    _other_glibc,
+)
 CUDA_VERSION = Constraint("cuda-version", _CUDA_COLUMNS, lambda query: query.cuda_side, _cuda, _other_cuda)
 CUDNN_VERSION = Constraint(
     "cudnn-version",
@@ -217,20 +240,8 @@ CONSTRAINTS = (
         lambda query, build: not build.architectures or query.request.architecture in build.architectures,
         _no_architecture,
     ),
-    Constraint(
-        "python-has-wheel",
-        ("pythons",),
-        lambda query: query.request.python and query.request.python.key,
-        _python,
-        _no_python,
-    ),
-    Constraint(
-        "glibc-meets-build",
-        ("min_glibc", "execstack_glibc"),
-        lambda query: query.glibc and query.glibc.parts,
-        _glibc,
-        _other_glibc,
-    ),
+    PYTHON,
+    GLIBC,
     CUDA_VERSION,
     Constraint(
         "gpu-on-driver",
@@ -239,14 +250,15 @@ CONSTRAINTS = (
         lambda query, build: build.cpu_only or not query.driver_drops_gpu,
         lambda query, build: cuda_verdict("gpu-on-driver", build.cuda, query),
     ),
+    Constraint("driver-runs-cuda", _CUDA_COLUMNS, lambda query: query.cuda_side, _driver, _no_cuda("driver-runs-cuda")),
     *(
         Constraint(relation, _CUDA_COLUMNS, lambda query: query.cuda_side, _keeps(relation), _no_cuda(relation))
-        for relation in ("driver-runs-cuda", "gpu-runs-cuda", "gpu-last-driver")
+        for relation in ("gpu-runs-cuda", "gpu-last-driver")
     ),
     CUDNN_VERSION,
     Constraint(
         "gpu-runs-build",
-        ("cpu_only", "sass", "ptx", "min_compute_capability", "cuda"),
+        ("framework", "cpu_only", "sass", "ptx", "min_compute_capability", "cuda"),
         lambda query: query.machine if query.request.gpus else None,
         _code,
         _no_code,

@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from envkit.compat import CodeMatch
-from envkit.compat.verdict import DriverVerdict
-from envkit.solver.candidates import may_differ
+from envkit.solver.constraints import CONSTRAINTS
 from envkit.solver.query import Query
 from envkit.tables.rows import FrameworkBuild
+
+# in the order in which they are told
+_WORDS = {
+    "cuda-version": "whether it has the requested CUDA and cuDNN",
+    "cudnn-version": "whether it has the requested CUDA and cuDNN",
+    "driver-runs-cuda": "whether the driver runs its CUDA",
+    "gpu-runs-build": "whether it runs on the GPU",
+    "python-has-wheel": "the Python versions that it has packages for",
+    "glibc-meets-build": "the glibc that it needs",
+}
 
 
 def doubts_of(builds: tuple[FrameworkBuild, ...], query: Query) -> tuple[str, ...]:
@@ -22,19 +30,8 @@ def doubts_of(builds: tuple[FrameworkBuild, ...], query: Query) -> tuple[str, ..
 
 
 def _of_build(build: FrameworkBuild, names: set[str], query: Query) -> Iterator[str]:
-    knowledge, request = query.knowledge, query.request
-    givers = knowledge.cuda_from(build)
+    request, givers = query.request, query.knowledge.cuda_from(build)
     if givers and names.isdisjoint(givers) and (request.gpus or request.cuda or request.cudnn):
         yield "which CUDA it uses"
-    if may_differ(query, build):
-        yield "whether it has the requested CUDA and cuDNN"
-    if build.cuda is not None and query.level(build.cuda) is DriverVerdict.UNKNOWN:
-        yield "whether the driver runs its CUDA"
-    if request.gpus and not build.cpu_only and not givers:
-        codes = (knowledge.code_match(gpu.compute_capability, build) for gpu in request.gpus)
-        if knowledge.is_cuda_unknown(build) or any(code is CodeMatch.UNKNOWN for code in codes):
-            yield "whether it runs on the GPU"
-    if request.python is not None and not build.pythons:
-        yield "the Python versions that it has packages for"
-    if query.glibc is not None and build.min_glibc is None:
-        yield "the glibc that it needs"
+    unknown = {constraint.relation for constraint in CONSTRAINTS if constraint.holds(query, build) is None}
+    yield from (words for relation, words in _WORDS.items() if relation in unknown)
