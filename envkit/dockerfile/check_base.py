@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit import compat as relations
 from envkit.base.versions import Version
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.findings import Finding, Remedy, Status
+from envkit.compat.system import image_fits
 from envkit.dockerfile.check_parts import finding, from_verdict, subject_of
 from envkit.dockerfile.contents import copied_images
 from envkit.dockerfile.stages import BuildStage
@@ -50,7 +50,7 @@ def _image(image: str, line: int, stops: str, matrix: Matrix) -> Iterator[Findin
     if row is not None and row.cuda is None and row.state in ("deleted", "never"):
         yield _no_latest(row, image, subject, stops, matrix)
     elif row is not None:
-        verdict = relations.image_fits(row)
+        verdict = image_fits(row)
         impact = stops if verdict.status == "fail" else "It gets no security updates."
         found = {"fail": faults.BASE_GONE, "warn": faults.BASE_END_OF_LIFE}
         fix = nearest_tag(row, matrix)

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit import compat as relations
 from envkit._startup.regex import regex
 from envkit.base.versions import Version, VersionSpec
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.command import NAME, REQUIREMENT, Command, run
 from envkit.checks.engine.findings import Finding, Remedy, Status
+from envkit.compat.software import (
+    GlibcMatch,
+    glibc_match,
+    glibc_meets,
+    numpy_specs,
+    python_has_wheel,
+    toolkit_serves_build,
+)
 from envkit.compat.verdict import Verdict
 from envkit.dockerfile.check_parts import finding, from_verdict, subject_of
 from envkit.dockerfile.check_targets import build_targets
@@ -93,13 +100,13 @@ def _build(
     """What is to say of a build that pip takes."""
     anew = run("envkit", "dockerfile", "--framework", REQUIREMENT(f"{build.framework}=={build.version}"))
     if wanted.python is not None and build.pythons:
-        verdict = relations.python_has_wheel(build, wanted.python)
+        verdict = python_has_wheel(build, wanted.python)
         fix = f"Use one of these Python versions, such as {build.pythons[-1]}."
         yield from_verdict(faults.PYTHON_WITHOUT_PACKAGE, verdict, subject, "pip finds no package.", fix, anew)
     if found.base.system is not None and build.min_glibc is not None:
         where, glibc = found.base.system.os_id, found.base.system.glibc
-        verdict = relations.glibc_meets(build, glibc, where=where)
-        if relations.glibc_match(build, glibc) is relations.GlibcMatch.TOO_NEW:
+        verdict = glibc_meets(build, glibc, where=where)
+        if glibc_match(build, glibc) is GlibcMatch.TOO_NEW:
             fix = f"Start from a distribution with a glibc before {build.execstack_glibc}, or take another release."
             yield from_verdict(faults.GLIBC_TOO_NEW, verdict, subject, "Its import fails.", fix, anew)
         else:
@@ -156,7 +163,7 @@ def _cuda_of(
         return
     toolkits = [row for row in matrix.toolkits if row.version.starts_with(found.cuda.version)]
     if toolkits:
-        verdict = relations.toolkit_serves_build(build, toolkits[-1])
+        verdict = toolkit_serves_build(build, toolkits[-1])
         if verdict.status == "warn":  # a later minor release keeps the interface: worth a note, not a complaint
             verdict = Verdict(verdict.relation, "ok", verdict.detail, verdict.sources)
         fix = f"Use an image with CUDA {build.cuda}, or the release of {build.framework} built for yours."
@@ -222,7 +229,7 @@ def _numpy(build: FrameworkBuild, wanted: Wanted, found: Contents, subject: str,
         return
     # A Python that nothing names is at best one that the build has a package for.
     python = wanted.python or (build.pythons[-1] if build.pythons else None)
-    for spec in relations.numpy_specs(build.numpy, python):
+    for spec in numpy_specs(build.numpy, python):
         if not _pip_may_pass(spec, python):
             continue
         title = f"{build.framework} {build.version} needs numpy{spec}, and nothing here holds NumPy back"

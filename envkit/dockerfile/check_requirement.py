@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit import compat as relations
 from envkit.base.versions import Version
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.containers.image_requirements import brand_of, requirement_met
 from envkit.checks.engine.findings import Finding, Remedy, Status
+from envkit.compat.driver import branch_of
 from envkit.dockerfile.check_parts import finding, subject_of
 from envkit.dockerfile.contents import Contents
 from envkit.solver.request import Request, TargetGpu
@@ -66,7 +66,7 @@ def _expression_met(expression: str, driver: Version, request: Request, matrix: 
 
 def _reported_cuda(driver: Version, matrix: Matrix) -> Version | None:
     """The CUDA version that a driver reports."""
-    branch = relations.branch_of(driver, matrix)
+    branch = branch_of(driver, matrix)
     return branch.driver_cuda_version if branch is not None else None
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit import compat as relations
 from envkit.base.versions import Version
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.command import NAME, REQUIREMENT, TITLE, VERSION, Word, run
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.checks.frameworks.swap import place_words
+from envkit.compat.driver import driver_floors, driver_runs_cuda
+from envkit.compat.gpu import gpu_runs_build, gpu_runs_cuda
+from envkit.compat.software import python_has_wheel
 from envkit.compat.verdict import Verdict
 from envkit.dockerfile.check_parts import finding, from_verdict, subject_of
 from envkit.dockerfile.contents import Contents
@@ -40,12 +42,12 @@ def cuda_targets(
     anew = run("envkit", "dockerfile", *_frameworks(found), *_named(request))
     if request.driver is not None:
         helped = compat and bool(request.gpus) and all(gpu.data_center for gpu in request.gpus)
-        verdict = relations.driver_runs_cuda(request.driver, cuda, matrix, data_center=helped)
+        verdict = driver_runs_cuda(request.driver, cuda, matrix, data_center=helped)
         fix = "Update the driver of the host, or take an older CUDA."
         impact = _IMPACTS[_refuses_old_drivers(held, found)]
         yield from_verdict(faults.DRIVER_TOO_OLD, verdict, subject, impact, fix, anew)
     for gpu in request.gpus:
-        verdict = relations.gpu_runs_cuda(gpu.compute_capability, cuda, matrix, name=str(gpu))
+        verdict = gpu_runs_cuda(gpu.compute_capability, cuda, matrix, name=str(gpu))
         if unused and verdict.status == "fail":
             verdict = Verdict(verdict.relation, "warn", verdict.detail, verdict.sources)
         fix = "Use a CUDA release that supports it."
@@ -79,14 +81,14 @@ def build_targets(
     anew = run("envkit", "dockerfile", "--framework", NAME(build.framework), *_named(request))
     driver_verdict = ""
     if build.cuda is not None and not from_system and request.driver is not None:
-        verdict = relations.driver_runs_cuda(request.driver, build.cuda, matrix)
+        verdict = driver_runs_cuda(request.driver, build.cuda, matrix)
         driver_verdict = verdict.status
         fix = "Update the driver of the host, or take a build for an older CUDA."
         yield from_verdict(faults.DRIVER_TOO_OLD, verdict, subject, _FAILS_INSIDE, fix, anew)
     elif build.cuda is not None and not from_system:
         yield from _newer_than_base(build, build.cuda, python, subject, found, matrix)
     for gpu in request.gpus:
-        verdict = relations.gpu_runs_build(gpu.compute_capability, build, driver_verdict=driver_verdict, name=str(gpu))
+        verdict = gpu_runs_build(gpu.compute_capability, build, driver_verdict=driver_verdict, name=str(gpu))
         stops = "It stops with: no kernel image is available for execution on the device."
         impact = stops if verdict.status == "fail" else "The first start takes minutes."
         yield from_verdict(
@@ -102,7 +104,7 @@ def _newer_than_base(
     base, wanted = _floor(held, matrix), _floor(cuda, matrix)
     if base is None or wanted is None or runs_where_base_does(cuda, found, matrix):
         return
-    if python is not None and relations.python_has_wheel(build, python).status == "fail":
+    if python is not None and python_has_wheel(build, python).status == "fail":
         return  # it is not installed there
     title = (
         f"{build.framework} {build.version} brings CUDA {cuda}, which needs driver {wanted} or newer; the base image is"
@@ -133,7 +135,7 @@ def runs_where_base_does(cuda: Version, found: Contents, matrix: Matrix) -> bool
 
 def _floor(cuda: Version | None, matrix: Matrix) -> Version | None:
     """The oldest driver that runs a CUDA version, with minor-version compatibility."""
-    floors = relations.driver_floors(cuda, matrix) if cuda is not None else None
+    floors = driver_floors(cuda, matrix) if cuda is not None else None
     return (floors.minor_version or floors.native) if floors is not None else None
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit import compat as relations
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.command import NAME, REQUIREMENT, Command, run
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.checks.frameworks.swap import place_words
+from envkit.compat.software import glibc_meets, toolkit_serves_build
 from envkit.dockerfile.check_parts import finding
 from envkit.dockerfile.check_targets import runs_where_base_does
 from envkit.dockerfile.contents import Contents
@@ -78,13 +78,13 @@ def _serves(build: FrameworkBuild, wanted: Wanted, found: Contents, matrix: Matr
         return False
     if build.yanked or wanted.python is None or wanted.python not in build.pythons:
         return False
-    if found.base.system is not None and relations.glibc_meets(build, found.base.system.glibc).status == "fail":
+    if found.base.system is not None and glibc_meets(build, found.base.system.glibc).status == "fail":
         return False
     if build.bundles_cuda:
         return runs_where_base_does(build.cuda, found, matrix)
     toolkits = [
         row for row in matrix.toolkits if found.cuda is not None and row.version.starts_with(found.cuda.version)
     ]
-    if not toolkits or relations.toolkit_serves_build(build, toolkits[-1]).status not in ("ok", "warn"):
+    if not toolkits or toolkit_serves_build(build, toolkits[-1]).status not in ("ok", "warn"):
         return False
     return build.cudnn is None or (found.cudnn is not None and found.cudnn.major == build.cudnn.major)

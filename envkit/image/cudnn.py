@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from envkit import compat as relations
 from envkit._startup.records import replace
 from envkit.base.errors import EnvkitError
 from envkit.base.versions import Version, VersionSpec
+from envkit.compat.software import cudnn_knows_gpu, cudnn_serves, cudnn_supports_cuda
 from envkit.solver.model import Choice
 from envkit.solver.request import Request
 from envkit.tables import images as data
@@ -85,10 +85,10 @@ def _rows(choice: Choice, request: Request, matrix: Matrix) -> Iterator[CudnnRel
         row
         for row in matrix.cudnns
         if row.architecture == choice.architecture
-        and relations.cudnn_supports_cuda(row, line)
+        and cudnn_supports_cuda(row, line)
         and (request.cudnn is None or request.cudnn.holds(row.version))
-        and all(relations.cudnn_serves(build, row.version) is not False for build in system)
-        and all(relations.cudnn_knows_gpu(row, gpu.compute_capability) is not False for gpu in request.gpus)
+        and all(cudnn_serves(build, row.version) is not False for build in system)
+        and all(cudnn_knows_gpu(row, gpu.compute_capability) is not False for gpu in request.gpus)
     )
     yield from sorted(fitting, key=lambda row: row.version, reverse=True)
 

@@ -9,7 +9,7 @@ from envkit._startup.records import record, replace
 from envkit.base.errors import EnvkitError
 from envkit.base.platforms import JETSON
 from envkit.base.settings import Mirrors
-from envkit.compat import image_fits
+from envkit.compat.system import image_fits
 from envkit.compat.verdict import Verdict
 from envkit.image.base import choose_base, choose_tag, fitting_tags, plain_image, require_system, wanted_flavour
 from envkit.image.cudnn import base_cudnn, settled

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from envkit._startup.records import record, replace
 from envkit._startup.regex import regex
 from envkit.base.settings import Mirrors
-from envkit.compat import other_gcc
+from envkit.compat.system import other_gcc
 from envkit.image.download import download_steps, fetch
 from envkit.image.parts import Base, Copy, Environment, Run, Stage, Step
 from envkit.image.system import install

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from envkit.base.versions import Version
-from envkit.compat import other_gcc
+from envkit.compat.system import other_gcc
 from envkit.install.model import CreatePython, FetchFile, InstallPrerequisites, InstallToolkit, Need, Step
 from envkit.solver.model import Choice
 from envkit.tables.installer import PackageRow, has_quirk

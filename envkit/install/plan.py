@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.records import replace
 from envkit.base.errors import EnvkitError, RequestError
-from envkit.compat import needs_system_cuda
+from envkit.compat.software import needs_system_cuda
 from envkit.solver.model import Choice, NoPlan, Plan
 from envkit.solver.request import Request
 from envkit.solver.solve import resolve

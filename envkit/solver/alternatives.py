@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations, islice
 
 from envkit._startup.records import record, replace
-from envkit.compat import title_of
+from envkit.compat.software import title_of
 from envkit.solver.assemble import assemble
 from envkit.solver.changes import COSTS, Change, changes_of, exactly, with_framework, with_spec, works
 from envkit.solver.doubts import doubts_of

@@ -8,7 +8,8 @@ from itertools import groupby
 
 from envkit._startup.records import record
 from envkit.base.versions import Version
-from envkit.compat import CodeMatch, needs_system_cuda, python_meets
+from envkit.compat.gpu import CodeMatch
+from envkit.compat.software import needs_system_cuda, python_meets
 from envkit.compat.verdict import DriverVerdict
 from envkit.solver.build_set import BuildSet
 from envkit.solver.constraints import (

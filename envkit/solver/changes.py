@@ -8,7 +8,7 @@ from itertools import chain
 from envkit._startup.records import record, replace
 from envkit.base.platforms import WINDOWS_DRIVERS
 from envkit.base.versions import ComputeCapability, Version, VersionSpec
-from envkit.compat import needs_system_cuda
+from envkit.compat.software import needs_system_cuda
 from envkit.compat.verdict import DriverVerdict
 from envkit.solver.candidates import passing
 from envkit.solver.parts import Part, without

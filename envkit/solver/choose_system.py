@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from envkit import compat as relations
 from envkit.base.versions import Version
-from envkit.compat import LibraryMatch
+from envkit.compat.software import LibraryMatch, cudnn_knows_gpu, glibc_match, toolkit_serves
 from envkit.solver.candidates import LEVEL_ORDER
 from envkit.solver.query import Query, cudnn_fits
 from envkit.solver.search import Selection
@@ -57,7 +56,7 @@ def _offered(selection: Selection, query: Query) -> tuple[OperatingSystem, ...]:
         system
         for system in query.knowledge.long_term_ubuntus
         if system.glibc is not None
-        and all(relations.glibc_match(build, told or system.glibc).fits is not False for build in selection.builds)
+        and all(glibc_match(build, told or system.glibc).fits is not False for build in selection.builds)
     )
 
 
@@ -97,7 +96,7 @@ def _toolkit_rank(
     listed = toolkit.os_ids
     return (
         query.request.container and image is None,
-        any(relations.toolkit_serves(build, toolkit) is not LibraryMatch.SAME for build in loading),
+        any(toolkit_serves(build, toolkit) is not LibraryMatch.SAME for build in loading),
         not all(toolkit.version.starts_with(cuda) for cuda in wheels),
         LEVEL_ORDER[query.level(toolkit.version)],
         system is not None and listed is not None and toolkit.os_ids_complete and system.os_id not in listed,
@@ -193,4 +192,4 @@ def _cudnn_fits(row: CudnnRelease, selection: Selection, query: Query) -> bool:
 
 
 def _known_gpus(row: CudnnRelease, query: Query) -> list[bool | None]:
-    return [relations.cudnn_knows_gpu(row, gpu.compute_capability) for gpu in query.request.gpus]
+    return [cudnn_knows_gpu(row, gpu.compute_capability) for gpu in query.request.gpus]

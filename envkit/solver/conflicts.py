@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from itertools import combinations
 
-from envkit.compat import title_of
+from envkit.compat.software import title_of
 from envkit.compat.verdict import Verdict
 from envkit.solver.candidates import passing, rejected, rejections
 from envkit.solver.constraints import Constraint

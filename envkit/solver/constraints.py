@@ -8,10 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
-from envkit import compat as relations
 from envkit._startup.records import record
 from envkit.base.versions import Version
-from envkit.compat import CodeMatch, has_own_cudnn, needs_system_cuda
+from envkit.compat.driver import driver_runs_cuda
+from envkit.compat.driver_gpu import last_driver_runs_cuda
+from envkit.compat.gpu import CodeMatch, gpu_runs_build, gpu_runs_cuda
+from envkit.compat.software import (
+    glibc_match,
+    glibc_meets,
+    gpu_on_cudnn,
+    has_own_cudnn,
+    has_python,
+    needs_system_cuda,
+    python_has_wheel,
+    title_of,
+)
 from envkit.compat.verdict import DriverVerdict, Verdict
 from envkit.tables.rows import FrameworkBuild
 
@@ -46,31 +57,31 @@ def values_of(build: FrameworkBuild, columns: tuple[str, ...]) -> Hashable:
 
 
 def _no_platform(query: Query, build: FrameworkBuild) -> Verdict:
-    detail = f"{relations.title_of(build)} has no package for {query.request.platform}"
+    detail = f"{title_of(build)} has no package for {query.request.platform}"
     return Verdict("platform", "fail", detail, build.sources)
 
 
 def _no_architecture(query: Query, build: FrameworkBuild) -> Verdict:
     known, wanted = ", ".join(build.architectures), query.request.architecture
-    detail = f"{relations.title_of(build)} has packages on record for {known}, not for {wanted}"
+    detail = f"{title_of(build)} has packages on record for {known}, not for {wanted}"
     return Verdict("architecture", "fail", detail, build.sources)
 
 
 def _python(query: Query, build: FrameworkBuild) -> bool | None:
-    return relations.has_python(build, query.request.python) if query.request.python else True
+    return has_python(build, query.request.python) if query.request.python else True
 
 
 def _no_python(query: Query, build: FrameworkBuild) -> Verdict:
     assert query.request.python is not None
-    return relations.python_has_wheel(build, query.request.python)
+    return python_has_wheel(build, query.request.python)
 
 
 def _glibc(query: Query, build: FrameworkBuild) -> bool | None:
-    return relations.glibc_match(build, query.glibc).fits if query.glibc else True
+    return glibc_match(build, query.glibc).fits if query.glibc else True
 
 
 def _other_glibc(query: Query, build: FrameworkBuild) -> Verdict:
-    return relations.glibc_meets(build, query.glibc, where=query.request.os_id or "")
+    return glibc_meets(build, query.glibc, where=query.request.os_id or "")
 
 
 # ---- its CUDA and cuDNN
@@ -121,15 +132,13 @@ def cuda_verdict(relation: str, cuda: Version | None, query: Query) -> Verdict:
     if cuda is None:
         return Verdict(relation, "fail", "no CUDA version fits")
     if relation == "driver-runs-cuda" and query.driver is not None:
-        return relations.driver_runs_cuda(
-            query.driver, cuda, tables, data_center=query.data_center, platform=request.platform
-        )
+        return driver_runs_cuda(query.driver, cuda, tables, data_center=query.data_center, platform=request.platform)
     if relation == "gpu-last-driver":
         gpu, last = _outlived(query)
-        return relations.last_driver_runs_cuda(last, cuda, tables, name=str(gpu), platform=request.platform)
+        return last_driver_runs_cuda(last, cuda, tables, name=str(gpu), platform=request.platform)
     unknown = (gpu for gpu in request.gpus if query.knowledge.gpu_runs_cuda(gpu.compute_capability, cuda) is False)
     gpu = next(unknown, request.gpus[0])
-    return relations.gpu_runs_cuda(gpu.compute_capability, cuda, tables, name=str(gpu))
+    return gpu_runs_cuda(gpu.compute_capability, cuda, tables, name=str(gpu))
 
 
 def _outlived(query: Query) -> tuple[TargetGpu, int]:
@@ -148,7 +157,7 @@ def _cudnn(query: Query, build: FrameworkBuild) -> bool | None:
 
 def _other_cudnn(query: Query, build: FrameworkBuild) -> Verdict:
     own = build.cudnn or "of its CUDA"
-    detail = f"{relations.title_of(build)} goes with cuDNN {own}, not with {query.request.cudnn}"
+    detail = f"{title_of(build)} goes with cuDNN {own}, not with {query.request.cudnn}"
     return Verdict("cudnn-version", "fail", detail, build.sources)
 
 
@@ -173,7 +182,7 @@ def _no_code(query: Query, build: FrameworkBuild) -> Verdict:
     matches = [query.knowledge.code_match(gpu.compute_capability, build) for gpu in query.request.gpus]
     worst = query.request.gpus[max(range(len(matches)), key=lambda place: _CODE_ORDER.index(matches[place]))]
     level = "" if query.can_compile_ptx(build) else "minor-version-compatibility"
-    return relations.gpu_runs_build(worst.compute_capability, build, driver_verdict=level, name=str(worst))
+    return gpu_runs_build(worst.compute_capability, build, driver_verdict=level, name=str(worst))
 
 
 def _kernels(query: Query, build: FrameworkBuild) -> bool | None:
@@ -188,8 +197,7 @@ def _kernels(query: Query, build: FrameworkBuild) -> bool | None:
 def _no_kernels(query: Query, build: FrameworkBuild) -> Verdict:
     tables, cudnn = query.knowledge.tables, build.cudnn or Version.of(0)
     told = [
-        relations.gpu_on_cudnn(gpu.compute_capability, cudnn, build.cuda, tables, name=str(gpu))
-        for gpu in query.request.gpus
+        gpu_on_cudnn(gpu.compute_capability, cudnn, build.cuda, tables, name=str(gpu)) for gpu in query.request.gpus
     ]
     return next((verdict for verdict in told if verdict.status == "fail"), told[0])
 

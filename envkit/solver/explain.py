@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import combinations, islice, product
 
-from envkit import compat as relations
 from envkit.base.versions import Version
-from envkit.compat import needs_system_cuda
+from envkit.compat.gpu import cuda_span
+from envkit.compat.software import needs_system_cuda, numpy_agree, title_of
 from envkit.compat.verdict import Verdict
 from envkit.solver.candidates import Candidate, candidates, kind
 from envkit.solver.constraints import cuda_verdict
@@ -44,7 +44,7 @@ def _generations_apart(query: Query) -> Verdict:
     tables = query.knowledge.tables
     spans = []
     for gpu in query.request.gpus:
-        first, last = relations.cuda_span(gpu.compute_capability, tables)
+        first, last = cuda_span(gpu.compute_capability, tables)
         spans.append(f"{gpu} is known to CUDA {first} to {last}")
     sources = tables.toolkits[-1].sources
     return Verdict("gpu-runs-cuda", "fail", f"no CUDA release serves them all: {'; '.join(spans)}", sources)
@@ -57,18 +57,17 @@ def joint_reason(query: Query) -> Verdict:
     sources = tuple(dict.fromkeys(key for build in builds for key in build.sources))
     if shared is not None and not shared:
         wants = "; ".join(
-            f"{relations.title_of(build)} has packages for Python {', '.join(map(str, build.pythons))}"
-            for build in builds
+            f"{title_of(build)} has packages for Python {', '.join(map(str, build.pythons))}" for build in builds
         )
         return Verdict("python-has-wheel", "fail", f"they share no Python: {wants}", sources)
     pairs = (verdict for pair in combinations(builds, 2) for verdict in query.together.verdicts(*pair))
     apart = next((verdict for verdict in pairs if verdict.status == "fail"), None)
     if apart is not None:
         return apart
-    numpy = relations.numpy_agree(builds, max(shared) if shared else None)
+    numpy = numpy_agree(builds, max(shared) if shared else None)
     if numpy.status == "fail":
         return numpy
-    wants = "; ".join(f"{relations.title_of(build)}" for build in builds if needs_system_cuda(build))
+    wants = "; ".join(f"{title_of(build)}" for build in builds if needs_system_cuda(build))
     return Verdict("toolkit-serves-build", "fail", f"no one system CUDA toolkit serves them: {wants}", sources)
 
 

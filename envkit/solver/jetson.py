@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from envkit import compat as relations
+from envkit.compat.gpu import gpu_runs_cuda
 from envkit.compat.verdict import Verdict
 from envkit.solver.knowledge import Knowledge
 from envkit.solver.model import Choice, Conflict, NoPlan, Plan
@@ -33,7 +33,7 @@ def _cuda_verdicts(request: Request, knowledge: Knowledge) -> Iterator[tuple[str
     if cuda is None:
         return
     for gpu in request.gpus:
-        yield str(gpu), relations.gpu_runs_cuda(gpu.compute_capability, cuda, knowledge.tables, name=str(gpu))
+        yield str(gpu), gpu_runs_cuda(gpu.compute_capability, cuda, knowledge.tables, name=str(gpu))
 
 
 def _package_verdicts(request: Request, knowledge: Knowledge) -> Iterator[Verdict]:

@@ -7,9 +7,13 @@ from functools import cached_property
 from itertools import chain
 from typing import TypeVar
 
-from envkit import compat as relations
 from envkit.base.platforms import WINDOWS_DRIVERS
 from envkit.base.versions import ComputeCapability, Version, VersionSpec, by_line
+from envkit.compat.driver import DriverFloors, branch_of, compat_branches, compat_line, driver_level, floors_of
+from envkit.compat.driver_gpu import first_driver_for_gpu, gpu_on_driver, last_branch_of, last_branch_reaches
+from envkit.compat.gpu import CodeMatch, best_match, code_match
+from envkit.compat.software import LibraryMatch, cudnn_meets, cudnn_supports_cuda, gpu_on_cudnn, toolkit_serves
+from envkit.compat.system import compiling_effort
 from envkit.compat.tables import Tables
 from envkit.compat.verdict import DriverVerdict, Verdict
 from envkit.solver.build_set import BuildSet
@@ -49,10 +53,10 @@ class Knowledge:
         """The toolkits by every release line that holds them."""
         return by_line(self.tables.toolkits, lambda toolkit: toolkit.version)
 
-    def floors(self, cuda: Version, platform: str) -> relations.DriverFloors:
+    def floors(self, cuda: Version, platform: str) -> DriverFloors:
         """The driver floors of a CUDA version or release line."""
         key = ("floors", cuda.parts, platform)
-        return self._once(key, lambda: relations.floors_of(cuda, self.toolkits(cuda), self.tables, platform))
+        return self._once(key, lambda: floors_of(cuda, self.toolkits(cuda), self.tables, platform))
 
     def level(self, driver: Version, cuda: Version, platform: str, data_center: bool) -> DriverVerdict:
         """How a driver runs a CUDA version."""
@@ -60,20 +64,20 @@ class Knowledge:
         def work() -> DriverVerdict:
             floors = self.floors(cuda, platform)
             if not data_center or platform in WINDOWS_DRIVERS:
-                return relations.driver_level(driver, floors)
-            compat = relations.compat_branches(self.toolkits(relations.compat_line(cuda)))
-            return relations.driver_level(driver, floors, self.branch(driver), True, compat)
+                return driver_level(driver, floors)
+            compat = compat_branches(self.toolkits(compat_line(cuda)))
+            return driver_level(driver, floors, self.branch(driver), True, compat)
 
         return self._once(("level", driver.parts, cuda.parts, platform, data_center), work)
 
     def branch(self, driver: Version) -> DriverBranch | None:
         """The branch of a driver."""
-        return self._once(("branch", driver.parts), lambda: relations.branch_of(driver, self.tables))
+        return self._once(("branch", driver.parts), lambda: branch_of(driver, self.tables))
 
     def gpu_runs_cuda(self, gpu: ComputeCapability, cuda: Version) -> bool | None:
         """Whether a CUDA version knows a GPU."""
         key = ("gpu", gpu.major, gpu.minor, cuda.parts)
-        return self._once(key, lambda: relations.best_match(gpu, self.toolkits(cuda)).runs)
+        return self._once(key, lambda: best_match(gpu, self.toolkits(cuda)).runs)
 
     def gpu_failures(self, gpu: TargetGpu, cuda: Version, platform: str) -> tuple[str, ...]:
         """The relations by which a GPU rules out a CUDA version."""
@@ -86,12 +90,12 @@ class Knowledge:
         last = self.last_branch(gpu)
         if last is None:
             return
-        if relations.last_branch_reaches(last, self.floors(cuda, platform), self.tables, platform) is False:
+        if last_branch_reaches(last, self.floors(cuda, platform), self.tables, platform) is False:
             yield "gpu-last-driver"
 
-    def code_match(self, gpu: ComputeCapability, build: FrameworkBuild) -> relations.CodeMatch:
+    def code_match(self, gpu: ComputeCapability, build: FrameworkBuild) -> CodeMatch:
         """How a GPU runs a build's code."""
-        return relations.code_match(gpu, build.sass, build.ptx, build.min_compute_capability)
+        return code_match(gpu, build.sass, build.ptx, build.min_compute_capability)
 
     def releases(self, framework: str) -> list[tuple[FrameworkBuild, ...]]:
         """A framework's builds by release, newest first and withdrawn ones last; GPU builds where it has any."""
@@ -106,7 +110,7 @@ class Knowledge:
         major = cuda.major if cuda else None
         key = ("cudnn", gpu.major, gpu.minor, cudnn.parts, major)
         return self._once(
-            key, lambda: relations.gpu_on_cudnn(gpu, cudnn, cuda, self.tables, among=self._cudnns_like(cudnn)).status
+            key, lambda: gpu_on_cudnn(gpu, cudnn, cuda, self.tables, among=self._cudnns_like(cudnn)).status
         )
 
     def cuda_from(self, build: FrameworkBuild) -> tuple[str, ...]:
@@ -121,7 +125,7 @@ class Knowledge:
     def cudnn_meets(self, build: FrameworkBuild, wanted: VersionSpec) -> bool | None:
         """Whether the cuDNN that a build has or was made for is a requested one; None where that is not known."""
         key = ("cudnn-meets", numbers(build.cuda, build.cudnn), wanted.key)
-        return self._once(key, lambda: relations.cudnn_meets(build, wanted, self.tables))
+        return self._once(key, lambda: cudnn_meets(build, wanted, self.tables))
 
     def _cudnns_like(self, cudnn: Version) -> Sequence[CudnnRelease]:
         """The rows that can be of a version: those of its major, or of its major and minor."""
@@ -145,9 +149,7 @@ class Knowledge:
         return self._once(
             ("serving", numbers(build.cuda, build.cuda_min, build.cuda_max)),
             lambda: tuple(
-                toolkit
-                for toolkit in self.tables.toolkits
-                if relations.toolkit_serves(build, toolkit) is not relations.LibraryMatch.NONE
+                toolkit for toolkit in self.tables.toolkits if toolkit_serves(build, toolkit) is not LibraryMatch.NONE
             ),
         )
 
@@ -159,7 +161,7 @@ class Knowledge:
     def compiling_effort(self, system: OperatingSystem, toolkit: Toolkit) -> int:
         """How much it takes to compile with a toolkit's nvcc on a system."""
         key = ("effort", system.os_id, toolkit.version.parts)
-        return self._once(key, lambda: relations.compiling_effort(system, toolkit))
+        return self._once(key, lambda: compiling_effort(system, toolkit))
 
     @cached_property
     def long_term_ubuntus(self) -> tuple[OperatingSystem, ...]:
@@ -175,7 +177,7 @@ class Knowledge:
             lambda: tuple(
                 row
                 for row in self._cudnns_by_major.get(line.major, ())
-                if row.architecture == architecture and relations.cudnn_supports_cuda(row, line)
+                if row.architecture == architecture and cudnn_supports_cuda(row, line)
             ),
         )
 
@@ -200,7 +202,7 @@ class Knowledge:
         """The verdict on a driver and a GPU, with its reason."""
         return self._once(
             ("driver", identity(gpu), gpu.name, driver.parts, platform),
-            lambda: relations.gpu_on_driver(
+            lambda: gpu_on_driver(
                 gpu.compute_capability,
                 driver,
                 self.tables,
@@ -215,7 +217,7 @@ class Knowledge:
         """The first driver that knows a GPU; None where none is recorded."""
         return self._once(
             ("first", identity(gpu)),
-            lambda: relations.first_driver_for_gpu(gpu.compute_capability, self.tables, gpu.first_driver),
+            lambda: first_driver_for_gpu(gpu.compute_capability, self.tables, gpu.first_driver),
         )
 
     @cached_property
@@ -227,9 +229,7 @@ class Knowledge:
         """The last driver branch that supports a GPU; None while the newest one does or nothing is recorded."""
         if gpu.last_driver_branch is not None:
             return gpu.last_driver_branch
-        return self._once(
-            ("last", identity(gpu)), lambda: relations.last_branch_of(gpu.compute_capability, self.tables)
-        )
+        return self._once(("last", identity(gpu)), lambda: last_branch_of(gpu.compute_capability, self.tables))
 
     @cached_property
     def supported_images(self) -> dict[tuple[int, ...], tuple[ImageTag, ...]]:

@@ -6,9 +6,11 @@ from collections.abc import Container, Hashable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from envkit import compat as relations
 from envkit.base.versions import Version, by_line
-from envkit.compat import CodeMatch, needs_system_cuda
+from envkit.compat.driver_gpu import is_after
+from envkit.compat.gpu import CodeMatch
+from envkit.compat.packages import brings_cuda
+from envkit.compat.software import cudnn_serves, needs_system_cuda
 from envkit.compat.verdict import DriverVerdict
 from envkit.solver.knowledge import Knowledge, identity, numbers
 from envkit.solver.request import Request
@@ -84,7 +86,7 @@ class Query:
         """The other frameworks beside each of the request's, with whether a wanted build of them brings CUDA."""
         wanted = {item.name: (self.knowledge.build_set(item.name), item.spec) for item in self.request.frameworks}
         brings = {
-            name: any(relations.brings_cuda(builds.builds[place]) for place in builds.meeting(spec))
+            name: any(brings_cuda(builds.builds[place]) for place in builds.meeting(spec))
             for name, (builds, spec) in wanted.items()
         }
         return {name: tuple((other, brings[other]) for other in brings if other != name) for name in brings}
@@ -115,7 +117,7 @@ class Query:
         native = self.knowledge.floors(build.cuda, platform).native
         lasts = [self.knowledge.last_branch(gpu) for gpu in self.request.gpus]
         return native is None or not any(
-            last is not None and relations.is_after(native, last, tables, platform) for last in lasts
+            last is not None and is_after(native, last, tables, platform) for last in lasts
         )
 
     def compiles_ptx(self, build: FrameworkBuild) -> bool:
@@ -238,4 +240,4 @@ class Query:
 
 def cudnn_fits(cudnn: Version, build: FrameworkBuild | None) -> bool:
     """Whether nothing known speaks against a system cuDNN for this build."""
-    return build is None or relations.cudnn_serves(build, cudnn) is not False
+    return build is None or cudnn_serves(build, cudnn) is not False

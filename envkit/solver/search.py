@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, groupby
 
-from envkit import compat as relations
 from envkit._startup.records import record, replace
 from envkit.base.versions import Version
-from envkit.compat import needs_system_cuda
+from envkit.compat.software import needs_system_cuda, numpy_specs, some_version_meets
 from envkit.solver.candidates import Candidate, candidate, candidates, kind, passing
 from envkit.solver.query import Query
 from envkit.solver.request import FrameworkRequest
@@ -79,7 +78,7 @@ _SURENESS = ("ok", "unknown", "apart")  # the surest first
 
 
 def _numpy_agrees(bounds: set[str], python: Version | None) -> bool:
-    return relations.some_version_meets(spec for bound in bounds for spec in relations.numpy_specs(bound, python))
+    return some_version_meets(spec for bound in bounds for spec in numpy_specs(bound, python))
 
 
 def _common(first: tuple[Toolkit, ...], second: tuple[Toolkit, ...]) -> tuple[Toolkit, ...]:

@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from functools import cached_property
 
-from envkit import compat as relations
-from envkit.compat import Requirement, brings_cuda
+from envkit.compat.packages import (
+    Requirement,
+    brings_cuda,
+    demands_on,
+    libraries_of,
+    requirement_met,
+    wheels_share_libraries,
+)
 from envkit.compat.tables import Tables
 from envkit.compat.verdict import Verdict
 from envkit.tables.rows import FrameworkBuild, PackageRequirements
@@ -39,10 +45,10 @@ class Together:
         for build, other in ((first, second), (second, first)):
             for name, requirement in self._demands_of(build):
                 if name == other.framework:
-                    yield relations.requirement_met(build, requirement, other)
+                    yield requirement_met(build, requirement, other)
         if brings_cuda(first) and brings_cuda(second):
             needs = (self._libraries_of(first), self._libraries_of(second))
-            yield relations.wheels_share_libraries(first, second, needs, self._tables)
+            yield wheels_share_libraries(first, second, needs, self._tables)
 
     def traits(self, build: FrameworkBuild, others: tuple[tuple[str, bool], ...]) -> Hashable:
         """What builds of the other frameworks can see of a build: two alike go with the same ones.
@@ -74,7 +80,7 @@ class Together:
         needs = (self._libraries_of(first), self._libraries_of(second))
         key = tuple([row and row.requires for row in needs])
         if key not in self._shares:
-            self._shares[key] = relations.wheels_share_libraries(first, second, needs, self._tables).status
+            self._shares[key] = wheels_share_libraries(first, second, needs, self._tables).status
         # of two majors some libraries, cuDNN and NCCL among them, have the same file
         apart = first.cuda is not None and second.cuda is not None and first.cuda.major != second.cuda.major
         return "apart" if apart and self._shares[key] == "unknown" else self._shares[key]
@@ -83,7 +89,7 @@ class Together:
         key = (build.package, build.index_url, build.find_links, brings_cuda(build))
         if key not in self._libraries:
             rows = self._rows_by_package.get(build.package or "", [])
-            self._libraries[key] = relations.libraries_of(build, rows, self._architecture, self._platform)
+            self._libraries[key] = libraries_of(build, rows, self._architecture, self._platform)
         return self._libraries[key]
 
     @cached_property
@@ -98,7 +104,7 @@ class Together:
         requires = (needs.requires if needs else None) or ()
         key = (build.framework, build.companions, requires)
         if key not in self._demands:
-            self._demands[key] = tuple(relations.demands_on(build, requires, self._tables))
+            self._demands[key] = tuple(demands_on(build, requires, self._tables))
         return self._demands[key]
 
     def _asked_of(self, framework: str, other: str) -> frozenset[Requirement]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from envkit.compat import has_own_cudnn, title_of
+from envkit.compat.software import has_own_cudnn, title_of
 from envkit.compat.verdict import Verdict
 from envkit.solver.model import Choice
 from envkit.solver.query import Query

@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from envkit import compat as relations
 from envkit.base.versions import Version
-from envkit.compat import has_own_cudnn, needs_system_cuda
+from envkit.compat.driver import driver_runs_cuda
+from envkit.compat.driver_gpu import gpu_on_kernel_module, last_driver_runs_cuda
+from envkit.compat.gpu import gpu_runs_build, gpu_runs_cuda
+from envkit.compat.software import (
+    glibc_meets,
+    gpu_on_cudnn,
+    has_own_cudnn,
+    needs_system_cuda,
+    numpy_agree,
+    python_has_wheel,
+    title_of,
+    toolkit_serves_build,
+)
+from envkit.compat.system import image_fits, os_compiler_fits_nvcc, runfile_on_os
 from envkit.compat.verdict import Verdict
 from envkit.solver.model import Choice
 from envkit.solver.query import Query
@@ -45,9 +57,7 @@ def _driver_verdicts(choice: Choice, query: Query) -> Iterator[Verdict]:
     tables, platform = query.knowledge.tables, query.request.platform
     for cuda in cudas_of(choice):
         if query.driver is not None:
-            yield relations.driver_runs_cuda(
-                query.driver, cuda, tables, data_center=query.data_center, platform=platform
-            )
+            yield driver_runs_cuda(query.driver, cuda, tables, data_center=query.data_center, platform=platform)
         else:
             yield _floor_verdict(cuda, choice, query)
 
@@ -78,38 +88,38 @@ def _gpu_verdicts(gpu: TargetGpu, choice: Choice, query: Query) -> Iterator[Verd
         yield query.knowledge.gpu_on_driver(gpu, query.driver, request.platform)
     last = query.knowledge.last_branch(gpu)
     for cuda in cudas_of(choice):
-        yield relations.gpu_runs_cuda(capability, cuda, tables, name=name)
+        yield gpu_runs_cuda(capability, cuda, tables, name=name)
         if last is not None:
-            yield relations.last_driver_runs_cuda(last, cuda, tables, name=name, platform=request.platform)
+            yield last_driver_runs_cuda(last, cuda, tables, name=name, platform=request.platform)
     for build in choice.builds:
         if build.cuda is not None or build.cpu_only or build.sass is not None:
             level = query.level(build.cuda) if build.cuda else None
-            yield relations.gpu_runs_build(capability, build, driver_verdict=level.value if level else "", name=name)
+            yield gpu_runs_build(capability, build, driver_verdict=level.value if level else "", name=name)
         if build.cudnn and has_own_cudnn(build):
-            yield relations.gpu_on_cudnn(capability, build.cudnn, build.cuda, tables, name=name)
+            yield gpu_on_cudnn(capability, build.cudnn, build.cuda, tables, name=name)
     if choice.cudnn is not None:
-        yield relations.gpu_on_cudnn(capability, choice.cudnn.version, choice.cudnn.cuda, tables, name=name)
+        yield gpu_on_cudnn(capability, choice.cudnn.version, choice.cudnn.cuda, tables, name=name)
 
 
 def _build_verdicts(build: FrameworkBuild, choice: Choice, query: Query) -> Iterator[Verdict]:
     request = query.request
     if choice.python is not None:
-        yield relations.python_has_wheel(build, choice.python)
+        yield python_has_wheel(build, choice.python)
     if request.platform != "windows":
         glibc = request.glibc or (choice.os.glibc if choice.os else None)
         where = choice.os.os_id if choice.os and request.glibc is None else ""
-        yield relations.glibc_meets(build, glibc, where=where)
+        yield glibc_meets(build, glibc, where=where)
     if choice.toolkit is not None and needs_system_cuda(build):
-        yield relations.toolkit_serves_build(build, choice.toolkit)
+        yield toolkit_serves_build(build, choice.toolkit)
     yield from unjudged(build, choice, query)
     if build.yanked:
-        detail = f"{relations.title_of(build)} was withdrawn from its index"
+        detail = f"{title_of(build)} was withdrawn from its index"
         yield Verdict("build-is-current", "warn", detail, build.sources)
 
 
 def _shared_verdicts(choice: Choice, query: Query) -> Iterator[Verdict]:
     if len(choice.builds) > 1:
-        yield relations.numpy_agree(choice.builds, choice.python)
+        yield numpy_agree(choice.builds, choice.python)
         for pair in combinations(choice.builds, 2):
             yield from query.together.verdicts(*pair)
 
@@ -122,9 +132,9 @@ def _system_verdicts(choice: Choice, query: Query) -> Iterator[Verdict]:
     if query.request.container:
         yield _image_verdict(choice, system, query)
     elif toolkit is not None:
-        yield relations.runfile_on_os(system, toolkit)
+        yield runfile_on_os(system, toolkit)
     if toolkit is not None:
-        yield relations.os_compiler_fits_nvcc(system, toolkit)
+        yield os_compiler_fits_nvcc(system, toolkit)
         yield from _runfile_verdicts(toolkit, choice, query)
     if not query.knowledge.maintained(system):
         detail = f"the standard support of {system.os_id} ended on {system.end_of_support}"
@@ -142,10 +152,10 @@ def _unknown_system(query: Query) -> Iterator[Verdict]:
 def _image_verdict(choice: Choice, system: OperatingSystem, query: Query) -> Verdict:
     """The verdict on the image, or why the plan starts from the plain distribution."""
     if choice.base_image is not None:
-        return relations.image_fits(choice.base_image)
+        return image_fits(choice.base_image)
     plain = system.base_image or system.os_id
     if choice.cuda is None:
-        lacking = [relations.title_of(build) for build in choice.builds if query.knowledge.is_cuda_unknown(build)]
+        lacking = [title_of(build) for build in choice.builds if query.knowledge.is_cuda_unknown(build)]
         if not lacking:
             return Verdict("image-on-os", "ok", f"the plan has no CUDA, so the plain {plain} is enough")
         detail = f"the CUDA of {' and '.join(lacking)} is not recorded: the plain {plain} holds none"
@@ -164,8 +174,7 @@ def _module_verdicts(choice: Choice, query: Query) -> Iterator[Verdict]:
     tables = query.knowledge.tables
     for gpu in query.request.gpus:
         kinds = {
-            kind: relations.gpu_on_kernel_module(gpu.compute_capability, kind, tables, name=str(gpu))
-            for kind in (True, False)
+            kind: gpu_on_kernel_module(gpu.compute_capability, kind, tables, name=str(gpu)) for kind in (True, False)
         }
         refused = next((verdict for verdict in kinds.values() if verdict.status == "fail"), None)
         if refused is not None:
@@ -205,4 +214,4 @@ def _ended(choice: Choice, query: Query) -> Iterator[str]:
         image = choice.own_image(build)
         if build.package is None and (build.note or image):
             told = "; ".join(part for part in (f"it comes as the image {image}" if image else "", build.note) if part)
-            yield f"{relations.title_of(build)} has no package to install: {told}"
+            yield f"{title_of(build)} has no package to install: {told}"

@@ -2,7 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from envkit import compat as relations
+from envkit.compat.driver import driver_floors, driver_runs_cuda
+from envkit.compat.driver_gpu import (
+    first_driver_for_gpu,
+    gpu_on_driver,
+    gpu_on_kernel_module,
+    last_branch_of,
+    last_driver_runs_cuda,
+)
 from envkit.compat.verdict import DriverVerdict
 from tests.solver.rows import TABLES, Rows, cc, toolkit, v
 
@@ -35,42 +42,42 @@ from tests.solver.rows import TABLES, Rows, cc, toolkit, v
     ],
 )
 def test_driver_levels(driver: str, cuda: str, data_center: bool, expected: DriverVerdict) -> None:
-    verdict = relations.driver_runs_cuda(v(driver), v(cuda), TABLES, data_center=data_center)
+    verdict = driver_runs_cuda(v(driver), v(cuda), TABLES, data_center=data_center)
     assert verdict.status == expected.value
     assert driver in verdict.detail and verdict.relation == "driver-runs-cuda"
 
 
 def test_minor_version_verdict_says_that_ptx_is_not_covered() -> None:
-    verdict = relations.driver_runs_cuda(v("525.60.13"), v("12.4"), TABLES)
+    verdict = driver_runs_cuda(v("525.60.13"), v("12.4"), TABLES)
     assert "PTX is not covered" in verdict.detail and "550.54.14" in verdict.detail
     assert verdict.sources == ("notes",)
 
 
 def test_forward_verdict_names_the_package() -> None:
-    verdict = relations.driver_runs_cuda(v("470.256.02"), v("12.4"), TABLES, data_center=True)
+    verdict = driver_runs_cuda(v("470.256.02"), v("12.4"), TABLES, data_center=True)
     assert "cuda-compat-12-4" in verdict.detail
 
 
 def test_incompatible_verdict_names_the_lowest_driver_that_would_do() -> None:
-    assert "needs 525.60.13 or newer" in relations.driver_runs_cuda(v("384.81"), v("12.4"), TABLES).detail
-    assert "needs 384.81 or newer" in relations.driver_runs_cuda(v("375.26"), v("9.0"), TABLES).detail
+    assert "needs 525.60.13 or newer" in driver_runs_cuda(v("384.81"), v("12.4"), TABLES).detail
+    assert "needs 384.81 or newer" in driver_runs_cuda(v("375.26"), v("9.0"), TABLES).detail
 
 
 def test_windows_has_no_forward_compatibility() -> None:
     for platform in ("windows", "wsl"):
-        verdict = relations.driver_runs_cuda(v("475.14"), v("12.4"), TABLES, data_center=True, platform=platform)
+        verdict = driver_runs_cuda(v("475.14"), v("12.4"), TABLES, data_center=True, platform=platform)
         assert verdict.status != "forward-compatibility"
 
 
 def test_minor_version_floors_on_windows() -> None:
     # NVIDIA CUDA Compatibility, Minor Version Compatibility: 450.80.02 (Linux) / 452.39 (Windows) for CUDA 11
     for driver, status in (("452.39", "minor-version-compatibility"), ("452.06", "incompatible")):
-        assert relations.driver_runs_cuda(v(driver), v("11.8"), TABLES, platform="windows").status == status
+        assert driver_runs_cuda(v(driver), v("11.8"), TABLES, platform="windows").status == status
 
 
 def test_windows_has_its_own_floors() -> None:
-    assert relations.driver_runs_cuda(v("385.54"), v("9.0"), TABLES, platform="windows").status == "native"
-    assert relations.driver_runs_cuda(v("384.81"), v("9.0"), TABLES, platform="wsl").status == "incompatible"
+    assert driver_runs_cuda(v("385.54"), v("9.0"), TABLES, platform="windows").status == "native"
+    assert driver_runs_cuda(v("384.81"), v("9.0"), TABLES, platform="wsl").status == "incompatible"
 
 
 @pytest.mark.parametrize(
@@ -94,20 +101,20 @@ def test_windows_has_its_own_floors() -> None:
     ],
 )
 def test_gpu_on_driver(capability: str, driver: str, last: int | None, status: str) -> None:
-    verdict = relations.gpu_on_driver(cc(capability), v(driver), TABLES, last_driver_branch=last)
+    verdict = gpu_on_driver(cc(capability), v(driver), TABLES, last_driver_branch=last)
     assert verdict.status == status, verdict.detail
 
 
 def test_a_dropped_gpu_is_told_its_last_branch() -> None:
-    verdict = relations.gpu_on_driver(cc("6.1"), v("590.48.01"), TABLES, name="GTX 1080 Ti", last_driver_branch=580)
+    verdict = gpu_on_driver(cc("6.1"), v("590.48.01"), TABLES, name="GTX 1080 Ti", last_driver_branch=580)
     assert "GTX 1080 Ti" in verdict.detail and "580 is its last branch" in verdict.detail
-    assert "390 to 470" in relations.gpu_on_driver(cc("3.7"), v("580.1"), _from(390)).detail
+    assert "390 to 470" in gpu_on_driver(cc("3.7"), v("580.1"), _from(390)).detail
 
 
 def test_a_model_may_be_younger_than_its_family() -> None:
     # LibreELEC/LibreELEC.tv#3327, NVIDIA's announcement: 418.43 added support for GeForce GTX 1660 Ti
     def on(driver: str, platform: str = "linux") -> str:
-        return relations.gpu_on_driver(cc("7.5"), v(driver), TABLES, first_driver=v("535.54"), platform=platform).status
+        return gpu_on_driver(cc("7.5"), v(driver), TABLES, first_driver=v("535.54"), platform=platform).status
 
     assert (on("470.256.02"), on("535.43.02"), on("535.54.03")) == ("fail", "fail", "ok")
     assert (on("475.14", "windows"), on("581.15", "windows")) == ("fail", "ok")  # by its branch alone
@@ -124,7 +131,7 @@ def test_a_model_may_be_younger_than_its_family() -> None:
 )
 def test_windows_numbers_are_of_a_branch(driver: str, last: int, status: str) -> None:
     for platform in ("windows", "wsl"):
-        verdict = relations.gpu_on_driver(cc("7.5"), v(driver), TABLES, last_driver_branch=last, platform=platform)
+        verdict = gpu_on_driver(cc("7.5"), v(driver), TABLES, last_driver_branch=last, platform=platform)
         assert verdict.status == status, verdict.detail
 
 
@@ -134,7 +141,7 @@ def test_the_last_branch_bounds_the_cuda_of_windows_too() -> None:
         driver_branches=TABLES.driver_branches,
     )
     for cuda in ("11.4", "13.1"):  # 471.11 is of R470; the branch of 591.44 is not recorded, so it refuses nothing
-        assert relations.last_driver_runs_cuda(470, v(cuda), rows, name="K80", platform="windows").status == "ok"
+        assert last_driver_runs_cuda(470, v(cuda), rows, name="K80", platform="windows").status == "ok"
 
 
 def _from(first: int) -> Rows:
@@ -142,9 +149,9 @@ def _from(first: int) -> Rows:
 
 
 def test_last_branch_is_read_from_the_families() -> None:
-    assert relations.last_branch_of(cc("3.7"), TABLES) == 470
-    assert relations.last_branch_of(cc("6.1"), TABLES) == 580
-    assert relations.last_branch_of(cc("8.6"), TABLES) is None
+    assert last_branch_of(cc("3.7"), TABLES) == 470
+    assert last_branch_of(cc("6.1"), TABLES) == 580
+    assert last_branch_of(cc("8.6"), TABLES) is None
 
 
 @pytest.mark.parametrize(
@@ -152,7 +159,7 @@ def test_last_branch_is_read_from_the_families() -> None:
     [(470, "11.8", "ok"), (470, "12.4", "fail"), (580, "13.0", "ok"), (580, "14.0", "unknown")],
 )
 def test_the_last_driver_of_a_gpu_bounds_its_cuda(last: int, cuda: str, status: str) -> None:
-    assert relations.last_driver_runs_cuda(last, v(cuda), TABLES, name="K80").status == status
+    assert last_driver_runs_cuda(last, v(cuda), TABLES, name="K80").status == status
 
 
 @pytest.mark.parametrize(
@@ -167,23 +174,23 @@ def test_the_last_driver_of_a_gpu_bounds_its_cuda(last: int, cuda: str, status: 
     ],
 )
 def test_kernel_module_kinds(capability: str, open_module: bool, status: str) -> None:
-    assert relations.gpu_on_kernel_module(cc(capability), open_module, TABLES).status == status
+    assert gpu_on_kernel_module(cc(capability), open_module, TABLES).status == status
 
 
 def test_without_gpu_families_the_kernel_module_is_unknown() -> None:
-    assert relations.gpu_on_kernel_module(cc("7.5"), True, Rows()).status == "unknown"
+    assert gpu_on_kernel_module(cc("7.5"), True, Rows()).status == "unknown"
 
 
 def test_first_driver_of_a_gpu() -> None:
-    assert relations.first_driver_for_gpu(cc("12.0"), TABLES) == v("570.86.10")
-    assert relations.first_driver_for_gpu(cc("13.0"), TABLES) is None
+    assert first_driver_for_gpu(cc("12.0"), TABLES) == v("570.86.10")
+    assert first_driver_for_gpu(cc("13.0"), TABLES) is None
 
 
 def test_floors_of_a_whole_major_are_the_lowest_of_its_minors() -> None:
-    floors = relations.driver_floors(v("12"), TABLES)
+    floors = driver_floors(v("12"), TABLES)
     assert (floors.native, floors.minor_version) == (v("550.54.14"), v("525.60.13"))
 
 
 def test_a_floor_that_only_some_releases_have_still_counts() -> None:
     rows = Rows(toolkits=(toolkit("12.3.0", "545.23.06", "525.60.13"), toolkit("12.3.2", None, "525.60.13")))
-    assert relations.driver_floors(v("12.3"), rows).native == v("545.23.06")
+    assert driver_floors(v("12.3"), rows).native == v("545.23.06")

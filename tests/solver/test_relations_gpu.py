@@ -2,8 +2,17 @@ from __future__ import annotations
 
 import pytest
 
-from envkit import compat as relations
-from envkit.compat import CodeMatch, ToolkitMatch
+from envkit.compat.gpu import (
+    CodeMatch,
+    ToolkitMatch,
+    code_match,
+    cuda_match,
+    cuda_span,
+    gpu_runs_build,
+    gpu_runs_cuda,
+    target_span,
+    toolkit_match,
+)
 from tests.solver.rows import TABLES, build, cc, ccs, toolkit, v
 
 
@@ -28,41 +37,41 @@ from tests.solver.rows import TABLES, build, cc, ccs, toolkit, v
     ],
 )
 def test_code_match(capability: str, sass: str, ptx: str, expected: CodeMatch) -> None:
-    assert relations.code_match(cc(capability), ccs(sass), ccs(ptx)) is expected
+    assert code_match(cc(capability), ccs(sass), ccs(ptx)) is expected
 
 
 def test_unknown_lists_are_unknown_unless_the_minimum_rules_it_out() -> None:
-    assert relations.code_match(cc("8.6"), None, None) is CodeMatch.UNKNOWN
-    assert relations.code_match(cc("8.6"), None, (), cc("5.0")) is CodeMatch.UNKNOWN
-    assert relations.code_match(cc("3.7"), None, None, cc("5.0")) is CodeMatch.NONE
-    assert relations.code_match(cc("9.0"), ccs("8.0"), None) is CodeMatch.UNKNOWN  # it may hold PTX
-    assert relations.code_match(cc("8.0"), ccs("8.0"), None) is CodeMatch.NATIVE
+    assert code_match(cc("8.6"), None, None) is CodeMatch.UNKNOWN
+    assert code_match(cc("8.6"), None, (), cc("5.0")) is CodeMatch.UNKNOWN
+    assert code_match(cc("3.7"), None, None, cc("5.0")) is CodeMatch.NONE
+    assert code_match(cc("9.0"), ccs("8.0"), None) is CodeMatch.UNKNOWN  # it may hold PTX
+    assert code_match(cc("8.0"), ccs("8.0"), None) is CodeMatch.NATIVE
 
 
 def test_ptx_needs_a_driver_that_is_native() -> None:
     tf = build("1.15", "10.0", framework="tensorflow", sass="3.5 7.0", ptx="7.0")
-    lone = relations.gpu_runs_build(cc("8.6"), tf)
+    lone = gpu_runs_build(cc("8.6"), tf)
     assert lone.status == "warn" and "compute_70" in lone.detail and "slowly" in lone.detail
-    assert relations.gpu_runs_build(cc("8.6"), tf, driver_verdict="native").status == "warn"
-    refused = relations.gpu_runs_build(cc("8.6"), tf, driver_verdict="minor-version-compatibility")
+    assert gpu_runs_build(cc("8.6"), tf, driver_verdict="native").status == "warn"
+    refused = gpu_runs_build(cc("8.6"), tf, driver_verdict="minor-version-compatibility")
     assert refused.status == "fail" and "cannot compile" in refused.detail
 
 
 def test_build_verdicts_say_what_the_build_holds() -> None:
     torch = build("2.6.0", "12.4", sass="5.0 8.0 9.0", ptx="")
-    refused = relations.gpu_runs_build(cc("12.0"), torch, name="RTX 5090")
+    refused = gpu_runs_build(cc("12.0"), torch, name="RTX 5090")
     assert refused.status == "fail" and "sm_50 sm_80 sm_90" in refused.detail and "PTX none" in refused.detail
     assert "RTX 5090" in refused.detail and refused.sources == ("wheel",)
-    assert relations.gpu_runs_build(cc("8.0"), torch).status == "ok"
-    assert "same major" in relations.gpu_runs_build(cc("8.9"), torch).detail
+    assert gpu_runs_build(cc("8.0"), torch).status == "ok"
+    assert "same major" in gpu_runs_build(cc("8.9"), torch).detail
 
 
 def test_builds_without_lists() -> None:
     jax = build("0.4.30", "12", framework="jax", minimum="5.2")
-    assert relations.gpu_runs_build(cc("8.0"), jax).status == "unknown"
-    refused = relations.gpu_runs_build(cc("3.7"), jax)
+    assert gpu_runs_build(cc("8.0"), jax).status == "unknown"
+    refused = gpu_runs_build(cc("3.7"), jax)
     assert refused.status == "fail" and "needs compute capability 5.2" in refused.detail
-    cpu = relations.gpu_runs_build(cc("8.0"), build("1.0", None, cpu_only=True))
+    cpu = gpu_runs_build(cc("8.0"), build("1.0", None, cpu_only=True))
     assert cpu.status == "warn" and "CPU build" in cpu.detail
 
 
@@ -84,37 +93,37 @@ def test_builds_without_lists() -> None:
 )
 def test_toolkit_match(capability: str, version: str, expected: ToolkitMatch) -> None:
     row = next(row for row in TABLES.toolkits if row.version == v(version))
-    assert relations.toolkit_match(cc(capability), row) is expected
+    assert toolkit_match(cc(capability), row) is expected
 
 
 def test_a_line_knows_what_its_best_release_knows() -> None:
-    assert relations.cuda_match(cc("12.0"), v("12"), TABLES) is ToolkitMatch.TARGET
-    assert relations.cuda_match(cc("12.0"), v("12.4"), TABLES) is ToolkitMatch.TOO_NEW
-    assert relations.cuda_match(cc("12.0"), v("99"), TABLES) is ToolkitMatch.UNKNOWN
+    assert cuda_match(cc("12.0"), v("12"), TABLES) is ToolkitMatch.TARGET
+    assert cuda_match(cc("12.0"), v("12.4"), TABLES) is ToolkitMatch.TOO_NEW
+    assert cuda_match(cc("12.0"), v("99"), TABLES) is ToolkitMatch.UNKNOWN
 
 
 def test_cuda_span() -> None:
-    assert relations.cuda_span(cc("3.7"), TABLES) == (v("9.0"), v("11.8"))
-    assert relations.cuda_span(cc("9.0"), TABLES) == (v("11.8"), v("13.0"))
-    assert relations.cuda_span(cc("99.0"), TABLES) == (None, None)
-    assert relations.cuda_span(cc("8.6"), TABLES)[0] == v("11.0")  # whose code for sm_80 runs on sm_86
-    assert relations.target_span(cc("8.6"), TABLES)[0] == v("11.8")  # the first here to compile for it
+    assert cuda_span(cc("3.7"), TABLES) == (v("9.0"), v("11.8"))
+    assert cuda_span(cc("9.0"), TABLES) == (v("11.8"), v("13.0"))
+    assert cuda_span(cc("99.0"), TABLES) == (None, None)
+    assert cuda_span(cc("8.6"), TABLES)[0] == v("11.0")  # whose code for sm_80 runs on sm_86
+    assert target_span(cc("8.6"), TABLES)[0] == v("11.8")  # the first here to compile for it
 
 
 def test_h100_and_cuda_9_0_are_refused_with_the_reason() -> None:
-    verdict = relations.gpu_runs_cuda(cc("9.0"), v("9.0"), TABLES, name="H100")
+    verdict = gpu_runs_cuda(cc("9.0"), v("9.0"), TABLES, name="H100")
     assert verdict.status == "fail"
     assert "needs CUDA 11.8 or newer" in verdict.detail and "PTX" in verdict.detail and "cuBLAS" in verdict.detail
     assert verdict.sources == ("notes",)
 
 
 def test_other_gpu_and_cuda_verdicts() -> None:
-    dropped = relations.gpu_runs_cuda(cc("3.7"), v("12.4"), TABLES)
+    dropped = gpu_runs_cuda(cc("3.7"), v("12.4"), TABLES)
     assert dropped.status == "fail" and "CUDA 11.8 was its last" in dropped.detail
-    assert "same major" in relations.gpu_runs_cuda(cc("7.5"), v("9.0"), TABLES).detail
-    assert relations.gpu_runs_cuda(cc("7.0"), v("9.0"), TABLES).status == "ok"
-    assert relations.gpu_runs_cuda(cc("7.0"), v("99"), TABLES).status == "unknown"
+    assert "same major" in gpu_runs_cuda(cc("7.5"), v("9.0"), TABLES).detail
+    assert gpu_runs_cuda(cc("7.0"), v("9.0"), TABLES).status == "ok"
+    assert gpu_runs_cuda(cc("7.0"), v("99"), TABLES).status == "unknown"
 
 
 def test_toolkit_without_bounds_is_unknown() -> None:
-    assert relations.toolkit_match(cc("8.0"), toolkit("1.0", None)) is ToolkitMatch.UNKNOWN
+    assert toolkit_match(cc("8.0"), toolkit("1.0", None)) is ToolkitMatch.UNKNOWN

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from envkit.compat import clash_of, libraries_of, requirement_met, requirements_of, wheels_share_libraries
+from envkit.compat.packages import clash_of, libraries_of, requirement_met, requirements_of, wheels_share_libraries
 from envkit.tables.rows import FrameworkBuild, PackageFile, PackageRequirements
 from tests.solver.rows import TABLES, build, v
 

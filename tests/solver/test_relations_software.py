@@ -4,39 +4,60 @@ from dataclasses import replace
 
 import pytest
 
-from envkit import compat as relations
 from envkit.base.versions import VersionSpec
-from envkit.compat import LibraryMatch
+from envkit.compat.software import (
+    LibraryMatch,
+    cudnn_meets,
+    cudnn_serves,
+    cudnn_supports_cuda,
+    glibc_match,
+    glibc_meets,
+    gpu_on_cudnn,
+    numpy_agree,
+    numpy_specs,
+    python_has_wheel,
+    some_version_meets,
+    toolkit_serves,
+    toolkit_serves_build,
+)
+from envkit.compat.system import (
+    compiler_fits_nvcc,
+    compiling_effort,
+    image_fits,
+    os_compiler_fits_nvcc,
+    other_gcc,
+    runfile_on_os,
+)
 from tests.solver.rows import TABLES, build, cc, cudnn, image, system, toolkit, v, with_cudnns
 
 
 def test_python_needs_a_wheel() -> None:
     torch = build("1.1.0", "9.0", pythons="2.7 3.5 3.6 3.7")
-    assert relations.python_has_wheel(torch, v("3.7")).status == "ok"
-    refused = relations.python_has_wheel(torch, v("3.10"))
+    assert python_has_wheel(torch, v("3.7")).status == "ok"
+    refused = python_has_wheel(torch, v("3.10"))
     assert refused.status == "fail" and "2.7, 3.5, 3.6, 3.7" in refused.detail and refused.sources == ("wheel",)
-    assert relations.python_has_wheel(torch, v("3.1")).status == "fail"  # 3.10 is no 3.1
-    assert relations.python_has_wheel(build(), v("3.7")).status == "unknown"
+    assert python_has_wheel(torch, v("3.1")).status == "fail"  # 3.10 is no 3.1
+    assert python_has_wheel(build(), v("3.7")).status == "unknown"
 
 
 def test_glibc_bounds() -> None:
     torch = build("2.7.0", "12.8", glibc="2.28")
-    assert relations.glibc_meets(torch, v("2.28")).status == "ok"
-    refused = relations.glibc_meets(torch, v("2.27"), where="ubuntu18.04")
+    assert glibc_meets(torch, v("2.28")).status == "ok"
+    refused = glibc_meets(torch, v("2.27"), where="ubuntu18.04")
     assert refused.status == "fail" and "ubuntu18.04" in refused.detail
-    assert relations.glibc_meets(torch, None).status == "unknown"
-    assert relations.glibc_meets(build(), v("2.27")).status == "unknown"
+    assert glibc_meets(torch, None).status == "unknown"
+    assert glibc_meets(build(), v("2.27")).status == "unknown"
 
 
 def test_a_glibc_that_refuses_executable_stacks() -> None:
     """NEWS of glibc 2.41: dlopen fails for a library that asks for an executable stack."""
     torch = replace(build("1.10.2", "11.3", glibc="2.17"), execstack_glibc=v("2.41"))
-    assert relations.glibc_meets(torch, v("2.40")).status == "ok"
+    assert glibc_meets(torch, v("2.40")).status == "ok"
     for glibc in ("2.41", "2.43"):
-        refused = relations.glibc_meets(torch, v(glibc), where="ubuntu26.04")
+        refused = glibc_meets(torch, v(glibc), where="ubuntu26.04")
         assert refused.status == "fail" and "executable stack" in refused.detail and "ubuntu26.04" in refused.detail
-    assert relations.glibc_meets(torch, None).status == "unknown"
-    assert [relations.glibc_match(torch, v(glibc)).value for glibc in ("2.16", "2.17", "2.40", "2.41")] == [
+    assert glibc_meets(torch, None).status == "unknown"
+    assert [glibc_match(torch, v(glibc)).value for glibc in ("2.16", "2.17", "2.40", "2.41")] == [
         "too-old",
         "fits",
         "fits",
@@ -46,11 +67,11 @@ def test_a_glibc_that_refuses_executable_stacks() -> None:
 
 def test_numpy_bounds_follow_the_python() -> None:
     jax = '>=1.22 | >=1.26.0 [python_version >= "3.12"]'
-    assert [str(spec) for spec in relations.numpy_specs(jax, v("3.11"))] == [">=1.22"]
-    assert [str(spec) for spec in relations.numpy_specs(jax, v("3.12"))] == [">=1.22", ">=1.26.0"]
-    assert [str(spec) for spec in relations.numpy_specs(jax, None)] == [">=1.22"]
-    assert relations.numpy_specs(None, v("3.12")) == ()
-    assert relations.numpy_specs("from git", v("3.12")) == ()
+    assert [str(spec) for spec in numpy_specs(jax, v("3.11"))] == [">=1.22"]
+    assert [str(spec) for spec in numpy_specs(jax, v("3.12"))] == [">=1.22", ">=1.26.0"]
+    assert [str(spec) for spec in numpy_specs(jax, None)] == [">=1.22"]
+    assert numpy_specs(None, v("3.12")) == ()
+    assert numpy_specs("from git", v("3.12")) == ()
 
 
 @pytest.mark.parametrize(
@@ -67,40 +88,40 @@ def test_numpy_bounds_follow_the_python() -> None:
     ],
 )
 def test_some_version_meets(specs: tuple[str, ...], possible: bool) -> None:
-    assert relations.some_version_meets(VersionSpec.parse(spec) for spec in specs) is possible
+    assert some_version_meets(VersionSpec.parse(spec) for spec in specs) is possible
 
 
 def test_numpy_conflict_names_both_builds() -> None:
     old = build("1.15.5", "10.0", framework="tensorflow", numpy="<1.19,>=1.16")
     new = build("0.12", "12", framework="jax", numpy=">=2.2")
-    refused = relations.numpy_agree((old, new), v("3.12"))
+    refused = numpy_agree((old, new), v("3.12"))
     assert refused.status == "fail" and "tensorflow 1.15.5" in refused.detail and "jax 0.12" in refused.detail
-    assert relations.numpy_agree((old, build()), None).status == "ok"
-    assert "no build bounds NumPy" in relations.numpy_agree((build(),), None).detail
+    assert numpy_agree((old, build()), None).status == "ok"
+    assert "no build bounds NumPy" in numpy_agree((build(),), None).detail
 
 
 def test_a_toolkit_serves_its_own_line_and_later_minors_of_cuda_11() -> None:
     mxnet = build("1.9.1", "11.0", framework="mxnet", bundles=False)
     rows = {str(row.version): row for row in TABLES.toolkits}
-    assert relations.toolkit_serves(mxnet, rows["11.0.3"]) is LibraryMatch.SAME
+    assert toolkit_serves(mxnet, rows["11.0.3"]) is LibraryMatch.SAME
     # libcusolver and libnvrtc of 11.0 are called otherwise than those of 11.8
-    assert relations.toolkit_serves(mxnet, rows["11.8.0"]) is LibraryMatch.NONE
+    assert toolkit_serves(mxnet, rows["11.8.0"]) is LibraryMatch.NONE
     later = build("1.9.1", "11.2", framework="mxnet", bundles=False)
-    assert relations.toolkit_serves(later, rows["11.8.0"]) is LibraryMatch.MINOR
-    assert relations.toolkit_serves(mxnet, rows["12.4.0"]) is LibraryMatch.NONE
+    assert toolkit_serves(later, rows["11.8.0"]) is LibraryMatch.MINOR
+    assert toolkit_serves(mxnet, rows["12.4.0"]) is LibraryMatch.NONE
     older = build("1.0", "12.8", bundles=False)
-    assert relations.toolkit_serves(older, rows["12.4.0"]) is LibraryMatch.NONE  # libraries do not run newer builds
+    assert toolkit_serves(older, rows["12.4.0"]) is LibraryMatch.NONE  # libraries do not run newer builds
     ten = build("1.0", "10.0", bundles=False)
-    assert relations.toolkit_serves(ten, toolkit("10.1.105", "418.39")) is LibraryMatch.NONE  # no such rule before 11
-    assert relations.toolkit_serves(build("1.0", None), rows["12.4.0"]) is LibraryMatch.UNKNOWN
+    assert toolkit_serves(ten, toolkit("10.1.105", "418.39")) is LibraryMatch.NONE  # no such rule before 11
+    assert toolkit_serves(build("1.0", None), rows["12.4.0"]) is LibraryMatch.UNKNOWN
 
 
 def test_a_build_for_a_whole_major_keeps_its_bounds() -> None:
     jax = replace(build("0.4.30", "12", framework="jax"), cuda_min=v("12.4"), cuda_max=v("12.6"))
     rows = {str(row.version): row for row in TABLES.toolkits}
-    assert relations.toolkit_serves(jax, rows["12.4.1"]) is LibraryMatch.SAME
-    assert relations.toolkit_serves(jax, rows["12.8.0"]) is LibraryMatch.NONE
-    assert relations.toolkit_serves(replace(jax, cuda_min=v("12.5")), rows["12.4.1"]) is LibraryMatch.NONE
+    assert toolkit_serves(jax, rows["12.4.1"]) is LibraryMatch.SAME
+    assert toolkit_serves(jax, rows["12.8.0"]) is LibraryMatch.NONE
+    assert toolkit_serves(replace(jax, cuda_min=v("12.5")), rows["12.4.1"]) is LibraryMatch.NONE
 
 
 @pytest.mark.parametrize(
@@ -115,7 +136,7 @@ def test_a_build_for_a_whole_major_keeps_its_bounds() -> None:
 )
 def test_toolkit_verdicts(cuda: str | None, version: str, status: str) -> None:
     row = next(row for row in TABLES.toolkits if row.version == v(version))
-    verdict = relations.toolkit_serves_build(build("1.0", cuda, bundles=False), row)
+    verdict = toolkit_serves_build(build("1.0", cuda, bundles=False), row)
     assert verdict.status == status and verdict.sources[0] == "wheel"
 
 
@@ -135,15 +156,15 @@ def test_toolkit_verdicts(cuda: str | None, version: str, status: str) -> None:
 )
 def test_cudnn_spans(spans: str, cuda: str, made: bool) -> None:
     package = spans.partition(".")[0] if spans[:1].isdigit() else "12"
-    assert relations.cudnn_supports_cuda(cudnn("8.9.7.29", package, spans=spans), v(cuda)) is made
+    assert cudnn_supports_cuda(cudnn("8.9.7.29", package, spans=spans), v(cuda)) is made
 
 
 def test_cudnn_needs_the_same_major_and_no_older_minor() -> None:
     tensorflow = build("2.11", "11.2", cudnn="8.1", bundles=False)
-    assert relations.cudnn_serves(tensorflow, v("8.9.7.29")) is True
-    assert relations.cudnn_serves(tensorflow, v("8.0.5.39")) is False
-    assert relations.cudnn_serves(tensorflow, v("9.1.0.70")) is False
-    assert relations.cudnn_serves(build(), v("9.1.0.70")) is None
+    assert cudnn_serves(tensorflow, v("8.9.7.29")) is True
+    assert cudnn_serves(tensorflow, v("8.0.5.39")) is False
+    assert cudnn_serves(tensorflow, v("9.1.0.70")) is False
+    assert cudnn_serves(build(), v("9.1.0.70")) is None
 
 
 def test_cudnn_drops_gpus() -> None:
@@ -152,13 +173,13 @@ def test_cudnn_drops_gpus() -> None:
         cudnn("8.7.0.84", "11"),
         cudnn("9.1.0.70", "12", low="7.5"),
     )
-    refused = relations.gpu_on_cudnn(cc("3.7"), v("9.1.0.70"), v("11.8"), rows, name="K80")
+    refused = gpu_on_cudnn(cc("3.7"), v("9.1.0.70"), v("11.8"), rows, name="K80")
     assert refused.status == "fail" and "K80" in refused.detail and "from 5.0 to 9.0" in refused.detail
-    assert relations.gpu_on_cudnn(cc("6.1"), v("9.1"), v("11.8"), rows).status == "ok"
-    assert relations.gpu_on_cudnn(cc("6.1"), v("9.1"), v("12.4"), rows).status == "fail"
-    assert relations.gpu_on_cudnn(cc("12.0"), v("9.1"), v("11.8"), rows).status == "fail"
-    assert relations.gpu_on_cudnn(cc("3.7"), v("8.7"), v("11.8"), rows).status == "unknown"
-    assert relations.gpu_on_cudnn(cc("3.7"), v("7.0"), None, rows).status == "unknown"
+    assert gpu_on_cudnn(cc("6.1"), v("9.1"), v("11.8"), rows).status == "ok"
+    assert gpu_on_cudnn(cc("6.1"), v("9.1"), v("12.4"), rows).status == "fail"
+    assert gpu_on_cudnn(cc("12.0"), v("9.1"), v("11.8"), rows).status == "fail"
+    assert gpu_on_cudnn(cc("3.7"), v("8.7"), v("11.8"), rows).status == "unknown"
+    assert gpu_on_cudnn(cc("3.7"), v("7.0"), None, rows).status == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -173,14 +194,14 @@ def test_cudnn_drops_gpus() -> None:
 )
 def test_host_compilers(name: str, version: str, status: str) -> None:
     row = next(row for row in TABLES.toolkits if row.version == v("11.8.0"))
-    verdict = relations.compiler_fits_nvcc(name, v(version), row)
+    verdict = compiler_fits_nvcc(name, v(version), row)
     assert verdict.status == status and version in verdict.detail
 
 
 def test_a_compiler_below_the_lowest_is_refused_and_an_unlisted_one_unknown() -> None:
     row = replace(toolkit("12.0.0", None, gcc="12"), gcc_min=v("6"))
-    assert relations.compiler_fits_nvcc("gcc", v("5.4.0"), row).status == "fail"
-    assert relations.compiler_fits_nvcc("clang", v("5.4.0"), row).status == "unknown"
+    assert compiler_fits_nvcc("gcc", v("5.4.0"), row).status == "fail"
+    assert compiler_fits_nvcc("clang", v("5.4.0"), row).status == "unknown"
 
 
 def test_the_systems_compilers() -> None:
@@ -188,13 +209,13 @@ def test_the_systems_compilers() -> None:
     fits = system("ubuntu22.04", gcc="11.4.0")
     other = system("ubuntu24.04", gcc="13.3.0", others="10 11 13")
     none = system("ubuntu26.04", gcc="15.2.0", others="13 14")
-    assert relations.os_compiler_fits_nvcc(fits, row).status == "ok"
-    told = relations.os_compiler_fits_nvcc(other, row)
+    assert os_compiler_fits_nvcc(fits, row).status == "ok"
+    told = os_compiler_fits_nvcc(other, row)
     assert told.status == "warn" and "install gcc-11" in told.detail
-    assert "packages none" in relations.os_compiler_fits_nvcc(none, row).detail
-    unlisted = relations.os_compiler_fits_nvcc(system("rhel9", gcc="13.3.0"), row)
+    assert "packages none" in os_compiler_fits_nvcc(none, row).detail
+    unlisted = os_compiler_fits_nvcc(system("rhel9", gcc="13.3.0"), row)
     assert unlisted.status == "warn" and "which others rhel9 packages is not recorded" in unlisted.detail
-    assert relations.os_compiler_fits_nvcc(system("kylin10"), row).status == "unknown"
+    assert os_compiler_fits_nvcc(system("kylin10"), row).status == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -212,8 +233,8 @@ def test_the_systems_compilers() -> None:
 def test_what_compiling_takes(gcc: str | None, others: str, effort: int, other: str | None) -> None:
     row = replace(toolkit("11.8.0", None, gcc="11"), gcc_min=v("6"))
     host = system("debian12", gcc=gcc, others=others)
-    assert relations.compiling_effort(host, row) == effort
-    assert relations.other_gcc(host, row) == (other and v(other))
+    assert compiling_effort(host, row) == effort
+    assert other_gcc(host, row) == (other and v(other))
 
 
 @pytest.mark.parametrize(
@@ -227,7 +248,7 @@ def test_what_compiling_takes(gcc: str | None, others: str, effort: int, other: 
 )
 def test_runfiles_list_their_systems(os_id: str, version: str, status: str) -> None:
     row = next(row for row in TABLES.toolkits if row.version == v(version))
-    assert relations.runfile_on_os(system(os_id), row).status == status
+    assert runfile_on_os(system(os_id), row).status == status
 
 
 @pytest.mark.parametrize(
@@ -235,17 +256,17 @@ def test_runfiles_list_their_systems(os_id: str, version: str, status: str) -> N
     [("supported", "ok"), ("unsupported", "warn"), ("deleted", "fail"), ("never", "fail"), ("seen", "unknown")],
 )
 def test_image_states(state: str, status: str) -> None:
-    verdict = relations.image_fits(image(state))
+    verdict = image_fits(image(state))
     assert verdict.status == status and "nvidia/cuda:12.4.1-base-ubuntu22.04" in verdict.detail
 
 
 def test_a_cudnn_for_older_cuda_has_no_kernels_for_a_newer_gpu() -> None:
     rows = with_cudnns(cudnn("7.6.5", "9.0"), cudnn("7.6.5", "10.0", low="3.0", high="7.5"), cudnn("8.0.5", "11"))
-    refused = relations.gpu_on_cudnn(cc("8.6"), v("7"), None, rows, name="RTX 3090")
+    refused = gpu_on_cudnn(cc("8.6"), v("7"), None, rows, name="RTX 3090")
     assert refused.status == "fail" and "CUDA 10.0 and older, which do not know RTX 3090" in refused.detail
-    assert relations.gpu_on_cudnn(cc("8.6"), v("4"), None, rows).status == "fail"  # older than all on record
-    assert relations.gpu_on_cudnn(cc("7.5"), v("7"), None, rows).status == "ok"
-    assert relations.gpu_on_cudnn(cc("3.7"), v("4"), None, rows).status == "unknown"
+    assert gpu_on_cudnn(cc("8.6"), v("4"), None, rows).status == "fail"  # older than all on record
+    assert gpu_on_cudnn(cc("7.5"), v("7"), None, rows).status == "ok"
+    assert gpu_on_cudnn(cc("3.7"), v("4"), None, rows).status == "unknown"
 
 
 def test_the_cudnn_of_a_build_and_a_requested_one() -> None:
@@ -253,7 +274,7 @@ def test_the_cudnn_of_a_build_and_a_requested_one() -> None:
 
     def meets(cuda: str, own: str | None, wanted: str) -> bool | None:
         torch = replace(build(cuda=cuda), cudnn=v(own) if own else None)
-        return relations.cudnn_meets(torch, VersionSpec.parse(wanted), rows)
+        return cudnn_meets(torch, VersionSpec.parse(wanted), rows)
 
     assert meets("12.4", "9.1.0.70", "9.1") is True
     assert meets("12.4", "9.1.0.70", "8") is False

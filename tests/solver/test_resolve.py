@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from envkit import compat as relations
 from envkit.base.errors import RequestError
 from envkit.base.versions import Version
+from envkit.compat.system import compiling_effort
 from envkit.solver.model import NoPlan
 from envkit.solver.parse import parse_request
 from envkit.solver.request import Request, RequestWords
@@ -326,7 +326,7 @@ def test_a_gpu_that_is_built_onto_a_processor_brings_it(gpu: str, architecture: 
 def test_the_system_chosen_for_a_toolkit_has_a_compiler_that_nvcc_takes() -> None:
     plan = plan_of(ask(cuda=">=11.8,<12.2", needs_toolkit=True))
     assert plan.choice.toolkit is not None and plan.choice.os is not None
-    assert relations.compiling_effort(plan.choice.os, plan.choice.toolkit) == 0
+    assert compiling_effort(plan.choice.os, plan.choice.toolkit) == 0
 
 
 def test_a_python_whose_files_nobody_vouches_for_is_chosen_by_nobody() -> None:

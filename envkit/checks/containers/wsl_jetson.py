@@ -157,7 +157,7 @@ def jetson_generic_wheel(environment: Environment, matrix: Matrix) -> Iterator[O
 
     aarch64 wheels of the package index are for servers or for the CPU; desktop code does not serve these GPUs.
     """
-    from envkit.compat import CodeMatch, code_match
+    from envkit.compat.gpu import CodeMatch, code_match
 
     release = environment.system.l4t_release
     items = list(installs(environment, "pytorch", "tensorflow"))

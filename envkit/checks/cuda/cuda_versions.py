@@ -109,7 +109,7 @@ def _reported(environment: Environment) -> Outcome | None:
 
 def _within(have: str, matrix: Matrix) -> str:
     """The CUDA versions that a driver of CUDA `have` runs: its whole major line where NVIDIA's rule covers that."""
-    from envkit.compat import driver_floors
+    from envkit.compat.driver import driver_floors
 
     version = Version.find(have)
     if version is None:
@@ -127,7 +127,7 @@ def _cuda_words(number: str | None) -> str:
 
 
 def _driver_against(environment: Environment, matrix: Matrix, driver: Version, item: Installed) -> Outcome:
-    from envkit.compat import driver_runs_cuda
+    from envkit.compat.driver import driver_runs_cuda
     from envkit.compat.verdict import DriverVerdict
 
     cuda = item.framework.cuda
@@ -200,7 +200,7 @@ def ptx_newer_than_driver(environment: Environment, matrix: Matrix) -> Iterator[
 
 
 def _ptx_against(environment: Environment, matrix: Matrix, limit: Version, item: Installed) -> Outcome | None:
-    from envkit.compat import CodeMatch, code_match
+    from envkit.compat.gpu import CodeMatch, code_match
 
     cuda = item.framework.cuda
     if cuda is None or cuda.release(2) <= limit.release(2) or cuda.major != limit.major:

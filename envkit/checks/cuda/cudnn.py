@@ -277,7 +277,7 @@ def cudnn_dropped_arch(environment: Environment, matrix: Matrix) -> Iterator[Out
 
     Builds for CUDA 13 never had Maxwell, Pascal and Volta; late builds for CUDA 12 hold only part of their kernels.
     """
-    from envkit.compat import gpu_on_cudnn
+    from envkit.compat.software import gpu_on_cudnn
 
     if reported := _DROPPED.reported(environment):
         yield reported

@@ -170,7 +170,7 @@ def toolkit_dropped_arch(environment: Environment, matrix: Matrix) -> Iterator[O
 
 
 def _for_target(matrix: Matrix, target: str, *, dropped: bool) -> Remedy:
-    from envkit.compat import target_span
+    from envkit.compat.gpu import target_span
 
     said = "Build with a toolkit that knows this GPU; several can live side by side."
     number = _TARGET.match(target)
@@ -182,7 +182,7 @@ def _for_target(matrix: Matrix, target: str, *, dropped: bool) -> Remedy:
 
 
 def _targets(environment: Environment, matrix: Matrix, id: str, fault: str) -> Iterator[Outcome]:  # noqa: A002
-    from envkit.compat import target_span, toolkit_match
+    from envkit.compat.gpu import target_span, toolkit_match
 
     messages = seen(environment, id)
     place = build_nvcc(environment)

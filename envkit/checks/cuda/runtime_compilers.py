@@ -92,7 +92,7 @@ def libdevice_not_found(environment: Environment, matrix: Matrix) -> Iterator[Ou
 )
 def ptxas_missing_or_old(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """XLA and Triton find a ptxas, and it knows the GPU."""
-    from envkit.compat import toolkit_match
+    from envkit.compat.gpu import toolkit_match
 
     for python in judged(environment) if not seen(environment, _NO_PTXAS.id) else ():
         row = toolkit_row(python.ptxas_version, matrix) if python.ptxas_version else None

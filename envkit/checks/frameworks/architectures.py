@@ -20,7 +20,7 @@ from envkit.model import Environment, MachineKind, Message
 from envkit.model.observed import is_told
 
 if TYPE_CHECKING:
-    from envkit.compat import CodeMatch
+    from envkit.compat.gpu import CodeMatch
     from envkit.tables import Matrix
 
 _Codes = tuple[ComputeCapability, ...]
@@ -93,7 +93,7 @@ def _architecture(
     own: ComputeCapability,
     id: str,  # noqa: A002
 ) -> Outcome:
-    from envkit.compat import CodeMatch
+    from envkit.compat.gpu import CodeMatch
 
     held = _targets(environment, item, matrix)
     fault = _fault(environment, matrix, item, own)
@@ -133,7 +133,7 @@ def _place(environment: Environment, gpu: SeenGpu) -> str:
 
 def _fault(environment: Environment, matrix: Matrix, item: Installed, own: ComputeCapability) -> str | CodeMatch | None:
     """Which of the two faults this build has on a GPU of this capability: None for neither, UNKNOWN if nobody knows."""
-    from envkit.compat import CodeMatch, code_match
+    from envkit.compat.gpu import CodeMatch, code_match
 
     held = _targets(environment, item, matrix)
     match = code_match(own, held.sass, held.ptx, held.minimum)

@@ -26,7 +26,7 @@ _ANEW = ("--force-reinstall", "--no-deps")  # pip takes another build of the sam
 
 def going_with(matrix: Matrix, torch: Distribution, name: str) -> Requirement | None:
     """What the tables say of the companion `name` that goes with this torch; None where they say nothing."""
-    from envkit.compat import requirements_of
+    from envkit.compat.packages import requirements_of
 
     own = release(torch.version)
     lines = (row.companions for row in matrix.builds("pytorch") if row.version == own)

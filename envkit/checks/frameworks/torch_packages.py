@@ -218,7 +218,7 @@ def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
 
     Frameworks compiled with NumPy 1 cannot use NumPy 2: "Numpy is not available", "_ARRAY_API not found".
     """
-    from envkit.compat import numpy_specs
+    from envkit.compat.software import numpy_specs
 
     looked = 0
     for item in installs(environment):
