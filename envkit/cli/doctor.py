@@ -60,9 +60,7 @@ Examples:
     help="By default what the name of --output ends in, else text.",
 )
 @click.option("--mask", is_flag=True, help="Mask names, addresses and serial numbers in the report.")
-@click.option(
-    "--verbose", "-v", is_flag=True, help="Also show evidence, the machine, what is well, what was not checked."
-)
+@click.option("--verbose", "-v", is_flag=True, help="Also show evidence, the machine, and every check.")
 @output_option
 @click.pass_context
 def doctor(

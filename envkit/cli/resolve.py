@@ -10,6 +10,7 @@ from envkit.cli.options import plan_options, request_from, request_options
 from envkit.cli.output import write_output
 
 if TYPE_CHECKING:
+    from envkit.base.settings import Mirrors
     from envkit.solver.model import NoPlan, Plan
 
 
@@ -22,33 +23,39 @@ Examples:
 )
 @request_options
 @click.option("--container", is_flag=True, help="Decide for an image: the driver stays on the host.")
-def resolve(container: bool, **given: Any) -> int:
-    """Choose versions that work together, or say why none do and what is nearest."""
+@click.option("--verbose", "-v", is_flag=True, help="Also name the sources.")
+def resolve(container: bool, verbose: bool, **given: Any) -> int:
+    """Choose versions that work together, or say why none do and what is nearest.
+
+    A plan ends with the commands that bring it.
+    """
     from envkit.base.settings import Mirrors
+    from envkit.solver.model import Plan
     from envkit.solver.solve import resolve as solve
     from envkit.tables import Matrix
 
     options = plan_options(given)
-    # A plan names no download; a wrong mirror is refused here as it is by the commands that use it.
-    Mirrors().with_options(options.mirrors, options.index_url)
+    mirrors = Mirrors().with_options(options.mirrors, options.index_url)
     matrix = Matrix.load()
     plan = solve(request_from(options, matrix, container=container), matrix)
     if options.as_json:
-        write_output(plan_json(plan), options.output)
+        write_output(plan_json(plan, mirrors), options.output)
     else:
         from envkit.base.shown import shown_lines
+        from envkit.documents.commands import plan_commands
         from envkit.render.plan_text import plan_summary
 
-        write_output(shown_lines(plan_summary(plan)), options.output)
+        commands = plan_commands(plan, mirrors) if isinstance(plan, Plan) else ()
+        write_output(shown_lines(plan_summary(plan, verbose=verbose, commands=commands)), options.output)
     return exit_code(plan)
 
 
-def plan_json(plan: Plan | NoPlan) -> str:
+def plan_json(plan: Plan | NoPlan, mirrors: Mirrors | None = None) -> str:
     """The plan document of `interface.md` as text."""
     from envkit.base.json_text import dumps
     from envkit.documents.plan import plan_document
 
-    return dumps(plan_document(plan))
+    return dumps(plan_document(plan, mirrors))
 
 
 def exit_code(plan: Plan | NoPlan) -> int:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from envkit.base.platforms import WINDOWS
+from envkit.base.settings import Mirrors
 from envkit.base.versions import Version
 from envkit.compat.verdict import Verdict
 from envkit.documents.citations import cited
+from envkit.documents.commands import plan_commands
 from envkit.solver.model import Alternative, Choice, Conflict, NoPlan, Plan
 from envkit.solver.request import Request
 from envkit.tables.rows import FrameworkBuild, ImageTag
@@ -13,8 +15,8 @@ from envkit.tables.rows import FrameworkBuild, ImageTag
 SCHEMA = 1
 
 
-def plan_document(plan: Plan | NoPlan) -> dict[str, object]:
-    """The plan, or why there is none, as plain JSON data."""
+def plan_document(plan: Plan | NoPlan, mirrors: Mirrors | None = None) -> dict[str, object]:
+    """The plan, or why there is none, as plain JSON data; its commands download from the mirrors."""
     if isinstance(plan, NoPlan):
         return {
             "schema": SCHEMA,
@@ -28,6 +30,7 @@ def plan_document(plan: Plan | NoPlan) -> dict[str, object]:
         "schema": SCHEMA,
         "status": "ok",
         "choice": _choice(plan.choice, plan.request),
+        "commands": list(plan_commands(plan, mirrors)),
         "verdicts": [_verdict(verdict) for verdict in plan.verdicts],
         "alternatives": [_alternative(alternative) for alternative in plan.alternatives],
         "warnings": list(plan.warnings),
@@ -66,6 +69,7 @@ def _framework(build: FrameworkBuild, image: str | None) -> dict[str, object]:
         "name": build.framework,
         "version": str(build.version),
         "package": build.package,
+        "companions": list(build.companions),
         "image": image,
         "cuda": _text(build.cuda),
         "index_url": build.index_url,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from envkit.base.wrap import hang
 from envkit.compat.verdict import Verdict
@@ -16,13 +16,23 @@ from envkit.tables.rows import FrameworkBuild
 _MARKS = {"ok": "ok", "native": "ok", "fail": "NO", "incompatible": "NO", "unknown": "?"}
 
 
-def plan_summary(plan: Plan | NoPlan) -> str:
-    """The plan in lines of at most 80 columns, without a final newline."""
-    lines = _refusal(plan) if isinstance(plan, NoPlan) else _plan(plan)
-    return "\n".join(lines)
+def plan_summary(plan: Plan | NoPlan, *, verbose: bool = False, commands: Sequence[str] = ()) -> str:
+    """The plan in lines of at most 80 columns, without a final newline. It ends with `commands`, which stay whole.
+
+    `verbose` adds the sources.
+    """
+    lines = _refusal(plan, verbose=verbose) if isinstance(plan, NoPlan) else _plan(plan, verbose=verbose)
+    given = ["", _way(plan, commands), *(f"  {command}" for command in commands)] if commands else []
+    return "\n".join([*lines, *given])
 
 
-def _plan(plan: Plan) -> Iterator[str]:
+def _way(plan: Plan | NoPlan, commands: Sequence[str]) -> str:
+    """What stands above the commands: which Python pip's are for."""
+    python = plan.choice.python if isinstance(plan, Plan) and commands[0].startswith("python ") else None
+    return f"Get it, in an environment with Python {python.release(2)}" if python is not None else "Get it"
+
+
+def _plan(plan: Plan, *, verbose: bool) -> Iterator[str]:
     yield "Plan"
     choices = list(_choices(plan.choice, plan.request))
     for name, value in choices or [("System", f"{plan.request.platform}, {plan.choice.architecture}")]:
@@ -32,7 +42,9 @@ def _plan(plan: Plan) -> Iterator[str]:
         yield "Why it fits"
         for verdict in plan.verdicts:
             yield from hang(f"  {_mark(verdict):<5}", verdict.detail)
-        yield from hang("  Sources: ", "; ".join(titles(key for verdict in plan.verdicts for key in verdict.sources)))
+        if verbose:
+            keys = (key for verdict in plan.verdicts for key in verdict.sources)
+            yield from hang("  Sources: ", "; ".join(titles(keys)))
     if plan.warnings:
         yield ""
         yield "Watch out"
@@ -41,11 +53,11 @@ def _plan(plan: Plan) -> Iterator[str]:
     yield from _alternatives(plan.alternatives, "With a change")
 
 
-def _refusal(plan: NoPlan) -> Iterator[str]:
+def _refusal(plan: NoPlan, *, verbose: bool) -> Iterator[str]:
     yield "No solution: these requirements conflict"
     for conflict in plan.conflicts:
         yield from hang("  - ", f"{' with '.join(conflict.between)}: {conflict.detail}")
-        if conflict.sources:
+        if conflict.sources and verbose:
             yield from hang("    Sources: ", "; ".join(titles(conflict.sources)))
     yield from _alternatives(plan.alternatives, "Closest working alternatives")
     for warning in plan.warnings:

@@ -57,7 +57,7 @@ def test_a_script_numbers_each_source_once() -> None:
 
 
 def test_a_plan_lists_each_title_once() -> None:
-    text = flat(plan_summary(cited_by_all()))
+    text = flat(plan_summary(cited_by_all(), verbose=True))
     assert f"Sources: {'; '.join(TITLES)}" in text
 
 
@@ -70,7 +70,7 @@ def test_a_plan_as_json_keeps_one_text_per_verdict() -> None:
 @pytest.mark.parametrize("source", SOURCES, ids=KEYS)
 def test_a_refusal_names_its_source(source: Source) -> None:
     refused = NoPlan(Request(), (Conflict(("a", "b"), "why", (source.key,)),))
-    assert f"Sources: {' '.join(source.title.split())}" in flat(plan_summary(refused))
+    assert f"Sources: {' '.join(source.title.split())}" in flat(plan_summary(refused, verbose=True))
     document = plan_document(refused)
     assert document["conflicts"] == [{"between": ["a", "b"], "detail": "why", "source": source.citation}]
 
