@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import kind, known
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
-from envkit.checks.engine.messages import message_evidence, seen, told
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, Status, ok, skip, unknown
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import remedy
 from envkit.checks.frameworks.variables import variables
 from envkit.checks.nvidia_driver.device_nodes import given_to_others
 from envkit.checks.nvidia_driver.driver_state import CUDA, NVML, answered, has_library
@@ -23,13 +22,42 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 
+_NOT_GIVEN = Fault(
+    "container-no-gpu-injected",
+    "The container was started without a GPU",
+    impact="Nothing in this container can use a GPU.",
+    remedy="Start the container with a GPU; in Kubernetes ask for nvidia.com/gpu and set the runtime class.",
+    steps=(fixed("docker run --gpus all …"), fixed("docker run --device nvidia.com/gpu=all …")),
+)
+_NO_LIBRARIES = Fault(
+    "driver-capabilities-missing",
+    "The container has the GPU but not the driver's libraries",
+    impact="CUDA or nvidia-smi does not find its library in the container.",
+    remedy="Ask for the libraries too.",
+    steps=(fixed("docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility …"),),
+)
+_BAKED = Fault(
+    "driver-baked-into-image",
+    "The image contains a driver of its own",
+    impact="The image's libcuda meets the host's kernel module of another version.",
+    remedy="Rebuild the image without driver packages; remove them here for now.",
+    actions=("purge-driver",),
+)
+_LOST = Fault(
+    "container-loses-gpu",
+    "The container lost its GPU while running",
+    impact="Programs in the container lose the GPU until it is restarted; the host is fine.",
+    remedy="Restart the container; for good, use CDI or links in /dev/char on the host.",
+    steps=(fixed("docker restart CONTAINER"), fixed("sudo nvidia-ctk system create-dev-char-symlinks --create-all")),
+)
+
+
 def _in_container(environment: Environment) -> bool:
     return kind(environment) is MachineKind.CONTAINER
 
 
 @check(
-    "container-no-gpu-injected",
-    title="The container was given no GPU",
+    _NOT_GIVEN,
     layer=Layer.PLACE,
     rank=10,
     any_of=("system.machine_kind", "messages"),
@@ -42,11 +70,6 @@ def container_no_gpu_injected(environment: Environment, matrix: Matrix) -> Itera
     nodes = environment.driver.device_nodes
     paths = [node.path for node in nodes.get()] if nodes.known else []
     asked = variables(environment).get("NVIDIA_VISIBLE_DEVICES")
-    fix = Remedy(
-        "Start the container with a GPU; in Kubernetes ask for nvidia.com/gpu and set the runtime class.",
-        (fixed("docker run --gpus all …"), fixed("docker run --device nvidia.com/gpu=all …")),
-    )
-    impact = "Nothing in this container can use a GPU."
     if _in_container(environment) and (nodes.known or nodes.absent) and not paths:
         host_has = _host_gpu(environment)
         evidence = [
@@ -54,20 +77,13 @@ def container_no_gpu_injected(environment: Environment, matrix: Matrix) -> Itera
             Evidence("variables[NVIDIA_VISIBLE_DEVICES]", repr(asked), environment.variables.source),
         ]
         if host_has:
-            yield fail(
-                "This container was started without a GPU", evidence=[*evidence, host_has], impact=impact, remedy=fix
-            )
+            yield _NOT_GIVEN.found([*evidence, host_has])
         else:
             yield unknown(
                 "this container has no GPU; whether its host has one cannot be seen from here", evidence=evidence
             )
-    elif messages := seen(environment, "container-no-gpu-injected"):
-        yield fail(
-            "A container was started without a GPU",
-            evidence=message_evidence(environment, messages),
-            impact=impact,
-            remedy=fix,
-        )
+    elif reported := _NOT_GIVEN.reported(environment):
+        yield reported
     elif not _in_container(environment):
         yield skip("not inside a container", evidence=[known(environment, "system.machine_kind")])
     elif paths:
@@ -89,8 +105,7 @@ def _host_gpu(environment: Environment) -> Evidence | None:
 
 
 @check(
-    "driver-capabilities-missing",
-    title="The container has the GPU but not the driver's libraries",
+    _NO_LIBRARIES,
     layer=Layer.PLACE,
     rank=12,
     any_of=("system.machine_kind", "messages"),
@@ -103,31 +118,18 @@ def driver_capabilities_missing(environment: Environment, matrix: Matrix) -> Ite
     gpu_nodes = [node for node in nodes.get() if re.fullmatch(r"/dev/nvidia\d+", node.path)] if nodes.known else []
     missing = [name for name in (CUDA, NVML) if has_library(environment, name) is False]
     value = variables(environment).get("NVIDIA_DRIVER_CAPABILITIES")
-    fix = Remedy(
-        "Ask for the libraries too.", (fixed("docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility …"),)
-    )
-    impact = "CUDA or nvidia-smi does not find its library in the container."
     if _in_container(environment) and gpu_nodes and missing:
-        yield fail(
-            f"The container has {gpu_nodes[0].path} but no {' and no '.join(missing)}",
-            evidence=[
+        yield _NO_LIBRARIES.found(
+            [
                 known(environment, "driver.device_nodes", gpu_nodes[0].path),
                 known(environment, "driver.libraries", "missing: " + ", ".join(missing)),
                 Evidence("variables[NVIDIA_DRIVER_CAPABILITIES]", repr(value), environment.variables.source),
             ],
-            impact=impact,
-            remedy=fix,
+            title=f"The container has {gpu_nodes[0].path} but no {' and no '.join(missing)}",
         )
         return
-    said = told(
-        environment,
-        "driver-capabilities-missing",
-        "The container lacks the driver's libraries",
-        impact=impact,
-        remedy=fix,
-    )
-    if said:
-        yield from said
+    if reported := _NO_LIBRARIES.reported(environment):
+        yield reported
     elif not _in_container(environment):
         yield skip("not inside a container", evidence=[known(environment, "system.machine_kind")])
     elif gpu_nodes and has_library(environment, CUDA):
@@ -137,8 +139,7 @@ def driver_capabilities_missing(environment: Environment, matrix: Matrix) -> Ite
 
 
 @check(
-    "driver-baked-into-image",
-    title="The image contains a driver of its own",
+    _BAKED,
     layer=Layer.PLACE,
     rank=14,
     any_of=("system.machine_kind", "messages"),
@@ -147,13 +148,8 @@ def driver_capabilities_missing(environment: Environment, matrix: Matrix) -> Ite
 )
 def driver_baked_into_image(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """No driver package is installed inside a container: the driver's libraries come from the host."""
-    fix = remedy(environment, "Rebuild the image without driver packages; remove them here for now.", "purge-driver")
-    impact = "The image's libcuda meets the host's kernel module of another version."
-    said = told(
-        environment, "driver-baked-into-image", "The image contains a driver of its own", impact=impact, remedy=fix
-    )
-    if said:
-        yield from said
+    if reported := _BAKED.reported(environment):
+        yield reported
         return
     if not _in_container(environment):
         yield skip("not inside a container", evidence=[known(environment, "system.machine_kind")])
@@ -170,20 +166,11 @@ def driver_baked_into_image(environment: Environment, matrix: Matrix) -> Iterato
     module = environment.driver.kernel_module
     same = module.known and any(str(module.get()) in item.version for item in baked)
     evidence = [Evidence("packages", f"{item.name} {item.version}", environment.packages.source) for item in baked[:3]]
+    evidence.append(known(environment, "driver.kernel_module"))
     if same or not module.known:
-        yield warn(
-            "This image contains a driver",
-            evidence=[*evidence, known(environment, "driver.kernel_module")],
-            impact=f"{impact[:-1]} on every other host.",
-            remedy=fix,
-        )
+        yield _BAKED.found(evidence, impact=f"{_BAKED.impact[:-1]} on every other host.", status=Status.WARN)
     else:
-        yield fail(
-            "This image contains a driver of another version than the host's",
-            evidence=[*evidence, known(environment, "driver.kernel_module")],
-            impact=impact,
-            remedy=fix,
-        )
+        yield _BAKED.found(evidence, title="This image contains a driver of another version than the host's")
 
 
 DRIVER_PACKAGE = regex(
@@ -192,8 +179,7 @@ DRIVER_PACKAGE = regex(
 
 
 @check(
-    "container-loses-gpu",
-    title="The container lost its GPU while running",
+    _LOST,
     layer=Layer.PLACE,
     rank=18,
     any_of=("driver.device_nodes", "driver.nvml", "messages"),
@@ -210,26 +196,14 @@ def container_loses_gpu(environment: Environment, matrix: Matrix) -> Iterator[Ou
     others = given_to_others(environment)
     refused = [node for node in nodes if node.accessible is False and node.open_error == "EPERM" and node not in others]
     answers = answered(environment, "nvml", "UNKNOWN")
-    fix = Remedy(
-        "Restart the container; for good, use CDI or links in /dev/char on the host.",
-        (fixed("docker restart CONTAINER"), fixed("sudo nvidia-ctk system create-dev-char-symlinks --create-all")),
-    )
-    impact = "Programs in the container lose the GPU until it is restarted; the host is fine."
     if _in_container(environment) and refused:
         evidence = [
             Evidence("driver.device_nodes", f"{node.path}: {node.open_error}", environment.driver.device_nodes.source)
             for node in refused[:2]
         ]
-        yield fail(
-            "This container may no longer open its GPU", evidence=[*evidence, *answers], impact=impact, remedy=fix
-        )
-    elif messages := seen(environment, "container-loses-gpu"):
-        yield fail(
-            "A running container lost its GPU",
-            evidence=message_evidence(environment, messages),
-            impact=impact,
-            remedy=fix,
-        )
+        yield _LOST.found([*evidence, *answers], title="This container may no longer open its GPU")
+    elif reported := _LOST.reported(environment):
+        yield reported
     elif not _in_container(environment):
         yield skip("not inside a container", evidence=[known(environment, "system.machine_kind")])
     elif nodes and not refused:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import kind, known
-from envkit.checks.engine.findings import Outcome, Remedy, fail, ok, skip, unknown, warn
-from envkit.checks.engine.messages import message_evidence, seen, told
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -40,7 +41,7 @@ def _cdi_specs(environment: Environment) -> tuple[str, ...]:
     return environment.containers.cdi_specs.get() if environment.containers.cdi_specs.known else ()
 
 
-def _configure(environment: Environment) -> Remedy:
+def _configure(environment: Environment, matrix: Matrix) -> Remedy:
     """Let the toolkit configure Docker; install it first where it is not there."""
     configure = (fixed("sudo nvidia-ctk runtime configure --runtime=docker"), _RESTART)
     if environment.containers.container_toolkit.known:
@@ -50,9 +51,55 @@ def _configure(environment: Environment) -> Remedy:
     return Remedy(given.advice, (*given.steps, *configure))
 
 
-@check(
+def _plain_engine(environment: Environment, matrix: Matrix) -> Remedy:
+    engine = _docker(environment)
+    without_snap = (fixed("sudo snap remove docker"),) if engine and engine.snap else ()
+    return Remedy("Use the plain Docker Engine.", (fixed("docker context use default"), *without_snap))
+
+
+_NO_RUNTIME = Fault(
     "docker-no-nvidia-runtime",
-    title="Docker cannot give GPUs to containers",
+    "Docker has no way to give GPUs to containers",
+    impact="Containers cannot use the GPU.",
+    remedy=_configure,
+)
+_OTHER_DOCKER = Fault(
+    "docker-from-snap-or-desktop",
+    "Docker comes from snap or Docker Desktop and cannot reach the GPU",
+    impact="Containers cannot use the GPU although the NVIDIA Container Toolkit is configured.",
+    remedy=_plain_engine,
+)
+_NO_CDI = Fault(
+    "cdi-unresolvable",
+    "The engine finds no CDI device for the GPU",
+    impact="Containers that ask for the GPU do not start.",
+    remedy="Regenerate the CDI specification.",
+    steps=(_GENERATE_CDI, fixed("nvidia-ctk cdi list")),
+)
+_NO_CGROUPS = Fault(
+    "rootless-cgroups",
+    "The rootless engine may not set device rules",
+    impact='Containers with GPUs stop at start with "operation not permitted".',
+    remedy="Tell NVIDIA's hook to leave cgroups alone, or use CDI.",
+    steps=(
+        fixed("sudo nvidia-ctk config --set nvidia-container-cli.no-cgroups --in-place"),
+        fixed("systemctl --user restart docker"),
+    ),
+)
+_SELINUX = Fault(
+    "selinux-blocks-device",
+    "SELinux keeps the container from the GPU",
+    impact="NVML says insufficient permissions inside the container.",
+    remedy="Switch labels off for this container, or allow devices for all.",
+    steps=(
+        fixed("podman run --security-opt=label=disable --device nvidia.com/gpu=all …"),
+        fixed("sudo setsebool -P container_use_devices on"),
+    ),
+)
+
+
+@check(
+    _NO_RUNTIME,
     layer=Layer.PLACE,
     tier="C",
     rank=30,
@@ -67,21 +114,14 @@ def docker_no_nvidia_runtime(environment: Environment, matrix: Matrix) -> Iterat
     Without any of them `docker run --gpus all` stops with "could not select device driver".
     """
     engine, toolkit = _docker(environment), environment.containers.container_toolkit
-    fix = _configure(environment)
-    impact = "Containers cannot use the GPU."
     evidence = [
         known(
             environment, "containers.docker", f"runtimes: {', '.join(engine.runtimes) or 'none'}" if engine else None
         ),
         known(environment, "containers.container_toolkit"),
     ]
-    if messages := seen(environment, "docker-no-nvidia-runtime"):
-        yield fail(
-            "Docker has no way to give GPUs to containers",
-            evidence=[*message_evidence(environment, messages), *evidence],
-            impact=impact,
-            remedy=fix,
-        )
+    if messages := seen(environment, _NO_RUNTIME.id):
+        yield _NO_RUNTIME.found([*message_evidence(environment, messages), *evidence])
     elif _in_container(environment):
         yield skip("inside a container; its engine is configured on the host")
     elif engine is None:
@@ -93,19 +133,14 @@ def docker_no_nvidia_runtime(environment: Environment, matrix: Matrix) -> Iterat
     elif not gpu_present(environment):
         yield skip("no GPU was seen that containers could use", evidence=evidence)
     elif toolkit.absent:
-        yield warn(
-            "Docker has no way to give GPUs to containers",
-            evidence=evidence,
-            impact=f"{impact} Programs on the host are not touched.",
-            remedy=fix,
-        )
+        impact = f"{_NO_RUNTIME.impact} Programs on the host are not touched."
+        yield _NO_RUNTIME.found(evidence, impact=impact, status=Status.WARN)
     else:
         yield unknown("whether the NVIDIA Container Toolkit is installed is not known", evidence=evidence)
 
 
 @check(
-    "docker-from-snap-or-desktop",
-    title="Docker comes from snap or Docker Desktop and cannot reach the GPU",
+    _OTHER_DOCKER,
     layer=Layer.PLACE,
     tier="C",
     rank=20,
@@ -120,16 +155,8 @@ def docker_from_snap_or_desktop(environment: Environment, matrix: Matrix) -> Ite
     the GPU.
     """
     engine = _docker(environment)
-    fix = Remedy(
-        "Use the plain Docker Engine.",
-        (fixed("docker context use default"), *((fixed("sudo snap remove docker"),) if engine and engine.snap else ())),
-    )
-    impact = "Containers cannot use the GPU although the NVIDIA Container Toolkit is configured."
-    said = told(
-        environment, "docker-from-snap-or-desktop", "This Docker cannot reach the GPU", impact=impact, remedy=fix
-    )
-    if said:
-        yield from said
+    if reported := _OTHER_DOCKER.reported(environment):
+        yield reported
     elif engine is None:
         yield skip("Docker does not run here", evidence=[known(environment, "containers.docker")])
     elif kind(environment) is MachineKind.WSL2:
@@ -139,10 +166,10 @@ def docker_from_snap_or_desktop(environment: Environment, matrix: Matrix) -> Ite
         tried = seen(environment, "docker-no-nvidia-runtime")
         evidence = [known(environment, "containers.docker", f"{name}: {engine.operating_system or engine.root_dir}")]
         if tried or gpu_present(environment):
-            judge = fail if tried else warn
-            evidence += message_evidence(environment, tried)
-            yield judge(
-                f"Docker comes from {name}, which cannot reach the GPU", evidence=evidence, impact=impact, remedy=fix
+            yield _OTHER_DOCKER.found(
+                [*evidence, *message_evidence(environment, tried)],
+                title=f"Docker comes from {name}, which cannot reach the GPU",
+                status=Status.FAIL if tried else Status.WARN,
             )
         else:
             yield skip(f"Docker comes from {name}; no GPU was seen", evidence=evidence)
@@ -154,8 +181,7 @@ def docker_from_snap_or_desktop(environment: Environment, matrix: Matrix) -> Ite
 
 
 @check(
-    "cdi-unresolvable",
-    title="The CDI specification is missing or stale",
+    _NO_CDI,
     layer=Layer.PLACE,
     rank=32,
     any_of=("containers.cdi_specs", "containers.cdi_missing_paths", "messages"),
@@ -166,24 +192,17 @@ def docker_from_snap_or_desktop(environment: Environment, matrix: Matrix) -> Ite
 )
 def cdi_unresolvable(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """Where a CDI specification for nvidia.com/gpu exists, every file that it names exists too."""
-    fix = Remedy("Regenerate the CDI specification.", (_GENERATE_CDI, fixed("nvidia-ctk cdi list")))
     missing = environment.containers.cdi_missing_paths
-    if messages := seen(environment, "cdi-unresolvable"):
-        yield fail(
-            "The engine finds no CDI device for the GPU",
-            evidence=[*message_evidence(environment, messages), known(environment, "containers.cdi_specs")],
-            impact="Containers that ask for the GPU do not start.",
-            remedy=fix,
-        )
+    if messages := seen(environment, _NO_CDI.id):
+        yield _NO_CDI.found([*message_evidence(environment, messages), known(environment, "containers.cdi_specs")])
     elif missing.known and missing.get():
-        yield fail(
-            f"The CDI specification names files that are gone: {missing.get()[0]}",
-            evidence=[
+        yield _NO_CDI.found(
+            [
                 known(environment, "containers.cdi_missing_paths", ", ".join(missing.get()[:3])),
                 known(environment, "containers.cdi_specs"),
             ],
+            title=f"The CDI specification names files that are gone: {missing.get()[0]}",
             impact="Containers that ask for the GPU through CDI do not start, usually since a driver upgrade.",
-            remedy=fix,
         )
     elif _cdi_specs(environment):
         yield ok("the CDI specification is whole", evidence=[known(environment, "containers.cdi_specs")])
@@ -195,8 +214,7 @@ def cdi_unresolvable(environment: Environment, matrix: Matrix) -> Iterator[Outco
 
 
 @check(
-    "rootless-cgroups",
-    title="A rootless engine cannot set device rules",
+    _NO_CGROUPS,
     layer=Layer.PLACE,
     rank=34,
     any_of=("containers.docker", "messages"),
@@ -212,23 +230,12 @@ def rootless_cgroups(environment: Environment, matrix: Matrix) -> Iterator[Outco
         if config.known
         else None
     )
-    fix = Remedy(
-        "Tell NVIDIA's hook to leave cgroups alone, or use CDI.",
-        (
-            fixed("sudo nvidia-ctk config --set nvidia-container-cli.no-cgroups --in-place"),
-            fixed("systemctl --user restart docker"),
-        ),
-    )
-    impact = 'Containers with GPUs stop at start with "operation not permitted".'
     evidence = [
         known(environment, "containers.docker", "rootless" if engine and engine.rootless else "not rootless"),
         known(environment, "containers.toolkit_config", f"no-cgroups = {no_cgroups}"),
     ]
-    said = told(
-        environment, "rootless-cgroups", "The rootless engine may not set device rules", impact=impact, remedy=fix
-    )
-    if said:
-        yield from said
+    if reported := _NO_CGROUPS.reported(environment):
+        yield reported
     elif engine is None or not engine.rootless:
         yield skip("no rootless Docker here", evidence=evidence[:1])
     elif no_cgroups is None:
@@ -236,17 +243,12 @@ def rootless_cgroups(environment: Environment, matrix: Matrix) -> Iterator[Outco
     elif no_cgroups == "true" or _cdi_specs(environment):
         yield ok("the rootless engine needs no device rules", evidence=evidence)
     else:
-        yield warn(
-            "Docker is rootless, and NVIDIA's hook still sets device cgroups",
-            evidence=evidence,
-            impact=impact,
-            remedy=fix,
-        )
+        title = "Docker is rootless, and NVIDIA's hook still sets device cgroups"
+        yield _NO_CGROUPS.found(evidence, title=title, status=Status.WARN)
 
 
 @check(
-    "selinux-blocks-device",
-    title="SELinux keeps containers from the GPU",
+    _SELINUX,
     layer=Layer.PLACE,
     rank=36,
     any_of=("system.selinux", "messages"),
@@ -255,28 +257,12 @@ def rootless_cgroups(environment: Environment, matrix: Matrix) -> Iterator[Outco
 )
 def selinux_blocks_device(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """SELinux lets containers open the GPU's nodes."""
-    fix = Remedy(
-        "Switch labels off for this container, or allow devices for all.",
-        (
-            fixed("podman run --security-opt=label=disable --device nvidia.com/gpu=all …"),
-            fixed("sudo setsebool -P container_use_devices on"),
-        ),
-    )
-    impact = "NVML says insufficient permissions inside the container."
     enforcing = environment.system.selinux.known and environment.system.selinux.get() == "enforcing"
     refused = answered(environment, "nvml", "NO_PERMISSION")
-    said = told(
-        environment, "selinux-blocks-device", "SELinux keeps the container from the GPU", impact=impact, remedy=fix
-    )
-    if said:
-        yield from said
+    if reported := _SELINUX.reported(environment):
+        yield reported
     elif enforcing and _in_container(environment) and refused:
-        yield fail(
-            "SELinux keeps this container from the GPU",
-            evidence=[known(environment, "system.selinux"), *refused],
-            impact=impact,
-            remedy=fix,
-        )
+        yield _SELINUX.found([known(environment, "system.selinux"), *refused])
     elif enforcing and environment.containers.podman.known:
         yield ok(
             "SELinux is enforcing: GPU containers need --security-opt=label=disable or container_use_devices",

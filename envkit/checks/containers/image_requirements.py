@@ -9,7 +9,8 @@ from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import known
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, ok, skip, unknown
 from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -25,30 +26,31 @@ if TYPE_CHECKING:
 _CLAUSE = regex(r"(cuda|driver|arch|brand)\s*(!=|<=|>=|<|>|=)\s*([^,\s]+)")
 
 
-@check(
+_OLD_DRIVER = Fault(
     "image-needs-newer-driver",
-    title="The image asks for a newer driver than the host has",
+    "The image asks for a newer driver than the host has",
+    impact="The container does not start.",
+    remedy="Install a newer driver on the host, or take an older tag of the image.",
+    steps=(fixed("envkit matrix images"),),
+)
+
+
+@check(
+    _OLD_DRIVER,
     layer=Layer.PLACE,
     tier="C",
     rank=16,
     any_of=("variables", "messages"),
-    fix="A newer driver on the host, or an older tag of the image.",
     references=threads("NVIDIA/nvidia-container-toolkit#152", "ggml-org/llama.cpp#9665"),
 )
 def image_needs_newer_driver(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """The host's driver meets NVIDIA_REQUIRE_CUDA of the image: one alternative of the expression holds in full."""
     requirement = variables(environment).get("NVIDIA_REQUIRE_CUDA", "").strip()
-    fix = Remedy(
-        "Install a newer driver on the host, or take an older tag of the image.", (fixed("envkit matrix images"),)
-    )
-    impact = "The container does not start."
-    if messages := seen(environment, "image-needs-newer-driver"):
+    if messages := seen(environment, _OLD_DRIVER.id):
         condition = named(messages, "condition")
-        yield fail(
-            f"The host's driver does not meet {condition}" if condition else "The image needs a newer driver",
-            evidence=[*message_evidence(environment, messages), known(environment, "driver.driver_cuda_version")],
-            impact=impact,
-            remedy=fix,
+        yield _OLD_DRIVER.found(
+            [*message_evidence(environment, messages), known(environment, "driver.driver_cuda_version")],
+            title=f"The host's driver does not meet {condition}" if condition else "",
         )
     elif not requirement:
         yield (
@@ -59,10 +61,10 @@ def image_needs_newer_driver(environment: Environment, matrix: Matrix) -> Iterat
     elif variables(environment).get("NVIDIA_DISABLE_REQUIRE", "").lower() in ("1", "true"):
         yield skip("NVIDIA_DISABLE_REQUIRE switches the image's demand off")
     else:
-        yield _requirement(environment, matrix, requirement, impact, fix)
+        yield _requirement(environment, matrix, requirement)
 
 
-def _requirement(environment: Environment, matrix: Matrix, requirement: str, impact: str, fix: Remedy) -> Outcome:
+def _requirement(environment: Environment, matrix: Matrix, requirement: str) -> Outcome:
     cuda, driver = environment.driver.driver_cuda_version, installed(environment)
     facts: dict[str, Version] = {}
     if cuda.known:
@@ -84,12 +86,8 @@ def _requirement(environment: Environment, matrix: Matrix, requirement: str, imp
         return ok("the driver meets what the image asks for", evidence=evidence)
     if met is None:
         return unknown("whether the driver meets what the image asks for is not known", evidence=evidence)
-    return fail(
-        f"The driver does not meet what the image asks for ({requirement.split()[0]})",
-        evidence=evidence,
-        impact=impact,
-        remedy=fix,
-    )
+    title = f"The driver does not meet what the image asks for ({requirement.split()[0]})"
+    return _OLD_DRIVER.found(evidence, title=title)
 
 
 def requirement_met(requirement: str, facts: Mapping[str, Version], brands: set[str]) -> bool | None:

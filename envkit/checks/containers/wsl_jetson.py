@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from envkit.checks.containers.container_driver import DRIVER_PACKAGE
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import kind, known
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown
-from envkit.checks.engine.messages import message_evidence, seen, told
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, skip, unknown
+from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _NO_SMI = "nvidia-smi-not-found"
-_UNREACHED = (  # messages of checks about a Linux driver; in WSL 2 they say that the one of Windows does not answer
+_OF_A_DRIVER = (  # messages of checks about a Linux driver; in WSL 2 they say that the one of Windows does not answer
     ("driver-not-installed", "torch", "libcuda-missing", "tensorflow-303"),
     ("driver-module-not-loaded", "nvidia-smi", "nvml"),
 )
@@ -29,33 +30,64 @@ _WSL_LIBRARIES = "/usr/lib/wsl/"
 _GUIDE = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/index.html"
 
 
-@check(
+def _purge(environment: Environment, matrix: Matrix) -> Remedy:
+    given = remedy(environment, "Remove the Linux driver; the Windows driver serves WSL.", "purge-driver")
+    return Remedy(given.advice, (*given.steps, fixed("sudo ldconfig")))
+
+
+def _jetson_wheel(environment: Environment, matrix: Matrix) -> Remedy:
+    release = environment.system.l4t_release
+    items = list(installs(environment, "pytorch", "tensorflow"))
+    return remedy(
+        environment,
+        f"Install the wheels that NVIDIA makes for {f'L4T {release.get()}' if release.known else 'this board'} (its "
+        "guide lists them), or run a container that has them.",
+        "jetson-container",
+        framework=items[0].framework.name if items else "pytorch",
+    )
+
+
+_WSL1 = Fault(
     "wsl1",
-    title="WSL 1 has no GPU",
+    "This is WSL 1, which has no GPU",
+    impact="No Linux program can use the GPU.",
+    remedy="Convert the distribution to WSL 2, in a Windows terminal.",
+    steps=(fixed("wsl --list --verbose"), fixed("wsl --set-version DISTRIBUTION 2")),
+)
+_LINUX_DRIVER = Fault(
+    "wsl-driver-inside",
+    "A Linux driver is installed inside WSL",
+    impact="nvidia-smi and CUDA break: the Linux libcuda hides the one of the Windows driver.",
+    remedy=_purge,
+)
+_UNREACHED = Fault(
+    "wsl-libcuda-missing",
+    "WSL does not reach the Windows driver",
+    impact="No program in WSL can use the GPU.",
+    remedy="In a Windows terminal: update WSL and restart it; update the NVIDIA driver of Windows.",
+    steps=(fixed("wsl --update"), fixed("wsl --shutdown")),
+)
+_SERVER_WHEEL = Fault(
+    "jetson-generic-wheel",
+    "A wheel for servers is installed on a Jetson",
+    impact='CUDA is not available, or every kernel fails with "no kernel image".',
+    remedy=_jetson_wheel,
+)
+
+
+@check(
+    _WSL1,
     layer=Layer.PLACE,
     rank=5,
     any_of=("system.machine_kind", "messages"),
-    fix="Convert the distribution to WSL 2.",
     references=threads("microsoft/WSL#5548"),
 )
 def wsl1(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """Linux inside Windows runs as WSL 2, the one that reaches the GPU."""
-    fix = Remedy(
-        "Convert the distribution, in a Windows terminal.",
-        (fixed("wsl --list --verbose"), fixed("wsl --set-version DISTRIBUTION 2")),
-    )
-    said = told(
-        environment, "wsl1", "This is WSL 1, which has no GPU", impact="No Linux program can use the GPU.", remedy=fix
-    )
     if kind(environment) is MachineKind.WSL1:
-        yield fail(
-            "This is WSL 1, which has no GPU",
-            evidence=[known(environment, "system.machine_kind"), known(environment, "system.kernel")],
-            impact="No Linux program can use the GPU.",
-            remedy=fix,
-        )
-    elif said:
-        yield from said
+        yield _WSL1.found([known(environment, "system.machine_kind"), known(environment, "system.kernel")])
+    elif reported := _WSL1.reported(environment):
+        yield reported
     elif kind(environment) is MachineKind.WSL2:
         yield ok("this is WSL 2", evidence=[known(environment, "system.kernel")])
     else:
@@ -63,8 +95,7 @@ def wsl1(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
 
 
 @check(
-    "wsl-driver-inside",
-    title="A Linux driver is installed inside WSL",
+    _LINUX_DRIVER,
     layer=Layer.PLACE,
     rank=7,
     any_of=("system.machine_kind", "messages"),
@@ -73,10 +104,7 @@ def wsl1(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
 )
 def wsl_driver_inside(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """In WSL the driver is that of Windows: no Linux driver package hides its libcuda."""
-    given = remedy(environment, "Remove the Linux driver; the Windows driver serves WSL.", "purge-driver")
-    fix = Remedy(given.advice, (*given.steps, fixed("sudo ldconfig")))
-    impact = "nvidia-smi and CUDA break: the Linux libcuda hides the one of the Windows driver."
-    said = told(environment, "wsl-driver-inside", "A Linux driver is installed inside WSL", impact=impact, remedy=fix)
+    reported = _LINUX_DRIVER.reported(environment)
     packages = environment.packages.get() if environment.packages.known else ()
     drivers = [item for item in packages if DRIVER_PACKAGE.match(item.name) and item.state == "installed"]
     libraries = environment.driver.libraries.get() if environment.driver.libraries.known else ()
@@ -86,7 +114,7 @@ def wsl_driver_inside(environment: Environment, matrix: Matrix) -> Iterator[Outc
         if item.name == "libcuda.so.1" and not item.stub and not item.path.startswith(_WSL_LIBRARIES)
     ]
     if kind(environment) is not MachineKind.WSL2:
-        yield from said or [skip("not WSL 2", evidence=[known(environment, "system.machine_kind")])]
+        yield reported or skip("not WSL 2", evidence=[known(environment, "system.machine_kind")])
     elif drivers or foreign:
         evidence = [
             Evidence("packages", f"{item.name} {item.version}", environment.packages.source) for item in drivers[:3]
@@ -94,9 +122,9 @@ def wsl_driver_inside(environment: Environment, matrix: Matrix) -> Iterator[Outc
         evidence += [
             Evidence("driver.libraries", item.path, environment.driver.libraries.source) for item in foreign[:2]
         ]
-        yield fail("A Linux driver is installed inside WSL", evidence=evidence, impact=impact, remedy=fix)
-    elif said:
-        yield from said
+        yield _LINUX_DRIVER.found(evidence)
+    elif reported:
+        yield reported
     elif environment.packages.known or environment.driver.libraries.known:
         yield ok("no Linux driver inside WSL", evidence=[known(environment, "packages", "none of the driver's")])
     else:
@@ -104,39 +132,26 @@ def wsl_driver_inside(environment: Environment, matrix: Matrix) -> Iterator[Outc
 
 
 @check(
-    "wsl-libcuda-missing",
-    title="WSL does not reach the Windows driver",
+    _UNREACHED,
     layer=Layer.PLACE,
     rank=8,
     any_of=("system.machine_kind", "messages"),
     explained_by=("wsl1", "wsl-driver-inside"),
-    fix="Update the Windows driver, run `wsl --update`, restart WSL.",
     references=threads("microsoft/WSL#5548", "microsoft/WSL#11888", "microsoft/WSL#7716"),
 )
 def wsl_libcuda_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """In WSL 2 there are /dev/dxg and the libcuda that the Windows driver puts into /usr/lib/wsl/lib."""
-    fix = Remedy(
-        "In a Windows terminal: update WSL and restart it; update the NVIDIA driver of Windows.",
-        (fixed("wsl --update"), fixed("wsl --shutdown")),
-    )
-    impact = "No program in WSL can use the GPU."
     refused = answered(environment, "nvml", "OPERATING_SYSTEM")
-    said = told(environment, "wsl-libcuda-missing", "WSL does not reach the Windows driver", impact=impact, remedy=fix)
-    unreached = [message for id, *variants in _UNREACHED for message in seen(environment, id, *variants)]
+    reported = _UNREACHED.reported(environment)
+    unreached = [message for id, *variants in _OF_A_DRIVER for message in seen(environment, id, *variants)]
     if kind(environment) is not MachineKind.WSL2:
-        yield from said or [skip("not WSL 2", evidence=[known(environment, "system.machine_kind")])]
+        yield reported or skip("not WSL 2", evidence=[known(environment, "system.machine_kind")])
     elif has_library(environment, CUDA) is False or refused:
-        yield fail(
-            "WSL does not reach the Windows driver",
-            evidence=[known(environment, "driver.libraries"), *refused],
-            impact=impact,
-            remedy=fix,
-        )
-    elif said:
-        yield from said
+        yield _UNREACHED.found([known(environment, "driver.libraries"), *refused])
+    elif reported:
+        yield reported
     elif unreached:
-        evidence = message_evidence(environment, unreached)
-        yield fail("WSL does not reach the Windows driver", evidence=evidence, impact=impact, remedy=fix)
+        yield _UNREACHED.found(message_evidence(environment, unreached))
     elif has_library(environment, CUDA):
         yield ok("the Windows driver's libcuda is there", evidence=[known(environment, "driver.libraries", CUDA)])
     else:
@@ -144,8 +159,7 @@ def wsl_libcuda_missing(environment: Environment, matrix: Matrix) -> Iterator[Ou
 
 
 @check(
-    "jetson-generic-wheel",
-    title="A wheel for servers is installed on a Jetson",
+    _SERVER_WHEEL,
     layer=Layer.FRAMEWORK_BUILD,
     rank=6,
     any_of=("system.machine_kind", "messages"),
@@ -159,27 +173,16 @@ def jetson_generic_wheel(environment: Environment, matrix: Matrix) -> Iterator[O
     """
     from envkit.compat.gpu import CodeMatch, code_match
 
-    release = environment.system.l4t_release
     items = list(installs(environment, "pytorch", "tensorflow"))
-    fix = remedy(
-        environment,
-        f"Install the wheels that NVIDIA makes for {f'L4T {release.get()}' if release.known else 'this board'} (its "
-        "guide lists them), or run a container that has them.",
-        "jetson-container",
-        framework=items[0].framework.name if items else "pytorch",
-    )
-    impact = 'CUDA is not available, or every kernel fails with "no kernel image".'
-    said = told(
-        environment, "jetson-generic-wheel", "A wheel for servers is installed on a Jetson", impact=impact, remedy=fix
-    )
+    reported = _SERVER_WHEEL.reported(environment)
     if kind(environment) is not MachineKind.JETSON:
-        yield from said or [skip("not a Jetson", evidence=[known(environment, "system.machine_kind")])]
+        yield reported or skip("not a Jetson", evidence=[known(environment, "system.machine_kind")])
         return
-    said = said or told(
-        environment, "cpu-only-wheel", "A CPU build is installed on a Jetson", impact=impact, remedy=fix
-    )
-    yield from said
-    if not items and not said:
+    if reported:
+        yield reported
+    elif messages := seen(environment, "cpu-only-wheel"):
+        yield _SERVER_WHEEL.found(message_evidence(environment, messages), title="A CPU build is installed on a Jetson")
+    elif not items:
         yield nothing_to_judge(environment, "a framework")
     for item in items:
         framework = item.framework
@@ -190,13 +193,8 @@ def jetson_generic_wheel(environment: Environment, matrix: Matrix) -> Iterator[O
             known(environment, "system.l4t_release"),
         ]
         if framework.cuda_known and framework.cuda is None and not framework.rocm:
-            yield fail(
-                f"{framework.package} is a CPU build on a Jetson",
-                subject=item.subject,
-                evidence=evidence,
-                impact=impact,
-                remedy=fix,
-            )
+            title = f"{framework.package} is a CPU build on a Jetson"
+            yield _SERVER_WHEEL.found(evidence, title=title, subject=item.subject)
         elif (
             framework.sm_arch_list is not None
             and own
@@ -205,16 +203,9 @@ def jetson_generic_wheel(environment: Environment, matrix: Matrix) -> Iterator[O
                 for each in own
             )
         ):
-            yield fail(
-                f"{framework.package} holds no code for this Jetson ({own[0]})",
-                subject=item.subject,
-                evidence=[
-                    *evidence,
-                    item.evidence("sm_arch_list", " ".join(str(code) for code in framework.sm_arch_list)),
-                ],
-                impact=impact,
-                remedy=fix,
-            )
+            targets = item.evidence("sm_arch_list", " ".join(str(code) for code in framework.sm_arch_list))
+            title = f"{framework.package} holds no code for this Jetson ({own[0]})"
+            yield _SERVER_WHEEL.found([*evidence, targets], title=title, subject=item.subject)
         elif framework.sm_arch_list is not None and own:
             yield ok(f"{framework.package} holds code for this Jetson", subject=item.subject, evidence=evidence)
         else:

@@ -5,11 +5,11 @@ A message's signature is the id of the check that it points to, or `<id>/<varian
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
 
 from envkit.base.pci import pci_address
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail
+from envkit.checks.engine.findings import Evidence
 from envkit.model import Environment, Message
 
 _SHOWN = 3  # lines quoted as evidence; the rest repeat them
@@ -82,31 +82,6 @@ def subject_of(messages: Iterable[Message]) -> str:
     """The GPU whose address the messages name, '' when none does."""
     address = pci_address(named(messages, "pci_address") or "")
     return f"GPU {address}" if address else ""
-
-
-def told(
-    environment: Environment,
-    id: str,  # noqa: A002 - as in reports
-    title: str,
-    *,
-    impact: str,
-    remedy: Remedy,
-    judge: Callable[..., Outcome] = fail,
-) -> tuple[Outcome, ...]:
-    """One finding that rests on the messages of `id` alone, or none when no such message was seen."""
-    messages = seen(environment, id)
-    if not messages:
-        return ()
-    address = pci_address(named(messages, "pci_address") or "")
-    return (
-        judge(
-            title,
-            subject=f"GPU {address}" if address else "",
-            evidence=message_evidence(environment, messages),
-            impact=impact,
-            remedy=remedy,
-        ),
-    )
 
 
 def _evidence(message: Message, fact: str, source: str) -> Evidence:

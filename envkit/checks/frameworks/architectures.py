@@ -9,7 +9,8 @@ from envkit._startup.records import record
 from envkit.base.versions import ComputeCapability
 from envkit.checks.engine.ask import capability_of, resolve_command
 from envkit.checks.engine.evidence import kind, known
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, unknown
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, unknown
 from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -28,9 +29,27 @@ _Codes = tuple[ComputeCapability, ...]
 _NEWER, _DROPPED = "arch-newer-than-build", "arch-dropped-by-framework"
 
 
+_NO_KERNELS = 'Every kernel fails with "no kernel image is available for execution on the device".'
+_BUILD = "Install a build with code for this GPU; envkit names one."
+
+
+def _newer_build(environment: Environment, matrix: Matrix) -> Remedy:
+    return Remedy(_BUILD, (resolve_command(environment, matrix, _messages(environment, _NEWER)),))
+
+
+def _older_build(environment: Environment, matrix: Matrix) -> Remedy:
+    return Remedy(_BUILD, (resolve_command(environment, matrix, _messages(environment, _DROPPED)),))
+
+
+_TOO_OLD = Fault(_NEWER, "The framework's build holds no code for this GPU", impact=_NO_KERNELS, remedy=_newer_build)
+_NO_LONGER = Fault(
+    _DROPPED, "The framework's build no longer supports this GPU", impact=_NO_KERNELS, remedy=_older_build
+)
+
+
 @check(
-    _NEWER,
-    title="The framework's build is older than the GPU",
+    _TOO_OLD,
+    weighs_messages=True,
     layer=Layer.FRAMEWORK_BUILD,
     tier="X",
     rank=10,
@@ -44,12 +63,12 @@ def arch_newer_than_build(environment: Environment, matrix: Matrix) -> Iterator[
     A build runs on a GPU of the same major and an equal or higher minor capability: sm_80 serves 8.6 and 8.9. Asking
     for the GPU's exact number in the list is wrong. Targets such as sm_90a do not carry over.
     """
-    yield from _architectures(environment, matrix, _NEWER)
+    yield from _architectures(environment, matrix, _TOO_OLD)
 
 
 @check(
-    _DROPPED,
-    title="The framework's build dropped the GPU",
+    _NO_LONGER,
+    weighs_messages=True,
     layer=Layer.FRAMEWORK_BUILD,
     tier="X",
     rank=11,
@@ -62,10 +81,10 @@ def arch_dropped_by_framework(environment: Environment, matrix: Matrix) -> Itera
 
     Wheels lose old GPUs with newer CUDA releases; a build for an older CUDA of the same release often still has them.
     """
-    yield from _architectures(environment, matrix, _DROPPED)
+    yield from _architectures(environment, matrix, _NO_LONGER)
 
 
-def _architectures(environment: Environment, matrix: Matrix, id: str) -> Iterator[Outcome]:  # noqa: A002
+def _architectures(environment: Environment, matrix: Matrix, wanted: Fault) -> Iterator[Outcome]:
     gpus = capable_gpus(environment, matrix)
     found = [item for item in installs(environment) if item.framework.cuda is not None]
     outcomes = [
@@ -73,12 +92,12 @@ def _architectures(environment: Environment, matrix: Matrix, id: str) -> Iterato
         for item in found
         for gpu, own in gpus
         if kind(environment) is not MachineKind.JETSON
-        for outcome in [_architecture(environment, matrix, item, gpu, own, id)]
+        for outcome in [_architecture(environment, matrix, item, gpu, own, wanted)]
     ]
     yield from outcomes
     settled = any(_fault(environment, matrix, item, own) in (_NEWER, _DROPPED) for item in found for _, own in gpus)
-    if not settled and (messages := _messages(environment, id)):
-        yield _told_architecture(environment, matrix, id, messages)
+    if not settled and (messages := _messages(environment, wanted.id)):
+        yield _by_message(environment, wanted, messages)
     elif not outcomes and not found:
         yield nothing_to_judge(environment, "a framework with CUDA")
     elif not outcomes:
@@ -91,7 +110,7 @@ def _architecture(
     item: Installed,
     gpu: SeenGpu,
     own: ComputeCapability,
-    id: str,  # noqa: A002
+    wanted: Fault,
 ) -> Outcome:
     from envkit.compat.gpu import CodeMatch
 
@@ -107,7 +126,7 @@ def _architecture(
         return unknown(
             f"which GPUs {item.framework.package} holds code for is not known", subject=subject, evidence=evidence
         )
-    if fault != id:
+    if fault != wanted.id:
         return ok(
             f"{item.framework.package} holds code for {own}"
             if fault is None
@@ -116,11 +135,10 @@ def _architecture(
             evidence=evidence,
         )
     words = "is too old for" if fault == _NEWER else "no longer supports"
-    return fail(
-        f"{item.framework.package} {words} {gpu.title} (compute capability {own})",
+    return wanted.found(
+        evidence,
+        title=f"{item.framework.package} {words} {gpu.title} (compute capability {own})",
         subject=subject,
-        evidence=evidence,
-        impact='Every kernel fails with "no kernel image is available for execution on the device".',
         remedy=replacement(environment, matrix, item, "Install a build with code for this GPU."),
     )
 
@@ -184,19 +202,11 @@ def _messages(environment: Environment, id: str) -> tuple[Message, ...]:  # noqa
     return seen(environment, id)
 
 
-def _told_architecture(environment: Environment, matrix: Matrix, id: str, messages: tuple[Message, ...]) -> Outcome:  # noqa: A002
-    words = "holds no code for this GPU" if id == _NEWER else "no longer supports this GPU"
+def _by_message(environment: Environment, wanted: Fault, messages: tuple[Message, ...]) -> Outcome:
     own = capability_of(messages)
     target = ", ".join(filter(None, (named(messages, "gpu"), f"sm_{own.replace('.', '')}" if own else "")))
-    return fail(
-        f"The framework's build {words}" + (f" ({target})" if target else ""),
-        evidence=message_evidence(environment, messages),
-        impact='Every kernel fails with "no kernel image is available for execution on the device".',
-        remedy=Remedy(
-            "Install a build with code for this GPU; envkit names one.",
-            (resolve_command(environment, matrix, messages),),
-        ),
-    )
+    title = f"{wanted.title} ({target})" if target else ""
+    return wanted.found(message_evidence(environment, messages), title=title)
 
 
 def _words(codes: _Codes | None) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit._startup.records import replace
 from envkit.checks.engine.ask import resolve_command
 from envkit.checks.engine.command import REQUIREMENT
 from envkit.checks.engine.evidence import kind, known
-from envkit.checks.engine.findings import Outcome, Remedy, fail, ok, skip, unknown
-from envkit.checks.engine.messages import message_evidence, seen, told
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Outcome, Remedy, ok, skip, unknown
+from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.builds import bring, replacement
@@ -31,9 +33,40 @@ if TYPE_CHECKING:
 _CPU_ONLY_TITLE = "is a CPU-only build"
 
 
-@check(
+def _cuda_build(environment: Environment, matrix: Matrix) -> Remedy:
+    messages = (*seen(environment, "cpu-wheel-on-aarch64"), *seen(environment, "cpu-only-wheel"))
+    return Remedy(
+        "Reinstall it from the index of a CUDA build; envkit names one.",
+        (resolve_command(environment, matrix, messages),),
+    )
+
+
+def _cuda_extra(environment: Environment, matrix: Matrix) -> Remedy:
+    return bring(environment, matrix, "jax", _EXTRA)
+
+
+_EXTRA = "Install JAX with its CUDA extra."
+_CPU_ONLY = Fault(
     "cpu-only-wheel",
-    title="A CPU-only build of a framework is installed on a machine with a GPU",
+    "A CPU-only build of a framework is installed on a machine with a GPU",
+    impact="The GPU is not used at all.",
+    remedy=_cuda_build,
+)
+_ON_AARCH64 = replace(
+    _CPU_ONLY,
+    id="cpu-wheel-on-aarch64",
+    title="The CPU-only aarch64 wheel of a framework is installed on a machine with a GPU",
+)
+_NO_PLUGIN = Fault(
+    "jax-no-cuda-plugin",
+    "JAX has no CUDA plug-in",
+    impact="JAX runs on the CPU and hardly says so.",
+    remedy=_cuda_extra,
+)
+
+
+@check(
+    _CPU_ONLY,
     layer=Layer.FRAMEWORK_BUILD,
     rank=15,
     any_of=("pythons", "messages"),
@@ -48,17 +81,16 @@ def cpu_only_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcome
     `is_available()` says False. ROCm and XPU builds have no CUDA either and are not CPU builds.
     """
     if kind(environment) is MachineKind.JETSON:
-        yield skip("on a Jetson the check jetson-generic-wheel judges this")
+        yield skip("on a Jetson the check jetson-generic-wheel looks at this")
         return
     if environment.system.architecture.value == "aarch64":
-        yield skip("on aarch64 the check cpu-wheel-on-aarch64 judges this")
+        yield skip("on aarch64 the check cpu-wheel-on-aarch64 looks at this")
         return
-    yield from _cpu_only(environment, matrix, seen(environment, "cpu-only-wheel"))
+    yield from _cpu_only(environment, matrix, _CPU_ONLY, seen(environment, _CPU_ONLY.id))
 
 
 @check(
-    "cpu-wheel-on-aarch64",
-    title="The CPU-only aarch64 wheel of a framework is installed on a machine with a GPU",
+    _ON_AARCH64,
     layer=Layer.FRAMEWORK_BUILD,
     rank=16,
     any_of=("pythons", "messages"),
@@ -71,7 +103,7 @@ def cpu_wheel_on_aarch64(environment: Environment, matrix: Matrix) -> Iterator[O
     The default aarch64 wheels were CPU-only for years, and those of the index are for servers, not for Jetson.
     """
     if kind(environment) is MachineKind.JETSON:
-        yield skip("on a Jetson the check jetson-generic-wheel judges this")
+        yield skip("on a Jetson the check jetson-generic-wheel looks at this")
         return
     if environment.system.architecture.known and environment.system.architecture.get() != "aarch64":
         yield skip("not an aarch64 machine", evidence=[known(environment, "system.architecture")])
@@ -80,10 +112,12 @@ def cpu_wheel_on_aarch64(environment: Environment, matrix: Matrix) -> Iterator[O
         yield unknown("the machine's architecture is not known")
         return
     messages = (*seen(environment, "cpu-wheel-on-aarch64"), *seen(environment, "cpu-only-wheel"))
-    yield from _cpu_only(environment, matrix, messages)
+    yield from _cpu_only(environment, matrix, _ON_AARCH64, messages)
 
 
-def _cpu_only(environment: Environment, matrix: Matrix, messages: tuple[Message, ...]) -> Iterator[Outcome]:
+def _cpu_only(
+    environment: Environment, matrix: Matrix, fault: Fault, messages: tuple[Message, ...]
+) -> Iterator[Outcome]:
     items = [item for item in installs(environment) if item.framework.name not in ("jax", "onnxruntime")]
     cpu = [
         item for item in items if item.framework.cuda_known and item.framework.cuda is None and not item.framework.rocm
@@ -96,11 +130,10 @@ def _cpu_only(environment: Environment, matrix: Matrix, messages: tuple[Message,
         ]
         fix = replacement(environment, matrix, item, "Replace it by a CUDA build.")
         if present or messages:
-            yield fail(
-                f"{item.framework.package} {_CPU_ONLY_TITLE}",
+            yield fault.found(
+                [*evidence, *message_evidence(environment, messages)],
+                title=f"{item.framework.package} {_CPU_ONLY_TITLE}",
                 subject=item.subject,
-                evidence=[*evidence, *message_evidence(environment, messages)],
-                impact="The GPU is not used at all.",
                 remedy=fix,
             )
         elif present is False:
@@ -123,22 +156,14 @@ def _cpu_only(environment: Environment, matrix: Matrix, messages: tuple[Message,
                 evidence=[item.evidence("cuda", item.framework.cuda or "ROCm")],
             )
     if messages and not cpu:
-        yield fail(
-            "A CPU-only build of the framework is installed",
-            evidence=message_evidence(environment, messages),
-            impact="The GPU is not used at all.",
-            remedy=Remedy(
-                "Reinstall it from the index of a CUDA build; envkit names one.",
-                (resolve_command(environment, matrix, messages),),
-            ),
-        )
+        title = "A CPU-only build of the framework is installed"
+        yield fault.found(message_evidence(environment, messages), title=title)
     elif not items:
         yield nothing_to_judge(environment, "a framework")
 
 
 @check(
-    "jax-no-cuda-plugin",
-    title="JAX has no CUDA plug-in",
+    _NO_PLUGIN,
     layer=Layer.FRAMEWORK_BUILD,
     rank=17,
     any_of=("pythons", "messages"),
@@ -147,13 +172,10 @@ def _cpu_only(environment: Environment, matrix: Matrix, messages: tuple[Message,
 )
 def jax_no_cuda_plugin(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """On a machine with a GPU, JAX has a CUDA plug-in of the release of jaxlib."""
-    why = "Install JAX with its CUDA extra."
-    fix = bring(environment, matrix, "jax", why)
-    impact = "JAX runs on the CPU and hardly says so."
-    messages = told(environment, "jax-no-cuda-plugin", "JAX has no CUDA plug-in", impact=impact, remedy=fix)
     items = list(installs(environment, "jax"))
-    if messages and not any(item.framework.cuda for item in items):
-        yield from messages
+    reported = _NO_PLUGIN.reported(environment)
+    if reported and not any(item.framework.cuda for item in items):
+        yield reported
         return
     if not items:
         yield nothing_to_judge(environment, "JAX")
@@ -168,22 +190,16 @@ def jax_no_cuda_plugin(environment: Environment, matrix: Matrix) -> Iterator[Out
         evidence.append(item.evidence("version", item.framework.version))
         both = f"{plugins[0].name}=={jaxlib.version}" if plugins and jaxlib else ""
         if plugins and jaxlib and release(plugins[0].version) != release(jaxlib.version):
-            yield fail(
-                f"{plugins[0].name} {plugins[0].version} does not fit jaxlib {jaxlib.version}",
+            yield _NO_PLUGIN.found(
+                evidence,
+                title=f"{plugins[0].name} {plugins[0].version} does not fit jaxlib {jaxlib.version}",
                 subject=item.subject,
-                evidence=evidence,
-                impact=impact,
                 remedy=Remedy("Bring them to one release.", (pip(item.python, "install", "-U", REQUIREMENT(both)),)),
             )
         elif item.framework.cuda is not None or item.framework.rocm:
             yield ok("JAX has a GPU plug-in", subject=item.subject, evidence=evidence)
         elif gpu_present(environment) and not is_told(item.framework.source):
-            yield fail(
-                "JAX has no CUDA plug-in",
-                subject=item.subject,
-                evidence=evidence,
-                impact=impact,
-                remedy=replacement(environment, matrix, item, why),
-            )
+            fix = replacement(environment, matrix, item, _EXTRA)
+            yield _NO_PLUGIN.found(evidence, subject=item.subject, remedy=fix)
         else:
             yield skip("no GPU was seen that JAX could use", subject=item.subject, evidence=evidence)

@@ -9,8 +9,8 @@ from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.engine.command import REQUIREMENT, run
 from envkit.checks.engine.evidence import only_told
-from envkit.checks.engine.findings import Outcome, Remedy, fail, ok, unknown
-from envkit.checks.engine.messages import told
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Outcome, Remedy, ok, unknown
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.installs import (
@@ -33,14 +33,21 @@ _FLASH_TAG = regex(r"cu(?P<cuda>\d+)torch(?P<torch>\d+\.\d+)")
 _PYTHON_TAG = regex(r"cp(\d)(\d+)-")
 
 
-@check(
+_FOREIGN = Fault(
     "extension-abi-mismatch",
-    title="A compiled extension belongs to another PyTorch, CUDA or Python",
+    "A compiled extension was built for another torch, CUDA or Python",
+    impact="Importing it stops with an undefined symbol or a missing module.",
+    remedy="Take the wheel for exactly this torch, or rebuild the extension here.",
+    steps=(run("python", "-m", "pip", *_ANEW, "flash-attn"),),
+)
+
+
+@check(
+    _FOREIGN,
     layer=Layer.FRAMEWORK_BUILD,
     rank=35,
     any_of=("pythons", "messages"),
     explained_by=("torch-replaced-by-dependency", "torchvision-mismatch"),
-    fix="Install the wheel for exactly this torch, CUDA and Python, or rebuild it here.",
     references=threads("Dao-AILab/flash-attention#975", "Dao-AILab/flash-attention#1644", "huggingface/open-r1#684"),
 )
 def extension_abi_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -54,11 +61,10 @@ def extension_abi_mismatch(environment: Environment, matrix: Matrix) -> Iterator
         torch = distribution(python, "torch")
         for item, why in _foreign_extensions(python, torch):
             looked += 1
-            yield fail(
-                f"{item.name} {item.version} {why}",
+            yield _FOREIGN.found(
+                [distribution_evidence(item), *([distribution_evidence(torch)] if torch else [])],
+                title=f"{item.name} {item.version} {why}",
                 subject=python.prefix,
-                evidence=[distribution_evidence(item), *([distribution_evidence(torch)] if torch else [])],
-                impact="Importing it stops with an undefined symbol or a missing module.",
                 remedy=Remedy(
                     "Rebuild it against what is installed, or take the wheel for exactly this torch.",
                     (pip(python, *_ANEW, REQUIREMENT(f"{item.name}=={item.version.partition('+')[0]}")),),
@@ -67,18 +73,9 @@ def extension_abi_mismatch(environment: Environment, matrix: Matrix) -> Iterator
         if torch is not None and not looked and not only_told(environment):
             looked += 1
             yield ok("compiled extensions fit torch", subject=python.prefix, evidence=[distribution_evidence(torch)])
-    said = told(
-        environment,
-        "extension-abi-mismatch",
-        "A compiled extension was built for another torch, CUDA or Python",
-        impact="Importing it stops with an undefined symbol.",
-        remedy=Remedy(
-            "Take the wheel for exactly this torch, or rebuild the extension here.",
-            (run("python", "-m", "pip", *_ANEW, "flash-attn"),),
-        ),
-    )
-    yield from said
-    if not looked and not said:
+    if reported := _FOREIGN.reported(environment):
+        yield reported
+    elif not looked:
         torches = any(distribution(python, "torch") for python in judged(environment))
         yield (
             unknown("what compiled extensions were built for is not known")

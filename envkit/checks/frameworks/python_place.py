@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.engine.command import NAME, PATH, PYTHON, TO_FILL_IN, Command, fixed, run
 from envkit.checks.engine.evidence import known, only_told
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
-from envkit.checks.engine.messages import message_evidence, named, seen, told
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import steps
@@ -25,13 +26,46 @@ _UNPACKED_BYTES = 6_000_000_000  # a CUDA build of PyTorch with its wheels, unpa
 _NOT_FOR_WHEELS = ("/dev", "/proc", "/sys", "/run", "/boot")
 
 
-@check(
+def _unpack_at_home(environment: Environment, matrix: Matrix) -> Remedy:
+    return Remedy(
+        "Unpack where there is room, and leave the cache out.",
+        (*steps(environment, "unpack-at-home"), fixed("python -m pip cache purge")),
+    )
+
+
+_HIDDEN_BY_HOME = Fault(
     "user-site-shadows-env",
-    title="Packages in the home folder hide those of the environment",
+    "A package in the home folder was imported instead of the environment's",
+    impact="Another release runs than the environment has.",
+    remedy="Leave the home folder out, or uninstall the copies there.",
+    steps=(_LEAVE_HOME_OUT,),
+)
+_HIDDEN_BY_FILE = Fault(
+    "local-module-shadows",
+    "A file in the working folder is imported instead of the framework",
+    impact="The import fails half-way, or names are missing.",
+    remedy="Rename it, or start Python in another folder.",
+)
+_OTHER_PIP = Fault(
+    "pip-belongs-to-other-python",
+    "A package was installed for another Python than the one that runs",
+    impact="What pip installs is not what python imports.",
+    remedy="Install with the Python that runs the program.",
+    steps=(fixed("python -m pip install …"),),
+)
+_DISK_FULL = Fault(
+    "disk-full-at-install",
+    "The disk is full",
+    impact="The installation stops.",
+    remedy=_unpack_at_home,
+)
+
+
+@check(
+    _HIDDEN_BY_HOME,
     layer=Layer.FRAMEWORK_BUILD,
     rank=12,
     any_of=("pythons", "messages"),
-    fix="Set PYTHONNOUSERSITE=1, or uninstall the copies in the home folder.",
     references=threads("conda/conda#13746", "conda-forge/python-feedstock#171"),
 )
 def user_site_shadows_env(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -48,14 +82,14 @@ def user_site_shadows_env(environment: Environment, matrix: Matrix) -> Iterator[
         )
         looked += 1 if hidden or not only_told(environment) else 0
         if hidden:
-            yield fail(
-                f"{', '.join(hidden[:4])} in the home folder hide those of {python.prefix}",
-                subject=python.prefix,
-                evidence=[
+            yield _HIDDEN_BY_HOME.found(
+                [
                     evidence
                     for name in hidden[:3]
                     for evidence in (distribution_evidence(home[name]), distribution_evidence(own[name]))
                 ],
+                title=f"{', '.join(hidden[:4])} in the home folder hide those of {python.prefix}",
+                subject=python.prefix,
                 impact=f"Python imports {home[hidden[0]].version}, not {own[hidden[0]].version} of the environment.",
                 remedy=Remedy(
                     "Leave the home folder out, or uninstall the copies there.",
@@ -68,15 +102,9 @@ def user_site_shadows_env(environment: Environment, matrix: Matrix) -> Iterator[
                 subject=python.prefix,
                 evidence=[Evidence("pythons.distributions", f"{len(home)} in the home folder", python.prefix)],
             )
-    said = told(
-        environment,
-        "user-site-shadows-env",
-        "A package in the home folder was imported instead of the environment's",
-        impact="Another release runs than the environment has.",
-        remedy=Remedy("Leave the home folder out.", (_LEAVE_HOME_OUT,)),
-    )
-    yield from said
-    if not looked and not said:
+    if reported := _HIDDEN_BY_HOME.reported(environment):
+        yield reported
+    elif not looked:
         yield (
             unknown("which packages lie in the home folder is not known")
             if only_told(environment)
@@ -95,12 +123,10 @@ def _uninstall_at_home(python: PythonEnvironment, names: list[str]) -> tuple[Com
 
 
 @check(
-    "local-module-shadows",
-    title="A file in the working folder hides a module",
+    _HIDDEN_BY_FILE,
     layer=Layer.FRAMEWORK_BUILD,
     rank=13,
     any_of=("pythons", "messages"),
-    fix="Rename the file or folder; do not run from inside a package's own folder.",
     references=threads("pytorch/pytorch#39473", "pytorch/pytorch#19943"),
 )
 def local_module_shadows(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -117,22 +143,17 @@ def local_module_shadows(environment: Environment, matrix: Matrix) -> Iterator[O
         *(Evidence("pythons.shadowing_modules", path) for path in (frameworks or shadows)[:4]),
         *message_evidence(environment, messages),
     ]
-    fix = Remedy(
-        "Rename it, or start Python in another folder.",
-        tuple(_renamed(path.rstrip("/")) for path in (frameworks or shadows)[:3]),
-    )
+    renamed = tuple(_renamed(path.rstrip("/")) for path in (frameworks or shadows)[:3])
+    fix = Remedy("Rename it, or start Python in another folder.", renamed)
     if frameworks or messages:
         name = posixpath.basename((frameworks or ["a module of your own"])[0].rstrip("/"))
-        yield fail(
-            f"{name} in the working folder is imported instead of the framework",
-            evidence=evidence,
-            impact="The import fails half-way, or names are missing.",
-            remedy=fix,
-        )
+        title = f"{name} in the working folder is imported instead of the framework"
+        yield _HIDDEN_BY_FILE.found(evidence, title=title, remedy=fix)
     elif shadows:
-        yield warn(
-            f"{posixpath.basename(shadows[0].rstrip('/'))} in the working folder hides a standard module",
-            evidence=evidence,
+        yield _HIDDEN_BY_FILE.found(
+            evidence,
+            title=f"{posixpath.basename(shadows[0].rstrip('/'))} in the working folder hides a standard module",
+            status=Status.WARN,
             impact="Frameworks import standard modules too and may break.",
             remedy=fix,
         )
@@ -150,8 +171,7 @@ def _renamed(path: str) -> Command:
 
 
 @check(
-    "pip-belongs-to-other-python",
-    title="pip installs for another Python than the one that runs",
+    _OTHER_PIP,
     layer=Layer.FRAMEWORK_BUILD,
     rank=9,
     any_of=("pythons", "messages"),
@@ -174,28 +194,21 @@ def pip_belongs_to_other_python(environment: Environment, matrix: Matrix) -> Ite
         if other in mine:
             yield ok("pip and python belong together", subject=python.prefix, evidence=evidence)
         else:
-            yield warn(
-                f"pip installs for {python.pip_python}, python is {python.executable}",
+            yield _OTHER_PIP.found(
+                evidence,
+                title=f"pip installs for {python.pip_python}, python is {python.executable}",
                 subject=python.prefix,
-                evidence=evidence,
-                impact="What pip installs is not what python imports.",
                 remedy=Remedy("Let the Python that runs do the installing.", (pip(python, "install", TO_FILL_IN),)),
+                status=Status.WARN,
             )
-    said = told(
-        environment,
-        "pip-belongs-to-other-python",
-        "A package was installed for another Python than the one that runs",
-        impact="What pip installs is not what python imports.",
-        remedy=Remedy("Install with the Python that runs the program.", (fixed("python -m pip install …"),)),
-    )
-    yield from said
-    if not looked and not said:
+    if reported := _OTHER_PIP.reported(environment):
+        yield reported
+    elif not looked:
         yield nothing_to_judge(environment, "pip on PATH")
 
 
 @check(
-    "disk-full-at-install",
-    title="No space to install a framework",
+    _DISK_FULL,
     layer=Layer.FRAMEWORK_BUILD,
     rank=60,
     any_of=("system.free_bytes", "messages"),
@@ -217,27 +230,20 @@ def disk_full_at_install(environment: Environment, matrix: Matrix) -> Iterator[O
         Evidence(f"system.free_bytes[{path}]", f"{size / 1e9:.1f} GB", free.source)
         for path, size in (tight or places).items()
     ]
-    fix = Remedy(
-        "Unpack where there is room, and leave the cache out.",
-        (*steps(environment, "unpack-at-home"), fixed("python -m pip cache purge")),
-    )
     if messages:
-        yield fail(
-            f"The disk is full{': ' + where if (where := named(messages, 'path') or '') else ''}",
-            evidence=[*message_evidence(environment, messages), *evidence],
-            impact="The installation stops.",
-            remedy=fix,
-        )
+        where = named(messages, "path")
+        title = f"The disk is full: {where}" if where else ""
+        yield _DISK_FULL.found([*message_evidence(environment, messages), *evidence], title=title)
     elif not places:
         yield unknown("free space is not known", evidence=[known(environment, "system.free_bytes")])
     elif any(item.framework.cuda for item in installs(environment)):
         yield skip("a CUDA framework is installed already", evidence=evidence)
     elif tight:
-        yield warn(
-            f"less than {_UNPACKED_BYTES / 1e9:.0f} GB free in {', '.join(tight)}",
-            evidence=evidence,
+        yield _DISK_FULL.found(
+            evidence,
+            title=f"less than {_UNPACKED_BYTES / 1e9:.0f} GB free in {', '.join(tight)}",
             impact="A CUDA build of a framework may not fit.",
-            remedy=fix,
+            status=Status.WARN,
         )
     else:
         yield ok("there is room for a framework", evidence=evidence[:2])

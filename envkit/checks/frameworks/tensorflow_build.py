@@ -5,28 +5,63 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.base.versions import Version
 from envkit.checks.cuda.cuda_versions import NO_DRIVER
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import known
-from envkit.checks.engine.findings import Outcome, Remedy, fail, ok, skip, unknown, warn
-from envkit.checks.engine.messages import message_evidence, seen, told
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import steps
-from envkit.checks.frameworks.installs import (
-    gpu_present,
-    installs,
-    release,
-)
+from envkit.checks.frameworks.installs import gpu_present, installs, release
 from envkit.model import Environment
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 
-@check(
+def _wsl(environment: Environment, matrix: Matrix) -> Remedy:
+    last = _last_native(environment, matrix)
+    return Remedy(
+        f"Use WSL 2, or TensorFlow {last}, the last with native support." if last else "Use WSL 2.",
+        (fixed("wsl --install"),),
+    )
+
+
+def _last_native(environment: Environment, matrix: Matrix) -> Version | None:
+    """The last TensorFlow with GPU support on native Windows; None elsewhere."""
+    if not _is_windows(environment):
+        return None
+    rows = matrix.builds("tensorflow")
+    native = [row.version for row in rows if "windows" in row.platforms and row.cuda is not None]
+    return max(native, default=None)
+
+
+def _is_windows(environment: Environment) -> bool:
+    return environment.system.os.known and environment.system.os.get().id == "windows"
+
+
+_ON_CPU = "TensorFlow runs on the CPU."
+_SAW_NO_DRIVER = Fault(
     "tf-finds-no-driver",
-    title="TensorFlow says that it found no CUDA drivers",
+    "TensorFlow found no CUDA driver although a GPU is there",
+    impact=_ON_CPU,
+    remedy="Find out whether libcuda.so.1 is there and which build is installed.",
+    actions=("find-libcuda",),
+    status=Status.WARN,
+)
+_NATIVE = Fault(
+    "tf-native-windows",
+    "TensorFlow on native Windows has no GPU support",
+    impact=_ON_CPU,
+    remedy=_wsl,
+)
+
+
+@check(
+    _SAW_NO_DRIVER,
+    weighs_messages=True,
     layer=Layer.FRAMEWORK_BUILD,
     rank=90,
     explained_by=("cpu-only-wheel", "tf-cannot-dlopen", *NO_DRIVER),
@@ -45,15 +80,7 @@ def tf_finds_no_driver(environment: Environment, matrix: Matrix) -> Iterator[Out
     elif not messages:
         yield skip("TensorFlow was not heard to say so")
     elif gpu_present(environment):
-        yield warn(
-            "TensorFlow found no CUDA driver although a GPU is there",
-            evidence=message_evidence(environment, messages),
-            impact="TensorFlow runs on the CPU.",
-            remedy=Remedy(
-                "Find out whether libcuda.so.1 is there and which build is installed.",
-                steps(environment, "find-libcuda"),
-            ),
-        )
+        yield _SAW_NO_DRIVER.found(message_evidence(environment, messages))
     else:
         yield skip(
             "TensorFlow found no CUDA driver, as on every machine without a GPU",
@@ -62,8 +89,7 @@ def tf_finds_no_driver(environment: Environment, matrix: Matrix) -> Iterator[Out
 
 
 @check(
-    "tf-native-windows",
-    title="TensorFlow on native Windows has no GPU support",
+    _NATIVE,
     layer=Layer.FRAMEWORK_BUILD,
     rank=14,
     any_of=("system.os", "messages"),
@@ -72,24 +98,7 @@ def tf_finds_no_driver(environment: Environment, matrix: Matrix) -> Iterator[Out
 )
 def tf_native_windows(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """TensorFlow on Windows is a release that still had native GPU support, or runs in WSL 2."""
-    windows = environment.system.os.known and environment.system.os.get().id == "windows"
-    native = (
-        [row.version for row in matrix.builds("tensorflow") if "windows" in row.platforms and row.cuda is not None]
-        if windows
-        else []
-    )
-    last = max(native, default=None)
-    fix = Remedy(
-        f"Use WSL 2, or TensorFlow {last}, the last with native support." if last else "Use WSL 2.",
-        (fixed("wsl --install"),),
-    )
-    messages = told(
-        environment,
-        "tf-native-windows",
-        "TensorFlow on native Windows has no GPU support",
-        impact="TensorFlow runs on the CPU.",
-        remedy=fix,
-    )
+    last = _last_native(environment, matrix)
     late = [
         item
         for item in installs(environment, "tensorflow")
@@ -97,19 +106,17 @@ def tf_native_windows(environment: Environment, matrix: Matrix) -> Iterator[Outc
         and (own := release(item.framework.version)) is not None
         and own.release(2) > last.release(2)
     ]
-    if messages:
-        yield from messages
+    if reported := _NATIVE.reported(environment):
+        yield reported
     elif not environment.system.os.known:
         yield unknown("the operating system is not known")
-    elif not windows:
+    elif not _is_windows(environment):
         yield skip("not Windows", evidence=[known(environment, "system.os", environment.system.os.get().os_id)])
     elif late:
-        yield fail(
-            f"{late[0].framework.package} has no GPU support on native Windows",
+        yield _NATIVE.found(
+            [late[0].evidence("version", late[0].framework.version)],
+            title=f"{late[0].framework.package} has no GPU support on native Windows",
             subject=late[0].subject,
-            evidence=[late[0].evidence("version", late[0].framework.version)],
-            impact="TensorFlow runs on the CPU.",
-            remedy=fix,
         )
     else:
         yield ok("no late TensorFlow on native Windows")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
 from envkit.checks.engine.ask import resolve_command
-from envkit.checks.engine.findings import Outcome, Remedy, fail, ok
-from envkit.checks.engine.messages import message_evidence, seen, told
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Outcome, Remedy, ok
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.builds import bring, replacement
@@ -40,9 +40,31 @@ _TF_FAMILY = (
 )
 
 
-@check(
+def _resolved(environment: Environment, matrix: Matrix) -> Remedy:
+    command = resolve_command(environment, matrix, framework="tensorflow")
+    return Remedy("Uninstall them all and install one.", (command,))
+
+
+def _tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
+    return bring(environment, matrix, "tensorflow", "Install the package tensorflow in its place.")
+
+
+_TWO = Fault(
     "tf-two-packages",
-    title="Several TensorFlow packages share one folder",
+    "Several TensorFlow packages share one folder",
+    impact="The one installed last is imported, whichever it was; uninstalling one breaks the other.",
+    remedy=_resolved,
+)
+_EMPTY = Fault(
+    "tensorflow-gpu-removed",
+    "tensorflow-gpu was removed from the package index",
+    impact="The installation stops.",
+    remedy=_tensorflow,
+)
+
+
+@check(
+    _TWO,
     layer=Layer.FRAMEWORK_BUILD,
     rank=20,
     any_of=("pythons", "messages"),
@@ -58,26 +80,17 @@ def tf_two_packages(environment: Environment, matrix: Matrix) -> Iterator[Outcom
         looked += len(owners)
         evidence = [distribution_evidence(item) for item in owners]
         if len(real) > 1:
-            yield fail(
-                f"{' and '.join(item.name for item in real)} are both installed",
+            yield _TWO.found(
+                evidence,
+                title=f"{' and '.join(item.name for item in real)} are both installed",
                 subject=python.prefix,
-                evidence=evidence,
-                impact="The one installed last is imported, whichever it was; uninstalling one breaks the other.",
                 remedy=_one_of(environment, matrix, python, owners),
             )
         elif owners:
             yield ok("one TensorFlow package", subject=python.prefix, evidence=evidence)
-    said = told(
-        environment,
-        "tf-two-packages",
-        "Several TensorFlow packages share one folder",
-        impact="The one installed last is imported; uninstalling one breaks the other.",
-        remedy=Remedy(
-            "Uninstall them all and install one.", (resolve_command(environment, matrix, framework="tensorflow"),)
-        ),
-    )
-    yield from said
-    if not looked and not said:
+    if reported := _TWO.reported(environment):
+        yield reported
+    elif not looked:
         yield nothing_to_judge(environment, "TensorFlow")
 
 
@@ -101,8 +114,7 @@ def _is_stub(item: Distribution) -> bool:
 
 
 @check(
-    "tensorflow-gpu-removed",
-    title="tensorflow-gpu is an empty package",
+    _EMPTY,
     layer=Layer.FRAMEWORK_BUILD,
     rank=19,
     any_of=("pythons", "messages"),
@@ -111,7 +123,6 @@ def _is_stub(item: Distribution) -> bool:
 )
 def tensorflow_gpu_removed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """tensorflow-gpu is a release that still holds TensorFlow; later ones were emptied and refuse to install."""
-    fix = bring(environment, matrix, "tensorflow", "Install the package tensorflow in its place.")
     looked = 0
     for python in judged(environment):
         item = distribution(python, "tensorflow-gpu")
@@ -119,10 +130,10 @@ def tensorflow_gpu_removed(environment: Environment, matrix: Matrix) -> Iterator
             continue
         looked += 1
         if _is_stub(item):
-            yield fail(
-                f"tensorflow-gpu {item.version} is an empty package",
+            yield _EMPTY.found(
+                [distribution_evidence(item)],
+                title=f"tensorflow-gpu {item.version} is an empty package",
                 subject=python.prefix,
-                evidence=[distribution_evidence(item)],
                 impact="It brings no TensorFlow.",
                 remedy=_one_of(environment, matrix, python, [item]),
             )
@@ -132,13 +143,6 @@ def tensorflow_gpu_removed(environment: Environment, matrix: Matrix) -> Iterator
                 subject=python.prefix,
                 evidence=[distribution_evidence(item)],
             )
-    messages = seen(environment, "tensorflow-gpu-removed")
-    if messages and not looked:
-        yield fail(
-            "tensorflow-gpu was removed from the package index",
-            evidence=message_evidence(environment, messages),
-            impact="The installation stops.",
-            remedy=fix,
-        )
-    elif not looked:
-        yield nothing_to_judge(environment, "tensorflow-gpu")
+    if looked:
+        return
+    yield _EMPTY.reported(environment) or nothing_to_judge(environment, "tensorflow-gpu")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from envkit.checks.engine.ask import resolve_command
 from envkit.checks.engine.command import REQUIREMENT, fixed
 from envkit.checks.engine.evidence import only_told
-from envkit.checks.engine.findings import Outcome, Remedy, fail, ok, unknown
-from envkit.checks.engine.messages import told
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Outcome, Remedy, ok, unknown
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import steps
@@ -35,9 +35,40 @@ if TYPE_CHECKING:
 _TRIO = ("torch", "torchvision", "torchaudio")
 
 
-@check(
+def _ask(environment: Environment, matrix: Matrix) -> Remedy:
+    return ASK
+
+
+def _chosen_torch(environment: Environment, matrix: Matrix) -> Remedy:
+    return Remedy(
+        "Reinstall the torch that was chosen, with the companions of its release, and pin them in a constraints file.",
+        (resolve_command(environment, matrix, framework="pytorch"),),
+    )
+
+
+_UNFIT = Fault(
     "torchvision-mismatch",
-    title="torchvision or torchaudio belongs to another PyTorch",
+    "torchvision's or torchaudio's operators do not load with this torch",
+    impact="Its compiled operators do not load.",
+    remedy=_ask,
+)
+_REPLACED = Fault(
+    "torch-replaced-by-dependency",
+    "Another installation replaced PyTorch",
+    impact="A build that nobody chose is in use.",
+    remedy=_chosen_torch,
+)
+_NUMPY = Fault(
+    "numpy2-abi",
+    "A package compiled for NumPy 1 was imported with NumPy 2",
+    impact='Converting tensors fails with "Numpy is not available", or the import crashes.',
+    remedy="Install NumPy below 2, or newer releases of the packages.",
+    steps=(fixed("python -m pip install 'numpy<2'"),),
+)
+
+
+@check(
+    _UNFIT,
     layer=Layer.FRAMEWORK_BUILD,
     rank=30,
     any_of=("pythons", "messages"),
@@ -61,11 +92,10 @@ def torchvision_mismatch(environment: Environment, matrix: Matrix) -> Iterator[O
             why = _unfit(environment, matrix, python, torch, partner)
             evidence = [distribution_evidence(torch), distribution_evidence(partner)]
             if why:
-                yield fail(
-                    f"{partner.name} {partner.version} does not fit torch {torch.version}: {why}",
+                yield _UNFIT.found(
+                    evidence,
+                    title=f"{partner.name} {partner.version} does not fit torch {torch.version}: {why}",
                     subject=python.prefix,
-                    evidence=evidence,
-                    impact="Its compiled operators do not load.",
                     remedy=companion_remedy(environment, matrix, python, torch, partner),
                 )
             elif why is None:
@@ -73,15 +103,9 @@ def torchvision_mismatch(environment: Environment, matrix: Matrix) -> Iterator[O
                 yield unknown(title, subject=python.prefix, evidence=evidence)
             else:
                 yield ok(f"{partner.name} fits torch {torch.version}", subject=python.prefix, evidence=evidence)
-    said = told(
-        environment,
-        "torchvision-mismatch",
-        "torchvision's or torchaudio's operators do not load with this torch",
-        impact="Its compiled operators do not load.",
-        remedy=ASK,
-    )
-    yield from said
-    if not looked and not said:
+    if reported := _UNFIT.reported(environment):
+        yield reported
+    elif not looked:
         yield nothing_to_judge(environment, "torchvision or torchaudio beside torch")
 
 
@@ -111,8 +135,7 @@ def _unlike_companion(matrix: Matrix, torch: Distribution, partner: Distribution
 
 
 @check(
-    "torch-replaced-by-dependency",
-    title="PyTorch was replaced by another package's installation",
+    _REPLACED,
     layer=Layer.FRAMEWORK_BUILD,
     rank=14,
     any_of=("pythons", "messages"),
@@ -138,19 +161,9 @@ def torch_replaced_by_dependency(environment: Environment, matrix: Matrix) -> It
             if beside or not only_told(environment)
             else unknown("nothing beside torch tells who installed it", subject=python.prefix, evidence=evidence)
         )
-    said = told(
-        environment,
-        "torch-replaced-by-dependency",
-        "Another installation replaced PyTorch",
-        impact="A build that nobody chose is in use.",
-        remedy=Remedy(
-            "Reinstall the torch that was chosen, with the companions of its release, and pin them in a constraints "
-            "file.",
-            (resolve_command(environment, matrix, framework="pytorch"),),
-        ),
-    )
-    yield from said
-    if not looked and not said:
+    if reported := _REPLACED.reported(environment):
+        yield reported
+    elif not looked:
         yield nothing_to_judge(environment, "PyTorch")
 
 
@@ -166,10 +179,10 @@ def _replaced(
         None,
     )
     if conda is not None and release(conda.version) != release(torch.version):
-        return fail(
-            f"pip's torch {torch.version} lies over conda's pytorch {conda.version}",
+        return _REPLACED.found(
+            [distribution_evidence(torch), distribution_evidence(conda)],
+            title=f"pip's torch {torch.version} lies over conda's pytorch {conda.version}",
             subject=python.prefix,
-            evidence=[distribution_evidence(torch), distribution_evidence(conda)],
             impact="Files of two releases lie in one folder.",
             remedy=_anew(
                 environment,
@@ -182,10 +195,10 @@ def _replaced(
     partners = [item for name in _TRIO[1:] if (item := distribution(python, name)) is not None]
     gpu = [item for item in partners if local_tag(item.version).startswith("cu")]
     if local_tag(torch.version) == "cpu" and gpu:
-        return fail(
-            f"torch {torch.version} is a CPU build beside {gpu[0].name} {gpu[0].version}: it was replaced",
+        return _REPLACED.found(
+            [distribution_evidence(torch), *(distribution_evidence(item) for item in gpu)],
+            title=f"torch {torch.version} is a CPU build beside {gpu[0].name} {gpu[0].version}: it was replaced",
             subject=python.prefix,
-            evidence=[distribution_evidence(torch), *(distribution_evidence(item) for item in gpu)],
             impact="The GPU is not used, and the companions' operators do not load.",
             remedy=_anew(environment, matrix, python, "Reinstall the CUDA build and pin it in a constraints file."),
         )
@@ -205,12 +218,10 @@ def _anew(
 
 
 @check(
-    "numpy2-abi",
-    title="NumPy 2 with packages that were compiled for NumPy 1",
+    _NUMPY,
     layer=Layer.FRAMEWORK_BUILD,
     rank=40,
     any_of=("pythons", "messages"),
-    fix="Install numpy below 2, or a newer framework.",
     references=threads("pytorch/pytorch#135013", "pytorch/pytorch#107302"),
 )
 def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -237,32 +248,23 @@ def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
             if fault.installed.name == "numpy"
         ]
         own = distribution(item.python, package)
-        told_wish = bool(specs) or (own is not None and bool(own.requires))
+        has_wish = bool(specs) or (own is not None and bool(own.requires))
         evidence = [distribution_evidence(numpy), item.evidence("version", item.framework.version)]
         if unmet:
-            yield fail(
-                f"{item.framework.package} wants numpy {unmet[0]}, {numpy.version} is installed",
+            yield _NUMPY.found(
+                evidence,
+                title=f"{item.framework.package} wants numpy {unmet[0]}, {numpy.version} is installed",
                 subject=item.subject,
-                evidence=evidence,
-                impact='Converting tensors fails with "Numpy is not available", or the import crashes.',
                 remedy=Remedy(
                     "Install a NumPy that fits.", (pip(item.python, "install", REQUIREMENT(f"numpy{unmet[0]}")),)
                 ),
             )
-        elif not told_wish:
+        elif not has_wish:
             title = f"which numpy {item.framework.package} was built for is not known"
             yield unknown(title, subject=item.subject, evidence=evidence)
         else:
             yield ok(f"numpy {numpy.version} fits {item.framework.package}", subject=item.subject, evidence=evidence)
-    said = told(
-        environment,
-        "numpy2-abi",
-        "A package compiled for NumPy 1 was imported with NumPy 2",
-        impact="Converting tensors fails, or the import crashes.",
-        remedy=Remedy(
-            "Install NumPy below 2, or newer releases of the packages.", (fixed("python -m pip install 'numpy<2'"),)
-        ),
-    )
-    yield from said
-    if not looked and not said:
+    if reported := _NUMPY.reported(environment):
+        yield reported
+    elif not looked:
         yield nothing_to_judge(environment, "a framework beside NumPy")

@@ -9,8 +9,8 @@ from envkit._startup.regex import regex
 from envkit.base.versions import whole_number
 from envkit.checks.engine.command import fixed, run
 from envkit.checks.engine.evidence import known
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
-from envkit.checks.engine.messages import message_evidence, seen, told
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, skip, unknown, warn
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.model import Environment, Gpu
@@ -130,9 +130,24 @@ def _fastest_first(gpus: tuple[Gpu, ...]) -> bool:
     return len(described) == len(gpus) and all(a[0] >= b[0] and a[1] >= b[1] for a, b in steps)
 
 
-@check(
+_HIDDEN = Fault(
     "cuda-visible-devices-empty",
-    title="CUDA_VISIBLE_DEVICES hides every GPU",
+    "A program was shown no GPU",
+    impact="CUDA programs find no GPU.",
+    remedy=f"Look at {VISIBLE} where the program runs, and unset it.",
+    steps=(run("printenv", VISIBLE), run("unset", VISIBLE)),
+)
+_NOT_THERE = Fault(
+    "cuda-visible-devices-invalid",
+    f"{VISIBLE} names a GPU that is not there",
+    impact="Programs see fewer GPUs than the list has.",
+    remedy="Name GPUs by the indices or UUIDs that nvidia-smi lists.",
+    steps=(fixed("nvidia-smi -L"),),
+)
+
+
+@check(
+    _HIDDEN,
     layer=Layer.CUDA_DEVICES,
     rank=10,
     any_of=("variables", "messages"),
@@ -158,38 +173,29 @@ def cuda_visible_devices_empty(environment: Environment, matrix: Matrix) -> Iter
         else Remedy("Unset it, or set it to an index.", (run("unset", VISIBLE),))
     )
     if hidden:
-        yield fail(f"{VISIBLE} is {value!r}: every GPU is hidden", evidence=evidence, impact=impact, remedy=fix)
-    elif messages := seen(environment, "cuda-visible-devices-empty"):
-        yield from _no_gpus_available(environment, messages_evidence=list(message_evidence(environment, messages)))
+        title = f"{VISIBLE} is {value!r}: every GPU is hidden"
+        yield _HIDDEN.found(evidence, title=title, impact=impact, remedy=fix)
+    elif reported := _HIDDEN.reported(environment, title=_shown_none(environment)):
+        yield reported
     elif environment.variables.known:
         yield ok(f"{VISIBLE} is {'not set' if value is None else value}", evidence=evidence)
     else:
         yield unknown("the variables are not known")
 
 
-def _no_gpus_available(environment: Environment, messages_evidence: list[Evidence]) -> Iterator[Outcome]:
+def _shown_none(environment: Environment) -> str:
     """ "No CUDA GPUs are available" without the variable's value: the likeliest cause where GPUs are there."""
-    counted = environment.gpus.known and environment.gpus.get()
-    yield fail(
-        "A program was shown no GPU" + (" although the driver lists one" if counted else ""),
-        evidence=messages_evidence,
-        impact="CUDA programs find no GPU.",
-        remedy=Remedy(
-            f"Look at {VISIBLE} where the program runs, and unset it.",
-            (run("printenv", VISIBLE), run("unset", VISIBLE)),
-        ),
-    )
+    listed = environment.gpus.known and environment.gpus.get()
+    return f"{_HIDDEN.title} although the driver lists one" if listed else ""
 
 
 @check(
-    "cuda-visible-devices-invalid",
-    title="CUDA_VISIBLE_DEVICES names a GPU that is not there",
+    _NOT_THERE,
     layer=Layer.CUDA_DEVICES,
     tier="N",
     rank=11,
     any_of=("variables", "messages"),
     explained_by=("mig-one-instance-visible", "gpu-count-mismatch", *_NO_GPU_ANYHOW),
-    fix="Correct the list: everything from the first wrong item on is ignored.",
     references=threads("thuml/Time-Series-Library#768"),
 )
 def cuda_visible_devices_invalid(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -198,31 +204,25 @@ def cuda_visible_devices_invalid(environment: Environment, matrix: Matrix) -> It
     CUDA stops reading at the first wrong item and says nothing.
     """
     value = variables(environment).get(VISIBLE)
-    messages = told(
-        environment,
-        "cuda-visible-devices-invalid",
-        f"{VISIBLE} names a GPU that is not there",
-        impact="Programs see fewer GPUs than the list has.",
-        remedy=Remedy("Name GPUs by the indices or UUIDs that nvidia-smi lists.", (fixed("nvidia-smi -L"),)),
-    )
+    reported = _NOT_THERE.reported(environment)
     if value is None or value.strip() == "" or value.split(",")[0].strip().lower() in _NO_DEVICE:
-        yield from messages or [
+        nothing = (
             skip(f"{VISIBLE} lists no GPU") if environment.variables.known else unknown("the variables are not known")
-        ]
+        )
+        yield reported or nothing
         return
     gpus = environment.gpus.get() if environment.gpus.known else None
     evidence = [Evidence(f"variables[{VISIBLE}]", value, environment.variables.source)]
     fault = _first_fault([item for item in value.split(",")], gpus)
     if fault is not None:
         position, why = fault
-        yield fail(
-            f"{VISIBLE}: item {position + 1} {why}",
-            evidence=[*evidence, known(environment, "gpus", f"{len(gpus)} GPUs" if gpus is not None else None)],
+        yield _NOT_THERE.found(
+            [*evidence, known(environment, "gpus", f"{len(gpus)} GPUs" if gpus is not None else None)],
+            title=f"{VISIBLE}: item {position + 1} {why}",
             impact=f"CUDA ignores it and all after it: programs see {position} GPU{'' if position == 1 else 's'}.",
-            remedy=Remedy("Name GPUs by the indices or UUIDs that nvidia-smi lists.", (fixed("nvidia-smi -L"),)),
         )
-    elif messages:
-        yield from messages
+    elif reported:
+        yield reported
     elif gpus is None:
         yield unknown("which GPUs there are is not known", evidence=evidence)
     else:

@@ -11,8 +11,9 @@ from envkit.base.versions import Version
 from envkit.checks.engine.ask import framework_by_package, framework_of, resolve_command
 from envkit.checks.engine.command import VERSION, fixed, run
 from envkit.checks.engine.evidence import known
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, unknown, warn
-from envkit.checks.engine.messages import named, seen, told
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, unknown
+from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -24,48 +25,6 @@ if TYPE_CHECKING:
     from envkit.tables.rows import Framework
 
 _MANYLINUX = regex(r"manylinux_(\d+)_(\d+)_")
-
-
-@check(
-    "python-no-wheel",
-    title="No framework wheel for this Python",
-    layer=Layer.FRAMEWORK_BUILD,
-    rank=45,
-    any_of=("pythons", "messages"),
-    fix="Make an environment with a Python that the framework has wheels for.",
-    references=threads("pytorch/pytorch#91543"),
-)
-def python_no_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Frameworks have wheels for this Python: it is neither too new nor too old for every release."""
-    every = sorted({python for build in matrix.builds("pytorch") for python in build.pythons})
-    fix = _python_with_wheels(environment, matrix)
-    messages = told(
-        environment,
-        "python-no-wheel",
-        "pip found no wheel for this Python, system or machine",
-        impact="The framework cannot be installed here.",
-        remedy=fix,
-    )
-    yield from messages
-    for python in judged(environment):
-        if python.version is None:
-            continue
-        own = python.version.release(2)
-        evidence = [Evidence("pythons.version", str(python.version), python.prefix)]
-        if python.frameworks:
-            yield ok(f"Python {own} has frameworks installed", subject=python.prefix, evidence=evidence)
-        elif every and own not in every:
-            yield warn(
-                f"no PyTorch release has a wheel for Python {own}",
-                subject=python.prefix,
-                evidence=evidence,
-                impact="pip finds nothing to install.",
-                remedy=fix,
-            )
-        else:
-            yield ok(f"there are wheels for Python {own}", subject=python.prefix, evidence=evidence)
-    if not messages and not any(python.version for python in judged(environment)):
-        yield nothing_to_judge(environment, "a Python of known version")
 
 
 def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
@@ -97,9 +56,79 @@ def _meant(framework: Framework | None, version: Version | None) -> str:
     return f"{title} {version}" if version else title
 
 
+_NO_WHEEL = Fault(
+    "python-no-wheel",
+    "pip found no wheel for this Python, system or machine",
+    impact="The framework cannot be installed here.",
+    remedy=_python_with_wheels,
+)
+
+
 @check(
+    _NO_WHEEL,
+    layer=Layer.FRAMEWORK_BUILD,
+    rank=45,
+    any_of=("pythons", "messages"),
+    fix="Make an environment with a Python that the framework has wheels for.",
+    references=threads("pytorch/pytorch#91543"),
+)
+def python_no_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """Frameworks have wheels for this Python: it is neither too new nor too old for every release."""
+    every = sorted({python for build in matrix.builds("pytorch") for python in build.pythons})
+    reported = _NO_WHEEL.reported(environment)
+    yield from (reported,) if reported else ()
+    for python in judged(environment):
+        if python.version is None:
+            continue
+        own = python.version.release(2)
+        evidence = [Evidence("pythons.version", str(python.version), python.prefix)]
+        if python.frameworks:
+            yield ok(f"Python {own} has frameworks installed", subject=python.prefix, evidence=evidence)
+        elif every and own not in every:
+            yield _NO_WHEEL.found(
+                evidence,
+                title=f"no PyTorch release has a wheel for Python {own}",
+                subject=python.prefix,
+                impact="pip finds nothing to install.",
+                status=Status.WARN,
+            )
+        else:
+            yield ok(f"there are wheels for Python {own}", subject=python.prefix, evidence=evidence)
+    if not reported and not any(python.version for python in judged(environment)):
+        yield nothing_to_judge(environment, "a Python of known version")
+
+
+def _newer_system(environment: Environment, matrix: Matrix) -> Remedy:
+    messages = seen(environment, "glibc-too-old")
+    return Remedy(
+        "Use a newer system or a container, or an older release of the framework.",
+        (resolve_command(environment, matrix, messages, on_this_system=True),),
+    )
+
+
+def _newer_libstdcxx(environment: Environment, matrix: Matrix) -> Remedy:
+    summary = "Bring the libstdc++ that is loaded first up to date."
+    if any(python.kind == "conda" for python in judged(environment)):
+        return Remedy(summary, (fixed("conda install -c conda-forge libstdcxx-ng"),))
+    return remedy(environment, summary, "update-libstdcxx")
+
+
+_OLD_GLIBC = Fault(
     "glibc-too-old",
-    title="The system's glibc is older than a wheel needs",
+    "The system's glibc is too old for the package",
+    impact="It does not install or does not start.",
+    remedy=_newer_system,
+)
+_OLD_LIBSTDCXX = Fault(
+    "libstdcxx-too-old",
+    "The libstdc++ that is loaded first is older than a package needs",
+    impact="The extension does not load.",
+    remedy=_newer_libstdcxx,
+)
+
+
+@check(
+    _OLD_GLIBC,
     layer=Layer.FRAMEWORK_BUILD,
     rank=8,
     any_of=("pythons", "messages"),
@@ -108,21 +137,10 @@ def _meant(framework: Framework | None, version: Version | None) -> str:
 )
 def glibc_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """The system's glibc is at least what the installed wheels and their binaries ask for."""
-    fix = Remedy(
-        "Use a newer system or a container, or an older release of the framework.",
-        (resolve_command(environment, matrix, seen(environment, "glibc-too-old"), on_this_system=True),),
-    )
-    messages = told(
-        environment,
-        "glibc-too-old",
-        "The system's glibc is too old for the package",
-        impact="It does not install or does not start.",
-        remedy=fix,
-    )
     glibc = environment.system.glibc
     needs = [(need, why, python) for python in judged(environment) for need, why in _glibc_needs(python)]
-    if messages:
-        yield from messages
+    if reported := _OLD_GLIBC.reported(environment):
+        yield reported
     elif not needs:
         yield nothing_to_judge(environment, "a compiled GPU package")
     elif not glibc.known:
@@ -131,12 +149,11 @@ def glibc_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
         need, why, python = max(needs, key=lambda item: item[0])
         evidence = [known(environment, "system.glibc"), Evidence("pythons.glibc_needed", str(need), why)]
         if need > glibc.get():
-            yield fail(
-                f"glibc {glibc.get()} is older than the {need} that {posixpath.basename(why)} needs",
+            yield _OLD_GLIBC.found(
+                evidence,
+                title=f"glibc {glibc.get()} is older than the {need} that {posixpath.basename(why)} needs",
                 subject=python.prefix,
-                evidence=evidence,
                 impact="It does not load.",
-                remedy=fix,
             )
         else:
             yield ok(f"glibc {glibc.get()} meets every need (highest {need})", evidence=evidence)
@@ -156,8 +173,7 @@ def _glibc_needs(python: PythonEnvironment) -> Iterator[tuple[Version, str]]:
 
 
 @check(
-    "libstdcxx-too-old",
-    title="The libstdc++ that is loaded first is older than a package needs",
+    _OLD_LIBSTDCXX,
     layer=Layer.LIBRARIES,
     rank=40,
     any_of=("pythons", "messages"),
@@ -169,19 +185,8 @@ def libstdcxx_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outc
 
     conda brings its own, which comes before the system's.
     """
-    conda = any(python.kind == "conda" for python in judged(environment))
-    summary = "Bring the libstdc++ that is loaded first up to date."
-    by_conda = Remedy(summary, (fixed("conda install -c conda-forge libstdcxx-ng"),))
-    fix = by_conda if conda else remedy(environment, summary, "update-libstdcxx")
-    messages = told(
-        environment,
-        "libstdcxx-too-old",
-        "The loaded libstdc++ is too old",
-        impact="The extension does not load.",
-        remedy=fix,
-    )
-    if messages:
-        yield from messages
+    if reported := _OLD_LIBSTDCXX.reported(environment):
+        yield reported
         return
     looked = 0
     for python in judged(environment):
@@ -194,12 +199,11 @@ def libstdcxx_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outc
             Evidence("pythons.glibcxx_needed", str(need), path),
         ]
         if need > python.libstdcxx_version:
-            yield fail(
-                f"libstdc++ has GLIBCXX {python.libstdcxx_version}, {posixpath.basename(path)} needs {need}",
+            yield _OLD_LIBSTDCXX.found(
+                evidence,
+                title=f"libstdc++ has GLIBCXX {python.libstdcxx_version}, {posixpath.basename(path)} needs {need}",
                 subject=python.prefix,
-                evidence=evidence,
                 impact="It does not load.",
-                remedy=fix,
             )
         else:
             yield ok(
