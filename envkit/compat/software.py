@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from functools import cache
 
-from envkit._startup.regex import regex
 from envkit.base.versions import ComputeCapability, Version, VersionSpec
 from envkit.compat.cuda_line import toolkits_of
 from envkit.compat.gpu import ToolkitMatch, best_match
@@ -101,37 +100,10 @@ def glibc_meets(build: FrameworkBuild, glibc: Version | None, *, where: str = ""
     return Verdict("glibc-meets-build", status, details[match], build.sources)
 
 
-_MARKED = regex(r"^(?P<spec>[^\[]*)(?:\[(?P<marker>.*)\])?$")
-_PYTHON_MARKER = regex(r"python_version\s*(?P<operator>[<>=!]=?)\s*[\"'](?P<version>[\d.]+)[\"']")
-
-
 @cache
-def numpy_specs(requirement: str | None, python: Version | None) -> tuple[VersionSpec, ...]:
-    """The NumPy ranges that hold for this Python: `<2`, or `>=1.22 | >=1.26.0 [python_version >= "3.12"]`.
-
-    A part that cannot be read is left out: it then bounds nothing.
-    """
-    specs = []
-    for part in (requirement or "").split("|"):
-        match = _MARKED.match(part.strip())
-        if match is None or not match["spec"] or not _marker_holds(match["marker"], python):
-            continue
-        try:
-            specs.append(VersionSpec.parse(match["spec"]))
-        except ValueError:
-            continue
-    return tuple(specs)
-
-
-def _marker_holds(marker: str | None, python: Version | None) -> bool:
-    if not marker:
-        return True
-    if python is None:
-        return False
-    conditions = _PYTHON_MARKER.finditer(marker)
-    return all(
-        VersionSpec.parse(f"{condition['operator']}{condition['version']}").holds(python) for condition in conditions
-    )
+def numpy_spec(bound: str) -> VersionSpec:
+    """What a build's row says of NumPy, `<2` or `>=1.26,<2.1`, as a range."""
+    return VersionSpec.parse(bound)
 
 
 def some_version_meets(specs: Iterable[VersionSpec]) -> bool:
@@ -144,14 +116,14 @@ def some_version_meets(specs: Iterable[VersionSpec]) -> bool:
     return any(all(spec.holds(candidate) for spec in wanted) for candidate in candidates)
 
 
-def numpy_agree(builds: Iterable[FrameworkBuild], python: Version | None) -> Verdict:
+def numpy_agree(builds: Iterable[FrameworkBuild]) -> Verdict:
     """Whether one NumPy release can meet every build's bound."""
     bounded = [build for build in builds if build.numpy]
     sources = tuple(dict.fromkeys(key for build in bounded for key in build.sources))
     wants = "; ".join(f"{title_of(build)} wants numpy {build.numpy}" for build in bounded)
     if not bounded:
         return Verdict("numpy-agrees", "ok", "no build bounds NumPy", sources)
-    if some_version_meets(spec for build in bounded for spec in numpy_specs(build.numpy, python)):
+    if some_version_meets(numpy_spec(build.numpy) for build in bounded if build.numpy):
         return Verdict("numpy-agrees", "ok", wants, sources)
     return Verdict("numpy-agrees", "fail", f"no NumPy release meets them all: {wants}", sources)
 

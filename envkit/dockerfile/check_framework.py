@@ -14,7 +14,7 @@ from envkit.compat.software import (
     GlibcMatch,
     glibc_match,
     glibc_meets,
-    numpy_specs,
+    numpy_spec,
     python_has_wheel,
     toolkit_serves_build,
 )
@@ -229,14 +229,13 @@ def _numpy(build: FrameworkBuild, wanted: Wanted, found: Contents, subject: str,
         return
     # A Python that nothing names is at best one that the build has a package for.
     python = wanted.python or (build.pythons[-1] if build.pythons else None)
-    for spec in numpy_specs(build.numpy, python):
-        if not _pip_may_pass(spec, python):
-            continue
+    spec = numpy_spec(build.numpy) if build.numpy else None
+    if spec is not None and _pip_may_pass(spec, python):
         title = f"{build.framework} {build.version} needs numpy{spec}, and nothing here holds NumPy back"
         if wanted.python is None and build.pythons and not _pip_may_pass(spec, build.pythons[0]):
             told = f"{title}; whether pip brings a newer one is for the Python to say, which is not told"
             yield finding(faults.NUMPY_UNBOUNDED, Status.UNKNOWN, told, subject)
-            continue
+            return
         remedy = Remedy("Pin NumPy in the same pip install.", (run("pip", "install", REQUIREMENT(f"numpy{spec}")),))
         impact = "The package does not bound NumPy itself: pip brings one on which the import fails or warns."
         yield finding(faults.NUMPY_UNBOUNDED, Status.WARN, title, subject, impact=impact, remedy=remedy)

@@ -64,7 +64,7 @@ def joint_reason(query: Query) -> Verdict:
     apart = next((verdict for verdict in pairs if verdict.status == "fail"), None)
     if apart is not None:
         return apart
-    numpy = numpy_agree(builds, max(shared) if shared else None)
+    numpy = numpy_agree(builds)
     if numpy.status == "fail":
         return numpy
     wants = "; ".join(f"{title_of(build)}" for build in builds if needs_system_cuda(build))

@@ -7,7 +7,7 @@ from itertools import combinations, groupby
 
 from envkit._startup.records import record, replace
 from envkit.base.versions import Version
-from envkit.compat.software import needs_system_cuda, numpy_specs, some_version_meets
+from envkit.compat.software import needs_system_cuda, numpy_spec, some_version_meets
 from envkit.solver.candidates import Candidate, candidate, candidates, kind, passing
 from envkit.solver.query import Query
 from envkit.solver.request import FrameworkRequest
@@ -52,14 +52,9 @@ class Selection:
         return Selection((*self.builds, build), toolkits, pythons)
 
     def with_numpy(self) -> Selection | None:
-        """The selection with only the Pythons on which the builds' NumPy bounds agree; None when there is none."""
+        """The selection, or None where the builds' NumPy bounds exclude each other."""
         bounds = {build.numpy for build in self.builds if build.numpy}
-        if len(bounds) < 2:
-            return self
-        if self.pythons is None:
-            return self if _numpy_agrees(bounds, None) else None
-        pythons = frozenset(python for python in self.pythons if _numpy_agrees(bounds, python))
-        return replace(self, pythons=pythons) if pythons else None
+        return self if len(bounds) < 2 or some_version_meets(map(numpy_spec, bounds)) else None
 
 
 @record
@@ -75,10 +70,6 @@ class PairPolicy:
 
 
 _SURENESS = ("ok", "unknown", "apart")  # the surest first
-
-
-def _numpy_agrees(bounds: set[str], python: Version | None) -> bool:
-    return some_version_meets(spec for bound in bounds for spec in numpy_specs(bound, python))
 
 
 def _common(first: tuple[Toolkit, ...], second: tuple[Toolkit, ...]) -> tuple[Toolkit, ...]:

@@ -119,7 +119,7 @@ def _build_verdicts(build: FrameworkBuild, choice: Choice, query: Query) -> Iter
 
 def _shared_verdicts(choice: Choice, query: Query) -> Iterator[Verdict]:
     if len(choice.builds) > 1:
-        yield numpy_agree(choice.builds, choice.python)
+        yield numpy_agree(choice.builds)
         for pair in combinations(choice.builds, 2):
             yield from query.together.verdicts(*pair)
 

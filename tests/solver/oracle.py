@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from packaging.markers import Marker
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
@@ -323,9 +322,10 @@ class Oracle:
         if toolkits and not set.intersection(*toolkits):
             yield "toolkit"
         pythons = [set(build.pythons) for build in (first, second) if build.pythons]
-        shared = set.intersection(*pythons) if pythons else {None}
-        if not any(numpy_exists((first, second), python) for python in shared):
-            yield "python or numpy"
+        if pythons and not set.intersection(*pythons):
+            yield "python"
+        if not numpy_exists((first, second)):
+            yield "numpy"
 
     def required(self, build: FrameworkBuild) -> tuple[str, ...] | None:
         """What the package requires of CUDA libraries on x86_64 Linux; None where that is unknown."""
@@ -417,13 +417,11 @@ def versions_in(first: SpecifierSet, second: SpecifierSet, outside: SpecifierSet
     return any(outside is None or not outside.contains(version, True) for version in inside)
 
 
-def numpy_exists(builds: Iterable[FrameworkBuild], python: Version | None) -> bool:
-    """Whether some NumPy meets the bounds of all builds on a Python."""
+def numpy_exists(builds: Iterable[FrameworkBuild]) -> bool:
+    """Whether some NumPy meets the bounds of all builds."""
     wanted = SpecifierSet()
-    for part in (part.strip() for build in builds for part in (build.numpy or "").split("|")):
-        bound, _, marker = part.removesuffix("]").partition("[")
-        if not marker or (python is not None and Marker(marker).evaluate({"python_version": str(python)})):
-            wanted &= SpecifierSet(bound.strip())
+    for build in builds:
+        wanted &= SpecifierSet(build.numpy or "")
     return versions_in(wanted, ANY)
 
 

@@ -11,6 +11,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from envkit.base.versions import ComputeCapability, Version, VersionSpec
+from envkit.compat.software import numpy_spec
 from envkit.tables import Matrix
 from envkit.tables.browse import table_names
 from envkit.tables.rows import FrameworkBuild, Toolkit
@@ -309,6 +310,7 @@ def test_companions_and_numpy_are_requirements(matrix: Matrix) -> None:
             Requirement(companion)
         if build.numpy is not None:
             SpecifierSet(build.numpy)
+            assert str(numpy_spec(build.numpy)) == build.numpy
 
 
 def test_a_cpu_build_names_no_cuda(matrix: Matrix) -> None:

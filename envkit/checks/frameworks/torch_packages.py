@@ -229,7 +229,7 @@ def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
 
     Frameworks compiled with NumPy 1 cannot use NumPy 2: "Numpy is not available", "_ARRAY_API not found".
     """
-    from envkit.compat.software import numpy_specs
+    from envkit.compat.software import numpy_spec
 
     looked = 0
     for item in installs(environment):
@@ -239,8 +239,8 @@ def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
         if numpy is None or version is None:
             continue
         looked += 1
-        specs = numpy_specs(row.numpy, item.python.version) if row is not None else ()
-        unmet = [str(spec) for spec in specs if not spec.holds(version)]
+        bound = numpy_spec(row.numpy) if row is not None and row.numpy else None
+        unmet = [str(bound)] if bound is not None and not bound.holds(version) else []
         package = item.framework.package.partition("==")[0]
         unmet += [
             fault.wanted
@@ -248,7 +248,7 @@ def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
             if fault.installed.name == "numpy"
         ]
         own = distribution(item.python, package)
-        has_wish = bool(specs) or (own is not None and bool(own.requires))
+        has_wish = bound is not None or (own is not None and bool(own.requires))
         evidence = [distribution_evidence(numpy), item.evidence("version", item.framework.version)]
         if unmet:
             yield _NUMPY.found(
