@@ -1,4 +1,4 @@
-"""Where each check of the catalogue is ok and where it is not: machines, texts, and the cases of the tests here."""
+"""Where each check is ok and where it is not: machines, texts, and the cases of the tests here."""
 
 from __future__ import annotations
 
@@ -23,30 +23,16 @@ TEXTS = FOLDER.parent / "texts"
 NOT_OK = (Status.FAIL, Status.WARN)
 
 
-def catalogue() -> list[dict[str, str]]:
-    """The rows of the catalogue of failures: id, part, severity, tier."""
-    return _rows("catalogue.csv")
-
-
-def not_implemented() -> dict[str, str]:
-    """Catalogue ids without a check, and why."""
-    return {row["id"]: row["reason"] for row in _rows("not_implemented.csv")}
-
-
 def information() -> dict[str, str]:
     """Checks that explain and never find a fault, and why."""
-    return {row["id"]: row["reason"] for row in _rows("information.csv")}
-
-
-def _rows(name: str) -> list[dict[str, str]]:
-    with open(FOLDER / name, encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    with open(FOLDER / "information.csv", encoding="utf-8", newline="") as file:
+        return {row["id"]: row["reason"] for row in csv.DictReader(file)}
 
 
 def all_cases() -> Iterator[Case]:
     """The cases of every test module in this folder that keeps them in `CASES`."""
     for module in pkgutil.iter_modules(tests.checks.__path__):
-        if module.name.startswith("test_") and module.name != "test_catalogue":
+        if module.name.startswith("test_") and module.name != "test_coverage":
             yield from getattr(importlib.import_module(f"tests.checks.{module.name}"), "CASES", ())
 
 
@@ -76,11 +62,10 @@ def coverage() -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
 
 
 def table() -> Iterator[str]:
-    """One line per catalogue entry: id, how often it is not ok and ok, and the first places of each."""
-    for row in catalogue():
-        bad, good = coverage()[row["id"]]
+    """One line per check: id, how often it is not ok and ok, and the first places of each."""
+    for id, (bad, good) in coverage().items():
         where = f"not ok {len(bad)} ({', '.join(bad[:2])}); ok {len(good)} ({', '.join(good[:1])})"
-        yield f"{row['part']} {row['id']}: {where}"
+        yield f"{id}: {where}"
 
 
 if __name__ == "__main__":  # python -m tests.checks.coverage

@@ -95,21 +95,16 @@ def _check(check: Check | ImageFault) -> list[str]:
 
 
 def coverage_page() -> str:
-    """Where each entry of the catalogue of failures is seen: machines, texts and cases of the tests."""
-    from tests.checks.coverage import catalogue, coverage, not_implemented
+    """Where each check is seen: machines, texts and cases of the tests."""
+    from tests.checks.coverage import coverage
 
-    rows = catalogue()
-    reasons = not_implemented()
-    lines = ["# Where each check is proved", "", GENERATED, ""]
-    lines += [
-        f"{len(rows)} catalogued failures, {len(rows) - len(reasons)} implemented. The check has the entry's id.",
-        "",
-    ]
-    lines += ["| part | id | not ok at | for example | ok at | for example |", "|---|---|---|---|---|---|"]
-    for row in rows:
-        bad, good = coverage().get(row["id"], ((), ()))
-        shown = reasons.get(row["id"]) or ", ".join(bad[:2])
-        lines.append(f"| {row['part']} | `{row['id']}` | {len(bad)} | {shown} | {len(good)} | {', '.join(good[:1])} |")
+    checks = all_checks()
+    lines = ["# Where each check is proved", "", GENERATED, "", f"{len(checks)} checks, by what they look at.", ""]
+    lines += ["| looks at | id | not ok at | for example | ok at | for example |", "|---|---|---|---|---|---|"]
+    for check in checks.values():
+        bad, good = coverage()[check.id]
+        counted = f"{len(bad)} | {', '.join(bad[:2])} | {len(good)} | {', '.join(good[:1])}"
+        lines.append(f"| {check.layer.name.replace('_', ' ').lower()} | `{check.id}` | {counted} |")
     return "\n".join([*lines, ""])
 
 
