@@ -9,7 +9,7 @@ from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.engine.command import CAPABILITY, NAME, REQUIREMENT, SPEC, VERSION, Command, Word, run
 from envkit.checks.engine.messages import named
-from envkit.checks.frameworks.installs import capable_gpus, installs
+from envkit.checks.frameworks.installs import capable_gpus, installs, judged
 from envkit.checks.nvidia_driver.driver_state import driver_platform, installed
 from envkit.model import Environment, Message
 
@@ -65,10 +65,11 @@ def resolve_command(
     framework: str = "",
     cuda: str = "",
     on_this_system: bool = False,
+    any_python: bool = False,
 ) -> Command:
     """The `envkit resolve` that names what fits; on the machine itself it looks for GPU, driver and system on its own.
 
-    `on_this_system`: the distribution matters too.
+    `on_this_system`: the distribution matters too. `any_python`: the one that is there is to be replaced.
     """
     said = tuple(messages)
     name = framework or framework_of(environment, matrix, said) or _MOST_ASKED
@@ -84,8 +85,15 @@ def resolve_command(
             row = matrix.operating_system(environment.system.os.get().os_id)
             words += ["--os", NAME(row.os_id)] if row is not None else []
         words += ["--arch", NAME(processor)] if processor in _OTHER_PROCESSORS else []
+        words += [] if any_python else _python_of(environment)
         words += [*_machine(environment, matrix, said, with_driver=not cuda), "--target", "any"]
     return run(*words)
+
+
+def _python_of(environment: Environment) -> list[Word]:
+    """The option that names the Python in use, where there is one of known version."""
+    versions = {python.version.release(2) for python in judged(environment) if python.version is not None}
+    return ["--python", VERSION(versions.pop())] if len(versions) == 1 else []
 
 
 def install_cuda(version: Version) -> tuple[Command, ...]:

@@ -46,7 +46,7 @@ def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
         f"Make an environment with a Python that {_meant(framework, asked if exact else None)} has wheels for.",
         (
             *((run("uv", "venv", "--python", VERSION(best)),) if best else ()),
-            resolve_command(environment, matrix, messages, framework=wanted),
+            resolve_command(environment, matrix, messages, framework=wanted, any_python=True),
         ),
     )
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import UNSET_LIBRARY_PATH, fixed
+from envkit.checks.engine.command import PATH, UNSET_LIBRARY_PATH, Command, export
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Evidence, Outcome, ok, skip, unknown
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, skip, unknown
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import seen_gpus
 from envkit.checks.nvidia_driver.driver_state import answered
 from envkit.model import DriverLibrary, Environment
@@ -43,26 +44,43 @@ def _library_evidence(environment: Environment, library: DriverLibrary) -> Evide
     return Evidence("driver.libraries", f"{library.path}{version}", environment.driver.libraries.source)
 
 
+def _off_the_path(advice: str) -> Callable[[Environment, Matrix], Remedy]:
+    """The remedy that takes the folder of the libcuda that is loaded out of the loader's path, and no other folder."""
+
+    def given(environment: Environment, matrix: Matrix) -> Remedy:
+        library, folders = _first_libcuda(environment), _library_path(environment)
+        folder = library.path.rpartition("/")[0] if library is not None else ""
+        if folder in folders:
+            return Remedy(advice, (_library_path_of([other for other in folders if other != folder]),))
+        return remedy(environment, advice, "find-libcuda")
+
+    return given
+
+
+def _library_path_of(folders: list[str]) -> Command:
+    return export("LD_LIBRARY_PATH", PATH(":".join(folders))) if folders else UNSET_LIBRARY_PATH
+
+
 _COMPAT = Fault(
     "cuda-compat-on-unsupported-hw",
     "Forward compatibility (cuda-compat) was tried on a GPU that does not support it",
     impact="CUDA answers error 804 and no program can use the GPU.",
-    remedy="Take the compat folder out of the loader's path, so that the driver's own libcuda is found.",
-    steps=(UNSET_LIBRARY_PATH,),
+    remedy=_off_the_path("Take the compat folder out of the loader's path, so that the driver's own libcuda is found."),
 )
 _FOREIGN = Fault(
     "driver-lib-mismatch-803",
     "CUDA refuses this pair of libcuda and kernel module (error 803)",
     impact="No CUDA program starts.",
-    remedy="Remove the foreign libcuda from the loader's path; after a driver upgrade, restart.",
-    steps=(UNSET_LIBRARY_PATH,),
+    remedy=_off_the_path(
+        "Find which libcuda programs load, and take a foreign one out of the loader's path. After an upgrade of the "
+        "driver, load its modules anew or restart."
+    ),
 )
 _STUB = Fault(
     "libcuda-stub-loaded",
     "Programs load a link-time stub instead of the driver's libcuda",
     impact="Every CUDA call fails with error 34 or finds no device.",
-    remedy="Take the folder with `stubs` in its name out of LD_LIBRARY_PATH.",
-    steps=(UNSET_LIBRARY_PATH, fixed("sudo ldconfig")),
+    remedy=_off_the_path("Take the folder with `stubs` in its name out of the loader's path; then run sudo ldconfig."),
 )
 
 
