@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 
 from envkit.base.versions import Version, VersionSpec, by_line
-from envkit.solver.constraints import COLUMNS, values_of
+from envkit.solver.constraints import values_of
 from envkit.tables.rows import FrameworkBuild
 
 
@@ -18,18 +18,16 @@ class BuildSet:
 
     def __init__(self, builds: Iterable[FrameworkBuild]) -> None:
         self.builds = tuple(builds)
-        self._groups: list[tuple[int, ...] | None] = [None] * len(self.builds)
-        self._numbers: dict[Hashable, int] = {}
+        self._groups: dict[tuple[str, ...], list[int]] = {}
         self._meeting: dict[Hashable, Sequence[int]] = {}
 
-    def groups(self, place: int) -> tuple[int, ...]:
-        """The group that a build is in, for each of `COLUMNS`: those with the same number read alike there."""
-        known = self._groups[place]
-        if known is None:
-            values = (values_of(self.builds[place], columns) for columns in COLUMNS)
-            known = tuple([self._numbers.setdefault(one, len(self._numbers)) for one in values])
-            self._groups[place] = known
-        return known
+    def groups(self, columns: tuple[str, ...]) -> list[int]:
+        """A number for each build, the same for those that read alike in these columns."""
+        if columns not in self._groups:
+            numbers: dict[Hashable, int] = {}
+            values = (values_of(build, columns) for build in self.builds)
+            self._groups[columns] = [numbers.setdefault(one, len(numbers)) for one in values]
+        return self._groups[columns]
 
     def meeting(self, spec: VersionSpec | None) -> Sequence[int]:
         """The places of the builds whose version meets `spec`, in order."""

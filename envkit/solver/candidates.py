@@ -11,9 +11,7 @@ from envkit.base.versions import Version
 from envkit.compat.gpu import CodeMatch
 from envkit.compat.software import needs_system_cuda, python_meets
 from envkit.compat.verdict import DriverVerdict
-from envkit.solver.build_set import BuildSet
 from envkit.solver.constraints import (
-    COLUMNS,
     CONSTRAINTS,
     CUDA_VERSION,
     CUDNN_VERSION,
@@ -50,26 +48,26 @@ class Candidate:
     toolkits: tuple[Toolkit, ...] | None
 
 
-Asked = tuple[int, Constraint, dict[int, "bool | None"]]  # its columns' number, itself, its answers by group
+Asked = tuple[Constraint, list[int], dict[int, "bool | None"]]  # with the group of each build, and its answers by group
 
 
 def _asked(query: Query, framework: str) -> list[Asked]:
     """The constraints that a query asks something of, each with what it said of a framework to those that ask it."""
+    groups = query.knowledge.build_set(framework).groups
     asking = [(one, one.asks(query)) for one in CONSTRAINTS]
     return [
-        (COLUMNS.index(one.columns), one, query.answers(framework, one.relation, asks))
+        (one, groups(one.columns), query.answers(framework, one.relation, asks))
         for one, asks in asking
         if asks is not None
     ]
 
 
-def _broken(query: Query, asked: list[Asked], builds: BuildSet, place: int) -> Iterator[Constraint]:
+def _broken(query: Query, asked: list[Asked], build: FrameworkBuild, place: int) -> Iterator[Constraint]:
     """The constraints that rule out a build; of each group of builds that one cannot tell apart it judges the first."""
-    groups = builds.groups(place)
-    for number, constraint, known in asked:
-        group = groups[number]
+    for constraint, groups, known in asked:
+        group = groups[place]
         if group not in known:
-            known[group] = constraint.holds(query, builds.builds[place])
+            known[group] = constraint.holds(query, build)
         if known[group] is False:
             yield constraint
 
@@ -78,15 +76,16 @@ def passing(query: Query, framework: FrameworkRequest) -> Iterator[FrameworkBuil
     """The builds of a framework that keep every constraint, newest release first, each looked at when asked for."""
     builds, asked = query.knowledge.build_set(framework.name), _asked(query, framework.name)
     for place in builds.meeting(framework.spec):
-        if next(_broken(query, asked, builds, place), None) is None:
-            yield builds.builds[place]
+        build = builds.builds[place]
+        if next(_broken(query, asked, build, place), None) is None:
+            yield build
 
 
 def rejected(query: Query, framework: FrameworkRequest) -> list[tuple[FrameworkBuild, tuple[Constraint, ...]]]:
     """The builds of the wanted versions, newest release first, each with the constraints that rule it out."""
     builds, asked = query.knowledge.build_set(framework.name), _asked(query, framework.name)
-    places = builds.meeting(framework.spec)
-    return [(builds.builds[place], tuple(_broken(query, asked, builds, place))) for place in places]
+    wanted = [(builds.builds[place], place) for place in builds.meeting(framework.spec)]
+    return [(build, tuple(_broken(query, asked, build, place))) for build, place in wanted]
 
 
 def rejections(query: Query, framework: FrameworkRequest) -> Counter[str]:

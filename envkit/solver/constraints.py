@@ -50,7 +50,7 @@ class Constraint:
 def values_of(build: FrameworkBuild, columns: tuple[str, ...]) -> Hashable:
     """A build's values in these columns. A version stands for its numbers: 12 and 12.0 are equal, and other lines."""
     cells = [getattr(build, column) for column in columns]
-    return columns, tuple([cell.parts if isinstance(cell, Version) else cell for cell in cells])
+    return tuple([cell.parts if type(cell) is Version else cell for cell in cells])
 
 
 # ---- the package
@@ -273,4 +273,3 @@ CONSTRAINTS = (
     ),
     GPU_ON_CUDNN,
 )
-COLUMNS = tuple(dict.fromkeys(constraint.columns for constraint in CONSTRAINTS))  # several read the same ones
