@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.engine.ask import resolve_command
-from envkit.checks.engine.command import REQUIREMENT, UNSET_LIBRARY_PATH, Command, fixed, run
+from envkit.checks.engine.command import REQUIREMENT, UNSET_LIBRARY_PATH, fixed, run
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, fail, ok
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok
 from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -248,9 +248,35 @@ def ld_library_path_shadows_wheels(environment: Environment, matrix: Matrix) -> 
         yield nothing_to_judge(environment, "a framework with CUDA libraries")
 
 
-@check(
+_WHEELS = "Install the libraries as wheels."
+
+
+def _wheels_of_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
+    return bring(environment, matrix, "tensorflow", _WHEELS, messages=seen(environment, "tf-cannot-dlopen"))
+
+
+def _wheels_of_jax(environment: Environment, matrix: Matrix) -> Remedy:
+    advice = f"Unset LD_LIBRARY_PATH; if that is not it: {_WHEELS[0].lower()}{_WHEELS[1:]}"
+    given = bring(environment, matrix, "jax", advice, messages=seen(environment, "jax-library-load"))
+    return Remedy(given.advice, (UNSET_LIBRARY_PATH, *given.steps))
+
+
+_TENSORFLOW = Fault(
     "tf-cannot-dlopen",
-    title="TensorFlow does not find its CUDA libraries",
+    "TensorFlow does not load its CUDA libraries",
+    impact="TensorFlow leaves the GPU unused.",
+    remedy=_wheels_of_tensorflow,
+)
+_JAX = Fault(
+    "jax-library-load",
+    "JAX does not load its CUDA libraries",
+    impact="JAX leaves the GPU unused.",
+    remedy=_wheels_of_jax,
+)
+
+
+@check(
+    _TENSORFLOW,
     layer=Layer.LIBRARIES,
     tier="X",
     rank=12,
@@ -265,12 +291,11 @@ def tf_cannot_dlopen(environment: Environment, matrix: Matrix) -> Iterator[Outco
     It does not always say which one is missing; one missing library switches every GPU off.
     """
     found = [(python, use) for python, use in uses(environment) if _is_tensorflow(use)]
-    yield from _opened_by_name(environment, matrix, "tf-cannot-dlopen", found, "tensorflow", "TensorFlow")
+    yield from _opened_by_name(environment, matrix, _TENSORFLOW, found, "tensorflow", "TensorFlow")
 
 
 @check(
-    "jax-library-load",
-    title="JAX does not load a CUDA library",
+    _JAX,
     layer=Layer.LIBRARIES,
     tier="X",
     rank=13,
@@ -282,44 +307,30 @@ def tf_cannot_dlopen(environment: Environment, matrix: Matrix) -> Iterator[Outco
 def jax_library_load(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """JAX's CUDA plug-in finds the libraries that it opens by name."""
     found = [(python, use) for python, use in uses(environment) if _is_jax(use)]
-    yield from _opened_by_name(environment, matrix, "jax-library-load", found, "jax", "JAX", (UNSET_LIBRARY_PATH,))
-
-
-_WHEELS = "Install the libraries as wheels."
+    yield from _opened_by_name(environment, matrix, _JAX, found, "jax", "JAX")
 
 
 def _opened_by_name(
     environment: Environment,
     matrix: Matrix,
-    id: str,  # noqa: A002 - as in reports
+    fault: Fault,
     found: list[tuple[PythonEnvironment, LibraryUse]],
     name: str,
     title: str,
-    first: tuple[Command, ...] = (),
 ) -> Iterator[Outcome]:
     missing = [(python, use) for python, use in found if use.path is None]
-    impact = f"{title} leaves the GPU unused."
-    messages = seen(environment, id)
-    advice = f"Unset LD_LIBRARY_PATH; if that is not it: {_WHEELS[0].lower()}{_WHEELS[1:]}" if first else _WHEELS
     if missing:
         python = missing[0][0]
-        names = ", ".join(use.soname for _, use in missing)
-        yield fail(
-            f"{title} does not find {names}",
+        yield fault.found(
+            [use_evidence(use) for _, use in missing],
+            title=f"{title} does not find {', '.join(use.soname for _, use in missing)}",
             subject=python.prefix,
-            evidence=[use_evidence(use) for _, use in missing],
-            impact=impact,
             remedy=bring(environment, matrix, name, _WHEELS, python),
         )
-    elif messages:
-        library = named(messages, "library") or "its CUDA libraries"
-        given = bring(environment, matrix, name, advice, messages=messages)
-        yield fail(
-            f"{title} does not load {library}",
-            evidence=message_evidence(environment, messages),
-            impact=impact,
-            remedy=Remedy(given.advice, (*first, *given.steps)),
-        )
+    elif messages := seen(environment, fault.id):
+        library = named(messages, "library")
+        said = f"{title} does not load {library}" if library else ""
+        yield fault.found(message_evidence(environment, messages), title=said)
     elif found:
         yield ok(f"{title} finds its CUDA libraries", evidence=[use_evidence(use) for _, use in found[:3]])
     else:

@@ -11,8 +11,9 @@ from envkit.checks.cuda.toolkit import build_nvcc, toolkit_row, toolkits
 from envkit.checks.engine.ask import install_cuda
 from envkit.checks.engine.command import PATH, export
 from envkit.checks.engine.evidence import known
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, fail, ok, skip, unknown, warn
-from envkit.checks.engine.messages import message_evidence, named, seen
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -26,9 +27,52 @@ _TARGET = regex(r"(\d{1,2})(\d)")
 _CHOOSES_COMPILER = ("NVCC_CCBIN", "CUDAHOSTCXX", "NVCC_PREPEND_FLAGS")
 
 
-@check(
+def _older_gcc(environment: Environment, matrix: Matrix) -> Remedy:
+    place = build_nvcc(environment)
+    limit = _gcc_limit(environment, matrix, place[0]) if place else None
+    limit = limit or Version.find(named(seen(environment, "gcc-too-new-for-nvcc"), "limit") or "")
+    return remedy(
+        environment,
+        f"Install GCC {limit.major if limit else 'N'} beside the present one and name it to nvcc.",
+        "gcc-beside",
+        gcc=limit.major if limit and _packaged(environment, matrix, limit.major) else None,
+    )
+
+
+def _newer_toolkit(environment: Environment, matrix: Matrix) -> Remedy:
+    return _for_target(matrix, _target(environment, "nvcc-too-old-for-gpu"), dropped=False)
+
+
+def _older_toolkit(environment: Environment, matrix: Matrix) -> Remedy:
+    return _for_target(matrix, _target(environment, "toolkit-dropped-arch"), dropped=True)
+
+
+def _target(environment: Environment, check_id: str) -> str:
+    return named(seen(environment, check_id), "arch") or ""
+
+
+_NEW_GCC = Fault(
     "gcc-too-new-for-nvcc",
-    title="The host compiler is newer than nvcc accepts",
+    "nvcc refuses the host compiler as too new",
+    impact="Every compilation with nvcc stops; programs that are compiled already run.",
+    remedy=_older_gcc,
+)
+_OLD_NVCC = Fault(
+    "nvcc-too-old-for-gpu",
+    "nvcc is older than the GPU and does not know its target",
+    impact="Nothing is compiled.",
+    remedy=_newer_toolkit,
+)
+_DROPPED = Fault(
+    "toolkit-dropped-arch",
+    "nvcc no longer compiles for the GPU",
+    impact="Nothing is compiled.",
+    remedy=_older_toolkit,
+)
+
+
+@check(
+    _NEW_GCC,
     layer=Layer.TOOLKIT,
     rank=35,
     any_of=("nvcc", "cuda_toolkits", "messages"),
@@ -43,17 +87,8 @@ def gcc_too_new_for_nvcc(environment: Environment, matrix: Matrix) -> Iterator[O
     """
     place = build_nvcc(environment)
     limit = _gcc_limit(environment, matrix, place[0]) if place else None
-    messages = seen(environment, "gcc-too-new-for-nvcc")
-    if messages:
-        limit = limit or Version.find(named(messages, "limit") or "")
-        yield _too_new(
-            environment,
-            matrix,
-            "nvcc refuses the host compiler as too new",
-            limit,
-            list(message_evidence(environment, messages)),
-            certain=True,
-        )
+    if reported := _NEW_GCC.reported(environment):
+        yield reported
     elif place is None:
         yield skip("there is no nvcc that would call a compiler", evidence=[known(environment, "nvcc")])
     elif limit is None:
@@ -61,10 +96,10 @@ def gcc_too_new_for_nvcc(environment: Environment, matrix: Matrix) -> Iterator[O
     elif not environment.host_compilers.known:
         yield unknown("the host compilers are not known", evidence=[known(environment, "host_compilers")])
     else:
-        yield _judge_compiler(environment, matrix, place[0], limit)
+        yield _compare_compiler(environment, matrix, place[0], limit)
 
 
-def _judge_compiler(environment: Environment, matrix: Matrix, nvcc: Version, limit: Version) -> Outcome:
+def _compare_compiler(environment: Environment, matrix: Matrix, nvcc: Version, limit: Version) -> Outcome:
     compilers = [item for item in environment.host_compilers.get() if item.name == "gcc"]
     default = next((item for item in compilers if item.default), None)
     if default is None:
@@ -80,37 +115,14 @@ def _judge_compiler(environment: Environment, matrix: Matrix, nvcc: Version, lim
     title = f"gcc {default.version.major} is too new for nvcc of CUDA {nvcc.release(2)} (up to {limit.major})"
     if fitting:
         best = max(fitting, key=lambda item: item.version)
-        return warn(
-            title,
-            evidence=[*evidence, _compiler(best)],
+        return _NEW_GCC.found(
+            [*evidence, _compiler(best)],
+            title=title,
             impact="Compiling CUDA code stops unless the older compiler is named.",
             remedy=Remedy("A fitting compiler is installed: name it.", (export("NVCC_CCBIN", PATH(best.path)),)),
+            status=Status.WARN,
         )
-    return _too_new(environment, matrix, title, limit, evidence, certain=False)
-
-
-def _too_new(
-    environment: Environment,
-    matrix: Matrix,
-    title: str,
-    limit: Version | None,
-    evidence: list[Evidence],
-    *,
-    certain: bool,
-) -> Outcome:
-    number = str(limit.major) if limit else "N"
-    judge = fail if certain or limit is not None else warn
-    return judge(
-        title,
-        evidence=evidence,
-        impact="Every compilation with nvcc stops; programs that are compiled already run.",
-        remedy=remedy(
-            environment,
-            f"Install GCC {number} beside the present one and name it to nvcc.",
-            "gcc-beside",
-            gcc=limit.major if limit and _packaged(environment, matrix, limit.major) else None,
-        ),
-    )
+    return _NEW_GCC.found(evidence, title=title)
 
 
 def _packaged(environment: Environment, matrix: Matrix, gcc: int) -> bool:
@@ -135,8 +147,7 @@ def _compiler(compiler: HostCompiler) -> Evidence:
 
 
 @check(
-    "nvcc-too-old-for-gpu",
-    title="nvcc is older than the GPU",
+    _OLD_NVCC,
     layer=Layer.TOOLKIT,
     rank=32,
     any_of=("nvcc", "cuda_toolkits", "messages"),
@@ -149,12 +160,11 @@ def nvcc_too_old_for_gpu(environment: Environment, matrix: Matrix) -> Iterator[O
     An older nvcc can still make PTX, which the driver compiles at the first start; asked for the GPU's own target it
     stops with "Unsupported gpu architecture".
     """
-    yield from _targets(environment, matrix, "nvcc-too-old-for-gpu", "too-new")
+    yield from _targets(environment, matrix, _OLD_NVCC)
 
 
 @check(
-    "toolkit-dropped-arch",
-    title="nvcc no longer compiles for the GPU",
+    _DROPPED,
     layer=Layer.TOOLKIT,
     rank=31,
     any_of=("nvcc", "cuda_toolkits", "messages"),
@@ -166,7 +176,7 @@ def toolkit_dropped_arch(environment: Environment, matrix: Matrix) -> Iterator[O
 
     CUDA 12 dropped Kepler, CUDA 13 Maxwell, Pascal and Volta: nothing that such a toolkit makes runs on them.
     """
-    yield from _targets(environment, matrix, "toolkit-dropped-arch", "dropped")
+    yield from _targets(environment, matrix, _DROPPED)
 
 
 def _for_target(matrix: Matrix, target: str, *, dropped: bool) -> Remedy:
@@ -181,21 +191,15 @@ def _for_target(matrix: Matrix, target: str, *, dropped: bool) -> Remedy:
     return Remedy(said, install_cuda(fitting) if fitting else ())
 
 
-def _targets(environment: Environment, matrix: Matrix, id: str, fault: str) -> Iterator[Outcome]:  # noqa: A002
+def _targets(environment: Environment, matrix: Matrix, fault: Fault) -> Iterator[Outcome]:
     from envkit.compat.gpu import target_span, toolkit_match
 
-    messages = seen(environment, id)
     place = build_nvcc(environment)
     row = toolkit_row(place[0], matrix) if place else None
     gpus = capable_gpus(environment, matrix)
-    if messages:
-        target = named(messages, "arch") or ""
-        yield fail(
-            f"nvcc does not know the target {f'sm_{target}' if target else 'of the GPU'}",
-            evidence=message_evidence(environment, messages),
-            impact="Nothing is compiled.",
-            remedy=_for_target(matrix, target, dropped=fault == "dropped"),
-        )
+    target = _target(environment, fault.id)
+    if reported := fault.reported(environment, title=f"nvcc does not know the target sm_{target}" if target else ""):
+        yield reported
     elif place is None:
         yield skip("there is no nvcc whose targets matter", evidence=[known(environment, "nvcc")])
     elif gpu_present(environment) is False:
@@ -210,21 +214,22 @@ def _targets(environment: Environment, matrix: Matrix, id: str, fault: str) -> I
                 Evidence("nvcc", str(place[0]), place[1]),
                 Evidence("gpus.compute_capability", str(own), gpu.title),
             ]
-            if match.value != fault:
+            if match.value != ("dropped" if fault is _DROPPED else "too-new"):
                 yield ok(f"nvcc {place[0].release(2)}: {gpu.title} ({own})", subject=gpu.subject, evidence=evidence)
-            elif fault == "dropped":
-                yield fail(
-                    f"CUDA {place[0].release(2)} no longer compiles for {gpu.title}",
+            elif fault is _DROPPED:
+                yield fault.found(
+                    evidence,
+                    title=f"CUDA {place[0].release(2)} no longer compiles for {gpu.title}",
                     subject=gpu.subject,
-                    evidence=evidence,
                     impact="Nothing that this toolkit compiles runs on that GPU.",
                     remedy=Remedy(f"CUDA {last} is the last for it.", install_cuda(last) if last else ()),
                 )
             else:
-                yield warn(
-                    f"nvcc of CUDA {place[0].release(2)} is older than {gpu.title}",
+                yield fault.found(
+                    evidence,
+                    title=f"nvcc of CUDA {place[0].release(2)} is older than {gpu.title}",
                     subject=gpu.subject,
-                    evidence=evidence,
+                    status=Status.WARN,
                     impact="Builds for this GPU's own target stop; PTX of an older target still runs.",
                     remedy=Remedy(f"CUDA {first} is the first for it.", install_cuda(first) if first else ()),
                 )

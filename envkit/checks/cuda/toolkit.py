@@ -11,7 +11,7 @@ from envkit.checks.engine.ask import install_cuda
 from envkit.checks.engine.command import PATH, Command, export, fixed, run
 from envkit.checks.engine.evidence import known, not_looked
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, fail, ok, skip, unknown, warn
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -197,9 +197,31 @@ def _point_home(environment: Environment, cuda: Version | None) -> Remedy:
     )
 
 
-@check(
+_SEVERAL = Fault(
     "several-toolkits-in-path",
-    title="Several CUDA toolkits, and an older one is found first",
+    "Several CUDA toolkits, and an older one is found first",
+    impact="Builds may use the toolkit that nobody meant.",
+    remedy="Put the wanted toolkit first on PATH.",
+    actions=("toolkit-first",),
+    status=Status.WARN,
+)
+_WRONG_LINK = Fault(
+    "cuda-symlink-wrong",
+    f"{_DEFAULT_LINK} points to nothing or to an older toolkit",
+    impact="nvcc and the CUDA libraries are not found where programs look for them.",
+    remedy="Recreate the symlink to a toolkit that is there.",
+)
+_WRAPPER = Fault(
+    "nvcc-wrapper-misleads",
+    "nvcc on PATH is a wrapper, and tools take its folder for the toolkit",
+    impact="Builds take the folder above the wrapper for the toolkit and do not find its headers.",
+    remedy="Set CUDA_HOME to the real toolkit.",
+    status=Status.WARN,
+)
+
+
+@check(
+    _SEVERAL,
     layer=Layer.TOOLKIT,
     rank=40,
     any_of=("nvcc", "cuda_toolkits"),
@@ -228,17 +250,12 @@ def several_toolkits_in_path(environment: Environment, matrix: Matrix) -> Iterat
     else:
         root = next((item.real_path or item.path for item in system if item.version == wanted), "")
         why = "CUDA_HOME names" if named else "the newest is"
-        yield warn(
-            f"nvcc on PATH is CUDA {first.release(2)}, {why} {wanted.release(2)}",
-            evidence=evidence,
-            impact="Builds may use the toolkit that nobody meant.",
-            remedy=remedy(environment, "Put the wanted toolkit first on PATH.", "toolkit-first", root=root),
-        )
+        title = f"nvcc on PATH is CUDA {first.release(2)}, {why} {wanted.release(2)}"
+        yield _SEVERAL.found(evidence, title=title, root=root)
 
 
 @check(
-    "cuda-symlink-wrong",
-    title="/usr/local/cuda points to nothing or to an older toolkit",
+    _WRONG_LINK,
     layer=Layer.TOOLKIT,
     rank=20,
     any_of=("cuda_link", "cuda_toolkits"),
@@ -255,11 +272,10 @@ def cuda_symlink_wrong(environment: Environment, matrix: Matrix) -> Iterator[Out
     newest = max(versioned, key=lambda item: item.version, default=None)
     if link.known and not link.get().resolves:
         root = newest.path if newest else f"{_DEFAULT_LINK}-X.Y"
-        yield fail(
-            f"{_DEFAULT_LINK} points to {link.get().target}, which does not exist",
-            evidence=[known(environment, "cuda_link", link.get().target)],
-            impact="nvcc and the CUDA libraries are not found where programs look for them.",
-            remedy=Remedy("Set the link to a toolkit that is there.", (_link_to(root),)),
+        yield _WRONG_LINK.found(
+            [known(environment, "cuda_link", link.get().target)],
+            title=f"{_DEFAULT_LINK} points to {link.get().target}, which does not exist",
+            remedy=Remedy("Recreate the symlink to a toolkit that is there.", (_link_to(root),)),
         )
         return
     default = next((item for item in toolkits(environment) if item.path == _DEFAULT_LINK), None)
@@ -268,9 +284,10 @@ def cuda_symlink_wrong(environment: Environment, matrix: Matrix) -> Iterator[Out
     elif newest is None or newest.version.release(2) <= default.version.release(2):
         yield ok(f"{_DEFAULT_LINK} is CUDA {default.version}", evidence=[toolkit_evidence(default)])
     else:
-        yield warn(
-            f"{_DEFAULT_LINK} is CUDA {default.version}, the newest installed is {newest.version}",
-            evidence=[toolkit_evidence(default), toolkit_evidence(newest)],
+        yield _WRONG_LINK.found(
+            [toolkit_evidence(default), toolkit_evidence(newest)],
+            title=f"{_DEFAULT_LINK} is CUDA {default.version}, the newest installed is {newest.version}",
+            status=Status.WARN,
             impact="Programs that look there use the older toolkit.",
             remedy=Remedy(
                 "If the newer one is wanted, choose it.",
@@ -284,12 +301,10 @@ def _link_to(root: str) -> Command:
 
 
 @check(
-    "nvcc-wrapper-misleads",
-    title="nvcc on PATH is a wrapper, and tools take its folder for the toolkit",
+    _WRAPPER,
     layer=Layer.TOOLKIT,
     rank=30,
     needs=("nvcc",),
-    fix="Set CUDA_HOME to the real toolkit.",
     references=("https://pytorch.org/docs/stable/cpp_extension.html",),
 )
 def nvcc_wrapper_misleads(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -311,9 +326,9 @@ def nvcc_wrapper_misleads(environment: Environment, matrix: Matrix) -> Iterator[
     elif not nvcc.toolkit_path:
         yield unknown("nvcc is a wrapper, and which toolkit it starts is not known", evidence=evidence)
     else:
-        yield warn(
-            f"nvcc is a wrapper in {posixpath.dirname(nvcc.path)}; the toolkit is in {nvcc.toolkit_path}",
-            evidence=evidence,
+        yield _WRAPPER.found(
+            evidence,
+            title=f"nvcc is a wrapper in {posixpath.dirname(nvcc.path)}; the toolkit is in {nvcc.toolkit_path}",
             impact=f"Builds take {guessed} for the toolkit and do not find its headers.",
             remedy=Remedy("Tell builds where the toolkit is.", (export("CUDA_HOME", PATH(nvcc.toolkit_path)),)),
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from envkit.base.versions import Version
 from envkit.checks.engine.command import REQUIREMENT, fixed
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, warn
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.installs import distribution_evidence, judged, nothing_to_judge, pip
@@ -93,13 +93,20 @@ def _pins(python: PythonEnvironment, faults: list[Broken]) -> Outcome:
     )
 
 
-@check(
+_FAMILIES = Fault(
     "nvidia-cu11-cu12-cu13-mixed",
-    title="Wheels of several CUDA families in one environment",
+    "NVIDIA wheels of several CUDA families in one environment",
+    impact="Gigabytes of unused wheels, and folders that two families write.",
+    remedy="Give each framework an environment of its own.",
+    status=Status.WARN,
+)
+
+
+@check(
+    _FAMILIES,
     layer=Layer.LIBRARIES,
     rank=70,
     needs=("pythons",),
-    fix="One environment per CUDA family.",
     references=threads("pytorch/pytorch#97990"),
 )
 def nvidia_families_mixed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -119,11 +126,10 @@ def nvidia_families_mixed(environment: Environment, matrix: Matrix) -> Iterator[
             for family, items in sorted(families.items())
         ]
         if len(families) > 1:
-            yield warn(
-                f"NVIDIA wheels of {' and '.join(sorted(families))} in one environment",
+            yield _FAMILIES.found(
+                evidence,
+                title=f"NVIDIA wheels of {' and '.join(sorted(families))} in one environment",
                 subject=python.prefix,
-                evidence=evidence,
-                impact="Gigabytes of unused wheels, and folders that two families write.",
                 remedy=Remedy("Give each framework an environment of its own.", (pip(python, "list"),)),
             )
         elif families:

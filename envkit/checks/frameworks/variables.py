@@ -10,7 +10,7 @@ from envkit.base.versions import whole_number
 from envkit.checks.engine.command import fixed, run
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, skip, unknown, warn
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.model import Environment, Gpu
@@ -52,13 +52,28 @@ _NO_GPU_ANYHOW = (  # faults after which programs say the same, whatever the var
 )
 
 
-@check(
+_LEFT_ON = Fault(
     "bad-cuda-env-vars",
-    title="Debugging or profiling variables of CUDA are set",
+    "Debugging or profiling variables of CUDA are set",
+    impact="CUDA programs are slow, chatty or wait.",
+    remedy="Unset what you do not need now.",
+    status=Status.WARN,
+)
+_ORDER = Fault(
+    "device-order-confusion",
+    "CUDA numbers the GPUs in another order than nvidia-smi",
+    impact="Index 0 of CUDA is the fastest GPU, index 0 of nvidia-smi the one with the lowest PCI address.",
+    remedy="Let CUDA count by PCI address too, or name GPUs by UUID.",
+    steps=(fixed("export CUDA_DEVICE_ORDER=PCI_BUS_ID"),),
+    status=Status.WARN,
+)
+
+
+@check(
+    _LEFT_ON,
     layer=Layer.CUDA_DEVICES,
     rank=90,
     needs=("variables",),
-    fix="Unset them.",
     references=("https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-environment-variables",),
 )
 def bad_cuda_env_vars(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -72,21 +87,19 @@ def bad_cuda_env_vars(environment: Environment, matrix: Matrix) -> Iterator[Outc
     if not left_on:
         yield ok("no debugging variable of CUDA is set", evidence=[known(environment, "variables", "none of them")])
         return
-    yield warn(
-        f"{', '.join(left_on)} {'is' if len(left_on) == 1 else 'are'} set",
-        evidence=[Evidence(f"variables[{name}]", here[name], environment.variables.source) for name in left_on],
+    yield _LEFT_ON.found(
+        [Evidence(f"variables[{name}]", here[name], environment.variables.source) for name in left_on],
+        title=f"{', '.join(left_on)} {'is' if len(left_on) == 1 else 'are'} set",
         impact="; ".join(f"{name}: {why}" for name, why in left_on.items()) + ".",
         remedy=Remedy("Unset what you do not need now.", (run("unset", *left_on),)),
     )
 
 
 @check(
-    "device-order-confusion",
-    title="CUDA numbers the GPUs in another order than nvidia-smi",
+    _ORDER,
     layer=Layer.CUDA_DEVICES,
     rank=80,
     needs=("gpus",),
-    fix="Set CUDA_DEVICE_ORDER=PCI_BUS_ID, or name GPUs by UUID.",
     references=threads("ModelCloud/Device-SMI#40", "pytorch/pytorch#86539", "tensorflow/tensorflow#32881"),
 )
 def device_order_confusion(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -111,12 +124,7 @@ def device_order_confusion(environment: Environment, matrix: Matrix) -> Iterator
     elif order is None and _fastest_first(gpus):
         yield ok("the faster GPUs have the lower PCI addresses, so both orders are one", evidence=listing)
     else:
-        yield warn(
-            f"GPUs of {len(names)} models, and CUDA_DEVICE_ORDER is not set",
-            evidence=listing,
-            impact="Index 0 of CUDA is the fastest GPU, index 0 of nvidia-smi the one with the lowest PCI address.",
-            remedy=Remedy("Let CUDA count by PCI address too.", (fixed("export CUDA_DEVICE_ORDER=PCI_BUS_ID"),)),
-        )
+        yield _ORDER.found(listing, title=f"GPUs of {len(names)} models, and CUDA_DEVICE_ORDER is not set")
 
 
 def _fastest_first(gpus: tuple[Gpu, ...]) -> bool:

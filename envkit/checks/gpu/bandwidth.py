@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from envkit.base.pci import pci_address
-from envkit.checks.engine.findings import Evidence, Outcome, ok, warn
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, ok
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import SeenGpu
 from envkit.model import Environment, Measurement
@@ -13,7 +14,9 @@ _COPIES = ("copy-to-device", "copy-to-host")
 _HEALTHY_SHARE = 0.6  # pinned copies reach 67 to 87 % of the wire figure on healthy links, 57 % is the least reported
 
 
-def measured_copies(environment: Environment, gpu: SeenGpu, generation: int, lanes: int) -> Outcome | None:
+def measured_copies(
+    environment: Environment, fault: Fault, gpu: SeenGpu, generation: int, lanes: int
+) -> Outcome | None:
     """What this GPU's copies say of a link that could run at `generation` with `lanes`; None without copies."""
     wire = gigabytes_per_second(generation, lanes)
     copies = _copies(environment, gpu)
@@ -27,10 +30,10 @@ def measured_copies(environment: Environment, gpu: SeenGpu, generation: int, lan
     words = f"{slowest:.1f} GB/s of {wire:.1f} GB/s that generation {generation} with {lanes} lanes carries"
     if slowest >= wire * _HEALTHY_SHARE:
         return ok(f"{gpu.title}: copies reach {words}", subject=gpu.subject, evidence=evidence)
-    return warn(
-        f"{gpu.title}: copies reach only {words}",
+    return fault.found(
+        evidence,
+        title=f"{gpu.title}: copies reach only {words}",
         subject=gpu.subject,
-        evidence=evidence,
         impact="Every transfer between host and GPU takes longer than it should.",
         remedy=remedy(
             environment,

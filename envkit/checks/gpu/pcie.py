@@ -227,7 +227,7 @@ def _measured(environment: Environment, gpus: tuple[SeenGpu, ...]) -> list[Outco
 
 def _copied(environment: Environment, gpu: SeenGpu, possible: int | None) -> Outcome | None:
     lanes = (gpu.nvml.link_width_current if gpu.nvml else None) or card_lanes(gpu)
-    return measured_copies(environment, gpu, possible, lanes) if lanes and possible else None
+    return measured_copies(environment, _SLOW, gpu, possible, lanes) if lanes and possible else None
 
 
 def _rate(environment: Environment, gpu: SeenGpu) -> Outcome | None:

@@ -9,7 +9,7 @@ from envkit.base.pci import pci_address
 from envkit.base.versions import whole_number
 from envkit.checks.engine.evidence import driver_lives_elsewhere, known, not_looked
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Evidence, Outcome, Status, ok, skip, unknown, warn
+from envkit.checks.engine.findings import Evidence, Outcome, Status, ok, skip, unknown
 from envkit.checks.engine.messages import message_evidence, named, seen, subject_of
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -56,6 +56,16 @@ _NOT_STARTED = Fault(
     remedy="Read the lines before the failure in the kernel log; check power cables and the firmware setting "
     "'Above 4G decoding'; try a newer driver. If nothing helps, try the card in another machine.",
     actions=("module-log",),
+)
+
+
+_OTHER = Fault(
+    "xid-other",
+    "The driver reported an error of a GPU (XID)",
+    impact="The program that ran on the GPU was probably stopped.",
+    remedy="The number decides: see the action that the finding names.",
+    actions=("kernel-log",),
+    status=Status.WARN,
 )
 
 
@@ -234,14 +244,13 @@ def _never_started(environment: Environment, addresses: tuple[str, ...]) -> bool
 
 
 @check(
-    "xid-other",
-    title="The driver reported an error of a GPU (XID)",
+    _OTHER,
+    weighs_messages=True,
     layer=Layer.HEALTH,
     rank=60,
     tier="L",
     any_of=("kernel.log", "messages"),
     explained_by=("gpu-fallen-off-bus", "gsp-timeout", "ecc-uncorrectable", "row-remap-failed"),
-    fix="The number decides: see the action that the finding names.",
     references=("https://docs.nvidia.com/deploy/xid-errors/", *threads("leptonai/gpud#987")),
 )
 def xid_other(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -272,10 +281,9 @@ def _reported(environment: Environment, pairs: list[tuple[Xid, Message]]) -> Out
     row, messages = pairs[0][0], tuple(message for _, message in pairs)
     action = row.action or "look the number up in NVIDIA's list"
     times = f" ({len(messages)} times)" if len(messages) > 1 else ""
-    return warn(
-        f"XID {row.code}{times}: {row.meaning}",
+    return _OTHER.found(
+        message_evidence(environment, messages),
+        title=f"XID {row.code}{times}: {row.meaning}",
         subject=subject_of(messages),
-        evidence=message_evidence(environment, messages),
-        impact="The program that ran on the GPU was probably stopped.",
         remedy=remedy(environment, f"{action[0].upper()}{action[1:]}.", "kernel-log"),
     )
