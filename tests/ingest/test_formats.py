@@ -125,7 +125,7 @@ def test_a_partial_lsmod_does_not_mean_that_nvidia_is_missing() -> None:
         ("$ CUDA_VISIBLE_DEVICES=GPU-1a2b python train.py --lr 1e-4", "GPU-1a2b"),
         ("os.environ['CUDA_VISIBLE_DEVICES'] = '-1'", "-1"),
         ("$ echo $CUDA_VISIBLE_DEVICES\n3", "3"),
-        ("$ echo $CUDA_VISIBLE_DEVICES\n\n$ ls", ""),
+        ("$ export CUDA_VISIBLE_DEVICES=\n$ ls", ""),
         ("  CUDA_VISIBLE_DEVICES: 0", "0"),
         ("ENV CUDA_VISIBLE_DEVICES=1", "1"),
     ],

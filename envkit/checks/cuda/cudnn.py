@@ -234,7 +234,11 @@ def cudnn_older_than_build(environment: Environment, matrix: Matrix) -> Iterator
     if messages and not any(outcome.status is Status.FAIL for outcome in outcomes):
         have, need = named(messages, "loaded"), named(messages, "built")
         known_pair = f"cuDNN {have} is loaded, the framework was built with {need}" if have and need else ""
-        yield _OLDER.found(message_evidence(environment, messages), title=known_pair)
+        shown = message_evidence(environment, messages)
+        if have and need and Version.parse(have) > Version.parse(need):
+            yield skip(f"{known_pair}: a newer one, which old releases refuse as well", evidence=shown)
+        else:
+            yield _OLDER.found(shown, title=known_pair)
     elif outcomes:
         yield from outcomes
     else:

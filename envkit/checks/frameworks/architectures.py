@@ -34,11 +34,11 @@ _BUILD = "Install a build with code for this GPU; envkit names one."
 
 
 def _newer_build(environment: Environment, matrix: Matrix) -> Remedy:
-    return Remedy(_BUILD, (resolve_command(environment, matrix, _messages(environment, _NEWER)),))
+    return Remedy(_BUILD, (resolve_command(environment, matrix, _messages(environment, matrix, _NEWER)),))
 
 
 def _older_build(environment: Environment, matrix: Matrix) -> Remedy:
-    return Remedy(_BUILD, (resolve_command(environment, matrix, _messages(environment, _DROPPED)),))
+    return Remedy(_BUILD, (resolve_command(environment, matrix, _messages(environment, matrix, _DROPPED)),))
 
 
 _TOO_OLD = Fault(_NEWER, "The framework's build holds no code for this GPU", impact=_NO_KERNELS, remedy=_newer_build)
@@ -96,7 +96,7 @@ def _architectures(environment: Environment, matrix: Matrix, wanted: Fault) -> I
     ]
     yield from outcomes
     settled = any(_fault(environment, matrix, item, own) in (_NEWER, _DROPPED) for item in found for _, own in gpus)
-    if not settled and (messages := _messages(environment, wanted.id)):
+    if not settled and (messages := _messages(environment, matrix, wanted.id)):
         yield _by_message(environment, wanted, messages)
     elif not outcomes and not found:
         yield nothing_to_judge(environment, "a framework with CUDA")
@@ -195,11 +195,29 @@ def _older_than_all(
     return lowest is not None and (own.major, own.minor) < lowest
 
 
-def _messages(environment: Environment, id: str) -> tuple[Message, ...]:  # noqa: A002
-    """The messages of one of the two faults; "no kernel image" fits both, and yields to one that names the other."""
-    if id == _NEWER and seen(environment, _DROPPED):
-        return tuple(message for message in seen(environment, id) if message.values)
-    return seen(environment, id)
+def _messages(environment: Environment, matrix: Matrix, id: str) -> tuple[Message, ...]:  # noqa: A002
+    """The messages of one of the two faults.
+
+    "No kernel image" fits both: it yields to one that names the other, and tells of a GPU that new builds leave out
+    that it was dropped.
+    """
+    newer, dropped = seen(environment, _NEWER), seen(environment, _DROPPED)
+    exact = tuple(message for message in newer if message.values)
+    if not dropped and newer and not exact and _left_out(environment, matrix):
+        return newer if id == _DROPPED else ()
+    if id == _DROPPED:
+        return dropped
+    return exact if dropped else newer
+
+
+def _left_out(environment: Environment, matrix: Matrix) -> bool:
+    """Whether every GPU is older than all that the newest build of PyTorch holds code for."""
+    own = [(value.major, value.minor) for _, value in capable_gpus(environment, matrix)]
+    builds = [build for build in matrix.builds("pytorch") if build.cuda is not None and build.sass]
+    newest = max(builds, key=lambda build: (build.version, build.cuda), default=None)
+    if not own or newest is None or not newest.sass:
+        return False
+    return max(own) < min((target.major, target.minor) for target in newest.sass)
 
 
 def _by_message(environment: Environment, wanted: Fault, messages: tuple[Message, ...]) -> Outcome:

@@ -10,7 +10,7 @@ from envkit.checks.engine.ask import resolve_command
 from envkit.checks.engine.command import REQUIREMENT
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Outcome, Remedy, ok, skip, unknown
+from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -200,6 +200,10 @@ def jax_no_cuda_plugin(environment: Environment, matrix: Matrix) -> Iterator[Out
             yield ok("JAX has a GPU plug-in", subject=item.subject, evidence=evidence)
         elif gpu_present(environment) and not is_told(item.framework.source):
             fix = replacement(environment, matrix, item, _EXTRA)
-            yield _NO_PLUGIN.found(evidence, subject=item.subject, remedy=fix)
+            others = [other.framework for other in installs(environment) if other.framework.name != "jax"]
+            beside = any(other.cuda or other.name == "tensorflow" for other in others)
+            unasked = beside and not seen(environment, "jax-no-cuda-plugin")  # JAX came with something else
+            status = Status.WARN if unasked else Status.FAIL
+            yield _NO_PLUGIN.found(evidence, subject=item.subject, remedy=fix, status=status)
         else:
             yield skip("no GPU was seen that JAX could use", subject=item.subject, evidence=evidence)

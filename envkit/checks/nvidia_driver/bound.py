@@ -76,7 +76,7 @@ def _options(environment: Environment) -> list[Evidence]:
     layer=Layer.KERNEL_MODULE,
     rank=10,
     any_of=("pci_gpus", "messages"),
-    explained_by=("driver-not-installed",),
+    explained_by=("driver-not-installed", "secure-boot-unsigned-module", "dkms-build-failed", "driver-dropped-gpu"),
     elsewhere=NO_OWN_DRIVER,
     references=threads("kubernetes-sigs/image-builder#1468", "negativo17/nvidia-driver#73", "mattshma/bigdata#133"),
 )

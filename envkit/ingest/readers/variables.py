@@ -74,6 +74,10 @@ def read(text: Text) -> Iterator[Clue]:
             if value is None:
                 value = groups.get("double") or groups.get("single") or ""
             value = value.strip()
+            if pattern is _ECHO and not value:
+                continue  # what is not set prints the same
+            if " = " in match.group() and " " in value and value[:1] not in ("'", '"'):
+                continue  # a sentence: `CUDA_VISIBLE_DEVICES = both cards`
             if value[:1] not in ("'", '"'):
                 value = _COMMAND.sub("", value)
             value = value[1:-1] if value[:1] in "\"'" and value[:1] == value[-1:] and len(value) > 1 else value

@@ -1,0 +1,47 @@
+"""WSL beside a GPU whose Windows driver runs in TCC mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.checks.engine.command import fixed
+from envkit.checks.engine.evidence import kind, known
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Outcome, ok, skip
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.model import Environment, MachineKind
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+
+_TCC = Fault(
+    "wsl-gpu-in-tcc-mode",
+    "A GPU in TCC mode keeps WSL from the GPUs",
+    impact="No GPU can be used in WSL, not even those in WDDM mode.",
+    remedy="On Windows, as administrator: set each GPU that can to WDDM, or disable the one in TCC mode in the device "
+    "manager; then restart WSL.",
+    steps=(fixed("nvidia-smi -dm 0"), fixed("wsl --shutdown")),
+)
+
+
+@check(
+    _TCC,
+    layer=Layer.PLACE,
+    rank=6,
+    any_of=("system.machine_kind", "messages"),
+    references=threads("microsoft/WSL#13027"),
+)
+def wsl_gpu_in_tcc_mode(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """Under WSL 2 every GPU of the machine runs in WDDM mode on Windows.
+
+    WSL reaches GPUs through WDDM. A card in TCC mode is not reachable, and its presence hides the others too.
+    """
+    if reported := _TCC.reported(environment):
+        yield reported
+    elif kind(environment) is MachineKind.WSL2 and environment.gpus.known and environment.gpus.get():
+        yield ok("WSL lists its GPUs", evidence=[known(environment, "gpus", "listed")])
+    else:
+        yield skip("nothing tells of a GPU in TCC mode", evidence=[known(environment, "system.machine_kind")])

@@ -1,0 +1,138 @@
+"""Builds of extensions that stop before or while they compile, for a reason that is not in their source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.checks.cuda.toolkit import build_nvcc
+from envkit.checks.engine.ask import install_cuda
+from envkit.checks.engine.command import TO_FILL_IN, export, fixed, run
+from envkit.checks.engine.evidence import known
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.frameworks.installs import distribution, distribution_evidence, judged, nothing_to_judge
+from envkit.model import Environment
+from envkit.tables.codes import limit
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_COMPILED_AT_INSTALL = ("flash-attn", "apex", "detectron2", "mmcv", "xformers", "deepspeed", "torch-scatter")
+_BYTES_PER_COMPILER = 3 * 1024**3  # nvcc on the kernels of flash-attn takes more
+
+
+def _newer_toolkit(environment: Environment, matrix: Matrix) -> Remedy:
+    first, fits = limit("glibc-pi-functions"), limit("toolkit-with-pi-functions")
+    return Remedy(
+        f"Compile with CUDA {fits} or newer, or in a container whose glibc is older than {first}.",
+        install_cuda(fits),
+    )
+
+
+_ISOLATED = Fault(
+    "build-isolation-hides-torch",
+    "pip builds an extension in an environment without torch",
+    impact="The package's setup.py stops at its import, before anything is compiled; torch itself is well.",
+    remedy="Bring what the build needs into the environment, then build in it.",
+    steps=(
+        fixed("python -m pip install setuptools wheel ninja packaging psutil"),
+        run("python", "-m", "pip", "install", "--no-build-isolation", TO_FILL_IN),
+    ),
+)
+_KILLED = Fault(
+    "build-out-of-memory",
+    "A build is killed because memory runs out",
+    impact="The extension is not built; its source and the compilers are not at fault.",
+    remedy="Build with fewer compilers at a time; with little memory, one.",
+    steps=(
+        export("MAX_JOBS", "4"),
+        run("python", "-m", "pip", "install", "--no-build-isolation", TO_FILL_IN),
+    ),
+)
+_HEADERS_CLASH = Fault(
+    "glibc-newer-than-toolkit",
+    "The CUDA toolkit's headers clash with the system's glibc",
+    impact="Every CUDA source stops in the headers; programs that are compiled already run.",
+    remedy=_newer_toolkit,
+)
+
+
+@check(
+    _ISOLATED,
+    layer=Layer.FRAMEWORK_BUILD,
+    rank=9,
+    any_of=("pythons", "messages"),
+    fix="Install the build requirements by hand and pass --no-build-isolation.",
+    references=threads("open-mmlab/mmdetection#12414", "Dao-AILab/flash-attention#246"),
+)
+def build_isolation_hides_torch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """What a setup.py imports while it is read is there: torch is not, in the environment that pip makes for builds.
+
+    pip and uv build in a fresh environment with the declared requirements alone. A setup.py that imports torch without
+    declaring it stops there, although torch is installed.
+    """
+    if reported := _ISOLATED.reported(environment):
+        yield reported
+        return
+    built = [item for python in judged(environment) if (item := distribution(python, *_COMPILED_AT_INSTALL))]
+    if built:
+        yield ok("extensions are built", evidence=[distribution_evidence(item) for item in built])
+    else:
+        yield nothing_to_judge(environment, "an extension that is compiled at installation")
+
+
+@check(
+    _KILLED,
+    layer=Layer.TOOLKIT,
+    rank=12,
+    any_of=("system.memory_bytes", "messages"),
+    fix="Start fewer compilers at a time (MAX_JOBS), or give the build more memory.",
+    references=threads("Dao-AILab/flash-attention#347", "Dao-AILab/flash-attention#358"),
+)
+def build_out_of_memory(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """A parallel build starts no more compilers than memory allows.
+
+    ninja starts one per processor, and each takes gigabytes for CUDA code; the kernel then ends one, and nothing but
+    "Killed" or signal 9 tells of it.
+    """
+    memory, processors = environment.system.memory_bytes, environment.system.processors
+    if reported := _KILLED.reported(environment):
+        yield reported
+    elif not (memory.known and processors.known):
+        return
+    elif memory.get() >= processors.get() * _BYTES_PER_COMPILER:
+        yield ok("there is memory for a compiler per processor", evidence=[known(environment, "system.memory_bytes")])
+    else:
+        yield skip("a build with a compiler per processor may need more memory; nothing here tells of one")
+
+
+@check(
+    _HEADERS_CLASH,
+    layer=Layer.TOOLKIT,
+    rank=34,
+    any_of=("system.glibc", "messages"),
+    fix="Compile with a newer CUDA toolkit, or in a container of an older distribution.",
+    references=threads("NVIDIA/cuda-samples#378"),
+)
+def glibc_newer_than_toolkit(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """nvcc's headers fit the math headers of the system's glibc.
+
+    Newer releases of glibc declare functions such as cospi and rsqrt that the toolkit's headers declare too, with
+    another exception specification. No choice of host compiler changes that.
+    """
+    glibc, place = environment.system.glibc, build_nvcc(environment)
+    if reported := _HEADERS_CLASH.reported(environment):
+        yield reported
+    elif not glibc.known or place is None:
+        return
+    elif glibc.get() >= limit("glibc-pi-functions") and place[0] < limit("toolkit-with-pi-functions"):
+        yield _HEADERS_CLASH.found(
+            [known(environment, "system.glibc"), Evidence("nvcc", str(place[0]), place[1])],
+            title=f"CUDA {place[0]} does not compile with glibc {glibc.get()}",
+            status=Status.WARN,
+        )
+    else:
+        yield ok("the toolkit's headers fit glibc", evidence=[known(environment, "system.glibc")])

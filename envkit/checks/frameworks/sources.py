@@ -1,0 +1,114 @@
+"""Where packages come from: does the index exist, and may the solver choose builds for a GPU?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.base.versions import Version
+from envkit.checks.engine.ask import resolve_command
+from envkit.checks.engine.command import VERSION, export
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Outcome, Remedy, ok, skip
+from envkit.checks.engine.messages import message_evidence, seen
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.frameworks.installs import installs
+from envkit.model import Environment
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_INDEX_ID = "package-index-wrong"
+
+
+def _index_that_exists(environment: Environment, matrix: Matrix) -> Remedy:
+    return Remedy(
+        "Take an index that exists. A build for an older CUDA runs on the same driver, and nvcc's release does not "
+        "matter to it; envkit names one.",
+        (resolve_command(environment, matrix, seen(environment, _INDEX_ID)),),
+    )
+
+
+def _override(environment: Environment, matrix: Matrix) -> Remedy:
+    limit = environment.driver.driver_cuda_version
+    return Remedy(
+        "Say which CUDA the machine has on which the environment will run (nvidia-smi shows it there), and solve "
+        "again; pixi takes it from cuda in [system-requirements].",
+        (export("CONDA_OVERRIDE_CUDA", VERSION(limit.get().release(2) if limit.known else _newest(matrix))),),
+    )
+
+
+_NO_INDEX = Fault(
+    _INDEX_ID,
+    "The package index has no such build",
+    impact="pip and uv find no version there, whatever the Python and the system.",
+    remedy=_index_that_exists,
+)
+_NO_VIRTUAL_PACKAGE = Fault(
+    "conda-sees-no-gpu",
+    "conda finds no driver, so that it may choose no CUDA build",
+    impact="The solver refuses the CUDA builds, or takes those for the CPU.",
+    remedy=_override,
+)
+
+
+@check(
+    _NO_INDEX,
+    layer=Layer.FRAMEWORK_BUILD,
+    rank=44,
+    any_of=("pythons", "messages"),
+    fix="Take an index that exists: its CUDA need not be that of nvcc, only one that the driver runs.",
+    references=threads("visualbruno/ComfyUI-Trellis2#131"),
+)
+def package_index_wrong(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The index that an installation names is there, and holds builds.
+
+    PyTorch's indexes are named after the CUDA releases that it is built for, which are few. One that does not exist
+    answers with nothing, and pip says that there is no version.
+    """
+    asked = seen(environment, _INDEX_ID)
+    wrong = [message for message in asked if _not_there(message.values.get("tag"), matrix)]
+    if wrong:
+        tag = wrong[0].values["tag"]
+        yield _NO_INDEX.found(message_evidence(environment, wrong), title=f"There is no package index {tag}")
+        return
+    cuda = [item for item in installs(environment) if item.framework.cuda is not None]
+    if cuda:
+        yield ok("a build for CUDA was found", evidence=[cuda[0].evidence("cuda", cuda[0].framework.cuda)])
+    elif asked:
+        yield skip("the index exists", evidence=message_evidence(environment, asked))
+
+
+def _not_there(tag: str | None, matrix: Matrix) -> bool:
+    """Whether no build of PyTorch is for the CUDA that an index is named after."""
+    digits = (tag or "").removeprefix("cu")
+    if not digits.isdigit() or len(digits) < 2:
+        return False
+    cuda = Version.of(int(digits[:-1]), int(digits[-1]))
+    return all(build.cuda is None or build.cuda.release(2) != cuda for build in matrix.builds("pytorch"))
+
+
+@check(
+    _NO_VIRTUAL_PACKAGE,
+    layer=Layer.FRAMEWORK_BUILD,
+    rank=43,
+    any_of=("pythons", "messages"),
+    fix="Set CONDA_OVERRIDE_CUDA to the CUDA of the machine that the environment is made for.",
+    references=threads("conda-forge/pytorch-cpu-feedstock#364", "prefix-dev/pixi#1288"),
+)
+def conda_sees_no_gpu(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """Where conda's solver is to choose a build for CUDA, its virtual package __cuda is there.
+
+    conda makes it from the driver that it finds. On a login node, in the build of an image or where libcuda is hidden
+    there is none, and builds that ask for it count as impossible. pixi asks its manifest instead.
+    """
+    for item in installs(environment):
+        by_conda = {own.name for own in item.python.distributions if own.installer == "conda"}
+        if item.framework.cuda is not None and not by_conda.isdisjoint((item.framework.package.partition("==")[0],)):
+            yield ok("conda chose a build for CUDA", evidence=[item.evidence("cuda", item.framework.cuda)])
+
+
+def _newest(matrix: Matrix) -> Version:
+    """The newest CUDA that PyTorch has a build for."""
+    return max(build.cuda.release(2) for build in matrix.builds("pytorch") if build.cuda is not None)
