@@ -55,6 +55,18 @@ def test_words_beside_a_message_are_separated_as_every_list_is() -> None:
         assert not any("&" in words for words in signature.also), signature.signature
 
 
+def test_words_beside_a_message_are_lower_case_as_the_text_is_that_is_asked_for_them() -> None:
+    for signature in ALL:
+        words = (*signature.unless, *signature.also)
+        assert [word.lower() for word in words] == list(words), signature.signature
+
+
+def test_nouveau_is_no_fault_in_a_log_where_the_driver_took_over() -> None:
+    line = next(row.example for row in ALL if row.signature == "nouveau-loaded/kernel-log")
+    assert ids(line) == {"nouveau-loaded/kernel-log"}
+    assert ids(f"{line}\nNVRM: loading NVIDIA UNIX x86_64 Kernel Module  535.183.01") == set()
+
+
 def test_no_pattern_repeats_without_bound() -> None:
     # unbounded gaps are what makes a search slow on hostile text; `[^\n]*` and `.*` are not needed
     for signature in ALL:
