@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from envkit.base.versions import Version
-from envkit.checks.engine.findings import Outcome, Status, fail, ok
+from envkit.checks.engine.findings import Outcome, Status, ok
 from envkit.checks.engine.registry import Check, Layer, all_checks, check
 from envkit.checks.engine.runner import run_checks, summary
 from envkit.model import Driver, Environment, Problem, found, missing
@@ -18,7 +18,7 @@ MATRIX = cast(Matrix, None)  # these checks do not ask it anything
 
 
 def _fails(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    yield fail("broken")
+    yield Outcome(Status.FAIL, "broken")
 
 
 def _well(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

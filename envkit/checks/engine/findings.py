@@ -134,29 +134,3 @@ def skip(title: str, *, subject: str = "", evidence: Iterable[Evidence] = ()) ->
 def unknown(title: str, *, subject: str = "", evidence: Iterable[Evidence] = ()) -> Outcome:
     """Could not be decided; the title says what was missing."""
     return Outcome(Status.UNKNOWN, title, subject, tuple(evidence))
-
-
-def warn(
-    title: str,
-    *,
-    subject: str = "",
-    evidence: Iterable[Evidence] = (),
-    impact: str = "",
-    remedy: Remedy | None = None,
-    references: Iterable[str] = (),
-) -> Outcome:
-    """Works, yet slow, fragile or about to break."""
-    return Outcome(Status.WARN, title, subject, tuple(evidence), impact, remedy, tuple(references))
-
-
-def fail(
-    title: str,
-    *,
-    subject: str = "",
-    evidence: Iterable[Evidence] = (),
-    impact: str = "",
-    remedy: Remedy | None = None,
-    references: Iterable[str] = (),
-) -> Outcome:
-    """Broken; proved by the evidence."""
-    return Outcome(Status.FAIL, title, subject, tuple(evidence), impact, remedy, tuple(references))
