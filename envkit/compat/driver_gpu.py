@@ -32,7 +32,7 @@ def gpu_on_driver(
     platform: str = "linux",
 ) -> Verdict:
     """Whether the driver knows this GPU: not yet, still, or no longer."""
-    label = name or f"sm_{compute_capability.major}{compute_capability.minor}"
+    label = name or compute_capability.sm
     number, row = branch_number(driver, tables, platform), branch_of(driver, tables, platform)
     sources = row.sources if row else ()
     if number is None:
@@ -167,7 +167,7 @@ def gpu_on_kernel_module(
     compute_capability: ComputeCapability, open_module: bool, tables: Tables, *, name: str = ""
 ) -> Verdict:
     """Whether this kind of NVIDIA kernel module drives this GPU: open from Turing on, and alone from Blackwell on."""
-    label = name or f"sm_{compute_capability.major}{compute_capability.minor}"
+    label = name or compute_capability.sm
     firsts = {}
     for family in (FIRST_OPEN_FAMILY, OPEN_ONLY_FAMILY):
         members = [gpu for gpu in tables.gpus if gpu.family == family]

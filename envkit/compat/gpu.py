@@ -70,7 +70,7 @@ def gpu_runs_build(
     gpu: ComputeCapability, build: FrameworkBuild, *, driver_verdict: str = "", name: str = ""
 ) -> Verdict:
     """Whether the build holds code that this GPU runs; with the driver's verdict also whether PTX can be compiled."""
-    label = name or f"sm_{gpu.major}{gpu.minor}"
+    label = name or gpu.sm
     title = f"{build.framework} {build.version}" + (f" for CUDA {build.cuda}" if build.cuda else "")
     if build.cpu_only:
         return Verdict("gpu-runs-build", "warn", f"{title} is a CPU build: it leaves {label} unused", build.sources)
@@ -165,7 +165,7 @@ def gpu_runs_cuda(gpu: ComputeCapability, cuda: Version, tables: Tables, *, name
     Code that was compiled for an older GPU may carry PTX that a newer one's driver compiles, but CUDA's own
     libraries (cuBLAS, cuDNN) of a toolkit older than the GPU hold no code for it, so it counts as not runnable.
     """
-    label = name or f"sm_{gpu.major}{gpu.minor}"
+    label = name or gpu.sm
     sources = sources_of(toolkits_of(cuda, tables))
     match = cuda_match(gpu, cuda, tables)
     if match is ToolkitMatch.TARGET:

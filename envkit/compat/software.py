@@ -247,7 +247,7 @@ def gpu_on_cudnn(
     `among` are the only rows of cuDNN that can be of that version, where the caller knows. Where the CUDA is not known,
     a cuDNN made for CUDA releases that do not know the GPU has no kernels for it, nor has an older one.
     """
-    label = name or f"sm_{gpu.major}{gpu.minor}"
+    label = name or gpu.sm
     rows = [
         row
         for row in (tables.cudnns if among is None else among)

@@ -19,7 +19,7 @@ from envkit.compat.verdict import DriverVerdict, Verdict
 from envkit.solver.build_set import BuildSet
 from envkit.solver.request import TargetGpu
 from envkit.solver.together import Together
-from envkit.tables.rows import CudnnRelease, DriverBranch, FrameworkBuild, ImageTag, OperatingSystem, Runfile, Toolkit
+from envkit.tables.rows import CudnnRelease, FrameworkBuild, ImageTag, OperatingSystem, Runfile, Toolkit
 
 T = TypeVar("T")
 
@@ -66,13 +66,9 @@ class Knowledge:
             if not data_center or platform in WINDOWS_DRIVERS:
                 return driver_level(driver, floors)
             compat = compat_branches(self.toolkits(compat_line(cuda)))
-            return driver_level(driver, floors, self.branch(driver), True, compat)
+            return driver_level(driver, floors, branch_of(driver, self.tables), True, compat)
 
         return self._once(("level", driver.parts, cuda.parts, platform, data_center), work)
-
-    def branch(self, driver: Version) -> DriverBranch | None:
-        """The branch of a driver."""
-        return self._once(("branch", driver.parts), lambda: branch_of(driver, self.tables))
 
     def gpu_runs_cuda(self, gpu: ComputeCapability, cuda: Version) -> bool | None:
         """Whether a CUDA version knows a GPU."""

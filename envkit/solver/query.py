@@ -174,14 +174,6 @@ class Query:
         """Those of them that a system cuDNN as requested exists for."""
         return tuple(toolkit for toolkit in self.toolkits if self.cudnn_allowed(toolkit, None))
 
-    @property
-    def has_usable_toolkit(self) -> bool:
-        """Whether there is one: the newest are looked at first, as most often they will do."""
-        return any(
-            not self.cuda_failures(toolkit.version) and self.cudnn_allowed(toolkit, None)
-            for toolkit in reversed(self.wanted_toolkits)
-        )
-
     def cudnn_allowed(self, toolkit: Toolkit, build: FrameworkBuild | None) -> bool:
         """Whether a system cuDNN of the requested version exists for the toolkit and serves the build."""
         if self.request.cudnn is None:

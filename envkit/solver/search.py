@@ -162,15 +162,15 @@ def _newer_releases(selection: Selection, query: Query) -> int:
 
 def feasible(query: Query) -> bool:
     """Whether a request has any plan: `select` without looking for the best."""
-    if not query.request.frameworks:
-        return not query.driver_drops_gpu and query.has_usable_toolkit
     start = _start(query)
-    if start is None:
-        return False
+    if start is None or not query.request.frameworks:
+        return start is not None
     if len(query.request.frameworks) == 1 and start.toolkits is None:  # nothing that a build has to go with
         return next(passing(query, query.request.frameworks[0]), None) is not None
-    groups = [_passing(query, framework) for framework in query.request.frameworks]
-    return _first(start, groups, query, PairPolicy(query.together)) is not None
+    groups = [_Replay(_passing(query, framework)) for framework in query.request.frameworks]
+    if any(next(iter(group), None) is None for group in groups):
+        return False
+    return next(_extensions(start, groups, query, PairPolicy(query.together)), None) is not None
 
 
 def _passing(query: Query, framework: FrameworkRequest) -> Iterator[Candidate]:
@@ -207,13 +207,6 @@ class _Replay:
         for one in self._source:
             self._seen.append(one)
             yield one
-
-
-def _first(start: Selection, groups: list[Iterator[Candidate]], query: Query, policy: PairPolicy) -> Selection | None:
-    again = [_Replay(group) for group in groups]
-    if any(next(iter(group), None) is None for group in again):
-        return None
-    return next(_extensions(start, again, query, policy), None)
 
 
 def _start(query: Query) -> Selection | None:
