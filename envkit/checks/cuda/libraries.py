@@ -217,6 +217,7 @@ def _pair(python: PythonEnvironment) -> tuple[tuple[Evidence, Version] | None, t
     layer=Layer.LIBRARIES,
     rank=20,
     any_of=("pythons", "messages"),
+    explained_by=("nvidia-cu11-cu12-cu13-mixed",),
     references=threads("pytorch/pytorch#80637", "tensorflow/tensorflow#60750", "jax-ml/jax#28929"),
 )
 def ld_library_path_shadows_wheels(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -224,12 +224,28 @@ _WRAPPER = Fault(
     _SEVERAL,
     layer=Layer.TOOLKIT,
     rank=40,
-    any_of=("nvcc", "cuda_toolkits"),
+    any_of=("nvcc", "cuda_toolkits", "messages"),
     fix="Put the wanted toolkit first on PATH; remove the distribution's nvidia-cuda-toolkit when it is not used.",
     references=threads("NVIDIA/nvbandwidth#25", "mit-han-lab/torchsparse#79", "mesonbuild/meson#6076"),
 )
 def several_toolkits_in_path(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """With several toolkits, PATH gives the one that CUDA_HOME names, or the newest."""
+    """With several toolkits, PATH gives the one that CUDA_HOME names, or the newest.
+
+    Parts of two in one build do not fit: a compiler of one refuses headers or targets of the other.
+    """
+    if mixed := _SEVERAL.reported(
+        environment,
+        title="Parts of two CUDA toolkits are mixed in one build",
+        impact="The build stops, with a message that names neither of them.",
+        remedy=Remedy(
+            "Name one toolkit for the whole build, in a fresh build folder; remove the distribution's "
+            "nvidia-cuda-toolkit where it is not used.",
+            (fixed("type -a nvcc ptxas"), fixed("export CUDACXX=/usr/local/cuda/bin/nvcc")),
+        ),
+        status=Status.FAIL,
+    ):
+        yield mixed
+        return
     system = [item for item in toolkits(environment) if item.origin not in ("wheel", "conda") and item.has_nvcc]
     releases = {item.version.release(2): item for item in system}
     if environment.nvcc.known and environment.nvcc.get().version is not None:

@@ -10,6 +10,7 @@ from envkit.base.versions import Version
 from envkit.checks.engine.command import REQUIREMENT, fixed
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok
+from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.installs import distribution_evidence, judged, nothing_to_judge, pip
@@ -126,10 +127,12 @@ def nvidia_families_mixed(environment: Environment, matrix: Matrix) -> Iterator[
             for family, items in sorted(families.items())
         ]
         if len(families) > 1:
+            wrong_one = seen(environment, "ld-library-path-shadows-wheels", "nccl", "runtime-symbol")
             yield _FAMILIES.found(
-                evidence,
+                [*evidence, *message_evidence(environment, wrong_one)],
                 title=f"NVIDIA wheels of {' and '.join(sorted(families))} in one environment",
                 subject=python.prefix,
+                status=Status.FAIL if wrong_one else None,
                 remedy=Remedy("Give each framework an environment of its own.", (pip(python, "list"),)),
             )
         elif families:

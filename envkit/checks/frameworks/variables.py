@@ -11,6 +11,7 @@ from envkit.checks.engine.command import fixed, run
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.model import Environment, Gpu
@@ -183,10 +184,12 @@ def cuda_visible_devices_empty(environment: Environment, matrix: Matrix) -> Iter
     if hidden:
         title = f"{VISIBLE} is {value!r}: every GPU is hidden"
         yield _HIDDEN.found(evidence, title=title, impact=impact, remedy=fix)
+    elif value:
+        yield ok(f"{VISIBLE} is {value}", evidence=evidence)
     elif reported := _HIDDEN.reported(environment, title=_shown_none(environment)):
         yield reported
     elif environment.variables.known:
-        yield ok(f"{VISIBLE} is {'not set' if value is None else value}", evidence=evidence)
+        yield ok(f"{VISIBLE} is not set", evidence=evidence)
     else:
         yield unknown("the variables are not known")
 
@@ -231,6 +234,12 @@ def cuda_visible_devices_invalid(environment: Environment, matrix: Matrix) -> It
         )
     elif reported:
         yield reported
+    elif gpus is None and (shown_none := seen(environment, _HIDDEN.id)):
+        yield _NOT_THERE.found(
+            [*evidence, *message_evidence(environment, shown_none)],
+            title=f"{VISIBLE} is {value}, and a program was shown no GPU",
+            impact="CUDA shows none where the first item of the list is no GPU of this machine.",
+        )
     elif gpus is None:
         yield unknown("which GPUs there are is not known", evidence=evidence)
     else:

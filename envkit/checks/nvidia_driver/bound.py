@@ -25,6 +25,12 @@ _RESERVED = Fault(
     "/etc/modprobe.d, rebuild the initramfs and restart.",
     actions=("find-vfio", "initramfs", "reboot"),
 )
+_MODULE_UNFIT = (  # nouveau takes the GPU where NVIDIA's module cannot be loaded
+    "kernel-headers-missing",
+    "dkms-build-failed",
+    "secure-boot-unsigned-module",
+    "module-missing-for-running-kernel",
+)
 _HELD = "NVIDIA's driver cannot use a GPU that another driver holds; CUDA finds no device."
 _NOUVEAU = Fault(
     "nouveau-loaded",
@@ -76,7 +82,7 @@ def _options(environment: Environment) -> list[Evidence]:
     layer=Layer.KERNEL_MODULE,
     rank=10,
     any_of=("pci_gpus", "messages"),
-    explained_by=("driver-not-installed", "secure-boot-unsigned-module", "dkms-build-failed", "driver-dropped-gpu"),
+    explained_by=("driver-not-installed", "driver-dropped-gpu", *_MODULE_UNFIT),
     elsewhere=NO_OWN_DRIVER,
     references=threads("kubernetes-sigs/image-builder#1468", "negativo17/nvidia-driver#73", "mattshma/bigdata#133"),
 )

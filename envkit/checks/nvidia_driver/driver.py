@@ -28,6 +28,7 @@ _MODULE_CAUSES = (
     "nova-core-bound",
     "kernel-headers-missing",
     "dkms-build-failed",
+    "driver-repos-mixed",
     "module-missing-for-running-kernel",
     "secure-boot-unsigned-module",
     "driver-dropped-gpu",

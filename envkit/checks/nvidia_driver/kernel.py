@@ -59,7 +59,7 @@ _UNSIGNED = Fault(
     layer=Layer.KERNEL_MODULE,
     rank=30,
     elsewhere=NO_PCI_GPU,
-    explained_by=("kernel-headers-missing", "dkms-build-failed", *_NO_GPU),
+    explained_by=("kernel-headers-missing", "dkms-build-failed", "driver-repos-mixed", *_NO_GPU),
     references=threads("junxnone/tio#206", "negativo17/nvidia-driver#56", "M-Bab/linux-kernel-amdgpu-binaries#101"),
 )
 def module_missing_for_running_kernel(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -164,7 +164,7 @@ def _dkms_evidence(environment: Environment) -> list[Evidence]:
     layer=Layer.KERNEL_MODULE,
     rank=20,
     elsewhere=NO_OWN_DRIVER,
-    explained_by=("kernel-headers-missing", *_NO_GPU),
+    explained_by=("kernel-headers-missing", "driver-repos-mixed", *_NO_GPU),
     references=threads("void-linux/void-packages#54925", "Frogging-Family/nvidia-all#152"),
 )
 def dkms_build_failed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -153,6 +153,12 @@ def _one_installation(environment: Environment, *, runfile: bool) -> Remedy:
     )
 
 
+def _versions_differ(packages: tuple[SystemPackage, ...]) -> bool:
+    """Whether packages of different sources have different versions of the driver."""
+    versions = {package.version.rpartition(":")[2].partition("-")[0] for package in packages if package.origin}
+    return len(versions) > 1
+
+
 def _package_evidence(environment: Environment, packages: tuple[SystemPackage, ...]) -> Evidence:
     return known(environment, "packages", ", ".join(f"{p.name} {p.version} {p.origin}".strip() for p in packages[:4]))
 
@@ -191,7 +197,7 @@ def driver_repos_mixed(environment: Environment, matrix: Matrix) -> Iterator[Out
             [_package_evidence(environment, packages)],
             title=f"Driver packages come from several sources: {', '.join(sorted(origins))}",
             impact="The next upgrade may not find a way through.",
-            status=Status.WARN,
+            status=Status.FAIL if _versions_differ(packages) else Status.WARN,
         )
     elif packages:
         yield ok("the driver's packages fit together", evidence=[_package_evidence(environment, packages)])

@@ -30,6 +30,16 @@ _APT = regex(
     re.MULTILINE,
 )
 _RPM = regex(r"^" + _NAME + r"-(?P<version>\d[\w.:+~]{0,30}-\d[\w.+~]{0,40})\.(?:x86_64|aarch64|noarch)$", re.MULTILINE)
+_FROM_VENDOR = regex(
+    r"^(?P<name>(?:a?kmod-|xorg-x11-drv-|lib)?nvidia[\w.+-]{0,60}?)-(?:\d:)?(?P<version>\d[\w.:+~]{0,30}-\d[\w.+~]{0,40})"
+    r"\.(?:x86_64|aarch64|noarch) {1,8}(?P<origin>[A-Za-z][\w. -]{1,30}[\w])$",
+    re.MULTILINE,
+)
+_DNF = regex(
+    r"^(?P<name>(?:a?kmod-|xorg-x11-drv-|lib)?nvidia[\w.+-]{0,60}?)\.(?:x86_64|aarch64|noarch) {1,40}"
+    r"(?P<version>(?:\d:)?\d[\w.:+~]{0,30}-\d[\w.+~]{0,40}) {1,40}@(?P<origin>[\w.+-]{2,40})$",
+    re.MULTILINE,
+)
 _NEEDLES = ("nvidia", "cuda", "cudnn", "nccl")
 _STATES = {
     "ii": "installed",
@@ -51,8 +61,11 @@ def read(text: Text) -> Iterator[Clue]:
         yield _item(match, "dpkg", "installed")
     for match in text.matches(_RPM, *_NEEDLES):
         yield _item(match, "rpm", "installed")
+    for pattern in (_FROM_VENDOR, _DNF):
+        for match in text.matches(pattern, "nvidia"):
+            yield _item(match, "rpm", "installed", match["origin"])
 
 
-def _item(match: re.Match[str], manager: str, state: str) -> Item:
-    package = SystemPackage(match["name"], match["version"], manager, state)
+def _item(match: re.Match[str], manager: str, state: str, origin: str = "") -> Item:
+    package = SystemPackage(match["name"], match["version"], manager, state, origin)
     return Item("packages", f"{match['name']} {match['version']}", package, match.start())

@@ -55,7 +55,11 @@ _ECHO = regex(
     + r")\}?\"?\n(?P<value>[^\n$#>][^\n]{0,2000}|(?=\n|[^\n]{0,80}[$#] ))",
     re.MULTILINE,
 )
+_QUOTED = regex(
+    r"[\"'`“]export (?P<name>" + _NAMES + r")=(?P<value>[^\s\"'`”$;]{1,200})[\"'`”]",
+)
 _COMMAND = regex(r" (?!-)[\s\S]*")  # what follows a value is the command that gets the variable; flags are value
+_DEVICE = regex(r"-?\d{1,4}|(?:GPU|MIG)-[\w/-]{1,80}|NoDevFiles|none|void|all|", re.IGNORECASE)
 _REPLACED = regex(r"\$\{?[A-Za-z_]|%[A-Za-z_]+%")
 
 
@@ -66,9 +70,12 @@ def read(text: Text) -> Iterator[Clue]:
         (_ASSIGNED, _NEEDLES, 1),
         (_INLINE, _NEEDLES, 1),
         (_PYTHON, ("os.environ[",), 1),
+        (_QUOTED, ("export ",), 1),
         (_ECHO, ("echo ", "printenv "), 3),
     ):
         for match in text.matches(pattern, *needles, lines=lines):
+            if pattern is _ECHO and not match["value"]:
+                continue  # an empty answer does not tell a variable that is empty from one that is not set
             groups = match.groupdict()
             value = groups.get("value")
             if value is None:
@@ -81,5 +88,9 @@ def read(text: Text) -> Iterator[Clue]:
             if value[:1] not in ("'", '"'):
                 value = _COMMAND.sub("", value)
             value = value[1:-1] if value[:1] in "\"'" and value[:1] == value[-1:] and len(value) > 1 else value
+            if match["name"].endswith("_VISIBLE_DEVICES") and not all(
+                _DEVICE.fullmatch(item.strip()) for item in value.split(",")
+            ):
+                continue  # words about the variable, as in "= one of the cards"
             if not _REPLACED.search(value) and not value.startswith(("/path/to", "<", "...")):
                 yield Variable(match["name"], value, match.start())

@@ -1,0 +1,53 @@
+"""A build of CUDA code that nobody told what to compile for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.checks.cuda.toolkit import build_nvcc
+from envkit.checks.engine.command import fixed
+from envkit.checks.engine.evidence import known
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Outcome, ok, skip
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.frameworks.installs import gpu_present
+from envkit.model import Environment
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_NO_TARGET = Fault(
+    "cuda-architecture-not-chosen",
+    "The build was given no GPU architecture to compile for",
+    impact="Configuration or the first CUDA file stops. The toolkit may be in order.",
+    remedy=(
+        "Name the compute capability without the dot, as 86 for 8.6: a build without a GPU (docker build, a login "
+        "node) cannot find it out. In a fresh build folder; where CMake says that it does not know the CUDA compiler, "
+        "the first error of its log comes first."
+    ),
+    steps=(
+        fixed("nvidia-smi --query-gpu=compute_cap --format=csv,noheader"),
+        fixed("cmake -B build -DCMAKE_CUDA_ARCHITECTURES=…"),
+    ),
+)
+
+
+@check(
+    _NO_TARGET,
+    layer=Layer.TOOLKIT,
+    rank=33,
+    references=threads("ggml-org/llama.cpp#18430", "NVlabs/instant-ngp#1044", "NVlabs/instant-ngp#1320"),
+)
+def cuda_architecture_not_chosen(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """A build that is to find the GPU's architecture by itself runs where there is a GPU.
+
+    Without one, as in docker build, CMake passes on an empty or meaningless architecture, and nvcc stops.
+    """
+    if reported := _NO_TARGET.reported(environment):
+        yield reported
+    elif build_nvcc(environment) and gpu_present(environment):
+        yield ok("builds find a GPU to compile for", evidence=[known(environment, "nvcc")])
+    else:
+        yield skip("no build for a GPU of this machine was seen")
