@@ -43,6 +43,7 @@ _INSTRUCTIONS = Fault(
     _INSTRUCTIONS,
     layer=Layer.FRAMEWORK_BUILD,
     rank=3,
+    fix="Find the import that ends so; install a build for this processor, or tell its libraries which one it is.",
     references=threads("numpy/numpy#18131", "tensorflow/tensorflow#17411", "tensorflow/tensorflow#18275"),
 )
 def cpu_lacks_instructions(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
