@@ -53,8 +53,14 @@ def _configure(environment: Environment, matrix: Matrix) -> Remedy:
 
 def _plain_engine(environment: Environment, matrix: Matrix) -> Remedy:
     engine = _docker(environment)
-    without_snap = (fixed("sudo snap remove docker"),) if engine and engine.snap else ()
-    return Remedy("Use the plain Docker Engine.", (fixed("docker context use default"), *without_snap))
+    if engine is None or not engine.snap:
+        return Remedy("Use the plain Docker Engine.", (fixed("docker context use default"),))
+    advice = (
+        "Put the plain Docker Engine in the place of the snap. This takes the snap's images, containers and volumes "
+        "away; the first command keeps a copy of its data (`snap saved` lists it)."
+    )
+    given = remedy(environment, advice, "install", packages="docker.io")
+    return Remedy(given.advice, (fixed("sudo snap save docker"), fixed("sudo snap remove docker"), *given.steps))
 
 
 _NO_RUNTIME = Fault(

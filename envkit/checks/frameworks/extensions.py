@@ -11,6 +11,7 @@ from envkit.checks.engine.command import REQUIREMENT, run
 from envkit.checks.engine.evidence import only_told
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok, unknown
+from envkit.checks.engine.messages import seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.installs import (
@@ -30,15 +31,22 @@ if TYPE_CHECKING:
 _ANEW = ("install", "--force-reinstall", "--no-deps", "--no-build-isolation", "--no-cache-dir")
 _FLASH_TAG = regex(r"cu(?P<cuda>\d+)torch(?P<torch>\d+\.\d+)")
 
+_FLASH = regex(r"flash[_-]attn")
 _PYTHON_TAG = regex(r"cp(\d)(\d+)-")
+
+
+def _rebuild(environment: Environment, matrix: Matrix) -> Remedy:
+    """Which extension it is, only its messages tell."""
+    said = any(_FLASH.search(message.text) for message in seen(environment, "extension-abi-mismatch"))
+    steps = (run("python", "-m", "pip", *_ANEW, "flash-attn"),) if said else ()
+    return Remedy("Take the wheel for exactly this torch, or rebuild the extension here against it.", steps)
 
 
 _FOREIGN = Fault(
     "extension-abi-mismatch",
     "A compiled extension was built for another torch, CUDA or Python",
     impact="Importing it stops with an undefined symbol or a missing module.",
-    remedy="Take the wheel for exactly this torch, or rebuild the extension here.",
-    steps=(run("python", "-m", "pip", *_ANEW, "flash-attn"),),
+    remedy=_rebuild,
 )
 
 

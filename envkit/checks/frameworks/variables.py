@@ -143,7 +143,7 @@ _HIDDEN = Fault(
     "cuda-visible-devices-empty",
     "A program was shown no GPU",
     impact="CUDA programs find no GPU.",
-    remedy=f"Look at {VISIBLE} where the program runs, and unset it.",
+    remedy=f"Look at {VISIBLE} where the program runs, and unset it, unless a scheduler set it for this job.",
     steps=(run("printenv", VISIBLE), run("unset", VISIBLE)),
 )
 _NOT_THERE = Fault(
@@ -179,7 +179,9 @@ def cuda_visible_devices_empty(environment: Environment, matrix: Matrix) -> Iter
     fix = (
         Remedy("Ask the scheduler for a GPU.", (fixed("srun --gres=gpu:1 …"),))
         if scheduler
-        else Remedy("Unset it, or set it to an index.", (run("unset", VISIBLE),))
+        else Remedy(
+            "Unset it, or set it to an index, unless a scheduler set it for this job.", (run("unset", VISIBLE),)
+        )
     )
     if hidden:
         title = f"{VISIBLE} is {value!r}: every GPU is hidden"
