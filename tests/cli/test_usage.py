@@ -193,7 +193,7 @@ def test_colour_in_a_pipe_only_where_it_is_asked_for(
     assert ("\x1b[" in CliRunner().invoke(program, MISMATCH, color=True).stdout) is colored
 
 
-@pytest.mark.parametrize(("columns", "width"), [("20", 40), ("60", 60), ("90", 90), ("200", 100), ("", 80)])
+@pytest.mark.parametrize(("columns", "width"), [("20", 40), ("60", 60), ("90", 90), ("200", 120), ("", 80)])
 def test_the_report_is_as_wide_as_the_terminal_within_limits(
     columns: str, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,8 +204,8 @@ def test_the_report_is_as_wide_as_the_terminal_within_limits(
     monkeypatch.setenv("NO_COLOR", "1")
     assert text_width() == width
     lines = CliRunner().invoke(program, MISMATCH).stdout.splitlines()
-    prose = [line for line in lines if line.strip() and not line.strip().startswith(("$", "see"))]
-    assert all(len(line) <= width or len(line.split()) < 4 for line in prose)
+    prose = [line for line in lines if line.strip() and not line.startswith((" " * 10, "  More", " " * 8 + "http"))]
+    assert all(len(line) <= width for line in prose)
     assert max(map(len, prose)) > width - 12
 
 
@@ -274,7 +274,7 @@ def test_a_gpu_is_known_however_its_name_is_spaced(name: str) -> None:
 def test_a_framework_asked_for_twice_is_one() -> None:
     done = envkit("resolve", "--framework", "torch", "--framework", "pytorch==2.6.0", "--target", "any")
     assert done.returncode == 0
-    assert done.stdout.count("torch==2.6.0") == 1
+    assert done.stdout.count("torch==2.6.0 from ") == 1
 
 
 def test_a_target_that_is_missing_or_tells_nothing_is_said_so(tmp_path: Path) -> None:
