@@ -40,7 +40,7 @@ def _exit_code(words: list[str], debug: bool) -> int:
         complain("envkit: interrupted.")
         stopped = error if isinstance(error, Stopped) else error.__cause__  # click makes an Abort of it
         return 128 + stopped.number if isinstance(stopped, Stopped) else INTERRUPTED
-    except Exception as error:  # noqa: BLE001 - the last handler: a bug of ours, reported as one
+    except Exception as error:  # noqa: BLE001 - the last handler: a bug in envkit, reported as one
         if debug:
             raise
         return failed(error) if isinstance(error, OSError) and is_of_output(error) else _bug(error, words)

@@ -63,7 +63,7 @@ def _told(recording: Recording) -> Iterator[str]:
             yield f"  {name:<{width}} {sum(sizes):>10,} bytes  {title}"
     yield "Parts of these files of this machine:"
     yield from _wrapped(dict.fromkeys(map(_of_any_device, recording.sources)))
-    yield "No mask knows every name: look before you send it."
+    yield "No mask knows every name: review it before you send it."
 
 
 def _of_any_device(path: str) -> str:

@@ -33,7 +33,7 @@ def complete_cuda(ctx: click.Context, param: click.Parameter, incomplete: str) -
 
 
 def complete_os(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Ids of the distributions on record, and Windows."""
+    """Ids of the distributions known to envkit, and Windows."""
     from envkit.base.platforms import WINDOWS
     from envkit.tables import Matrix
 

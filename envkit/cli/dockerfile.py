@@ -1,4 +1,4 @@
-"""`envkit dockerfile`: a Dockerfile for the plan, or another image format; builds it, or judges somebody's own."""
+"""`envkit dockerfile`: a Dockerfile for the plan, or another image format; builds it, or checks somebody's own."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ Examples:
     help="Build the image, or start from the project's own.",
 )
 @click.option("--base", metavar="IMAGE", help="Your own base image.")
-@click.option("--digest", is_flag=True, help="Pin the base by digest where one is on record.")
+@click.option("--digest", is_flag=True, help="Pin the base by digest where one is known to envkit.")
 @click.option("--devel", is_flag=True, help="Compilers and headers of CUDA too.")
 @click.option("--slim", is_flag=True, help="Start from the plain distribution image.")
 @click.option("--no-syntax", is_flag=True, help="Leave the `# syntax` line out (no registry for it).")
@@ -89,7 +89,7 @@ Examples:
 def dockerfile(**given: Any) -> int:
     """Print a Dockerfile for the plan, or build it.
 
-    Only base images on record as supported are used; CUDA releases without one
+    Only base images known to be supported are used; CUDA releases without one
     are installed on the plain distribution.
     """
     from envkit.tables import Matrix

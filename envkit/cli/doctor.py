@@ -1,4 +1,4 @@
-"""`envkit doctor`: probe, judge, report."""
+"""`envkit doctor`: probe, diagnose, report."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import click
 
 from envkit.cli.complete import complete_check, complete_fact, complete_file
 from envkit.cli.output import one_format, output_option, timeout_option, write_output
+from envkit.render.reports import formats
 
 if TYPE_CHECKING:
     from envkit.checks.engine.registry import Check, ImageFault
     from envkit.model import Environment
 
-_FORMATS = ["text", "json", "html", "markdown"]
+_FORMATS = formats()
 
 
 @click.command(
@@ -38,7 +39,7 @@ Examples:
     help="A capture, facts JSON, or pasted text, instead of this machine; may be repeated: texts are one machine.",
 )
 @click.option(
-    "--root", type=click.Path(file_okay=False), metavar="DIR", help="Look at a mounted file system or unpacked image."
+    "--root", type=click.Path(file_okay=False), metavar="DIR", help="Inspect a mounted file system or unpacked image."
 )
 @click.option("--assume", multiple=True, metavar="FACT=VALUE", shell_complete=complete_fact, help="Override a fact.")
 @click.option("--check", "ids", multiple=True, metavar="ID", shell_complete=complete_check, help="Run this check only.")
@@ -127,7 +128,7 @@ def _refuse_stray(words: list[str], strict: bool, fail_on: str | None) -> None:
     from envkit.base.errors import RequestError
 
     if words:
-        raise RequestError(f"To look at {words[0]}, name it with --from:", f"envkit doctor --from {words[0]}")
+        raise RequestError(f"To diagnose {words[0]}, name it with --from:", f"envkit doctor --from {words[0]}")
     if strict and fail_on not in (None, "unknown"):
         raise RequestError(f"--strict and --fail-on {fail_on} contradict each other.", "Give one of them.")
 
@@ -140,7 +141,7 @@ def _environments(
 
     for option, value in [*(("--from", source) for source in sources), ("--root", root)]:
         if value == "":
-            raise RequestError(f"{option} is empty.", "Leave it out to look at this machine.")
+            raise RequestError(f"{option} is empty.", "Leave it out to diagnose this machine.")
     if sources and root is not None:
         raise RequestError("--from and --root contradict each other.", "Give one of them.")
     if deep and (sources or root is not None):
@@ -159,7 +160,7 @@ def _selected(ids: tuple[str, ...], checks: Mapping[str, Check]) -> list[Check]:
 
     for wanted in ids:
         if wanted in image_faults():
-            raise RequestError(f"--check: {wanted} looks at Dockerfiles.", "Use envkit dockerfile --check FILE.")
+            raise RequestError(f"--check: {wanted} is for Dockerfiles.", "Use envkit dockerfile --check FILE.")
         if wanted not in checks:
             raise RequestError.unknown_value("--check", wanted, checks, "envkit doctor --list-checks")
     return [checks[id] for id in ids] if ids else list(checks.values())

@@ -92,7 +92,7 @@ def _options(given: dict[str, Any]) -> InstallOptions:
     if options.run_here and options.plan.target != "this":
         raise RequestError("--run: installs on this machine, so --target must be this.", "Leave --target out.")
     if options.yes and not options.run_here:
-        raise RequestError("--yes: answers what --run asks.", "Give --run too, or leave it out.")
+        raise RequestError("--yes: requires --run.", "Give --run too, or leave --yes out.")
     runfile = options.script.driver_runfile
     if runfile and "://" not in runfile:  # a file that lies here: the script is started from any folder
         return replace(options, script=replace(options.script, driver_runfile=os.path.abspath(runfile)))

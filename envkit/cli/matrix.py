@@ -67,9 +67,9 @@ def matrix(
     chosen = one_format(form, as_json, output, _FORMATS)
     for option, value in (("--sort", sort), ("--columns", columns)):
         if value == "":
-            raise RequestError(f"{option}: an empty value says nothing.", "Give the name of a column.")
+            raise RequestError(f"{option}: the value must not be empty.", "Give the name of a column.")
     if status and table is not None:
-        raise RequestError("--status tells of all tables.", "Leave the table's name out.")
+        raise RequestError("--status covers all tables.", "Leave the table's name out.")
     if status:
         text = _status(data, chosen, max_age)
     elif table is None:

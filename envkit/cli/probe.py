@@ -14,7 +14,7 @@ Examples:
   envkit probe --json -o facts.json
   envkit probe --root /mnt/image"""
 )
-@click.option("--root", type=click.Path(), metavar="DIR", help="Look at a mounted file system or unpacked image.")
+@click.option("--root", type=click.Path(), metavar="DIR", help="Inspect a mounted file system or unpacked image.")
 @click.option("--json", "as_json", is_flag=True, help="Print the facts as JSON, for `envkit doctor --from`.")
 @click.option("--mask", is_flag=True, help="Mask names, addresses and serial numbers.")
 @timeout_option

@@ -64,7 +64,7 @@ def _beside_the_system(found: Contents) -> Held | None:
 
 def _nothing_judged(found: Contents) -> Iterator[Finding]:
     """What is to say where the base is in no table and the file names nothing else that is: silence is no praise."""
-    title = f"what {found.base.image} holds is not known, and nothing else here can be judged"
+    title = f"the contents of {found.base.image} are not known, and nothing else in this file can be checked"
     yield finding(faults.BASE_UNKNOWN, Status.UNKNOWN, title, subject_of(found.base.line, found.base.image))
 
 
@@ -77,7 +77,7 @@ def _targets_unknown(found: Contents, request: Request) -> Iterator[Finding]:
     line, source = found.base.line, found.base.image
     if found.some_cuda is not None:
         line, source = found.some_cuda.line, found.some_cuda.text
-    title = f"which CUDA {source} holds is not on record, nor whether it runs with {' and '.join(named)}"
+    title = f"which CUDA {source} holds is not known to envkit, nor whether it runs with {' and '.join(named)}"
     yield finding(faults.CUDA_UNKNOWN, Status.UNKNOWN, title, subject_of(line, source))
 
 
@@ -112,5 +112,5 @@ def _wheels(found: Contents) -> Iterator[Finding]:
 def _lists(found: Contents) -> Iterator[Finding]:
     for item in found.lists:
         name = {"": "a file without a name", ".": "the project in . (pip install .)"}.get(item.name, item.name)
-        title = f"what {name} brings was not looked at: it cannot be seen from here"
+        title = f"{name} was not checked: its contents are not available"
         yield finding(faults.LIST_UNREAD, Status.UNKNOWN, title, subject_of(item.line, item.name))

@@ -58,13 +58,13 @@ def _image(image: str, line: int, stops: str, matrix: Matrix) -> Iterator[Findin
     elif repository == CUDA_REPOSITORY and tag:
         yield _unlisted(image, tag, subject, stops, matrix)
     elif repository == CUDA_REPOSITORY or _is_unlisted_of_a_framework(repository, tag, matrix):
-        title = f"whether {image} exists, and what it holds, is not on record"
-        remedy = Remedy("Compare it with the tags on record: envkit matrix framework_images")
+        title = f"whether {image} exists, and what it holds, is not known to envkit"
+        remedy = Remedy("Compare it with the tags known to envkit: envkit matrix framework_images")
         yield finding(faults.BASE_UNKNOWN, Status.UNKNOWN, title, subject, remedy=remedy)
 
 
 def _is_unlisted_of_a_framework(repository: str, tag: str, matrix: Matrix) -> bool:
-    """True for an image of a framework's project under a tag that is not on record."""
+    """True for an image of a framework's project under a tag that is not known to envkit."""
     known = any(row.repository == repository for row in matrix.framework_images)
     return known and framework_image(repository, tag, matrix) is None
 
@@ -97,17 +97,17 @@ def _unlisted(image: str, tag: str, subject: str, stops: str, matrix: Matrix) ->
         title = f"{image} cannot exist: there is no CUDA {named.release(2)}"
         remedy = Remedy("Name a CUDA release that exists: envkit matrix image_tags")
         return finding(faults.BASE_GONE, Status.FAIL, title, subject, impact=stops, remedy=remedy)
-    title = f"whether {image} exists is not on record"
+    title = f"whether {image} exists is not known to envkit"
     fix = (
         nearest_tag(_as_row(tag, matrix), matrix)
         if named is not None
-        else "Name a tag on record: envkit matrix image_tags"
+        else "Name a tag known to envkit: envkit matrix image_tags"
     )
     return finding(faults.BASE_UNKNOWN, Status.UNKNOWN, title, subject, remedy=Remedy(fix))
 
 
 def _as_row(tag: str, matrix: Matrix) -> ImageTag:
-    """What a tag of nvidia/cuda that is not on record says of itself."""
+    """What a tag of nvidia/cuda that is not known to envkit says of itself."""
     words = tag.split("-")
     flavor = next((word for word in words if word in tagged_flavors(matrix)), "")
     cudnn = next((word for word in words if data.tag_cudnn(word)), "")

@@ -76,7 +76,9 @@ def _needs_glibc(wanted: Wanted, matrix: Matrix) -> bool:
 
 
 def _glibc_unknown(wanted: Wanted, subject: str) -> Finding:
-    title = f"whether {wanted.package} can be installed is not on record: the image seems to carry glibc beside musl"
+    title = (
+        f"whether {wanted.package} can be installed is not known to envkit: the image seems to carry glibc beside musl"
+    )
     return finding(faults.GLIBC_MISSING, Status.UNKNOWN, title, subject)
 
 
@@ -184,11 +186,11 @@ def _may_load(build: FrameworkBuild, toolkit: Toolkit) -> bool:
 def _without_cuda(
     build: FrameworkBuild, wanted: Wanted, found: Contents, request: Request, subject: str, anew: Command
 ) -> Finding:
-    """The finding where no CUDA is named: nothing is certain of a base that is not on record."""
+    """The finding where no CUDA is named: nothing is certain of a base that is not known to envkit."""
     title = f"{build.framework} {build.version} loads CUDA {build.cuda} from the system, and"
     if found.some_cuda or not found.base.plain:
         source = found.some_cuda.text if found.some_cuda else found.base.image
-        told = f"{title} which CUDA {source} holds is not on record"
+        told = f"{title} which CUDA {source} holds is not known to envkit"
         return finding(faults.CUDA_UNKNOWN, Status.UNKNOWN, told, subject)
     remedy = Remedy(f"Start from an image with the CUDA {build.cuda} libraries (runtime, not base).", (anew,))
     if build.bundles_cuda:  # with its extra it would bring them
@@ -233,7 +235,7 @@ def _numpy(build: FrameworkBuild, wanted: Wanted, found: Contents, subject: str,
     if spec is not None and _pip_may_pass(spec, python):
         title = f"{build.framework} {build.version} needs numpy{spec}, and nothing here holds NumPy back"
         if wanted.python is None and build.pythons and not _pip_may_pass(spec, build.pythons[0]):
-            told = f"{title}; whether pip brings a newer one is for the Python to say, which is not told"
+            told = f"{title}; whether pip installs a newer one depends on the Python version, which is not known"
             yield finding(faults.NUMPY_UNBOUNDED, Status.UNKNOWN, told, subject)
             return
         remedy = Remedy("Pin NumPy in the same pip install.", (run("pip", "install", REQUIREMENT(f"numpy{spec}")),))

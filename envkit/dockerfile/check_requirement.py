@@ -30,7 +30,7 @@ def requirement_findings(found: Contents, request: Request, matrix: Matrix) -> I
         return
     row = tag_row(found.base.repository, found.base.tag, matrix)
     asked = environment.get("NVIDIA_REQUIRE_CUDA")
-    if asked is not None:  # an empty one hides the base's, and what then counts is not on record
+    if asked is not None:  # an empty one hides the base's, and what then counts is not known to envkit
         met = _expression_met(asked, driver, request, matrix) if asked.strip() else None
         asked = next(iter(asked.split()), "an empty NVIDIA_REQUIRE_CUDA")
     elif row is not None and row.repository == CUDA_REPOSITORY and row.cuda is not None:
@@ -40,7 +40,7 @@ def requirement_findings(found: Contents, request: Request, matrix: Matrix) -> I
         return
     subject = subject_of(found.base.line, found.base.image)
     if met is None:
-        title = f"whether a container of it starts with driver {driver} is not on record: it asks for {asked}"
+        title = f"whether a container of it starts with driver {driver} is not known to envkit: it asks for {asked}"
         yield finding(faults.DRIVER_UNKNOWN, Status.UNKNOWN, title, subject)
     elif not met:
         yield finding(

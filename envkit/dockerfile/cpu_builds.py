@@ -44,7 +44,7 @@ def cpu_on_purpose(
         return
     build = _served(wanted, found, matrix)
     if build is None:
-        fix = f"No GPU build of {wanted.framework} on record suits this image: start from another one."
+        fix = f"No GPU build of {wanted.framework} known to envkit suits this image: start from another one."
         remedy = Remedy(fix, (run("envkit", "dockerfile", "--framework", NAME(wanted.framework)),))
     else:
         fix = "Install the GPU build that suits this image."

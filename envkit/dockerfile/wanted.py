@@ -73,20 +73,20 @@ def chosen_build(wanted: Wanted, found: Contents, matrix: Matrix) -> FrameworkBu
     try:
         wish = Wish.parse(wanted.spec, wanted.tool)
     except ValueError:
-        told = f"The version of {wanted.package}{wanted.spec} cannot be judged"
+        told = f"The version of {wanted.package}{wanted.spec} cannot be checked"
         return Problem(Status.UNKNOWN, told, "Pin a release.")
     if wanted.tool == "pip" and _is_empty(wanted, wish):
         told = f"{wanted.package}{wanted.spec} is an empty package whose installation stops: its name was given up"
         return Problem(Status.FAIL, told, "Install tensorflow[and-cuda].")
     if wanted.held:
-        told = f"Which {wanted.package} comes is for a constraints file to say that was not looked at"
+        told = f"Which {wanted.package} is installed depends on a constraints file that was not read"
         return Problem(Status.UNKNOWN, told, "Pin a release.")
     if wanted.nightly:
-        told = f"Which nightly build of {wanted.package} comes is not on record"
+        told = f"Which nightly build of {wanted.package} is installed is not known to envkit"
         return Problem(Status.UNKNOWN, told, "Pin a release.")
     fitting = taken(wish, named)
     if fitting and _has_own_place(wanted, builds):
-        told = f"Which build of {wanted.package}{wanted.spec} comes from {wanted.places} is not on record"
+        told = f"Which build of {wanted.package}{wanted.spec} {wanted.places} offers is not known to envkit"
         return Problem(Status.UNKNOWN, told, f"The data knows {wanted.package} of the default index.")
     if not fitting:
         return _no_version(wanted, wish, named, builds, found)
@@ -169,7 +169,7 @@ def _of_variant(
         return of_cuda + [build for build in on_default if build not in of_cuda] or _no_variant(wanted, fitting, named)
     if wanted.default_index and not on_default and not wanted.other_index and not found.index_set:
         place = fitting[-1].index_url or fitting[-1].find_links
-        told = f"{wanted.package}{wanted.spec} is not on record for the default index"
+        told = f"{wanted.package}{wanted.spec} is not known to envkit for the default index"
         return Problem(Status.UNKNOWN, told, f"It is at {place}." if place else "Name its index.")
     places = {place.rstrip("/") for place in wanted.places.split()}
     return [build for build in fitting if build.on_pypi or _places_of(build) & places] or fitting
@@ -202,7 +202,8 @@ def _of_conda(wanted: Wanted, fitting: list[FrameworkBuild], found: Contents) ->
         build for build in fitting if build.cuda is not None and _same_line(build.cuda, found.conda_cuda.version)
     ]
     if not of_cuda:
-        told = f"Whether conda has {wanted.package}{wanted.spec} for CUDA {found.conda_cuda.version} is not on record"
+        asked = f"{wanted.package}{wanted.spec} for CUDA {found.conda_cuda.version}"
+        told = f"Whether conda has {asked} is not known to envkit"
         return Problem(Status.UNKNOWN, told, "Ask conda search.")
     return of_cuda
 
@@ -271,15 +272,15 @@ def _no_version(
     others = taken(wish, [build for build in builds if build.package])
     if wanted.tool == "pip" and others and found.base.architecture == "x86_64":
         best = max(others, key=lambda build: (package_release(build).order, build.on_pypi))
-        return Problem(Status.UNKNOWN, f"No GPU build of {asked} is on record", f"{best.package} is one.")
+        return Problem(Status.UNKNOWN, f"No GPU build of {asked} is known to envkit", f"{best.package} is one.")
     if not named:
-        told = f"No GPU build of {wanted.package} is on record{where}"
+        told = f"No GPU build of {wanted.package} is known to envkit{where}"
         return Problem(Status.UNKNOWN, told, f"See: envkit matrix {wanted.framework}")
     last = max(named, key=lambda build: package_release(build).order).version
     if wish.exact is not None and wish.exact.numbers > last:
-        told = f"No {asked} is on record{where}; the newest is {last}"
-        return Problem(Status.UNKNOWN, told, f"Check the version; {wanted.package}=={last} is on record.")
-    return Problem(Status.UNKNOWN, f"{asked} is not on record{where}", f"{wanted.package}=={last} is.")
+        told = f"No {asked} is known to envkit{where}; the newest is {last}"
+        return Problem(Status.UNKNOWN, told, f"Check the version; {wanted.package}=={last} is known to envkit.")
+    return Problem(Status.UNKNOWN, f"{asked} is not known to envkit{where}", f"{wanted.package}=={last} is.")
 
 
 def _no_variant(wanted: Wanted, fitting: list[FrameworkBuild], named: list[FrameworkBuild]) -> Problem:

@@ -43,7 +43,7 @@ def image_name(tag: ImageTag) -> str:
 
 
 def os_name(choice: Choice, request: Request) -> str | None:
-    """The system of a plan by its id; Windows is none of the distributions on record."""
+    """The system of a plan by its id; Windows is none of the distributions known to envkit."""
     if request.platform == WINDOWS:
         return WINDOWS
     return choice.os.os_id if choice.os else None

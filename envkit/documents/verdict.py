@@ -87,15 +87,15 @@ def _doubt(environment: Environment, findings: Sequence[Finding]) -> str:
     broken = len({finding.id for finding in findings if finding.status is Status.ERROR})
     if broken:
         checks = f"{broken} checks" if broken > 1 else "One check"
-        return f"{checks} of envkit itself broke, so that health cannot be told."
+        return f"{checks} failed inside envkit, so it cannot be said whether this machine is healthy."
     message = unjudged(environment, findings)
     if message is not None:
-        return f"A known message stands here that no check of this place judges: {message.signature.partition('/')[0]}."
+        return f"There is a known message that no check applies to here: {message.signature.partition('/')[0]}."
     if unread(environment):
         return "Nothing in this text was recognized."
     judged = {Status.OK, Status.WARN}
     statuses = {finding.status for finding in findings}
-    return "Too little is known to judge." if Status.UNKNOWN in statuses and not judged & statuses else ""
+    return "Too little is known for a verdict." if Status.UNKNOWN in statuses and not judged & statuses else ""
 
 
 def unjudged(environment: Environment, findings: Iterable[Finding]) -> Message | None:

@@ -1,4 +1,4 @@
-"""The image to start from: a tag on record as supported, or the plain distribution."""
+"""The image to start from: a tag known to be supported, or the plain distribution."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from envkit.tables.rows import ImageTag, OperatingSystem
 def choose_base(
     choice: Choice, options: ImageOptions, tags: Iterable[ImageTag], compiles: bool, own: OwnBase | None = None
 ) -> Base:
-    """The smallest base that serves the plan. Raises EnvkitError when its distribution has no image on record.
+    """The smallest base that serves the plan. Raises EnvkitError when its distribution has no image known to envkit.
 
     `compiles`: something is built from source in another stage; the final image still needs libraries only.
     `own` is what is known of the base that the user named.

@@ -64,10 +64,10 @@ def settled(choice: Choice, request: Request, tag: ImageTag | None, has_python: 
     missing = f"cuDNN {choice.cudnn.version} for CUDA {choice.cuda} on {choice.architecture}"
     if choice.cudnn.pip_package and not choice.builds:
         raise EnvkitError(
-            f"{missing} is on record as a Python package only, and this image has no Python.",
+            f"{missing} is known to envkit as a Python package only, and this image has no Python.",
             "Add --python, or ask for another --cudnn.",
         )
-    raise EnvkitError(f"No archive of {missing} with a checksum is on record.", "Ask for another --cudnn.")
+    raise EnvkitError(f"No archive of {missing} with a checksum is known to envkit.", "Ask for another --cudnn.")
 
 
 def archive_of(row: CudnnRelease) -> tuple[str, str, str] | None:

@@ -24,7 +24,7 @@ class Fetched:
 
 
 def fetch(url: str, name: str, sha256: str | None, md5: str | None) -> Fetched:
-    """The commands that fetch `url` unless the cache holds it whole, checked against the better checksum on record."""
+    """The commands that fetch `url` unless the cache holds it whole, checked against the better known checksum."""
     # A broken download must not stay in the cache under its final name, and an outdated file in it must not be used.
     get = f'curl -fsSL --retry 3 -o "$file.part" \'{url}\' && mv "$file.part" "$file"'
     commands = [f"file='{CACHE}/{name}'"]

@@ -72,7 +72,7 @@ def require_ways(plan: Plan, matrix: Matrix) -> None:
             way = "Try its own image: --from official."
         else:
             way = f"{framework.note} " if framework and framework.note else ""
-            way += f"envkit matrix {build.framework} shows what is on record."
+            way += f"envkit matrix {build.framework} shows what is known to envkit."
         raise EnvkitError(f"There is no package and no recipe for {build.framework} {build.version}{cuda}.", way)
 
 
@@ -83,7 +83,7 @@ def system_packages(choice: Choice, system: OperatingSystem) -> tuple[str, ...]:
         having = sorted({os_id for row in read(PackageSet) if row.purpose == missing for os_id in row.os_ids})
         names = ", ".join(build.framework for build in choice.builds)
         way = f"Choose --os {having[0]}." if having else "Choose another --os."
-        raise EnvkitError(f"{names} loads {missing}, of which no package of {system.os_id} is on record.", way)
+        raise EnvkitError(f"{names} loads {missing}, of which no package of {system.os_id} is known to envkit.", way)
     version = str(choice.python or "")
     purposes = _once(_purposes(choice))
     return tuple(name for purpose in purposes for name in data.packages(purpose, system, version=version))

@@ -31,7 +31,7 @@ _USABLE = (*_PROVEN, "derived")
 def official_plan(plan: Plan, options: ImageOptions, matrix: Matrix) -> Plan:
     """The plan with what is known of the framework's own image, and nothing that is only true of one built here.
 
-    Raises EnvkitError where no usable image is on record.
+    Raises EnvkitError where no usable image is known to envkit.
     """
     choice = plan.choice
     if len(choice.builds) != 1:
@@ -75,7 +75,7 @@ def official_recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix:
     assert tag is not None
     base = Base(f"{tag.repository}:{tag.tag}", "the project's own image", has_cuda=True, has_cudnn=True)
     if options.apt and choice.os is None:
-        raise EnvkitError(f"--apt: which distribution {base.image} is made of is not on record.", "Say it with --os.")
+        raise EnvkitError(f"--apt: the distribution of {base.image} is not known to envkit.", "Say it with --os.")
     title = f"{image_title(plan, matrix)} (official image)"
     calls: tuple[PipInstall, ...] = ()
     if options.pip or options.jupyter:
@@ -107,13 +107,13 @@ def _notes(
     if tag.state not in _PROVEN:
         yield f"The tag {image} follows the project's naming; not looked up."
     if "python" in plan.request.asked and plan.choice.python is None:
-        yield f"which Python {image} holds is not on record, so --python could not be checked"
+        yield f"the Python version of {image} is not known to envkit, so --python could not be checked"
     if options.digest:
         yield no_digest(image)
 
 
 def _runtime(choice: Choice, options: ImageOptions, matrix: Matrix) -> Runtime:
-    """The image's own command where it is a server's; the GPUs even where its CUDA is not on record."""
+    """The image's own command where it is a server's; the GPUs even where its CUDA is not known to envkit."""
     made = runtime(choice, options, matrix)
     if choice.cuda is None:
         made = replace(made, environment=GPU_VARIABLES)
@@ -153,7 +153,7 @@ def official_image(build: FrameworkBuild, options: ImageOptions, request: Reques
     if named is None or (told and build.cuda is None):
         raise EnvkitError(
             f"--from official: no official image of {build.framework} {build.version}"
-            f"{f' with CUDA {request.cuda}' if request.cuda else ''} is on record.",
+            f"{f' with CUDA {request.cuda}' if request.cuda else ''} is known to envkit.",
             _nearest(build, request, matrix),
         )
     names = {"version": build.version, "cuda": build.cuda, "cudnn": build.cudnn}

@@ -15,7 +15,7 @@ class ImageOptions:
 
     official: bool = False  # start from the framework's own image
     base: str | None = None  # the user's base image
-    digest: bool = False  # pin the base by digest where one is on record
+    digest: bool = False  # pin the base by digest where one is known to envkit
     devel: bool = False  # compilers and headers too
     slim: bool = False  # the plain distribution image
     syntax: bool = True  # name the Dockerfile frontend in the first line

@@ -27,7 +27,7 @@ _SERVED = "Name one of a distribution with apt, dnf, yum or zypper, such as ubun
 
 @record
 class OwnBase:
-    """An image that the user named. `cuda_tag`: one of nvidia/cuda, whose `row` is None where none is on record."""
+    """An image that the user named. `cuda_tag`: one of nvidia/cuda, whose `row` is None where it is not known."""
 
     image: str
     system: OperatingSystem | None
@@ -91,7 +91,8 @@ def on_own_base(request: Request, image: str, matrix: Matrix) -> Request:
     elif told is None and base.family:
         releases = ", ".join(row.os_id for row in matrix.operating_systems if row.os_id.startswith(base.family))
         raise RequestError(
-            f"--base {image}: which release of {base.family} this is its name does not say, or none is on record.",
+            f"--base {image}: its name does not say which release of {base.family} it is,"
+            " or envkit does not know that release.",
             f"Say what it is, or what it comes nearest to, with --os: {releases}.",
         )
     row = base.row
@@ -115,7 +116,7 @@ def base_notes(base: OwnBase, choice: Choice) -> Iterator[str]:
             "deleted": "was deleted from its registry: the build finds it only where somebody kept a copy",
             "never": "never existed",
             "unsupported": "is past its end of support and may be deleted",
-            "": "is no tag on record: whether it exists is not known",
+            "": "is not a tag known to envkit, and may not exist",
         }.get(state)
         if told:
             yield f"{image} {told}"

@@ -39,7 +39,7 @@ def python_setup(choice: Choice, system: OperatingSystem, mirrors: Mirrors) -> P
     source = choice.python_source
     if source is None:
         raise EnvkitError(
-            f"There is no way on record to get Python {choice.python} on {system.os_id}.",
+            f"envkit knows no way to get Python {choice.python} on {system.os_id}.",
             "Choose another --os or --python.",
         )
     version = source.python
@@ -87,7 +87,8 @@ def _file(way: str, version: Version | None, architecture: str) -> PythonFileRow
     row = python_file(way, version, architecture)
     if row is None:
         raise EnvkitError(
-            f"No {way} build of Python {version} for {architecture} is on record.", "Choose another --python or --os."
+            f"No {way} build of Python {version} for {architecture} is known to envkit.",
+            "Choose another --python or --os.",
         )
     return row
 

@@ -56,7 +56,7 @@ def recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) 
     """The image of a plan. Raises EnvkitError where an image cannot hold it, and says what would do."""
     if plan.request.platform == JETSON:
         raise EnvkitError(
-            "NVIDIA's CUDA images are for servers, and what a Jetson's JetPack needs is not on record.",
+            "NVIDIA's CUDA images are for servers, and what a Jetson's JetPack needs is not known to envkit.",
             "Start from the image that NVIDIA makes for the JetPack on your Jetson.",
         )
     plan = for_image(plan, options, matrix)
@@ -114,7 +114,7 @@ def _notes(plan: Plan, options: ImageOptions, base: Base, own: OwnBase | None) -
 def no_digest(image: str) -> str:
     """What to do about a base whose digest nobody recorded."""
     return (
-        f"no digest of {image} is on record, so its tag alone is named; to pin it, look it up with"
+        f"no digest of {image} is known to envkit, so its tag alone is named; to pin it, look it up with"
         f" docker buildx imagetools inspect {image} and give --base {image}@sha256:DIGEST"
     )
 
@@ -149,7 +149,7 @@ def for_image(plan: Plan, options: ImageOptions, matrix: Matrix) -> Plan:
     )
 
 
-_NO_CUDNN = "the image holds no cuDNN: no image, archive with a checksum or package of one that fits is on record for"
+_NO_CUDNN = "the image holds no cuDNN: envkit knows no image, archive with a checksum or package that fits"
 
 
 def _by_pip(choice: Choice) -> bool:

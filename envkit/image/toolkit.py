@@ -36,7 +36,7 @@ def toolkit_setup(choice: Choice, mirrors: Mirrors, whole: bool, headers: bool =
     toolkit = choice.toolkit
     if toolkit is None or not choice.runfiles:
         raise EnvkitError(
-            f"No installer of CUDA {choice.cuda} for {choice.architecture} is on record,"
+            f"No installer of CUDA {choice.cuda} for {choice.architecture} is known to envkit,"
             " and no supported base image holds it.",
             "Name an image that has it with --base, or choose another --cuda.",
         )
@@ -58,7 +58,7 @@ def toolkit_setup(choice: Choice, mirrors: Mirrors, whole: bool, headers: bool =
 def _runfile_step(row: Runfile, style: str, path: str, mirrors: Mirrors) -> Run:
     got = fetch(mirrors.rewrite(row.url), row.name, row.sha256, row.md5)
     words = " ".join(installer_options(style, row.kind, row.cuda, frozenset(), {"path": path, "work": _WORK}))
-    notes = [] if row.sha256 or row.md5 else ["No checksum of this installer is on record."]
+    notes = [] if row.sha256 or row.md5 else ["No checksum of this installer is known to envkit."]
     commands: tuple[str, ...] = (f"sh {got.path} {words}",)
     own_module = style == "legacy" and row.kind == "toolkit" and has_quirk("perl-library", row.cuda)
     if own_module:
@@ -94,7 +94,7 @@ def _trim(path: str, headers: bool) -> Run:
 
 
 def cudnn_setup(row: CudnnRelease, mirrors: Mirrors, headers: bool, compiles: bool) -> SystemCuda | None:
-    """The cuDNN release from its archive; None where no archive with a checksum is on record.
+    """The cuDNN release from its archive; None where no archive with a checksum is known to envkit.
 
     `headers`: the image gets them as well; `compiles`: a build stage does.
     """

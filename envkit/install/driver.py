@@ -40,7 +40,7 @@ def driver_steps(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> Iterat
         )
     minimum = plan.choice.minimum_driver
     if minimum is None:
-        raise EnvkitError("No minimum driver for this plan is on record.", "Install a current driver by hand.")
+        raise EnvkitError("No minimum driver for this plan is known to envkit.", "Install a current driver by hand.")
     driver = _install_driver(plan, options, mirrors, minimum)
     yield SwitchOffNouveau()
     if driver.chosen and driver.file is not None:

@@ -38,7 +38,7 @@ def _module_row(gpu: TargetGpu) -> ModuleRow:
         before = row.last_capability is None or gpu.compute_capability <= row.last_capability
         if after and before:
             return row
-    raise EnvkitError(f"No kernel module for {gpu} is on record.", "Install the driver by hand.")
+    raise EnvkitError(f"No kernel module for {gpu} is known to envkit.", "Install the driver by hand.")
 
 
 def packages_for(
@@ -95,7 +95,7 @@ def _spans(
 def _span(
     module: str, branches: Sequence[DriverBranch], gpus: tuple[TargetGpu, ...], last: int | None
 ) -> tuple[int | None, int | None]:
-    """The first and the last branch whose `module` drives the GPUs; no last one where the newest on record does."""
+    """The first and the last branch whose `module` drives the GPUs; no last one where the newest one does."""
     fitting = [branch.branch for branch in branches if drives(module, branch, gpus)]
     if not fitting:
         return None, None

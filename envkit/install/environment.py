@@ -22,7 +22,7 @@ _PLAIN_PROBE = "verify/generic.py.j2"
 
 
 def python_step(choice: Choice, options: ScriptOptions, mirrors: Mirrors) -> CreatePython:
-    """How the environment gets its interpreter. Raises EnvkitError when no way is on record."""
+    """How the environment gets its interpreter. Raises EnvkitError when no way is known to envkit."""
     if choice.python is None:
         raise EnvkitError("This plan names no Python version.", "Say which: --python")
     python = choice.python.release(2)
@@ -33,7 +33,7 @@ def python_step(choice: Choice, options: ScriptOptions, mirrors: Mirrors) -> Cre
     row = python_file(way, python, choice.architecture)
     if row is None:
         raise EnvkitError(
-            f"No pinned {way} build of Python {python} for {choice.architecture} is on record.",
+            f"No pinned {way} build of Python {python} for {choice.architecture} is known to envkit.",
             "Choose another --python.",
         )
     file = Download(row.name, mirrors.rewrite(row.url), "sha256", row.sha256)

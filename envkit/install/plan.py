@@ -107,7 +107,7 @@ def _driver_alone(plan: Plan) -> Plan:
 
 
 def _portable(choice: Choice, matrix: Matrix) -> PythonSource:
-    """A standalone build of the plan's Python, else conda-forge's. Raises EnvkitError when neither is on record."""
+    """A standalone build of the plan's Python, else conda-forge's. Raises EnvkitError when neither is known."""
     python = choice.python.release(2) if choice.python else None
     glibc = choice.os.glibc if choice.os else None
     for way in ("standalone", "conda"):
@@ -116,5 +116,5 @@ def _portable(choice: Choice, matrix: Matrix) -> PythonSource:
             if row.way == way and row.python == python and choice.architecture in row.architectures and not old:
                 return row
     raise EnvkitError(
-        f"No pinned build of Python {python} for {choice.architecture} is on record.", "Choose another --python."
+        f"No pinned build of Python {python} for {choice.architecture} is known to envkit.", "Choose another --python."
     )

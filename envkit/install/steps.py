@@ -28,7 +28,7 @@ from envkit.install.model import (
 from envkit.install.options import ScriptOptions
 from envkit.install.packages import prerequisites
 from envkit.solver.model import Plan
-from envkit.tables.installer import OsNameRow, for_os, has_quirk, unfit_glibc
+from envkit.tables.installer import OsNameRow, has_quirk, unfit_glibc
 from envkit.tables.loader import read
 from envkit.tables.rows import Runfile, Toolkit
 
@@ -89,7 +89,7 @@ def _toolkit_steps(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> Iter
     toolkit = choice.toolkit
     if toolkit is None or not choice.runfiles:
         raise EnvkitError(
-            f"No runfile of CUDA {choice.cuda} for {choice.architecture} is on record.",
+            f"No runfile of CUDA {choice.cuda} for {choice.architecture} is known to envkit.",
             "See: envkit matrix runfiles",
         )
     first, *patches = choice.runfiles
@@ -174,16 +174,14 @@ def _nvcc_target(toolkit: Toolkit, wanted: ComputeCapability) -> ComputeCapabili
 
 
 def _os_name(os_id: str) -> tuple[str, str]:
-    rows = for_os(read(OsNameRow), os_id)
+    """ID and VERSION_ID of the distribution's os-release."""
     if os_id == WSL:
         raise EnvkitError(
             "--os wsl: a script is for the distribution inside WSL, and this does not say which.",
             "Name it: --os ubuntu22.04, or run envkit there without --os.",
         )
-    if not rows:
-        raise EnvkitError(f"--os: envkit has no install script for {os_id}.", "See: envkit matrix operating_systems")
-    row = max(rows, key=lambda row: len(row.os_prefix))
-    return row.id, os_id[len(row.os_prefix) :]
+    name = os_id.rstrip("0123456789.")
+    return next((row.id for row in read(OsNameRow) if row.os_prefix == name), name), os_id[len(name) :]
 
 
 def _plan_id(plan: Plan, options: ScriptOptions, steps: tuple[Step, ...]) -> str:
@@ -199,7 +197,7 @@ def _notes(plan: Plan, options: ScriptOptions) -> Iterator[str]:
     if options.samples and toolkit and has_quirk("no-samples", toolkit.version):
         yield "--samples: this release has none; see https://github.com/NVIDIA/cuda-samples"
     if plan.choice.needs_toolkit and plan.choice.cudnn is not None and not plan.choice.cudnn.url:
-        yield f"cuDNN {plan.choice.cudnn.version}: no archive is on record, so it is not installed."
+        yield f"cuDNN {plan.choice.cudnn.version}: no archive is known to envkit, so it is not installed."
     glibc = plan.request.glibc or (plan.choice.os.glibc if plan.choice.os else None)
     limit = unfit_glibc(toolkit.version) if toolkit and plan.choice.needs_toolkit else None
     if toolkit and glibc and limit and glibc >= limit[0]:

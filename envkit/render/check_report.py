@@ -34,7 +34,7 @@ def report_text(findings: Sequence[Finding], name: str) -> str:
 
 
 def file_verdict(findings: Sequence[Finding]) -> Verdict:
-    """The first error; without one: that nothing could be judged, the first warning, or that nothing is wrong."""
+    """The first error; without one: that nothing could be checked, the first warning, or that nothing is wrong."""
     for status in (Status.FAIL, Status.WARN):
         cause = next((finding for finding in findings if finding.status is status), None)
         if cause is not None:
@@ -43,13 +43,13 @@ def file_verdict(findings: Sequence[Finding]) -> Verdict:
     if Status.UNKNOWN not in statuses:
         return Verdict(Status.OK, "No errors, as far as the data goes.", confidence=Confidence.LIKELY)
     if Status.OK in statuses:
-        return Verdict(Status.OK, "No errors in what could be judged.", confidence=Confidence.POSSIBLE)
-    title = "Nothing in this file could be judged: whether it works is unknown."
+        return Verdict(Status.OK, "No errors in what could be checked.", confidence=Confidence.POSSIBLE)
+    title = "Nothing in this file could be checked: whether it works is unknown."
     return Verdict(Status.UNKNOWN, title, confidence=Confidence.POSSIBLE)
 
 
 def exit_code(findings: Sequence[Finding]) -> int:
-    """1 for an error, and where nothing could be judged."""
+    """1 for an error, and where nothing could be checked."""
     return int(file_verdict(findings).status in (Status.FAIL, Status.UNKNOWN))
 
 

@@ -146,7 +146,7 @@ def _choices(plan: Plan, work: Installation, options: ScriptOptions) -> Iterator
 
 def _eula_words(toolkit: InstallToolkit | None, options: ScriptOptions) -> str:
     if options.accept_eula:
-        return "accepted, because envkit install was not told --no-accept-eula"
+        return "accepted: envkit install was run without --no-accept-eula"
     return "asked" if toolkit is not None else "asked where NVIDIA's installer or zypper wants it"
 
 

@@ -131,7 +131,7 @@ class DriverPackageRow:
 @table("installer_os_names.csv", "os_prefix")
 @record
 class OsNameRow:
-    """How a distribution calls itself in os-release."""
+    """How a distribution calls itself in os-release, where that is another word than the one in its key."""
 
     os_prefix: str
     id: str

@@ -67,10 +67,10 @@ def test_a_command_loads_no_heavy_library_that_it_does_not_need(words: list[str]
     [
         (["--version"], 10),
         (["matrix", "toolkits"], 27),
-        (["resolve", "--framework", "pytorch"], 97),
-        (["install", "--cuda", "9.0", "--framework", "pytorch"], 116),
-        (["dockerfile", "--framework", "tensorflow"], 127),
-        (["explain", "no-gpu-on-pci"], 62),
+        (["resolve", "--framework", "pytorch"], 101),
+        (["install", "--cuda", "9.0", "--framework", "pytorch"], 118),
+        (["dockerfile", "--framework", "tensorflow"], 128),
+        (["explain", "no-gpu-on-pci"], 63),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )

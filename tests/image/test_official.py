@@ -82,7 +82,7 @@ def test_an_entrypoint_does_not_swallow_the_test() -> None:
 
 def test_packages_of_a_distribution_that_nobody_knows_are_not_dropped() -> None:
     arguments = ("--framework", "pytorch==2.5.1", "--from", "official", "--apt", "git", "--target", "any")
-    with pytest.raises(EnvkitError, match="not on record. Say it with --os"):
+    with pytest.raises(EnvkitError, match="not known to envkit. Say it with --os"):
         run(*arguments)
     assert "        git\n" in run(*arguments, "--os", "ubuntu22.04").stdout
 
@@ -99,7 +99,7 @@ def test_the_backend_is_in_the_official_image() -> None:
         (("--framework", "nvcaffe", "--from", "official"), "no official image of nvcaffe", "envkit builds|newest"),
         (
             ("--framework", "tensorflow==2.21.0", "--from", "official", "--cuda", "12.5"),
-            "with CUDA 12.5 is on record. Without --from",
+            "with CUDA 12.5 is known to envkit. Without --from",
             "==2.21.0",
         ),
         (

@@ -96,7 +96,7 @@ def test_os_says_what_the_name_does_not() -> None:
     ("image", "told"),
     [
         ("nvidia/cuda:9.0-base", "was deleted from its registry"),
-        ("nvidia/cuda:12.4.9-base-ubuntu22.04", "is no tag on record"),
+        ("nvidia/cuda:12.4.9-base-ubuntu22.04", "is not a tag known to envkit"),
         ("mine/base:1", "is not known: the file is written for ubuntu"),
     ],
 )

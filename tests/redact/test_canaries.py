@@ -18,10 +18,11 @@ from envkit.model.facts_json import to_json
 from envkit.privacy.masker import mask_environment
 from envkit.probe.collect import collect
 from envkit.render.facts_text import facts_text
+from envkit.render.reports import formats
 from envkit.tables import Matrix
 from tests.redact.canaries import ALL, IDENTIFIERS, IN_TEXT, PROMPT, SECRETS, lines, machine
 
-FORMATS = ("text", "json", "html", "markdown")
+FORMATS = formats()
 
 
 @cache

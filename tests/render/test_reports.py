@@ -96,13 +96,13 @@ def test_what_is_healthy_is_listed_only_when_asked() -> None:
 
 
 def test_ignorance_is_not_health() -> None:
-    assert "Too little is known to judge." in doctor_text(Environment(), [UNKNOWN])
+    assert "Too little is known for a verdict." in doctor_text(Environment(), [UNKNOWN])
 
 
 def test_no_form_of_the_report_takes_ignorance_for_health() -> None:
-    assert "Too little is known to judge." in doctor_markdown(Environment(), [UNKNOWN])
+    assert "Too little is known for a verdict." in doctor_markdown(Environment(), [UNKNOWN])
     page = doctor_html(Environment(), [UNKNOWN])
-    assert "Too little is known to judge." in page and '<h1 class="unknown">' in page
+    assert "Too little is known for a verdict." in page and '<h1 class="unknown">' in page
 
 
 def test_colour_only_when_asked() -> None:
@@ -150,7 +150,7 @@ def test_every_fact_is_listed_with_its_source_or_reason() -> None:
 def test_a_broken_check_reaches_the_headline() -> None:
     broken = Finding("glibc-too-old", Status.ERROR, "internal error in this check: KeyError: 'x'")
     text = doctor_text(MACHINE, [broken, WELL])
-    assert text.startswith("?     One check of envkit itself broke")
+    assert text.startswith("?     One check failed inside envkit")
     assert "Nothing wrong was found." not in text
     assert '<h1 class="unknown">' in doctor_html(MACHINE, [broken, WELL])
 
@@ -164,4 +164,4 @@ def test_a_text_without_a_word_that_is_known_is_not_called_healthy() -> None:
 
 def test_a_text_that_tells_little_is_not_called_unknown() -> None:
     environment = parse_text("Linux node 6.8.0-60-generic #63-Ubuntu SMP x86_64 GNU/Linux\n")
-    assert doctor_text(environment, [UNKNOWN]).startswith("?     Too little is known to judge.")
+    assert doctor_text(environment, [UNKNOWN]).startswith("?     Too little is known for a verdict.")

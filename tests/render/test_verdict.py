@@ -72,7 +72,7 @@ def test_in_wsl_a_driver_that_is_not_reached_is_the_root_cause(line: str) -> Non
 def test_a_message_that_no_check_of_the_place_judges_is_named() -> None:
     environment, findings = judged(PLACES["container"] + SMI)
     answer = verdict(environment, findings)
-    assert answer.title == "A known message stands here that no check of this place judges: driver-module-not-loaded."
+    assert answer.title == "There is a known message that no check applies to here: driver-module-not-loaded."
     assert answer.status is Status.UNKNOWN and answer.ask
 
 
@@ -99,7 +99,7 @@ SKIPPED = Finding("mig", Status.SKIP, "no MIG")
         ([CAUSE, WARNING, WELL], Status.FAIL, "driver-too-old", "Most likely: The driver is too old"),
         ([WARNING, WELL, UNKNOWN], Status.WARN, "link-narrow", "Nothing is broken. Warning: The link is narrow"),
         ([WELL, UNKNOWN, SKIPPED], Status.OK, None, "Nothing wrong was found."),
-        ([UNKNOWN, SKIPPED], Status.UNKNOWN, None, "Too little is known to judge."),
+        ([UNKNOWN, SKIPPED], Status.UNKNOWN, None, "Too little is known for a verdict."),
         ([SKIPPED], Status.OK, None, "None of these checks applies here."),
     ],
 )
