@@ -58,7 +58,7 @@ def kind(environment: Environment) -> MachineKind | None:
 
 
 def driver_lives_elsewhere(environment: Environment) -> bool:
-    """True in a container or WSL: kernel module and device nodes belong to the host, not to this place."""
+    """True in a container or WSL: kernel module and device nodes belong to the host."""
     return kind(environment) in NO_OWN_DRIVER
 
 

@@ -35,7 +35,7 @@ class Installed:
 
 
 def judged(environment: Environment) -> tuple[PythonEnvironment, ...]:
-    """The Python environments to judge: the active ones, or all where none is known to be active."""
+    """The Python environments that checks look at: the active ones, or all where none is known to be active."""
     pythons = environment.pythons.get() if environment.pythons.known else ()
     return tuple(python for python in pythons if python.active) or pythons
 

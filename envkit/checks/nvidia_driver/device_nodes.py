@@ -180,7 +180,7 @@ def uvm_module_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[
     if lends_vgpus(environment):
         yield skip("the driver of a host of virtual GPUs brings no CUDA")
     elif kind(environment) in (MachineKind.WSL1, MachineKind.WSL2, MachineKind.JETSON):
-        yield skip("this place has no module of that name")
+        yield skip("WSL and Jetson have no module of that name")
     elif absent and codes:
         yield _NO_UVM.found([*absent, *codes])
     elif cuda_works(environment):

@@ -73,7 +73,7 @@ _FOREIGN = Fault(
     impact="No CUDA program starts.",
     remedy=_off_the_path(
         "Find which libcuda programs load, and take a foreign one out of the loader's path. After an upgrade of the "
-        "driver, load its modules anew or restart."
+        "driver, reload its modules or restart."
     ),
 )
 _STUB = Fault(

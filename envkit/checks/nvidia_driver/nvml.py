@@ -47,7 +47,7 @@ def _same_version(environment: Environment, matrix: Matrix) -> Remedy:
     if driver_lives_elsewhere(environment):
         return Remedy(
             "The module is the host's. Nothing can be loaded or held from in here: bring no driver libraries in the "
-            "image, and where the host itself has two versions, fix it there and start the container anew."
+            "image, and where the host itself has two versions, fix it there and restart the container."
         )
     library = environment.driver.user_space.value
     if _on_disk(environment) and library is not None and library not in _on_disk(environment):
@@ -123,7 +123,7 @@ def driver_library_mismatch(environment: Environment, matrix: Matrix) -> Iterato
     codes = answered(environment, "nvml", "LIB_RM_VERSION_MISMATCH")
     messages = message_evidence(environment, seen(environment, _MISMATCH.id))
     if kind(environment) in (MachineKind.WSL1, MachineKind.WSL2, MachineKind.JETSON):
-        yield skip("this place has no kernel module of that driver")
+        yield skip("WSL and Jetson have no such kernel module")
     elif module.known and library.known and module.get() != library.get():
         title = f"Module {module.get()} is loaded, the libraries are {library.get()}"
         yield _MISMATCH.found([*both, *codes, *_disk(environment)], title=title)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit.base.pci import pci_address
 from envkit.base.versions import whole_number
-from envkit.checks.engine.evidence import driver_lives_elsewhere, known, not_looked
+from envkit.checks.engine.evidence import driver_lives_elsewhere, known, managed_elsewhere, not_looked
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Status, ok, skip, unknown
 from envkit.checks.engine.messages import message_evidence, named, seen, subject_of
@@ -222,7 +222,7 @@ def rm_init_adapter_failed(environment: Environment, matrix: Matrix) -> Iterator
     if messages and not _all_back(environment, matrix):
         evidence += message_evidence(environment, messages)
     if driver_lives_elsewhere(environment) and not messages:
-        yield skip("the host's driver starts the GPUs of this place")
+        yield managed_elsewhere(environment)
     elif evidence:
         yield _NOT_STARTED.found(evidence, subject=subject_of(messages))
     elif loaded(environment) is False:
