@@ -137,6 +137,7 @@ def _present(environment: Environment) -> list[Evidence]:
     tier="X",
     rank=22,
     any_of=("pythons", "cudnns", "messages"),
+    fix="Keep one cuDNN: uninstall every cuDNN wheel, install one.",
     references=threads("bmaltais/kohya_ss#1096", "pytorch/pytorch#81881", "NVIDIA/nvidia-docker#1726"),
 )
 def cudnn_mixed_sublibraries(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

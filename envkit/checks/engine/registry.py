@@ -103,6 +103,8 @@ def check(
     if fault is not None:
         title = title or fault.title
         fix = fix or (fault.remedy if isinstance(fault.remedy, str) else "")
+        if not fix.endswith("."):
+            raise ValueError(f"the check {id!r} needs fix=, a sentence for `envkit explain`: its remedy is none")
 
     def register(function: CheckFunction) -> CheckFunction:
         _refuse_taken(id)

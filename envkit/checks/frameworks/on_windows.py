@@ -42,6 +42,7 @@ _RUNTIME = Fault(
     layer=Layer.LIBRARIES,
     rank=3,
     any_of=("system.os", "messages"),
+    fix="Start fewer processes, or enlarge the paging file of Windows and restart.",
     references=threads("thu-ml/tianshou#297", "ultralytics/yolov3#1643"),
 )
 def windows_paging_file_small(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -126,6 +126,7 @@ def _compat(environment: Environment, matrix: Matrix, library: DriverLibrary) ->
     rank=30,
     any_of=("driver.libraries", "driver.cuda_init", "messages"),
     explained_by=("driver-library-mismatch", "driver-baked-into-image", "wsl-driver-inside"),
+    fix="Remove the foreign libcuda; after an upgrade of the driver, restart.",
     references=threads("NVIDIA/nvidia-docker#1256", "easydiffusion/easydiffusion#379", "llm-d/llm-d#706"),
 )
 def driver_lib_mismatch_803(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -158,6 +159,7 @@ def driver_lib_mismatch_803(environment: Environment, matrix: Matrix) -> Iterato
     layer=Layer.USER_SPACE_DRIVER,
     rank=10,
     any_of=("driver.libraries", "driver.cuda_init", "messages"),
+    fix="Take the stubs folder out of LD_LIBRARY_PATH and of the loader's configuration.",
     references=threads("NixOS/nixpkgs#293320"),
 )
 def libcuda_stub_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
