@@ -144,6 +144,12 @@ class Text:
             yield index
             position = whole.find(needle, starts[index + 1]) if index + 1 < len(self.lines) else -1
 
+    def matches_once(self, pattern: re.Pattern[str], *needles: str) -> Iterator[re.Match[str]]:
+        """Every match of `pattern` in a line with one of `needles` that is not one of many alike."""
+        for index in self.lines_with(*needles):
+            if not self.repeats[index]:
+                yield from pattern.finditer(self.whole, self._starts[index], self._starts[index + 1] - 1)
+
     def matches(self, pattern: re.Pattern[str], *needles: str, lines: int = 1) -> Iterator[re.Match[str]]:
         """Every match of `pattern` that begins in a line with one of `needles` and spans at most `lines` lines."""
         whole, starts, last = self.whole, self._starts, len(self.lines)

@@ -129,7 +129,7 @@ def read(text: Text) -> Iterator[Clue]:
 
 def _matches(text: Text, pattern: re.Pattern[str], *needles: str) -> Iterator[re.Match[str]]:
     """The first matches that their sentences state."""
-    for number, match in enumerate(text.matches(pattern, *needles)):
+    for number, match in enumerate(text.matches_once(pattern, *needles)):
         if number == _MOST:
             return
         if stated(text, match.start(), match.end()):
