@@ -56,6 +56,7 @@ _FOREIGN = Fault(
     rank=35,
     any_of=("pythons", "messages"),
     explained_by=("torch-replaced-by-dependency", "torchvision-mismatch"),
+    fix="Install the extension's build for the installed torch, CUDA and Python, or compile it against them.",
     references=threads("Dao-AILab/flash-attention#975", "Dao-AILab/flash-attention#1644", "huggingface/open-r1#684"),
 )
 def extension_abi_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
