@@ -20,7 +20,7 @@ _LOOK = os.O_PATH | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _MOST_NAMES = 100_000  # of one folder
-_BLOCK = 1 << 20
+_BLOCK = 1 << 16  # asked for at once, so that little memory is enough for a small file
 
 
 class Handle(NamedTuple):

@@ -20,16 +20,19 @@ from tests.cli.run import ROOT, envkit
 from tests.cli.test_schema import valid
 
 CHECK = """
-from envkit.checks.engine.findings import {names}
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Remedy, ok
 from envkit.checks.engine.registry import Layer, check
 
-@check("{id}", title="A site rule is broken", layer=Layer.PLACE, fix="Ask the site.", references=("https://example.org/",))
+RULE = Fault("{id}", "A site rule is broken", impact="Jobs wait.", remedy="Ask the site.")
+
+@check(RULE, layer=Layer.PLACE, references=("https://example.org/",))
 def site(environment, matrix):
     "The site's rule holds."
     {body}
 """
-FAULT = 'yield fail("The rule is broken", evidence=[Evidence("system.os", "none")], remedy=Remedy("Ask."))'
-GOOD = CHECK.format(names="Evidence, Remedy, fail", id="site-rule", body=FAULT)
+FAULT = 'yield RULE.found([Evidence("system.os", "none")], remedy=Remedy("Ask."))'
+GOOD = CHECK.format(id="site-rule", body=FAULT)
 TEXT = "docs/examples/cpu-only-wheel.txt"
 
 
@@ -81,12 +84,12 @@ BROKEN = {
     "by an id that is taken": GOOD.replace("site-rule", "no-gpu-on-pci"),
     "by an id of another form": GOOD.replace("site-rule", "Site Rule"),
     "by a layer that is none": GOOD.replace("Layer.PLACE", "99"),
-    "by a fact that is none": GOOD.replace('fix="Ask', 'needs=("system.moon",), fix="Ask'),
-    "in its check": CHECK.format(names="ok", id="site-rule", body="raise RuntimeError('gone'); yield ok('')"),
-    "by what it yields": CHECK.format(names="ok", id="site-rule", body='yield "a word"'),
-    "by a title that is none": CHECK.format(names="ok", id="site-rule", body="yield ok(7)"),
+    "by a fact that is none": GOOD.replace("references=", 'needs=("system.moon",), references='),
+    "in its check": CHECK.format(id="site-rule", body="raise RuntimeError('gone'); yield ok('')"),
+    "by what it yields": CHECK.format(id="site-rule", body='yield "a word"'),
+    "by a title that is none": CHECK.format(id="site-rule", body="yield ok(7)"),
     "by a remedy of another form": GOOD.replace('Remedy("Ask.")', 'Remedy("Ask.", ("rm -rf /",))'),
-    "by a failure without evidence": GOOD.replace("evidence=[", "references=[] and ["),
+    "by a failure without evidence": GOOD.replace('[Evidence("system.os", "none")]', "[]"),
     "by its references": GOOD.replace("https://example.org/", "javascript:alert(1)"),
 }
 

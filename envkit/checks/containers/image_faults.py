@@ -227,7 +227,7 @@ NUMPY_UNBOUNDED = image_fault(
 )
 LIST_UNREAD = image_fault(
     "image.list-unread",
-    title="A list of packages was not looked at",
+    title="A list of packages was not checked",
     doc="""Every list of packages that a command installs from lies beside the Dockerfile.
 
     What comes from an address, from another image or from the folder of a project is not known.""",

@@ -23,7 +23,7 @@ _NO_TARGET = Fault(
     "The build was given no GPU architecture to compile for",
     impact="Configuration or the first CUDA file stops. The toolkit may be in order.",
     remedy=(
-        "Name the compute capability without the dot, as 86 for 8.6: a build without a GPU (docker build, a login "
+        "Name the compute capability without its dot, for example 86: a build without a GPU (docker build, a login "
         "node) cannot find it out. In a fresh build folder; where CMake says that it does not know the CUDA compiler, "
         "the first error of its log comes first."
     ),

@@ -25,14 +25,14 @@ _PAGING_FILE = Fault(
     impact="Processes stop at import torch; the libraries themselves are whole.",
     remedy="Start fewer processes (num_workers, subprocess environments), or enlarge the paging file: System, Advanced "
     "system settings, Performance, Virtual memory; then restart. The present size:",
-    steps=(fixed("wmic pagefile list /format:list"),),
+    steps=(fixed("powershell -Command Get-CimInstance Win32_PageFileUsage"),),
 )
 _RUNTIME = Fault(
     "windows-runtime-missing",
     "Windows lacks a runtime library that the framework loads",
     impact="The import stops, although the named file is there.",
     remedy="Install the Visual C++ runtime and start the program again. Where the same file is named once more "
-    "(fbgemm.dll of torch 2.4.0 needs libomp140), update torch within its index.",
+    "(the fbgemm.dll of some torch releases needs libomp140), update torch within its index.",
     steps=(fixed("winget install --id Microsoft.VCRedist.2015+.x64"), fixed("python -m pip show torch")),
 )
 
