@@ -36,7 +36,7 @@ ORDERS = [
     Order("sources.csv", ("key",)),
     *(Order(name, ("version", "cuda")) for name in FILES if name.startswith("frameworks/")),
 ]
-AS_PRINTED = {("signatures.csv", "example"), ("signatures.csv", "pattern")}  # messages of programs
+AS_PRINTED = {("signatures.csv", name) for name in ("example", "pattern", "unless", "also")}  # messages of programs
 NUMERIC = {"version", "cuda", "branch", "order"}
 
 
