@@ -234,9 +234,10 @@ def cudnn_older_than_build(environment: Environment, matrix: Matrix) -> Iterator
     messages = seen(environment, "cudnn-older-than-build")
     if messages and not any(outcome.status is Status.FAIL for outcome in outcomes):
         have, need = named(messages, "loaded"), named(messages, "built")
+        loaded, built = Version.find(have or ""), Version.find(need or "")
         known_pair = f"cuDNN {have} is loaded, the framework was built with {need}" if have and need else ""
         shown = message_evidence(environment, messages)
-        if have and need and Version.parse(have) > Version.parse(need):
+        if loaded is not None and built is not None and loaded > built:
             yield skip(f"{known_pair}: a newer one, which old releases refuse as well", evidence=shown)
         else:
             yield _OLDER.found(shown, title=known_pair)

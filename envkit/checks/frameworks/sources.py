@@ -83,10 +83,10 @@ def package_index_wrong(environment: Environment, matrix: Matrix) -> Iterator[Ou
 def _not_there(tag: str | None, matrix: Matrix) -> bool:
     """Whether no build of PyTorch is for the CUDA that an index is named after."""
     digits = (tag or "").removeprefix("cu")
-    if not digits.isdigit() or len(digits) < 2:
-        return False
-    cuda = Version.of(int(digits[:-1]), int(digits[-1]))
-    return all(build.cuda is None or build.cuda.release(2) != cuda for build in matrix.builds("pytorch"))
+    cuda = Version.find(f"{digits[:-1]}.{digits[-1:]}") if digits.isdigit() else None
+    return cuda is not None and all(
+        build.cuda is None or build.cuda.release(2) != cuda for build in matrix.builds("pytorch")
+    )
 
 
 @check(
