@@ -11,14 +11,15 @@ Options:
 
 Commands:
   doctor      Diagnose this machine and suggest fixes.
-  probe       Print the facts alone.
-  capture     Record this machine, masked, for replay or a bug report.
-  resolve     Choose versions that work together, or say why none do.
+  probe       Print the collected facts without diagnosing.
+  capture     Record a masked snapshot of this machine for replay or bug
+              reports.
+  resolve     Find compatible versions, or explain why there are none.
   install     Print (or run) an unattended install script.
   dockerfile  Print (or build) a Dockerfile.
   matrix      Browse the compatibility data and its sources.
   explain     Explain one check in full.
-  completion  Print the completion script of a shell.
+  completion  Print a shell completion script.
 
   Examples:
     envkit doctor

@@ -52,8 +52,8 @@ class RequestError(EnvkitError):
     @classmethod
     def unknown_value(cls, option: str, value: str, valid: Iterable[str], listing: str = "") -> RequestError:
         """The error for a `value` that is none of `valid`; `listing` is the command that lists those."""
-        told = f"`{listing}` lists them." if listing else ""
-        return cls(f"{option}: {value!r} is not known.", f"{did_you_mean(value, valid)} {told}".strip())
+        told = f"Run `{listing}` to see them all." if listing else ""
+        return cls(f"{option}: unknown value {value!r}.", f"{did_you_mean(value, valid)} {told}".strip())
 
 
 def did_you_mean(value: str, valid: Iterable[str]) -> str:

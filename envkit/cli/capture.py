@@ -39,9 +39,9 @@ Examples:
 @click.argument("directory", type=click.Path(file_okay=False))
 @timeout_option
 def capture(directory: str, timeout: float | None) -> None:
-    """Record in DIRECTORY what the probes read of this machine, and print its path.
+    """Record this machine's probe data in DIRECTORY and print the directory path.
 
-    Secrets are left out; names, addresses and serial numbers are masked.
+    Secrets are left out; names, addresses, and serial numbers are masked.
     """
     from envkit.capture.record import record
     from envkit.cli.environment import say
@@ -55,15 +55,15 @@ def capture(directory: str, timeout: float | None) -> None:
 
 def _told(recording: Recording) -> Iterator[str]:
     """What was kept: the files with their sizes, and the machine's own files of which they hold parts."""
-    yield "Kept, with secrets left out and names, addresses and serial numbers masked:"
+    yield "Kept, with secrets left out and names, addresses, and serial numbers masked:"
     width = max(map(len, _TOP))
     for name, title in _TOP.items():
         sizes = [size for path, size in recording.sizes.items() if path.partition("/")[0] == name]
         if sizes:
             yield f"  {name:<{width}} {sum(sizes):>10,} bytes  {title}"
-    yield "Parts of these files of this machine:"
+    yield "Parts of these files on this machine:"
     yield from _wrapped(dict.fromkeys(map(_of_any_device, recording.sources)))
-    yield "No mask knows every name: review it before you send it."
+    yield "Masking cannot catch every name: review the capture before you send it."
 
 
 def _of_any_device(path: str) -> str:

@@ -1,4 +1,4 @@
-"""`envkit completion`: the completion script of a shell."""
+"""`envkit completion`: a shell completion script."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Examples:
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print the completion script of SHELL; it completes commands, options and their values."""
+    """Print a completion script for SHELL. It completes commands, options, and option values."""
     from click.shell_completion import get_completion_class
 
     from envkit.cli.main import envkit

@@ -52,36 +52,37 @@ Examples:
     type=click.Choice(["build", "official"]),
     default="build",
     show_default=True,
-    help="Build the image, or start from the project's own.",
+    help="Build from a CUDA base image, or start from the framework's official image.",
 )
 @click.option("--base", metavar="IMAGE", help="Your own base image.")
-@click.option("--digest", is_flag=True, help="Pin the base by digest where one is known to envkit.")
-@click.option("--devel", is_flag=True, help="Compilers and headers of CUDA too.")
+@click.option("--digest", is_flag=True, help="Pin the base image by digest when one is known.")
+@click.option("--devel", is_flag=True, help="Include nvcc and the CUDA headers.")
 @click.option("--slim", is_flag=True, help="Start from the plain distribution image.")
-@click.option("--no-syntax", is_flag=True, help="Leave the `# syntax` line out (no registry for it).")
-@click.option("--pip", "pip", multiple=True, metavar="PKG", help="One more Python package; repeatable.")
-@click.option("--requirements", metavar="FILE", help="A requirements file beside the Dockerfile.")
-@click.option("--lock", metavar="FILE", help="Write FILE with every package and its hashes; the image takes those.")
-@click.option("--apt", "apt", multiple=True, metavar="PKG", help="One more distribution package; repeatable.")
-@click.option("--jupyter", is_flag=True, help="JupyterLab, started by default.")
-@click.option("--workdir", default="/workspace", show_default=True, metavar="DIR", help="Working folder.")
-@click.option("--entrypoint", metavar="COMMAND", help="Command that the container always runs.")
-@click.option("--user", default="app", show_default=True, metavar="NAME", help="Name of the user with id 1000.")
+@click.option("--no-syntax", is_flag=True, help="Omit the `# syntax=` line, for builders that cannot reach Docker Hub.")
+@click.option("--pip", "pip", multiple=True, metavar="PKG", help="Additional Python package. Repeatable.")
+@click.option("--requirements", metavar="FILE", help="Requirements file next to the Dockerfile.")
+@click.option("--lock", metavar="FILE", help="Write a hash-pinned lock file to FILE and install from it in the image.")
+@click.option("--apt", "apt", multiple=True, metavar="PKG", help="Additional distribution package. Repeatable.")
+@click.option("--jupyter", is_flag=True, help="Install JupyterLab and start it by default.")
+@click.option("--workdir", default="/workspace", show_default=True, metavar="DIR", help="Working directory.")
+@click.option("--entrypoint", metavar="COMMAND", help="Container ENTRYPOINT.")
+@click.option("--user", default="app", show_default=True, metavar="NAME", help="User name for UID 1000.")
 @click.option(
     "--format",
     "target_format",
     type=click.Choice(FORMATS),
     default="dockerfile",
     show_default=True,
-    help="Another kind of file for the same plan.",
+    help="Output format for the plan.",
 )
-@click.option("--dockerignore", is_flag=True, help="Print the .dockerignore that goes with it instead.")
+@click.option("--dockerignore", is_flag=True, help="Print the matching .dockerignore instead of the Dockerfile.")
 @click.option(
     "--check",
     "checked",
     metavar="FILE",
     shell_complete=complete_file,
-    help="Check this Dockerfile instead of writing one; for no machine, unless --target, --gpu or --driver names one.",
+    help="Check this Dockerfile instead of writing one. No host is assumed unless --target, --gpu, or --driver is "
+    "given.",
 )
 @click.option("--build", is_flag=True, help="Build the image with BuildKit.")
 @click.option("--tag", metavar="NAME", help="Name of the built image.")
@@ -89,8 +90,8 @@ Examples:
 def dockerfile(**given: Any) -> int:
     """Print a Dockerfile for the plan, or build it.
 
-    Only base images known to be supported are used; CUDA releases without one
-    are installed on the plain distribution.
+    Uses only base images known to be supported. CUDA releases without one are
+    installed on the plain distribution image.
     """
     from envkit.tables import Matrix
 

@@ -36,20 +36,30 @@ Examples:
     multiple=True,
     metavar="PATH|-",
     shell_complete=complete_file,
-    help="A capture, facts JSON, or pasted text, instead of this machine; may be repeated: texts are one machine.",
+    help="Read a capture directory, facts JSON, or saved text (such as nvidia-smi output) instead of probing this "
+    "machine. Repeatable; all texts together describe one machine.",
 )
 @click.option(
     "--root", type=click.Path(file_okay=False), metavar="DIR", help="Inspect a mounted file system or unpacked image."
 )
 @click.option("--assume", multiple=True, metavar="FACT=VALUE", shell_complete=complete_fact, help="Override a fact.")
-@click.option("--check", "ids", multiple=True, metavar="ID", shell_complete=complete_check, help="Run this check only.")
-@click.option("--plugins", is_flag=True, help="Also run the checks of installed plug-ins: their code, as this user.")
-@click.option("--list-checks", is_flag=True, help="List the checks and stop.")
+@click.option(
+    "--check",
+    "ids",
+    multiple=True,
+    metavar="ID",
+    shell_complete=complete_check,
+    help="Run only this check. Repeatable.",
+)
+@click.option(
+    "--plugins", is_flag=True, help="Also run checks from installed plug-ins. This runs their code as the current user."
+)
+@click.option("--list-checks", is_flag=True, help="List the checks and exit.")
 @click.option("--deep", is_flag=True, help="Also import frameworks and run a small kernel in a child process.")
 @click.option(
     "--fail-on",
     type=click.Choice(["fail", "warn", "unknown"]),
-    help="What gives exit code 1: a failure (default), also a warning, also what could not be checked.",
+    help="Lowest severity that makes the exit code 1: fail (default), warn, or unknown (a check could not run).",
 )
 @click.option("--strict", is_flag=True, help="The same as --fail-on unknown.")
 @timeout_option
@@ -58,9 +68,11 @@ Examples:
     "--format",
     "form",
     type=click.Choice(_FORMATS),
-    help="By default what the name of --output ends in, else text.",
+    help="Report format. [default: from the --output file extension, else text]",
 )
-@click.option("--mask", is_flag=True, help="Mask names, addresses and serial numbers in the report.")
+@click.option(
+    "--mask", is_flag=True, help="Redact host names, user names, addresses, and serial numbers in the report."
+)
 @click.option("--verbose", "-v", is_flag=True, help="Also show evidence, the machine, and every check.")
 @output_option
 @click.pass_context
@@ -84,7 +96,8 @@ def doctor(
 ) -> int:
     """Diagnose this machine (or a recorded one) and suggest fixes.
 
-    The first FAIL of the report is the answer to "what is wrong?", with its fix; what goes away with it is named there.
+    Findings are ranked: the first FAIL is the most likely root cause and comes with its fix. Problems that it causes
+    are listed under "Also".
     """
     _refuse_stray(ctx.args, strict, fail_on)
     form = one_format(form, as_json, output, _FORMATS)
@@ -128,7 +141,7 @@ def _refuse_stray(words: list[str], strict: bool, fail_on: str | None) -> None:
     from envkit.base.errors import RequestError
 
     if words:
-        raise RequestError(f"To diagnose {words[0]}, name it with --from:", f"envkit doctor --from {words[0]}")
+        raise RequestError(f"To diagnose {words[0]}, pass it with --from:", f"envkit doctor --from {words[0]}")
     if strict and fail_on not in (None, "unknown"):
         raise RequestError(f"--strict and --fail-on {fail_on} contradict each other.", "Give one of them.")
 
@@ -170,7 +183,7 @@ def _list_of(checks: Mapping[str, Check | ImageFault], form: str) -> str:
     if form not in ("json", "text"):
         from envkit.base.errors import RequestError
 
-        raise RequestError(f"--list-checks has no format {form}.", "Leave --format out, or take json.")
+        raise RequestError(f"--list-checks has no format {form}.", "Omit --format, or use --format json.")
     if form == "json":
         from envkit.base.json_text import dumps
 

@@ -20,7 +20,7 @@ Examples:
   envkit doctor --list-checks"""
 )
 @click.argument("check_id", metavar="ID", shell_complete=complete_finding)
-@click.option("--plugins", is_flag=True, help="Also know the checks of installed plug-ins: loads their code.")
+@click.option("--plugins", is_flag=True, help="Also explain checks from installed plug-ins. This loads their code.")
 def explain(check_id: str, plugins: bool) -> None:
     """Explain check ID: what it looks at, why it matters, how to fix it, sources."""
     from envkit.base.errors import RequestError
@@ -31,5 +31,5 @@ def explain(check_id: str, plugins: bool) -> None:
 
     known: dict[str, Check | ImageFault] = {**checks_known(plugins), **image_faults()}
     if check_id not in known:
-        raise RequestError.unknown_value("ID", check_id, known, "envkit doctor --list-checks")
+        raise RequestError.unknown_value("check ID", check_id, known, "envkit doctor --list-checks")
     click.echo(shown_lines(explanation(known[check_id])))

@@ -41,30 +41,41 @@ Examples:
 )
 @request_options
 @click.option("--with-driver", is_flag=True, help="Install the driver too, if it is missing or too old.")
-@click.option("--driver-runfile", metavar="FILE_OR_URL", help="Driver runfile to fall back to; needs --with-driver.")
-@click.option("--toolkit-path", metavar="DIR", help="Where the toolkit goes; /usr/local/cuda-X.Y by default.")
+@click.option(
+    "--driver-runfile",
+    metavar="FILE_OR_URL",
+    help="Driver .run file to use when no package is available; requires --with-driver.",
+)
+@click.option("--toolkit-path", metavar="DIR", help="Toolkit install directory. [default: /usr/local/cuda-X.Y]")
 @click.option(
     "--toolkit/--no-toolkit",
     "toolkit",
     default=None,
-    help="Force or leave out the CUDA toolkit; what needs it must find it.",
+    help="Always install, or never install, the CUDA toolkit. With --no-toolkit, a framework that needs one uses "
+    "the toolkit already on the machine.",
 )
-@click.option("--symlink/--no-symlink", default=True, help="Set /usr/local/cuda when it is absent.")
-@click.option("--samples", is_flag=True, help="Install the code samples too, where the release has them.")
+@click.option("--symlink/--no-symlink", default=True, help="Create the /usr/local/cuda symlink if it does not exist.")
+@click.option("--samples", is_flag=True, help="Also install the CUDA samples, for releases that include them.")
 @click.option(
-    "--env", "env_dir", metavar="DIR", help="Where the framework goes; /opt/envkit/NAME-VERSION-cuXYZ by default."
+    "--env", "env_dir", metavar="DIR", help="Virtual environment directory. [default: /opt/envkit/NAME-VERSION-cuXYZ]"
 )
-@click.option("--accept-eula/--no-accept-eula", default=True, help="Accept NVIDIA's EULA in the script, or let it ask.")
+@click.option(
+    "--accept-eula/--no-accept-eula",
+    default=True,
+    help="Accept NVIDIA's EULA in the script (default), or let the script prompt for it.",
+)
 @click.option("--run", "run_here", is_flag=True, help="Run the script here, after showing the plan and asking.")
 @click.option("--yes", is_flag=True, help="With --run: do not ask.")
-@click.option("--bundle", metavar="DIR", help="Fetch everything into DIR, for the script's --offline DIR.")
+@click.option("--bundle", metavar="DIR", help="Download everything into DIR for use with the script's --offline DIR.")
 def install(**given: Any) -> int:
     """Print an unattended install script (bash) for the plan; --run executes it.
 
     \b
-    stdout holds the script alone; the plan goes to stderr. The script needs
-    no Python, can be read, run twice, resumed, verified and undone.
-    Windows: use WSL2. Jetson: sudo apt-get install nvidia-jetpack
+    Only the script goes to stdout; the plan goes to stderr. The script is
+    plain bash, needs no Python, is idempotent and resumable, and supports
+    --verify-only and --rollback.
+    Windows: use WSL 2.
+    Jetson: run "sudo apt-get update && sudo apt-get install nvidia-jetpack".
     """
     from envkit.install.plan import script_plan
     from envkit.solver.model import NoPlan

@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 # name -> (module, one line of help shown without importing it)
 COMMANDS: dict[str, str] = {
     "doctor": "Diagnose this machine and suggest fixes.",
-    "probe": "Print the facts alone.",
-    "capture": "Record this machine, masked, for replay or a bug report.",
-    "resolve": "Choose versions that work together, or say why none do.",
+    "probe": "Print the collected facts without diagnosing.",
+    "capture": "Record a masked snapshot of this machine for replay or bug reports.",
+    "resolve": "Find compatible versions, or explain why there are none.",
     "install": "Print (or run) an unattended install script.",
     "dockerfile": "Print (or build) a Dockerfile.",
     "matrix": "Browse the compatibility data and its sources.",
     "explain": "Explain one check in full.",
-    "completion": "Print the completion script of a shell.",
+    "completion": "Print a shell completion script.",
 }
 
 FIRST_STEPS = """\
 envkit finds out what is wrong with a GPU deep-learning environment,
-and sets one up that works.
+and sets up one that works.
 
   envkit doctor                                   what is wrong here?
-  envkit resolve --framework pytorch              which versions fit?
+  envkit resolve --framework pytorch              which versions work together?
   envkit install --cuda 9.0 --framework pytorch   script for this machine
   envkit dockerfile --framework tensorflow        Dockerfile
 

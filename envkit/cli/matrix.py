@@ -29,9 +29,7 @@ def _complete_table(ctx: click.Context, param: click.Parameter, incomplete: str)
 @click.command(
     context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
     epilog="""\b
-Examples (every column is also a filter, by its name or its header; a number
-or version takes a bound; ? is unknown, none is known not to be there, in JSON
-null and "none"):
+Examples:
   envkit matrix
   envkit matrix pytorch --cuda 11.8 --python 3.10
   envkit matrix gpus 4090
@@ -42,12 +40,17 @@ null and "none"):
 )
 @click.argument("table", required=False, shell_complete=_complete_table)
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[WORD]... [--COLUMN VALUE]...")
-@click.option("--sort", metavar="COLUMN", help="Sort by COLUMN; -COLUMN sorts downwards.")
-@click.option("--columns", metavar="A,B", help="Show these columns only; 'all' shows every one.")
-@click.option("--format", "form", type=click.Choice(_FORMATS), help="table by default.")
+@click.option("--sort", metavar="COLUMN", help="Sort by COLUMN; prefix it with - for descending order.")
+@click.option("--columns", metavar="A,B", help="Show only these columns; 'all' shows every column.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(_FORMATS),
+    help="Output format. [default: from the --output file extension, else table]",
+)
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
-@click.option("--status", is_flag=True, help="Show the age of each table, and warn where it is past its limit.")
-@click.option("--max-age", type=click.IntRange(min=0), metavar="DAYS", help="With --status: another limit.")
+@click.option("--status", is_flag=True, help="Show the age of each table and warn about stale ones.")
+@click.option("--max-age", type=click.IntRange(min=0), metavar="DAYS", help="Staleness limit for --status.")
 @output_option
 def matrix(
     table: str | None,
@@ -60,7 +63,11 @@ def matrix(
     max_age: int | None,
     output: str | None,
 ) -> None:
-    """Browse the compatibility data, each row with its source; without TABLE, list the tables."""
+    """Browse the compatibility data, each row with its source; without TABLE, list the tables.
+
+    Filter on any column with --COLUMN VALUE (column name or header). Numbers and versions accept bounds such as
+    '>=24'. In the output, ? means unknown (JSON null) and none means known not to exist (JSON "none").
+    """
     from envkit.tables import Matrix
 
     data = Matrix.load()
@@ -150,7 +157,8 @@ def _for_people(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tupl
     names = [name for name in shown if name != "sources"]
     lines = []
     for row in rows:
-        marks = ",".join(str(numbers.setdefault(key, len(numbers) + 1)) for key in getattr(row, "sources", ()))
+        cited = [numbers.setdefault(key, len(numbers) + 1) for key in getattr(row, "sources", ())]
+        marks = ",".join(map(str, sorted(cited)))
         facts = zip(cells(row, names), texts(row, names), strict=True)
         lines.append([*("?" if value is None else text for value, text in facts), marks])
     headers = [*map(header_of, names), "source"]

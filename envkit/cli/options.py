@@ -36,24 +36,30 @@ _OPTIONS = [
         multiple=True,
         metavar="NAME[SPEC]",
         shell_complete=complete_framework,
-        help="pytorch, tensorflow==1.12, 'mxnet>=1.5'; may be repeated.",
+        help="Framework and version, e.g. pytorch, tensorflow==1.12, or 'mxnet>=1.5'. Repeatable.",
     ),
-    click.option("--cuda", metavar="SPEC", shell_complete=complete_cuda, help="9.0, 12.4.1, '>=12'."),
-    click.option("--cudnn", metavar="SPEC", shell_complete=complete_cudnn, help="7.6, '>=9'."),
-    click.option("--python", metavar="SPEC", shell_complete=complete_python, help="3.10."),
     click.option(
-        "--os", "os_id", metavar="ID", shell_complete=complete_os, help="ubuntu22.04, rockylinux9, windows, wsl …"
+        "--cuda", metavar="SPEC", shell_complete=complete_cuda, help="CUDA version, e.g. 9.0, 12.4.1, or '>=12'."
     ),
-    click.option("--arch", type=click.Choice(ARCHITECTURES), help="Processor; this machine's by default."),
+    click.option("--cudnn", metavar="SPEC", shell_complete=complete_cudnn, help="cuDNN version, e.g. 7.6 or '>=9'."),
+    click.option("--python", metavar="SPEC", shell_complete=complete_python, help="Python version, e.g. 3.10."),
+    click.option(
+        "--os",
+        "os_id",
+        metavar="ID",
+        shell_complete=complete_os,
+        help="Target OS, e.g. ubuntu22.04, rockylinux9, windows, or wsl.",
+    ),
+    click.option("--arch", type=click.Choice(ARCHITECTURES), help="CPU architecture. [default: this machine's]"),
     click.option(
         "--gpu",
         "gpus",
         multiple=True,
         metavar="NAME_OR_CC",
         shell_complete=complete_gpu,
-        help="'GeForce GTX 1080 Ti', 8.6 or sm_86; may be repeated, all must work.",
+        help="GPU, e.g. 'GeForce GTX 1080 Ti', 8.6, or sm_86. Repeatable; the plan must work on all of them.",
     ),
-    click.option("--driver", metavar="VERSION", help="Driver version the plan has to work with, such as 550.54.15."),
+    click.option("--driver", metavar="VERSION", help="Driver version that the plan must support, e.g. 550.54.15."),
     click.option(
         "--target",
         default="this",
@@ -63,9 +69,13 @@ _OPTIONS = [
         help="What to plan for: this machine, any machine, or a capture.",
     ),
     click.option(
-        "--mirror", "mirrors", multiple=True, metavar="HOST=URL", help="Replace a download host; also apt=, yum=."
+        "--mirror",
+        "mirrors",
+        multiple=True,
+        metavar="HOST=URL",
+        help="Use a mirror for a download host. apt=URL and yum=URL set the distribution mirrors. Repeatable.",
     ),
-    click.option("--index-url", metavar="URL", help="Python package index to use instead of the default one."),
+    click.option("--index-url", metavar="URL", help="Python package index to use instead of the default."),
     click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON."),
 ]
 

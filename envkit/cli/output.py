@@ -32,7 +32,8 @@ def timeout_option(function: F) -> F:
         "--timeout",
         type=click.FloatRange(min=1, max=3600),
         metavar="SECONDS",
-        help="How long the driver may take to answer; 45 by default where it has to start its GPUs.",
+        help="Seconds to wait for the driver. By default as long as for the other probes, or 45 if the driver must "
+        "initialize the GPUs.",
     )(function)
 
 
@@ -59,7 +60,7 @@ def write_output(text: str, path: str | None, executable: bool = False, told: st
         say(f"Wrote {path}. {told}".rstrip())
         return
     if sys.stdout is None:
-        raise OutputError("stdout is closed.", "Name a file with --output.")
+        raise OutputError("stdout is closed.", "Give a file with --output.")
     click.echo(_with_end(text), nl=False)
 
 
@@ -70,7 +71,7 @@ def write_file(text: str, path: str, executable: bool = False) -> None:
     """
     text = _with_end(text)
     if path.endswith(os.sep) or not path:
-        raise OutputError(f"--output: {path!r} names no file.", "Choose a file in a writable folder.")
+        raise OutputError(f"--output: {path!r} names no file.", "Choose a file in a writable directory.")
     try:
         if os.path.exists(path) and not os.path.isfile(path):
             with open(path, "w", encoding="utf-8") as stream:
@@ -79,7 +80,7 @@ def write_file(text: str, path: str, executable: bool = False) -> None:
             _replace(os.path.realpath(path), text, executable)
     except OSError as error:
         raise OutputError(
-            f"--output: cannot write {path}: {error.strerror}.", "Choose a file in a writable folder."
+            f"--output: cannot write {path}: {error.strerror}.", "Choose a file in a writable directory."
         ) from error
 
 

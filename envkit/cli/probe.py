@@ -16,11 +16,11 @@ Examples:
 )
 @click.option("--root", type=click.Path(), metavar="DIR", help="Inspect a mounted file system or unpacked image.")
 @click.option("--json", "as_json", is_flag=True, help="Print the facts as JSON, for `envkit doctor --from`.")
-@click.option("--mask", is_flag=True, help="Mask names, addresses and serial numbers.")
+@click.option("--mask", is_flag=True, help="Redact host names, user names, addresses, and serial numbers.")
 @timeout_option
 @output_option
 def probe(root: str | None, as_json: bool, mask: bool, timeout: float | None, output: str | None) -> None:
-    """Print the facts about this machine, each with its source or the reason there is none."""
+    """Print the facts about this machine, each with its source or the reason that it is missing."""
     from envkit.cli.environment import this_machine, under_root
 
     environment = under_root(root) if root else this_machine(driver_limit_s=timeout)

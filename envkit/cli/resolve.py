@@ -22,12 +22,12 @@ Examples:
   envkit resolve --framework tensorflow --driver 450.80.02 --target any --json"""
 )
 @request_options
-@click.option("--container", is_flag=True, help="Decide for an image: the driver stays on the host.")
-@click.option("--verbose", "-v", is_flag=True, help="Also name the sources.")
+@click.option("--container", is_flag=True, help="Plan for a container image; the driver stays on the host.")
+@click.option("--verbose", "-v", is_flag=True, help="Also list the sources.")
 def resolve(container: bool, verbose: bool, **given: Any) -> int:
-    """Choose versions that work together, or say why none do and what is nearest.
+    """Find compatible versions, or explain the conflict and suggest the closest alternatives.
 
-    A plan ends with the commands that bring it.
+    The plan ends with the commands that install it.
     """
     from envkit.base.settings import Mirrors
     from envkit.solver.model import Plan

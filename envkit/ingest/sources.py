@@ -23,7 +23,7 @@ def read_file(source: str, option: str) -> str:
     except OSError as error:
         raise SourceError(
             f"{option}: cannot read {source}: {error.strerror}.",
-            "Name a capture folder, a JSON file or a text file.",
+            "Pass a capture directory, a JSON file, or a text file.",
         ) from error
 
 

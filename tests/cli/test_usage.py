@@ -70,15 +70,15 @@ def test_mistyped_command_names_the_nearest() -> None:
         (["resolve", "--mirror", "nonsense", "--framework", "pytorch"], "HOST=URL"),
         (["doctor", "--check", "driver-libary-mismatch"], "driver-library-mismatch"),
         (["doctor", "--check", "driver"], "mean driver-"),
-        (["doctor", "--check", "qqq"], "`envkit doctor --list-checks` lists them"),
+        (["doctor", "--check", "qqq"], "Run `envkit doctor --list-checks` to see them all"),
         (["doctor", "report.txt"], "envkit doctor --from report.txt"),
         (["resolve", "--framework", "vllm"], "vLLM). Ask for what it runs on: --framework pytorch"),
         (["resolve", "--framework", "torchvision"], "--framework pytorch"),
-        (["resolve", "--framework", "openvino"], "GPUs of Intel"),
-        (["resolve", "--framework", "qqq"], "`envkit matrix frameworks` lists them"),
-        (["resolve", "--gpu", "MI300X"], "GPUs of AMD such as 'MI300X' are not covered"),
-        (["resolve", "--gpu", "Radeon RX 7900 XTX"], "GPUs of AMD"),
-        (["resolve", "--gpu", "Arc A770"], "GPUs of Intel"),
+        (["resolve", "--framework", "openvino"], "software for Intel GPUs"),
+        (["resolve", "--framework", "qqq"], "Run `envkit matrix frameworks` to see them all"),
+        (["resolve", "--gpu", "MI300X"], "'MI300X' is not an NVIDIA GPU (AMD)"),
+        (["resolve", "--gpu", "Radeon RX 7900 XTX"], "is not an NVIDIA GPU (AMD)"),
+        (["resolve", "--gpu", "Arc A770"], "is not an NVIDIA GPU (Intel)"),
         (["doctor", "--assume", "driver.kernel_modul=1.2"], "driver.kernel_module"),
         (["explain", "no-gpu-on-pc"], "no-gpu-on-pci"),
         (["doctor", "--from", "a.txt", "--root", "/"], "--root"),
@@ -155,7 +155,7 @@ def test_a_closed_stdout_is_said_in_one_line(words: list[str]) -> None:
         ["bash", "-c", command, sys.executable, *words], capture_output=True, text=True, check=False, timeout=60
     )
     assert done.returncode == 1
-    assert done.stderr.strip() == "envkit: stdout is closed. Name a file with --output."
+    assert done.stderr.strip() == "envkit: stdout is closed. Give a file with --output."
 
 
 def test_a_capture_without_a_name_is_refused() -> None:
