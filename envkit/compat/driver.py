@@ -80,7 +80,7 @@ def driver_level(
 ) -> DriverVerdict:
     """How this driver runs the CUDA version of `floors`.
 
-    `data_center`: every GPU is a data-centre model under Linux, the only ones that `cuda-compat` works on. `compat`:
+    `data_center`: every GPU is a data center model under Linux, the only ones that `cuda-compat` works on. `compat`:
     the branches that it takes.
     """
     if floors.native is None:
@@ -140,13 +140,13 @@ def _driver_detail(driver: Version, floors: DriverFloors, level: DriverVerdict, 
     if level is DriverVerdict.MINOR_VERSION:
         return (
             f"driver {driver} is older than CUDA {cuda}'s own {native}, but minor-version compatibility covers every "
-            f"CUDA {cuda.major}.x from driver {minor} on; PTX is not covered: code that must be compiled at run "
-            "time fails (error 222)"
+            f"CUDA {cuda.major}.x from driver {minor} on. It does not cover PTX: code that must be JIT-compiled fails "
+            "(error 222)"
         )
     if level is DriverVerdict.FORWARD:
         return (
-            f"driver {driver} is older than the {minor} that CUDA {cuda} needs; on data-centre GPUs the package "
-            f"cuda-compat-{cuda.major}-{cuda.minor} makes up for it (forward compatibility)"
+            f"driver {driver} is older than the {minor} that CUDA {cuda} needs; on data center GPUs, "
+            f"installing cuda-compat-{cuda.major}-{cuda.minor} provides forward compatibility"
         )
     if level is DriverVerdict.UNKNOWN:
         known = f"CUDA {cuda} needs {native}, and" if native else f"no driver floor is recorded for CUDA {cuda};"

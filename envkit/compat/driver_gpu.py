@@ -87,8 +87,8 @@ def _by_family(family: str | None, label: str, number: int, tables: Tables) -> t
     if family is None or not supporting:
         return "unknown", f"the family of {label} is not recorded"
     own = next((row for row in listing if row.branch == number), None)
-    supported = f"driver branch {number} supports {label} ({family})"
-    refused = f"driver branch {number} does not support {label} ({family}); branches {_span(supporting)} do"
+    supported = f"driver branch {number} supports {label}, family {family}"
+    refused = f"driver branch {number} does not support {label}, family {family}; branches {_span(supporting)} do"
     if own is not None:
         return ("ok", supported) if number in supporting else ("fail", refused)
     first, last = supporting[0], supporting[-1]
@@ -142,9 +142,9 @@ def last_driver_runs_cuda(
         detail = f"no driver floor is recorded for CUDA {cuda}"
         return Verdict("gpu-last-driver", "unknown", detail, sources)
     if runs:
-        detail = f"driver {last_branch}, the last for {name}, is new enough for CUDA {cuda} ({floors.lowest})"
+        detail = f"R{last_branch}, the last driver branch for {name}, is new enough for CUDA {cuda} ({floors.lowest})"
         return Verdict("gpu-last-driver", "ok", detail, sources)
-    detail = f"CUDA {cuda} needs driver {floors.lowest}, and {last_branch} is the last driver branch for {name}"
+    detail = f"CUDA {cuda} needs driver {floors.lowest}, but R{last_branch} is the last driver branch for {name}"
     return Verdict("gpu-last-driver", "fail", detail, sources)
 
 
@@ -178,10 +178,10 @@ def gpu_on_kernel_module(
         return Verdict("gpu-on-kernel-module", "unknown", "the GPU families are not recorded", sources)
     plain = ComputeCapability(compute_capability.major, compute_capability.minor)
     if open_module and plain < first_open:
-        detail = f"{label} is older than {FIRST_OPEN_FAMILY}: NVIDIA's open kernel module does not drive it"
+        detail = f"{label} is older than {FIRST_OPEN_FAMILY}: NVIDIA's open kernel module does not support it"
         return Verdict("gpu-on-kernel-module", "fail", f"{detail}; install the proprietary module", sources)
     if not open_module and plain >= open_only:
-        detail = f"{label} is {OPEN_ONLY_FAMILY} or newer: only NVIDIA's open kernel module drives it"
+        detail = f"{label} is {OPEN_ONLY_FAMILY} or newer: only NVIDIA's open kernel module supports it"
         return Verdict("gpu-on-kernel-module", "fail", detail, sources)
     kind = "open" if open_module else "proprietary"
-    return Verdict("gpu-on-kernel-module", "ok", f"NVIDIA's {kind} kernel module drives {label}", sources)
+    return Verdict("gpu-on-kernel-module", "ok", f"NVIDIA's {kind} kernel module supports {label}", sources)

@@ -82,23 +82,27 @@ def gpu_runs_build(
 def _build_reason(match: CodeMatch, label: str, build: FrameworkBuild, driver_verdict: str) -> tuple[str, str]:
     held = " ".join(target.sm for target in build.sass or ())
     if match is CodeMatch.NATIVE:
-        return "ok", f"holds binary code for {label}"
+        return "ok", f"has binary kernels for {label}"
     if match is CodeMatch.BINARY:
-        return "ok", f"holds binary code of the same major for {label} ({held})"
+        return "ok", f"has binary kernels that run on {label} ({held})"
     if match is CodeMatch.UNKNOWN:
-        return "unknown", f"may or may not hold code for {label}: its architecture list is not recorded"
+        return "unknown", f"may or may not have kernels for {label}: its architecture list is not recorded"
     if match is CodeMatch.JIT:
         ptx = " ".join(target.compute for target in build.ptx or ())
         if driver_verdict == DriverVerdict.MINOR_VERSION.value:
             return "fail", (
                 f"has only PTX ({ptx}) for {label}, and a driver that runs its CUDA through minor-version "
-                "compatibility cannot compile it"
+                "compatibility cannot JIT-compile it"
             )
-        return "warn", f"has no binary code for {label}; the driver compiles its PTX ({ptx}) at the first start, slowly"
+        return (
+            "warn",
+            f"has no binary kernels for {label}; the driver JIT-compiles its PTX ({ptx}), which makes the first "
+            "start slow",
+        )
     if build.sass is None and build.min_compute_capability is not None:
         return "fail", f"needs compute capability {build.min_compute_capability} or newer, not {label}"
     ptx = " ".join(target.compute for target in build.ptx or ()) or "none"
-    return "fail", f"holds no code for {label}: binaries {held or 'none'}, PTX {ptx}"
+    return "fail", f"has no kernels for {label}: binaries {held or 'none'}, PTX {ptx}"
 
 
 class ToolkitMatch(str, Enum):
@@ -169,9 +173,9 @@ def gpu_runs_cuda(gpu: ComputeCapability, cuda: Version, tables: Tables, *, name
     sources = sources_of(toolkits_of(cuda, tables))
     match = cuda_match(gpu, cuda, tables)
     if match is ToolkitMatch.TARGET:
-        return Verdict("gpu-runs-cuda", "ok", f"CUDA {cuda} compiles for {label}", sources)
+        return Verdict("gpu-runs-cuda", "ok", f"CUDA {cuda} supports compiling for {label}", sources)
     if match is ToolkitMatch.BINARY:
-        detail = f"CUDA {cuda} is older than {label} and runs on it through code of the same major"
+        detail = f"CUDA {cuda} predates {label}, but its kernels for the same major compute capability run on it"
         return Verdict("gpu-runs-cuda", "ok", detail, sources)
     if match is ToolkitMatch.UNKNOWN:
         return Verdict("gpu-runs-cuda", "unknown", f"the GPUs of CUDA {cuda} are not recorded", sources)
@@ -179,8 +183,8 @@ def gpu_runs_cuda(gpu: ComputeCapability, cuda: Version, tables: Tables, *, name
     if match is ToolkitMatch.DROPPED:
         return Verdict("gpu-runs-cuda", "fail", f"CUDA {cuda} dropped {label}: CUDA {last} was its last", sources)
     detail = (
-        f"CUDA {cuda} is older than {label}, which needs CUDA {first} or newer: PTX could be compiled for it, but "
-        f"the libraries of CUDA {cuda} (cuBLAS, cuDNN) hold no code for this GPU"
+        f"CUDA {cuda} predates {label}, which needs CUDA {first} or newer. PTX could be JIT-compiled, but the CUDA "
+        f"{cuda} libraries (cuBLAS) and the cuDNN built for them have no kernels for this GPU"
     )
     return Verdict("gpu-runs-cuda", "fail", detail, sources)
 

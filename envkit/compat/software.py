@@ -51,9 +51,9 @@ def python_has_wheel(build: FrameworkBuild, python: Version | VersionSpec) -> Ve
         detail = f"the Python versions of {title_of(build)} are not recorded"
         return Verdict("python-has-wheel", "unknown", detail, build.sources)
     if has:
-        return Verdict("python-has-wheel", "ok", f"{title_of(build)} has a package for Python {python}", build.sources)
+        return Verdict("python-has-wheel", "ok", f"{title_of(build)} has a wheel for Python {python}", build.sources)
     known_text = ", ".join(str(known) for known in build.pythons)
-    detail = f"{title_of(build)} has no package for Python {python}, only for {known_text}"
+    detail = f"{title_of(build)} has no wheel for Python {python}, only for {known_text}"
     return Verdict("python-has-wheel", "fail", detail, build.sources)
 
 
@@ -82,17 +82,17 @@ def glibc_match(build: FrameworkBuild, glibc: Version | None) -> GlibcMatch:
 
 def glibc_meets(build: FrameworkBuild, glibc: Version | None, *, where: str = "") -> Verdict:
     """The verdict on a build and the target's glibc."""
-    match, title, place = glibc_match(build, glibc), title_of(build), f" of {where}" if where else ""
+    match, title, place = glibc_match(build, glibc), title_of(build), where or "this system"
     status = {True: "ok", False: "fail", None: "unknown"}[match.fits]
     details = {
-        GlibcMatch.FITS: f"{title} needs glibc {build.min_glibc}, the glibc{place} is {glibc}",
-        GlibcMatch.TOO_OLD: f"{title} needs glibc {build.min_glibc} or newer, the glibc{place} is {glibc}",
+        GlibcMatch.FITS: f"{title} needs glibc {build.min_glibc} or newer; {place} has {glibc}",
+        GlibcMatch.TOO_OLD: f"{title} needs glibc {build.min_glibc} or newer, but {place} has {glibc}",
         GlibcMatch.TOO_NEW: (
             f"a library of {title} asks for an executable stack, which glibc refuses from {build.execstack_glibc} on;"
-            f" the glibc{place} is {glibc}"
+            f" {place} has {glibc}"
         ),
         GlibcMatch.UNKNOWN: (
-            f"{title} needs glibc {build.min_glibc}; the glibc{place} is not known"
+            f"{title} needs glibc {build.min_glibc} or newer; which glibc {place} has is not known"
             if build.min_glibc
             else f"the glibc that {title} needs is not recorded"
         ),
@@ -120,7 +120,7 @@ def numpy_agree(builds: Iterable[FrameworkBuild]) -> Verdict:
     """Whether one NumPy release can meet every build's bound."""
     bounded = [build for build in builds if build.numpy]
     sources = tuple(dict.fromkeys(key for build in bounded for key in build.sources))
-    wants = "; ".join(f"{title_of(build)} wants numpy {build.numpy}" for build in bounded)
+    wants = "; ".join(f"{title_of(build)} requires numpy{build.numpy}" for build in bounded)
     if not bounded:
         return Verdict("numpy-agrees", "ok", "no build bounds NumPy", sources)
     if some_version_meets(numpy_spec(build.numpy) for build in bounded if build.numpy):
@@ -166,8 +166,8 @@ def toolkit_serves_build(build: FrameworkBuild, toolkit: Toolkit) -> Verdict:
         return Verdict("toolkit-serves-build", "ok", detail, sources)
     if match is LibraryMatch.MINOR:
         detail = (
-            f"{title_of(build)} loads the libraries of CUDA {toolkit.release}: inside CUDA {toolkit.version.major}.x "
-            "they keep their interface, but this pair was not the vendor's test"
+            f"{title_of(build)} loads the libraries of CUDA {toolkit.release}: CUDA "
+            f"{toolkit.version.major}.x libraries are ABI-compatible, but the vendor did not test this combination"
         )
         return Verdict("toolkit-serves-build", "warn", detail, sources)
     if match is LibraryMatch.UNKNOWN:
@@ -265,7 +265,7 @@ def gpu_on_cudnn(
         return Verdict("gpu-on-cudnn", "unknown", f"the GPUs of cuDNN {cudnn} are not recorded", sources)
     low, high = rows[-1].min_compute_capability, rows[-1].max_compute_capability
     bounds = " ".join([*([f"from {low}"] if low else []), *([f"to {high}"] if high else [])])
-    detail = f"cuDNN {cudnn} has no kernels for {label}: it serves compute capabilities {bounds}"
+    detail = f"cuDNN {cudnn} has no kernels for {label}: it supports compute capabilities {bounds}"
     return Verdict("gpu-on-cudnn", "fail", detail, sources)
 
 

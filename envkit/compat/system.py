@@ -6,20 +6,25 @@ from enum import IntEnum
 
 from envkit.base.versions import Version
 from envkit.compat.verdict import Verdict
-from envkit.tables.rows import ImageTag, OperatingSystem, Toolkit
+from envkit.tables.rows import ImageTag, OperatingSystem, Toolkit, os_title
+
+_TITLES = {"gcc": "GCC", "clang": "Clang"}
 
 
 def compiler_fits_nvcc(name: str, version: Version, toolkit: Toolkit) -> Verdict:
     """Whether nvcc of this toolkit accepts a host compiler (`gcc` or `clang`); it refuses newer majors."""
-    what = f"nvcc of CUDA {toolkit.release}"
+    what = f"nvcc {toolkit.release}"
     if _bounds(name, toolkit)[1] is None:
         return Verdict(
-            "compiler-fits-nvcc", "unknown", f"the newest {name} for {what} is not recorded", toolkit.sources
+            "compiler-fits-nvcc",
+            "unknown",
+            f"the newest {_TITLES.get(name, name)} for {what} is not recorded",
+            toolkit.sources,
         )
     bound = _crossed(name, version, toolkit)
     if bound:
         return Verdict("compiler-fits-nvcc", "fail", f"{what} {bound}, not {version}", toolkit.sources)
-    return Verdict("compiler-fits-nvcc", "ok", f"{what} takes {name} {version}", toolkit.sources)
+    return Verdict("compiler-fits-nvcc", "ok", f"{what} supports {_TITLES.get(name, name)} {version}", toolkit.sources)
 
 
 def _bounds(name: str, toolkit: Toolkit) -> tuple[Version | None, Version | None]:
@@ -30,9 +35,9 @@ def _crossed(name: str, version: Version, toolkit: Toolkit) -> str:
     """The bound of nvcc's that a host compiler crosses, in words; empty where it crosses none that is recorded."""
     low, high = _bounds(name, toolkit)
     if high is not None and version > high and not version.starts_with(high):
-        return f"takes {name} up to {high}"
+        return f"supports {_TITLES.get(name, name)} up to {high}"
     if low is not None and version < low:
-        return f"needs {name} {low} or newer"
+        return f"needs {_TITLES.get(name, name)} {low} or newer"
     return ""
 
 
@@ -64,7 +69,7 @@ def other_gcc(system: OperatingSystem, toolkit: Toolkit) -> Version | None:
 def os_compiler_fits_nvcc(system: OperatingSystem, toolkit: Toolkit) -> Verdict:
     """Whether the distribution has a GCC that nvcc accepts: its default one, or another that can be installed."""
     if system.default_gcc is None:
-        detail = f"the GCC of {system.os_id} is not recorded"
+        detail = f"the GCC of {system.title} is not recorded"
         return Verdict("compiler-fits-nvcc", "unknown", detail, system.sources)
     default = compiler_fits_nvcc("gcc", system.default_gcc, toolkit)
     if default.status != "fail":
@@ -72,13 +77,14 @@ def os_compiler_fits_nvcc(system: OperatingSystem, toolkit: Toolkit) -> Verdict:
     hints = {
         CompilerEffort.INSTALL: f"install gcc-{other_gcc(system, toolkit)} and pass it with nvcc -ccbin",
         CompilerEffort.UNKNOWN: (
-            f"which others {system.os_id} packages is not recorded: frameworks run, compiling with nvcc needs another"
+            f"which others {system.title} packages is not recorded: frameworks run, but compiling with nvcc "
+            "needs another"
         ),
         CompilerEffort.IMPOSSIBLE: (
-            f"{system.os_id} packages none that it takes: frameworks run, compiling with nvcc does not"
+            f"{system.title} packages none that it supports: frameworks run, but compiling with nvcc does not work"
         ),
     }
-    detail = f"{default.detail} (the default of {system.os_id}); {hints[compiling_effort(system, toolkit)]}"
+    detail = f"{default.detail} (the {system.title} default); {hints[compiling_effort(system, toolkit)]}"
     return Verdict("compiler-fits-nvcc", "warn", detail, default.sources)
 
 
@@ -86,15 +92,16 @@ def runfile_on_os(system: OperatingSystem, toolkit: Toolkit) -> Verdict:
     """Whether the toolkit's installation guide lists this distribution."""
     listed = toolkit.os_ids
     if listed is not None and system.os_id in listed:
-        return Verdict("runfile-on-os", "ok", f"CUDA {toolkit.version} lists {system.os_id}", toolkit.sources)
-    if listed is None or not toolkit.os_ids_complete:
-        detail = (
-            f"whether CUDA {toolkit.version} supports {system.os_id} is not recorded; its runfile may still install"
+        return Verdict(
+            "runfile-on-os", "ok", f"CUDA {toolkit.version} officially supports {system.title}", toolkit.sources
         )
+    if listed is None or not toolkit.os_ids_complete:
+        detail = f"whether CUDA {toolkit.version} supports {system.title} is not recorded; the runfile may still work"
         return Verdict("runfile-on-os", "unknown", detail, toolkit.sources)
     detail = (
-        f"CUDA {toolkit.version} does not list {system.os_id} (it lists {', '.join(listed[:6])}…): "
-        "the runfile usually installs with --override, but the vendor did not test it"
+        f"CUDA {toolkit.version} does not officially support {system.title} (only "
+        f"{', '.join(map(os_title, listed[:6]))}{' and others' if len(listed) > 6 else ''}): the runfile usually "
+        "installs with --override, but the vendor did not test it"
     )
     return Verdict("runfile-on-os", "warn", detail, toolkit.sources)
 

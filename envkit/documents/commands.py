@@ -9,6 +9,7 @@ from envkit.base.platforms import WINDOWS
 from envkit.base.settings import Mirrors
 from envkit.solver.model import Choice, Plan
 from envkit.solver.pip_calls import PipInstall, installed_by_pip, pip_calls
+from envkit.solver.request import Request
 
 
 def plan_commands(plan: Plan, mirrors: Mirrors | None = None) -> tuple[str, ...]:
@@ -19,13 +20,13 @@ def plan_commands(plan: Plan, mirrors: Mirrors | None = None) -> tuple[str, ...]
     """
     choice, windows = plan.choice, plan.request.platform == WINDOWS
     if plan.request.container:
-        return (_envkit("dockerfile", choice),) if choice.builds or choice.cuda else ()
+        return (_envkit("dockerfile", plan),) if choice.builds or choice.cuda else ()
     if images := [image for build in choice.builds if (image := choice.own_image(build))]:
         return tuple(f"docker pull {shlex.quote(image)}" for image in images)
     if not all(installed_by_pip(build, choice) for build in choice.builds):
-        return (_envkit("dockerfile", choice),)
+        return (_envkit("dockerfile", plan),)
     if choice.needs_toolkit and not windows:
-        return (_envkit("install", choice),)
+        return (_envkit("install", plan),)
     calls = pip_calls(choice, mirrors or Mirrors(), with_libraries=not choice.needs_toolkit)
     return tuple(_pip(call, windows=windows) for call in calls)
 
@@ -42,8 +43,19 @@ def _for_windows(word: str) -> str:
     return f'"{word}"' if set(word) & set("<>|&^ ;,()") else word
 
 
-def _envkit(command: str, choice: Choice) -> str:
-    return shlex.join(["envkit", command, *_options(choice)])
+def _envkit(command: str, plan: Plan) -> str:
+    return shlex.join(["envkit", command, *_options(plan.choice), *_limits(plan.request)])
+
+
+def _limits(request: Request) -> Iterator[str]:
+    """What the user asked the plan to suit besides what it chooses."""
+    if "gpus" in request.asked:
+        for gpu in request.gpus:
+            yield from ("--gpu", gpu.name or gpu.compute_capability.sm)
+    if "driver" in request.asked and request.driver is not None:
+        yield from ("--driver", str(request.driver))
+    if "arch" in request.asked:
+        yield from ("--arch", request.architecture)
 
 
 def _options(choice: Choice) -> Iterator[str]:

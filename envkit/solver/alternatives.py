@@ -108,8 +108,8 @@ def _cost(part: Part) -> int:
 
 def _gain(selection: Selection, query: Query) -> str:
     if selection.builds:
-        return "gives " + " and ".join(title_of(build) for build in selection.builds)
-    return f"gives CUDA {assemble(selection, query).cuda}"
+        return " and ".join(title_of(build) for build in selection.builds)
+    return f"CUDA {assemble(selection, query).cuda}"
 
 
 def _not_known(doubts: Iterable[str]) -> str:

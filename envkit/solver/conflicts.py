@@ -62,7 +62,7 @@ def _framework_reason(framework: FrameworkRequest, query: Query) -> Verdict:
     if not wanted:
         builds = query.knowledge.build_set(framework.name).builds
         newest = builds[0].version if builds else "none"
-        return Verdict("framework-version", "fail", f"no build is {framework}; the newest on record is {newest}")
+        return Verdict("framework-version", "fail", f"no build is {framework}; the newest known is {newest}")
     build, broken = min(wanted, key=_nearness)
     told = [constraint.refusal(query, build) for constraint in broken[:2]]
     reason = "; ".join(verdict.detail for verdict in told)

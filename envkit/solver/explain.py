@@ -23,7 +23,7 @@ def toolkit_reason(query: Query) -> Verdict:
     asked = [row for row in tables.toolkits if request.cuda is None or request.cuda.holds(row.version)]
     if not asked:
         newest = tables.toolkits[-1].version
-        return Verdict("cuda-version", "fail", f"no CUDA toolkit is {request.cuda}; the newest on record is {newest}")
+        return Verdict("cuda-version", "fail", f"no CUDA toolkit is {request.cuda}; the newest known is {newest}")
     if asked and not any(_serves_all(row.version, query) for row in tables.toolkits):
         return _generations_apart(query)
     for row in reversed(asked):
@@ -47,7 +47,7 @@ def _generations_apart(query: Query) -> Verdict:
         first, last = cuda_span(gpu.compute_capability, tables)
         spans.append(f"{gpu} is known to CUDA {first} to {last}")
     sources = tables.toolkits[-1].sources
-    return Verdict("gpu-runs-cuda", "fail", f"no CUDA release serves them all: {'; '.join(spans)}", sources)
+    return Verdict("gpu-runs-cuda", "fail", f"no CUDA release supports them all: {'; '.join(spans)}", sources)
 
 
 def joint_reason(query: Query) -> Verdict:
@@ -68,7 +68,7 @@ def joint_reason(query: Query) -> Verdict:
     if numpy.status == "fail":
         return numpy
     wants = "; ".join(f"{title_of(build)}" for build in builds if needs_system_cuda(build))
-    return Verdict("toolkit-serves-build", "fail", f"no one system CUDA toolkit serves them: {wants}", sources)
+    return Verdict("toolkit-serves-build", "fail", f"no single system CUDA toolkit works for them: {wants}", sources)
 
 
 def _distinct(among: Iterable[Candidate], query: Query) -> list[Candidate]:

@@ -11,8 +11,8 @@ from envkit.solver.model import Choice, Conflict, NoPlan, Plan
 from envkit.solver.request import Request
 
 _UNKNOWN = (
-    "a Jetson's CUDA, cuDNN, driver and system come with its JetPack, and JetPack's releases are not on record: which "
-    "versions it has is not known, and those for servers do not fit"
+    "a Jetson's CUDA, cuDNN, driver and system come with its JetPack, and JetPack's releases are not in the "
+    "tables: which versions it has is not known, and those for servers do not fit"
 )
 
 

@@ -21,7 +21,7 @@ def unknown_framework(name: str, matrix: Matrix) -> RequestError:
         names = [framework.name for framework in matrix.frameworks]
         return RequestError.unknown_value("--framework", name, names, "envkit matrix frameworks")
     hint = f"Ask for what it runs on: --framework {row.instead}" if row.instead else ""
-    return RequestError(f"--framework: envkit holds no versions of {name} ({row.title}).", hint)
+    return RequestError(f"--framework: envkit has no versions of {name} ({row.title}).", hint)
 
 
 def unknown_gpu(name: str, matrix: Matrix) -> RequestError:
@@ -30,7 +30,7 @@ def unknown_gpu(name: str, matrix: Matrix) -> RequestError:
     if row is None:
         names = dict.fromkeys(model.name for model in matrix.gpus)
         return RequestError.unknown_value("--gpu", name, names, "envkit matrix gpus")
-    return RequestError(f"--gpu: GPUs of {row.title} such as {name!r} are not covered.", "envkit knows NVIDIA's.")
+    return RequestError(f"--gpu: {name!r} is not an NVIDIA GPU ({row.title}).", "envkit supports NVIDIA GPUs only.")
 
 
 def _rows(kind: str, name: str) -> Iterator[NotCovered]:

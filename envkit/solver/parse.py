@@ -160,7 +160,7 @@ def _on_record(capability: ComputeCapability, text: str, matrix: Matrix) -> Comp
     above = [pair for pair in known if pair > (capability.major, capability.minor)]
     nearest = [pick(side) for pick, side in ((max, below), (min, above)) if side]
     raise RequestError(
-        f"--gpu: no GPU of compute capability {text} is on record.",
+        f"--gpu: no known GPU has compute capability {text}.",
         f"Nearest: {', '.join(f'{major}.{minor}' for major, minor in nearest)}",
     )
 
@@ -197,7 +197,7 @@ def _known(spec: VersionSpec, option: str, versions: Iterable[Version]) -> Versi
         known, key=lambda version: (version.major != wanted.major, abs(_number(version) - _number(wanted)))
     )
     shown = ", ".join(dict.fromkeys(str(version) for version in nearest[:2]))
-    raise RequestError(f"{option}: no version {spec} is on record.", f"Nearest: {shown}")
+    raise RequestError(f"{option}: no known version matches {spec}.", f"Nearest: {shown}")
 
 
 def _number(version: Version) -> float:

@@ -73,8 +73,8 @@ def _floor_verdict(cuda: Version, choice: Choice, query: Query) -> Verdict:
     if minor is None or minor >= floors.native:
         return Verdict("minimum-driver", "ok", f"CUDA {cuda} needs driver {floors.native} or newer", sources)
     detail = (
-        f"CUDA {cuda} needs driver {minor} or newer through minor-version compatibility (without run-time "
-        f"compilation of PTX), {floors.native} or newer natively"
+        f"CUDA {cuda} needs driver {floors.native} or newer; {minor} or newer works through minor-version "
+        "compatibility (no PTX JIT)"
     )
     if any(query.compiles_ptx(build) for build in choice.builds if build.cuda and cuda.starts_with(build.cuda)):
         detail = f"CUDA {cuda} needs driver {floors.native} or newer here: minor-version compatibility is not enough"
@@ -107,7 +107,7 @@ def _build_verdicts(build: FrameworkBuild, choice: Choice, query: Query) -> Iter
         yield python_has_wheel(build, choice.python)
     if request.platform != "windows":
         glibc = request.glibc or (choice.os.glibc if choice.os else None)
-        where = choice.os.os_id if choice.os and request.glibc is None else ""
+        where = choice.os.title if choice.os and request.glibc is None else ""
         yield glibc_meets(build, glibc, where=where)
     if choice.toolkit is not None and needs_system_cuda(build):
         yield toolkit_serves_build(build, choice.toolkit)
@@ -137,7 +137,7 @@ def _system_verdicts(choice: Choice, query: Query) -> Iterator[Verdict]:
         yield os_compiler_fits_nvcc(system, toolkit)
         yield from _runfile_verdicts(toolkit, choice, query)
     if not query.knowledge.maintained(system):
-        detail = f"the standard support of {system.os_id} ended on {system.end_of_support}"
+        detail = f"{system.title} standard support ended on {system.end_of_support}"
         yield Verdict("os-is-maintained", "warn", detail, system.sources)
     if choice.python is not None and choice.builds and choice.python_source is None:
         yield _python_verdict(choice.python, system)
@@ -145,7 +145,7 @@ def _system_verdicts(choice: Choice, query: Query) -> Iterator[Verdict]:
 
 def _unknown_system(query: Query) -> Iterator[Verdict]:
     if query.request.os_id is not None and query.request.platform != "windows":
-        detail = f"{query.request.os_id} is not on record: whether the plan suits it is not known"
+        detail = f"{query.request.os_id} is not in the tables: whether the plan works on it is not known"
         yield Verdict("os-is-maintained", "unknown", detail)
 
 
@@ -158,12 +158,12 @@ def _image_verdict(choice: Choice, system: OperatingSystem, query: Query) -> Ver
         lacking = [title_of(build) for build in choice.builds if query.knowledge.is_cuda_unknown(build)]
         if not lacking:
             return Verdict("image-on-os", "ok", f"the plan has no CUDA, so the plain {plain} is enough")
-        detail = f"the CUDA of {' and '.join(lacking)} is not recorded: the plain {plain} holds none"
+        detail = f"the CUDA of {' and '.join(lacking)} is not recorded: the plain {plain} has none"
         return Verdict("image-on-os", "warn", detail)
     if choice.toolkit is None:
-        return Verdict("image-on-os", "ok", f"the packages bring their CUDA, so the plain {plain} is enough")
+        return Verdict("image-on-os", "ok", f"the packages bundle CUDA, so the plain {plain} is enough")
     line = choice.toolkit.release
-    detail = f"no supported image holds CUDA {line} on {system.os_id}: the plan starts from the plain {plain}"
+    detail = f"no supported image has CUDA {line} on {system.title}: the plan starts from the plain {plain}"
     return Verdict("image-on-os", "warn", detail)
 
 
@@ -188,7 +188,7 @@ def _runfile_verdicts(toolkit: Toolkit, choice: Choice, query: Query) -> Iterato
 
 
 def _python_verdict(python: Version, system: OperatingSystem) -> Verdict:
-    return Verdict("python-can-be-had", "unknown", f"no way to get Python {python} on {system.os_id} is recorded")
+    return Verdict("python-can-be-had", "unknown", f"no way to get Python {python} on {system.title} is recorded")
 
 
 _QUIET_UNKNOWNS = ("runfile-on-os", "compiler-fits-nvcc")  # said in the verdicts; a warning of each would be noise
@@ -209,8 +209,8 @@ def _ended(choice: Choice, query: Query) -> Iterator[str]:
     for build in choice.builds:
         framework = query.knowledge.tables.framework(build.framework)
         if framework is not None and framework.archived:
-            note = f": {framework.note}" if framework.note else ""
-            yield f"{framework.title} has ended{note}"
+            note = f". {framework.note}" if framework.note else ""
+            yield f"{framework.title} is no longer developed{note}"
         image = choice.own_image(build)
         if build.package is None and (build.note or image):
             told = "; ".join(part for part in (f"it comes as the image {image}" if image else "", build.note) if part)

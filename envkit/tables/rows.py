@@ -12,6 +12,31 @@ from envkit._startup.records import record
 from envkit.base.versions import ComputeCapability, Version
 from envkit.tables.loader import table
 
+_SYSTEMS = {
+    "almalinux": "AlmaLinux",
+    "amzn": "Amazon Linux",
+    "azl": "Azure Linux",
+    "centos": "CentOS",
+    "cm": "CBL-Mariner",
+    "debian": "Debian",
+    "fedora": "Fedora",
+    "kylin": "Kylin",
+    "opensuse": "openSUSE",
+    "oraclelinux": "Oracle Linux",
+    "rhel": "RHEL",
+    "rockylinux": "Rocky Linux",
+    "sles": "SLES",
+    "ubi": "UBI",
+    "ubuntu": "Ubuntu",
+}
+
+
+def os_title(os_id: str) -> str:
+    """A system's id as people write it: `Ubuntu 22.04` of `ubuntu22.04`."""
+    name = os_id.rstrip("0123456789.")
+    release = os_id[len(name) :]
+    return f"{_SYSTEMS[name]} {release}" if name in _SYSTEMS and release else os_id
+
 
 @table("toolkits.csv", "version", installer_style=("legacy", "new"))
 @record
@@ -275,6 +300,11 @@ class OperatingSystem:
     driver_packages: str | None
     sources: tuple[str, ...]
     code_name: str = ""  # jammy, where tags of images have it for the release
+
+    @property
+    def title(self) -> str:
+        """The release as people write it: `Ubuntu 22.04`."""
+        return os_title(self.os_id)
 
     @cached_property
     def pythons(self) -> tuple[Version, ...]:

@@ -154,7 +154,7 @@ class Oracle:
         return (native[0] if native else None, minor[0] if minor else None)
 
     def driver_ok(self, driver: Version, cuda: Version, gpus: tuple[TargetGpu, ...]) -> bool:
-        """Native, minor-version compatibility, or cuda-compat on data-centre GPUs; unknown counts as allowed."""
+        """Native, minor-version compatibility, or cuda-compat on data center GPUs; unknown counts as allowed."""
         native, minor = self.floors(cuda)
         if native is None or driver >= native or (minor is not None and driver >= minor):
             return True

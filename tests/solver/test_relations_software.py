@@ -204,7 +204,7 @@ def test_the_systems_compilers() -> None:
     assert told.status == "warn" and "install gcc-11" in told.detail
     assert "packages none" in os_compiler_fits_nvcc(none, row).detail
     unlisted = os_compiler_fits_nvcc(system("rhel9", gcc="13.3.0"), row)
-    assert unlisted.status == "warn" and "which others rhel9 packages is not recorded" in unlisted.detail
+    assert unlisted.status == "warn" and "which others RHEL 9 packages is not recorded" in unlisted.detail
     assert os_compiler_fits_nvcc(system("kylin10"), row).status == "unknown"
 
 

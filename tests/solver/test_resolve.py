@@ -45,7 +45,7 @@ def test_a_driver_on_a_data_centre_gpu_may_be_carried_by_cuda_compat() -> None:
 
 def test_minor_version_compatibility_is_told_in_the_warnings() -> None:
     plan = plan_of(ask("pytorch", driver="525.60.13"))
-    assert any("PTX is not covered" in warning for warning in plan.warnings)
+    assert any("does not cover PTX" in warning for warning in plan.warnings)
 
 
 def test_code_that_must_be_compiled_asks_for_a_native_driver() -> None:
@@ -53,7 +53,7 @@ def test_code_that_must_be_compiled_asks_for_a_native_driver() -> None:
     assert status_of(plan, "gpu-runs-build") == {"warn"}  # PTX of 8.0
     assert plan.choice.minimum_driver == v("535.54.03")
     refused = refusal_of(ask("tensorflow==2.15.1", gpus=("H100 PCIe",), driver="525.60.13"))
-    assert "cannot compile it" in refused.conflicts[0].detail
+    assert "cannot JIT-compile it" in refused.conflicts[0].detail
     assert offers(refused, "driver") == ["535.54.03"]
 
 
@@ -254,7 +254,7 @@ def test_a_successful_plan_says_what_a_change_would_bring() -> None:
 
 
 def test_archived_frameworks_say_so() -> None:
-    assert any("has ended" in warning for warning in plan_of(ask("chainer")).warnings)
+    assert any("no longer developed" in warning for warning in plan_of(ask("chainer")).warnings)
 
 
 @pytest.mark.parametrize("name", [row.name for row in matrix().frameworks])
@@ -278,12 +278,12 @@ def test_a_driver_to_be_installed_names_the_kernel_module_that_the_gpu_needs() -
 
 def test_a_system_that_is_not_on_record_is_told_and_refuses_nothing() -> None:
     plan = plan_of(ask("pytorch", os_id="gentoo"))
-    assert plan.choice.os is None and any("gentoo is not on record" in warning for warning in plan.warnings)
+    assert plan.choice.os is None and any("gentoo is not in the tables" in warning for warning in plan.warnings)
 
 
 def test_an_image_says_why_it_is_plain() -> None:
     built = plan_of(ask("tensorflow==1.12", container=True))
-    assert any("no supported image holds CUDA 9.0" in warning for warning in built.warnings)
+    assert any("no supported image has CUDA 9.0" in warning for warning in built.warnings)
     brought = plan_of(ask("pytorch==1.1", container=True))
     assert status_of(brought, "image-on-os") == {"ok"} and brought.choice.base_image is None
 
@@ -376,8 +376,8 @@ def test_an_alternative_that_leaves_nothing_unknown_is_better_than_a_nearer_one(
 def test_an_alternative_says_what_is_not_known_of_it() -> None:
     refused = refusal_of(ask("pytorch==2.15", cudnn="8.9"))
     told = {change.changes["cudnn"]: change.gain for change in refused.alternatives if "cudnn" in change.changes}
-    assert told["9.26"] == "gives pytorch 2.15.0 for CUDA 13.2"  # METADATA: nvidia-cudnn-cu13==9.26.0.51
-    assert all(gain == "gives pytorch 2.15.0 for CUDA 13.2" or "; not known: " in gain for gain in told.values())
+    assert told["9.26"] == "pytorch 2.15.0 for CUDA 13.2"  # METADATA: nvidia-cudnn-cu13==9.26.0.51
+    assert all(gain == "pytorch 2.15.0 for CUDA 13.2" or "; not known: " in gain for gain in told.values())
     pair = refusal_of(ask("pytorch==2.15", "tensorflow==1.15"))
     assert any("whether they can share their CUDA libraries" in change.gain for change in pair.alternatives)
 
@@ -386,7 +386,7 @@ def test_an_offer_names_the_cuda_that_its_plan_has() -> None:
     refused = refusal_of(ask(cuda="13.4", driver="384.81"))
     (offer,) = (offer for offer in refused.alternatives if "driver" in offer.changes)
     plan = plan_of(ask(cuda="13.4", driver=offer.changes["driver"]))
-    assert offer.gain == f"gives CUDA {plan.choice.cuda}"
+    assert offer.gain == f"CUDA {plan.choice.cuda}"
 
 
 @pytest.mark.parametrize("zeros", ["", ".0", ".0.0.0.0"])
