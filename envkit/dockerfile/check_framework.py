@@ -106,10 +106,10 @@ def _build(
         fix = f"Use one of these Python versions, such as {build.pythons[-1]}."
         yield from_verdict(faults.PYTHON_WITHOUT_PACKAGE, verdict, subject, "pip finds no package.", fix, anew)
     if found.base.system is not None and build.min_glibc is not None:
-        where, glibc = found.base.system.os_id, found.base.system.glibc
+        where, glibc = found.base.system.title, found.base.system.glibc
         verdict = glibc_meets(build, glibc, where=where)
         if glibc_match(build, glibc) is GlibcMatch.TOO_NEW:
-            fix = f"Start from a distribution with a glibc before {build.execstack_glibc}, or take another release."
+            fix = f"Start from a distribution with a glibc before {build.execstack_glibc}, or use another release."
             yield from_verdict(faults.GLIBC_TOO_NEW, verdict, subject, "Its import fails.", fix, anew)
         else:
             fix = "Start from a newer distribution."
@@ -172,7 +172,7 @@ def _cuda_of(
         if verdict.status == "fail" and _may_load(build, toolkits[-1]):
             detail = f"whether {title}, built for CUDA {build.cuda}, works with the libraries of {found.cuda.version}"
             verdict = Verdict(verdict.relation, "unknown", f"{detail} is not known", verdict.sources)
-        impact = f"{title} does not find its libraries: the import fails, or leaves the GPU unused."
+        impact = f"{title} does not find its libraries: the import fails, or the framework runs on the CPU."
         yield from_verdict(faults.FRAMEWORK_FOR_OTHER_CUDA, verdict, subject, impact, fix, anew)
     yield from _cudnn_of(build, found, subject, anew)
 
@@ -198,7 +198,7 @@ def _without_cuda(
     if not (_GPU_IN_NAME.search(wanted.package) or _gpu_meant(request, found)):  # it runs on the CPU as well
         told = f"{title} the image has none: it will not use a GPU"
         return finding(faults.CPU_BUILD, Status.WARN, told, subject, remedy=remedy)
-    impact = "The import fails, or leaves the GPU unused."
+    impact = "The import fails, or the framework runs on the CPU."
     return finding(
         faults.CUDA_MISSING, Status.FAIL, f"{title} the image has none", subject, impact=impact, remedy=remedy
     )

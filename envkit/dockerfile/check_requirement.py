@@ -49,7 +49,7 @@ def requirement_findings(found: Contents, request: Request, matrix: Matrix) -> I
             f"driver {driver} does not meet what the image asks for: NVIDIA_REQUIRE_CUDA={asked}",
             subject,
             impact=f"The container does not start: unsatisfied condition: {asked}.",
-            remedy=Remedy("Update the driver of the host, or take an older tag of the image."),
+            remedy=Remedy("Update the host driver, or use an older tag of the image."),
         )
 
 

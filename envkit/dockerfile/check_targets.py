@@ -25,7 +25,7 @@ from envkit.tables.rows import FrameworkBuild
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
-_FAILS_INSIDE = "The container starts, and CUDA fails inside it: the driver is insufficient."
+_FAILS_INSIDE = "The container starts, but CUDA fails inside it: the driver is too old."
 _IMPACTS = {
     True: "The container does not start.",
     False: _FAILS_INSIDE,
@@ -43,7 +43,7 @@ def cuda_targets(
     if request.driver is not None:
         helped = compat and bool(request.gpus) and all(gpu.data_center for gpu in request.gpus)
         verdict = driver_runs_cuda(request.driver, cuda, matrix, data_center=helped)
-        fix = "Update the driver of the host, or take an older CUDA."
+        fix = "Update the host driver, or use an older CUDA version."
         impact = _IMPACTS[_refuses_old_drivers(held, found)]
         yield from_verdict(faults.DRIVER_TOO_OLD, verdict, subject, impact, fix, anew)
     for gpu in request.gpus:
@@ -52,7 +52,7 @@ def cuda_targets(
             verdict = Verdict(verdict.relation, "warn", verdict.detail, verdict.sources)
         fix = "Use a CUDA release that supports it."
         yield from_verdict(
-            faults.GPU_UNKNOWN_TO_CUDA, verdict, subject, "Its libraries hold no code for it.", fix, anew
+            faults.GPU_UNKNOWN_TO_CUDA, verdict, subject, "Its libraries have no kernels for it.", fix, anew
         )
 
 
@@ -83,7 +83,7 @@ def build_targets(
     if build.cuda is not None and not from_system and request.driver is not None:
         verdict = driver_runs_cuda(request.driver, build.cuda, matrix)
         driver_verdict = verdict.status
-        fix = "Update the driver of the host, or take a build for an older CUDA."
+        fix = "Update the host driver, or use a build for an older CUDA version."
         yield from_verdict(faults.DRIVER_TOO_OLD, verdict, subject, _FAILS_INSIDE, fix, anew)
     elif build.cuda is not None and not from_system:
         yield from _newer_than_base(build, build.cuda, python, subject, found, matrix)
@@ -92,7 +92,7 @@ def build_targets(
         stops = "It stops with: no kernel image is available for execution on the device."
         impact = stops if verdict.status == "fail" else "The first start takes minutes."
         yield from_verdict(
-            faults.GPU_WITHOUT_CODE, verdict, subject, impact, f"Take a release with code for {gpu}.", anew
+            faults.GPU_WITHOUT_CODE, verdict, subject, impact, f"Use a release that supports {gpu}.", anew
         )
 
 
@@ -107,10 +107,10 @@ def _newer_than_base(
     if python is not None and python_has_wheel(build, python).status == "fail":
         return  # it is not installed there
     title = (
-        f"{build.framework} {build.version} brings CUDA {cuda}, which needs driver {wanted} or newer; the base image is"
-        f" for CUDA {held}, which runs with {base}"
+        f"{build.framework} {build.version} ships with CUDA {cuda}, which needs driver {wanted} or newer; the "
+        f"base image is for CUDA {held}, which runs with {base}"
     )
-    fix = f"Start from an image of CUDA {cuda.release(2)}, which refuses older drivers"
+    fix = f"Use a CUDA {cuda.release(2)} base image, whose containers refuse to start on older drivers"
     older = _build_for_base(build, python, found, matrix)
     steps = (run("envkit", "dockerfile", "--framework", NAME(build.framework)),)
     if older is not None:

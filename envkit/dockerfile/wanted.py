@@ -148,7 +148,7 @@ def _of_variant(
         return fitting
     if wanted.variant and not wanted.variant.startswith("cu"):
         told = f"{wanted.package} for {wanted.variant} is not for NVIDIA GPUs; the data knows CUDA alone"
-        return Problem(Status.UNKNOWN, told, "Take an index of CUDA builds where the GPU is NVIDIA's.")
+        return Problem(Status.UNKNOWN, told, "For an NVIDIA GPU, use an index of CUDA builds.")
     if wanted.tool == "conda":
         return _of_conda(wanted, fitting, found)
     cuda = variant(wanted.variant)

@@ -87,20 +87,20 @@ def test_no_driver_is_no_question(matrix: Matrix) -> None:
         ("FROM docker.io/nvidia/cuda:12.4.1-runtime-ubuntu22.04\n", "The container does not start."),
         (
             "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nENV NVIDIA_DISABLE_REQUIRE=true\n",
-            "The container starts, and CUDA fails inside it",
+            "The container starts, but CUDA fails inside it",
         ),
         # a plain image sets no NVIDIA_REQUIRE_CUDA, whatever its packages bring
         (
             "FROM ubuntu:22.04\nRUN apt-get install -y cuda-toolkit-12-4\n",
-            "The container starts, and CUDA fails inside it",
+            "The container starts, but CUDA fails inside it",
         ),
         (
             "FROM nvidia/cuda:11.1.1-base-ubuntu20.04\nRUN apt-get install -y cuda-toolkit-12-4\n",
-            "The container starts, and CUDA fails inside it",
+            "The container starts, but CUDA fails inside it",
         ),
         (
             "FROM ubuntu:22.04\nCOPY --from=nvidia/cuda:12.4.1-runtime-ubuntu22.04 /usr/local /usr/local\n",
-            "The container starts, and CUDA fails inside it",
+            "The container starts, but CUDA fails inside it",
         ),
         ("FROM nvcr.io/nvidia/pytorch:24.04-py3\n", "The container does not start, or CUDA fails inside it."),
     ],
