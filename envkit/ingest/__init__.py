@@ -14,7 +14,7 @@ _LATER = 15  # readers that take about as long as what follows them
 
 
 def parse_text(text: str) -> Environment:
-    """The facts and error signatures that `text` tells; what it does not tell stays not looked at. Judges nothing."""
+    """The facts and error signatures that `text` tells; what it does not tell stays not probed. Judges nothing."""
     return parse_texts([("", text)])
 
 

@@ -18,7 +18,7 @@ _MARKS = {
 }
 _WITHOUT_FINDINGS = {
     regex(r"^Machine(?: \([^\n]{1,80}\))?$", re.MULTILINE): "Machine",
-    regex(r"^Checks: \d{1,6} ok", re.MULTILINE): "Checks: ",
+    regex(r"^Checks: \d{1,6} (?:ok|passed)", re.MULTILINE): "Checks: ",
 }
 _DOCUMENT = regex(r'\s{0,1000}\{\s{0,1000}"(?:schema|environment|origin)"\s{0,1000}:')
 

@@ -52,7 +52,7 @@ def packages(*states: str, origins: tuple[str, ...] = ("ubuntu.com",)) -> tuple[
 
 
 CASES = (
-    Case(NO_GPU, "fail", "metal", machine(pci_gpus=(), system__machine_kind=MachineKind.METAL), "firmware setup"),
+    Case(NO_GPU, "fail", "metal", machine(pci_gpus=(), system__machine_kind=MachineKind.METAL), "UEFI settings"),
     Case(NO_GPU, "fail", "vm", machine(pci_gpus=(), system__machine_kind=MachineKind.VM), "Attach a GPU"),
     Case(NO_GPU, "fail", "kind-unknown", machine(pci_gpus=())),
     Case(NO_GPU, "skip", "container", machine(IN_CONTAINER, pci_gpus=())),
@@ -200,14 +200,14 @@ CASES = (
         "fail",
         "restart-is-enough",
         machine(driver(), driver__kernel_module=v("550.107.02")),
-        "restart the machine",
+        "if that is refused, reboot",
     ),
     Case(
         MISMATCH,
         "fail",
         "broken",
         machine(driver(), driver__user_space=v("535.183.01"), kernel__module_files=(module("550.120"),)),
-        "a restart will not help",
+        "a reboot will not help",
     ),
     Case(
         MISMATCH, "fail", "exit-status-18", machine(driver__nvidia_smi=CallResult(18, "", "nvidia-smi -L", "mismatch"))

@@ -126,7 +126,7 @@ CASES = (
         "ok",
         "old-slot",
         machine(gpus=(gpu(link_generation_current=3, link_generation_max=3, link_generation_device_max=4),)),
-        "its slot or processor cannot",
+        "its slot or processor does not",
     ),
     Case(RATE, "warn", "measured-slow", machine({**LINKED, **copies(11.2)}), "11.2 GB/s of 31.5 GB/s"),
     Case(RATE, "ok", "measured-fast", machine({**LINKED, **copies(26.0)}), "26.0 GB/s of 31.5 GB/s"),
@@ -206,7 +206,7 @@ CASES = (
         "fail",
         "module",
         machine(driver(), pci_gpus=(card(), card(address=SECOND)), driver__procfs_gpus=(ADDRESS,)),
-        "1 in the kernel module: 0000:02:00.0",
+        "GPU 0000:02:00.0 is missing from the kernel module (2 on PCI, 1 in the kernel module)",
     ),
     Case(
         COUNT,

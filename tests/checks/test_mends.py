@@ -166,7 +166,7 @@ def test_the_framework_meant_is_named() -> None:
 
 def test_a_target_is_named_as_nvidia_writes_it() -> None:
     title = fails((FOLDER / "arch-newer-than-build-5090.txt").read_bytes().decode())[0].title
-    assert title == "The framework's build holds no code for this GPU (NVIDIA GeForce RTX 5090, sm_120)"
+    assert title == "The framework's build has no kernels for this GPU (NVIDIA GeForce RTX 5090, sm_120)"
 
 
 @pytest.mark.thorough

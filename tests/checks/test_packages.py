@@ -124,7 +124,7 @@ CASES = (
         "fail",
         "unmet",
         machine(env(dist("torchvision==0.20.1+cu124", "torch (==2.5.1)"))),
-        "wants torch ==2.5.1",
+        "requires torch ==2.5.1",
     ),
     Case(VISION, "fail", "other-cuda", machine(env(dist("torchvision==0.21.0+cu118", "torch (==2.6.0)"))), "cu118"),
     Case(VISION, "fail", "pasted-list", machine(env(dist("torchvision==0.18.0"))), "torchvision==0.21.0"),
@@ -190,7 +190,7 @@ CASES = (
                 )
             )
         ),
-        "wants numpy",
+        "requires numpy",
     ),
     # neither our row of torch 2.6.0 nor its own metadata names a NumPy: no proof of a fit
     Case(NUMPY, "unknown", "new-torch", machine(env(dist("numpy==2.1.0")))),

@@ -27,18 +27,18 @@ _NOT_GIVEN = Fault(
     "The container was started without a GPU",
     impact="Nothing in this container can use a GPU.",
     remedy="Start the container with a GPU; in Kubernetes ask for nvidia.com/gpu and set the runtime class.",
-    steps=(fixed("docker run --gpus all …"), fixed("docker run --device nvidia.com/gpu=all …")),
+    steps=(fixed("docker run --gpus all IMAGE"), fixed("docker run --device nvidia.com/gpu=all IMAGE")),
 )
 _NO_LIBRARIES = Fault(
     "driver-capabilities-missing",
     "The container has the GPU but not the driver's libraries",
-    impact="CUDA or nvidia-smi does not find its library in the container.",
-    remedy="Ask for the libraries too.",
-    steps=(fixed("docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility …"),),
+    impact="CUDA programs or nvidia-smi cannot find the driver library in the container.",
+    remedy="Add the compute and utility driver capabilities, so that libcuda and NVML are mounted into the container.",
+    steps=(fixed("docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility IMAGE"),),
 )
 _BAKED = Fault(
     "driver-baked-into-image",
-    "The image contains a driver of its own",
+    "The image contains its own driver",
     impact="The image's libcuda meets the host's kernel module of another version.",
     remedy="Rebuild the image without driver packages; remove them here for now.",
     actions=("purge-driver",),
@@ -135,7 +135,7 @@ def driver_capabilities_missing(environment: Environment, matrix: Matrix) -> Ite
     elif gpu_nodes and has_library(environment, CUDA):
         yield ok("the container has the driver's libraries", evidence=[known(environment, "driver.libraries", CUDA)])
     else:
-        yield skip("the container has no GPU nodes, or its libraries were not looked at")
+        yield skip("the container has no GPU nodes, or its libraries were not probed")
 
 
 @check(
@@ -170,7 +170,7 @@ def driver_baked_into_image(environment: Environment, matrix: Matrix) -> Iterato
     if same or not module.known:
         yield _BAKED.found(evidence, impact=f"{_BAKED.impact[:-1]} on every other host.", status=Status.WARN)
     else:
-        yield _BAKED.found(evidence, title="This image contains a driver of another version than the host's")
+        yield _BAKED.found(evidence, title="This image contains a driver version that differs from the host's")
 
 
 DRIVER_PACKAGE = regex(

@@ -135,7 +135,7 @@ def docker_no_nvidia_runtime(environment: Environment, matrix: Matrix) -> Iterat
     elif "nvidia" in engine.runtimes or _cdi_specs(environment):
         yield ok("Docker knows NVIDIA's runtime or a CDI specification", evidence=evidence)
     elif toolkit.known:
-        yield ok("the NVIDIA Container Toolkit is installed, which serves --gpus", evidence=evidence)
+        yield ok("the NVIDIA Container Toolkit is installed, which provides --gpus", evidence=evidence)
     elif not gpu_present(environment):
         yield skip("no GPU was seen that containers could use", evidence=evidence)
     elif toolkit.absent:

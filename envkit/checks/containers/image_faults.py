@@ -67,7 +67,7 @@ DRIVER_TOO_OLD = image_fault(
 
     Images of nvidia/cuda carry NVIDIA_REQUIRE_CUDA: with an older driver their containers do not start. Elsewhere the
     container starts, and CUDA fails inside.""",
-    fix="Update the driver of the host, or take an older CUDA.",
+    fix="Update the host driver, or use an older CUDA version.",
     references=(
         *threads("NVIDIA/nvidia-container-toolkit#152", "SyneRBI/PETRIC2#27", "zai-org/ChatGLM3#100"),
         _COMPATIBILITY,
@@ -101,7 +101,7 @@ GPU_UNKNOWN_TO_CUDA = image_fault(
     doc="""The CUDA libraries of the image support each GPU of --gpu, or of the machine that --target names.
 
     A release older than the GPU does not know it, and newer releases drop old GPUs.""",
-    fix="Take a CUDA release that supports the GPU.",
+    fix="Use a CUDA release that supports the GPU.",
     references=(*threads("pytorch/pytorch#190385", "replicate/cog#3104"), _COMPATIBILITY),
 )
 GPU_WITHOUT_CODE = image_fault(
@@ -110,7 +110,7 @@ GPU_WITHOUT_CODE = image_fault(
     doc="""Each framework's build holds code that each named GPU runs.
 
     Without it the first kernel stops with "no kernel image is available for execution on the device".""",
-    fix="Take a release with code for the GPU.",
+    fix="Use a release that supports the GPU.",
     references=threads("pytorch/pytorch#150733", "pytorch/pytorch#172352", "lllyasviel/FramePack#550"),
 )
 CUDA_MISSING = image_fault(
@@ -176,7 +176,7 @@ PYTHON_WITHOUT_PACKAGE = image_fault(
     doc="""Each framework's release has a package for the Python that pip runs with.
 
     pip says "No matching distribution found", or takes another release.""",
-    fix="Install a Python that the release has a package for, or take another release.",
+    fix="Install a Python that the release has a package for, or use another release.",
     references=threads("pytorch/pytorch#91543", "docker-library/python#341"),
 )
 GLIBC_MISSING = image_fault(
@@ -195,7 +195,7 @@ GLIBC_TOO_OLD = image_fault(
     doc="""The image's glibc is at least as new as the one that the package was built on.
 
     pip passes over packages for a newer glibc (manylinux), and finds none.""",
-    fix="Start from a newer distribution, or take an older release.",
+    fix="Start from a newer distribution, or use an older release.",
     references=threads("pytorch/pytorch#123649", "mlverse/torch#1414"),
 )
 GLIBC_TOO_NEW = image_fault(
@@ -204,7 +204,7 @@ GLIBC_TOO_NEW = image_fault(
     doc="""No library of the framework asks for an executable stack where glibc refuses that.
 
     Newer releases of glibc do not load such libraries with dlopen: the import fails.""",
-    fix="Start from a distribution with an older glibc, or take a newer release.",
+    fix="Start from a distribution with an older glibc, or use a newer release.",
     references=("https://sourceware.org/git/?p=glibc.git;a=blob;f=NEWS",),
 )
 CPU_BUILD = image_fault(

@@ -30,7 +30,7 @@ _OLD_DRIVER = Fault(
     "image-needs-newer-driver",
     "The image asks for a newer driver than the host has",
     impact="The container does not start.",
-    remedy="Install a newer driver on the host, or take an older tag of the image.",
+    remedy="Install a newer driver on the host, or use an older tag of the image.",
     steps=(fixed("envkit matrix images"),),
 )
 
@@ -54,7 +54,7 @@ def image_needs_newer_driver(environment: Environment, matrix: Matrix) -> Iterat
         )
     elif not requirement:
         yield (
-            skip("no image here states what driver it needs")
+            skip("no container image here declares a driver requirement")
             if environment.variables.known
             else unknown("the variables are not known")
         )

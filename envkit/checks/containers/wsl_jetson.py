@@ -31,7 +31,7 @@ _GUIDE = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson
 
 
 def _purge(environment: Environment, matrix: Matrix) -> Remedy:
-    given = remedy(environment, "Remove the Linux driver; the Windows driver serves WSL.", "purge-driver")
+    given = remedy(environment, "Remove the Linux driver; WSL 2 uses the Windows driver.", "purge-driver")
     return Remedy(given.advice, (*given.steps, fixed("sudo ldconfig")))
 
 
@@ -40,8 +40,8 @@ def _jetson_wheel(environment: Environment, matrix: Matrix) -> Remedy:
     items = list(installs(environment, "pytorch", "tensorflow"))
     return remedy(
         environment,
-        f"Install the wheels that NVIDIA makes for {f'L4T {release.get()}' if release.known else 'this board'} (its "
-        "guide lists them), or run a container that has them.",
+        f"Install NVIDIA's wheels for {f'L4T {release.get()}' if release.known else 'this board'} (see the guide under "
+        "More), or use a prebuilt container.",
         "jetson-container",
         framework=items[0].framework.name if items else "pytorch",
     )
@@ -57,14 +57,14 @@ _WSL1 = Fault(
 _LINUX_DRIVER = Fault(
     "wsl-driver-inside",
     "A Linux driver is installed inside WSL",
-    impact="nvidia-smi and CUDA break: the Linux libcuda hides the one of the Windows driver.",
+    impact="nvidia-smi and CUDA fail: the Linux libcuda shadows the Windows driver's libcuda.",
     remedy=_purge,
 )
 _UNREACHED = Fault(
     "wsl-libcuda-missing",
     "WSL does not reach the Windows driver",
     impact="No program in WSL can use the GPU.",
-    remedy="In a Windows terminal: update WSL and restart it; update the NVIDIA driver of Windows.",
+    remedy="In a Windows terminal: update WSL and restart it; update the Windows NVIDIA driver.",
     steps=(fixed("wsl --update"), fixed("wsl --shutdown")),
 )
 _SERVER_WHEEL = Fault(
@@ -163,13 +163,13 @@ def wsl_libcuda_missing(environment: Environment, matrix: Matrix) -> Iterator[Ou
     layer=Layer.FRAMEWORK_BUILD,
     rank=6,
     any_of=("system.machine_kind", "messages"),
-    fix="Install the wheels that are made for this board's L4T release.",
+    fix="Install NVIDIA's wheels for the L4T release of this board.",
     references=(_GUIDE, *threads("pytorch/pytorch#86676", "conda-forge/pytorch-cpu-feedstock#303")),
 )
 def jetson_generic_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """On a Jetson the frameworks are builds for its integrated GPU.
 
-    aarch64 wheels of the package index are for servers or for the CPU; desktop code does not serve these GPUs.
+    aarch64 wheels of the package index are for servers or for the CPU; desktop kernels do not run on these GPUs.
     """
     from envkit.compat.gpu import CodeMatch, code_match
 
@@ -183,7 +183,7 @@ def jetson_generic_wheel(environment: Environment, matrix: Matrix) -> Iterator[O
     elif messages := seen(environment, "cpu-only-wheel"):
         yield _SERVER_WHEEL.found(message_evidence(environment, messages), title="A CPU build is installed on a Jetson")
     elif not items:
-        yield nothing_to_judge(environment, "a framework")
+        yield nothing_to_judge(environment, "framework")
     for item in items:
         framework = item.framework
         own = [value for _, value in capable_gpus(environment, matrix)]
@@ -204,13 +204,13 @@ def jetson_generic_wheel(environment: Environment, matrix: Matrix) -> Iterator[O
             )
         ):
             targets = item.evidence("sm_arch_list", " ".join(str(code) for code in framework.sm_arch_list))
-            title = f"{framework.package} holds no code for this Jetson ({own[0]})"
+            title = f"{framework.package} has no kernels for this Jetson ({own[0].sm})"
             yield _SERVER_WHEEL.found([*evidence, targets], title=title, subject=item.subject)
         elif framework.sm_arch_list is not None and own:
-            yield ok(f"{framework.package} holds code for this Jetson", subject=item.subject, evidence=evidence)
+            yield ok(f"{framework.package} has kernels for this Jetson", subject=item.subject, evidence=evidence)
         else:
             yield unknown(
-                f"which GPUs {framework.package} holds code for is not known", subject=item.subject, evidence=evidence
+                f"which GPUs {framework.package} has kernels for is not known", subject=item.subject, evidence=evidence
             )
 
 

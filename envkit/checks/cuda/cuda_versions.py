@@ -74,7 +74,7 @@ _PTX = Fault(
     rank=5,
     any_of=("pythons", "messages"),
     explained_by=NO_DRIVER,
-    fix="Take a newer driver branch if the GPU is still in it, else a build for an older CUDA family. "
+    fix="Use a newer driver branch if the GPU is still in it, else a build for an older CUDA family. "
     "A CUDA toolkit does not help: it brings no driver.",
     references=threads("zai-org/ChatGLM3#100", "googlecolab/colabtools#1685", "serend1p1ty/SeqNet#36"),
 )
@@ -97,7 +97,7 @@ def driver_too_old_for_runtime(environment: Environment, matrix: Matrix) -> Iter
     elif found:
         yield unknown("the driver's version is not known", evidence=[known(environment, "driver.kernel_module")])
     else:
-        yield nothing_to_judge(environment, "a framework that brings or needs CUDA")
+        yield nothing_to_judge(environment, "CUDA-enabled framework")
 
 
 def _reported(environment: Environment) -> Outcome | None:
@@ -193,7 +193,7 @@ def ptx_newer_than_driver(environment: Environment, matrix: Matrix) -> Iterator[
     found = [outcome for outcome in outcomes if outcome is not None]
     yield from found or [
         ok(
-            "nothing installed here makes PTX that the driver cannot compile",
+            "no installed package ships PTX newer than the driver can compile",
             evidence=[known(environment, "driver.driver_cuda_version")],
         )
     ]
@@ -243,7 +243,7 @@ def _words(items: tuple[object, ...]) -> str:
     references=threads("e3nn/e3nn#1", "mit-han-lab/torchsparse#79"),
 )
 def nvidia_smi_cuda_vs_nvcc(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Shows the three CUDA versions of a machine side by side, for they are often taken for one.
+    """The CUDA versions of nvidia-smi, nvcc, and the frameworks may differ; this shows them side by side.
 
     nvidia-smi tells the highest CUDA that the driver runs, nvcc tells the toolkit, and a framework has the CUDA that
     it was built with. Only two pairs matter: framework against driver, and nvcc against framework when an extension
@@ -251,7 +251,7 @@ def nvidia_smi_cuda_vs_nvcc(environment: Environment, matrix: Matrix) -> Iterato
     """
     parts, evidence = [], []
     if environment.driver.driver_cuda_version.known:
-        parts.append(f"the driver runs CUDA up to {environment.driver.driver_cuda_version.get()}")
+        parts.append(f"the driver supports CUDA up to {environment.driver.driver_cuda_version.get()}")
         evidence.append(known(environment, "driver.driver_cuda_version"))
     if environment.nvcc.known and environment.nvcc.get().version is not None:
         parts.append(f"nvcc is CUDA {environment.nvcc.get().version}")

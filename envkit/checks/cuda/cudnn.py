@@ -114,7 +114,7 @@ def cudnn_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
     elif not missing and wanted:
         yield ok("cuDNN is found", evidence=[use_evidence(use) for _, use in wanted[:2]])
     elif not missing:
-        yield nothing_to_judge(environment, "a program that asks for cuDNN")
+        yield nothing_to_judge(environment, "program that needs cuDNN")
 
 
 def _missing(environment: Environment, matrix: Matrix, python: PythonEnvironment, use: LibraryUse) -> Outcome:
@@ -244,7 +244,7 @@ def cudnn_older_than_build(environment: Environment, matrix: Matrix) -> Iterator
     elif outcomes:
         yield from outcomes
     else:
-        yield nothing_to_judge(environment, "a framework whose cuDNN is known")
+        yield nothing_to_judge(environment, "framework whose cuDNN is known")
 
 
 def _against_build(item: Installed) -> Outcome | None:
@@ -291,7 +291,7 @@ def cudnn_dropped_arch(environment: Environment, matrix: Matrix) -> Iterator[Out
     gpus = capable_gpus(environment, matrix)
     judged_wheels = [item for python in judged(environment) for item in installed_wheels(python)]
     if not judged_wheels:
-        yield nothing_to_judge(environment, "a cuDNN wheel")
+        yield nothing_to_judge(environment, "cuDNN wheel")
     elif not gpus:
         yield unknown("the GPU's compute capability is not known", evidence=[known(environment, "gpus")])
     for item in judged_wheels:

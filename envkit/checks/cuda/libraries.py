@@ -113,7 +113,7 @@ def libcudart_missing(environment: Environment, matrix: Matrix) -> Iterator[Outc
     elif uses(environment):
         yield ok("every CUDA library is found", evidence=[use_evidence(use) for _, use in uses(environment)[:3]])
     else:
-        yield nothing_to_judge(environment, "a framework that loads CUDA libraries")
+        yield nothing_to_judge(environment, "framework that loads CUDA libraries")
 
 
 def _missing(found: list[tuple[PythonEnvironment, LibraryUse]]) -> Outcome:
@@ -190,14 +190,14 @@ def nvjitlink_symbol(environment: Environment, matrix: Matrix) -> Iterator[Outco
             yield _OLD_LINKER.found(
                 evidence,
                 subject=python.prefix,
-                remedy=Remedy("Take the foreign folder out of the loader's path.", (UNSET_LIBRARY_PATH,)),
+                remedy=Remedy("Remove the foreign directory from the loader's path.", (UNSET_LIBRARY_PATH,)),
             )
         else:
             yield ok(f"libnvJitLink {jit} fits CUDA {base.release(2)}", subject=python.prefix, evidence=evidence)
     if reported := _OLD_LINKER.reported(environment):
         yield reported
     elif not found:
-        yield nothing_to_judge(environment, "NVIDIA's nvJitLink wheel")
+        yield nothing_to_judge(environment, "nvJitLink wheel")
 
 
 def _pair(python: PythonEnvironment) -> tuple[tuple[Evidence, Version] | None, tuple[Evidence, Version] | None]:
@@ -246,7 +246,7 @@ def ld_library_path_shadows_wheels(environment: Environment, matrix: Matrix) -> 
     if reported := _SHADOWED.reported(environment, status=Status.FAIL):
         yield reported
     elif not found:
-        yield nothing_to_judge(environment, "a framework with CUDA libraries")
+        yield nothing_to_judge(environment, "framework with CUDA libraries")
 
 
 _WHEELS = "Install the libraries as wheels."

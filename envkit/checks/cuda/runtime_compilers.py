@@ -121,7 +121,7 @@ def _xla_tool(environment: Environment, fault: Fault, tool: str, title: str) -> 
     if reported := fault.reported(environment):
         yield reported
     elif not users:
-        yield nothing_to_judge(environment, "a framework that uses XLA on CUDA")
+        yield nothing_to_judge(environment, "framework that uses XLA on CUDA")
     elif not looked:
         yield unknown(f"nobody looked for {title}")
     else:

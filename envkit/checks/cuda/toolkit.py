@@ -71,7 +71,7 @@ def _toolkit_of_framework(environment: Environment, matrix: Matrix) -> Remedy:
     wanted = f"CUDA {versions[-1]}, the release of the framework" if versions else "the framework's CUDA release"
     # Where nothing tells the release, PyTorch itself is asked.
     toolkit = install_cuda(versions[-1]) if versions else steps(environment, "toolkit-of-torch")
-    return Remedy(f"Take a ready-made wheel of the extension, or install the toolkit of {wanted}.", toolkit)
+    return Remedy(f"Use a prebuilt wheel of the extension, or install the toolkit of {wanted}.", toolkit)
 
 
 def _toolkit_of_torch(environment: Environment, matrix: Matrix) -> Remedy:
@@ -85,7 +85,7 @@ def _toolkit_of_torch(environment: Environment, matrix: Matrix) -> Remedy:
 _NO_TOOLKIT = Fault(
     "toolkit-missing",
     "A build needs nvcc and found none",
-    impact="Extensions (flash-attn, deepspeed ops …) cannot be compiled; running wheels is not touched.",
+    impact="Extensions (flash-attn, deepspeed ops …) cannot be compiled; running wheels is not affected.",
     remedy=_toolkit_of_framework,
 )
 _OTHER_CUDA = Fault(
@@ -101,7 +101,7 @@ _OTHER_CUDA = Fault(
     layer=Layer.TOOLKIT,
     rank=10,
     any_of=("nvcc", "cuda_toolkits", "messages"),
-    fix="Install the toolkit of the same CUDA release as the framework, or a ready-made wheel of the extension.",
+    fix="Install the toolkit of the same CUDA release as the framework, or a prebuilt wheel of the extension.",
     references=threads("facebookresearch/votenet#2", "pytorch/extension-cpp#26", "Jimver/cuda-toolkit#374"),
 )
 def toolkit_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -113,14 +113,16 @@ def toolkit_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     if reported := _NO_TOOLKIT.reported(environment):
         yield reported
     elif (place := build_nvcc(environment)) is not None:
-        yield ok(f"nvcc {place[0]} is there ({place[1]})", evidence=[Evidence("nvcc", str(place[0]), place[1])])
+        yield ok(f"nvcc {place[0]} found ({place[1]})", evidence=[Evidence("nvcc", str(place[0]), place[1])])
     elif _looked_for_nvcc(environment):
         yield ok(
             "no CUDA toolkit: programs run, compiling CUDA extensions would need one",
             evidence=[known(environment, "nvcc"), known(environment, "cuda_toolkits", "none with nvcc")],
         )
     else:
-        yield not_looked(environment, "nothing here tells about nvcc or a CUDA toolkit", "nvcc", "cuda_toolkits")
+        yield not_looked(
+            environment, "nothing here says anything about nvcc or a CUDA toolkit", "nvcc", "cuda_toolkits"
+        )
 
 
 def _looked_for_nvcc(environment: Environment) -> bool:
@@ -138,8 +140,8 @@ def _looked_for_nvcc(environment: Environment) -> bool:
 def nvcc_vs_torch_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """The nvcc that PyTorch's extension builder would take has the major CUDA release of PyTorch.
 
-    Another major makes every build of an extension stop; another minor only brings a warning. Running wheels is not
-    touched by either.
+    Another major makes every build of an extension stop; another minor only brings a warning. Neither affects running
+    wheels.
     """
     place = build_nvcc(environment)
     torch = _torch_with_cuda(environment)
@@ -188,7 +190,7 @@ def _point_home(environment: Environment, cuda: Version | None) -> Remedy:
     if fitting:
         best = next((item for item in fitting if item.version.starts_with(cuda)), fitting[-1])
         return remedy(
-            environment, "Use the toolkit that fits, for this shell:", "use-toolkit", root=best.real_path or best.path
+            environment, "Use the matching toolkit, for this shell:", "use-toolkit", root=best.real_path or best.path
         )
     return Remedy(
         f"Install the CUDA {cuda} toolkit beside the present one and set CUDA_HOME to it, or use a PyTorch build for "
@@ -213,8 +215,8 @@ _WRONG_LINK = Fault(
 )
 _WRAPPER = Fault(
     "nvcc-wrapper-misleads",
-    "nvcc on PATH is a wrapper, and tools take its folder for the toolkit",
-    impact="Builds take the folder above the wrapper for the toolkit and do not find its headers.",
+    "nvcc on PATH is a wrapper, which hides where the toolkit is",
+    impact="Build systems infer the directory above the wrapper as the toolkit root and cannot find the CUDA headers.",
     remedy="Set CUDA_HOME to the real toolkit.",
     status=Status.WARN,
 )
@@ -345,6 +347,6 @@ def nvcc_wrapper_misleads(environment: Environment, matrix: Matrix) -> Iterator[
         yield _WRAPPER.found(
             evidence,
             title=f"nvcc is a wrapper in {posixpath.dirname(nvcc.path)}; the toolkit is in {nvcc.toolkit_path}",
-            impact=f"Builds take {guessed} for the toolkit and do not find its headers.",
-            remedy=Remedy("Tell builds where the toolkit is.", (export("CUDA_HOME", PATH(nvcc.toolkit_path)),)),
+            impact=f"Build systems infer {guessed} as the toolkit root and cannot find the CUDA headers.",
+            remedy=Remedy("Point builds at the real toolkit.", (export("CUDA_HOME", PATH(nvcc.toolkit_path)),)),
         )

@@ -75,13 +75,15 @@ def nvidia_wheels_pin_conflict(environment: Environment, matrix: Matrix) -> Iter
     if reported := _OTHER_PINS.reported(environment):
         yield reported
     elif not looked:
-        yield nothing_to_judge(environment, "a package that pins NVIDIA's wheels")
+        yield nothing_to_judge(environment, "package that pins NVIDIA's wheels")
 
 
 def _pins(python: PythonEnvironment, faults: list[Broken]) -> Outcome:
     owner = faults[0].owner
     certain = any(name in fault.installed.name for fault in faults for name in _NEEDED_EXACTLY)
-    listed = "; ".join(f"{fault.installed.name} {fault.installed.version} (wants {fault.wanted})" for fault in faults)
+    listed = "; ".join(
+        f"{fault.installed.name} {fault.installed.version} (requires {fault.wanted})" for fault in faults
+    )
     return _OTHER_PINS.found(
         [distribution_evidence(owner), *(distribution_evidence(fault.installed) for fault in faults)],
         title=f"{owner.name} {owner.version} pins other NVIDIA wheels than are installed: {listed}",
@@ -138,7 +140,7 @@ def nvidia_families_mixed(environment: Environment, matrix: Matrix) -> Iterator[
         elif families:
             yield ok(f"all NVIDIA wheels are of {next(iter(families))}", subject=python.prefix, evidence=evidence)
     if not looked:
-        yield nothing_to_judge(environment, "an NVIDIA wheel")
+        yield nothing_to_judge(environment, "NVIDIA wheel")
 
 
 def _family(item: Distribution) -> str:

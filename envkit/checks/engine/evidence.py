@@ -18,6 +18,61 @@ _MANAGED = {
 }
 
 
+_NAMES = {  # of facts whose path says little to a reader
+    "containers.docker": "Docker engine",
+    "containers.docker_client": "Docker client",
+    "containers.container_toolkit": "NVIDIA Container Toolkit",
+    "containers.cdi_specs": "CDI specification",
+    "containers.cdi_missing_paths": "CDI specification",
+    "containers.toolkit_config": "NVIDIA Container Toolkit configuration",
+    "containers.podman": "Podman",
+    "cuda_link": "/usr/local/cuda symlink",
+    "cuda_toolkits": "CUDA toolkits",
+    "cudnns": "cuDNN",
+    "driver.cuda_init": "result of initializing CUDA",
+    "driver.device_nodes": "NVIDIA device nodes",
+    "driver.fabric_manager": "Fabric Manager",
+    "driver.kernel_module": "NVIDIA kernel module",
+    "driver.libraries": "driver libraries",
+    "driver.nvidia_smi": "nvidia-smi",
+    "driver.nvml": "NVML",
+    "driver.open_kernel_module": "flavor of the NVIDIA kernel module",
+    "driver.params": "driver parameters",
+    "driver.user_space": "user-space driver",
+    "gpus": "GPUs of the driver",
+    "host_compilers": "host compilers",
+    "kernel.acs_redirect": "PCIe ACS settings",
+    "kernel.dkms": "DKMS",
+    "kernel.headers": "kernel headers",
+    "kernel.iommu": "IOMMU",
+    "kernel.loaded_modules": "loaded kernel modules",
+    "kernel.log": "kernel log",
+    "kernel.module_files": "kernel module files",
+    "measurements": "measurements of --deep",
+    "network_interfaces": "network interfaces",
+    "package_changes": "log of package changes",
+    "packages": "system packages",
+    "pci_gpus": "GPUs on the PCI bus",
+    "pythons": "Python environments",
+    "repositories": "package repositories",
+    "system.display_server": "display server",
+    "system.free_bytes": "free disk space",
+    "system.glibc": "glibc",
+    "system.infiniband_devices": "InfiniBand devices",
+    "system.machine_kind": "kind of machine",
+    "system.memlock_bytes": "locked-memory limit",
+    "system.secure_boot": "Secure Boot state",
+    "system.selinux": "SELinux",
+    "system.shm_bytes": "size of /dev/shm",
+    "variables": "environment variables",
+}
+
+
+def in_words(path: str) -> str:
+    """What reports call the fact at `path`."""
+    return _NAMES.get(path, path)
+
+
 def known(environment: Environment, path: str, value: str | None = None) -> Evidence:
     """The fact at `path` as evidence: its value (or the shorter `value`), or why there is none, and its source."""
     observed = fact(environment, path)
@@ -43,7 +98,7 @@ def not_looked(environment: Environment, title: str, *paths: str) -> Outcome:
     if without_gpu(environment):
         return skip("there is no GPU", evidence=[known(environment, "pci_gpus", "none")])
     if paths and all(fact(environment, path).absent for path in paths):
-        return skip(f"{paths[0]} is not there", evidence=[known(environment, path) for path in paths])
+        return skip(f"{in_words(paths[0])} not found", evidence=[known(environment, path) for path in paths])
     return unknown(title, evidence=[known(environment, path, "") for path in paths])
 
 

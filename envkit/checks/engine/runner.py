@@ -9,7 +9,7 @@ from envkit._startup.records import replace
 from envkit._startup.regex import regex
 from envkit.checks.engine.command import Command
 from envkit.checks.engine.confidence import weighed
-from envkit.checks.engine.evidence import known, managed_elsewhere, without_gpu
+from envkit.checks.engine.evidence import in_words, known, managed_elsewhere, without_gpu
 from envkit.checks.engine.findings import Evidence, Finding, Outcome, Status, skip, unknown
 from envkit.checks.engine.registry import Check
 from envkit.checks.engine.remedies import in_order, on_windows, without_linux
@@ -24,11 +24,11 @@ T = TypeVar("T")
 ADDRESS = regex(r"https?://[^\s<>\"]+")
 _ORDER = [Status.FAIL, Status.WARN, Status.ERROR, Status.UNKNOWN, Status.OK, Status.SKIP]
 _WORDS = {
-    Problem.ABSENT: "is not there",
-    Problem.DENIED: "may not be read by this user",
-    Problem.UNPARSABLE: "could not be understood",
+    Problem.ABSENT: "not found",
+    Problem.DENIED: "not readable by this user",
+    Problem.UNPARSABLE: "not understood",
     Problem.TIMED_OUT: "did not answer in time",
-    Problem.NOT_LOOKED: "was not looked at",
+    Problem.NOT_LOOKED: "not probed",
 }
 
 
@@ -128,10 +128,10 @@ def _not_looked(check: Check, environment: Environment) -> Outcome:
     unsure = [path for path in unread if not fact(environment, path).absent]
     evidence = [known(environment, path) for path in unread]
     if paths and unread == paths and not unsure:
-        return skip(f"{paths[0]} is not there", evidence=evidence)
+        return skip(f"{in_words(paths[0])} not found", evidence=evidence)
     if unsure:
         return _missing(unsure[0], fact(environment, unsure[0]))
-    title = f"not checked: not found in {' or '.join(paths) or 'these facts'}"
+    title = f"not checked: not found in {' or '.join(map(in_words, paths)) or 'these facts'}"
     return unknown(title, evidence=[known(environment, path, "") for path in paths])
 
 
@@ -167,7 +167,7 @@ def _unmet(check: Check, environment: Environment) -> Outcome | None:
 def _missing(path: str, observed: Observed[object]) -> Outcome:
     problem = observed.problem or Problem.NOT_LOOKED
     status = Status.SKIP if problem is Problem.ABSENT else Status.UNKNOWN
-    words = f"{path} {_WORDS[problem]}" + (f" ({observed.detail})" if observed.detail else "")
+    words = f"{in_words(path)} {_WORDS[problem]}" + (f" ({observed.detail})" if observed.detail else "")
     return Outcome(status, words, evidence=(Evidence(path, problem.value, observed.source),))
 
 

@@ -41,7 +41,7 @@ def _older_build(environment: Environment, matrix: Matrix) -> Remedy:
     return Remedy(_BUILD, (resolve_command(environment, matrix, _messages(environment, matrix, _DROPPED)),))
 
 
-_TOO_OLD = Fault(_NEWER, "The framework's build holds no code for this GPU", impact=_NO_KERNELS, remedy=_newer_build)
+_TOO_OLD = Fault(_NEWER, "The framework's build has no kernels for this GPU", impact=_NO_KERNELS, remedy=_newer_build)
 _NO_LONGER = Fault(
     _DROPPED, "The framework's build no longer supports this GPU", impact=_NO_KERNELS, remedy=_older_build
 )
@@ -54,7 +54,7 @@ _NO_LONGER = Fault(
     tier="X",
     rank=10,
     any_of=("pythons", "messages"),
-    fix="Install a build that holds code for the GPU; failing that, build from source for its capability.",
+    fix="Install a build that supports the GPU; failing that, build from source for its capability.",
     references=threads("pytorch/pytorch#150733", "lllyasviel/FramePack#550", "replicate/cog#3104"),
 )
 def arch_newer_than_build(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -73,7 +73,7 @@ def arch_newer_than_build(environment: Environment, matrix: Matrix) -> Iterator[
     tier="X",
     rank=11,
     any_of=("pythons", "messages"),
-    fix="Install an older release, or the build for an older CUDA, that still holds code for the GPU; pin it.",
+    fix="Install an older release, or the build for an older CUDA, that still supports the GPU; pin it.",
     references=threads("pytorch/pytorch#172352", "pytorch/pytorch#190385", "Comfy-Org/ComfyUI#16438"),
 )
 def arch_dropped_by_framework(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -99,7 +99,7 @@ def _architectures(environment: Environment, matrix: Matrix, wanted: Fault) -> I
     if not settled and (messages := _messages(environment, matrix, wanted.id)):
         yield _by_message(environment, wanted, messages)
     elif not outcomes and not found:
-        yield nothing_to_judge(environment, "a framework with CUDA")
+        yield nothing_to_judge(environment, "framework with CUDA")
     elif not outcomes:
         yield unknown("the GPU's compute capability is not known", evidence=[known(environment, "gpus")])
 
@@ -124,11 +124,11 @@ def _architecture(
     subject = f"{item.framework.package} on {gpu.title}"
     if fault is CodeMatch.UNKNOWN:
         return unknown(
-            f"which GPUs {item.framework.package} holds code for is not known", subject=subject, evidence=evidence
+            f"which GPUs {item.framework.package} has kernels for is not known", subject=subject, evidence=evidence
         )
     if fault != wanted.id:
         return ok(
-            f"{item.framework.package} holds code for {own}"
+            f"{item.framework.package} has kernels for {own}"
             if fault is None
             else f"another check speaks of {gpu.title}",
             subject=subject,

@@ -81,7 +81,7 @@ def build_isolation_hides_torch(environment: Environment, matrix: Matrix) -> Ite
     if built:
         yield ok("extensions are built", evidence=[distribution_evidence(item) for item in built])
     else:
-        yield nothing_to_judge(environment, "an extension that is compiled at installation")
+        yield nothing_to_judge(environment, "extension that needs compiling")
 
 
 @check(

@@ -117,7 +117,7 @@ def _refusal(title: str, plan: Plan | NoPlan) -> str:
         for way in plan.alternatives[:2]
     ]
     nearest = f" What would help: {'; or '.join(ways)}." if ways else ""
-    return f"No build of {title} on record fits this machine as it is{against}.{nearest}"
+    return f"No known build of {title} fits this machine as it is{against}.{nearest}"
 
 
 def _needs(choice: Choice, found: Installed, *, driver_known: bool) -> str:

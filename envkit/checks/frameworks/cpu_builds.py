@@ -159,7 +159,7 @@ def _cpu_only(
         title = "A CPU-only build of the framework is installed"
         yield fault.found(message_evidence(environment, messages), title=title)
     elif not items:
-        yield nothing_to_judge(environment, "a framework")
+        yield nothing_to_judge(environment, "framework")
 
 
 @check(

@@ -39,13 +39,15 @@ def _rebuild(environment: Environment, matrix: Matrix) -> Remedy:
     """Which extension it is, only its messages tell."""
     said = any(_FLASH.search(message.text) for message in seen(environment, "extension-abi-mismatch"))
     steps = (run("python", "-m", "pip", *_ANEW, "flash-attn"),) if said else ()
-    return Remedy("Take the wheel for exactly this torch, or rebuild the extension here against it.", steps)
+    return Remedy(
+        "Install the wheel built for this exact torch version, or rebuild the extension in this environment.", steps
+    )
 
 
 _FOREIGN = Fault(
     "extension-abi-mismatch",
-    "A compiled extension was built for another torch, CUDA or Python",
-    impact="Importing it stops with an undefined symbol or a missing module.",
+    "A compiled extension was built for a different torch, CUDA, or Python version",
+    impact="Importing it fails with an undefined symbol or a missing module.",
     remedy=_rebuild,
 )
 
@@ -75,7 +77,7 @@ def extension_abi_mismatch(environment: Environment, matrix: Matrix) -> Iterator
                 title=f"{item.name} {item.version} {why}",
                 subject=python.prefix,
                 remedy=Remedy(
-                    "Rebuild it against what is installed, or take the wheel for exactly this torch.",
+                    "Rebuild it in this environment, or install the wheel built for this exact torch version.",
                     (pip(python, *_ANEW, REQUIREMENT(f"{item.name}=={item.version.partition('+')[0]}")),),
                 ),
             )
@@ -101,9 +103,9 @@ def _foreign_extensions(python: PythonEnvironment, torch: Distribution | None) -
         if item.name in symbols:
             yield item, f"asks for {symbols[item.name]}, which the installed torch does not have"
         elif tag is not None and own is not None and own.release(2) != Version.parse(tag["torch"]):
-            yield item, f"was built for torch {tag['torch']}, {own} is installed"
+            yield item, f"was built for torch {tag['torch']}, but {own} is installed"
         elif python.version is not None and (built := _other_python(item, python.version)):
-            yield item, f"was built for Python {built}, this is {python.version.release(2)}"
+            yield item, f"was built for Python {built}, but this is {python.version.release(2)}"
 
 
 def _other_python(item: Distribution, version: Version) -> str:

@@ -49,10 +49,10 @@ def installs(environment: Environment, *names: str) -> Iterator[Installed]:
 
 
 def nothing_to_judge(environment: Environment, what: str) -> Outcome:
-    """The outcome where `what` is not there: skip after a look at the installed packages, unknown without one."""
+    """The outcome where no `what` is there: skip after a look at the installed packages, unknown without one."""
     if environment.pythons.known:
-        return skip(f"{what} is not installed here")
-    return unknown(f"nothing here tells about {what}")
+        return skip(f"no {what} installed")
+    return unknown(f"whether any {what} is installed is not known")
 
 
 def distribution(python: PythonEnvironment, *names: str) -> Distribution | None:

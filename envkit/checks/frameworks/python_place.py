@@ -98,7 +98,7 @@ def user_site_shadows_env(environment: Environment, matrix: Matrix) -> Iterator[
             )
         elif not only_told(environment):
             yield ok(
-                "nothing in the home folder hides a framework",
+                "nothing in the user site directory shadows a framework",
                 subject=python.prefix,
                 evidence=[Evidence("pythons.distributions", f"{len(home)} in the home folder", python.prefix)],
             )
@@ -108,7 +108,7 @@ def user_site_shadows_env(environment: Environment, matrix: Matrix) -> Iterator[
         yield (
             unknown("which packages lie in the home folder is not known")
             if only_told(environment)
-            else nothing_to_judge(environment, "a Python environment")
+            else nothing_to_judge(environment, "Python environment")
         )
 
 
@@ -152,14 +152,15 @@ def local_module_shadows(environment: Environment, matrix: Matrix) -> Iterator[O
     elif shadows:
         yield _HIDDEN_BY_FILE.found(
             evidence,
-            title=f"{posixpath.basename(shadows[0].rstrip('/'))} in the working folder hides a standard module",
+            title=f"{posixpath.basename(shadows[0].rstrip('/'))} in the working directory shadows a standard module",
             status=Status.WARN,
             impact="Frameworks import standard modules too and may break.",
             remedy=fix,
         )
     elif environment.pythons.known and not only_told(environment):
         yield ok(
-            "nothing in the working folder hides a module", evidence=[Evidence("pythons.shadowing_modules", "none")]
+            "nothing in the working directory shadows a module",
+            evidence=[Evidence("pythons.shadowing_modules", "none")],
         )
     else:
         yield unknown("the working folder is not known")
@@ -204,7 +205,7 @@ def pip_belongs_to_other_python(environment: Environment, matrix: Matrix) -> Ite
     if reported := _OTHER_PIP.reported(environment):
         yield reported
     elif not looked:
-        yield nothing_to_judge(environment, "pip on PATH")
+        yield nothing_to_judge(environment, "pip (on PATH)")
 
 
 @check(

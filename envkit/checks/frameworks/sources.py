@@ -24,7 +24,7 @@ _INDEX_ID = "package-index-wrong"
 
 def _index_that_exists(environment: Environment, matrix: Matrix) -> Remedy:
     return Remedy(
-        "Take an index that exists. A build for an older CUDA runs on the same driver, and nvcc's release does not "
+        "Use an index that exists. A build for an older CUDA runs on the same driver, and nvcc's release does not "
         "matter to it; envkit names one.",
         (resolve_command(environment, matrix, seen(environment, _INDEX_ID)),),
     )
@@ -48,7 +48,7 @@ _NO_INDEX = Fault(
 _NO_VIRTUAL_PACKAGE = Fault(
     "conda-sees-no-gpu",
     "conda finds no driver, so that it may choose no CUDA build",
-    impact="The solver refuses the CUDA builds, or takes those for the CPU.",
+    impact="The solver refuses the CUDA builds, or picks the CPU builds.",
     remedy=_override,
 )
 
@@ -58,7 +58,7 @@ _NO_VIRTUAL_PACKAGE = Fault(
     layer=Layer.FRAMEWORK_BUILD,
     rank=44,
     any_of=("pythons", "messages"),
-    fix="Take an index that exists: its CUDA need not be that of nvcc, only one that the driver runs.",
+    fix="Use an index that exists: its CUDA need not be that of nvcc, only one that the driver runs.",
     references=threads("visualbruno/ComfyUI-Trellis2#131"),
 )
 def package_index_wrong(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -69,16 +69,17 @@ _NATIVE = Fault(
     references=threads("tensorflow/tensorflow#66750", "tensorflow/tensorflow#62328"),
 )
 def tf_finds_no_driver(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """TensorFlow's "Could not find cuda drivers on your machine" is a symptom, printed on every machine without a GPU.
+    """TensorFlow does not print "Could not find cuda drivers on your machine" where there is a GPU.
 
-    It means that libcuda could not be opened: no driver, a container without the GPU, or a CPU build.
+    The message is a symptom, printed on every machine without a GPU. It means that libcuda could not be opened: no
+    driver, a container without the GPU, or a CPU build.
     """
     messages = seen(environment, "tf-finds-no-driver")
     silent = [item for item in installs(environment, "tensorflow") if item.framework.cuda is not None]
     if not messages and silent and environment.messages.known:
         yield ok("TensorFlow did not say so", subject=silent[0].subject)
     elif not messages:
-        yield skip("TensorFlow was not heard to say so")
+        yield skip("no such error from TensorFlow in the input")
     elif gpu_present(environment):
         yield _SAW_NO_DRIVER.found(message_evidence(environment, messages))
     else:

@@ -106,7 +106,7 @@ def torchvision_mismatch(environment: Environment, matrix: Matrix) -> Iterator[O
     if reported := _UNFIT.reported(environment):
         yield reported
     elif not looked:
-        yield nothing_to_judge(environment, "torchvision or torchaudio beside torch")
+        yield nothing_to_judge(environment, "torchvision or torchaudio")
 
 
 def _unfit(
@@ -119,7 +119,7 @@ def _unfit(
         if fault.installed.name == "torch"
     ]
     if unmet:
-        return f"it wants torch {unmet[0].wanted}"
+        return f"it requires torch {unmet[0].wanted}"
     tags = local_tag(torch.version), local_tag(partner.version)
     if all(tags) and tags[0] != tags[1]:
         return f"it was built for {tags[1]}, torch for {tags[0]}"
@@ -253,7 +253,7 @@ def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
         if unmet:
             yield _NUMPY.found(
                 evidence,
-                title=f"{item.framework.package} wants numpy {unmet[0]}, {numpy.version} is installed",
+                title=f"{item.framework.package} requires numpy{unmet[0]}, but {numpy.version} is installed",
                 subject=item.subject,
                 remedy=Remedy(
                     "Install a NumPy that fits.", (pip(item.python, "install", REQUIREMENT(f"numpy{unmet[0]}")),)
@@ -267,4 +267,4 @@ def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     if reported := _NUMPY.reported(environment):
         yield reported
     elif not looked:
-        yield nothing_to_judge(environment, "a framework beside NumPy")
+        yield nothing_to_judge(environment, "framework with NumPy")

@@ -86,7 +86,7 @@ def bad_cuda_env_vars(environment: Environment, matrix: Matrix) -> Iterator[Outc
     elif "CUDA_AUTO_BOOST" in left_on:
         del left_on["CUDA_AUTO_BOOST"]  # switched on is the default
     if not left_on:
-        yield ok("no debugging variable of CUDA is set", evidence=[known(environment, "variables", "none of them")])
+        yield ok("no CUDA debugging variables are set", evidence=[known(environment, "variables", "none of them")])
         return
     yield _LEFT_ON.found(
         [Evidence(f"variables[{name}]", here[name], environment.variables.source) for name in left_on],
@@ -112,7 +112,7 @@ def device_order_confusion(environment: Environment, matrix: Matrix) -> Iterator
     gpus = environment.gpus.get()
     names = sorted({gpu.name for gpu in gpus})
     if len(names) < 2:
-        yield skip("all GPUs are of one model", evidence=[known(environment, "gpus", ", ".join(names) or "none")])
+        yield skip("all GPUs are the same model", evidence=[known(environment, "gpus", ", ".join(names) or "none")])
         return
     listing = [
         Evidence(f"gpus[{gpu.index}]", f"{gpu.name} {gpu.pci_address}".strip(), environment.gpus.source) for gpu in gpus

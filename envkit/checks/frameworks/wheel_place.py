@@ -95,7 +95,7 @@ def python_no_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcom
         else:
             yield ok(f"there are wheels for Python {own}", subject=python.prefix, evidence=evidence)
     if not reported and not any(python.version for python in judged(environment)):
-        yield nothing_to_judge(environment, "a Python of known version")
+        yield nothing_to_judge(environment, "Python with a known version")
 
 
 def _newer_system(environment: Environment, matrix: Matrix) -> Remedy:
@@ -142,7 +142,7 @@ def glibc_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
     if reported := _OLD_GLIBC.reported(environment):
         yield reported
     elif not needs:
-        yield nothing_to_judge(environment, "a compiled GPU package")
+        yield nothing_to_judge(environment, "compiled GPU package")
     elif not glibc.known:
         yield unknown("the system's glibc is not known", evidence=[known(environment, "system.glibc")])
     else:
@@ -212,4 +212,4 @@ def libstdcxx_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outc
                 evidence=evidence,
             )
     if not looked:
-        yield nothing_to_judge(environment, "a compiled GPU package")
+        yield nothing_to_judge(environment, "compiled GPU package")

@@ -33,7 +33,7 @@ def _larger_window(environment: Environment, matrix: Matrix) -> Remedy:
 
 _NO_WINDOW = Fault(
     "bar-not-assigned",
-    "A GPU got no memory window from the firmware",
+    "The firmware did not assign all BARs of a GPU",
     impact="The driver cannot start this GPU.",
     remedy=_larger_window,
 )
@@ -82,7 +82,7 @@ def bar_not_assigned(environment: Environment, matrix: Matrix) -> Iterator[Outco
     if reported := _NO_WINDOW.reported(environment):
         yield reported
     elif known_gpus:
-        yield ok("every GPU has its memory windows", evidence=[Evidence("pci_gpus.bars_assigned", "yes")])
+        yield ok("all GPU BARs are assigned", evidence=[Evidence("pci_gpus.bars_assigned", "yes")])
     else:
         yield _nothing(environment)
 
@@ -110,8 +110,8 @@ def resizable_bar_off(environment: Environment, matrix: Matrix) -> Iterator[Outc
             title=f"{len(small)} GPUs show only 256 MiB of their memory at a time: resizable BAR is off",
         )
     elif gpus:
-        words = "small, which one GPU alone hardly notices" if small else "large"
-        yield ok(f"the memory window is {words}", evidence=[_window(environment, gpu) for gpu in gpus[:4]])
+        words = "Resizable BAR is off, which hardly matters for a single GPU" if small else "Resizable BAR is active"
+        yield ok(words, evidence=[_window(environment, gpu) for gpu in gpus[:4]])
     else:
         yield _nothing(environment)
 
@@ -156,7 +156,7 @@ def pcie_link_errors(environment: Environment, matrix: Matrix) -> Iterator[Outco
     if _said(environment, counted) and (reported := _LINK_ERRORS.reported(environment)):
         yield reported
     elif counted:
-        yield ok("no errors that count", evidence=counted[:4])
+        yield ok("no significant PCIe link errors", evidence=counted[:4])
     else:
         yield _nothing(environment)
 

@@ -32,7 +32,7 @@ _HOT = Fault(
 )
 _BRAKE = Fault(
     "hw-power-brake",
-    "A hardware signal holds a GPU's clocks down",
+    "A hardware power brake slows a GPU down",
     impact="The GPU does half of its work or less.",
     remedy="Check power supplies (is one of a redundant pair off?), power cables and the power policy of the BMC.",
     actions=("throttle",),
@@ -81,7 +81,7 @@ def thermal_throttle(environment: Environment, matrix: Matrix) -> Iterator[Outco
             index=gpu.index,
         )
     if not hot:
-        yield _HOT.reported(environment) or _no_brake(environment, reasons, "heat slows no GPU down")
+        yield _HOT.reported(environment) or _no_brake(environment, reasons, "no thermal throttling")
 
 
 @check(
@@ -114,9 +114,7 @@ def hw_power_brake(environment: Environment, matrix: Matrix) -> Iterator[Outcome
             index=gpu.index,
         )
     if not held:
-        yield _BRAKE.reported(environment) or _no_brake(
-            environment, reasons, "no hardware signal holds the clocks down"
-        )
+        yield _BRAKE.reported(environment) or _no_brake(environment, reasons, "no hardware power-brake slowdown")
 
 
 def _held(bits: int) -> bool:
@@ -126,7 +124,7 @@ def _held(bits: int) -> bool:
 
 def _no_brake(environment: Environment, reasons: list[tuple[Gpu, int]], title: str) -> Outcome:
     if not reasons:
-        return not_looked(environment, "why the clocks are what they are was not asked", "gpus")
+        return not_looked(environment, "the reasons for the current clocks were not queried", "gpus")
     evidence = [field_evidence(environment, gpu, "throttle_reasons", f"{bits:#x}") for gpu, bits in reasons[:4]]
     return ok(title, evidence=evidence)
 

@@ -103,7 +103,7 @@ class Count:
     tier="N",
     explained_by=_BELOW,
     fix="By layer: hardware, the driver's log, permissions, or the environment.",
-    references=threads("NVIDIA/NVSentinel#155", "NVIDIA/NVSentinel#195", "leptonai/gpud#604"),
+    references=threads("NVIDIA/NVSentinel#684", "NVIDIA/NVSentinel#195", "leptonai/gpud#604"),
 )
 def gpu_count_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """PCI, kernel module, device files, NVML and CUDA show the same number of GPUs.
@@ -197,12 +197,17 @@ def _step_down(environment: Environment, full: tuple[Count, ...], below: Count, 
     on_purpose = sorted(set(lost) & set(excluded.get())) if excluded.known else []
     which = f": {', '.join(lost)}" if lost else ""
     missing = above.number - below.number
-    why = f", which answers {below.error}" if below.error else " (excluded by a driver option)" if on_purpose else which
+    why = f", which returns {below.error}" if below.error else " (excluded by a driver option)" if on_purpose else which
+    title = f"{many(above.number, 'GPU')} {_in(above)}, {below.number} {_in(below)}{why}"
+    if why == which and len(lost) == 1:
+        title = (
+            f"GPU {lost[0]} is missing from {below.layer} ({above.number} {_in(above)}, {below.number} {_in(below)})"
+        )
     return _MISSING.found(
         evidence,
-        title=f"{many(above.number, 'GPU')} {_in(above)}, {below.number} {_in(below)}{why}",
+        title=title,
         subject=f"GPU {lost[0]}" if len(lost) == 1 else "",
-        impact=f"From {below.layer} on {many(missing, 'GPU')} cannot be used by any program.",
+        impact=f"No program can use {'this GPU' if missing == 1 else f'these {missing} GPUs'}.",
         remedy=_by_layer(environment, below.layer),
     )
 
@@ -212,15 +217,18 @@ def _in(count: Count) -> str:
 
 
 _REMEDIES = {
-    "the kernel module": ("The driver did not take the GPU: read its lines in the kernel log.", "module-log"),
+    "the kernel module": (
+        "The driver did not bind to the GPU: check the kernel log for messages about it.",
+        "module-log",
+    ),
     "/dev": ("Create the missing device files.", "device-nodes"),
-    "NVML": ("The driver could not start the GPU: read its lines in the kernel log.", "module-log"),
-    "CUDA": ("CUDA leaves a GPU out: look at compute mode, MIG and the kernel log.", "mig-list"),
+    "NVML": ("NVML does not list the GPU: check the kernel log for messages about it.", "module-log"),
+    "CUDA": ("CUDA does not list a GPU: check compute mode, MIG, and the kernel log.", "mig-list"),
 }
 
 
 def _by_layer(environment: Environment, layer: str) -> Remedy:
     summary, action = _REMEDIES.get(
-        layer, ("Compare lspci with nvidia-smi -L, then read the kernel log.", "module-log")
+        layer, ("Compare lspci with nvidia-smi -L, then check the kernel log.", "module-log")
     )
     return remedy(environment, summary, action)

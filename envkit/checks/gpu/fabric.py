@@ -32,7 +32,7 @@ def _install(environment: Environment, matrix: Matrix) -> Remedy:
     version = environment.driver.kernel_module.value
     installed = environment.driver.fabric_manager.known
     actions = ("start-fabric-manager",) if installed else ("fabric-manager", "start-fabric-manager")
-    summary = "Start it now and at every start." if installed else "Install it in the driver's exact version, start it."
+    summary = "Start it now and at every boot." if installed else "Install it in the driver's exact version, start it."
     return remedy(environment, summary, *actions, branch=version.major if version else None, version=version)
 
 
@@ -87,7 +87,7 @@ _NO_SWITCH = Fault(
 )
 _UNEXPLAINED = Fault(
     "error-802-other-causes",
-    "CUDA answers 802, and no missing Fabric Manager explains it",
+    "CUDA returns error 802, and no missing Fabric Manager explains it",
     impact="No CUDA program can start.",
     remedy=_not_ready_yet,
 )
@@ -175,7 +175,7 @@ def fabric_manager_not_running(environment: Environment, matrix: Matrix) -> Iter
     elif messages or evidence:
         yield _STOPPED.found([*evidence, *message_evidence(environment, messages)])
     else:
-        yield unknown("NVSwitches or the Fabric Manager were not looked at", evidence=facts)
+        yield unknown("NVSwitches or the Fabric Manager were not probed", evidence=facts)
 
 
 def _in_a_rack(environment: Environment, matrix: Matrix) -> bool:
@@ -220,7 +220,7 @@ def fabric_manager_version_mismatch(environment: Environment, matrix: Matrix) ->
     elif reported := _VERSIONS.reported(environment):
         yield reported
     else:
-        yield skip("no Fabric Manager is installed") if version.absent else unknown("its version was not looked at")
+        yield skip("no Fabric Manager is installed") if version.absent else unknown("its version was not probed")
 
 
 @check(
@@ -243,9 +243,9 @@ def fabric_manager_nothing_to_do(environment: Environment, matrix: Matrix) -> It
     if not failed and not messages:
         state = environment.driver.fabric_manager
         yield (
-            ok("the Fabric Manager has not failed", evidence=evidence)
+            ok("Fabric Manager has not failed", evidence=evidence)
             if state.known or state.absent
-            else unknown("the Fabric Manager was not looked at")
+            else unknown("the Fabric Manager was not probed")
         )
     elif failed and fabric_ready(environment):
         yield ok("every GPU has joined the fabric", evidence=evidence)
@@ -279,7 +279,7 @@ def _has_nvlsm(environment: Environment) -> bool:
     references=threads("wilicc/gpu-burn#133", "huggingface/huggingface_hub#4134", "jax-ml/jax#34113"),
 )
 def error_802_other_causes(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """CUDA does not answer 802 where no Fabric Manager is missing.
+    """CUDA does not return error 802 where no Fabric Manager is missing.
 
     It does so with some pairs of CUDA release and kernel, in a container or virtual machine whose host has not set up
     the fabric, and while the Fabric Manager is still starting.
@@ -293,11 +293,11 @@ def error_802_other_causes(environment: Environment, matrix: Matrix) -> Iterator
         yield _UNEXPLAINED.found(shown)
     elif environment.driver.cuda_init.known:
         yield (
-            ok("CUDA does not answer 802", evidence=[known(environment, "driver.cuda_init")])
+            ok("CUDA does not return error 802", evidence=[known(environment, "driver.cuda_init")])
             if not codes
             else skip("the Fabric Manager explains it")
         )
     elif messages:
         yield skip("the Fabric Manager explains it")
     else:
-        yield unknown("CUDA was not asked")
+        yield unknown("CUDA was not queried")

@@ -42,7 +42,7 @@ _HELD = Fault(
     "gpu-memory-held-by-lost-process",
     "An orphaned process is holding GPU memory",
     impact="Programs run out of memory on a GPU that looks empty.",
-    remedy="Find out who still has the device open and end it; else restart.",
+    remedy="Find out who still has the device open and end it; otherwise reboot.",
     actions=("who-holds",),
 )
 _RAN_OUT = Fault(
@@ -105,7 +105,9 @@ def compute_mode_exclusive(environment: Environment, matrix: Matrix) -> Iterator
     if shut:
         return
     if modes:
-        yield ok("every GPU lets all programs in", evidence=[field_evidence(environment, modes[0], "compute_mode")])
+        yield ok(
+            "compute mode is Default on every GPU", evidence=[field_evidence(environment, modes[0], "compute_mode")]
+        )
     elif reported := _SHUT.reported(environment, index=0):
         yield reported
 
@@ -184,10 +186,10 @@ def gpu_memory_held_by_lost_process(environment: Environment, matrix: Matrix) ->
         yield _RAN_OUT.found(message_evidence(environment, ran_out))
     elif listed:
         yield ok(
-            "used memory belongs to living processes", evidence=[field_evidence(environment, listed[0], "processes")]
+            "no GPU memory is held by dead processes", evidence=[field_evidence(environment, listed[0], "processes")]
         )
     else:
-        yield not_looked(environment, "the processes on the GPUs were not asked", "gpus")
+        yield not_looked(environment, "the processes on the GPUs were not queried", "gpus")
 
 
 def _held_by_nobody(gpu: Gpu) -> bool:
@@ -249,7 +251,9 @@ def cuda_broken_after_suspend(environment: Environment, matrix: Matrix) -> Itera
         facts = [known(environment, "system.last_resume"), known(environment, "driver.suspended_memory_kept")]
         yield _SLEPT.found([*codes, *facts])
     elif environment.driver.cuda_init.known and not codes:
-        yield ok("CUDA gives no unknown error", evidence=[known(environment, "driver.cuda_init", "not 999")])
+        yield ok(
+            "CUDA does not return cudaErrorUnknown (999)", evidence=[known(environment, "driver.cuda_init", "not 999")]
+        )
     elif reported := _SLEPT.reported(environment, title="CUDA cannot start, often after sleep"):
         yield reported
     elif codes and slept.absent:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _CONTAINED = 94  # the XID of a memory error that stopped only the program that met it
 _LOST = ("gpu-fallen-off-bus",)
-_RESET = "Let running work finish, then reset the GPU (or restart)."
+_RESET = "Let running work finish, then reset the GPU (or reboot)."
 _MEMORY_ERROR = Fault(
     "ecc-uncorrectable",
     "A GPU's memory has errors that ECC cannot correct",
@@ -66,7 +66,7 @@ def field_evidence(environment: Environment, gpu: Gpu, name: str, words: str = "
     rank=11,
     tier="N",
     explained_by=("row-remap-failed", *_LOST),
-    fix="XID 94: start the program again. 48 or 95: drain and reset. Again soon after: the memory is dying.",
+    fix="Xid 94: start the program again. 48 or 95: drain and reset. Again soon after: the memory is dying.",
     references=threads("vllm-project/vllm#5222", "leptonai/gpud#80", "awslabs/awsome-distributed-ai#1190"),
 )
 def ecc_uncorrectable(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -117,7 +117,7 @@ def _no_memory_fault(environment: Environment, name: str, title: str) -> Outcome
         return ok(title, evidence=[field_evidence(environment, gpu, name) for gpu in counted[:4]])
     if gpus_of(environment) and environment.kernel.log.known:
         return ok(f"{title} in the kernel log; these GPUs do not count them", evidence=[known(environment, "gpus", "")])
-    return not_looked(environment, "not checked: neither NVML nor the kernel log tells", "gpus", "kernel.log")
+    return not_looked(environment, "neither NVML nor the kernel log says", "gpus", "kernel.log")
 
 
 @check(
@@ -145,7 +145,7 @@ def row_remap_failed(environment: Environment, matrix: Matrix) -> Iterator[Outco
         )
     if not bad:
         yield _NO_SPARE_ROWS.reported(environment) or _no_memory_fault(
-            environment, "remapped_rows_failed", "no row was left unreplaced"
+            environment, "remapped_rows_failed", "no row-remapping failures"
         )
 
 
@@ -175,7 +175,7 @@ def row_remap_pending(environment: Environment, matrix: Matrix) -> Iterator[Outc
         )
     if not bad:
         yield _REMAP_PENDING.reported(environment) or _no_memory_fault(
-            environment, "remapped_rows_pending", "no replacement is pending"
+            environment, "remapped_rows_pending", "no row remapping pending"
         )
 
 
@@ -187,7 +187,7 @@ nvml_fault(
         remedy="Switch the machine off and connect all power cables of the card.",
     ),
     "INSUFFICIENT_POWER",
-    healthy="the driver does not complain about power",
+    healthy="no power-connector warnings from the driver",
     doc="Every card has the power cables that it needs.",
     layer=Layer.PCI,
     rank=15,
@@ -202,7 +202,7 @@ nvml_fault(
         status=Status.WARN,
     ),
     "CORRUPTED_INFOROM",
-    healthy="the driver reports no damaged InfoROM",
+    healthy="InfoROM is not corrupted",
     doc="The small permanent store (InfoROM) of every card can be read.\n\n"
     "It holds the history of memory errors; damaged, that history cannot be trusted.",
     layer=Layer.HEALTH,

@@ -71,7 +71,7 @@ def describe(end: PcieLink) -> str:
 
 
 def links_above(gpu: SeenGpu) -> tuple[Link, ...]:
-    """The links from the GPU to the root, the GPU's own first; empty where PCI was not looked at.
+    """The links from the GPU to the root, the GPU's own first; empty where PCI was not probed.
 
     Ends come in pairs: the card and the port above it, a switch's upstream port and the port above that.
     """

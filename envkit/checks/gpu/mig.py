@@ -25,7 +25,7 @@ def _divided(environment: Environment) -> list[Gpu]:
 
 def _without_mig(environment: Environment) -> Outcome:
     if not environment.gpus.known:
-        return not_looked(environment, "whether MIG is on was not asked", "gpus")
+        return not_looked(environment, "whether MIG is on was not queried", "gpus")
     return skip("MIG is off")
 
 
@@ -69,7 +69,7 @@ def mig_enabled_no_instance(environment: Environment, matrix: Matrix) -> Iterato
                 index=gpu.index,
             )
         elif gpu.mig_instances is None:
-            yield unknown("MIG is on; its instances were not asked", subject=name_of(gpu))
+            yield unknown("MIG is on; its instances were not queried", subject=name_of(gpu))
         else:
             yield ok(
                 f"{len(gpu.mig_instances)} MIG instances",

@@ -42,7 +42,7 @@ _IOMMU = Fault(
     "iommu-translation-hang",
     "The IOMMU translates traffic between GPUs",
     impact="GPU-to-GPU transfers may hang or corrupt data; programs on one GPU are not affected.",
-    remedy="Set the kernel option iommu=pt and restart.",
+    remedy="Set the kernel option iommu=pt and reboot.",
     actions=("iommu",),
 )
 _NO_PEERS = Fault(
@@ -94,7 +94,7 @@ def nvlink_inactive(environment: Environment, matrix: Matrix) -> Iterator[Outcom
         yield reported
     elif any(most.values()):
         yield ok(
-            "NVLink is the same on equal GPUs",
+            "identical GPUs have the same number of active NVLinks",
             evidence=[field_evidence(environment, g, "nvlinks_active") for g in counted[:4]],
         )
     elif counted:
@@ -103,7 +103,7 @@ def nvlink_inactive(environment: Environment, matrix: Matrix) -> Iterator[Outcom
             evidence=[field_evidence(environment, counted[0], "nvlinks_active")],
         )
     else:
-        yield skip("these GPUs have no NVLink") if environment.gpus.known else unknown("NVLink was not asked")
+        yield skip("these GPUs have no NVLink") if environment.gpus.known else unknown("NVLink was not queried")
 
 
 def _equals(gpu: Gpu) -> tuple[str, bool]:
@@ -179,7 +179,7 @@ def iommu_translation_hang(environment: Environment, matrix: Matrix) -> Iterator
     elif is_virtual(environment) or driver_lives_elsewhere(environment) or _hosts_machines(environment):
         yield skip("virtual machines need the IOMMU as it is")
     elif not mode.known:
-        yield skip("no IOMMU") if mode.absent else unknown("the IOMMU was not looked at", evidence=facts)
+        yield skip("no IOMMU") if mode.absent else unknown("the IOMMU was not probed", evidence=facts)
     elif mode.get() == "translated" and _over_switches(environment, matrix):
         yield ok(_OVER_NVLINK, evidence=facts)
     elif mode.get() == "translated" and _several(environment, matrix):
@@ -210,7 +210,7 @@ def geforce_p2p_hang(environment: Environment, matrix: Matrix) -> Iterator[Outco
         yield reported
     elif len(cards) < 2:
         several = environment.gpus.known or environment.pci_gpus.known
-        yield skip("there are no two cards of that kind") if several else unknown("the GPUs are not known")
+        yield skip("fewer than two affected GPUs") if several else unknown("the GPUs are not known")
     elif variables is None:
         yield unknown(f"whether {_SWITCH} is set is not known")
     elif variables.get(_SWITCH) == "1":

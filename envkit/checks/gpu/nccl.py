@@ -84,12 +84,15 @@ def nccl_wrong_interface(environment: Environment, matrix: Matrix) -> Iterator[O
     if reported := _NO_INTERFACE.reported(environment):
         yield reported
     elif settings and not interfaces.known:
-        yield unknown("an interface is chosen, but the machine's interfaces were not looked at")
+        yield unknown("an interface is chosen, but the machine's interfaces were not probed")
     elif environment.variables.known or environment.nccl_config.known:
-        words = ", ".join(f"{name}={value}" for name, (value, _) in settings.items()) or "no interface is forced"
+        words = (
+            ", ".join(f"{name}={value}" for name, (value, _) in settings.items())
+            or "no NCCL or Gloo network interface is set"
+        )
         yield ok(words, evidence=[known(environment, "network_interfaces")])
     else:
-        yield unknown("the variables were not looked at")
+        yield unknown("the variables were not probed")
 
 
 def _settings(environment: Environment) -> dict[str, tuple[str, str]]:
@@ -128,14 +131,14 @@ def memlock_too_low(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     if reported := _LOCKED.reported(environment):
         yield reported
     elif not limit.known:
-        yield unknown("the limit was not looked at", evidence=facts)
+        yield unknown("the limit was not probed", evidence=facts)
     elif devices.known and devices.get() and 0 <= limit.get() < _ENOUGH_LOCKED:
         title = f"Only {limit.get() // 1024} KiB of memory may be locked, on a machine with RDMA"
         yield _LOCKED.found(facts, title=title, status=Status.WARN)
     elif devices.known and devices.get():
-        yield ok("enough memory may be locked", evidence=facts)
+        yield ok("the locked-memory limit is high enough", evidence=facts)
     else:
-        yield skip("there is no RDMA device") if devices.known or devices.absent else unknown("RDMA was not looked at")
+        yield skip("there is no RDMA device") if devices.known or devices.absent else unknown("RDMA was not probed")
 
 
 @check(
@@ -160,13 +163,13 @@ def peermem_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[Out
         if peer.known and not peer.get() and _dma_buf(environment) is False:
             yield _NO_PEERMEM.found(facts)
         elif peer.known:
-            yield ok("network cards can reach GPU memory", evidence=facts)
+            yield ok("GPUDirect RDMA is available", evidence=facts)
         else:
-            yield unknown("the loaded modules were not looked at", evidence=facts)
+            yield unknown("the loaded modules were not probed", evidence=facts)
     elif devices.known or devices.absent:
         yield skip("there is no RDMA device, or no driver")
     else:
-        yield unknown("RDMA devices were not looked at")
+        yield unknown("RDMA devices were not probed")
 
 
 def _dma_buf(environment: Environment) -> bool | None:
@@ -203,7 +206,7 @@ def shm_too_small(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
     elif size.known:
         yield ok(f"/dev/shm has {size.get() // 1024**2} MiB", evidence=facts)
     else:
-        yield unknown("the size of /dev/shm was not looked at", evidence=facts)
+        yield unknown("the size of /dev/shm was not probed", evidence=facts)
 
 
 def _used(environment: Environment) -> bool:

@@ -130,7 +130,7 @@ def _as_built(environment: Environment, gpu: SeenGpu, links: tuple[Link, ...], g
     card, lanes = card_lanes(gpu), narrowest.width or 0
     evidence = _link_evidence(environment, narrowest)
     if card is None or lanes >= card or gpu.laptop:
-        return ok(f"{gpu.title}: x{lanes}, as card and slot allow", subject=gpu.subject, evidence=evidence)
+        return ok(f"{gpu.title}: x{lanes}, the maximum for this card and slot", subject=gpu.subject, evidence=evidence)
     title = f"{gpu.title} could use {card} PCIe lanes, {narrowest.where} has {lanes}"
     if len(gpus) == 1 and lanes > _FEW_LANES:
         return ok(f"{title}: as built", subject=gpu.subject, evidence=evidence)
@@ -154,7 +154,7 @@ def _width_by_nvml(environment: Environment, gpu: SeenGpu, nvml: Gpu) -> Outcome
         return unknown("how many lanes are possible is not known", subject=gpu.subject, evidence=evidence)
     expected = min(most, card_lanes(gpu) or most)
     if now >= expected or gpu.laptop:
-        return ok(f"{gpu.title}: x{now}, as card and slot allow", subject=gpu.subject, evidence=evidence)
+        return ok(f"{gpu.title}: x{now}, the maximum for this card and slot", subject=gpu.subject, evidence=evidence)
     cost = _lost(nvml.link_generation_max, now, expected) if nvml.link_generation_max else ""
     return _NARROW.found(
         evidence,
@@ -239,16 +239,16 @@ def _rate(environment: Environment, gpu: SeenGpu) -> Outcome | None:
         return measured
     if now >= possible:
         alone = (gpu.nvml.link_generation_device_max if gpu.nvml else None) or possible
-        more = f"; the card alone could do {alone}, its slot or processor cannot" if alone > possible else ""
-        title = f"{gpu.title}: generation {now}, as card and slot allow{more}"
+        more = f"; the card alone supports Gen{alone}, its slot or processor does not" if alone > possible else ""
+        title = f"{gpu.title}: PCIe Gen{now}, the maximum for this card and slot{more}"
         return ok(title, subject=gpu.subject, evidence=evidence)
     if not gpu.busy:
         words = "idle" if gpu.busy is False else "not known to be busy"
-        title = f"{gpu.title}: generation {now} of {possible} while {words}, which saves power"
+        title = f"{gpu.title}: PCIe Gen{now} of Gen{possible} while {words}, which saves power"
         return ok(title, subject=gpu.subject, evidence=evidence)
     return _SLOW.found(
         evidence,
-        title=f"{gpu.title} works at PCIe generation {now}, {possible} is possible",
+        title=f"{gpu.title} runs at PCIe Gen{now}, although Gen{possible} is possible",
         subject=gpu.subject,
         impact=_lost_by_rate(gpu, now, possible),
     )

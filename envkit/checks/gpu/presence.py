@@ -25,11 +25,17 @@ _PLACES = {
 }
 
 
+def _counted(names: list[str]) -> str:
+    """Each model once: `8 × NVIDIA H100 80GB HBM3`."""
+    counts = ((names.count(name), name) for name in dict.fromkeys(names))
+    return ", ".join(f"{count} × {name}" if count > 1 else name for count, name in counts)
+
+
 def _attach(environment: Environment, matrix: Matrix) -> Remedy:
     if is_virtual(environment):
         return Remedy("Attach a GPU to the virtual machine (PCI passthrough or a GPU instance type).")
     return Remedy(
-        "If a card is installed: switch it on in the firmware setup, then check its seat and power cables. If none is: "
+        "If a card is installed: enable it in the UEFI settings, then check its seat and power cables. If none is: "
         "use CPU builds of the frameworks here."
     )
 
@@ -37,14 +43,14 @@ def _attach(environment: Environment, matrix: Matrix) -> Remedy:
 _NO_GPU = Fault(
     "no-gpu-on-pci",
     "This machine has no NVIDIA GPU",
-    impact="CUDA programs cannot run on a GPU here; frameworks fall back to the CPU or stop.",
+    impact="CUDA programs cannot run on a GPU here; frameworks fall back to the CPU or fail.",
     remedy=_attach,
 )
 _OFF = Fault(
     "optimus-gpu-off",
     "The NVIDIA GPU of this laptop is switched off",
     impact="The driver finds no GPU until it is switched on again.",
-    remedy="Switch the GPU on (choose the NVIDIA or on-demand profile) and restart.",
+    remedy="Switch the GPU on (choose the NVIDIA or on-demand profile) and reboot.",
     actions=("prime",),
 )
 
@@ -56,7 +62,7 @@ _OFF = Fault(
     any_of=("pci_gpus", "gpus", "messages"),
     explained_by=("optimus-gpu-off", "wsl1"),
     fix="Virtual machine: attach the GPU to it. Bare metal: check BIOS/UEFI settings, the seat and the power cables.",
-    references=threads("NVIDIA/NVSentinel#155", "NVIDIA/open-gpu-kernel-modules#1151"),
+    references=threads("NVIDIA/open-gpu-kernel-modules#1151"),
 )
 def no_gpu_on_pci(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """The machine shows at least one NVIDIA display function on PCI.
@@ -67,17 +73,17 @@ def no_gpu_on_pci(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
     if no_pci_expected(environment) and place is not None:
         yield skip(_PLACES[place], evidence=[known(environment, "system.machine_kind")])
     elif environment.pci_gpus.known and environment.pci_gpus.get():
-        names = ", ".join(gpu.name or f"device 10de:{gpu.device_id}" for gpu in environment.pci_gpus.get())
+        names = _counted([gpu.name or f"device 10de:{gpu.device_id}" for gpu in environment.pci_gpus.get()])
         yield ok(f"on PCI: {names}", evidence=[known(environment, "pci_gpus", names)])
     elif environment.gpus.known and environment.gpus.get():
-        names = ", ".join(gpu.name for gpu in environment.gpus.get())
+        names = _counted([gpu.name for gpu in environment.gpus.get()])
         yield ok(f"the driver lists {names}", evidence=[known(environment, "gpus", names)])
     elif environment.pci_gpus.known:
         yield _no_gpu(environment, [known(environment, "pci_gpus", "none")])
     elif messages := seen(environment, "no-gpu-on-pci"):
         yield _no_gpu(environment, message_evidence(environment, messages))
     else:
-        yield unknown("nothing here tells whether the machine has an NVIDIA GPU")
+        yield unknown("nothing here says whether the machine has an NVIDIA GPU")
 
 
 def _no_gpu(environment: Environment, evidence: list[Evidence] | tuple[Evidence, ...]) -> Outcome:
@@ -110,7 +116,7 @@ def optimus_gpu_off(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     elif environment.pci_gpus.known or switch.known:
         yield ok("no GPU is switched off", evidence=[known(environment, "system.prime_profile")])
     else:
-        yield unknown("nothing here tells whether a GPU is switched off")
+        yield unknown("nothing here says whether a GPU is switched off")
 
 
 def _asleep_without_driver(environment: Environment) -> list[PciGpu]:

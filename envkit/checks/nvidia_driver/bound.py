@@ -22,7 +22,7 @@ _RESERVED = Fault(
     "A GPU is reserved for virtual machines",
     impact="Programs of this machine cannot use it. On a host of virtual machines that is intended: stop here.",
     remedy="Only if the GPU is meant for this machine: remove the vfio-pci ids from the kernel options and from "
-    "/etc/modprobe.d, rebuild the initramfs and restart.",
+    "/etc/modprobe.d, rebuild the initramfs and reboot.",
     actions=("find-vfio", "initramfs", "reboot"),
 )
 _MODULE_UNFIT = (  # nouveau takes the GPU where NVIDIA's module cannot be loaded
@@ -34,16 +34,16 @@ _MODULE_UNFIT = (  # nouveau takes the GPU where NVIDIA's module cannot be loade
 _HELD = "NVIDIA's driver cannot use a GPU that another driver holds; CUDA finds no device."
 _NOUVEAU = Fault(
     "nouveau-loaded",
-    "nouveau holds the GPU, not NVIDIA's driver",
+    "nouveau is bound to the GPU instead of NVIDIA's driver",
     impact=_HELD,
-    remedy="Block nouveau, rebuild the initramfs and restart.",
+    remedy="Block nouveau, rebuild the initramfs and reboot.",
     actions=("block-nouveau", "initramfs", "reboot"),
 )
 _NOVA = Fault(
     "nova-core-bound",
-    "NovaCore holds the GPU, not NVIDIA's driver",
+    "NovaCore is bound to the GPU instead of NVIDIA's driver",
     impact=_HELD,
-    remedy="Block NovaCore (nova_core and nova_drm), rebuild the initramfs and restart.",
+    remedy="Block NovaCore (nova_core and nova_drm), rebuild the initramfs and reboot.",
     actions=("block-nova", "initramfs", "reboot"),
 )
 
@@ -70,7 +70,7 @@ def gpu_bound_to_vfio(environment: Environment, matrix: Matrix) -> Iterator[Outc
             status=Status.FAIL if everything else Status.WARN,
         )
     if not reserved:
-        yield _RESERVED.reported(environment) or _free(environment, "no GPU is reserved for virtual machines")
+        yield _RESERVED.reported(environment) or _free(environment, "no GPU is bound to vfio-pci")
 
 
 def _options(environment: Environment) -> list[Evidence]:
@@ -117,22 +117,22 @@ def _other_driver(environment: Environment, fault: Fault, holder: str, names: tu
     for gpu in held:
         yield fault.found(
             [_holder(environment, gpu)],
-            title=f"{gpu.name or 'The GPU'} is held by {holder}, not by NVIDIA's driver",
+            title=f"{gpu.name or 'The GPU'} is bound to {holder}, not to NVIDIA's driver",
             subject=f"GPU {gpu.pci_address}",
         )
     if not held:
-        yield _free(environment, f"{holder} holds no NVIDIA GPU")
+        yield _free(environment, f"no NVIDIA GPU is bound to {holder}")
 
 
 def _drivers_known(environment: Environment) -> bool:
-    """False where PCI was not looked at, or by a program that does not tell the drivers (plain lspci)."""
+    """False where PCI was not probed, or by a program that does not tell the drivers (plain lspci)."""
     return environment.pci_gpus.known and all(gpu.driver is not None for gpu in _pci(environment))
 
 
 def _free(environment: Environment, title: str) -> Outcome:
     if _drivers_known(environment):
         return ok(title, evidence=[_holder(environment, gpu) for gpu in _pci(environment)])
-    return unknown("the drivers bound to the GPUs were not looked at")
+    return unknown("the drivers bound to the GPUs were not probed")
 
 
 def _pci(environment: Environment) -> tuple[PciGpu, ...]:

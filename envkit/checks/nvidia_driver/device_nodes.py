@@ -29,7 +29,7 @@ _NO_NODES = Fault(
     "device-nodes-missing",
     "NVIDIA device nodes (/dev/nvidia*) are missing",
     impact="Programs of ordinary users find no GPU until root has used it once.",
-    remedy="Create the device files now and at every start.",
+    remedy="Create the device files now and at every boot.",
     actions=("device-nodes",),
 )
 _CLOSED = Fault(
@@ -43,7 +43,7 @@ _NO_UVM = Fault(
     "uvm-module-not-loaded",
     "The module nvidia_uvm, which CUDA needs, is not loaded",
     impact="CUDA cannot start (unknown error 999 or initialization error 3) although nvidia-smi works.",
-    remedy="Load the module now, and at every start.",
+    remedy="Load the module now, and at every boot.",
     actions=("load-uvm", "uvm-at-boot"),
 )
 
@@ -82,7 +82,7 @@ def device_nodes_missing(environment: Environment, matrix: Matrix) -> Iterator[O
     if reported := _NO_NODES.reported(environment):
         yield reported
     elif nodes is None:
-        yield unknown("the device files were not looked at", evidence=[known(environment, "driver.device_nodes")])
+        yield unknown("the device files were not probed", evidence=[known(environment, "driver.device_nodes")])
     elif not loaded(environment) or kind(environment) is MachineKind.JETSON:
         yield skip("without a loaded kernel module there are no device files")
     elif missing := _missing(environment, nodes):
@@ -141,7 +141,7 @@ def device_node_permission(environment: Environment, matrix: Matrix) -> Iterator
     elif observed.known or observed.absent:
         yield skip("there are no device files")
     else:
-        yield unknown("the device files were not looked at", evidence=[known(environment, "driver.device_nodes")])
+        yield unknown("the device files were not probed", evidence=[known(environment, "driver.device_nodes")])
 
 
 def _closed(environment: Environment, closed: list[DeviceNode], refused: tuple[Evidence, ...]) -> Outcome:
@@ -184,17 +184,17 @@ def uvm_module_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[
     elif absent and codes:
         yield _NO_UVM.found([*absent, *codes])
     elif cuda_works(environment):
-        yield ok("CUDA could be initialized", evidence=[known(environment, "driver.cuda_init", "success")])
+        yield ok("CUDA initialized successfully", evidence=[known(environment, "driver.cuda_init", "success")])
     elif reported := _NO_UVM.reported(environment, title="CUDA cannot start: nvidia_uvm is not ready"):
         yield reported if not _uvm_present(environment) else _uvm_ready(environment)
     elif not loaded(environment):
-        yield skip("the driver itself is not loaded") if loaded(environment) is False else unknown("not looked at")
+        yield skip("the driver itself is not loaded") if loaded(environment) is False else unknown("not probed")
     elif absent:
         yield _NO_UVM.found(absent, status=Status.WARN)
     elif _uvm_present(environment):
         yield _uvm_ready(environment)
     else:
-        yield unknown("whether nvidia_uvm is loaded was not looked at")
+        yield unknown("whether nvidia_uvm is loaded was not probed")
 
 
 def _uvm_ready(environment: Environment) -> Outcome:

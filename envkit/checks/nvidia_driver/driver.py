@@ -148,7 +148,7 @@ def driver_module_not_loaded(environment: Environment, matrix: Matrix) -> Iterat
     elif evidence := _proof(environment):
         yield _not_loaded(environment, evidence)
     else:
-        yield unknown("nothing here tells whether the kernel module is loaded")
+        yield unknown("nothing here says whether the kernel module is loaded")
 
 
 def _proof(environment: Environment) -> list[Evidence]:
@@ -176,7 +176,7 @@ def _not_loaded(environment: Environment, evidence: list[Evidence]) -> Outcome:
         title = "The driver's kernel module is blocked by a blacklist"
         return _NOT_LOADED.found(evidence, title=title, remedy=_unblock(environment))
     if (files.known and not files.get()) or files.absent:
-        fix = remedy(environment, "Install the kernel module of the same driver version, then restart.", "driver")
+        fix = remedy(environment, "Install the kernel module of the same driver version, then reboot.", "driver")
         title = "The driver's libraries are installed, its kernel module is not"
         return _NOT_LOADED.found(evidence, title=title, remedy=fix)
     return _NOT_LOADED.found(evidence)
@@ -186,7 +186,7 @@ def _unblock(environment: Environment) -> Remedy:
     return remedy(
         environment,
         "Remove the line that blocks nvidia (after prime-select intel: choose another profile), rebuild the "
-        "initramfs and restart.",
+        "initramfs and reboot.",
         "find-blacklist",
         "initramfs",
         "reboot",

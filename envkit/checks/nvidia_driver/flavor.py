@@ -82,7 +82,7 @@ def _supported(environment: Environment, matrix: Matrix, gpu: SeenGpu, branch: i
         Evidence("driver", str(installed(environment)), _driver_source(environment)),
     ]
     if gpu.works:
-        return ok(f"the driver drives {gpu.title}", subject=gpu.subject, evidence=evidence)
+        return ok(f"the driver supports {gpu.title}", subject=gpu.subject, evidence=evidence)
     if not gpu.models:
         return unknown(f"{gpu.title} is not in the table of GPUs", subject=gpu.subject, evidence=evidence)
     last = [model.last_driver_branch for model in gpu.models]
@@ -232,4 +232,5 @@ def vm_gpu_unsupported_by_release(environment: Environment, matrix: Matrix) -> I
     if reported := _REFUSED.reported(environment, title=in_vm):
         yield reported
     elif environment.kernel.log.known:
-        yield ok("the kernel log holds no such refusal", evidence=[known(environment, "system.machine_kind")])
+        title = 'no "not supported by the release" message in the kernel log'
+        yield ok(title, evidence=[known(environment, "system.machine_kind")])

@@ -32,8 +32,8 @@ _NO_HEADERS = Fault(
     "kernel-headers-missing",
     "DKMS cannot build the driver's module: the headers of the running kernel are missing",
     impact=_NO_MODULE,
-    remedy="Install the headers of the running kernel and build the module. If the mirror has them no more, upgrade "
-    "kernel and headers together and restart.",
+    remedy="Install the headers of the running kernel and build the module. If the mirror no longer has them, upgrade "
+    "kernel and headers together and reboot.",
     actions=("kernel-headers", "build-module"),
 )
 _NOT_BUILT = Fault(
@@ -46,10 +46,11 @@ _NOT_BUILT = Fault(
 )
 _UNSIGNED = Fault(
     "secure-boot-unsigned-module",
-    "Secure Boot refuses the driver's module",
+    "Secure Boot is blocking the NVIDIA kernel module",
     impact="The kernel does not load the module, so no program can use the GPU.",
-    remedy="Enroll the key that signs the module and confirm it on the console at the next start; or use the "
-    "distribution's signed modules; or switch Secure Boot off in the firmware setup.",
+    remedy="Enroll the key that signs the module; MokManager asks for it on the console at the next boot, so do not "
+    "reboot a machine whose console you cannot reach. Or use the distribution's signed modules; or disable Secure Boot "
+    "in the UEFI settings.",
     actions=("enrol-key", "reboot"),
 )
 
@@ -66,12 +67,12 @@ def module_missing_for_running_kernel(environment: Environment, matrix: Matrix) 
     """The running kernel has an nvidia module of its own.
 
     A kernel upgrade leaves the module behind when DKMS did not run, its headers are missing, or the package of
-    prebuilt modules does not follow the kernel. The GPU is then gone after the next restart.
+    prebuilt modules does not follow the kernel. The GPU is then gone after the next reboot.
     """
     if loaded(environment):
         yield ok("the running kernel has loaded the module", evidence=[known(environment, "driver.kernel_module")])
     elif (others := _kernels_with_module(environment)) is None:
-        yield unknown("module files and the running kernel were not looked at")
+        yield unknown("module files and the running kernel were not probed")
     elif environment.system.kernel.get() in others:
         yield ok(f"there is a module for {environment.system.kernel.get()}", evidence=_places(environment))
     elif others:
@@ -135,7 +136,7 @@ def kernel_headers_missing(environment: Environment, matrix: Matrix) -> Iterator
     elif reported := _NO_HEADERS.reported(environment):
         yield reported
     elif not environment.kernel.headers.absent or not environment.kernel.dkms.known:
-        yield unknown("headers or DKMS were not looked at", evidence=[known(environment, "kernel.headers")])
+        yield unknown("headers or DKMS were not probed", evidence=[known(environment, "kernel.headers")])
     elif not _dkms(environment):
         yield skip("DKMS does not build this driver; a prebuilt module needs no headers")
     else:
@@ -174,7 +175,9 @@ def dkms_build_failed(environment: Environment, matrix: Matrix) -> Iterator[Outc
     then says `added` instead of `installed`.
     """
     if loaded(environment):
-        yield ok("the running kernel has its module", evidence=[known(environment, "driver.kernel_module")])
+        yield ok(
+            "a driver module is built for the running kernel", evidence=[known(environment, "driver.kernel_module")]
+        )
     elif environment.kernel.dkms.known and _dkms(environment):
         yield _built(environment) or _NOT_BUILT.found([*_dkms_evidence(environment), *_last_error(environment)])
     elif reported := _NOT_BUILT.reported(environment):
@@ -182,7 +185,7 @@ def dkms_build_failed(environment: Environment, matrix: Matrix) -> Iterator[Outc
     elif environment.kernel.dkms.known or environment.kernel.dkms.absent:
         yield skip("DKMS does not build this driver")
     else:
-        yield unknown("the state of DKMS was not looked at")
+        yield unknown("the state of DKMS was not probed")
 
 
 def _built(environment: Environment) -> Outcome | None:
@@ -194,7 +197,7 @@ def _built(environment: Environment) -> Outcome | None:
     failed = environment.kernel.dkms_make_log.known or any(
         entry.state in ("added", "broken") and entry.kernel in ("", running) for entry in entries
     )
-    return None if failed else skip("DKMS was not asked to build for the running kernel")
+    return None if failed else skip("DKMS was not queried to build for the running kernel")
 
 
 def _last_error(environment: Environment) -> list[Evidence]:
@@ -250,5 +253,5 @@ def _signature(environment: Environment) -> Outcome:
             [*evidence, *files_seen], title="Secure Boot is on and the driver's module is not signed"
         )
     if all(file.signed for file in own):
-        return unknown("Secure Boot is on; whether the module's key is enrolled was not looked at", evidence=evidence)
+        return unknown("Secure Boot is on; whether the module's key is enrolled was not probed", evidence=evidence)
     return unknown("Secure Boot is on; whether the module is signed could not be read", evidence=evidence)

@@ -65,7 +65,9 @@ _COMPAT = Fault(
     "cuda-compat-on-unsupported-hw",
     "Forward compatibility (cuda-compat) was tried on a GPU that does not support it",
     impact="CUDA answers error 804 and no program can use the GPU.",
-    remedy=_off_the_path("Take the compat folder out of the loader's path, so that the driver's own libcuda is found."),
+    remedy=_off_the_path(
+        "Remove the compat directory from the loader's path, so that the driver's own libcuda is found."
+    ),
 )
 _FOREIGN = Fault(
     "driver-lib-mismatch-803",
@@ -73,14 +75,16 @@ _FOREIGN = Fault(
     impact="No CUDA program starts.",
     remedy=_off_the_path(
         "Find which libcuda programs load, and take a foreign one out of the loader's path. After an upgrade of the "
-        "driver, reload its modules or restart."
+        "driver, reload its modules or reboot."
     ),
 )
 _STUB = Fault(
     "libcuda-stub-loaded",
     "Programs load a link-time stub instead of the driver's libcuda",
     impact="Every CUDA call fails with error 34 or finds no device.",
-    remedy=_off_the_path("Take the folder with `stubs` in its name out of the loader's path; then run sudo ldconfig."),
+    remedy=_off_the_path(
+        "Remove the directory with `stubs` in its name from the loader's path; then run sudo ldconfig."
+    ),
 )
 
 
@@ -89,7 +93,7 @@ _STUB = Fault(
     layer=Layer.USER_SPACE_DRIVER,
     rank=20,
     any_of=("driver.libraries", "driver.cuda_init", "messages"),
-    fix="Take the compat folder out of the loader's path, or use a newer host driver or an older image.",
+    fix="Remove the compat directory from the loader's path, or use a newer host driver or an older image.",
     references=threads("NVIDIA/nvidia-docker#1294", "NVIDIA/nvidia-docker#1515", "gpustack/gpustack#1254"),
 )
 def cuda_compat_on_unsupported_hw(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -126,7 +130,7 @@ def _compat(environment: Environment, matrix: Matrix, library: DriverLibrary) ->
     rank=30,
     any_of=("driver.libraries", "driver.cuda_init", "messages"),
     explained_by=("driver-library-mismatch", "driver-baked-into-image", "wsl-driver-inside"),
-    fix="Remove the foreign libcuda; after an upgrade of the driver, restart.",
+    fix="Remove the foreign libcuda; after an upgrade of the driver, reboot.",
     references=threads("NVIDIA/nvidia-docker#1256", "easydiffusion/easydiffusion#379", "llm-d/llm-d#706"),
 )
 def driver_lib_mismatch_803(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -159,7 +163,7 @@ def driver_lib_mismatch_803(environment: Environment, matrix: Matrix) -> Iterato
     layer=Layer.USER_SPACE_DRIVER,
     rank=10,
     any_of=("driver.libraries", "driver.cuda_init", "messages"),
-    fix="Take the stubs folder out of LD_LIBRARY_PATH and of the loader's configuration.",
+    fix="Remove the stubs directory from LD_LIBRARY_PATH and from the loader's configuration.",
     references=threads("NixOS/nixpkgs#293320"),
 )
 def libcuda_stub_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -174,7 +178,10 @@ def libcuda_stub_loaded(environment: Environment, matrix: Matrix) -> Iterator[Ou
     elif library is not None and library.stub:
         yield _STUB.found([_library_evidence(environment, library)])
     elif library is not None:
-        yield ok("programs get a real libcuda", evidence=[_library_evidence(environment, library)])
+        yield ok(
+            "libcuda resolves to the real driver library, not the stub",
+            evidence=[_library_evidence(environment, library)],
+        )
     elif on_path and environment.driver.libraries.known:
         yield unknown(
             "a stubs folder is on LD_LIBRARY_PATH; whether it holds libcuda.so.1 is not known",

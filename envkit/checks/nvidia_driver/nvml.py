@@ -64,7 +64,7 @@ def _driver_library(environment: Environment, matrix: Matrix) -> Remedy:
 
 _MISMATCH = Fault(
     "driver-library-mismatch",
-    "The driver's libraries do not belong to the loaded module",
+    "The user-space driver libraries and the loaded kernel module have different versions",
     impact="nvidia-smi, NVML and CUDA refuse to work until both are the same.",
     remedy=_same_version,
 )
@@ -78,7 +78,7 @@ _NO_ANSWER = Fault(
     "nvidia-smi-hangs",
     "The driver does not answer: nvidia-smi or NVML hangs",
     impact="Every program that asks the driver hangs too, and cannot be killed.",
-    remedy="Collect a bug report first, then restart the machine.",
+    remedy="Collect a bug report first, then reboot.",
     actions=_COLLECT,
 )
 _SLEEPING = Fault(
@@ -93,7 +93,7 @@ _NO_COUNTERS = Fault(
     "profiling-counters-restricted",
     "A profiler was refused the GPU's performance counters",
     impact="Profilers such as ncu and nsys show no GPU metrics; programs themselves are not affected.",
-    remedy="Allow the counters to all users, if that is wanted, and restart.",
+    remedy="Allow all users to read the counters, if that is wanted, and reboot.",
     actions=("counters", "reboot"),
     status=Status.WARN,
 )
@@ -104,7 +104,8 @@ _NO_COUNTERS = Fault(
     layer=Layer.USER_SPACE_DRIVER,
     rank=10,
     explained_by=("runfile-over-packages", "driver-repos-mixed", "driver-baked-into-image", "wsl-driver-inside"),
-    fix="Restart, or unload and load the modules while nothing uses the GPU; then hold the packages.",
+    fix="Reboot, or reload the modules while nothing uses the GPU; then hold the driver packages (apt-mark hold, "
+    "or dnf versionlock).",
     references=threads(
         "intel/llvm#17614",
         "microsoft/pai#5452",
@@ -115,8 +116,8 @@ _NO_COUNTERS = Fault(
 def driver_library_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """The driver's libraries have exactly the version of the loaded kernel module.
 
-    After an upgrade (often an automatic one) the old module keeps running with new libraries; NVML refuses with
-    "Driver/library version mismatch". A restart is enough where the module on disk is the new one.
+    After an upgrade (often an automatic one) the old module keeps running with new libraries; NVML fails with
+    "Driver/library version mismatch". A reboot is enough if the module on disk already matches the new libraries.
     """
     module, library = environment.driver.kernel_module, environment.driver.user_space
     both = [known(environment, "driver.kernel_module"), known(environment, "driver.user_space")]
@@ -149,7 +150,7 @@ def _disk(environment: Environment) -> list[Evidence]:
 def _reload(environment: Environment) -> Remedy:
     return remedy(
         environment,
-        "While no program uses the GPU, unload and load the modules; where that is refused, restart the machine. "
+        "While no program uses the GPU, unload and load the modules; if that is refused, reboot. "
         "Reinstalling the driver does not help.",
         "reload-module",
     )
@@ -159,8 +160,8 @@ def _reinstall(environment: Environment) -> Remedy:
     version = environment.driver.user_space.value
     return remedy(
         environment,
-        "The module on disk is not the libraries' version either: a restart will not help. Reinstall the driver's "
-        "packages in one version, then restart.",
+        "The version of the module on disk differs from the libraries' too: a reboot will not help. Reinstall "
+        "the driver's packages in one version, then reboot.",
         "reinstall-packages",
         "reboot",
         branch=version.major if version else None,
@@ -183,7 +184,7 @@ def nvml_library_missing(environment: Environment, matrix: Matrix) -> Iterator[O
     """
     codes = answered(environment, "nvml", "LIBRARY_NOT_FOUND")
     if has_library(environment, NVML):
-        yield ok("libnvidia-ml.so.1 is there", evidence=[known(environment, "driver.libraries", NVML)])
+        yield ok("libnvidia-ml.so.1 found", evidence=[known(environment, "driver.libraries", NVML)])
     elif loaded(environment) and has_library(environment, NVML) is False:
         evidence = [known(environment, "driver.kernel_module"), known(environment, "driver.libraries", "no " + NVML)]
         yield _NO_NVML.found([*evidence, *codes])
@@ -192,7 +193,7 @@ def nvml_library_missing(environment: Environment, matrix: Matrix) -> Iterator[O
     elif codes:
         yield _NO_NVML.found(codes)
     else:
-        yield unknown("the driver's libraries were not looked at")
+        yield unknown("the driver's libraries were not probed")
 
 
 @check(
@@ -231,7 +232,7 @@ def nvidia_smi_hangs(environment: Environment, matrix: Matrix) -> Iterator[Outco
 
 
 _ONE_GPU = (
-    "Keep jobs away from that GPU, collect a bug report, then reset the GPU or restart the machine. Programs that name "
+    "Keep jobs away from that GPU, collect a bug report, then reset the GPU or reboot. Programs that name "
     "the others in CUDA_VISIBLE_DEVICES may work until then."
 )
 
@@ -275,7 +276,10 @@ def persistence_off(environment: Environment, matrix: Matrix) -> Iterator[Outcom
             title=f"Persistence mode is off on {many(len(off), 'server GPU')}",
         )
     elif gpus:
-        yield ok("no server GPU loses its state", evidence=[_persistence(environment, gpu) for gpu in gpus[:3]])
+        yield ok(
+            "persistence mode is on for all data center GPUs",
+            evidence=[_persistence(environment, gpu) for gpu in gpus[:3]],
+        )
 
 
 def _sleeps(gpu: SeenGpu) -> bool:
@@ -305,7 +309,7 @@ def profiling_counters_restricted(environment: Environment, matrix: Matrix) -> I
         yield reported
     elif params.known:
         restricted = params.get().get("RmProfilingAdminOnly", "")
-        words = "for root only, the default" if restricted == "1" else "not restricted"
-        yield ok(f"performance counters: {words}", evidence=[known(environment, "driver.params", restricted or "-")])
+        words = "are restricted to root (default)" if restricted == "1" else "are not restricted"
+        yield ok(f"performance counters {words}", evidence=[known(environment, "driver.params", restricted or "-")])
     elif params.absent:
         yield skip("no driver is loaded")

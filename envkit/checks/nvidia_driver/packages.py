@@ -39,10 +39,10 @@ def _separate(environment: Environment, matrix: Matrix) -> Remedy:
 
 _REPLACED = Fault(
     "unattended-upgrade-of-driver",
-    "Automatic upgrades replaced driver or kernel packages since the last start",
+    "Automatic upgrades replaced driver or kernel packages since the last boot",
     impact="Library and loaded module can differ from now on; programs that start now may fail.",
     remedy="Hold the packages, so that you choose the day of an upgrade (`unhold` in place of `hold` undoes it), then "
-    "restart.",
+    "reboot.",
     actions=("hold", "reboot"),
     status=Status.WARN,
 )
@@ -73,7 +73,7 @@ _MIXED = Fault(
     ),
 )
 def unattended_upgrade_of_driver(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """No automatic upgrade has replaced driver or kernel packages since the last start.
+    """No automatic upgrade has replaced driver or kernel packages since the last boot.
 
     The old module keeps running with new libraries: the GPU stops answering some morning.
     """
@@ -84,9 +84,9 @@ def unattended_upgrade_of_driver(environment: Environment, matrix: Matrix) -> It
     elif reported := _REPLACED.reported(environment, title="Automatic upgrades replace driver packages here"):
         yield reported
     elif observed.known or observed.absent:
-        yield ok("no automatic upgrade since the last start", evidence=[known(environment, "package_changes")])
+        yield ok("no automatic upgrade since the last boot", evidence=[known(environment, "package_changes")])
     else:
-        yield unknown("the log of automatic upgrades was not looked at")
+        yield unknown("the log of automatic upgrades was not probed")
 
 
 @check(
@@ -124,9 +124,11 @@ def runfile_over_packages(environment: Environment, matrix: Matrix) -> Iterator[
     elif installed(environment) is None and environment.driver.libraries.known:
         yield skip("no driver is installed")
     elif environment.driver.libraries.known or runfile or observed.absent:
-        yield ok("the driver was installed one way", evidence=[known(environment, "driver.runfile_installed")])
+        yield ok(
+            "the driver comes from a single install method", evidence=[known(environment, "driver.runfile_installed")]
+        )
     else:
-        yield unknown("the driver's files were not looked at")
+        yield unknown("the driver's files were not probed")
 
 
 def _library_versions(environment: Environment) -> dict[str, str]:
@@ -144,9 +146,9 @@ def _one_installation(environment: Environment, *, runfile: bool) -> Remedy:
     actions = ("remove-runfile", "reinstall-packages") if runfile else ("repair-packages", "reinstall-packages")
     return remedy(
         environment,
-        "Keep one installation: take the runfile driver away, reinstall the packages, restart."
+        "Keep one installation: remove the runfile driver, reinstall the packages, reboot."
         if runfile
-        else "Find the package of each file, purge the one that is left over, reinstall the other, restart.",
+        else "Find the package of each file, purge the one that is left over, reinstall the other, reboot.",
         *actions,
         "reboot",
         branch=version.major if version else None,
@@ -204,4 +206,4 @@ def driver_repos_mixed(environment: Environment, matrix: Matrix) -> Iterator[Out
     elif environment.packages.known:
         yield skip("no system package carries a driver")
     else:
-        yield unknown("the system's packages were not looked at", evidence=[known(environment, "packages")])
+        yield unknown("the system's packages were not probed", evidence=[known(environment, "packages")])

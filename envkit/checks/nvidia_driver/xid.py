@@ -38,7 +38,7 @@ _LOST = Fault(
     "gpu-fallen-off-bus",
     "A GPU has fallen off the PCI bus",
     impact="Programs on this GPU are gone, and calls of the driver may hang.",
-    remedy="Stop the programs, switch the machine off for a minute (a restart is not enough), then check seat, power "
+    remedy="Stop the programs, switch the machine off for a minute (a reboot is not enough), then check seat, power "
     "cables and riser. If the error comes back, RMA the card.",
     actions=("kernel-log",),
 )
@@ -46,7 +46,7 @@ _GSP = Fault(
     "gsp-timeout",
     "The GPU's system processor (GSP) stopped answering",
     impact="Programs and nvidia-smi hang until the GPU is reset.",
-    remedy="Restart the machine; then use a newer driver.",
+    remedy="Reboot; then use a newer driver.",
     actions=("bug-report", "reboot"),
 )
 _NOT_STARTED = Fault(
@@ -61,7 +61,7 @@ _NOT_STARTED = Fault(
 
 _OTHER = Fault(
     "xid-other",
-    "The driver reported an error of a GPU (XID)",
+    "The driver reported a GPU error (Xid)",
     impact="The program that ran on the GPU was probably stopped.",
     remedy="The number decides: see the action that the finding names.",
     actions=("kernel-log",),
@@ -93,7 +93,7 @@ def log_unread(environment: Environment) -> Outcome:
     return unknown(
         "not checked: the kernel log may not be read (try with sudo)"
         if environment.kernel.log.problem and environment.kernel.log.problem.value == "denied"
-        else "not checked: the kernel log was not looked at",
+        else "the kernel log was not probed",
         evidence=[known(environment, "kernel.log")],
     )
 
@@ -110,7 +110,7 @@ def gpu_fallen_off_bus(environment: Environment, matrix: Matrix) -> Iterator[Out
     """Every GPU answers on the PCI bus.
 
     A lost GPU reads ffff in its configuration space, makes NVML say "GPU is lost" and leaves XID 79 in the kernel
-    log: power, heat, slot, riser, firmware or a dying card. A restart without a power cycle often does not help.
+    log: power, heat, slot, riser, firmware or a dying card. A reboot without a power cycle often does not help.
     """
     mute = [
         gpu
@@ -133,7 +133,7 @@ def gpu_fallen_off_bus(environment: Environment, matrix: Matrix) -> Iterator[Out
     elif not mute:
         answers = environment.pci_gpus.known and environment.pci_gpus.get()
         yield (
-            ok("every GPU answers on the bus", evidence=[known(environment, "pci_gpus", "")])
+            ok("every GPU responds on the PCIe bus", evidence=[known(environment, "pci_gpus", "")])
             if answers
             else (skip("there is no GPU on PCI") if environment.pci_gpus.known else log_unread(environment))
         )
@@ -147,7 +147,7 @@ def _all_back(environment: Environment, matrix: Matrix) -> bool:
 def _came_back(environment: Environment, messages: tuple[Message, ...], evidence: list[Evidence]) -> Outcome:
     return _LOST.found(
         evidence,
-        title="A GPU fell off the PCI bus since the last start and is back now",
+        title="A GPU fell off the PCI bus since the last boot and is back now",
         subject=subject_of(messages),
         impact="It is likely to happen again under load.",
         remedy=remedy(environment, "Check seat, power cables, riser and cooling of this card.", "kernel-log"),
@@ -175,7 +175,7 @@ def gsp_timeout(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     if reported := _GSP.reported(environment):
         yield reported
     elif environment.kernel.log.known:
-        yield ok("no GSP error in the kernel log", evidence=[known(environment, "kernel.log", "no XID 119 or 120")])
+        yield ok("no GSP error in the kernel log", evidence=[known(environment, "kernel.log", "no Xid 119 or 120")])
     else:
         yield log_unread(environment)
 
@@ -232,7 +232,7 @@ def rm_init_adapter_failed(environment: Environment, matrix: Matrix) -> Iterator
             "the driver started every GPU that it owns", evidence=[known(environment, "driver.uninitialised_gpus")]
         )
     else:
-        yield not_looked(environment, "nothing here tells whether the driver started the GPUs")
+        yield not_looked(environment, "nothing here says whether the driver started the GPUs")
 
 
 def _never_started(environment: Environment, addresses: tuple[str, ...]) -> bool:
@@ -268,11 +268,11 @@ def xid_other(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     if pairs:
         numbers = ", ".join(dict.fromkeys(str(row.code) for row, _ in pairs))
         yield ok(
-            f"XID {numbers}: errors of a program, not of the machine",
+            f"Xid {numbers}: errors of a program, not of the machine",
             evidence=message_evidence(environment, [message for _, message in pairs]),
         )
     elif environment.kernel.log.known:
-        yield ok("no other XID in the kernel log", evidence=[known(environment, "kernel.log", "no XID")])
+        yield ok("no other Xid errors in the kernel log", evidence=[known(environment, "kernel.log", "no Xid")])
     else:
         yield log_unread(environment)
 
@@ -283,7 +283,7 @@ def _reported(environment: Environment, pairs: list[tuple[Xid, Message]]) -> Out
     times = f" ({len(messages)} times)" if len(messages) > 1 else ""
     return _OTHER.found(
         message_evidence(environment, messages),
-        title=f"XID {row.code}{times}: {row.meaning}",
+        title=f"Xid {row.code}{times}: {row.meaning}",
         subject=subject_of(messages),
         remedy=remedy(environment, f"{action[0].upper()}{action[1:]}.", "kernel-log"),
     )
