@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from envkit._startup.records import record
 from envkit.checks.engine.findings import Alternative, Confidence, Evidence, Finding, Status
 from envkit.checks.engine.messages import all_messages, message_evidence
+from envkit.checks.engine.runner import summary
 from envkit.documents.verdict_ask import commands_to_paste
 from envkit.model import PASTED, Environment, Message, Problem
 from envkit.model.paths import fact, walk
@@ -25,6 +26,14 @@ _DECISIVE = (
 )
 _TROUBLE = (Status.FAIL, Status.WARN, Status.ERROR)
 ASK = "To say more, envkit needs the last lines of the error and the output of these, the most telling first:"
+_COUNTED = {
+    "ok": "passed",
+    "warn": "warned",
+    "fail": "failed",
+    "skip": "not applicable",
+    "unknown": "could not run",
+    "error": "broke",
+}
 _LEADS = {
     Confidence.CERTAIN: "What is wrong: ",
     Confidence.LIKELY: "Most likely: ",
@@ -73,7 +82,7 @@ def verdict(environment: Environment, findings: Sequence[Finding]) -> Verdict:
     if warning is not None:
         return _of(warning)
     looked = any(finding.status is Status.OK for finding in findings)
-    title = "Nothing wrong was found." if looked else "None of these checks applies here."
+    title = "No problems found." if looked else "None of these checks applies here."
     return Verdict(Status.OK, title, confidence=Confidence.LIKELY if unseen(environment) else Confidence.CERTAIN)
 
 
@@ -124,6 +133,12 @@ def unseen(environment: Environment) -> tuple[str, ...]:
     """The decisive facts that could not be looked at; what is certainly absent was."""
     facts = ((path, fact(environment, path)) for path in _DECISIVE)
     return tuple(path for path, observed in facts if not observed.known and not observed.absent)
+
+
+def counted(findings: Iterable[Finding]) -> str:
+    """How many checks ended how, in words: `91 passed, 1 failed`."""
+    counts = summary(findings)
+    return ", ".join(f"{counts[key]} {word}" for key, word in _COUNTED.items() if counts[key] or key == "ok")
 
 
 def troubles(findings: Iterable[Finding]) -> list[Finding]:

@@ -67,7 +67,7 @@ def _finding(finding: Finding) -> Iterator[str]:
     if finding.impact:
         yield from _wrapped("        ", finding.impact)
     if finding.remedy is not None:
-        yield from _wrapped("   Fix ", finding.remedy.summary)
+        yield from _wrapped("  Fix   ", finding.remedy.summary)
         for command in finding.remedy.commands:
             yield f"          {command}"
 

@@ -7,7 +7,7 @@ import textwrap
 from envkit.checks.engine.registry import Check, ImageFault
 
 TIERS = {
-    "F": "files, sysfs and variables",
+    "F": "files, sysfs, and environment variables",
     "N": "NVIDIA's management library, called in a child process",
     "X": "the files of frameworks and libraries",
     "L": "the kernel log",
@@ -21,23 +21,26 @@ DOCKERFILE = "a Dockerfile: envkit dockerfile --check FILE"
 
 def explanation(check: Check | ImageFault) -> str:
     """The check's title, what it looks at and why it matters, its fix, what explains it, its sources; 80 columns."""
-    parts = [check.id, "=" * len(check.id), "", *textwrap.wrap(check.title, 80), ""]
-    for paragraph in check.doc.split("\n\n"):
-        parts += [*textwrap.wrap(" ".join(paragraph.split()), 80, break_on_hyphens=False), ""]
+    parts = [check.id, "=" * len(check.id), ""]
+    parts += _row("Problem", check.title)
+    expected, *more = [" ".join(paragraph.split()) for paragraph in check.doc.split("\n\n")]
+    parts += [*_row("Expected", expected), ""]
+    for paragraph in more:
+        parts += [*textwrap.wrap(paragraph, 80, break_on_hyphens=False), ""]
     parts += _place(check) if isinstance(check, Check) else _row("Needs", DOCKERFILE)
     if check.fix:
         parts += _row("Fix", check.fix)
     for reference in check.references:
-        parts.append(f"{'Source':<9}{reference}")
+        parts.append(f"{'Source':<10}{reference}")
     return "\n".join(parts)
 
 
 def _place(check: Check) -> list[str]:
     """Where in the stack a check looks, what it needs, and the checks that explain it."""
-    parts = _row("Layer", check.layer.name.lower().replace("_", " "))
+    parts = _row("Layer", check.layer.name.lower().replace("user_space", "user-space").replace("_", " "))
     parts += _row("Needs", "; ".join([TIERS[check.tier], *_facts(check)]))
     if check.explained_by:
-        parts += _row("Follows", "from " + ", ".join(check.explained_by))
+        parts += _row("Causes", ", ".join(check.explained_by))
     return parts
 
 
@@ -51,4 +54,4 @@ def _facts(check: Check) -> list[str]:
 
 
 def _row(label: str, text: str) -> list[str]:
-    return textwrap.wrap(text, 80, initial_indent=f"{label:<9}", subsequent_indent=" " * 9, break_on_hyphens=False)
+    return textwrap.wrap(text, 80, initial_indent=f"{label:<10}", subsequent_indent=" " * 10, break_on_hyphens=False)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from envkit._startup.records import record
 from envkit.checks.engine.findings import Finding, Status
-from envkit.checks.engine.runner import plugins_of, summary
+from envkit.checks.engine.runner import plugins_of
 from envkit.documents.citations import seen_in
-from envkit.documents.verdict import ASK, troubles, verdict
+from envkit.documents.verdict import ASK, counted, troubles, verdict
 from envkit.model import Environment
 from envkit.render.machine import machine_lines
 from envkit.render.templating import template
@@ -47,7 +47,7 @@ def doctor_html(environment: Environment, findings: Sequence[Finding]) -> str:
         unknown=[finding for finding in findings if finding.status is Status.UNKNOWN],
         well=well,
         machine=machine_lines(environment),
-        counts=summary(findings),
+        counts=counted(findings),
         plugins=plugins_of(findings),
         drawing=[_drawn(number, row, rows) for number, row in enumerate(rows)],
         width=max([_WIDTH, *(_LEFT + row.depth * _INDENT + 330 for row in rows)]),

@@ -7,6 +7,13 @@ from typing import Any
 
 from envkit.model import Environment, FrameworkInstall, Gpu, MachineKind, Observed, PciGpu, Problem, PythonEnvironment
 
+_KINDS = {
+    MachineKind.METAL: "bare metal",
+    MachineKind.VM: "VM",
+    MachineKind.WSL1: "WSL 1",
+    MachineKind.WSL2: "WSL 2",
+    MachineKind.JETSON: "Jetson",
+}
 _REASONS = {
     Problem.ABSENT: "none",
     Problem.DENIED: "not readable by this user",
@@ -53,7 +60,7 @@ def _system_short(environment: Environment) -> Iterator[str]:
     if system.os.known:
         yield system.os.get().pretty_name or system.os.get().os_id
     if system.machine_kind.known and system.machine_kind.get() is not MachineKind.METAL:
-        yield system.machine_kind.get().value
+        yield _KINDS.get(system.machine_kind.get(), system.machine_kind.get().value)
 
 
 def _driver_short(environment: Environment) -> Iterator[str]:
@@ -101,7 +108,7 @@ def _system(environment: Environment) -> Iterator[str]:
     if parts:
         yield " · ".join(parts)
     if system.machine_kind.known:
-        kind = system.machine_kind.get().value
+        kind = _KINDS.get(system.machine_kind.get(), system.machine_kind.get().value)
         yield f"{kind} ({system.vendor.get()})" if system.vendor.known else kind
 
 
@@ -114,7 +121,7 @@ def _driver(environment: Environment) -> Iterator[str]:
         yield f"{driver.kernel_module.get()} loaded{flavor}"
     elif _told(driver.kernel_module) and not _jetson(environment):
         yield f"kernel module: {reason(driver.kernel_module)}"
-    cuda = f", runs CUDA up to {driver.driver_cuda_version.get()}" if driver.driver_cuda_version.known else ""
+    cuda = f", supports CUDA up to {driver.driver_cuda_version.get()}" if driver.driver_cuda_version.known else ""
     if _jetson(environment):
         release = environment.system.l4t_release
         yield f"part of the system{f', L4T {release.get()}' if release.known else ''}{cuda}"
@@ -194,8 +201,9 @@ def _pythons(environment: Environment) -> Iterator[str]:
             yield reason(environment.pythons)
         return
     for python in environment.pythons.get():
-        version = str(python.version or "version not known")
-        yield "  ".join(filter(None, (version, python.prefix, "(active)" if python.active and python.prefix else "")))
+        version = str(python.version or "unknown version")
+        place = python.prefix + (", active" if python.active else "") if python.prefix else ""
+        yield f"{version} ({place})" if place else version
         yield from _frameworks(python)
     if environment.pythons.detail:
         yield environment.pythons.detail

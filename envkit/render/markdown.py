@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from envkit.checks.engine.findings import Finding, Status
-from envkit.checks.engine.runner import plugins_of, summary
+from envkit.checks.engine.runner import plugins_of
 from envkit.documents.citations import seen_in
-from envkit.documents.verdict import ASK, Verdict, troubles, verdict
+from envkit.documents.verdict import ASK, Verdict, counted, troubles, verdict
 from envkit.model import Environment
 from envkit.render.machine import machine_lines
 from envkit.render.markdown_text import code, fenced, prose
@@ -25,9 +25,8 @@ def doctor_markdown(environment: Environment, findings: Sequence[Finding]) -> st
     ]
     unknown = [finding.id for finding in findings if finding.status is Status.UNKNOWN]
     if unknown:
-        lines += ["", f"Not checked: {prose(', '.join(dict.fromkeys(unknown)))}"]
-    counts = summary(findings)
-    lines += ["", "Checks: " + ", ".join(f"{count} {status}" for status, count in counts.items() if count)]
+        lines += ["", f"Could not run: {prose(', '.join(dict.fromkeys(unknown)))}"]
+    lines += ["", f"Checks: {counted(findings)}"]
     if plugins := plugins_of(findings):
         lines += ["", f"Plug-ins: {', '.join(map(code, plugins))}"]
     return "\n".join(lines) + "\n"
@@ -50,7 +49,7 @@ def _finding(finding: Finding) -> Iterator[str]:
     yield f"**{finding.status.value.upper()}** {prose(finding.title)}{subject} {code(finding.id)}{plugin}"
     yield ""
     if finding.because_of:
-        yield f"- follows from {code(finding.because_of)}"
+        yield f"- caused by {code(finding.because_of)}"
     for item in finding.evidence:
         place = seen_in(item)
         yield f"- seen: {code(item.fact)} = {code(item.value)}" + (f" from {code(place)}" if place else "")

@@ -22,6 +22,7 @@ _LABELS = {
     Status.UNKNOWN: "?",
     Status.SKIP: "-",
 }
+_GLUE = "\xa0"  # a space that no line is broken at
 _STATUS, _LABEL, _COMMAND = 6, 8, 10  # the columns where a title, a labelled text and a command begin
 
 
@@ -55,6 +56,11 @@ class Page:
             break_long_words=False,
             break_on_hyphens=False,
         ) or [start]
+
+    def items(self, text: str) -> list[str]:
+        """A list with ` · ` between its items, broken only there as far as each fits on a line."""
+        glued = [item.replace(" ", _GLUE) if len(item) < self.width - 1 else item for item in text.split(" · ")]
+        return [line.replace(_GLUE, " ") for line in self.wrap(f"{_GLUE}· ".join(glued))]
 
     def title(self, status: Status, text: str) -> list[str]:
         """A status and what has it."""

@@ -29,7 +29,7 @@ def plan_summary(plan: Plan | NoPlan, *, verbose: bool = False, commands: Sequen
 def _way(plan: Plan | NoPlan, commands: Sequence[str]) -> str:
     """What stands above the commands: which Python pip's are for."""
     python = plan.choice.python if isinstance(plan, Plan) and commands[0].startswith("python ") else None
-    return f"Get it, in an environment with Python {python.release(2)}" if python is not None else "Get it"
+    return f"Install, in an environment with Python {python.release(2)}" if python is not None else "Install"
 
 
 def _plan(plan: Plan, *, verbose: bool) -> Iterator[str]:
@@ -39,18 +39,19 @@ def _plan(plan: Plan, *, verbose: bool) -> Iterator[str]:
         yield from hang(f"  {name:<11} ", value)
     if plan.verdicts:
         yield ""
-        yield "Why it fits"
+        yield "Why these versions"
         for verdict in plan.verdicts:
-            yield from hang(f"  {_mark(verdict):<5}", verdict.detail)
+            if verdict.detail not in plan.warnings:
+                yield from hang(f"  {_mark(verdict):<5}", verdict.detail)
         if verbose:
             keys = (key for verdict in plan.verdicts for key in verdict.sources)
             yield from hang("  Sources: ", "; ".join(titles(keys)))
     if plan.warnings:
         yield ""
-        yield "Watch out"
+        yield "Warnings"
         for warning in plan.warnings:
             yield from hang("  - ", warning)
-    yield from _alternatives(plan.alternatives, "With a change")
+    yield from _alternatives(plan.alternatives, "Alternatives")
 
 
 def _refusal(plan: NoPlan, *, verbose: bool) -> Iterator[str]:
@@ -68,7 +69,7 @@ def _choices(choice: Choice, request: Request) -> Iterator[tuple[str, str]]:
     for build in choice.builds:
         yield build.framework, _package(build, choice.own_image(build))
     if choice.cuda is not None:
-        where = "system toolkit" if choice.needs_toolkit else "inside the package"
+        where = "system toolkit" if choice.needs_toolkit else "bundled in the wheels"
         yield "CUDA", f"{choice.cuda} ({where})"
     if choice.cudnn_version is not None:
         yield "cuDNN", str(choice.cudnn_version)
@@ -101,4 +102,4 @@ def _alternatives(alternatives: tuple[Alternative, ...], title: str) -> Iterator
     yield title
     for alternative in alternatives:
         options = " ".join(f"--{option} {shlex.quote(value)}" for option, value in alternative.changes.items())
-        yield from hang("  - ", f"{options}: {alternative.gain}")
+        yield from hang("  ", f"{options}: {alternative.gain}")

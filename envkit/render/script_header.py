@@ -22,17 +22,17 @@ DRIVER_LICENCE_URL = "https://www.nvidia.com/en-us/drivers/nvidia-license/linux/
 WIDTH = 96
 
 EXIT_CODES = (
-    (0, "all well; a second run changes nothing"),
-    (1, "a step failed; the log tells why, and a new run goes on from there"),
+    (0, "success; a second run changes nothing"),
+    (1, "a step failed; the log says why, and a new run continues from there"),
     (2, "wrong usage"),
-    (3, "this machine cannot take the plan as it is; the message says what to change"),
+    (3, "the plan does not fit this machine as it is; the message says what to change"),
     (4, "not enough space"),
     (5, "a file could not be fetched, or is not in the offline folder"),
     (6, "a file has the wrong checksum"),
     (7, "another run is still going"),
     (8, "a reboot is needed; then run again with --resume"),
     (9, "verification found faults"),
-    (10, "not everything could be taken back"),
+    (10, "not everything could be undone"),
     (11, "the driver cannot be installed as things are; the message says why"),
     (130, "interrupted; nothing is lost"),
 )
@@ -60,20 +60,20 @@ def help_text(work: Installation) -> str:
     options = [
         ("--dry-run", "say what would be done; change nothing"),
         ("--verify-only", "check the installation; change nothing"),
-        ("--resume", "go on after an interruption or a reboot"),
-        ("--rollback", "give back the files and links from before"),
+        ("--resume", "continue after an interruption or a reboot"),
+        ("--rollback", "restore the previous files and links"),
         ("--offline DIR", "take every file from DIR, use no network"),
         ("--no-space-check", "skip the check of free space (its figures are estimates)"),
         *([("--any-os", "run on another distribution than the plan's")] if work.os else []),
         ("--help", "this text"),
     ]
     lines = [
-        f"Installs {work.plan_id}. Run without options to install; the same again to go on after a stop.",
+        f"Installs {work.plan_id}. Run without options to install; run it again to continue after an interruption.",
         "",
         *(f"  {name:<18} {text}" for name, text in options),
         "",
         "Messages go to stderr, the result as JSON to stdout. Environment: http_proxy, https_proxy, no_proxy,",
-        "TMPDIR (work folder), ENVKIT_STATE_DIR, ENVKIT_LOG_DIR, PIP_* (pip's own settings).",
+        "TMPDIR (work directory), ENVKIT_STATE_DIR, ENVKIT_LOG_DIR, PIP_* (pip's own settings).",
     ]
     return "\n".join(lines)
 
@@ -83,9 +83,9 @@ def _what(work: Installation) -> Iterator[str]:
     yield ""
     yield from hang(
         "",
-        "Read it before you run it. It can be run twice (the second run changes nothing), stopped at any point "
-        "and run again, checked with --verify-only and undone with --rollback. It needs bash 4 and the usual "
-        "base tools, no Python. Nothing is done that is not listed under Steps.",
+        "Read it before you run it. It is idempotent and can be interrupted and resumed. Use --verify-only to check "
+        "and --rollback to undo. It needs bash 4 and standard coreutils, but no Python. It does nothing beyond what is "
+        "listed under Steps.",
         WIDTH,
     )
 
@@ -111,10 +111,10 @@ def _plan(plan: Plan) -> Iterator[str]:
 def _verdicts(plan: Plan) -> Iterator[str]:
     """Each judgment once, its sources by number."""
     numbers: dict[str, int] = {}
-    yield "Why this fits"
+    yield "Why these versions"
     for verdict in dict.fromkeys(plan.verdicts):
         marks = "".join(f"[{numbers.setdefault(source, len(numbers) + 1)}]" for source in citations(verdict.sources))
-        yield from _items((f"{verdict.relation}: {verdict.status}. {verdict.detail} {marks}".rstrip(),))
+        yield from _items((f"{verdict.relation}: {verdict.status}: {verdict.detail} {marks}".rstrip(),))
     if numbers:
         yield ""
         yield "Sources"
@@ -122,7 +122,7 @@ def _verdicts(plan: Plan) -> Iterator[str]:
 
 
 def _files(work: Installation) -> Iterator[str]:
-    yield "Files that are fetched"
+    yield "Downloads"
     for download in work.downloads:
         yield f"  {download.url}"
         yield f"    {download.algorithm} {download.checksum}" if download.checksum else "    no published checksum"
@@ -137,7 +137,7 @@ def _choices(plan: Plan, work: Installation, options: ScriptOptions) -> Iterator
         yield from hang("  EULA         ", f"{_eula_words(toolkit, options)}: {licenses(work)}", WIDTH)
     if toolkit is not None:
         yield f"  toolkit in   {toolkit.path}"
-        yield f"  link         /usr/local/cuda {'is set if absent' if options.symlink else 'is left alone'}"
+        yield f"  link         /usr/local/cuda {'is created if absent' if options.symlink else 'is left alone'}"
         yield f"  samples      {'yes' if options.samples else 'no'}"
     yield f"  driver       {'installed if missing or too old' if options.with_driver else 'left alone'}"
     if plan.choice.builds:

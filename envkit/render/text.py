@@ -9,7 +9,7 @@ from envkit.checks.engine.evidence import many
 from envkit.checks.engine.findings import Evidence, Finding, Status
 from envkit.checks.engine.runner import plugins_of, summary
 from envkit.documents.citations import titles
-from envkit.documents.verdict import Verdict, troubles, verdict
+from envkit.documents.verdict import Verdict, counted, troubles, verdict
 from envkit.model import PASTED, Environment
 from envkit.render.machine import machine_line, machine_lines
 from envkit.render.page import Page
@@ -40,7 +40,7 @@ def doctor_text(
     if verbose:
         lines += _details(environment, findings, page)
     elif answer.status is not Status.UNKNOWN:
-        lines += [*page.wrap(machine_line(environment)), *page.wrap(_rest(environment, findings))]
+        lines += [*page.items(machine_line(environment)), *page.wrap(_rest(environment, findings))]
     if plugins := plugins_of(findings):
         lines += page.wrap(f"Plug-ins: {', '.join(plugins)}")
     return "\n".join(lines) + "\n"
@@ -68,7 +68,10 @@ def _finding(
         yield from page.labelled("Or" if number == 0 else "", f"{other.title}; this tells:")
         yield page.command(other.tell_apart)
     if follow:
-        yield from page.labelled("Also", f"{_named(other.title for other in follow)}: goes away with it.")
+        yield from page.labelled(
+            "Also",
+            f"{_named(other.title for other in follow)} (caused by the failure above; the same fix resolves it).",
+        )
     more = f"{finding.id} of {finding.plugin}" if finding.plugin else f"envkit explain {finding.id}"
     yield page.whole("More", more)
     if finding.references and (answer is not None or verbose):
@@ -118,8 +121,8 @@ def _details(environment: Environment, findings: Sequence[Finding], page: Page) 
     for label, text in machine_lines(environment):
         lines += page.wrap(text, " " * 15, f"  {label:<11}")
     lines += ["", *_unknowns(findings, page)]
-    lines += _short("Healthy", findings, Status.OK, page) + _short("Does not apply", findings, Status.SKIP, page)
-    return lines + _counts(findings, page)
+    lines += _short("Passed", findings, Status.OK, page) + _short("Not applicable", findings, Status.SKIP, page)
+    return lines + page.wrap(f"Checks: {counted(findings)}", "  ", "")
 
 
 def _unknowns(findings: Iterable[Finding], page: Page) -> list[str]:
@@ -130,7 +133,7 @@ def _unknowns(findings: Iterable[Finding], page: Page) -> list[str]:
             stopped.setdefault(finding.title, []).append(finding.id)
     if not stopped:
         return []
-    lines = [page.head("Not checked")]
+    lines = [page.head("Could not run")]
     for title, ids in stopped.items():
         shown = ", ".join(ids[:_NAMED]) + (f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else "")
         lines += page.wrap(f"{title}: {shown}", "    ", "  ")
@@ -141,16 +144,13 @@ def _short(title: str, findings: Iterable[Finding], status: Status, page: Page) 
     chosen = [finding for finding in findings if finding.status is status]
     if not chosen:
         return []
-    lines = [page.head(title)]
+    subjects: dict[tuple[str, str], list[str]] = {}  # of what is the same for several GPUs, one line for all
     for finding in chosen:
-        subject = f" [{finding.subject}]" if finding.subject else ""
-        wrapped = page.wrap(f"{finding.id}: {finding.title}{subject}", " " * 8)
+        subjects.setdefault((finding.id, finding.title), []).append(finding.subject)
+    lines = [page.head(title)]
+    for (id, told), names in subjects.items():  # noqa: A001 - the field's own word in reports
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        subject = f" [{names[0]}{more}]" if names[0] else ""
+        wrapped = page.wrap(f"{id}: {told}{subject}", " " * 8)
         lines += [f"  {page.status(status)} {wrapped[0].strip()}", *wrapped[1:]]
     return [*lines, ""]
-
-
-def _counts(findings: Sequence[Finding], page: Page) -> list[str]:
-    words = {"ok": "ok", "warn": "warn", "fail": "fail", "skip": "do not apply", "unknown": "unknown", "error": "broke"}
-    counts = summary(findings)
-    told = ", ".join(f"{counts[key]} {word}" for key, word in words.items() if counts[key] or key == "ok")
-    return page.wrap(f"Checks: {told}", "  ", "")

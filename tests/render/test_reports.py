@@ -33,7 +33,7 @@ MISMATCH = Finding(
     references=("https://example.org/1",),
 )
 CONSEQUENCE = Finding("nvml-broken", Status.FAIL, "NVML does not answer", because_of="driver-library-mismatch")
-UNKNOWN = Finding("uvm-module-not-loaded", Status.UNKNOWN, "kernel.loaded_modules was not looked at")
+UNKNOWN = Finding("uvm-module-not-loaded", Status.UNKNOWN, "kernel.loaded_modules was not probed")
 WELL = Finding("glibc-too-old", Status.OK, "glibc is new enough")
 MACHINE = Environment(
     system=System(architecture=found("x86_64", "uname")),
@@ -50,7 +50,7 @@ def test_the_verdict_stands_first_and_the_consequence_says_so() -> None:
     assert text.startswith("FAIL  The loaded driver is 570.133.07")
     assert text.index("  Fix   Reboot.") < text.index("  Why   Every program") < text.index("  More  envkit explain")
     assert "\n          sudo systemctl reboot\n" in text
-    assert "  Also  NVML does not answer: goes away with it." in text
+    assert "  Also  NVML does not answer (caused by the failure above; the same fix" in text
     assert text.count("FAIL") == 1
     assert text.splitlines()[-2:] == [
         "driver 570.133.07 · NVIDIA A100",
@@ -61,8 +61,8 @@ def test_the_verdict_stands_first_and_the_consequence_says_so() -> None:
 def test_evidence_with_its_source_the_machine_and_the_counts_come_when_asked() -> None:
     text = doctor_text(MACHINE, [MISMATCH, CONSEQUENCE, UNKNOWN, WELL], verbose=True)
     assert "  Seen  driver.kernel_module = 570.133.07  (/proc/driver/nvidia/version)" in text
-    assert "kernel.loaded_modules was not looked at: uvm-module-not-loaded" in text
-    assert "1 ok, 2 fail, 1 unknown" in text
+    assert "kernel.loaded_modules was not probed: uvm-module-not-loaded" in text
+    assert "1 passed, 2 failed, 1 could not run" in text
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 120])
@@ -151,7 +151,7 @@ def test_a_broken_check_reaches_the_headline() -> None:
     broken = Finding("glibc-too-old", Status.ERROR, "internal error in this check: KeyError: 'x'")
     text = doctor_text(MACHINE, [broken, WELL])
     assert text.startswith("?     One check failed inside envkit")
-    assert "Nothing wrong was found." not in text
+    assert "No problems found." not in text
     assert '<h1 class="unknown">' in doctor_html(MACHINE, [broken, WELL])
 
 

@@ -89,7 +89,7 @@ def test_on_a_jetson_a_missing_nvidia_smi_is_normal() -> None:
 WARNING = Finding("link-narrow", Status.WARN, "The link is narrow")
 CAUSE = Finding("driver-too-old", Status.FAIL, "The driver is too old", confidence=Confidence.LIKELY)
 WELL = Finding("glibc-too-old", Status.OK, "glibc is new enough")
-UNKNOWN = Finding("xid-other", Status.UNKNOWN, "kernel.log was not looked at")
+UNKNOWN = Finding("xid-other", Status.UNKNOWN, "kernel.log was not probed")
 SKIPPED = Finding("mig", Status.SKIP, "no MIG")
 
 
@@ -98,7 +98,7 @@ SKIPPED = Finding("mig", Status.SKIP, "no MIG")
     [
         ([CAUSE, WARNING, WELL], Status.FAIL, "driver-too-old", "Most likely: The driver is too old"),
         ([WARNING, WELL, UNKNOWN], Status.WARN, "link-narrow", "Nothing is broken. Warning: The link is narrow"),
-        ([WELL, UNKNOWN, SKIPPED], Status.OK, None, "Nothing wrong was found."),
+        ([WELL, UNKNOWN, SKIPPED], Status.OK, None, "No problems found."),
         ([UNKNOWN, SKIPPED], Status.UNKNOWN, None, "Too little is known for a verdict."),
         ([SKIPPED], Status.OK, None, "None of these checks applies here."),
     ],
