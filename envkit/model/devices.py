@@ -113,7 +113,7 @@ class Driver:
 
 @record
 class Gpu:
-    """One GPU as NVML describes it; None where NVML says not supported or was not asked."""
+    """One GPU as NVML describes it; None where NVML says not supported or was not queried."""
 
     index: int
     name: Plain
