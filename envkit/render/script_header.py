@@ -84,8 +84,8 @@ def _what(work: Installation) -> Iterator[str]:
     yield from hang(
         "",
         "Read it before you run it. It is idempotent and can be interrupted and resumed. Use --verify-only to check "
-        "and --rollback to undo. It needs bash 4 and standard coreutils, but no Python. It does nothing beyond what is "
-        "listed under Steps.",
+        "and --rollback to undo. It needs bash 4 and the standard Unix tools, but no Python. It does nothing beyond "
+        "what is listed under Steps.",
         WIDTH,
     )
 
