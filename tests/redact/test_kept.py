@@ -94,4 +94,4 @@ def test_capture_says_what_it_kept_and_to_look_before_it_is_sent(tmp_path: Path)
     for path in (tmp_path / "here").iterdir():
         assert path.name in result.stderr
     assert "/proc/cpuinfo" in result.stderr
-    assert result.stderr.rstrip().endswith("review it before you send it.")
+    assert result.stderr.rstrip().endswith("review the capture before you send it.")
