@@ -24,6 +24,7 @@ _KEPT_AS_FACTS = ("pythons",)  # their evidence is too big to record
 _CHILD_SHARE = 0.8  # of the total limit: a child must be given up, and its probe ended, before that
 _DRIVER_LIMIT_S = 45.0  # eight GPUs that nothing keeps started take half a minute
 _DEEP_LIMIT_S = 300.0
+_THREAD_BYTES = 72 << 20  # of address space: 8 MiB of stack, and 64 MiB that the C library sets aside for its heap
 # what a mistake of a probe raises: it costs the facts of that probe, not the report
 _BROKEN = (ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError)
 _VERSION_BY_NVML, _VERSION_BY_CUDA = "driver.driver_cuda_version", "cuda"
@@ -162,9 +163,12 @@ def _run_all(
             changed.notify()
 
     began = time.monotonic()
+    roomy = _room_for_threads(len(tasks))
     for task in tasks:
         thread = threading.Thread(target=work, args=(task,), name=f"envkit {task.name}", daemon=True)
         try:
+            if not roomy:
+                raise MemoryError
             thread.start()
         except (RuntimeError, MemoryError):  # too few processes or too little memory for one more thread
             if time.monotonic() - began < task.limit_s:
@@ -181,6 +185,17 @@ def _run_all(
         for task in due:
             facts |= ended.get(task.name) or dict.fromkeys(task.paths, late)
     return facts
+
+
+def _room_for_threads(count: int) -> bool:
+    """False where the limit of the address space (`ulimit -v`) leaves no room for a stack and a heap per thread.
+
+    Threads that do start there take from the others, and reading a file fails at random.
+    """
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return limit == resource.RLIM_INFINITY or limit > count * _THREAD_BYTES
 
 
 def _all_done(tasks: Collection[Task], done: Mapping[str, Facts]) -> bool:

@@ -102,7 +102,7 @@ def test_a_capture_that_is_told_to_end_leaves_nothing_that_stays(sick: Path, num
 
 
 @pytest.mark.parametrize(
-    ("limit", "amount"), [(resource.RLIMIT_NPROC, 1), (resource.RLIMIT_AS, 220_000 * 1024)], ids=["processes", "memory"]
+    ("limit", "amount"), [(resource.RLIMIT_NPROC, 1), (resource.RLIMIT_AS, 150_000 * 1024)], ids=["processes", "memory"]
 )
 def test_few_means_still_give_a_report(limit: int, amount: int) -> None:
     """Root is not held to a number of processes; a thread that cannot be started is then played."""
