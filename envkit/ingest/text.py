@@ -55,9 +55,10 @@ class Text:
         return list(accumulate(map((1).__add__, map(len, self.lines)), initial=0))
 
     @cached_property
-    def _words(self) -> str:
-        """Every run of ASCII letters in the text, once, in lower case."""
-        data = self.whole.encode("utf-8", "replace").translate(_WORD_BYTES)
+    def _words(self) -> frozenset[bytes]:
+        """Every run of ASCII letters in the text, in lower case."""
+        once = "\n".join(dict.fromkeys(self.lines))  # long logs repeat their lines
+        data = once.encode("utf-8", "replace").translate(_WORD_BYTES)
         words: set[bytes] = set()
         start = 0
         while start < len(data):
@@ -65,7 +66,12 @@ class Text:
             end = len(data) if end < 0 else end
             words.update(data[start:end].split())
             start = end
-        return b" ".join(words).decode()
+        return frozenset(words)
+
+    @cached_property
+    def _word_list(self) -> str:
+        """The words one behind the other."""
+        return b" ".join(self._words).decode()
 
     @cached_property
     def repeats(self) -> Sequence[bool]:
@@ -125,7 +131,8 @@ class Text:
 
     def may_hold(self, needle: str) -> bool:
         """False where a word of `needle` occurs nowhere in the text, in any case: then `needle` does not either."""
-        return _longest_word(needle) in self._words
+        longest, inner = _longest_words(needle)
+        return (not inner or inner in self._words) and longest in self._word_list
 
     def holds(self, needle: str) -> bool:
         """Whether `needle` occurs in the text; fast where it does not."""
@@ -171,6 +178,12 @@ class Text:
 
 
 @lru_cache(maxsize=4096)
-def _longest_word(needle: str) -> str:
-    """The longest run of letters in `needle`, '' where there is none: what occurs wherever `needle` does."""
-    return max(_WORDS.findall(needle.lower()), key=len, default="")
+def _longest_words(needle: str) -> tuple[str, bytes]:
+    """The longest run of letters in `needle`, and the longest with other characters on both sides; '' where none is.
+
+    The first occurs wherever `needle` does, maybe inside a longer word; the second occurs there as a word of its own.
+    """
+    folded = needle.lower()
+    runs = list(_WORDS.finditer(folded))
+    inner = [run.group() for run in runs if run.start() > 0 and run.end() < len(folded)]
+    return max((run.group() for run in runs), key=len, default=""), max(inner, key=len, default="").encode()
