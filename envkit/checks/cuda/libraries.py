@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _PIN = regex(r"(?P<name>[\w.-]+)\s*\(?(?P<pin>==[\w.]+)")
+_FAMILY = regex(r"-cu(?P<cuda>\d{2})$")
 IN_WHEEL = "not looked for where the wheel put it"  # the rule that the probe gives to such a use
 
 
@@ -33,6 +34,14 @@ def _wheel_of_message(environment: Environment, matrix: Matrix) -> Remedy:
         return Remedy(
             "No wheel brings it: install the framework and the CUDA that belong together; envkit names them.",
             (resolve_command(environment, matrix, messages),),
+        )
+    wanted = _FAMILY.search(wheel)
+    built = {str(item.cuda.major) for python in judged(environment) for item in python.frameworks if item.cuda}
+    if wanted and built and wanted["cuda"] not in built:
+        other = ", ".join(sorted(built))
+        return Remedy(
+            f"The program was built for CUDA {wanted['cuda']}, the framework beside it for CUDA {other}. "
+            "Install the program's build for the framework's CUDA, or give each an environment of its own."
         )
     return Remedy(
         "Install the package built for the CUDA that you have, or the wheel that brings the library.",
