@@ -9,8 +9,8 @@ from envkit._startup.records import replace
 from envkit._startup.regex import regex
 from envkit.checks.engine.command import Command
 from envkit.checks.engine.confidence import weighed
-from envkit.checks.engine.evidence import in_words, known, managed_elsewhere, without_gpu
-from envkit.checks.engine.findings import Evidence, Finding, Outcome, Status, skip, unknown
+from envkit.checks.engine.evidence import in_words, managed_elsewhere, not_looked, without_gpu
+from envkit.checks.engine.findings import Evidence, Finding, Outcome, Status
 from envkit.checks.engine.registry import Check
 from envkit.checks.engine.remedies import in_order, on_windows, without_linux
 from envkit.model import Environment, Observed, Problem
@@ -122,17 +122,12 @@ def _outcomes(check: Check, environment: Environment, matrix: Matrix) -> list[Ou
 def _not_looked(check: Check, environment: Environment) -> Outcome:
     """Does not apply without a GPU, or where all that the check looks at is certainly absent; otherwise unknown."""
     paths = [path for path in (*check.needs, *check.any_of) if path != "messages"]
-    if without_gpu(environment):
-        return skip("there is no GPU", evidence=[known(environment, "pci_gpus", "none")])
-    unread = [path for path in paths if not fact(environment, path).known]
-    unsure = [path for path in unread if not fact(environment, path).absent]
-    evidence = [known(environment, path) for path in unread]
-    if paths and unread == paths and not unsure:
-        return skip(f"{in_words(paths[0])} not found", evidence=evidence)
-    if unsure:
-        return _missing(unsure[0], fact(environment, unsure[0]))
+    seen = {path: fact(environment, path) for path in paths}
+    unsure = next((path for path, found in seen.items() if not found.known and not found.absent), None)
+    if unsure and not without_gpu(environment):
+        return _missing(unsure, seen[unsure])
     title = f"not checked: not found in {' or '.join(map(in_words, paths)) or 'these facts'}"
-    return unknown(title, evidence=[known(environment, path, "") for path in paths])
+    return not_looked(environment, title, *paths)
 
 
 def _refuse_shape(finding: Finding) -> None:
