@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from envkit._startup.records import record
 from envkit.model import Observed
+
+if TYPE_CHECKING:
+    from threading import Thread
 
 STAND_IN = "stand_in"  # the query whose answer names the recorded facts that count whatever a replay finds
 
@@ -40,6 +43,15 @@ class Told:
 
     lines: tuple[str, ...]
     cut_off: str = ""
+
+
+def started(thread: Thread) -> bool:
+    """Whether the thread runs now; False where there are too few processes or there is too little memory for it."""
+    try:
+        thread.start()
+    except (RuntimeError, MemoryError):
+        return False
+    return True
 
 
 class Host(Protocol):

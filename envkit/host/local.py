@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 import threading
@@ -10,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from envkit.host.base import CommandResult, FileStatus, Told
+from envkit.host.base import CommandResult, FileStatus, Told, started
 from envkit.host.files import Files, readable
 from envkit.model import Observed, Problem, found, missing
 
@@ -149,8 +148,7 @@ class LocalHost:
             name=f"ask {subject}",
             daemon=True,
         )
-        with contextlib.suppress(RuntimeError, MemoryError):  # it is asked later where no thread can be had
-            thread.start()
+        if started(thread):  # it is asked later where no thread can be had
             self._ahead[subject] = thread, answers
 
     def query(self, subject: str, limit_s: float = 5.0) -> Observed[Mapping[str, object]]:

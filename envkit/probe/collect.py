@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from envkit._startup.records import record
-from envkit.host.base import STAND_IN, Host
+from envkit.host.base import STAND_IN, Host, started
 from envkit.model import Environment, Observed, Problem, missing
 from envkit.model.facts_json import environment_from_json
 from envkit.model.paths import fact, fact_paths, with_facts
@@ -163,16 +163,11 @@ def _run_all(
             changed.notify()
 
     began = time.monotonic()
-    roomy = _room_for_threads(len(tasks))
+    side_by_side = _room_for_threads(len(tasks))
     for task in tasks:
         thread = threading.Thread(target=work, args=(task,), name=f"envkit {task.name}", daemon=True)
-        try:
-            if not roomy:
-                raise MemoryError
-            thread.start()
-        except (RuntimeError, MemoryError):  # too few processes or too little memory for one more thread
-            if time.monotonic() - began < task.limit_s:
-                work(task)
+        if not (side_by_side and started(thread)) and time.monotonic() - began < task.limit_s:
+            work(task)
     facts: dict[str, Observed[Any]] = {}
     for limit_s in sorted({task.limit_s for task in tasks}):
         due = [task for task in tasks if task.limit_s == limit_s]
