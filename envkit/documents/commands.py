@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from itertools import chain
 
 from envkit.base.platforms import WINDOWS
 from envkit.base.settings import Mirrors
@@ -32,9 +33,7 @@ def plan_commands(plan: Plan, mirrors: Mirrors | None = None) -> tuple[str, ...]
 
 
 def _pip(call: PipInstall, *, windows: bool) -> str:
-    words = ["python", "-m", "pip", "install", *call.requirements]
-    words += ["--index-url", call.index_url] if call.index_url else []
-    words += ["--find-links", call.find_links] if call.find_links else []
+    words = ["python", "-m", "pip", "install", *call.requirements, *chain.from_iterable(call.settings)]
     return " ".join(_for_windows(word) if windows else shlex.quote(word) for word in words)
 
 

@@ -8,7 +8,6 @@ from envkit.base.errors import EnvkitError
 from envkit.image.frameworks import loader_calls
 from envkit.image.options import ImageOptions
 from envkit.image.parts import Recipe
-from envkit.solver.pip_calls import PipInstall
 
 _DEFAULTS = ImageOptions()
 
@@ -57,14 +56,8 @@ def container_settings(recipe: Recipe) -> list[str]:
 
 def pip_lines(target: str, recipe: Recipe) -> list[str]:
     """All pip calls as lines of one requirements file. Raises EnvkitError where they use different indexes."""
-    settings = {_settings(call) for call in recipe.pip}
+    settings = {call.settings for call in recipe.pip}
     if len(settings) > 1:
         refuse(target, ["its packages come from different indexes, which one file cannot keep apart"])
-    lines = [line for call in recipe.pip[:1] for line in _settings(call)]
+    lines = [f"{option} {address}" for call in recipe.pip[:1] for option, address in call.settings]
     return [*lines, *(line for call in recipe.pip for line in call.requirements)]
-
-
-def _settings(call: PipInstall) -> tuple[str, ...]:
-    index = (f"--index-url {call.index_url}",) if call.index_url else ()
-    links = (f"--find-links {call.find_links}",) if call.find_links else ()
-    return index + links

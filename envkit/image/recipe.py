@@ -372,11 +372,7 @@ _WHEEL_LIBRARIES = Run(
 
 def pip_words(call: PipInstall) -> str:
     """The words after `pip install`, quoted for a shell, requirements on lines of their own."""
-    options = []
-    if call.index_url:
-        options.append(f'--index-url "{call.index_url}"')
-    if call.find_links:
-        options.append(f'--find-links "{call.find_links}"')
+    options = (f'{option} "{address}"' for option, address in call.settings)
     return "\n".join([*options, *(f'"{line}"' for line in call.requirements)])
 
 

@@ -23,6 +23,12 @@ class PipInstall:
     index_url: str | None = None
     find_links: str | None = None
 
+    @property
+    def settings(self) -> tuple[tuple[str, str], ...]:
+        """The options of pip that name the indexes, each with its address."""
+        given = (("--index-url", self.index_url), ("--find-links", self.find_links))
+        return tuple((option, address) for option, address in given if address)
+
 
 def pip_calls(
     choice: Choice, mirrors: Mirrors, *, with_libraries: bool, also: Iterable[str] = ()
