@@ -86,20 +86,9 @@ def for_script(plan: Plan) -> Plan:
 
 def _driver_alone(plan: Plan) -> Plan:
     left_out = {verdict.detail for verdict in plan.verdicts if verdict.relation in _OF_A_TOOLKIT}
-    choice = replace(
-        plan.choice,
-        cuda=None,
-        toolkit=None,
-        runfiles=(),
-        cudnn=None,
-        cudnn_version=None,
-        python=None,
-        python_source=None,
-        base_image=None,
-    )
     return replace(
         plan,
-        choice=choice,
+        choice=Choice(plan.choice.architecture, os=plan.choice.os, minimum_driver=plan.choice.minimum_driver),
         verdicts=tuple(verdict for verdict in plan.verdicts if verdict.relation not in _OF_A_TOOLKIT),
         alternatives=(),
         warnings=tuple(warning for warning in plan.warnings if warning not in left_out),

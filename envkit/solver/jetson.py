@@ -25,7 +25,9 @@ def jetson_plan(request: Request, knowledge: Knowledge) -> Plan | NoPlan:
         return NoPlan(request, (Conflict((f"gpu {gpu}", f"cuda {request.cuda}"), verdict.detail, verdict.sources),))
     unknown = (Verdict("platform", "unknown", _UNKNOWN), *_package_verdicts(request, knowledge))
     warnings = tuple(verdict.detail for verdict in unknown)
-    return Plan(request, _nothing(request), (*unknown, *(verdict for _, verdict in judged)), warnings=warnings)
+    return Plan(
+        request, Choice(request.architecture), (*unknown, *(verdict for _, verdict in judged)), warnings=warnings
+    )
 
 
 def _cuda_verdicts(request: Request, knowledge: Knowledge) -> Iterator[tuple[str, Verdict]]:
@@ -42,21 +44,3 @@ def _package_verdicts(request: Request, knowledge: Knowledge) -> Iterator[Verdic
         title = row.title if row else framework.name
         detail = f"{title}'s packages are built for servers; a Jetson needs the builds made for its JetPack"
         yield Verdict("platform", "unknown", detail, row.sources if row else ())
-
-
-def _nothing(request: Request) -> Choice:
-    return Choice(
-        cuda=None,
-        toolkit=None,
-        runfiles=(),
-        cudnn=None,
-        cudnn_version=None,
-        python=None,
-        python_source=None,
-        os=None,
-        architecture=request.architecture,
-        builds=(),
-        base_image=None,
-        minimum_driver=None,
-        needs_toolkit=False,
-    )

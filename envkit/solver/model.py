@@ -41,19 +41,19 @@ class Alternative:
 class Choice:
     """The versions that work together; the rows they come from travel along for the renderers."""
 
-    cuda: Version | None  # full toolkit version 9.0.176; the wheel's own CUDA line when no toolkit is needed
-    toolkit: Toolkit | None
-    runfiles: tuple[Runfile, ...]  # toolkit then patches, in order; empty: no runfile for this architecture
-    cudnn: CudnnRelease | None
-    cudnn_version: Version | None  # also where the wheel brings it
-    python: Version | None
-    python_source: PythonSource | None
-    os: OperatingSystem | None
     architecture: str
-    builds: tuple[FrameworkBuild, ...]
-    base_image: ImageTag | None  # supported nvidia/cuda tag; None: the plain distribution image
-    minimum_driver: Version | None
-    needs_toolkit: bool  # a system CUDA toolkit has to be installed
+    cuda: Version | None = None  # full toolkit version 9.0.176; the wheel's own CUDA line when no toolkit is needed
+    toolkit: Toolkit | None = None
+    runfiles: tuple[Runfile, ...] = ()  # toolkit then patches, in order; empty: no runfile for this architecture
+    cudnn: CudnnRelease | None = None
+    cudnn_version: Version | None = None  # also where the wheel brings it
+    python: Version | None = None
+    python_source: PythonSource | None = None
+    os: OperatingSystem | None = None
+    builds: tuple[FrameworkBuild, ...] = ()
+    base_image: ImageTag | None = None  # supported nvidia/cuda tag; None: the plain distribution image
+    minimum_driver: Version | None = None
+    needs_toolkit: bool = False  # a system CUDA toolkit has to be installed
     framework_images: tuple[FrameworkImage, ...] = ()  # their own projects' for the builds without a package
 
     def own_image(self, build: FrameworkBuild) -> str | None:
