@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from envkit.checks.engine.command import NUMBER, Command, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.remedies import on_windows, remedy
+from envkit.checks.frameworks.installs import cuda_majors
 from envkit.model import Distribution, Environment, PythonEnvironment
 from envkit.tables.codes import limit
 
@@ -58,9 +59,8 @@ def _cuda_in_use(python: PythonEnvironment | None) -> str:
     """The CUDA of the environment's frameworks, else of its wheels of CUDA libraries; '' where neither is there."""
     if python is None:
         return ""
-    built = {str(framework.cuda.major) for framework in python.frameworks if framework.cuda is not None}
     wheels = {item.name.rpartition("-cu")[2] for item in python.distributions if item.name.startswith("nvidia-cu")}
-    found = built or {family for family in wheels if family.isdigit()}
+    found = cuda_majors(python) or {family for family in wheels if family.isdigit()}
     return found.pop() if len(found) == 1 else ""
 
 

@@ -15,7 +15,14 @@ from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.builds import bring
-from envkit.checks.frameworks.installs import distribution, distribution_evidence, judged, nothing_to_judge, pip
+from envkit.checks.frameworks.installs import (
+    cuda_majors,
+    distribution,
+    distribution_evidence,
+    judged,
+    nothing_to_judge,
+    pip,
+)
 from envkit.model import Environment, LibraryUse, PythonEnvironment
 from envkit.probe.sonames import package_of
 
@@ -23,7 +30,6 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _PIN = regex(r"(?P<name>[\w.-]+)\s*\(?(?P<pin>==[\w.]+)")
-_FAMILY = regex(r"-cu(?P<cuda>\d{2})$")
 IN_WHEEL = "not looked for where the wheel put it"  # the rule that the probe gives to such a use
 
 
@@ -35,12 +41,12 @@ def _wheel_of_message(environment: Environment, matrix: Matrix) -> Remedy:
             "No wheel brings it: install the framework and the CUDA that belong together; envkit names them.",
             (resolve_command(environment, matrix, messages),),
         )
-    wanted = _FAMILY.search(wheel)
-    built = {str(item.cuda.major) for python in judged(environment) for item in python.frameworks if item.cuda}
-    if wanted and built and wanted["cuda"] not in built:
+    wanted = wheel.rpartition("-cu")[2]
+    built = {cuda for python in judged(environment) for cuda in cuda_majors(python)}
+    if wanted.isdigit() and built and wanted not in built:
         other = ", ".join(sorted(built))
         return Remedy(
-            f"The program was built for CUDA {wanted['cuda']}, the framework beside it for CUDA {other}. "
+            f"The program was built for CUDA {wanted}, the framework beside it for CUDA {other}. "
             "Install the program's build for the framework's CUDA, or give each an environment of its own."
         )
     return Remedy(

@@ -48,6 +48,11 @@ def installs(environment: Environment, *names: str) -> Iterator[Installed]:
                 yield Installed(python, framework)
 
 
+def cuda_majors(python: PythonEnvironment) -> set[str]:
+    """The major releases of CUDA that the environment's frameworks were built for."""
+    return {str(framework.cuda.major) for framework in python.frameworks if framework.cuda is not None}
+
+
 def nothing_to_judge(environment: Environment, what: str) -> Outcome:
     """The outcome where no `what` is there: skip after a look at the installed packages, unknown without one."""
     if environment.pythons.known:
