@@ -6,7 +6,7 @@ import textwrap
 
 from envkit.checks.engine.findings import Status
 
-_COLOURS = {
+_COLORS = {
     Status.FAIL: "31;1",
     Status.ERROR: "31",
     Status.WARN: "33;1",
@@ -39,7 +39,7 @@ class Page:
 
     def status(self, status: Status) -> str:
         """The word for a status, as wide as the longest one."""
-        return self.paint(_LABELS[status].ljust(_STATUS - 1), _COLOURS[status])
+        return self.paint(_LABELS[status].ljust(_STATUS - 1), _COLORS[status])
 
     def head(self, text: str) -> str:
         """What introduces something."""
