@@ -26,8 +26,13 @@ def run() -> int:
         from envkit.cli.streams import written
 
         return written(HELP)
+    # what `signal` wraps in enumerations, whose loading could be interrupted as well
+    import _signal as signal  # type: ignore[import-not-found]
     import gc
 
+    # Until somebody is there who tells of it, Ctrl-C ends the process as it ends any other, without a traceback.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     gc.set_threshold(_OBJECTS)
     from envkit._startup.deferred import import_click
 
@@ -35,8 +40,7 @@ def run() -> int:
     from envkit.cli.boundary import exit_code
     from envkit.host.stops import stop_by_exception
 
-    stop_by_exception()
-    return exit_code()
+    return exit_code(begin=stop_by_exception)
 
 
 def forget_working_folder() -> None:

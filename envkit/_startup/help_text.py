@@ -16,9 +16,18 @@ Commands:
               reports.
   resolve     Find compatible versions, or explain why there are none.
   install     Print (or run) an unattended install script.
+  installed   List what envkit's install scripts installed, and what uses it.
+  use         Point /usr/local/cuda and login shells at another CUDA toolkit.
+  uninstall   Remove what install scripts installed.
   dockerfile  Print (or build) a Dockerfile.
+  check       Check whether a project file fits this machine.
   matrix      Browse the compatibility data and its sources.
+  diff        Show what changed between two captures, and the likely culprit.
+  recommend   Rank graphics cards for a workload, or check a build.
+  bench       Measure speed, and compare it with hardware limits and published
+              figures.
   explain     Explain one check in full.
+  fleet       Diagnose many machines in one report.
   completion  Print a shell completion script.
 
   Examples:

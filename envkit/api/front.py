@@ -87,8 +87,8 @@ def resolve(
     The words are those of the options of `envkit resolve`. What is left open is taken from `target`, the facts of a
     machine; without it nothing is. `container` decides for an image. Raises RequestError for a word that is not known.
     """
+    from envkit.solver.having import resolve_having as solve
     from envkit.solver.request import RequestWords
-    from envkit.solver.solve import resolve as solve
     from envkit.tables import Matrix
 
     matrix = Matrix.load()

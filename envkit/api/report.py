@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 
+_LONGEST = 500  # characters of a text that quotes a file
+
+
 @record
 class Report:
     """One machine, diagnosed. `findings` are in root-cause order; `chosen`: of the checks that the user named alone."""
@@ -46,6 +49,7 @@ class FileReport:
     name: str
     findings: tuple[Finding, ...]
     verdict: Verdict
+    target: str = ""  # what it was judged for, in words
 
     def to_json(self) -> str:
         """The document that `envkit dockerfile --check --json` prints."""
@@ -56,7 +60,7 @@ class FileReport:
     def __str__(self) -> str:
         from envkit.render.check_report import report_text
 
-        return report_text(self.findings, self.name)
+        return report_text(self.findings, self.name, self.target)
 
 
 def judged(
@@ -90,4 +94,17 @@ def file_report(path: str, request: Request, matrix: Matrix, option: str) -> Fil
         findings = check_dockerfile(text, request, matrix, lambda name: read_beside(path, name))
     except SourceError as error:
         raise SourceError(f"{option}: {path}: {error.message}", error.hint) from None
+    findings = as_told(findings)
     return FileReport(path, findings, file_verdict(findings))
+
+
+def as_told(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Findings that quote a file, as a report may tell them: no login or token of an address, no endless word."""
+    from envkit.base.shown import with_each_text
+    from envkit.privacy.secrets import without_secrets
+
+    def told(text: str) -> str:
+        text = without_secrets(text)
+        return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+    return with_each_text(tuple(findings), told)

@@ -38,26 +38,28 @@ def dumps(document: object, indent: int | None = 2) -> str:
 def _check_size(text: str) -> None:
     """Raises LimitError for a text that would become more data than any machine has facts."""
     if len(text) > _LONGEST:
-        raise LimitError(f"this JSON is longer than {_LONGEST:,} characters.", "No recording is: look at it.")
+        raise LimitError(f"this JSON is longer than {_LONGEST:,} characters.", "No recording is: check the file.")
     if text.count(",") + text.count("[") + text.count("{") > _MOST_ITEMS:
-        raise LimitError(f"this JSON holds more than {_MOST_ITEMS:,} items.", "No recording does: look at it.")
+        raise LimitError(f"this JSON holds more than {_MOST_ITEMS:,} items.", "No recording does: check the file.")
 
 
 def _whole(digits: str) -> int:
     if len(digits) > _DIGITS:
-        raise LimitError(f"a number of {len(digits)} digits stands in this JSON.", "No fact is so large: look at it.")
+        raise LimitError(
+            f"this JSON contains a number of {len(digits)} digits.", "No fact is that large: check the file."
+        )
     return int(digits)
 
 
 def _real(digits: str) -> float:
     value = float(digits)
     if value in (float("inf"), float("-inf")):
-        raise LimitError(f"{digits[:40]} stands in this JSON.", "No fact is so large: look at it.")
+        raise LimitError(f"{digits[:40]} stands in this JSON.", "No fact is that large: check the file.")
     return value
 
 
 def _no_number(word: str) -> float:
-    raise ValueError(f"{word} is no number of JSON")
+    raise ValueError(f"{word} is not a JSON number")
 
 
 def _check_depth(document: object) -> None:
@@ -72,4 +74,4 @@ def _check_depth(document: object) -> None:
 
 
 def _too_deep() -> LimitError:
-    return LimitError(f"this JSON nests more than {_DEEPEST} lists and objects.", "No facts do: look at it.")
+    return LimitError(f"this JSON nests more than {_DEEPEST} lists and objects.", "No facts do: check the file.")

@@ -11,6 +11,31 @@ from envkit.base.errors import RequestError
 # What scripts, Dockerfiles and sed expressions can hold as it is: no blanks, quotes, $, #, & or |.
 _URL = regex(r"(?:https?|file)://[A-Za-z0-9_.~:/?@+,;=%\[\]-]+")
 _HOST = regex(r"[A-Za-z0-9.-]+(?::[0-9]+)?")
+_OWN_MACHINE = ("localhost", "127.0.0.1", "[::1]")
+_HTTP_HOST = regex(r"http://(?:[^/@]*@)?(\[[^\]/]*\]|[^/:]*)")
+_NAMED_HOST = regex(r"://([^/:@\s]+(?::[0-9]+)?)(?=/)")
+
+
+def host_of(address: str) -> str:
+    """The host of an address, with its port and whatever name and password stand before it."""
+    return address.partition("://")[2].partition("/")[0]
+
+
+def plain_http_host(address: str) -> str:
+    """The host of an address that goes over a network unprotected, without its port; '' for others."""
+    match = _HTTP_HOST.match(address)
+    return "" if match is None or match.group(1) in _OWN_MACHINE else match.group(1)
+
+
+def trusting(*addresses: str) -> tuple[tuple[str, str], ...]:
+    """The options with which pip takes anything from addresses over plain HTTP, which it ignores otherwise."""
+    hosts = dict.fromkeys(host for address in addresses if (host := plain_http_host(address)))
+    return tuple(("--trusted-host", host) for host in hosts)
+
+
+def named_hosts(text: str) -> tuple[str, ...]:
+    """The hosts of the addresses in a text, each once, with their ports."""
+    return tuple(dict.fromkeys(_NAMED_HOST.findall(text)))
 
 
 def is_url(text: object) -> bool:
@@ -54,6 +79,6 @@ class Mirrors:
                 hosts[name] = url
         if index_url is not None and not is_url(index_url):
             raise RequestError(
-                f"--index-url: {index_url!r} is no address.", "Example: --index-url https://mirror.lan/simple"
+                f"--index-url: {index_url!r} is not a URL.", "Example: --index-url https://mirror.lan/simple"
             )
         return replace(self, hosts=hosts, index_url=index_url or self.index_url, **changes)

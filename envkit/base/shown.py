@@ -6,7 +6,7 @@ model; nothing foreign goes to a person that has not passed one of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from operator import is_
 from typing import Any, TypeVar
 
@@ -33,20 +33,25 @@ def shown(text: str) -> str:
 
 def inert(value: T) -> T:
     """The value with every text in it as `shown` gives it; the value itself where nothing in it steers."""
+    return with_each_text(value, shown)
+
+
+def with_each_text(value: T, change: Callable[[str], str]) -> T:
+    """The value with every text in it changed; the value itself where nothing changes."""
     kind = type(value)
     clean: Any = value
     if kind is str:
-        clean = shown(str(value))
+        clean = change(str(value))
     elif kind is tuple or kind is list:
         items: Any = value
-        clean = [inert(item) for item in items]
+        clean = [with_each_text(item, change) for item in items]
         if all(map(is_, clean, items)):
             return value
         clean = kind(clean)  # type: ignore[call-arg]
     elif is_record(kind):
-        clean = _record(value)
+        clean = _record(value, change)
     elif isinstance(value, Mapping):
-        clean = {inert(key): inert(item) for key, item in value.items()}
+        clean = {with_each_text(key, change): with_each_text(item, change) for key, item in value.items()}
     return value if clean == value else clean
 
 
@@ -55,11 +60,11 @@ def shown_lines(text: str) -> str:
     return "\n".join(map(shown, text.split("\n")))
 
 
-def _record(value: Any) -> object:  # noqa: ANN401 - any record
+def _record(value: Any, change: Callable[[str], str]) -> object:  # noqa: ANN401 - any record
     changed = {}
     for name in types_of(type(value)):
         held = getattr(value, name)
-        clean = inert(held)
+        clean = with_each_text(held, change)
         if clean is not held:
             changed[name] = clean
     return replace(value, **changed) if changed else value

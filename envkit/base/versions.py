@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _NUMBERS = regex(r"[0-9]+(?:\.[0-9]+)*")
-_CAPABILITY = regex(r"(?:sm_|compute_)?(\d+)\.(\d)([af]?)|(?:sm_|compute_)?(\d+)(\d)([af]?)")
+_CAPABILITY = regex(r"(?:sm_?|compute_?)?(\d+)\.(\d)([af]?)|(?:sm_?|compute_?)?(\d+)(\d)([af]?)")
 _MOST_DIGITS = 18  # no count, index or code has more
 _LONGEST = 5  # numbers that any version on record has; zeros may follow
 _CLAUSE = regex(r"(==|>=|<=|!=|>|<|~=|=)?\s*(\d+(?:\.\d+)*)(\.\*)?")
@@ -119,7 +119,7 @@ class ComputeCapability:
 
     @classmethod
     def parse(cls, text: str) -> ComputeCapability:
-        """The capability written as `8.6`, `86`, `sm_86`, `compute_86` or `sm_90a`. Raises ValueError otherwise."""
+        """The capability in `8.6`, `86`, `sm86`, `sm_86`, `compute_86` or `sm_90a`. Raises ValueError otherwise."""
         match = _CAPABILITY.fullmatch(text.strip().lower())
         if not match:
             raise ValueError(f"not a compute capability: {text!r}")

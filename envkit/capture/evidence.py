@@ -61,6 +61,7 @@ class Evidence:
                 documents[f"{subject}.json"] = self._masker.data(kept_answer(subject, answer.value))
             elif answer.problem is not Problem.NOT_LOOKED:
                 documents[f"{subject}.json"] = self._problem(answer) | {"source": self._masker.text(answer.source)}
+        documents["machine.json"]["holds"] = sorted(documents)
         return documents
 
     def binaries(self) -> dict[str, bytes]:

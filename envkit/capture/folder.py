@@ -40,7 +40,7 @@ class CaptureFolder:
             raise SourceError(f"{self.path}/{name} cannot be read: {error.strerror}.") from error
         self._left_of_json -= len(content)
         if self._left_of_json < 0:
-            raise LimitError(f"{self.path}: its documents are larger than those of any recording.", "Look at them.")
+            raise LimitError(f"{self.path}: its documents are larger than those of any recording.", "Check the files.")
         try:
             return loads(content.decode("utf-8"))
         except LimitError as error:

@@ -42,11 +42,12 @@ def record(
 
     Python environments are kept as facts alone: their files are too many.
     """
+    from envkit.probe.managers import managed_by
     from envkit.probe.pythons import pythons
 
     recorder = RecordingHost(host, kept_bytes)
-    environment = collect(recorder, _LIMIT_S, skip=("pythons",), driver_limit_s=driver_limit_s, tell=tell)
-    environment = with_facts(environment, {"pythons": pythons(host, _LIMIT_S)})
+    environment = collect(recorder, _LIMIT_S, skip=("pythons", "managed_by"), driver_limit_s=driver_limit_s, tell=tell)
+    environment = with_facts(environment, {"pythons": pythons(host, _LIMIT_S), "managed_by": managed_by(host)})
     masker = Masker(environment.identity)
     facts = replace(masker.value(environment), origin="a capture", identity=Identity())
     evidence = Evidence(recorder, masker)

@@ -3,7 +3,8 @@
 The folder holds, all but the first optional (tests/machines/README.md shows examples):
 
     machine.json   {"schema": 1, "kind": "real" or "synthetic", "recorded_at": …, "description": …, "complete": bool,
-                    "identity": {…}, "variables": {…}}; a machine that is complete has nothing that it does not list
+                    "identity": {…}, "variables": {…}, "holds": [the JSON files that belong to it]}; a machine that is
+                    complete has nothing that it does not list
     files.json     {"/proc/modules": "text …"}: files by their path
     tree/          files of any content, at their own path below this folder
     paths.json     {"/usr/local/cuda": {"link": "cuda-12.4"}, "/dev/nvidia0": {"kind": "char", "mode": "0666",
@@ -33,6 +34,8 @@ from envkit.model.facts_json import SCHEMA, Json, TypeForm, part_from_json
 
 QUERIES = ("nvml", "cuda", "docker", "nodes", "services", "facts", STAND_IN)
 _EVIDENCE = ("files", "paths", "commands", "answers", "nvml", "cuda", "docker", "nodes", "services")
+_PROBED = frozenset(("tree", *(f"{name}.json" for name in _EVIDENCE)))  # what a probe can read
+NAMES = _PROBED | {"machine.json", "facts.json", f"{STAND_IN}.json"}
 _PATH_KEYS = {
     "kind",
     "link",
@@ -58,6 +61,7 @@ class CaptureHost(RecordedHost):
         if not isinstance(about, dict) or about.get("schema") != SCHEMA:
             again = "Record it again with `envkit capture`."
             raise SourceError(f"{folder}: machine.json has no schema {SCHEMA}.", again)
+        _refuse_parts(files, about.get("holds"))
         super().__init__(
             _entries(files),
             _commands(files.document("commands.json"), f"{folder}/commands.json"),
@@ -73,7 +77,7 @@ class CaptureHost(RecordedHost):
 def holds_facts_alone(folder: str) -> bool:
     """True for a folder with facts and nothing that a probe could read."""
     present = set(CaptureFolder(folder).listed())
-    return "facts.json" in present and present.isdisjoint({"tree", *(f"{name}.json" for name in _EVIDENCE)})
+    return "facts.json" in present and present.isdisjoint(_PROBED)
 
 
 def read_facts(folder: str) -> Json:
@@ -89,6 +93,18 @@ def _required(files: CaptureFolder, name: str) -> Json:
             "Record one with `envkit capture DIR`, or name the files in it one by one.",
         )
     return data
+
+
+def _refuse_parts(files: CaptureFolder, holds: Json) -> None:
+    """Half a copy would pass for a machine without what its lost files told."""
+    present = set(files.listed())
+    lost = sorted(set(part_from_json(tuple[str, ...], holds or [], f"{files.path}/machine.json: holds")) - present)
+    if not lost and present.isdisjoint(_PROBED | {"facts.json"}):
+        lost = ["other file than machine.json"]
+    if lost:
+        raise SourceError(
+            f"{files.path} is only part of a capture: it has no {lost[0]}.", "Copy the whole folder again."
+        )
 
 
 def _entries(files: CaptureFolder) -> dict[str, Entry]:
@@ -111,7 +127,7 @@ def _tree_entry(files: CaptureFolder, path: str, status: os.stat_result) -> Entr
         return Entry("dir", mode="0755")
     if stat.S_ISREG(status.st_mode):
         return Entry(reader=files.reader(path), size=status.st_size)
-    return Entry("other", problem=Problem.UNPARSABLE, detail="a capture holds regular files alone")
+    return Entry("other", problem=Problem.UNPARSABLE, detail="a capture holds only regular files")
 
 
 def _described(known: Entry | None, data: Json, where: str) -> Entry:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import click
 
@@ -17,15 +17,19 @@ BUG = 3
 INTERRUPTED = 130
 
 
-def exit_code(arguments: Sequence[str] | None = None) -> int:
-    """What the command line ends with: 0 well, 1 finding or expected error, 2 usage, 3 our bug, 130 interrupted."""
+def exit_code(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lambda: None) -> int:
+    """What the command line ends with: 0 well, 1 finding or expected error, 2 usage, 3 our bug, 130 interrupted.
+
+    `begin` is called where what it makes of signals is told in one line.
+    """
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words or bool(os.environ.get("ENVKIT_DEBUG"))
-    return written(code=_exit_code([word for word in words if word != "--debug"], debug))
+    return written(code=_exit_code([word for word in words if word != "--debug"], debug, begin))
 
 
-def _exit_code(words: list[str], debug: bool) -> int:
+def _exit_code(words: list[str], debug: bool, begin: Callable[[], None]) -> int:
     try:
+        begin()
         from envkit.cli.main import envkit
 
         code = envkit.main(args=words, prog_name="envkit", standalone_mode=False)

@@ -20,7 +20,7 @@ _TOP = {  # what stands in the folder
     "paths.json": "files that could not be read",
     "commands.json": "what programs printed",
     "answers.json": "which files there are",
-    "nvml.json": "what the driver's library said of the GPUs",
+    "nvml.json": "what the driver's library said about the GPUs",
     "cuda.json": "what libcuda said",
     "docker.json": "what the Docker engine said",
     "nodes.json": "which device files could not be opened",

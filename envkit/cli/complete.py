@@ -101,3 +101,18 @@ def complete_fact(ctx: click.Context, param: click.Parameter, incomplete: str) -
     from envkit.model.paths import fact_paths
 
     return [f"{path}=" for path in _beginning_with(fact_paths(), incomplete)]
+
+
+def complete_installed(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Names of what was installed here."""
+    from envkit.cli.registry import all_plans
+
+    return _beginning_with((plan.name for plan in all_plans()), incomplete)
+
+
+def complete_toolkit(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Releases of the toolkits that were installed here."""
+    from envkit.cli.registry import all_plans
+
+    toolkits = [use for plan in all_plans() for use in plan.of("toolkit")]
+    return _beginning_with(dict.fromkeys(use.detail for use in toolkits), incomplete)

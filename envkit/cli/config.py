@@ -42,7 +42,9 @@ def configured_mirrors() -> Mirrors:
     hosts = _table(table, "hosts", path)
     for host in hosts:
         if not is_host(host):
-            raise SourceError(f"config file {path}: {host!r} is no host.", 'Write a name: "example.com" = "URL".')
+            raise SourceError(
+                f"config file {path}: {host!r} is not a host name.", 'Write a name: "example.com" = "URL".'
+            )
     return Mirrors(
         hosts={host: _url(hosts, host, path) for host in hosts},
         index_url=_url(table, "index-url", path) if "index-url" in table else None,
@@ -79,7 +81,7 @@ def _table(above: Mapping[str, Any], key: str, path: str) -> Mapping[str, Any]:
     found = above.get(key, {})
     if not isinstance(found, dict):
         line = "[mirrors]" if key == "mirrors" else f"[mirrors.{key}]"
-        raise SourceError(f"config file {path}: {key} is no table.", f"Begin it with a line {line}.")
+        raise SourceError(f"config file {path}: {key} is not a table.", f"Begin it with a line {line}.")
     return found
 
 
@@ -90,17 +92,14 @@ def _url(table: Mapping[str, Any], key: str, path: str) -> str:
             raise SourceError(f"config file {path}: {key} holds a table.", 'Put the name into quotes: "a.lan" = "URL".')
         name = f'"{key}"' if "." in key else key
         example = f'{name} = "https://mirror.lan/simple"'
-        raise SourceError(f"config file {path}: {key} = {value!r} is no address.", f"Example: {example}")
+        raise SourceError(f"config file {path}: {key} = {value!r} is not a URL.", f"Example: {example}")
     return value
 
 
 def _parse(text: str, path: str) -> Mapping[str, Any]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
+    from envkit.base.toml_text import toml_table
+
     try:
-        table: Mapping[str, Any] = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return toml_table(text)
+    except ValueError as error:
         raise SourceError(f"config file {path}: {error}.", "Fix that line.") from error
-    return table

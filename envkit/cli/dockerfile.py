@@ -54,7 +54,7 @@ Examples:
     show_default=True,
     help="Build from a CUDA base image, or start from the framework's official image.",
 )
-@click.option("--base", metavar="IMAGE", help="Your own base image.")
+@click.option("--base", metavar="IMAGE", help="Base image to use instead.")
 @click.option("--digest", is_flag=True, help="Pin the base image by digest when one is known.")
 @click.option("--devel", is_flag=True, help="Include nvcc and the CUDA headers.")
 @click.option("--slim", is_flag=True, help="Start from the plain distribution image.")
@@ -129,7 +129,7 @@ def _options(given: dict[str, Any]) -> DockerfileOptions:
     from envkit.image.options import ImageOptions, check_options
 
     if (given["smoke"] or given["tag"]) and not given["build"]:
-        raise RequestError("--smoke and --tag go with --build.", "Add --build.")
+        raise RequestError("--smoke and --tag require --build.", "Add --build.")
     official, syntax = given.pop("start") == "official", not given.pop("no_syntax")
     image = taken(ImageOptions, given, official=official, syntax=syntax)
     del given["checked"]
@@ -148,7 +148,9 @@ def _refuse_beside_check(values: dict[str, Any]) -> None:
         if parameter.name in judged | {"checked", "mirrors", "index_url"} or given == parameter.get_default(context):
             continue
         if given:
-            raise RequestError(f"{parameter.opts[0]} does not go with --check, which writes no file.", "Leave one out.")
+            raise RequestError(
+                f"{parameter.opts[0]} cannot be combined with --check, which writes no file.", "Omit one of them."
+            )
 
 
 def _produce(plan: Plan, options: DockerfileOptions, matrix: Matrix) -> int:
@@ -167,7 +169,7 @@ def _produce(plan: Plan, options: DockerfileOptions, matrix: Matrix) -> int:
         write_output(text, options.plan.output)
         return 0
     if options.target_format != "dockerfile":
-        raise RequestError("--build builds Dockerfiles only.", "Leave --format out.")
+        raise RequestError("--build builds Dockerfiles only.", "Omit --format.")
     if options.plan.output:
         write_output(text, options.plan.output)
     return _build(made, text, options)
@@ -180,7 +182,7 @@ def _format_notes(recipe: Recipe, target_format: str) -> Iterator[str]:
 
         yield from loader_notes(recipe)
     if target_format == "devcontainer":
-        yield f"it builds the Dockerfile beside it, which this writes with the same options: {_same_image()}"
+        yield f"it builds the Dockerfile next to it; write that with the same options: {_same_image()}"
 
 
 def _same_image() -> str:
@@ -207,19 +209,20 @@ def _refuse_mirrors(options: DockerfileOptions) -> None:
         name = text.partition("=")[0]
         if name in ("apt", "yum"):
             raise RequestError(
-                f"--format {options.target_format}: --mirror {name}= belongs to an image.",
-                "Use --format dockerfile, or leave that mirror out.",
+                f"--format {options.target_format}: --mirror {name}= applies only to an image.",
+                "Use --format dockerfile, or omit that mirror.",
             )
 
 
 def _write_lock(recipe: Recipe, file: str) -> None:
+    from envkit.documents.packages import in_one_file
     from envkit.host.lock import locked
-    from envkit.image.limits import pip_lines
+    from envkit.image.limits import packages_of
 
     choice = recipe.plan.choice
     if choice.python is None or not recipe.pip:
         raise RequestError("--lock: this plan installs no Python packages.", "Leave --lock out.")
-    write_file(locked(pip_lines("lock", recipe), choice.python, choice.architecture), file)
+    write_file(locked(in_one_file(packages_of(recipe), "lock"), choice.python, choice.architecture), file)
     say(f"Wrote {file}: keep it beside the Dockerfile.")
 
 
@@ -245,11 +248,14 @@ def _build(recipe: Recipe, text: str, options: DockerfileOptions) -> int:
 
 def _check(file: str, options: PlanOptions, matrix: Matrix) -> int:
     from envkit.api.report import file_report
+    from envkit.host.limits import limited
     from envkit.render.check_report import exit_code
 
     source = click.get_current_context().get_parameter_source("target")
     if source is ParameterSource.DEFAULT:  # what a file is worth does not change with the machine that asks
         options = replace(options, target="any")
-    report = file_report(file, request_from(options, matrix, container=True), matrix, "--check")
+    request = request_from(options, matrix, container=True)
+    with limited(f"--check: {file}"):
+        report = file_report(file, request, matrix, "--check")
     write_output(report.to_json() if options.as_json else str(report), options.output)
     return exit_code(report.findings)

@@ -27,7 +27,9 @@ Examples:
   envkit doctor --from nvidia-smi.txt --from error.txt
   envkit doctor --json --fail-on warn
   envkit doctor --assume driver.kernel_module=535.104.05
-  envkit doctor -o report.html""",
+  envkit doctor -o report.html
+  envkit doctor --fix --dry-run
+  envkit doctor --fix --undo""",
     context_settings={"allow_extra_args": True},
 )
 @click.option(
@@ -42,7 +44,13 @@ Examples:
 @click.option(
     "--root", type=click.Path(file_okay=False), metavar="DIR", help="Inspect a mounted file system or unpacked image."
 )
-@click.option("--assume", multiple=True, metavar="FACT=VALUE", shell_complete=complete_fact, help="Override a fact.")
+@click.option(
+    "--assume",
+    multiple=True,
+    metavar="FACT=VALUE",
+    shell_complete=complete_fact,
+    help="Override a fact; see `envkit probe` for the names.",
+)
 @click.option(
     "--check",
     "ids",
@@ -61,9 +69,9 @@ Examples:
     type=click.Choice(["fail", "warn", "unknown"]),
     help="Lowest severity that makes the exit code 1: fail (default), warn, or unknown (a check could not run).",
 )
-@click.option("--strict", is_flag=True, help="The same as --fail-on unknown.")
+@click.option("--strict", is_flag=True, help="Same as --fail-on unknown.")
 @timeout_option
-@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
 @click.option(
     "--format",
     "form",
@@ -74,6 +82,14 @@ Examples:
     "--mask", is_flag=True, help="Redact host names, user names, addresses, and serial numbers in the report."
 )
 @click.option("--verbose", "-v", is_flag=True, help="Also show evidence, the machine, and every check.")
+@click.option(
+    "--fix", is_flag=True, help="Show the fix for the root cause, ask before each step, run it, and diagnose again."
+)
+@click.option("--dry-run", is_flag=True, help="With --fix: show the plan and change nothing.")
+@click.option(
+    "--yes", is_flag=True, help="With --fix: do not ask, except before removing packages or restarting a service."
+)
+@click.option("--undo", is_flag=True, help="With --fix: undo the last fix.")
 @output_option
 @click.pass_context
 def doctor(
@@ -92,6 +108,10 @@ def doctor(
     form: str | None,
     mask: bool,
     verbose: bool,
+    fix: bool,
+    dry_run: bool,
+    yes: bool,
+    undo: bool,
     output: str | None,
 ) -> int:
     """Diagnose this machine (or a recorded one) and suggest fixes.
@@ -100,6 +120,14 @@ def doctor(
     are listed under "Also".
     """
     _refuse_stray(ctx.args, strict, fail_on)
+    if fix or dry_run or yes or undo:
+        from envkit.cli.fix import refuse_with_others, undo_here
+
+        others = {"--from": sources, "--root": root, "--assume": assume, "--json": as_json, "--format": form}
+        others |= {"--output": output, "--mask": mask, "--list-checks": list_checks, "--plugins": plugins}
+        refuse_with_others(others, fix, dry_run, yes, undo)
+        if undo:
+            return undo_here(dry_run=dry_run, yes=yes)
     form = one_format(form, as_json, output, _FORMATS)
     here = None
     if not (sources or root is not None or list_checks or ids):
@@ -115,6 +143,9 @@ def doctor(
         write_output(_list_of({**known, **image_faults()}, form), output)
         return 0
     checks = _selected(ids, known)
+    limit = "unknown" if strict else fail_on or "fail"
+    if fix:
+        return _fix(checks, known, limit, lambda: this_machine(deep, None, timeout), dry_run=dry_run, yes=yes)
     environments = _environments(sources, root, assume, deep, lambda: this_machine(deep, here, timeout))
     from envkit.api.report import judged
     from envkit.cli.report import exit_code, rendered, told
@@ -122,7 +153,28 @@ def doctor(
     reports = [judged(item, checks, Matrix.load(), mask=mask, chosen=bool(ids)) for item in environments]
     text = rendered(reports, form, verbose=verbose, to_file=output is not None)
     write_output(text, output, told=told(reports))
-    return exit_code(reports, "unknown" if strict else fail_on or "fail")
+    return exit_code(reports, limit)
+
+
+def _fix(
+    checks: list[Check],
+    known: dict[str, Check],
+    fail_on: str,
+    look: Callable[[], Environment],
+    *,
+    dry_run: bool,
+    yes: bool,
+) -> int:
+    from envkit.api.report import judged
+    from envkit.cli.fix import fix_here
+    from envkit.cli.report import exit_code
+    from envkit.tables import Matrix
+
+    chosen = len(checks) < len(known)
+    report = fix_here(
+        lambda: judged(look(), checks, Matrix.load(), mask=False, chosen=chosen), known, dry_run=dry_run, yes=yes
+    )
+    return exit_code([report], fail_on)
 
 
 def checks_known(plugins: bool) -> dict[str, Check]:
@@ -143,7 +195,7 @@ def _refuse_stray(words: list[str], strict: bool, fail_on: str | None) -> None:
     if words:
         raise RequestError(f"To diagnose {words[0]}, pass it with --from:", f"envkit doctor --from {words[0]}")
     if strict and fail_on not in (None, "unknown"):
-        raise RequestError(f"--strict and --fail-on {fail_on} contradict each other.", "Give one of them.")
+        raise RequestError(f"--strict and --fail-on {fail_on} cannot be used together.", "Use only one of them.")
 
 
 def _environments(
@@ -154,11 +206,11 @@ def _environments(
 
     for option, value in [*(("--from", source) for source in sources), ("--root", root)]:
         if value == "":
-            raise RequestError(f"{option} is empty.", "Leave it out to diagnose this machine.")
+            raise RequestError(f"{option} is empty.", "Omit it to diagnose this machine.")
     if sources and root is not None:
-        raise RequestError("--from and --root contradict each other.", "Give one of them.")
+        raise RequestError("--from and --root cannot be used together.", "Use only one of them.")
     if deep and (sources or root is not None):
-        raise RequestError("--deep runs tests on this machine.", "Leave out --from and --root.")
+        raise RequestError("--deep runs tests on this machine.", "Omit --from and --root.")
     environments = all_recorded(sources) if sources else [look() if root is None else under_root(root)]
     if assume:
         from envkit.model.assume import assume_facts
@@ -173,7 +225,8 @@ def _selected(ids: tuple[str, ...], checks: Mapping[str, Check]) -> list[Check]:
 
     for wanted in ids:
         if wanted in image_faults():
-            raise RequestError(f"--check: {wanted} is for Dockerfiles.", "Use envkit dockerfile --check FILE.")
+            told = ("Dockerfiles", "dockerfile --check") if wanted.startswith("image.") else ("project files", "check")
+            raise RequestError(f"--check: {wanted} is for {told[0]}.", f"Use envkit {told[1]} FILE.")
         if wanted not in checks:
             raise RequestError.unknown_value("--check", wanted, checks, "envkit doctor --list-checks")
     return [checks[id] for id in ids] if ids else list(checks.values())

@@ -30,8 +30,8 @@ def _with_a_machine(environment: Environment, target: str) -> Environment:
     told = (system.os, system.glibc, driver.kernel_module, driver.user_space, driver.driver_cuda_version)
     if not any(fact.known for fact in (*told, environment.gpus, environment.pci_gpus)):
         raise SourceError(
-            f"--target: {target} tells nothing of a system, a driver or a GPU.",
-            "Name a capture, a facts JSON or a pasted report.",
+            f"--target: {target} does not describe a system, driver, or GPU.",
+            "Pass a capture, a facts JSON file, or a pasted report.",
         )
     return environment
 
@@ -101,13 +101,14 @@ def _standard_input(option: str) -> str:
     """All of standard input; a person at a terminal is told what is awaited. Raises SourceError."""
     import sys
 
+    from envkit.cli.terminal import at_terminal
     from envkit.ingest.sources import read_stream
 
     if sys.stdin is None:
         raise SourceError(f"{option} -: standard input is closed.", "Pipe a text into it, or name a file.")
     try:
-        if sys.stdin.isatty():
-            end = "Ctrl-Z and Enter" if os.name == "nt" else "Ctrl-D on a line of its own"
+        if at_terminal(sys.stdin):
+            end = "Ctrl-Z and Enter" if os.name == "nt" else "Ctrl-D on an empty line"
             say(f"Paste the output of commands or an error, then press {end}:")
         return read_stream(sys.stdin.buffer, "standard input", option)
     except OSError as error:

@@ -13,6 +13,8 @@ from envkit.cli.options import PlanOptions, mirrors_from, plan_options, request_
 from envkit.cli.output import say, write_output
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from envkit.base.settings import Mirrors
     from envkit.install.options import ScriptOptions
     from envkit.solver.model import NoPlan, Plan
@@ -37,6 +39,7 @@ Examples:
   envkit install --framework tensorflow --run
   envkit install --cuda 12.4 --os ubuntu22.04 --target any --bundle ./bundle
   envkit install --cuda 12.8 --gpu "GeForce RTX 5090" --with-driver
+  envkit install --cuda 12.4 --modules /opt/modulefiles -o install.sh
   envkit install --with-driver --no-toolkit"""
 )
 @request_options
@@ -60,15 +63,28 @@ Examples:
     "--env", "env_dir", metavar="DIR", help="Virtual environment directory. [default: /opt/envkit/NAME-VERSION-cuXYZ]"
 )
 @click.option(
+    "--modules", metavar="DIR", help="Also write module files for Environment Modules and Lmod into this directory."
+)
+@click.option(
     "--accept-eula/--no-accept-eula",
     default=True,
     help="Accept NVIDIA's EULA in the script (default), or let the script prompt for it.",
+)
+@click.option(
+    "--accept-unverified",
+    is_flag=True,
+    help="Accept files without a published checksum; the script stops otherwise.",
+)
+@click.option(
+    "--allow-http",
+    is_flag=True,
+    help="Allow mirrors and addresses over plain HTTP; Python packages from them are not verified.",
 )
 @click.option("--run", "run_here", is_flag=True, help="Run the script here, after showing the plan and asking.")
 @click.option("--yes", is_flag=True, help="With --run: do not ask.")
 @click.option("--bundle", metavar="DIR", help="Download everything into DIR for use with the script's --offline DIR.")
 def install(**given: Any) -> int:
-    """Print an unattended install script (bash) for the plan; --run executes it.
+    """Print an unattended install script (bash) for the versions chosen; --run executes it.
 
     \b
     Only the script goes to stdout; the plan goes to stderr. The script is
@@ -101,9 +117,9 @@ def _options(given: dict[str, Any]) -> InstallOptions:
     options = InstallOptions(plan_options(given), taken(ScriptOptions, given), **given)
     check_options(options.script)
     if options.run_here and options.plan.target != "this":
-        raise RequestError("--run: installs on this machine, so --target must be this.", "Leave --target out.")
+        raise RequestError("--run: installs on this machine, so --target must be this.", "Omit --target.")
     if options.yes and not options.run_here:
-        raise RequestError("--yes: requires --run.", "Give --run too, or leave --yes out.")
+        raise RequestError("--yes: requires --run.", "Add --run, or omit --yes.")
     runfile = options.script.driver_runfile
     if runfile and "://" not in runfile:  # a file that lies here: the script is started from any folder
         return replace(options, script=replace(options.script, driver_runfile=os.path.abspath(runfile)))
@@ -118,16 +134,18 @@ def _show(plan: Plan | NoPlan) -> None:
 
 def _deliver(plan: Plan, options: InstallOptions, mirrors: Mirrors) -> int:
     from envkit.install.steps import installation
+    from envkit.install.trust import check_trust
     from envkit.render.script import render_script
 
     work = installation(plan, options.script, mirrors)
-    for note in work.notes:
+    check_trust(work, options.script, mirrors)
+    for note in (*work.notes, *_mirror_notes(plan, options)):
         say(f"note: {note}")
     script = render_script(work, options.script)
     if options.bundle is not None:
         from envkit.cli.install_bundle import make_bundle
 
-        make_bundle(work, script, options.bundle)
+        make_bundle(work, script, options.bundle, options.script.accept_unverified)
         return 0
     if options.run_here:
         from envkit.cli.install_run import run_here
@@ -136,3 +154,19 @@ def _deliver(plan: Plan, options: InstallOptions, mirrors: Mirrors) -> int:
     output = options.plan.output
     write_output(script, output, executable=True, told=f"Read it, then run: sudo bash {output}")
     return 0
+
+
+def _mirror_notes(plan: Plan, options: InstallOptions) -> Iterator[str]:
+    """Which of the mirrors that this call names the script does not ask, and the hosts that it does."""
+    from envkit.base.settings import Mirrors, named_hosts
+    from envkit.install.steps import installation
+
+    given = [text.partition("=")[0] for text in options.plan.mirrors]
+    if not given:
+        return
+    hosts = named_hosts(repr(installation(plan, options.script, Mirrors()).steps))
+    for name in dict.fromkeys(given):
+        if name in ("apt", "yum"):
+            yield f"--mirror {name}: a script does not change where the machine gets its system packages."
+        elif name not in hosts:
+            yield f"--mirror {name}: nothing in this plan comes from that host. It uses: {', '.join(hosts) or 'none'}."

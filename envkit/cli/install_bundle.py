@@ -9,21 +9,22 @@ from typing import TYPE_CHECKING
 from envkit.base.errors import StepFailed
 from envkit.base.json_text import dumps
 from envkit.cli.output import say, write_file
+from envkit.cli.terminal import at_terminal
 
 if TYPE_CHECKING:
     from envkit.install.bundle import FetchedFile
     from envkit.install.model import Download, Installation
 
 
-def make_bundle(work: Installation, script: str, path: str) -> None:
+def make_bundle(work: Installation, script: str, path: str, accept_unverified: bool = False) -> None:
     """Fetches everything into the folder `path`. Raises StepFailed or OutputError; a second call goes on from there.
 
     Raises EnvkitError, before anything is fetched, where no bundle can hold all that the script needs.
     """
-    from envkit.host.run_script import file_sizes, make_folder, remote_size
-    from envkit.install.bundle import bundle_document, check_bundle
+    from envkit.host.run_script import make_folder, remote_size, wheel_sums
+    from envkit.install.bundle import bundle_document, check_bundle, sums_text
 
-    check_bundle(work)
+    check_bundle(work, accept_unverified)
     folder = make_folder(path)
     write_file(script, str(folder / "install.sh"), executable=True)
     for download in work.downloads:
@@ -31,8 +32,10 @@ def make_bundle(work: Installation, script: str, path: str) -> None:
         say(f"{_size(size):>10}  {download.url}  {download.algorithm} {download.checksum}".rstrip())
     files = tuple(_fetch(download, folder) for download in work.downloads)
     _fetch_wheels(work, folder)
-    document = bundle_document(work, files, file_sizes(folder / "wheels"))
-    write_file(dumps(document), str(folder / "bundle.json"))
+    wheels = wheel_sums(folder / "wheels")
+    if wheels:
+        write_file(sums_text(wheels), str(folder / "wheels" / "SHA256SUMS"))
+    write_file(dumps(bundle_document(work, files, wheels)), str(folder / "bundle.json"))
     say(f"Bundle: {folder}. On the target: sudo bash install.sh --offline .")
 
 
@@ -48,7 +51,7 @@ def _fetch(download: Download, folder: Path) -> FetchedFile:
     from envkit.install.bundle import FetchedFile
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty()) as bar:
+    with Progress(*columns, console=Console(stderr=True), disable=not at_terminal(sys.stderr)) as bar:
         task = bar.add_task(download.name, total=None)
 
         def progress(held: int, total: int | None) -> None:

@@ -12,8 +12,10 @@ import click
 from envkit._startup.regex import regex
 from envkit.base.errors import EnvkitError
 from envkit.cli.output import say
+from envkit.cli.terminal import at_terminal
 
 if TYPE_CHECKING:
+    from envkit.host.run_script import ScriptRun
     from envkit.install.model import Installation
 
 _STEP = regex(r"\[(\d+)/(\d+)\] (.*)")
@@ -29,22 +31,25 @@ def run_here(script: str, work: Installation, yes: bool) -> int:
     if sudo:
         say("Root is needed: sudo will ask for your password.")
     if not yes:
-        if not sys.stdin.isatty():
+        if not at_terminal(sys.stdin):
             raise EnvkitError("--run: there is no terminal to ask on.", "Pass --yes to run without asking.")
         if not click.confirm("Run it now?", default=False, err=True):
-            say("Nothing was done.")
+            say("Nothing was changed.")
             return 0
-    with _display() as tell:
+    with display() as tell:
         done = run_script(script, [], tell, sudo=sudo)
     click.echo(done.result, nl=False)
-    if done.exit_code == _INTERRUPTED:
-        return _INTERRUPTED
-    return 1 if done.exit_code else 0
+    return exit_code(done)
 
 
-def _display() -> AbstractContextManager[Callable[[str], None]]:
+def exit_code(done: ScriptRun) -> int:
+    """What envkit ends with after a script: 0, 1, or 130."""
+    return done.exit_code if done.exit_code in (0, _INTERRUPTED) else 1
+
+
+def display() -> AbstractContextManager[Callable[[str], None]]:
     """Lines as they come; on a terminal a progress bar below them."""
-    return _Bar() if sys.stderr.isatty() else nullcontext(say)
+    return _Bar() if at_terminal(sys.stderr) else nullcontext(say)
 
 
 class _Bar:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,9 +19,17 @@ COMMANDS: dict[str, str] = {
     "capture": "Record a masked snapshot of this machine for replay or bug reports.",
     "resolve": "Find compatible versions, or explain why there are none.",
     "install": "Print (or run) an unattended install script.",
+    "installed": "List what envkit's install scripts installed, and what uses it.",
+    "use": "Point /usr/local/cuda and login shells at another CUDA toolkit.",
+    "uninstall": "Remove what install scripts installed.",
     "dockerfile": "Print (or build) a Dockerfile.",
+    "check": "Check whether a project file fits this machine.",
     "matrix": "Browse the compatibility data and its sources.",
+    "diff": "Show what changed between two captures, and the likely culprit.",
+    "recommend": "Rank graphics cards for a workload, or check a build.",
+    "bench": "Measure speed, and compare it with hardware limits and published figures.",
     "explain": "Explain one check in full.",
+    "fleet": "Diagnose many machines in one report.",
     "completion": "Print a shell completion script.",
 }
 
@@ -45,25 +53,33 @@ Examples:
 
 
 class LazyGroup(click.Group):
-    """A group that knows its commands by name and loads one when it is called."""
+    """A group that knows its commands by name and loads one when it is called.
+
+    `known` holds a line of help for each; `modules` is what the names of their modules begin with.
+    """
+
+    def __init__(self, *given: Any, known: dict[str, str], modules: str, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.known = known
+        self._modules = modules
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """The words of the command line; `help [COMMAND]` and `version` are other spellings of the options."""
         if args[:1] == ["help"]:
             args = [*args[1:], "--help"]
-        elif args == ["version"]:
+        elif args == ["version"] and ctx.parent is None:
             args = ["--version"]
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The command names in the order of the reference."""
-        return list(COMMANDS)
+        return list(self.known)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command, imported now, or None."""
-        if cmd_name not in COMMANDS:
+        if cmd_name not in self.known:
             return None
-        command = getattr(import_module(f"envkit.cli.{cmd_name}"), cmd_name)
+        command = getattr(import_module(f"{self._modules}{cmd_name}"), cmd_name)
         assert isinstance(command, click.Command)
         return command
 
@@ -71,28 +87,43 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that was meant; a mistyped one is answered with the nearest names."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+        if args and args[0] not in self.known and not args[0].startswith("-"):
             from envkit.base.errors import did_you_mean
 
-            raise click.UsageError(f"no such command {args[0]!r}. {did_you_mean(args[0], COMMANDS)}".rstrip(), ctx)
-        return super().resolve_command(ctx, args)
+            raise click.UsageError(f"no such command {args[0]!r}. {did_you_mean(args[0], self.known)}".rstrip(), ctx)
+        name, command, rest = super().resolve_command(ctx, args)
+        if type(command) is click.Command and not ctx.resilient_parsing:  # a group has commands of its own
+            _refuse_repeated(command, click.Context(command, ctx, name, **command.context_settings), rest)
+        return name, command, rest
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Command names with their help for a shell, without importing any command."""
         from click.shell_completion import CompletionItem
 
-        names = [name for name in COMMANDS if name.startswith(incomplete)]
+        names = [name for name in self.known if name.startswith(incomplete)]
         options = click.Command.shell_complete(self, ctx, incomplete)
-        return [CompletionItem(name, help=COMMANDS[name]) for name in names] + options
+        return [CompletionItem(name, help=self.known[name]) for name in names] + options
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The command list, written without importing any of them."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl(list(self.known.items()))
+
+
+def _refuse_repeated(command: click.Command, ctx: click.Context, words: list[str]) -> None:
+    """Raises UsageError for an option that takes one value and is given twice: the last would win unsaid."""
+    with ctx.scope(cleanup=False):
+        _, _, order = command.make_parser(ctx).parse_args(list(words))
+    for place, param in enumerate(order):
+        single = isinstance(param, click.Option) and not (param.multiple or param.is_flag or param.count)
+        if single and param in order[:place]:
+            raise click.UsageError(f"{param.opts[-1]} is given more than once. Give it once.", ctx)
 
 
 @click.group(
     cls=LazyGroup,
+    known=COMMANDS,
+    modules="envkit.cli.",
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
     epilog=EXAMPLES,

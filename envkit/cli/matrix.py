@@ -48,7 +48,7 @@ Examples:
     type=click.Choice(_FORMATS),
     help="Output format. [default: from the --output file extension, else table]",
 )
-@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
 @click.option("--status", is_flag=True, help="Show the age of each table and warn about stale ones.")
 @click.option("--max-age", type=click.IntRange(min=0), metavar="DAYS", help="Staleness limit for --status.")
 @output_option
@@ -76,7 +76,7 @@ def matrix(
         if value == "":
             raise RequestError(f"{option}: the value must not be empty.", "Give the name of a column.")
     if status and table is not None:
-        raise RequestError("--status covers all tables.", "Leave the table's name out.")
+        raise RequestError("--status covers all tables.", "Omit the table name.")
     if status:
         text = _status(data, chosen, max_age)
     elif table is None:

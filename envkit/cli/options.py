@@ -59,7 +59,7 @@ _OPTIONS = [
         shell_complete=complete_gpu,
         help="GPU, e.g. 'GeForce GTX 1080 Ti', 8.6, or sm_86. Repeatable; the plan must work on all of them.",
     ),
-    click.option("--driver", metavar="VERSION", help="Driver version that the plan must support, e.g. 550.54.15."),
+    click.option("--driver", metavar="VERSION", help="Driver version that the plan must work with, e.g. 550.54.15."),
     click.option(
         "--target",
         default="this",

@@ -12,7 +12,16 @@ import click
 from envkit.base.errors import OutputError, RequestError
 
 F = TypeVar("F", bound=Callable[..., Any])
-_SUFFIXES = {".csv": "csv", ".htm": "html", ".html": "html", ".json": "json", ".md": "markdown"}
+_ELSEWHERE = "Choose a file in a writable directory."
+_SUFFIXES = {
+    ".csv": "csv",
+    ".htm": "html",
+    ".html": "html",
+    ".json": "json",
+    ".md": "markdown",
+    ".sarif": "sarif",
+    ".xml": "junit",
+}
 
 
 def output_option(function: F) -> F:
@@ -32,8 +41,15 @@ def timeout_option(function: F) -> F:
         "--timeout",
         type=click.FloatRange(min=1, max=3600),
         metavar="SECONDS",
-        help="Seconds to wait for the driver. By default as long as for the other probes, or 45 if the driver must "
-        "initialize the GPUs.",
+        help="Seconds to wait for the driver. The default is the limit of the other probes, or 45 if the driver has "
+        "to initialize the GPUs.",
+    )(function)
+
+
+def jobs_option(function: F) -> F:
+    """Adds `--jobs N`."""
+    return click.option(
+        "--jobs", type=click.IntRange(1, 256), metavar="N", help="Processes to use. [default: one per CPU]"
     )(function)
 
 
@@ -43,7 +59,7 @@ def one_format(form: str | None, as_json: bool, output: str | None, formats: Seq
     Raises RequestError where the options differ.
     """
     if as_json and form not in (None, "json"):
-        raise RequestError(f"--json and --format {form} contradict each other.", "Give one of them.")
+        raise RequestError(f"--json and --format {form} cannot be used together.", "Use only one of them.")
     if as_json or form:
         return form or "json"
     by_name = _SUFFIXES.get(os.path.splitext(output or "")[1].lower(), "")
@@ -64,14 +80,14 @@ def write_output(text: str, path: str | None, executable: bool = False, told: st
     click.echo(_with_end(text), nl=False)
 
 
-def write_file(text: str, path: str, executable: bool = False) -> None:
+def write_file(text: str, path: str, executable: bool = False, option: str = "--output") -> None:
     """`text` in the file `path`, whole or not at all. Raises OutputError.
 
     A link stays one, and what it points to is replaced; a device or pipe is written to as it is.
     """
     text = _with_end(text)
     if path.endswith(os.sep) or not path:
-        raise OutputError(f"--output: {path!r} names no file.", "Choose a file in a writable directory.")
+        raise OutputError(f"{option}: {path!r} is not a file name.", _ELSEWHERE)
     try:
         if os.path.exists(path) and not os.path.isfile(path):
             with open(path, "w", encoding="utf-8") as stream:
@@ -79,56 +95,53 @@ def write_file(text: str, path: str, executable: bool = False) -> None:
         else:
             _replace(os.path.realpath(path), text, executable)
     except OSError as error:
-        raise OutputError(
-            f"--output: cannot write {path}: {error.strerror}.", "Choose a file in a writable directory."
-        ) from error
+        raise _unwritable(option, path, error) from error
+
+
+def refuse_unwritable(path: str | None, option: str) -> None:
+    """Raises OutputError now for a file that could not be written later, after long work."""
+    from envkit.host.whole_file import replaceable
+
+    if path is None:
+        return
+    if not path or path.endswith(os.sep) or os.path.isdir(path):
+        raise OutputError(f"{option}: {path!r} is not a file name.", _ELSEWHERE)
+    if os.path.exists(path) and not os.path.isfile(path):
+        return
+    try:
+        replaceable(os.path.realpath(path))
+    except OSError as error:
+        raise _unwritable(option, path, error) from error
+
+
+def _unwritable(option: str, path: str, error: OSError) -> OutputError:
+    return OutputError(f"{option}: cannot write {path}: {error.strerror}.", _ELSEWHERE)
 
 
 def _with_end(text: str) -> str:
-    return text if text.endswith("\n") else text + "\n"
+    return text if text.endswith("\n") or not text else text + "\n"
 
 
 def _replace(path: str, text: str, executable: bool) -> None:
-    import contextlib
-    import tempfile
+    from envkit.host.whole_file import replacing, usual_mode
 
-    folder, name = os.path.split(path)
-    temporary: str | None = None
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+    with replacing(path) as new:
+        with open(new, "w", encoding="utf-8") as stream:
             stream.write(text)
-        os.chmod(temporary, _mode(path, executable))
-        os.replace(temporary, path)
-    except OSError:
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-        raise
-
-
-def _mode(path: str, executable: bool) -> int:
-    """The mode of the file that is replaced, so that what was closed to others stays so; else that of a new file."""
-    import stat
-
-    umask = os.umask(0)
-    os.umask(umask)
-    run = 0o111 & ~umask if executable else 0
-    try:
-        return stat.S_IMODE(os.stat(path).st_mode) | run
-    except FileNotFoundError:
-        return 0o666 & ~umask | run
+        os.chmod(new, usual_mode(path, executable))
 
 
 def say(text: str) -> None:
     """Lines for the person, on stderr, so that stdout holds the product alone; nothing in them steers the terminal."""
     from envkit.base.shown import shown_lines
+    from envkit.privacy.secrets import without_secrets
 
-    click.echo(shown_lines(text), err=True)
+    click.echo(shown_lines(without_secrets(text)), err=True)
 
 
 def complain(text: str) -> None:
     """One line for the person, whatever stands in it."""
     from envkit.base.shown import shown
+    from envkit.privacy.secrets import without_secrets
 
-    click.echo(shown(text), err=True)
+    click.echo(shown(without_secrets(text)), err=True)

@@ -1,10 +1,12 @@
-"""How far a long text is read, on stderr of a terminal, for what takes more than a second."""
+"""How far long work is, on stderr of a terminal, for what takes more than a second."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+from envkit.cli.terminal import at_terminal
 
 _PATIENCE_S = 1.0
 _CLEAR = "\r\x1b[K"
@@ -13,19 +15,33 @@ _CLEAR = "\r\x1b[K"
 @contextmanager
 def reading(characters: int) -> Iterator[Callable[[float], None]]:
     """What to tell how much is done, from 0 to 1; the line goes when the block ends."""
+    size = f"{max(round(characters / 1e6), 1)} MB"
+    with _line() as show:
+        yield lambda done: show(f"Reading {size} of text: {done:.0%}")
+
+
+@contextmanager
+def counting(total: int, things: str) -> Iterator[Callable[[int], None]]:
+    """What to tell how many are done; the line goes when the block ends."""
+    with _line() as show:
+        yield lambda done: show(f"{done:,} of {total:,} {things}")
+
+
+@contextmanager
+def _line() -> Iterator[Callable[[str], None]]:
     from time import monotonic
 
-    start, at_terminal = monotonic(), sys.stderr is not None and sys.stderr.isatty()
+    start, somebody_waits = monotonic(), at_terminal(sys.stderr)
     shown = False
 
-    def progress(done: float) -> None:
+    def show(text: str) -> None:
         nonlocal shown
-        if at_terminal and monotonic() - start > _PATIENCE_S:
+        if somebody_waits and monotonic() - start > _PATIENCE_S:
             shown = True
-            _write(f"{_CLEAR}Reading {max(round(characters / 1e6), 1)} MB of text: {done:.0%}")
+            _write(f"{_CLEAR}{text}")
 
     try:
-        yield progress
+        yield show
     finally:
         if shown:
             _write(_CLEAR)

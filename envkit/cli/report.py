@@ -36,10 +36,10 @@ def told(reports: Sequence[Report]) -> str:
 
 def rendered(reports: Sequence[Report], form: str, *, verbose: bool, to_file: bool) -> str:
     """The reports in one format. Raises RequestError for several where the format holds one."""
-    from envkit.base.wrap import WIDTH
-    from envkit.cli.terminal import in_its_letters, text_width, wants_colour
+    from envkit.cli.terminal import paper
     from envkit.render.reports import FIRST, Look, formatted
 
-    look = Look(verbose, not to_file and wants_colour(), WIDTH if to_file else text_width())
+    page = paper(to_file)
+    look = Look(verbose, page.color, page.width)
     text = formatted([(report.environment, report.findings) for report in reports], form, look)
-    return in_its_letters(text) if form == FIRST and not to_file else text
+    return page.fitted(text) if form == FIRST else text

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from envkit.cli.options import plan_options, request_from, request_options
-from envkit.cli.output import write_output
+from envkit.cli.output import one_format, say, write_output
 
 if TYPE_CHECKING:
     from envkit.base.settings import Mirrors
     from envkit.solver.model import NoPlan, Plan
+
+# The modules of `envkit.render.plans`, which need not be loaded to read a command line; a test holds the names equal.
+FORMATS = ("text", "json", "pip", "uv", "conda", "requirements", "pyproject", "pixi")
 
 
 @click.command(
@@ -19,34 +22,52 @@ if TYPE_CHECKING:
 Examples:
   envkit resolve --framework pytorch
   envkit resolve --framework pytorch==2.7 --gpu "GeForce RTX 5090"
-  envkit resolve --framework tensorflow --driver 450.80.02 --target any --json"""
+  envkit resolve --framework tensorflow --driver 450.80.02 --target any --json
+  envkit resolve --framework pytorch --cuda 12.6 --format pyproject -o pyproject.toml"""
 )
 @request_options
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    metavar="NAME",
+    help=f"The plan as {', '.join(FORMATS[:2])}, or what installs it: {', '.join(FORMATS[2:])}. [default: text]",
+)
 @click.option("--container", is_flag=True, help="Plan for a container image; the driver stays on the host.")
 @click.option("--verbose", "-v", is_flag=True, help="Also list the sources.")
-def resolve(container: bool, verbose: bool, **given: Any) -> int:
+def resolve(container: bool, verbose: bool, form: str | None, **given: Any) -> int:
     """Find compatible versions, or explain the conflict and suggest the closest alternatives.
 
     The plan ends with the commands that install it.
     """
     from envkit.base.settings import Mirrors
+    from envkit.base.shown import shown_lines
+    from envkit.solver.having import resolve_having as solve
     from envkit.solver.model import Plan
-    from envkit.solver.solve import resolve as solve
     from envkit.tables import Matrix
 
     options = plan_options(given)
+    chosen = one_format(form, options.as_json, options.output, FORMATS)
     mirrors = Mirrors().with_options(options.mirrors, options.index_url)
     matrix = Matrix.load()
     plan = solve(request_from(options, matrix, container=container), matrix)
-    if options.as_json:
+    if chosen == "json":
         write_output(plan_json(plan, mirrors), options.output)
-    else:
-        from envkit.base.shown import shown_lines
+    elif chosen == "text":
         from envkit.documents.commands import plan_commands
         from envkit.render.plan_text import plan_summary
 
         commands = plan_commands(plan, mirrors) if isinstance(plan, Plan) else ()
         write_output(shown_lines(plan_summary(plan, verbose=verbose, commands=commands)), options.output)
+    else:
+        from envkit.render.plan_text import plan_summary
+
+        say(plan_summary(plan, verbose=verbose))
+        if isinstance(plan, Plan):
+            from envkit.documents.packages import package_list
+            from envkit.render.plans import formatted
+
+            write_output(formatted(package_list(plan, mirrors, chosen), chosen), options.output)
     return exit_code(plan)
 
 

@@ -4,11 +4,34 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
+from envkit._startup.records import record
 from envkit.base.wrap import WIDTH
+
+if TYPE_CHECKING:
+    from typing import IO
 
 _LETTERS = str.maketrans({"\u00b7": "-", "\u2026": "...", "\u00d7": "x", "\u2013": "-", "\u2192": "->"})
 _NARROWEST, _WIDEST = 40, 120  # less breaks every line, more is hard to read
+
+
+@record
+class Paper:
+    """What text for a person is written on: how wide it is, whether it shows color, and in which letters."""
+
+    width: int
+    color: bool
+    to_file: bool
+
+    def fitted(self, text: str) -> str:
+        """The text as it can be shown there; a file holds every letter."""
+        return text if self.to_file else in_its_letters(text)
+
+
+def paper(to_file: bool) -> Paper:
+    """A file, which is the same whatever terminal it is made from, or the terminal."""
+    return Paper(WIDTH if to_file else text_width(), not to_file and wants_colour(), to_file)
 
 
 def wants_colour() -> bool:
@@ -17,7 +40,7 @@ def wants_colour() -> bool:
         return False
     if os.environ.get("FORCE_COLOR"):
         return True
-    return _at_terminal() and os.environ.get("TERM") != "dumb"
+    return at_terminal(sys.stdout) and os.environ.get("TERM") != "dumb"
 
 
 def in_its_letters(text: str) -> str:
@@ -40,8 +63,9 @@ def terminal_width() -> int | None:
     """The columns of the terminal, None where stdout is no terminal."""
     from shutil import get_terminal_size
 
-    return get_terminal_size((WIDTH, 24)).columns if _at_terminal() else None
+    return get_terminal_size((WIDTH, 24)).columns if at_terminal(sys.stdout) else None
 
 
-def _at_terminal() -> bool:
-    return sys.stdout is not None and sys.stdout.isatty()  # None where stdout is closed
+def at_terminal(stream: IO[str] | None) -> bool:
+    """Whether a standard stream is a terminal; where it was closed before the start, Python has None in its place."""
+    return stream is not None and stream.isatty()

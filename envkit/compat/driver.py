@@ -150,7 +150,7 @@ def _driver_detail(driver: Version, floors: DriverFloors, level: DriverVerdict, 
         )
     if level is DriverVerdict.UNKNOWN:
         known = f"CUDA {cuda} needs {native}, and" if native else f"no driver floor is recorded for CUDA {cuda};"
-        tail = "whether cuda-compat covers this branch is not recorded" if native else "it may run or not"
+        tail = "whether cuda-compat covers this branch is not recorded" if native else "it may or may not run"
         return f"driver {driver}: {known} {tail}"
     compat = "; cuda-compat is not made for this branch" if data_center else ""
     return f"driver {driver} is too old for CUDA {cuda}: it needs {floors.lowest} or newer{compat}"

@@ -42,13 +42,13 @@ def gpu_on_driver(
         detail = f"{label} is no longer supported by driver {driver}: {last_driver_branch} is its last branch"
         return Verdict("gpu-on-driver", "fail", detail, sources)
     if first_driver is not None and _is_before(driver, number, first_driver, platform):
-        detail = f"driver {driver} does not know {label} yet: it needs {first_driver} or newer"
+        detail = f"driver {driver} does not support {label} yet: it needs {first_driver} or newer"
         return Verdict("gpu-on-driver", "fail", detail, _sources_of_gpu(compute_capability, first_driver, tables))
     first = _first_cuda_above(compute_capability, row, tables)
     if first is not None and row is not None:
         detail = (
             f"driver branch {number} does not support {label}: it reports CUDA {row.driver_cuda_version}, "
-            f"and CUDA {first} is the first for this GPU"
+            f"but this GPU needs CUDA {first} or newer"
         )
         keys = (*row.sources, *(key for toolkit in toolkits_of(first, tables)[:1] for key in toolkit.sources))
         return Verdict("gpu-on-driver", "fail", detail, tuple(dict.fromkeys(keys)))

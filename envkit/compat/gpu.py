@@ -73,7 +73,7 @@ def gpu_runs_build(
     label = name or gpu.sm
     title = f"{build.framework} {build.version}" + (f" for CUDA {build.cuda}" if build.cuda else "")
     if build.cpu_only:
-        return Verdict("gpu-runs-build", "warn", f"{title} is a CPU build: it leaves {label} unused", build.sources)
+        return Verdict("gpu-runs-build", "warn", f"{title} is a CPU build: it does not use {label}", build.sources)
     match = code_match(gpu, build.sass, build.ptx, build.min_compute_capability)
     status, reason = _build_reason(match, label, build, driver_verdict)
     return Verdict("gpu-runs-build", status, f"{title} {reason}", build.sources)
@@ -183,7 +183,8 @@ def gpu_runs_cuda(gpu: ComputeCapability, cuda: Version, tables: Tables, *, name
     if match is ToolkitMatch.DROPPED:
         return Verdict("gpu-runs-cuda", "fail", f"CUDA {cuda} dropped {label}: CUDA {last} was its last", sources)
     detail = (
-        f"CUDA {cuda} predates {label}, which needs CUDA {first} or newer. PTX could be JIT-compiled, but the CUDA "
+        f"CUDA {cuda} predates {label}, which needs CUDA {first} or newer. Its PTX could be JIT-compiled, "
+        f"but the CUDA "
         f"{cuda} libraries (cuBLAS) and the cuDNN built for them have no kernels for this GPU"
     )
     return Verdict("gpu-runs-cuda", "fail", detail, sources)

@@ -128,22 +128,20 @@ def wheels_share_libraries(
     known = [row for row in needs if row is not None]
     sources = tuple(dict.fromkeys(key for row in known for key in row.sources))
     if any(row.requires == () for row in known):
-        return Verdict(
-            relation, "ok", f"{names[0]} and {names[1]} do not both require packages of CUDA libraries", sources
-        )
+        return Verdict(relation, "ok", f"{names[0]} and {names[1]} do not both require CUDA library packages", sources)
     if len(known) < len(needs):
         missing = " and ".join(name for name, row in zip(names, needs, strict=True) if row is None)
         detail = (
-            f"which packages of CUDA libraries {missing} requires is not recorded: one environment holds one version "
-            f"of each, and whether {names[0]} and {names[1]} can share them is not known"
+            f"which CUDA library packages {missing} requires is unknown: an environment has one version of each, so "
+            f"whether {names[0]} and {names[1]} can share them is unknown"
         )
         return Verdict(relation, "unknown", detail, sources)
     wanted, others = (requirements_of(row.requires or ()) for row in known)
     clash = clash_of(wanted, others, tables.package_files)
     if clash is None:
-        detail = f"the packages of CUDA libraries that {names[0]} and {names[1]} require go together"
+        detail = f"the CUDA library packages that {names[0]} and {names[1]} require are compatible"
         return Verdict(relation, "ok", detail, sources)
     one, other, file = clash
-    why = f"both packages write {file}" if file else "one environment holds one version of a package"
+    why = f"both packages write {file}" if file else "an environment has only one version of a package"
     detail = f"{names[0]} requires {one.line}, {names[1]} requires {other.line}: {why}"
     return Verdict(relation, "fail", detail, sources)

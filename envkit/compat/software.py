@@ -132,6 +132,7 @@ class LibraryMatch(str, Enum):
     """How a system CUDA toolkit serves a build that brings no CUDA of its own, best first."""
 
     SAME = "same"
+    STATED = "stated"  # another minor of the range that the build's makers state
     MINOR = "minor"  # newer minor of the same major, under NVIDIA's minor-version compatibility
     UNKNOWN = "unknown"
     NONE = "none"
@@ -146,15 +147,26 @@ def toolkit_serves(build: FrameworkBuild, toolkit: Toolkit) -> LibraryMatch:
     if build.cuda is None:
         return LibraryMatch.UNKNOWN
     if toolkit.version.starts_with(build.cuda):
-        low, high = build.cuda_min, build.cuda_max
-        inside = (low is None or toolkit.version >= low) and (
-            high is None or toolkit.version <= high or toolkit.version.starts_with(high)
-        )
-        return LibraryMatch.SAME if inside else LibraryMatch.NONE
+        return LibraryMatch.SAME if _inside(build, toolkit) else LibraryMatch.NONE
+    if states_cuda(build, toolkit):
+        return LibraryMatch.STATED
     since = toolkit.libraries_since
     if toolkit.minor_compatibility_driver is not None and since is not None and since <= build.cuda < toolkit.version:
         return LibraryMatch.MINOR
     return LibraryMatch.NONE
+
+
+def states_cuda(build: FrameworkBuild, toolkit: Toolkit) -> bool:
+    """Whether a build's makers state that it works with this CUDA of its major, beside the one it was built with."""
+    same_major = build.cuda is not None and build.cuda.major == toolkit.version.major
+    return build.cuda_min is not None and same_major and _inside(build, toolkit)
+
+
+def _inside(build: FrameworkBuild, toolkit: Toolkit) -> bool:
+    low, high = build.cuda_min, build.cuda_max
+    below = low is not None and toolkit.version < low
+    above = high is not None and toolkit.version > high and not toolkit.version.starts_with(high)
+    return not below and not above
 
 
 def toolkit_serves_build(build: FrameworkBuild, toolkit: Toolkit) -> Verdict:
@@ -163,6 +175,12 @@ def toolkit_serves_build(build: FrameworkBuild, toolkit: Toolkit) -> Verdict:
     sources = tuple(dict.fromkeys((*build.sources, *toolkit.sources)))
     if match is LibraryMatch.SAME:
         detail = f"{title_of(build)} loads the libraries of CUDA {toolkit.release} from the system"
+        return Verdict("toolkit-serves-build", "ok", detail, sources)
+    if match is LibraryMatch.STATED:
+        detail = (
+            f"{title_of(build)} also loads the libraries of CUDA {toolkit.release} from the system, according to its "
+            "developers"
+        )
         return Verdict("toolkit-serves-build", "ok", detail, sources)
     if match is LibraryMatch.MINOR:
         detail = (
@@ -255,14 +273,14 @@ def gpu_on_cudnn(
     ]
     apart = _made_for_others(cudnn, gpu, rows, tables) if cuda is None else None
     if apart is not None:
-        detail = f"cuDNN {cudnn} is made for CUDA {apart.cuda} and older, which do not know {label}"
+        detail = f"cuDNN {cudnn} is made for CUDA {apart.cuda} and older, which do not support {label}"
         return Verdict("gpu-on-cudnn", "fail", detail, apart.sources)
     answers = [cudnn_knows_gpu(row, gpu) for row in rows if cuda is not None or _is_for_gpu(row, gpu, tables)]
     sources = rows[-1].sources if rows else ()
     if True in answers:
         return Verdict("gpu-on-cudnn", "ok", f"cuDNN {cudnn} has kernels for {label}", sources)
     if None in answers or not answers:
-        return Verdict("gpu-on-cudnn", "unknown", f"the GPUs of cuDNN {cudnn} are not recorded", sources)
+        return Verdict("gpu-on-cudnn", "unknown", f"which GPUs cuDNN {cudnn} supports is not known to envkit", sources)
     low, high = rows[-1].min_compute_capability, rows[-1].max_compute_capability
     bounds = " ".join([*([f"from {low}"] if low else []), *([f"to {high}"] if high else [])])
     detail = f"cuDNN {cudnn} has no kernels for {label}: it supports compute capabilities {bounds}"

@@ -78,7 +78,7 @@ def os_compiler_fits_nvcc(system: OperatingSystem, toolkit: Toolkit) -> Verdict:
         CompilerEffort.INSTALL: f"install gcc-{other_gcc(system, toolkit)} and pass it with nvcc -ccbin",
         CompilerEffort.UNKNOWN: (
             f"which others {system.title} packages is not recorded: frameworks run, but compiling with nvcc "
-            "needs another"
+            "needs a different one"
         ),
         CompilerEffort.IMPOSSIBLE: (
             f"{system.title} packages none that it supports: frameworks run, but compiling with nvcc does not work"
@@ -116,4 +116,4 @@ def image_fits(tag: ImageTag) -> Verdict:
         return Verdict("image-on-os", "fail", f"{name} {told}", tag.sources)
     if tag.state == "unsupported":
         return Verdict("image-on-os", "warn", f"{name} is past its end of support and may be deleted", tag.sources)
-    return Verdict("image-on-os", "unknown", f"{name} was seen, its state is not recorded", tag.sources)
+    return Verdict("image-on-os", "unknown", f"{name} was seen, but its state is unknown", tag.sources)

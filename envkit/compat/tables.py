@@ -81,8 +81,15 @@ class Tables(Protocol):
 class GpuTables(Protocol):
     """Looking up a GPU that was seen on a machine."""
 
+    @property
+    def gpus(self) -> tuple[GpuModel, ...]:
+        """Every GPU model."""
+
     def gpu_by_name(self, name: str) -> GpuModel | None:
         """The model of that name or alias."""
 
     def gpus_by_device_id(self, device_id: str) -> tuple[GpuModel, ...]:
         """The models with that PCI device id."""
+
+    def __hash__(self) -> int:
+        """What was found in the tables is kept with them."""

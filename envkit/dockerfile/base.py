@@ -80,5 +80,11 @@ def _system(
     if ends:
         return matrix.operating_system(ends[-1])
     name = repository.rpartition("/")[2]
+    release = tag.partition("-")[0]  # bookworm-slim, 12-slim, noble
     by_image = [system for system in matrix.operating_systems if system.base_image == f"{repository}:{tag}"]
-    return by_image[0] if by_image else matrix.operating_system(f"{name}{tag}")
+    by_code_name = [
+        system
+        for system in matrix.operating_systems
+        if release and system.code_name == release and system.os_id.startswith(name)
+    ]
+    return next(iter((*by_image, *by_code_name)), None) or matrix.operating_system(f"{name}{release}")

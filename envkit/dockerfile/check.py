@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
+from envkit.dockerfile.build_stops import build_stops
 from envkit.dockerfile.check_base import base_findings
 from envkit.dockerfile.check_framework import brings_its_cuda, framework_findings
 from envkit.dockerfile.check_parts import finding, line_of, subject_of
 from envkit.dockerfile.check_requirement import requirement_findings
 from envkit.dockerfile.check_targets import cuda_targets
+from envkit.dockerfile.clashes import clashes
 from envkit.dockerfile.contents import Contents, contents
 from envkit.dockerfile.cuda import Held
 from envkit.dockerfile.requirement_lists import Reader, nothing_beside
@@ -36,6 +38,7 @@ def check_dockerfile(
     findings = [*_driver_inside(found)]
     for stage in needed_stages(stages):
         findings += base_findings(stage, matrix)
+    findings += build_stops(stages, found, matrix)
     chosen = choices(found, matrix)
     findings += framework_findings(chosen, found, request, matrix)
     unused = brings_its_cuda(chosen)
@@ -48,7 +51,7 @@ def check_dockerfile(
         findings += cuda_targets(of_conda, found, request, matrix)
     if not any(finding.id == "image.driver-too-old" and finding.status is Status.FAIL for finding in findings):
         findings += requirement_findings(found, request, matrix)
-    findings += [*_wheels(found), *_lists(found)]
+    findings += [*_clashes(found), *_wheels(found), *_lists(found)]
     if not findings and not found.base.known:
         findings += _nothing_judged(found)
     order = {Status.FAIL: 0, Status.WARN: 1, Status.UNKNOWN: 2}
@@ -87,10 +90,24 @@ def _driver_inside(found: Contents) -> Iterator[Finding]:
         yield finding(
             faults.DRIVER_INSIDE,
             Status.FAIL,
-            f"{name} puts an NVIDIA driver into the image",
+            f"{name} installs an NVIDIA driver in the image",
             subject_of(mention.line, name),
             impact="Its libraries hide the host's, and fail where they differ from the host's kernel module.",
-            remedy=Remedy(f"Remove {name}: the NVIDIA container toolkit brings the host's driver in with --gpus all."),
+            remedy=Remedy(f"Remove {name}: the NVIDIA container toolkit mounts the host's driver with --gpus all."),
+        )
+
+
+def _clashes(found: Contents) -> Iterator[Finding]:
+    """The packages that do not go together; those of two commands replace each other."""
+    for package, verdict in clashes(found.packages):
+        yield finding(
+            faults.REQUIREMENTS_CLASH,
+            Status.FAIL,
+            verdict.detail,
+            subject_of(package.line, f"{package.name}{package.spec}"),
+            impact="In one command pip stops; a later command replaces what an earlier one installed.",
+            remedy=Remedy("Use releases that were made for each other."),
+            sources=verdict.sources,
         )
 
 
@@ -105,7 +122,7 @@ def _wheels(found: Contents) -> Iterator[Finding]:
                 f" {python}",
                 subject_of(line, wheel.file),
                 impact="pip stops: the wheel is not supported on this platform.",
-                remedy=Remedy("Name the wheel for that Python, or its index in place of the file."),
+                remedy=Remedy("Name the wheel for that Python, or its index instead of the file."),
             )
 
 

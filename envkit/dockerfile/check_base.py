@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.system import image_fits
-from envkit.dockerfile.check_parts import finding, from_verdict, subject_of
+from envkit.dockerfile.check_parts import finding, from_verdict, stop, subject_of
 from envkit.dockerfile.contents import copied_images
 from envkit.dockerfile.stages import BuildStage
 from envkit.tables import images as data
@@ -23,10 +24,13 @@ from envkit.tables.known_images import (
     tagged_flavors,
     tagged_releases,
 )
-from envkit.tables.rows import ImageTag
+from envkit.tables.rows import FrameworkImage, ImageTag
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
+
+_CUDNN = regex(r"cudnn\d+")
+_SHORT = 2  # numbers in the tags of old releases
 
 
 def base_findings(stage: BuildStage, matrix: Matrix) -> Iterator[Finding]:
@@ -58,9 +62,7 @@ def _image(image: str, line: int, stops: str, matrix: Matrix) -> Iterator[Findin
     elif repository == CUDA_REPOSITORY and tag:
         yield _unlisted(image, tag, subject, stops, matrix)
     elif repository == CUDA_REPOSITORY or _is_unlisted_of_a_framework(repository, tag, matrix):
-        title = f"whether {image} exists, and what it holds, is not known to envkit"
-        remedy = Remedy("Compare it with the tags known to envkit: envkit matrix framework_images")
-        yield finding(faults.BASE_UNKNOWN, Status.UNKNOWN, title, subject, remedy=remedy)
+        yield _not_on_record(image, _with_other_cudnn(repository, tag, matrix), subject, stops)
 
 
 def _is_unlisted_of_a_framework(repository: str, tag: str, matrix: Matrix) -> bool:
@@ -69,10 +71,31 @@ def _is_unlisted_of_a_framework(repository: str, tag: str, matrix: Matrix) -> bo
     return known and framework_image(repository, tag, matrix) is None
 
 
+def _with_other_cudnn(repository: str, tag: str, matrix: Matrix) -> FrameworkImage | None:
+    """The image whose tag names another cuDNN and is the same otherwise: there is one for each CUDA of a release."""
+    if _CUDNN.search(tag) is None:
+        return None
+    rest = _CUDNN.sub("", tag)
+    return next(
+        (row for row in matrix.framework_images if row.repository == repository and _CUDNN.sub("", row.tag) == rest),
+        None,
+    )
+
+
+def _not_on_record(image: str, other: FrameworkImage | None, subject: str, stops: str) -> Finding:
+    if other is not None:
+        title = f"{image} cannot exist: that release was published with cuDNN {other.cudnn}"
+        fix = f"Name {other.repository}:{other.tag}."
+        return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix, sources=other.sources)
+    title = f"whether {image} exists, and what it holds, is not known to envkit"
+    remedy = Remedy("Compare it with the tags known to envkit: envkit matrix framework_images")
+    return finding(faults.BASE_UNKNOWN, Status.UNKNOWN, title, subject, remedy=remedy)
+
+
 def _no_latest(row: ImageTag, image: str, subject: str, stops: str, matrix: Matrix) -> Finding:
     """The finding on a tag that names no CUDA: `latest`, which an image without a tag means too."""
     name = f"{row.repository}:{row.tag}"
-    gone = "it was deleted" if row.state == "deleted" else "there never was one"
+    gone = "it was deleted" if row.state == "deleted" else "it never existed"
     unsaid = name not in image
     title = f"{image} without a tag means {name}, and that tag is gone: {gone}" if unsaid else f"{name} is gone: {gone}"
     system = supported_beside(row, matrix)
@@ -95,8 +118,12 @@ def _unlisted(image: str, tag: str, subject: str, stops: str, matrix: Matrix) ->
     named = Version.find(tag)
     if named is not None and matrix.toolkit(named) is None and named.release(2) not in tagged_releases(matrix):
         title = f"{image} cannot exist: there is no CUDA {named.release(2)}"
-        remedy = Remedy("Name a CUDA release that exists: envkit matrix image_tags")
-        return finding(faults.BASE_GONE, Status.FAIL, title, subject, impact=stops, remedy=remedy)
+        fix = "Name a CUDA release that exists: envkit matrix image_tags"
+        return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix)
+    if named is not None and _lacks_its_patch(named, matrix):
+        title = f"{image} cannot be pulled: tags of CUDA {named} name all three numbers of a release"
+        fix = nearest_tag(_as_row(tag, matrix), matrix)
+        return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix)
     title = f"whether {image} exists is not known to envkit"
     fix = (
         nearest_tag(_as_row(tag, matrix), matrix)
@@ -104,6 +131,12 @@ def _unlisted(image: str, tag: str, subject: str, stops: str, matrix: Matrix) ->
         else "Name a tag known to envkit: envkit matrix image_tags"
     )
     return finding(faults.BASE_UNKNOWN, Status.UNKNOWN, title, subject, remedy=Remedy(fix))
+
+
+def _lacks_its_patch(named: Version, matrix: Matrix) -> bool:
+    """True for a release of two numbers that is newer than every one whose tags have no more."""
+    short = (row.cuda for row in matrix.image_tags if row.cuda is not None and len(row.cuda.parts) == _SHORT)
+    return len(named.parts) == _SHORT and named > max(short)
 
 
 def _as_row(tag: str, matrix: Matrix) -> ImageTag:
@@ -139,7 +172,8 @@ def nearest_tag(row: ImageTag, matrix: Matrix) -> str:
     def distance(tag: ImageTag) -> tuple[object, ...]:
         assert tag.cuda is not None and row.cuda is not None
         newest = tuple(-part for part in tag.cuda.parts)
-        return (tag.os_id != row.os_id, tag.cuda.release(2) != row.cuda.release(2), newest, tag.tag)
+        return (tag.os_id != row.os_id, tag.cuda.release(2) != row.cuda.release(2), newest)
 
+    same.sort(key=lambda tag: tag.tag, reverse=True)  # of equally near ones Ubuntu's newest, rather than CentOS's
     best = min(same, key=distance)
-    return f"The nearest supported tag is {best.repository}:{best.tag}."
+    return f"Use {best.repository}:{best.tag}, the nearest supported tag."

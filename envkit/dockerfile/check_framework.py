@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
-from envkit.base.versions import Version, VersionSpec
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.command import NAME, REQUIREMENT, Command, run
 from envkit.checks.engine.findings import Finding, Remedy, Status
+from envkit.compat.numpy_bound import numpy_meets
 from envkit.compat.software import (
     GlibcMatch,
     glibc_match,
@@ -24,10 +24,9 @@ from envkit.dockerfile.check_targets import build_targets
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.cpu_builds import cpu_build, cpu_on_purpose, is_for_the_cpu
 from envkit.dockerfile.framework_packages import Wanted
-from envkit.dockerfile.wanted import Choices, Problem, lacks_cuda_extra, names_variant
+from envkit.dockerfile.wanted import Choices, Problem, cuda_comes_from
 from envkit.image.own_base import foreign_system
 from envkit.solver.request import Request
-from envkit.tables import images as data
 from envkit.tables.images import ForeignSystem
 from envkit.tables.known_images import CUDA_REPOSITORY
 from envkit.tables.rows import FrameworkBuild, Toolkit
@@ -37,9 +36,7 @@ if TYPE_CHECKING:
 
 # They run without cuDNN, and use it where they find theirs.
 _CUDNN_AT_WILL = frozenset({"cupy", "chainer"})
-_ISSUE = regex(r"#\d+")
 _GPU_IN_NAME = regex(r"gpu|cu(?:da)?-?\d|^cupy")
-_FIRST_OF_A_MAJOR = regex(r"<\d+$")
 
 
 def framework_findings(chosen: Choices, found: Contents, request: Request, matrix: Matrix) -> Iterator[Finding]:
@@ -91,7 +88,7 @@ def _without_glibc(wanted: Wanted, foreign: ForeignSystem, found: Contents, subj
         Status.FAIL,
         f"{wanted.package} cannot be installed on {foreign.title}: {foreign.reason}",
         subject,
-        impact="pip finds no package, or builds for hours from the sources.",
+        impact="pip finds no package, or builds from source for hours.",
         remedy=Remedy(fix),
     )
 
@@ -114,25 +111,16 @@ def _build(
         else:
             fix = "Start from a newer distribution."
             yield from_verdict(faults.GLIBC_TOO_OLD, verdict, subject, "pip refuses the package.", fix, anew)
-    from_system = build.bundles_cuda is False
-    if build.bundles_cuda and (lacks_cuda_extra(build, wanted) or "local" in " ".join(wanted.extras)):
-        plugin = any(name.startswith(f"{wanted.package}-cuda") for name in found.names) or _has_cuda_suffix(
-            wanted, found
-        )
-        if names_variant(build) and not wanted.extras and not plugin:
-            title = f"{wanted.package} {build.version} comes without CUDA: the extra of {build.package} brings it"
-            yield cpu_build(title, subject, run("pip", "install", REQUIREMENT(build.package)))
-            return
-        from_system = not plugin
+    origin = cuda_comes_from(build, wanted, found)
+    if origin == "nowhere":
+        title = f"{wanted.package} {build.version} has no CUDA: the extra of {build.package} brings it"
+        yield cpu_build(title, subject, run("pip", "install", REQUIREMENT(build.package)))
+        return
+    from_system = origin == "system"
     if from_system:
         yield from _cuda_of(build, wanted, found, request, subject, anew, matrix)
     yield from _numpy(build, wanted, found, subject, matrix)
     yield from build_targets(build, wanted.python, from_system, subject, found, request, matrix)
-
-
-def _has_cuda_suffix(wanted: Wanted, found: Contents) -> bool:
-    """True where a part of the framework names a CUDA build by its version: jaxlib==0.4.26+cuda12.cudnn89."""
-    return any("+cuda" in other.spec for other in found.wanted if other.framework == wanted.framework)
 
 
 def _in_words(wanted: Wanted) -> str:
@@ -227,36 +215,16 @@ def _cudnn_of(build: FrameworkBuild, found: Contents, subject: str, anew: Comman
 
 
 def _numpy(build: FrameworkBuild, wanted: Wanted, found: Contents, subject: str, matrix: Matrix) -> Iterator[Finding]:
-    if "numpy" in found.pinned or "numpy" in " ".join(build.companions) or _bounds_numpy_itself(build, matrix):
+    """What is to say of the NumPy that the file asks for, or that pip brings where nothing limits it."""
+    titles = (matrix.source(key).title for key in build.sources)
+    verdict = numpy_meets(build, found.asked("numpy"), wanted.python, titles)
+    if verdict is None:
         return
-    # A Python that nothing names is at best one that the build has a package for.
-    python = wanted.python or (build.pythons[-1] if build.pythons else None)
-    spec = numpy_spec(build.numpy) if build.numpy else None
-    if spec is not None and _pip_may_pass(spec, python):
-        title = f"{build.framework} {build.version} needs numpy{spec}, and nothing here holds NumPy back"
-        if wanted.python is None and build.pythons and not _pip_may_pass(spec, build.pythons[0]):
-            told = f"{title}; whether pip installs a newer one depends on the Python version, which is not known"
-            yield finding(faults.NUMPY_UNBOUNDED, Status.UNKNOWN, told, subject)
-            return
-        remedy = Remedy("Pin NumPy in the same pip install.", (run("pip", "install", REQUIREMENT(f"numpy{spec}")),))
-        impact = "The package does not bound NumPy itself: pip brings one on which the import fails or warns."
-        yield finding(faults.NUMPY_UNBOUNDED, Status.WARN, title, subject, impact=impact, remedy=remedy)
-
-
-def _bounds_numpy_itself(build: FrameworkBuild, matrix: Matrix) -> bool:
-    """True when the bound of a row is the one in the package's own metadata.
-
-    A bound that people found out cites the issue where they did; one that only keeps NumPy's next major away is
-    written as that major alone, while metadata writes the release out (`<2.0.0`).
-    """
-    reported = any(_ISSUE.search(matrix.source(key).title) for key in build.sources)
-    return not reported and not _FIRST_OF_A_MAJOR.search(build.numpy or "")
-
-
-def _pip_may_pass(spec: VersionSpec, python: Version | None) -> bool:
-    """True when pip could bring a NumPy beyond the upper bound: one that runs on this Python."""
-    bounds = [bound for operator, bound in spec.clauses if operator in ("<", "<=")]
-    if not bounds:
-        return False
-    floor = data.numpy_needs_python(min(bounds))
-    return python is None or floor is None or python >= floor
+    yield from_verdict(
+        faults.NUMPY_UNBOUNDED,
+        verdict,
+        subject,
+        faults.NUMPY_IMPACT,
+        "Pin NumPy in the same pip install.",
+        run("pip", "install", REQUIREMENT(f"numpy{numpy_spec(build.numpy or '')}")),
+    )

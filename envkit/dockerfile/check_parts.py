@@ -6,6 +6,7 @@ from envkit.checks.engine.command import Command
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.checks.engine.registry import ImageFault
 from envkit.compat.verdict import DriverVerdict, Verdict
+from envkit.dockerfile.shell import ShellCommand
 
 _STATUS = {
     "ok": Status.OK,
@@ -14,11 +15,22 @@ _STATUS = {
     DriverVerdict.INCOMPATIBLE.value: Status.FAIL,
     DriverVerdict.UNKNOWN.value: Status.UNKNOWN,
 }
+_FIRST_WORDS = 6  # of a command: enough to see which one is meant
+
+
+def status_of(verdict: Verdict) -> Status:
+    """What a verdict is as the status of a finding."""
+    return _STATUS.get(verdict.status, Status.OK)
 
 
 def subject_of(line: int, what: str) -> str:
     """Where a finding points: the line, and what stands there."""
     return f"line {line}: {what}"
+
+
+def command_subject(command: ShellCommand, line: int | None = None) -> str:
+    """Where a finding on a command points: its line, or that of the word that is meant, and how the command begins."""
+    return subject_of(command.line if line is None else line, " ".join(command.words[:_FIRST_WORDS]))
 
 
 def line_of(finding: Finding) -> int:
@@ -42,9 +54,16 @@ def finding(
     )
 
 
+def stop(
+    fault: ImageFault, title: str, subject: str, *, impact: str, fix: str = "", sources: tuple[str, ...] = ()
+) -> Finding:
+    """The finding on what stops the build, with the fix of its kind where no better one is known."""
+    return finding(fault, Status.FAIL, title, subject, impact=impact, remedy=Remedy(fix or fault.fix), sources=sources)
+
+
 def from_verdict(fault: ImageFault, verdict: Verdict, subject: str, impact: str, fix: str, *steps: Command) -> Finding:
     """The finding that a verdict is, with its fix where something is wrong."""
-    status = _STATUS.get(verdict.status, Status.OK)
+    status = status_of(verdict)
     wrong = status in (Status.FAIL, Status.WARN)
     remedy = Remedy(fix, steps) if wrong else None
     return finding(

@@ -90,7 +90,7 @@ def build_targets(
     for gpu in request.gpus:
         verdict = gpu_runs_build(gpu.compute_capability, build, driver_verdict=driver_verdict, name=str(gpu))
         stops = "It stops with: no kernel image is available for execution on the device."
-        impact = stops if verdict.status == "fail" else "The first start takes minutes."
+        impact = stops if verdict.status == "fail" else "The first start takes several minutes."
         yield from_verdict(
             faults.GPU_WITHOUT_CODE, verdict, subject, impact, f"Use a release that supports {gpu}.", anew
         )

@@ -47,15 +47,34 @@ class Contents:
     some_cudnn: bool  # there is a cuDNN whose version is not told
     python: Version | None
     wanted: tuple[Wanted, ...]
-    names: frozenset[str]  # every package
-    pinned: frozenset[str]  # every package name with a version bound
+    packages: tuple[Package, ...]  # in the order of their commands
     conda_cuda: Held | None  # the CUDA that conda is told to bring
-    conda_cpu: bool
     index_set: bool  # an index is set outside of the commands
     lists: tuple[ListFile, ...]
     wheels: tuple[tuple[int, Wheel, Version | None], ...]  # those that are named by their files, and pip's Python
     driver_packages: tuple[Mention, ...]
     environment: Mapping[str, str]  # what ENV sets
+    platform: str = "linux"  # whose packages pip takes
+    elsewhere: tuple[Package, ...] = ()  # those of the stages whose Python packages it does not copy
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The comparable name of every package."""
+        return frozenset(normalized(one.name) for one in self.packages)
+
+    @property
+    def conda_cpu(self) -> bool:
+        """True where conda is told to take the builds for the CPU."""
+        return any(one.tool == "conda" and one.name == "cpuonly" for one in self.packages)
+
+    def asked(self, package: str) -> str | None:
+        """The last bound on a package, '' where it is named without one, None where it is not named.
+
+        A bound that a constraints file may hold is not known: it counts as one that cannot be read.
+        """
+        found = [one for one in self.packages if normalized(one.name) == package]
+        bounds = ["?" if one.held else one.spec for one in found]
+        return next(filter(None, reversed(bounds)), "") if found else None
 
 
 @record
@@ -71,16 +90,17 @@ def contents(stages: tuple[BuildStage, ...], matrix: Matrix, beside: Reader = no
     """The contents of the image that the last stage makes; `beside` reads the files that lie with the Dockerfile."""
     parts = _sorted_out(stages)
     base = base_of(parts.chain[0], matrix)
-    own, copied = _script(parts.chain), _script(parts.others)
-    whole = _script((*parts.chain, *parts.others))
+    own, copied = script_of(parts.chain), script_of(parts.others)
+    whole = script_of((*parts.chain, *parts.others))
     images = list(copied_images(parts.chain))
     copies = Copies(stages)
     items = list(_installed((*parts.brought, *parts.chain), copies, beside))
     elsewhere = list(_installed(parts.others, copies, beside))
     pythons = pythons_of(base, own, copied, [stage.image for stage in parts.brought])
     packages, unsure = _for_here(items, pythons, base.architecture)
-    of_conda = conda_cuda([*packages, *(item for item in elsewhere if isinstance(item, Package))])
-    settings = "\n".join(part.text for part in _parts(parts.chain, "ENV", "ARG"))
+    others = tuple(item for item in elsewhere if isinstance(item, Package))
+    of_conda = conda_cuda([*packages, *others])
+    settings = "\n".join(part.text for part in parts_of(parts.chain, "ENV", "ARG"))
     set_index = " ".join(_INDEX_SETTING.findall(settings))
     return Contents(
         base=base,
@@ -91,10 +111,9 @@ def contents(stages: tuple[BuildStage, ...], matrix: Matrix, beside: Reader = no
         some_cudnn=has_some_cudnn(whole),
         python=pythons.default,
         wanted=merged(one for item in packages for one in wanted_of(item, pythons.of(item.caller), set_index, matrix)),
-        names=frozenset(normalized(item.name) for item in packages),
-        pinned=frozenset(normalized(item.name) for item in packages if item.spec),
+        packages=tuple(packages),
+        elsewhere=others,
         conda_cuda=of_conda,
-        conda_cpu=any(item.tool == "conda" and item.name == "cpuonly" for item in packages),
         index_set=_SETTINGS.search(settings) is not None or own.search(_SETTINGS) is not None,
         lists=(*_unread((*items, *elsewhere)), *_unsure(unsure, matrix)),
         wheels=tuple((item.line, item.wheel, pythons.of(item.caller)) for item in packages if item.wheel is not None),
@@ -110,18 +129,20 @@ def _sorted_out(stages: tuple[BuildStage, ...]) -> _Stages:
     return _Stages(chain, environment_stages(stages), others)
 
 
-def _parts(stages: Iterable[BuildStage], *keywords: str) -> Iterator[Instruction]:
+def parts_of(stages: Iterable[BuildStage], *keywords: str) -> Iterator[Instruction]:
+    """The instructions of stages with these keywords."""
     return (part for stage in stages for part in stage.instructions if part.keyword in keywords)
 
 
-def _script(stages: Iterable[BuildStage]) -> Script:
-    return Script(command for part in _parts(stages, "RUN") for command in part.commands)
+def script_of(stages: Iterable[BuildStage]) -> Script:
+    """The commands of their RUNs."""
+    return Script(command for part in parts_of(stages, "RUN") for command in part.commands)
 
 
 def _installed(stages: Iterable[BuildStage], copies: Copies, beside: Reader) -> Iterator[Package | ListFile]:
     """What the RUNs of these stages install."""
     for stage in stages:
-        for part in _parts((stage,), "RUN"):
+        for part in parts_of((stage,), "RUN"):
             yield from installed(part.commands, Lists(copies, stage.index, part.line, beside))
 
 
@@ -150,7 +171,7 @@ def _tells_of_glibc(base: Base, script: Script, images: Iterable[tuple[int, str]
 
 def copied_images(stages: Iterable[BuildStage]) -> Iterator[tuple[int, str]]:
     """Line and name of each image that files are copied from without a stage of its own."""
-    for part in _parts(stages, "COPY", "ADD"):
+    for part in parts_of(stages, "COPY", "ADD"):
         source = part.flags.get("from", "")
         if re.search(r"[:/]", source) and "$" not in source:
             yield part.line, source

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.base.versions import VersionSpec
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.command import NAME, REQUIREMENT, Command, run
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.checks.frameworks.swap import place_words
-from envkit.compat.software import glibc_meets, toolkit_serves_build
+from envkit.compat.software import glibc_meets, some_version_meets, toolkit_serves_build
 from envkit.dockerfile.check_parts import finding
 from envkit.dockerfile.check_targets import runs_where_base_does
 from envkit.dockerfile.contents import Contents
@@ -29,8 +30,23 @@ def is_for_the_cpu(wanted: Wanted, found: Contents) -> bool:
     """True for a package that its index, its suffix, its name or what stands beside it says to be for the CPU."""
     if wanted.tool == "conda":
         return wanted.variant == "cpu" or found.conda_cpu
-    known = any(row.package == wanted.package for row in read(CpuPackage))
-    return known or wanted.variant == "cpu" or wanted.package.endswith("-cpu")
+    rows = [row for row in read(CpuPackage) if row.package == wanted.package]
+    return (
+        any(_applies(row, wanted, found) for row in rows) or wanted.variant == "cpu" or wanted.package.endswith("-cpu")
+    )
+
+
+def _applies(row: CpuPackage, wanted: Wanted, found: Contents) -> bool:
+    """Whether a requirement takes what a row tells of; another index than the default one may have other builds."""
+    if row.platform and (row.platform != found.platform or wanted.variant or not wanted.default_index):
+        return False
+    try:
+        asked, told = VersionSpec.parse(wanted.spec), VersionSpec.parse(row.versions)
+    except ValueError:
+        return False
+    if any(operator == "<" for operator, _ in told.clauses):  # old releases: an open requirement takes a newer one
+        return asked.exact is not None and told.holds(asked.exact)
+    return not row.versions or some_version_meets((asked, told))
 
 
 def cpu_on_purpose(
@@ -49,7 +65,7 @@ def cpu_on_purpose(
     else:
         fix = "Install the GPU build that suits this image."
         if not wanted.own_index and wanted.variant == "cpu" and found.index_set:
-            fix = "Drop the setting of the index for the CPU, and install the GPU build that suits this image."
+            fix = "Remove the CPU index setting, and install the GPU build that suits this image."
         remedy = Remedy(
             fix, (run("pip", "install", REQUIREMENT(build.package), *place_words(build.index_url, build.find_links)),)
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -239,41 +238,40 @@ def _with_lists(given: _Given, read: Reader) -> tuple[_Given, list[Word]]:
 
 
 def _item(call: _Call, word: Word, places: Places) -> Package | ListFile | None:
-    """What one word names; None for a word that names nothing to install."""
-    if call.index == "conda":
-        requirement = " ".join(word.split())
-        return _required(call, word, _CONDA.fullmatch(requirement), requirement, places, "")
-    requirement, _, marker = word.partition(";")
-    requirement, marker = " ".join(requirement.split()), marker.strip()
-    named = wheel(requirement)
-    if named is not None:
-        of_file = Places(named.folder, "", (), "", "/nightly" in named.folder)
-        return Package(
-            word.line, call.command, call.caller, "pip", named.name, (), f"=={named.version}", of_file, marker, named
-        )
-    if not _UNSET.search(requirement) and _ELSEWHERE.fullmatch(requirement):
-        return ListFile(word.line, word)
-    return _required(call, word, _REQUIREMENT.fullmatch(requirement), requirement, places, marker)
+    """What one word of a command names; None for a word that names nothing to install."""
+    return named(word, places, index=call.index, command=call.command, caller=call.caller)
 
 
-def _required(
-    call: _Call, word: Word, found: re.Match[str] | None, requirement: str, places: Places, marker: str
+def named(
+    word: Word, places: Places, *, index: str, command: tuple[int, ...] = (), caller: str = ""
 ) -> Package | ListFile | None:
-    """The package that a requirement names, its version known or not; what only a variable names is a list."""
-    if found is None and _UNSET.search(requirement):
+    """What a requirement of pip or a spec of conda names (`index`: pip or conda); None where it names nothing."""
+    if index == "conda":
+        requirement = " ".join(word.split())
+        found, marker = _CONDA.fullmatch(requirement), ""
+    else:
+        requirement, _, marker = word.partition(";")
+        requirement, marker = " ".join(requirement.split()), marker.strip()
+        file = wheel(requirement)
+        if file is not None:
+            of_file = Places(file.folder, "", (), "", "/nightly" in file.folder)
+            spec = f"=={file.version}"
+            return Package(word.line, command, caller, "pip", file.name, (), spec, of_file, marker, file)
+        if not _UNSET.search(requirement) and _ELSEWHERE.fullmatch(requirement):
+            return ListFile(word.line, word)
+        found = _REQUIREMENT.fullmatch(requirement)
+    if found is None and _UNSET.search(requirement):  # its version is a variable; what only a variable names is a list
         found = _OF_A_VARIABLE.fullmatch(requirement)
         if found is None:
             return ListFile(word.line, "$(…)" if word.startswith("$(") else word)
-    return None if found is None else _package(call, word.line, found, places, marker)
-
-
-def _package(call: _Call, line: int, found: re.Match[str], places: Places, marker: str) -> Package:
+    if found is None:
+        return None
     parts = found.groupdict(default="")
     extras = tuple([normalized(extra.strip()) for extra in parts.get("extras", "").split(",") if extra.strip()])
     if parts.get("channel"):
         places = replace(places, channels=(*places.channels, parts["channel"]))
     spec = parts["spec"].replace(" ", "")
-    return Package(line, call.command, call.caller, call.index, parts["name"], extras, spec, places, marker, None)
+    return Package(word.line, command, caller, index, parts["name"], extras, spec, places, marker, None)
 
 
 def _sorted_out(tool: str, words: Sequence[Word]) -> _Given:

@@ -17,6 +17,11 @@ _MADE = regex(
     r"|\bpython(?=\d\.\d+ -m (?:venv|virtualenv)\b)|\bpython(?=\d\.\d+ \S*get-pip\.py))[\"']?(\d)\.(\d+)"
 )
 _LINKED = regex(r"(?m)^(?:sudo )?(?:ln|update-alternatives|alternatives) .*?\b(?:python|pip)(\d)\.?(\d{1,2})\b")
+# What gives `python` alone to one of them.
+_PLAIN = regex(
+    r"(?m)^(?:sudo )?(?:ln|update-alternatives) [^\n]*?"
+    r"(?:python(\d)\.(\d+) \S*/python(?: |$)|/python python \S*/python(\d)\.(\d+)\b)"
+)
 _OF_CONDA = regex(r"\bpython[= ]+=?(\d)\.(\d+)")
 _CONDA = regex(r"conda|mamba|miniforge")
 _MAJOR = regex(r"\b(?:python|pip)(\d)")
@@ -53,6 +58,9 @@ def pythons_of(base: Base, own: Script, copied: Script, images: Iterable[str]) -
     """
     default = _default(base, own, copied, images)
     unsure = default is not None and default.major > 2 and own.search(_TWO) is not None
+    named = {_version(filter(None, mention.match.groups())) for mention in own.all(_PLAIN)}
+    if named:
+        return Pythons(default, named.pop() if len(named) == 1 else None)
     return Pythons(default, None if unsure else default)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from envkit._startup.records import record, replace
 from envkit._startup.regex import regex
@@ -11,8 +11,7 @@ from envkit.dockerfile.copies import Copies
 
 Reader = Callable[[str], str | None]
 
-_COMMENT = regex(r"(?m)(?:^|(?<=\s))#.*$")
-_CONTINUED = regex(r"\\\n")
+_COMMENT = regex(r"(?:^|(?<=\s))#.*$")
 _OPTION = regex(r"(--[\w-]+|-\w)[\s=]*(.*)")
 _OPTIONS_OF_ONE = regex(r"\s--?[a-z].*$")
 _NAMES_A_FILE = frozenset({"-r", "--requirement", "-c", "--constraint"})
@@ -58,16 +57,48 @@ class Lists:
         return self.beside(place) if place and "://" not in place else None
 
 
+@record
+class ListLine:
+    """One line of a requirements file, or several that backslashes join, without its comment."""
+
+    number: int
+    option: str  # '' for a requirement
+    value: str  # of the option; the requirement without options of its own
+
+
+def list_lines(text: str) -> Iterator[ListLine]:
+    """The lines of a requirements file that say something, as pip reads them."""
+    for number, whole in _joined(text.lstrip("\ufeff").splitlines()):
+        line = _COMMENT.sub("", whole).strip()
+        if not line:
+            continue
+        if not line.startswith("-"):
+            yield ListLine(number, "", _OPTIONS_OF_ONE.sub("", line).rstrip())
+            continue
+        found = _OPTION.fullmatch(line)
+        yield ListLine(number, found[1], found[2].strip("\"' ")) if found else ListLine(number, line, "")
+
+
+def _joined(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Each line with its number and those that continue it."""
+    held: list[str] = []
+    number = 0
+    for number, raw in enumerate(lines, 1):
+        held.append(raw.removesuffix("\\"))
+        if not raw.endswith("\\"):
+            yield number - len(held) + 1, "".join(held)
+            held = []
+    if held:
+        yield number - len(held) + 1, "".join(held)
+
+
 def list_words(text: str, name: str) -> Iterator[str]:
     """The lines of a requirements file as the words of a command; files that it names are those beside it."""
-    for line in _COMMENT.sub("", _CONTINUED.sub("", text)).splitlines():
-        if not line.strip():
+    for line in list_lines(text):
+        if not line.option:
+            yield line.value
             continue
-        if not line.lstrip().startswith("-"):
-            yield _OPTIONS_OF_ONE.sub("", line.strip())
-            continue
-        found = _OPTION.fullmatch(line.strip())
-        option, value = (found[1], found[2].strip("\"' ")) if found else (line.strip(), "")
-        yield option
-        if value:
-            yield posixpath.join(posixpath.dirname(name), value) if option in _NAMES_A_FILE else value
+        yield line.option
+        if line.value:
+            beside = line.option in _NAMES_A_FILE
+            yield posixpath.join(posixpath.dirname(name), line.value) if beside else line.value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -34,8 +34,8 @@ class Problem:
 Choices = Mapping[Wanted, FrameworkBuild | Problem]
 
 
-def choices(found: Contents, matrix: Matrix) -> Choices:
-    """The build of each framework package of the file, or why there is none.
+def choices(found: Contents, matrix: Matrix, allowed: Callable[[FrameworkBuild], bool] = lambda build: True) -> Choices:
+    """The build of each framework package of the file, or why there is none; for `allowed` see `chosen_build`.
 
     A part whose builds are listed under another package of the file, as jaxlib's under jax, is left out.
     """
@@ -43,7 +43,7 @@ def choices(found: Contents, matrix: Matrix) -> Choices:
     whole = {item.framework for item in found.wanted if item.tool == "conda" or item.package in listed[item.framework]}
     stand_alone = listed.keys() - whole
     return {
-        item: chosen_build(item, found, matrix)
+        item: chosen_build(item, found, matrix, allowed)
         for item in found.wanted
         if item.framework in stand_alone or item.tool == "conda" or item.package in listed[item.framework]
         if not _is_there(item, found)
@@ -66,9 +66,15 @@ def _listed_names(framework: str, matrix: Matrix) -> set[str]:
     return {package_name(build) for build in matrix.builds(framework)}
 
 
-def chosen_build(wanted: Wanted, found: Contents, matrix: Matrix) -> FrameworkBuild | Problem:
-    """The build, or why there is none."""
-    builds = [build for build in matrix.builds(wanted.framework) if found.base.architecture in build.architectures]
+def chosen_build(
+    wanted: Wanted, found: Contents, matrix: Matrix, allowed: Callable[[FrameworkBuild], bool] = lambda build: True
+) -> FrameworkBuild | Problem:
+    """The build, or why there is none; `allowed` says whether what stands beside it leaves a build in question."""
+    builds = [
+        build
+        for build in matrix.builds(wanted.framework)
+        if found.base.architecture in build.architectures and found.platform in (build.platforms or (found.platform,))
+    ]
     named = [build for build in builds if _has_name(build, wanted)]
     try:
         wish = Wish.parse(wanted.spec, wanted.tool)
@@ -76,7 +82,7 @@ def chosen_build(wanted: Wanted, found: Contents, matrix: Matrix) -> FrameworkBu
         told = f"The version of {wanted.package}{wanted.spec} cannot be checked"
         return Problem(Status.UNKNOWN, told, "Pin a release.")
     if wanted.tool == "pip" and _is_empty(wanted, wish):
-        told = f"{wanted.package}{wanted.spec} is an empty package whose installation stops: its name was given up"
+        told = f"{wanted.package}{wanted.spec} is an empty package that refuses to install: its name was retired"
         return Problem(Status.FAIL, told, "Install tensorflow[and-cuda].")
     if wanted.held:
         told = f"Which {wanted.package} is installed depends on a constraints file that was not read"
@@ -84,7 +90,7 @@ def chosen_build(wanted: Wanted, found: Contents, matrix: Matrix) -> FrameworkBu
     if wanted.nightly:
         told = f"Which nightly build of {wanted.package} is installed is not known to envkit"
         return Problem(Status.UNKNOWN, told, "Pin a release.")
-    fitting = taken(wish, named)
+    fitting = _taken(wish, named, allowed)
     if fitting and _has_own_place(wanted, builds):
         told = f"Which build of {wanted.package}{wanted.spec} {wanted.places} offers is not known to envkit"
         return Problem(Status.UNKNOWN, told, f"The data knows {wanted.package} of the default index.")
@@ -97,6 +103,13 @@ def chosen_build(wanted: Wanted, found: Contents, matrix: Matrix) -> FrameworkBu
     if wanted.python is not None and wish.exact is None and wanted.tool == "pip":
         candidates = [build for build in candidates if _has_python(build, wanted.python)] or candidates
     return _best(wanted, candidates, found)
+
+
+def _taken(wish: Wish, named: list[FrameworkBuild], allowed: Callable[[FrameworkBuild], bool]) -> list[FrameworkBuild]:
+    """The builds that a wish takes; a pin is installed or refused as it stands, whatever is beside it."""
+    offered = taken(wish, named)
+    fitting = [build for build in offered if allowed(build)]
+    return offered if wish.exact is not None and not fitting else fitting
 
 
 def _has_own_place(wanted: Wanted, builds: Sequence[FrameworkBuild]) -> bool:
@@ -147,7 +160,7 @@ def _of_variant(
     if wanted.variant == "cpu" or wanted.tool == "conda" and found.conda_cpu:
         return fitting
     if wanted.variant and not wanted.variant.startswith("cu"):
-        told = f"{wanted.package} for {wanted.variant} is not for NVIDIA GPUs; the data knows CUDA alone"
+        told = f"{wanted.package} for {wanted.variant} is not for NVIDIA GPUs; envkit knows only CUDA builds"
         return Problem(Status.UNKNOWN, told, "For an NVIDIA GPU, use an index of CUDA builds.")
     if wanted.tool == "conda":
         return _of_conda(wanted, fitting, found)
@@ -155,7 +168,7 @@ def _of_variant(
     of_cuda = [build for build in fitting if cuda is not None and build.cuda == cuda]
     on_default = [build for build in fitting if build.on_pypi]
     if wanted.suffix and wanted.default_index and not wanted.other_index and not found.index_set:
-        told = f"The default index has no {wanted.package} with +{wanted.variant}: such builds are on their own index"
+        told = f"The default index has no {wanted.package} with +{wanted.variant}: they have their own index"
         option = next(filter(None, map(_place_option, of_cuda)), "")
         return Problem(Status.FAIL, told, f"Add {option} to the command." if option else "Name that index.")
     if wanted.suffix and _is_of_other_places(wanted) and not found.index_set:
@@ -170,7 +183,7 @@ def _of_variant(
     if wanted.default_index and not on_default and not wanted.other_index and not found.index_set:
         place = fitting[-1].index_url or fitting[-1].find_links
         told = f"{wanted.package}{wanted.spec} is not known to envkit for the default index"
-        return Problem(Status.UNKNOWN, told, f"It is at {place}." if place else "Name its index.")
+        return Problem(Status.UNKNOWN, told, f"{place} has it: name that index." if place else "Name its index.")
     places = {place.rstrip("/") for place in wanted.places.split()}
     return [build for build in fitting if build.on_pypi or _places_of(build) & places] or fitting
 
@@ -196,7 +209,9 @@ def _is_of_other_places(wanted: Wanted) -> bool:
 def _of_conda(wanted: Wanted, fitting: list[FrameworkBuild], found: Contents) -> list[FrameworkBuild] | Problem:
     """The rows for the CUDA that conda is told; the data lists the builds of indexes, so another may exist."""
     if found.conda_cuda is None:
-        told = f"Nothing here says which CUDA conda takes for {wanted.package}{wanted.spec}, or whether it takes any"
+        told = (
+            f"Nothing here says which CUDA conda chooses for {wanted.package}{wanted.spec}, or whether it chooses any"
+        )
         return Problem(Status.UNKNOWN, told, "Name it, such as pytorch-cuda or cuda-version.")
     of_cuda = [
         build for build in fitting if build.cuda is not None and _same_line(build.cuda, found.conda_cuda.version)
@@ -204,7 +219,7 @@ def _of_conda(wanted: Wanted, fitting: list[FrameworkBuild], found: Contents) ->
     if not of_cuda:
         asked = f"{wanted.package}{wanted.spec} for CUDA {found.conda_cuda.version}"
         told = f"Whether conda has {asked} is not known to envkit"
-        return Problem(Status.UNKNOWN, told, "Ask conda search.")
+        return Problem(Status.UNKNOWN, told, "Check with conda search.")
     return of_cuda
 
 
@@ -223,13 +238,16 @@ def _best(wanted: Wanted, candidates: list[FrameworkBuild], found: Contents) -> 
     if cuda is not None:
         alike = [build for build in alike if build.cuda == cuda] or alike
     if len({build.package for build in alike}) == 1 and len({build.cuda for build in alike}) > 1:
-        beside = [build for build in alike if _companions(build) & found.names]
+        names = found.names
+        beside = [build for build in alike if _companions(build) & names]
         if not any(_companions(build) for build in alike):
             beside = [
                 build for build in alike if found.cuda and build.cuda and _same_line(build.cuda, found.cuda.version)
             ]
         if not beside:
-            told = f"Which CUDA {wanted.package} {alike[-1].version} uses is not told by what stands beside it"
+            told = (
+                f"Which CUDA {wanted.package} {alike[-1].version} uses cannot be inferred from the packages next to it"
+            )
             offered = ", ".join(sorted({name for build in alike for name in _companions(build)}))
             return Problem(Status.UNKNOWN, told, f"Name one of {offered}." if offered else "See envkit resolve.")
         alike = beside
@@ -258,6 +276,23 @@ def names_variant(build: FrameworkBuild) -> bool:
     return any(_cuda_line(extra) for extra in package_extras(build))
 
 
+def cuda_comes_from(build: FrameworkBuild, wanted: Wanted, found: Contents) -> str:
+    """Where a build has its CUDA from: `inside`, the `system`, or `nowhere` for one that comes without any.
+
+    An extra may bring it, a plugin beside it, or a suffix of one of its parts (jaxlib==0.4.26+cuda12.cudnn89).
+    """
+    if build.bundles_cuda is False:
+        return "system"
+    if not build.bundles_cuda or not (lacks_cuda_extra(build, wanted) or "local" in " ".join(wanted.extras)):
+        return "inside"
+    parts = (other for other in found.wanted if other.framework == wanted.framework)
+    if any(name.startswith(f"{wanted.package}-cuda") for name in found.names) or any(
+        "+cuda" in one.spec for one in parts
+    ):
+        return "inside"
+    return "nowhere" if names_variant(build) and not wanted.extras else "system"
+
+
 def variant(word: str) -> Version | None:
     """The CUDA release that an index word names: cu118 is 11.8, cu90 is 9.0; None for cpu and none."""
     digits = word.removeprefix("cu")
@@ -267,12 +302,17 @@ def variant(word: str) -> Version | None:
 def _no_version(
     wanted: Wanted, wish: Wish, named: list[FrameworkBuild], builds: list[FrameworkBuild], found: Contents
 ) -> Problem:
+    if taken(wish, named):
+        told = f"No release of {wanted.package} known to envkit goes with all packages next to it"
+        return Problem(Status.UNKNOWN, told, "Use releases that were made for each other.")
     asked = f"{wanted.package}{wanted.spec}"
     where = f" for {found.base.architecture}" if found.base.architecture != "x86_64" else ""
     others = taken(wish, [build for build in builds if build.package])
     if wanted.tool == "pip" and others and found.base.architecture == "x86_64":
         best = max(others, key=lambda build: (package_release(build).order, build.on_pypi))
-        return Problem(Status.UNKNOWN, f"No GPU build of {asked} is known to envkit", f"{best.package} is one.")
+        return Problem(
+            Status.UNKNOWN, f"No GPU build of {asked} is known to envkit", f"Take {best.package}, which is one."
+        )
     if not named:
         told = f"No GPU build of {wanted.package} is known to envkit{where}"
         return Problem(Status.UNKNOWN, told, f"See: envkit matrix {wanted.framework}")
@@ -280,7 +320,8 @@ def _no_version(
     if wish.exact is not None and wish.exact.numbers > last:
         told = f"No {asked} is known to envkit{where}; the newest is {last}"
         return Problem(Status.UNKNOWN, told, f"Check the version; {wanted.package}=={last} is known to envkit.")
-    return Problem(Status.UNKNOWN, f"{asked} is not known to envkit{where}", f"{wanted.package}=={last} is.")
+    known = f"{wanted.package}=={last} is known{where}; `envkit matrix {wanted.framework}` lists the others."
+    return Problem(Status.UNKNOWN, f"{asked} is not known to envkit{where}", known)
 
 
 def _no_variant(wanted: Wanted, fitting: list[FrameworkBuild], named: list[FrameworkBuild]) -> Problem:

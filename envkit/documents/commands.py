@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from envkit.base.platforms import WINDOWS
 from envkit.base.settings import Mirrors
+from envkit.compat.software import title_of
 from envkit.solver.model import Choice, Plan
 from envkit.solver.pip_calls import PipInstall, installed_by_pip, pip_calls
 from envkit.solver.request import Request
+from envkit.tables.rows import FrameworkBuild
 
 
 def plan_commands(plan: Plan, mirrors: Mirrors | None = None) -> tuple[str, ...]:
@@ -19,21 +21,67 @@ def plan_commands(plan: Plan, mirrors: Mirrors | None = None) -> tuple[str, ...]
     pip brings what is packaged. A toolkit on the system, what comes as an image and what is built from source are
     brought by envkit's own commands.
     """
-    choice, windows = plan.choice, plan.request.platform == WINDOWS
+    choice = plan.choice
     if plan.request.container:
         return (_envkit("dockerfile", plan),) if choice.builds or choice.cuda else ()
-    if images := [image for build in choice.builds if (image := choice.own_image(build))]:
+    if images := _images(plan):
         return tuple(f"docker pull {shlex.quote(image)}" for image in images)
-    if not all(installed_by_pip(build, choice) for build in choice.builds):
+    if _from_source(plan):
         return (_envkit("dockerfile", plan),)
-    if choice.needs_toolkit and not windows:
+    if _of_the_system(plan):
         return (_envkit("install", plan),)
-    calls = pip_calls(choice, mirrors or Mirrors(), with_libraries=not choice.needs_toolkit)
-    return tuple(_pip(call, windows=windows) for call in calls)
+    return pip_commands(plan_calls(plan, mirrors or Mirrors()), plan.request.platform)
 
 
-def _pip(call: PipInstall, *, windows: bool) -> str:
-    words = ["python", "-m", "pip", "install", *call.requirements, *chain.from_iterable(call.settings)]
+def beyond_packages(plan: Plan) -> str:
+    """Why Python packages alone do not make the plan, '' where they do."""
+    if plan.request.container:
+        return "the plan is for an image"
+    if images := _images(plan):
+        return f"it comes as the image {images[0]}"
+    if built := _from_source(plan):
+        return f"{title_of(built[0])} is built from source"
+    if _of_the_system(plan):
+        return f"the plan needs the libraries of CUDA {plan.choice.cuda} from the system"
+    return "" if plan.choice.builds else "the plan holds no framework"
+
+
+def _images(plan: Plan) -> list[str]:
+    return [image for build in plan.choice.builds if (image := plan.choice.own_image(build))]
+
+
+def _from_source(plan: Plan) -> list[FrameworkBuild]:
+    return [build for build in plan.choice.builds if not installed_by_pip(build, plan.choice)]
+
+
+def _of_the_system(plan: Plan) -> bool:
+    return plan.choice.needs_toolkit and plan.request.platform != WINDOWS
+
+
+def plan_calls(plan: Plan, mirrors: Mirrors) -> tuple[PipInstall, ...]:
+    """The calls of pip that make the plan, in their order."""
+    calls = pip_calls(plan.choice, mirrors, with_libraries=not plan.choice.needs_toolkit)
+    return (*calls, *_companions(plan, mirrors))
+
+
+def pip_commands(
+    calls: Iterable[PipInstall], platform: str, program: tuple[str, ...] = ("python", "-m", "pip", "install")
+) -> tuple[str, ...]:
+    """The calls as command lines of a platform's shell."""
+    return tuple(_line(program, call, windows=platform == WINDOWS) for call in calls)
+
+
+def _companions(plan: Plan, mirrors: Mirrors) -> Iterator[PipInstall]:
+    """The packages that were asked for by name, after the framework whose index may lack them."""
+    if plan.request.companions:
+        from envkit.solver.companions import installed_after
+
+        for line in installed_after(plan.choice, plan.request):
+            yield PipInstall((line,), index_url=mirrors.index_url)
+
+
+def _line(program: Iterable[str], call: PipInstall, *, windows: bool) -> str:
+    words = [*program, *call.requirements, *chain.from_iterable(call.settings)]
     return " ".join(_for_windows(word) if windows else shlex.quote(word) for word in words)
 
 

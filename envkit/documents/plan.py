@@ -8,8 +8,10 @@ from envkit.base.versions import Version
 from envkit.compat.verdict import Verdict
 from envkit.documents.citations import cited
 from envkit.documents.commands import plan_commands
+from envkit.solver.build_targets import build_targets
 from envkit.solver.model import Alternative, Choice, Conflict, NoPlan, Plan
 from envkit.solver.request import Request
+from envkit.solver.wheel_files import companions_for
 from envkit.tables.rows import FrameworkBuild, ImageTag
 
 SCHEMA = 1
@@ -31,9 +33,21 @@ def plan_document(plan: Plan | NoPlan, mirrors: Mirrors | None = None) -> dict[s
         "status": "ok",
         "choice": _choice(plan.choice, plan.request),
         "commands": list(plan_commands(plan, mirrors)),
+        "build_targets": _build_targets(plan),
         "verdicts": [_verdict(verdict) for verdict in plan.verdicts],
         "alternatives": [_alternative(alternative) for alternative in plan.alternatives],
         "warnings": list(plan.warnings),
+    }
+
+
+def _build_targets(plan: Plan) -> dict[str, object] | None:
+    targets = build_targets(plan.request.gpus, plan.choice.toolkit)
+    if targets is None:
+        return None
+    return {
+        "TORCH_CUDA_ARCH_LIST": targets.torch,
+        "CMAKE_CUDA_ARCHITECTURES": targets.cmake,
+        "gencode": list(targets.nvcc),
     }
 
 
@@ -57,20 +71,20 @@ def _choice(choice: Choice, request: Request) -> dict[str, object]:
         "python_source": choice.python_source.way if choice.python_source else None,
         "os": os_name(choice, request),
         "arch": choice.architecture,
-        "frameworks": [_framework(build, choice.own_image(build)) for build in choice.builds],
+        "frameworks": [_framework(build, choice) for build in choice.builds],
         "base_image": image_name(choice.base_image) if choice.base_image else None,
         "minimum_driver": _text(choice.minimum_driver),
         "needs_toolkit": choice.needs_toolkit,
     }
 
 
-def _framework(build: FrameworkBuild, image: str | None) -> dict[str, object]:
+def _framework(build: FrameworkBuild, choice: Choice) -> dict[str, object]:
     return {
         "name": build.framework,
         "version": str(build.version),
         "package": build.package,
-        "companions": list(build.companions),
-        "image": image,
+        "companions": list(companions_for(build, choice.python)),
+        "image": choice.own_image(build),
         "cuda": _text(build.cuda),
         "index_url": build.index_url,
         "find_links": build.find_links,

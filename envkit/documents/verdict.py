@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from envkit._startup.records import record
 from envkit.checks.engine.findings import Alternative, Confidence, Evidence, Finding, Status
-from envkit.checks.engine.messages import all_messages, message_evidence
+from envkit.checks.engine.messages import all_messages, complained, message_evidence
+from envkit.checks.engine.registry import Layer, all_checks
 from envkit.checks.engine.runner import summary
 from envkit.documents.verdict_ask import commands_to_paste
-from envkit.model import PASTED, Environment, Message, Problem
+from envkit.model import COMPLAINT, PASTED, Environment, Message, Problem
 from envkit.model.paths import fact, walk
 
 _SAYS_NOTHING_ALONE = {"tf-finds-no-driver"}  # every TensorFlow on a machine without a GPU writes it
@@ -25,6 +26,7 @@ _DECISIVE = (
     "pythons",
 )
 _TROUBLE = (Status.FAIL, Status.WARN, Status.ERROR)
+_UNEXPLAINED = "The text reports a failure, but what it says about the machine does not explain it."
 ASK = "To say more, envkit needs the last lines of the error and the output of these, the most telling first:"
 _COUNTED = {
     "ok": "passed",
@@ -81,9 +83,17 @@ def verdict(environment: Environment, findings: Sequence[Finding]) -> Verdict:
     warning = next((finding for finding in findings if finding.status is Status.WARN), None)
     if warning is not None:
         return _of(warning)
+    if complained(environment):
+        ask = commands_to_paste(environment)
+        return Verdict(Status.UNKNOWN, _UNEXPLAINED, confidence=Confidence.POSSIBLE, ask=ask)
     looked = any(finding.status is Status.OK for finding in findings)
     title = "No problems found." if looked else "None of these checks applies here."
     return Verdict(Status.OK, title, confidence=Confidence.LIKELY if unseen(environment) else Confidence.CERTAIN)
+
+
+def asked(answer: Verdict) -> str:
+    """The headline, or the commands whose output would say more, in lines."""
+    return "\n".join((ASK, *answer.ask)) if answer.ask else answer.headline
 
 
 def _of(finding: Finding) -> Verdict:
@@ -98,7 +108,7 @@ def _doubt(environment: Environment, findings: Sequence[Finding]) -> str:
         checks = f"{broken} checks" if broken > 1 else "One check"
         return f"{checks} failed inside envkit, so it cannot be said whether this machine is healthy."
     message = unjudged(environment, findings)
-    if message is not None:
+    if message is not None and not _outweighed(environment, message):
         return f"There is a known message that no check applies to here: {message.signature.partition('/')[0]}."
     if unread(environment):
         return "Nothing in this text was recognized."
@@ -122,9 +132,16 @@ def unjudged(environment: Environment, findings: Iterable[Finding]) -> Message |
     return next((told for told in left if judged.isdisjoint(message_evidence(environment, [told]))), None)
 
 
+def _outweighed(environment: Environment, message: Message) -> bool:
+    """Whether it speaks of a driver that nevertheless answers, as what a container's host manages does."""
+    own = all_checks().get(message.signature.partition("/")[0])
+    return bool(environment.gpus.value) and own is not None and own.layer <= Layer.USER_SPACE_DRIVER
+
+
 def unread(environment: Environment) -> bool:
     """True for a pasted text in which no reader found a fact and no known message stands."""
-    if environment.origin != PASTED or environment.messages.value:
+    known = [message for message in environment.messages.value or () if message.signature != COMPLAINT]
+    if environment.origin != PASTED or known:
         return False
     return all(path == "messages" or seen.problem is Problem.NOT_LOOKED for path, seen in walk(environment))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from collections.abc import Mapping
@@ -11,7 +10,7 @@ from typing import Any
 
 from envkit.host.children import Followed, Patience, ending, follow_child
 from envkit.host.programs import Programs
-from envkit.host.trust import is_trusted
+from envkit.host.python_places import foreign_place
 from envkit.model import Observed, Problem, found, missing
 
 _TESTS = ("copy", "torch", "tensorflow", "jax")
@@ -27,8 +26,8 @@ def deep(variables: Mapping[str, str], limit_s: float) -> Observed[Mapping[str, 
 
     code = files("envkit.host").joinpath("deep_child.py").read_text(encoding="utf-8")
     python = _interpreter(variables)
-    if os.geteuid() == 0 and not is_trusted(python):
-        return missing(Problem.DENIED, python, "not started: it is not root's alone, and this process is root's")
+    if foreign := foreign_place(python, variables):
+        return missing(Problem.DENIED, python, f"not started: {foreign}")
     deadline = time.monotonic() + limit_s
     measurements: list[Any] = []
     settings = {**variables, **_MODEST}
@@ -70,7 +69,7 @@ def _lines(test: str, child: Observed[Followed]) -> tuple[list[dict[str, Any]], 
     lines = [data for line in child.value.result.stdout.splitlines() if isinstance(data := _json(line), dict)]
     step = next((str(line["start"]) for line in reversed(lines) if "start" in line), "run")
     if child.value.silent:
-        return lines, [_failed(step, test, "no answer in time")]
+        return lines, [_failed(step, test, "it timed out")]
     return lines, [_failed(step, test, ending(child.value.result))] if child.value.result.exit_code else []
 
 

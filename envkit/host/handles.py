@@ -154,7 +154,7 @@ def _reopened(handle: Handle) -> int:
     if os.path.samestat(os.fstat(number), os.fstat(handle.number)):
         return number
     os.close(number)
-    raise OSError(errno.ESTALE, "exchanged while it was read")
+    raise OSError(errno.ESTALE, "replaced while it was being read")
 
 
 def names(handle: Handle) -> list[str]:

@@ -71,7 +71,7 @@ def _follow(child: subprocess.Popen[str], tell: Callable[[str], None]) -> Script
                 if isinstance(stop, Stopped):  # Ctrl-C has reached the script through the terminal
                     with contextlib.suppress(OSError):
                         child.send_signal(stop.number)
-                tell("interrupted: waiting until the script has put its notes in order")
+                tell("interrupted: waiting for the script to save its state")
 
 
 def fetch(
@@ -92,7 +92,7 @@ def fetch(
             f"cannot fetch {url}: {error}.", "Check the network and https_proxy; run it again to go on from there."
         ) from error
     except OSError as error:
-        raise OutputError(f"cannot write {part}: {error.strerror}.", "Choose a folder with room.") from error
+        raise OutputError(f"cannot write {part}: {error.strerror}.", "Choose a folder with enough space.") from error
     if not _matches(part, algorithm, checksum):
         part.unlink()
         raise StepFailed(f"{target.name} has the wrong {algorithm} checksum and was removed.", "Fetch it again.")
@@ -165,6 +165,6 @@ def run_pip(arguments: Sequence[str], tell: Callable[[str], None]) -> int:
     return child.returncode
 
 
-def file_sizes(folder: Path) -> Mapping[str, int]:
-    """Name and size of every file in a folder; empty when there is none."""
-    return {path.name: path.stat().st_size for path in folder.iterdir() if path.is_file()} if folder.is_dir() else {}
+def wheel_sums(folder: Path) -> Mapping[str, tuple[int, str]]:
+    """Name, size and sha256 of every wheel in a folder; empty when there is none."""
+    return {path.name: (path.stat().st_size, _digest(path, "sha256")) for path in sorted(folder.glob("*.whl"))}

@@ -24,7 +24,7 @@ def check(path: str) -> None:
     For root only root counts: what a user owns, he can change between our look and our use.
     """
     if not path.startswith("/"):
-        raise Untrusted(errno.EACCES, f"{path} is no absolute path")
+        raise Untrusted(errno.EACCES, f"{path} is not an absolute path")
     walk(_Steps(), path)
 
 

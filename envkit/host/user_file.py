@@ -1,52 +1,77 @@
-"""Text files that the user names on the command line."""
+"""Text files that the user names on the command line, and those beside them that they name."""
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
-from pathlib import Path
+from typing import IO
 
+from envkit.base.decode import marked
 from envkit.base.errors import SourceError
 
 _LIMIT = 1_000_000
+_HANDED_OVER = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")  # by the shell, as `<(command)` does: a pipe by intent
 
 
-def read_user_file(option: str, path: str) -> str:
+def read_user_file(option: str, path: str, limit: int = _LIMIT) -> str:
     """The text of the file that `option` names, `-` for standard input. Raises SourceError in one line.
 
-    A byte that is not UTF-8, as in a comment in Latin-1, becomes a replacement character; a file with a NUL is no text.
+    A byte that is not UTF-8, as in a comment in Latin-1, becomes a replacement character; a file with a NUL is no text,
+    unless it is marked as UTF-16, as PowerShell's `pip freeze > FILE` is.
     """
-    data = _bytes(option, path)
-    if b"\0" in data:
+    data = _bytes(option, path, limit)
+    if len(data) > limit:
+        raise SourceError(f"{option}: {path} is larger than {limit // 1_000_000} MB.", "Name a smaller file.")
+    encoding = marked(data) or "utf-8"
+    try:
+        text = data.decode(encoding, "replace" if encoding.startswith("utf-8") else "strict")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
         raise SourceError(f"{option}: {path} is not text.", "Name a text file in UTF-8.")
-    if len(data) > _LIMIT:
-        raise SourceError(f"{option}: {path} is larger than {_LIMIT // 1_000_000} MB.", "Name a smaller file.")
-    return data.decode("utf-8", "replace")
+    return text
 
 
-def _bytes(option: str, path: str) -> bytes:
+def opened(path: str) -> IO[bytes]:
+    """The file, open to be read. Raises OSError, also for a pipe, a device or a socket, none of which is opened.
+
+    Whoever unpacked a stranger's folder did not choose to wait for a pipe in it.
+    """
+    if not path.startswith(_HANDED_OVER):
+        mode = os.stat(path).st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # opening a folder says so by itself
+            raise OSError(0, "it is a pipe, a device, or a socket")
+    return open(path, "rb")  # noqa: SIM115 - the caller closes it
+
+
+def _bytes(option: str, path: str, limit: int) -> bytes:
     """What the file begins with: one byte more than is read of a text shows that it is too large."""
     if path == "-" and sys.stdin is None:
         raise SourceError(f"{option} -: standard input is closed.", "Pipe a text into it, or name a file.")
     try:
         if path == "-":
-            return sys.stdin.buffer.read(_LIMIT + 1)
-        with Path(path).open("rb") as stream:
-            return stream.read(_LIMIT + 1)
+            return sys.stdin.buffer.read(limit + 1)
+        with opened(path) as stream:
+            return stream.read(limit + 1)
     except OSError as error:
         raise SourceError(f"{option}: cannot read {path}: {error.strerror}.", "Name a readable file.") from error
 
 
 def read_beside(path: str, name: str) -> str | None:
     """The text of the file `name` in the folder of the file that the user named, and in none above it; None for no
-    such file, and beside standard input."""
+    such file, for one that is too large or no text, and beside standard input."""
     if path == "-":
         return None
+    from pathlib import Path  # 4 ms, which a report of a text need not wait for
+
     folder = Path(path).resolve().parent
     try:
         place = (folder / name).resolve()
         if not place.is_relative_to(folder) or not place.is_file():
             return None
-        with place.open(encoding="utf-8-sig") as stream:
-            return stream.read(_LIMIT)
+        with place.open("rb") as stream:
+            data = stream.read(_LIMIT + 1)
+        return None if len(data) > _LIMIT or b"\0" in data else data.decode("utf-8-sig")
     except (OSError, ValueError):  # a name that no file system takes, and text that is none
         return None

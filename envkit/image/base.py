@@ -112,7 +112,7 @@ def _why_tag(flavor: str) -> str:
     reasons = {
         "base": "smallest flavor: the framework's packages carry CUDA",
         "runtime": "CUDA libraries that the framework loads from the system",
-        "devel": "compilers and headers, as asked with --devel",
+        "devel": "compilers and headers, as requested with --devel",
     }
     return f"supported tag; {reasons[flavor]}"
 
@@ -121,6 +121,6 @@ def _why_plain(choice: Choice, options: ImageOptions, flavor: str, compiles: boo
     if choice.cuda is None:
         return "plain distribution: no CUDA in this plan"
     if options.slim:
-        return "plain distribution, as asked with --slim"
+        return "plain distribution, as requested with --slim"
     where = "from its installer" if flavor != "base" or compiles else "in the framework's packages"
     return f"plain distribution: no supported nvidia/cuda tag for CUDA {choice.cuda.release(2)}, so CUDA comes {where}"

@@ -65,9 +65,9 @@ def settled(choice: Choice, request: Request, tag: ImageTag | None, has_python: 
     if choice.cudnn.pip_package and not choice.builds:
         raise EnvkitError(
             f"{missing} is known to envkit as a Python package only, and this image has no Python.",
-            "Add --python, or ask for another --cudnn.",
+            "Add --python, or choose another --cudnn.",
         )
-    raise EnvkitError(f"No archive of {missing} with a checksum is known to envkit.", "Ask for another --cudnn.")
+    raise EnvkitError(f"No archive of {missing} with a checksum is known to envkit.", "Choose another --cudnn.")
 
 
 def archive_of(row: CudnnRelease) -> tuple[str, str, str] | None:

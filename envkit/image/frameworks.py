@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from envkit.base.errors import EnvkitError
 from envkit.base.settings import Mirrors
 from envkit.image.cudnn import archive_of
+from envkit.image.official_image import has_official
 from envkit.image.options import ImageOptions
 from envkit.image.parts import Base
 from envkit.solver.model import Choice, Plan
@@ -46,7 +47,7 @@ def _own(options: ImageOptions, choice: Choice, mirrors: Mirrors) -> tuple[PipIn
     if options.jupyter:
         jupyter = data.jupyterlab(choice.python)
         if jupyter is None:
-            raise EnvkitError(f"--jupyter: no JupyterLab runs on Python {choice.python}.", "Leave --jupyter out.")
+            raise EnvkitError(f"--jupyter: no JupyterLab runs on Python {choice.python}.", "Omit --jupyter.")
         lines.append(jupyter)
     return (PipInstall(tuple(lines), index_url=mirrors.index_url),) if lines else ()
 
@@ -57,8 +58,6 @@ def _once(lines: Iterable[str]) -> tuple[str, ...]:
 
 def require_ways(plan: Plan, matrix: Matrix) -> None:
     """Raises EnvkitError for a build that neither an index nor a source recipe gives, with a way that there is."""
-    from envkit.image.official import has_official
-
     for build in plan.choice.builds:
         if installed_by_pip(build, plan.choice) or data.source_steps(build):
             continue

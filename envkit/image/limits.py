@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from envkit.base.errors import EnvkitError
+from envkit.documents.packages import PackageList
 from envkit.image.frameworks import loader_calls
 from envkit.image.options import ImageOptions
 from envkit.image.parts import Recipe
@@ -23,13 +24,13 @@ def outside_python(recipe: Recipe) -> list[str]:
     choice = recipe.plan.choice
     reasons = []
     if choice.needs_toolkit:
-        reasons.append(f"the plan needs the libraries of CUDA {choice.cuda} from the system")
+        reasons.append(f"the plan needs the CUDA {choice.cuda} libraries from the system")
     if recipe.source_built:
         reasons.append(f"{', '.join(recipe.source_built)} is built from source")
     if recipe.apt:
-        reasons.append("--apt packages belong to a distribution")
+        reasons.append("--apt packages require a distribution")
     if recipe.official:
-        reasons.append("--from official names an image")
+        reasons.append("--from official refers to an image")
     return reasons + container_settings(recipe)
 
 
@@ -44,20 +45,19 @@ def loader_notes(recipe: Recipe) -> tuple[str, ...]:
 def container_settings(recipe: Recipe) -> list[str]:
     """The settings of images and containers that were asked for and have no place outside an image."""
     runtime = recipe.runtime
-    reasons = [f"{option} belongs to an image" for option in recipe.of_the_image]
+    reasons = [f"{option} applies only to an image" for option in recipe.of_the_image]
     if runtime.workdir != _DEFAULTS.workdir:
-        reasons.append("--workdir belongs to a container")
+        reasons.append("--workdir applies only to a container")
     if runtime.entrypoint:
-        reasons.append("--entrypoint belongs to a container")
+        reasons.append("--entrypoint applies only to a container")
     if runtime.user != _DEFAULTS.user:
-        reasons.append("--user belongs to a container")
+        reasons.append("--user applies only to a container")
     return reasons
 
 
-def pip_lines(target: str, recipe: Recipe) -> list[str]:
-    """All pip calls as lines of one requirements file. Raises EnvkitError where they use different indexes."""
-    settings = {call.settings for call in recipe.pip}
-    if len(settings) > 1:
-        refuse(target, ["its packages come from different indexes, which one file cannot keep apart"])
-    lines = [f"{option} {address}" for call in recipe.pip[:1] for option, address in call.settings]
-    return [*lines, *(line for call in recipe.pip for line in call.requirements)]
+def packages_of(recipe: Recipe) -> PackageList:
+    """The Python packages of the recipe, for a list of these alone."""
+    choice = recipe.plan.choice
+    return PackageList(
+        recipe.title, recipe.name, recipe.python, tuple(recipe.pip), choice.minimum_driver, loader_notes(recipe)
+    )

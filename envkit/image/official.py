@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import replace
@@ -11,21 +11,20 @@ from envkit.base.settings import Mirrors
 from envkit.base.versions import Version
 from envkit.image.frameworks import needs_driver
 from envkit.image.labels import labels
+from envkit.image.official_image import PROVEN, official_image
 from envkit.image.options import ImageOptions
 from envkit.image.parts import Base, Recipe, Runtime, Stage
 from envkit.image.runtime import GPU_VARIABLES, runtime
 from envkit.image.smoke import smoke_script
+from envkit.image.steps import own_steps
+from envkit.image.titles import image_name, image_title, no_digest
 from envkit.solver.model import Choice, Plan
 from envkit.solver.pip_calls import PipInstall
-from envkit.solver.request import Request
 from envkit.tables import images as data
-from envkit.tables.rows import FrameworkBuild, FrameworkImage, ImageTag
+from envkit.tables.rows import FrameworkImage, ImageTag
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
-
-_PROVEN = ("supported", "seen")
-_USABLE = (*_PROVEN, "derived")
 
 
 def official_plan(plan: Plan, options: ImageOptions, matrix: Matrix) -> Plan:
@@ -68,14 +67,12 @@ def official_plan(plan: Plan, options: ImageOptions, matrix: Matrix) -> Plan:
 
 def official_recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) -> Recipe:
     """The recipe on the framework's own image, from a plan that `official_plan` has made."""
-    from envkit.image.recipe import image_name, image_title, no_digest, own_steps
-
     choice = plan.choice
     build, tag = choice.builds[0], choice.base_image
     assert tag is not None
     base = Base(f"{tag.repository}:{tag.tag}", "the project's own image", has_cuda=True, has_cudnn=True)
     if options.apt and choice.os is None:
-        raise EnvkitError(f"--apt: the distribution of {base.image} is not known to envkit.", "Say it with --os.")
+        raise EnvkitError(f"--apt: the distribution of {base.image} is not known to envkit.", "Specify it with --os.")
     title = f"{image_title(plan, matrix)} (official image)"
     calls: tuple[PipInstall, ...] = ()
     if options.pip or options.jupyter:
@@ -96,16 +93,14 @@ def official_recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix:
         source_built=(),
         context=(options.requirements,) if options.requirements else (),
         official=True,
-        notes=(*plan.warnings, *_notes(plan, tag, base.image, options, no_digest)),
+        notes=(*plan.warnings, *_notes(plan, tag, base.image, options)),
         syntax=options.syntax,
     )
 
 
-def _notes(
-    plan: Plan, tag: ImageTag, image: str, options: ImageOptions, no_digest: Callable[[str], str]
-) -> Iterator[str]:
-    if tag.state not in _PROVEN:
-        yield f"The tag {image} follows the project's naming; not looked up."
+def _notes(plan: Plan, tag: ImageTag, image: str, options: ImageOptions) -> Iterator[str]:
+    if tag.state not in PROVEN:
+        yield f"The tag {image} follows the project's naming; it was not verified."
     if "python" in plan.request.asked and plan.choice.python is None:
         yield f"the Python version of {image} is not known to envkit, so --python could not be checked"
     if options.digest:
@@ -136,75 +131,3 @@ def _jupyter(plan: Plan, options: ImageOptions) -> tuple[str, ...]:
         return ()
     known = data.jupyterlab(plan.choice.python) if plan.choice.python else None
     return (known or "jupyterlab",)
-
-
-def official_image(build: FrameworkBuild, options: ImageOptions, request: Request, matrix: Matrix) -> FrameworkImage:
-    """The project's image of that version, with the plan's CUDA where there is one.
-
-    A tag that only the project's naming gives has no facts but those in its name. Raises EnvkitError for no image.
-    """
-    images = [image for image in _images(build, request, matrix) if image.version == build.version]
-    wanted = "devel" if options.devel else "runtime"
-    if images:
-        return min(images, key=lambda image: (not _same_cuda(image, build), *_rank(image, wanted)))
-    named = data.official_name(build)
-    name = named.repository + named.tag if named else ""
-    told = "{cuda}" in name
-    if named is None or (told and build.cuda is None):
-        raise EnvkitError(
-            f"--from official: no official image of {build.framework} {build.version}"
-            f"{f' with CUDA {request.cuda}' if request.cuda else ''} is known to envkit.",
-            _nearest(build, request, matrix),
-        )
-    names = {"version": build.version, "cuda": build.cuda, "cudnn": build.cudnn}
-    cudnn = str(build.cudnn) if "{cudnn}" in name and build.cudnn else None
-    return FrameworkImage(
-        build.framework,
-        build.version,
-        named.repository.format(**names),
-        named.tag.format(**names),
-        build.cuda if told else None,
-        cudnn,
-        None,
-        None,
-        "",
-        "derived",
-        named.sources,
-    )
-
-
-def has_official(build: FrameworkBuild, request: Request, matrix: Matrix) -> bool:
-    """True when --from official has an image of that build."""
-    try:
-        official_image(build, ImageOptions(official=True), request, matrix)
-    except EnvkitError:
-        return False
-    return True
-
-
-def _rank(image: FrameworkImage, wanted: str) -> tuple[bool, bool, str]:
-    return image.state not in _PROVEN, image.flavor != wanted, image.tag
-
-
-def _images(build: FrameworkBuild, request: Request, matrix: Matrix) -> list[FrameworkImage]:
-    """The framework's usable images of any version, with a CUDA and a Python as requested where those are known."""
-    return [
-        image
-        for image in matrix.framework_images
-        if image.framework == build.framework
-        and image.state in _USABLE
-        and (image.cuda is None or request.cuda is None or request.cuda.holds(image.cuda))
-        and (image.python is None or request.python is None or request.python.holds(image.python))
-    ]
-
-
-def _same_cuda(image: FrameworkImage, build: FrameworkBuild) -> bool:
-    return image.cuda is None or build.cuda is None or image.cuda.release(2) == build.cuda.release(2)
-
-
-def _nearest(build: FrameworkBuild, request: Request, matrix: Matrix) -> str:
-    """The newest version that has an official image, in words, and the way without one."""
-    versions = [image.version for image in _images(build, request, matrix) if image.version is not None]
-    newest = f"The newest with one: --framework {build.framework}=={max(versions)}. " if versions else ""
-    own = build.package is not None or build.find_links is not None or data.source_steps(build)
-    return f"{newest}{'Without --from envkit builds the image itself.' if own else ''}".strip()

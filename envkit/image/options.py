@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.base.errors import RequestError
@@ -38,11 +40,11 @@ class ImageOptions:
 def check_options(options: ImageOptions) -> None:
     """Raises RequestError for options that contradict each other, and for text that does not fit its place."""
     if options.base and (options.slim or options.digest or options.official):
-        raise RequestError("--base goes with none of --slim, --digest and --from official.", "Leave one out.")
+        raise RequestError("--base cannot be combined with --slim, --digest, or --from official.", "Omit one of them.")
     if options.lock and options.official:
-        raise RequestError("--lock and --from official contradict each other.", "Leave one out.")
+        raise RequestError("--lock and --from official cannot be used together.", "Omit one of them.")
     if options.slim and options.official:
-        raise RequestError("--slim and --from official contradict each other.", "Leave one out.")
+        raise RequestError("--slim and --from official cannot be used together.", "Omit one of them.")
     _check_names(options)
     _check_places(options)
 
@@ -51,7 +53,7 @@ def _check_names(options: ImageOptions) -> None:
     """Every text that lands in a shell line of the file is of a harmless form. Raises RequestError otherwise."""
     rules = {
         "base": (regex(r"[A-Za-z0-9][\w./:@-]*"), "an image name"),
-        "workdir": (regex(r"/[\w./-]*"), "an absolute folder"),
+        "workdir": (regex(r"/[\w./-]*"), "an absolute path"),
         "user": (regex(r"[a-z_][a-z0-9_-]*"), "a user name in lower case"),
         "requirements": (regex(r"[\w./-]+"), "a file name without spaces"),
         "lock": (regex(r"[\w./-]+"), "a file name without spaces"),
@@ -67,20 +69,32 @@ def _check_names(options: ImageOptions) -> None:
 
 def _check_places(options: ImageOptions) -> None:
     """Raises RequestError for a file that no build context holds, a user that has another id, and half a command."""
-    from envkit.image.runtime import words
     from envkit.tables.images import system_user
 
     for name in ("requirements", "lock"):
         value = getattr(options, name)
         if value is not None and (value.startswith("/") or ".." in value.split("/") or value.endswith("/")):
             raise RequestError(
-                f"--{name}: {value!r} does not lie in the folder of the Dockerfile, which is all that a build sees.",
-                "Copy it there and give its name.",
+                f"--{name}: {value!r} is not in the Dockerfile's directory, which is all that a build can read.",
+                "Copy it there and pass its name.",
             )
     if system_user(options.user):
         raise RequestError(
-            f"--user: {options.user!r} has an id of its own in every image; containers run as user 1000.",
-            "Choose another name, or leave --user out.",
+            f"--user: {options.user!r} already has its own ID in every image; containers run as UID 1000.",
+            "Choose another name, or omit --user.",
         )
     if options.entrypoint is not None:
-        words(options.entrypoint)
+        entrypoint_words(options.entrypoint)
+
+
+def entrypoint_words(entrypoint: str) -> tuple[str, ...]:
+    """The words of a command as a shell splits it. Raises RequestError for one that it cannot split."""
+    try:
+        split = tuple(shlex.split(entrypoint))
+    except ValueError as error:
+        raise RequestError(
+            f"--entrypoint: {entrypoint!r} is not a complete command ({str(error).lower()}).", "Close its quotes."
+        ) from None
+    if not split:
+        raise RequestError("--entrypoint: the command must not be empty.", "Leave it out, or give a command.")
+    return split

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 _NAME = regex(r"([a-z]+)-?(\d[\d.]*)?")
 _WORDS = regex(r"[-_/:]")
-_SERVED = "Name one of a distribution with apt, dnf, yum or zypper, such as ubuntu:22.04 or rockylinux/rockylinux:9."
+_SERVED = (
+    "Use an image of a distribution with apt, dnf, yum, or zypper, such as ubuntu:22.04 or rockylinux/rockylinux:9."
+)
 
 
 @record
@@ -84,16 +86,14 @@ def on_own_base(request: Request, image: str, matrix: Matrix) -> Request:
     told = request.os_id if "os_id" in request.asked else None
     if base.system is not None:
         if told is not None and told != base.system.os_id:
-            raise RequestError(
-                f"--base {image} is {base.system.os_id}, and --os says {told}.", "Leave one of them out."
-            )
+            raise RequestError(f"--base {image} is {base.system.os_id}, and --os says {told}.", "Omit one of them.")
         request = replace(request, os_id=base.system.os_id)
     elif told is None and base.family:
         releases = ", ".join(row.os_id for row in matrix.operating_systems if row.os_id.startswith(base.family))
         raise RequestError(
             f"--base {image}: its name does not say which release of {base.family} it is,"
             " or envkit does not know that release.",
-            f"Say what it is, or what it comes nearest to, with --os: {releases}.",
+            f"Say what it is, or what it is closest to, with --os: {releases}.",
         )
     row = base.row
     if row is not None and row.cuda is not None and row.flavor != "base" and not request.frameworks:
@@ -102,7 +102,7 @@ def on_own_base(request: Request, image: str, matrix: Matrix) -> Request:
             request = replace(request, cuda=VersionSpec.parse(f"=={release}"))
         elif not request.cuda.holds(row.cuda):
             raise RequestError(
-                f"--base {image} holds CUDA {row.cuda}, and --cuda says {request.cuda}.", "Leave one of them out."
+                f"--base {image} has CUDA {row.cuda}, but --cuda says {request.cuda}.", "Omit one of them."
             )
     return request
 
@@ -113,7 +113,7 @@ def base_notes(base: OwnBase, choice: Choice) -> Iterator[str]:
     if base.cuda_tag:
         state = base.row.state if base.row else ""
         told = {
-            "deleted": "was deleted from its registry: the build finds it only where somebody kept a copy",
+            "deleted": "was deleted from its registry: the build works only where a copy was kept",
             "never": "never existed",
             "unsupported": "is past its end of support and may be deleted",
             "": "is not a tag known to envkit, and may not exist",
@@ -121,10 +121,10 @@ def base_notes(base: OwnBase, choice: Choice) -> Iterator[str]:
         if told:
             yield f"{image} {told}"
     if base.system is None and choice.os is not None:
-        yield f"what {image} is made of is not known: the file is written for {choice.os.os_id} (--os says another)"
+        yield f"what {image} contains is unknown: the file is written for {choice.os.os_id} (--os says another)"
     held = base.row.cuda if base.row and base.row.flavor != "base" else None
     if held and choice.needs_toolkit and choice.cuda and held.release(2) != choice.cuda.release(2):
-        yield f"{image} holds CUDA {held}, and the plan needs {choice.cuda}, which is put beside it"
+        yield f"{image} has CUDA {held}, but the plan needs {choice.cuda}, which is installed next to it"
 
 
 def _words(repository: str, tag: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from envkit._startup.records import record
 from envkit.base.errors import EnvkitError
-from envkit.base.settings import Mirrors
+from envkit.base.settings import Mirrors, trusting
 from envkit.base.versions import Version
 from envkit.image.download import BUILD_ARGUMENTS, FROM_DOWNLOAD, fetch
 from envkit.image.parts import Copy, Environment, Run, Stage, Step
@@ -39,7 +39,7 @@ def python_setup(choice: Choice, system: OperatingSystem, mirrors: Mirrors) -> P
     source = choice.python_source
     if source is None:
         raise EnvkitError(
-            f"envkit knows no way to get Python {choice.python} on {system.os_id}.",
+            f"envkit has no way to get Python {choice.python} on {system.os_id}.",
             "Choose another --os or --python.",
         )
     version = source.python
@@ -137,6 +137,7 @@ def _pip_upgrade(version: Version | None, mirrors: Mirrors) -> tuple[str, ...]:
     Which index it asks is a mirror's, the build argument's, or what pip itself takes.
     """
     index = f' --index-url "${{PIP_INDEX_URL:-{mirrors.index_url}}}"' if mirrors.index_url else ""
+    index += "".join(f" {option} {host}" for option, host in trusting(mirrors.index_url or ""))
     requirement = last_pip(version)
     return (f'python -m pip install{index} --upgrade "{requirement}"',) if requirement else ()
 

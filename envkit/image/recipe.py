@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import record, replace
@@ -25,13 +24,15 @@ from envkit.image.frameworks import (
 from envkit.image.labels import labels
 from envkit.image.options import ImageOptions
 from envkit.image.own_base import OwnBase, base_notes, own_base
-from envkit.image.parts import Base, Recipe, Run, Stage, Step
-from envkit.image.python import VENV, PythonSetup, pip_run, python_setup
+from envkit.image.parts import Base, Recipe, Stage, Step
+from envkit.image.python import PythonSetup, python_setup
 from envkit.image.runtime import runtime
 from envkit.image.smoke import smoke_script
 from envkit.image.source_build import SourceBuild, source_build
 from envkit.image.source_python import own_python
+from envkit.image.steps import WHEEL_LIBRARIES, locked_step, merged, pip_step, requirements_step
 from envkit.image.system import install
+from envkit.image.titles import image_name, image_title, no_digest
 from envkit.image.toolkit import SystemCuda, cudnn_beside_compilers, cudnn_setup, linked_toolkit, toolkit_setup
 from envkit.solver.model import Choice, Plan
 from envkit.solver.pip_calls import PipInstall, installed_by_pip
@@ -56,7 +57,7 @@ def recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) 
     """The image of a plan. Raises EnvkitError where an image cannot hold it, and says what would do."""
     if plan.request.platform == JETSON:
         raise EnvkitError(
-            "NVIDIA's CUDA images are for servers, and what a Jetson's JetPack needs is not known to envkit.",
+            "NVIDIA's CUDA images are for servers, and envkit does not know what a Jetson's JetPack needs.",
             "Start from the image that NVIDIA makes for the JetPack on your Jetson.",
         )
     plan = for_image(plan, options, matrix)
@@ -107,15 +108,11 @@ def _notes(plan: Plan, options: ImageOptions, base: Base, own: OwnBase | None) -
     return (
         *plan.warnings,
         *((no_digest(base.image),) if missing else ()),
-        *((f"kernels are compiled with CUDA's headers at run time: {base.image} has to hold them",) if foreign else ()),
-    )
-
-
-def no_digest(image: str) -> str:
-    """What to do about a base whose digest nobody recorded."""
-    return (
-        f"no digest of {image} is known to envkit, so its tag alone is named; to pin it, look it up with"
-        f" docker buildx imagetools inspect {image} and give --base {image}@sha256:DIGEST"
+        *(
+            (f"kernels are compiled with CUDA's headers at run time: {base.image} must contain them",)
+            if foreign
+            else ()
+        ),
     )
 
 
@@ -149,7 +146,7 @@ def for_image(plan: Plan, options: ImageOptions, matrix: Matrix) -> Plan:
     )
 
 
-_NO_CUDNN = "the image holds no cuDNN: envkit knows no image, archive with a checksum or package that fits"
+_NO_CUDNN = "the image has no cuDNN: envkit knows no matching image, archive with a checksum, or package"
 
 
 def _by_pip(choice: Choice) -> bool:
@@ -188,38 +185,6 @@ def _official(choice: Choice, options: ImageOptions) -> bool:
             for build in choice.builds
         )
     )
-
-
-def image_title(plan: Plan, matrix: Matrix) -> str:
-    """What the image holds, in words."""
-    choice = plan.choice
-    named = []
-    for build in choice.builds:
-        framework = matrix.framework(build.framework)
-        named.append(f"{framework.title if framework else build.framework} {build.version}")
-    where = f" on {choice.os.os_id}" if choice.os else ""
-    python = f", Python {choice.python}" if choice.python else ""
-    cuda = _cuda_words(choice)
-    if not named:
-        return f"{cuda}{where}{python}"
-    return f"{' and '.join(named)}{f' with {cuda}' if cuda else ''}{where}{python}"
-
-
-def _cuda_words(choice: Choice) -> str:
-    """The CUDA of the image in words: each release that a framework carries, in order."""
-    if choice.cuda is None:
-        return "no CUDA" if not choice.builds or all(build.cpu_only for build in choice.builds) else ""
-    releases = {choice.cuda} | {
-        build.cuda for build in choice.builds if build.cuda and build.bundles_cuda and not build.cpu_only
-    }
-    told = [one for one in sorted(releases) if one is choice.cuda or not choice.cuda.starts_with(one)]
-    return f"CUDA {' and '.join(map(str, told))}"
-
-
-def image_name(plan: Plan) -> str:
-    """A short name for the image."""
-    names = [build.framework for build in plan.choice.builds] or ["cuda"]
-    return "-".join(names)
 
 
 def _parts(
@@ -308,11 +273,11 @@ def _final_steps(
     steps.append(install(system, tuple(names), mirrors, parts.python.first))
     steps += [step for cuda in parts.cuda for step in cuda.steps]
     steps += parts.python.steps
-    steps += [_locked_step(options.lock)] if options.lock else [_pip_step(call, options) for call in parts.pip]
+    steps += [locked_step(options.lock)] if options.lock else [pip_step(call, options) for call in parts.pip]
     if options.requirements:
-        steps.append(_requirements_step(options.requirements, mirrors))
+        steps.append(requirements_step(options.requirements, mirrors))
     if wheel_libraries(parts.pip, choice):
-        steps.append(_WHEEL_LIBRARIES)
+        steps.append(WHEEL_LIBRARIES)
     steps += [step for source in parts.sources for step in source.steps]
     return merged(step for step in steps if step is not None)
 
@@ -329,68 +294,3 @@ def _header_packages(
     if not _lacks_headers(choice, options, base) or (own and not own.cuda_tag) or choice.cuda is None:
         return ()
     return data.packages("cuda-headers", system, release=str(choice.cuda.release(2)).replace(".", "-"))
-
-
-def merged(steps: Iterable[Step]) -> tuple[Step, ...]:
-    """The steps with neighboring runs of the same kind in one layer; those with a note stay apart."""
-    result: list[Step] = []
-    for step in steps:
-        last = result[-1] if result else None
-        if isinstance(step, Run) and isinstance(last, Run) and _alike(step, last):
-            result[-1] = replace(last, commands=last.commands + step.commands)
-        else:
-            result.append(step)
-    return tuple(result)
-
-
-def _alike(one: Run, other: Run) -> bool:
-    plain = not (one.ignore or other.ignore or one.why or other.why or one.bind or other.bind)
-    return plain and one.caches == other.caches and one.secrets == other.secrets
-
-
-def own_steps(
-    calls: Iterable[PipInstall], options: ImageOptions, mirrors: Mirrors, system: OperatingSystem | None
-) -> tuple[Step, ...]:
-    """The user's own packages on top of an image that already holds everything else."""
-    steps: list[Step | None] = []
-    if options.apt and system is not None:
-        steps.append(install(system, options.apt, mirrors))
-    steps += [_pip_step(call, options) for call in calls]
-    if options.requirements:
-        steps.append(_requirements_step(options.requirements, mirrors))
-    return tuple(step for step in steps if step is not None)
-
-
-# Libraries that a framework looks for in the system, though they came as wheels.
-_WHEEL_LIBRARIES = Run(
-    (
-        f"find {VENV}/lib -path '*/site-packages/nvidia/*' -name lib -type d > /etc/ld.so.conf.d/wheels.conf",
-        "ldconfig",
-    )
-)
-
-
-def pip_words(call: PipInstall) -> str:
-    """The words after `pip install`, quoted for a shell, requirements on lines of their own."""
-    options = (f'{option} "{address}"' for option, address in call.settings)
-    return "\n".join([*options, *(f'"{line}"' for line in call.requirements)])
-
-
-def _pip_step(call: PipInstall, options: ImageOptions) -> Run:
-    own = bool(options.pip) and all(line in call.requirements for line in options.pip)
-    why = "Your own packages, in a layer of their own because they change most; pinned where you pinned them."
-    command = f"python -m pip install\n{pip_words(call)}"
-    return pip_run((command,), ignore=("DL3013", "DL3059"), why=why) if own else pip_run((command,))
-
-
-def _locked_step(file: str) -> Run:
-    target = "/tmp/requirements.lock"
-    command = f"python -m pip install --require-hashes --no-deps --requirement {target}"
-    why = "Every package with the hashes that the index gave when the file was written."
-    return pip_run((command,), bind=f"{file}:{target}", ignore=("DL3059",), why=why)
-
-
-def _requirements_step(file: str, mirrors: Mirrors) -> Run:
-    target = "/tmp/requirements.txt"
-    index = f'--index-url "{mirrors.index_url}" ' if mirrors.index_url else ""
-    return pip_run((f"python -m pip install {index}--requirement {target}",), bind=f"{file}:{target}")

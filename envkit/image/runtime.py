@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
-from envkit.base.errors import RequestError
 from envkit.base.versions import Version
-from envkit.image.options import ImageOptions
+from envkit.image.options import ImageOptions, entrypoint_words
 from envkit.image.parts import Runtime
 from envkit.solver.model import Choice
 
@@ -21,7 +19,7 @@ GPU_VARIABLES = {"NVIDIA_VISIBLE_DEVICES": "all", "NVIDIA_DRIVER_CAPABILITIES": 
 
 def runtime(choice: Choice, options: ImageOptions, matrix: Matrix) -> Runtime:
     """The runtime of the plan: GPUs only for a plan with CUDA, JupyterLab where asked for, otherwise a shell."""
-    entrypoint = words(options.entrypoint) if options.entrypoint else ()
+    entrypoint = entrypoint_words(options.entrypoint) if options.entrypoint else ()
     command: tuple[str, ...] = () if options.entrypoint else ("bash",)
     port: int | None = None
     health: tuple[str, ...] = ()
@@ -39,19 +37,6 @@ def runtime(choice: Choice, options: ImageOptions, matrix: Matrix) -> Runtime:
         port=port,
         health=health,
     )
-
-
-def words(entrypoint: str) -> tuple[str, ...]:
-    """The words of a command as a shell splits it. Raises RequestError for one that it cannot split."""
-    try:
-        split = tuple(shlex.split(entrypoint))
-    except ValueError as error:
-        raise RequestError(
-            f"--entrypoint: {entrypoint!r} is no whole command ({str(error).lower()}).", "Close its quotes."
-        ) from None
-    if not split:
-        raise RequestError("--entrypoint: an empty command runs nothing.", "Leave it out, or give a command.")
-    return split
 
 
 def gpu_variables(choice: Choice, matrix: Matrix) -> dict[str, str]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from envkit.image.source_build import filled
 from envkit.solver.model import Choice
 from envkit.solver.pip_calls import installed_by_pip
+from envkit.solver.wheel_files import companions_for
 from envkit.tables import images as data
 from envkit.tables.rows import Framework
 
@@ -23,6 +24,8 @@ def smoke_script(
         lines += [filled(step.value, choice) for step in steps]
         if framework is not None and (official or installed_by_pip(build, choice)):
             lines += _import_lines(framework)
+        if framework is not None and not official:
+            lines += _companion_lines(framework, companions_for(build, choice.python))
         tested = tested or framework is not None
     if not tested:
         lines += _cuda_lines(choice, devel)
@@ -42,6 +45,13 @@ def _import_lines(framework: Framework) -> list[str]:
         gpu = f'import {framework.import_name} as m; {test.gpu_code}; print({title}, "uses the GPU")'
         lines.append(f"if test -e /dev/nvidiactl || test -e /dev/dxg; then python -c {shlex.quote(gpu)}; fi")
     return lines
+
+
+def _companion_lines(framework: Framework, companions: Iterable[str]) -> list[str]:
+    """The imports of the packages that the plan installs beside a framework."""
+    test = data.smoke_test(framework.name)
+    pinned = {line.partition("==")[0] for line in companions}
+    return [f"python -c 'import {name}'" for name in (test.companions if test else ()) if name in pinned]
 
 
 def _cuda_lines(choice: Choice, devel: bool) -> list[str]:

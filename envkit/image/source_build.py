@@ -70,7 +70,7 @@ def source_build(
         caches=caches,
         secrets={"ca": None},
         ignore=("DL3003",),
-        why="The build runs where its sources are.",
+        why="The build runs in its source directory.",
     )
     stage = Stage(name, base, (*tools, *first, compiled))
     taken: list[Step] = []

@@ -85,7 +85,8 @@ def own_python(plan: Plan, matrix: Matrix) -> Version | None:
         wanted = f"Python {plan.request.python}" if plan.request.python else "one of them"
         told = " or ".join(str(python) for python in _known(build))
         raise EnvkitError(
-            f"{title} is compiled for its distribution's own Python ({told}), and {system.os_id} has not {wanted}.",
+            f"{title} is compiled for its distribution's own Python ({told}), and {system.os_id} does not have "
+            f"{wanted}.",
             _advice(build, plan, matrix),
         )
     return max(pythons)
@@ -129,4 +130,4 @@ def _newest_first(systems: Iterable[OperatingSystem]) -> list[OperatingSystem]:
 
 def _advice(build: FrameworkBuild, plan: Plan, matrix: Matrix) -> str:
     names = [system.os_id for system in _systems(build, plan.request, matrix)]
-    return f"Choose --os {names[0]}." if names else "Leave --python out, or choose another."
+    return f"Choose --os {names[0]}." if names else "Omit --python, or choose another version."

@@ -62,7 +62,7 @@ def _runfile_step(row: Runfile, style: str, path: str, mirrors: Mirrors) -> Run:
     commands: tuple[str, ...] = (f"sh {got.path} {words}",)
     own_module = style == "legacy" and row.kind == "toolkit" and has_quirk("perl-library", row.cuda)
     if own_module:
-        notes.append("Newer Perl looks for the installer's own module only where PERL5LIB says.")
+        notes.append("Newer Perl versions find the installer's own module only through PERL5LIB.")
         commands = (
             f"cd {_WORK}",
             f"sh {got.path} --tar mxf ./InstallUtils.pm",

@@ -152,23 +152,35 @@ def _variables(told: Sequence[Told]) -> Observed[Any] | None:
 
 
 def _gpus(told: Sequence[Told]) -> Observed[Any] | None:
-    listed = [entry for entry in told if isinstance(entry.clue, GpuClue)]
-    driver = _merge([entry.clue for entry in listed if _listing(entry) is Listing.DRIVER], [])
-    framework = [entry.clue for entry in listed if _listing(entry) is Listing.FRAMEWORK]
-    gpus = _enrich(driver, framework) if driver else _merge(framework, [])
+    listed = [(entry.clue, entry.source) for entry in told if isinstance(entry.clue, GpuClue)]
+    of_driver = [clue for clue, _ in listed if clue.listing is Listing.DRIVER]
+    framework = [clue for clue, _ in listed if clue.listing is Listing.FRAMEWORK]
+    driver = _merge([clue for clue in of_driver if _names_gpu(clue)])
+    driver = _continued(driver, [clue for clue in of_driver if not _names_gpu(clue)])
+    gpus = _enrich(driver, framework) if driver else _merge(framework)
     if not gpus:
         return None
     wanted = Listing.DRIVER if driver else Listing.FRAMEWORK
-    source = next(entry.source for entry in listed if _listing(entry) is wanted)
+    source = next(source for clue, source in listed if clue.listing is wanted)
     return found(tuple(Gpu(**values) for values in gpus), source)
 
 
-def _listing(entry: Told) -> Listing:
-    assert isinstance(entry.clue, GpuClue)
-    return entry.clue.listing
+def _names_gpu(clue: GpuClue) -> bool:
+    return clue.index is not None or bool(clue.values.get("pci_address") or clue.values.get("name"))
 
 
-def _merge(clues: Sequence[Any], gpus: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _continued(gpus: list[dict[str, Any]], unnamed: Sequence[GpuClue]) -> list[dict[str, Any]]:
+    """The GPUs with what excerpts tell that name none: of the only GPU, of each in turn, or of GPUs not seen else."""
+    if not gpus:
+        return _merge(unnamed)
+    if len(unnamed) in (1, len(gpus)) and len({_bare(gpu["name"]) for gpu in gpus}) == 1:
+        for gpu, clue in zip(gpus, unnamed, strict=False):
+            _fill(gpu, clue.values)
+    return gpus
+
+
+def _merge(clues: Sequence[GpuClue]) -> list[dict[str, Any]]:
+    gpus: list[dict[str, Any]] = []
     for clue in clues:
         known = _same_gpu(gpus, clue)
         if known is None:
@@ -223,7 +235,7 @@ def _bare(name: str) -> str:
 def _drop_contradictions(facts: dict[str, Observed[Any]], told: Sequence[Told]) -> None:
     """Leave out what only seems to be missing because the text was cut: never a GPU or a module that is proved."""
     partial = any(isinstance(entry.clue, GpusIncomplete) for entry in told)
-    driver_listed = any(isinstance(entry.clue, GpuClue) and _listing(entry) is Listing.DRIVER for entry in told)
+    driver_listed = any(isinstance(entry.clue, GpuClue) and entry.clue.listing is Listing.DRIVER for entry in told)
     on_pci, gpus = facts.get("pci_gpus"), facts.get("gpus")
     if on_pci and gpus and on_pci.known and (partial or not driver_listed) and len(on_pci.get()) > len(gpus.get()):
         del facts["pci_gpus"]

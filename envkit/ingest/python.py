@@ -12,8 +12,9 @@ from envkit.base.names import normalized
 from envkit.base.versions import Version
 from envkit.ingest.clues import Clue, Framework, Package, PythonFact
 from envkit.model import Cudnn, Distribution, FrameworkInstall, Observed, PythonEnvironment, found
+from envkit.model.observed import is_told
 
-_CUDA_TAG = regex(r"\+(?:cu|cuda|gpu_?cu)(\d{2,3})\b|(?:-cuda|-cu|\.post|cuda)(\d{2,3})x?$")
+_CUDA_TAG = regex(r"\+(?:cu|cuda|gpu_?cu)(\d{2,3})\b|(?:-cuda|-cu|cuda)(\d{2,3})x?$|\.post(\d{2,3})$")
 _BUILD_CUDA = regex(r"(?:^|_)cuda_?(\d{1,2})\.?(\d)(?![\d.]*\d\.)")
 _BUILD_CUDNN = regex(r"cudnn(\d+(?:\.\d+)+)")
 _BUILD_CPU = regex(r"(?:^|_)(?:cpu|mkl|eigen)(?:_|$|py)")
@@ -34,7 +35,9 @@ _PACKAGES = {
     "onnxruntime": "onnxruntime",
     "onnxruntime-gpu": "onnxruntime",
 }
-_CPU_PACKAGES = frozenset({"pytorch-cpu", "tensorflow-cpu", "tensorflow-intel", "mxnet", "paddlepaddle", "onnxruntime"})
+_CPU_PACKAGES = frozenset({"pytorch-cpu", "tensorflow-cpu", "tensorflow-intel"})
+_CPU_IN_LISTS = frozenset({"mxnet", "paddlepaddle", "onnxruntime"})  # people say so of a GPU build too
+_LAST_MINOR = 2  # of CUDA 10
 
 
 def python_environment(told: Sequence[tuple[Clue, str]]) -> Observed[tuple[PythonEnvironment, ...]] | None:
@@ -104,6 +107,7 @@ def framework_of(package: Package, source: str = "") -> FrameworkInstall | None:
         return None
     version = package.version.split("+")[0]
     cuda, cpu = _cuda_of(name, package)
+    cpu = cpu or (cuda is None and name in _CPU_IN_LISTS and not is_told(source))
     rocm = "+rocm" in package.version
     return FrameworkInstall(
         framework,
@@ -121,7 +125,7 @@ def _cuda_of(name: str, package: Package) -> tuple[Version | None, bool]:
     for text in (package.version, name.removesuffix("mkl")):
         match = _CUDA_TAG.search(text)
         if match:
-            return _dotted(match.group(1) or match.group(2)), False
+            return _of_post(match[3]) if match[3] else _dotted(match[1] or match[2]), False
     match = _BUILD_CUDA.search(package.build)
     if match:
         return Version.of(int(match.group(1)), int(match.group(2))), False
@@ -134,6 +138,12 @@ def _dotted(digits: str) -> Version:
     if len(digits) == 2 and int(digits) > 10 and int(digits) < 20:
         return Version.of(int(digits))
     return Version.of(int(digits[:-1]), int(digits[-1]))
+
+
+def _of_post(digits: str) -> Version:
+    """PaddlePaddle's tag: `post112` is CUDA 11.2; up to CUDA 10 it was a CUDA and a cuDNN, `post107` 10.0 and 7."""
+    cuda = _dotted(digits)
+    return Version.of(cuda.major, 0) if cuda.major <= 10 and int(digits[-1]) > _LAST_MINOR else cuda
 
 
 def _first_version(pattern: re.Pattern[str], text: str) -> Version | None:

@@ -39,7 +39,8 @@ _NAMES = (
 def described(words: str) -> OsRelease | None:
     """The release that words such as `Ubuntu 22.04.4 LTS (x86_64)` name, None when they name none that we know."""
     for name, key in _NAMES:
-        if words.startswith(name):
+        if words.lower().startswith(name.lower()):
+            words = name + words[len(name) :]
             plain = re.sub(r" \([\w-]+\)$", "", words)  # the processor: x86_64 is no version
             version = Version.find(plain[len(name) :])
             number = str(version) if version else ""

@@ -26,25 +26,37 @@ _ELSEWHERE = regex(
     r"omputer|box"
     r"|laptop|server|node|person|user|team)|(?:a |my )?(?:colleague|friend|coworker|team ?mate)|the author|if "
     r"I (?:had"
-    r"|buy|bought|get)|thinking (?:of|about) (?:buying|getting)|planning to (?:buy|get)|used to (?:have|own|run))\b",
+    r"|buy|bought|get)|thinking (?:of|about) (?:buying|getting)|planning to (?:buy|get)|used to (?:have|own|run)"
+    r"|(?:change|feature) request)\b",
     re.IGNORECASE,
 )
+_CLAUSES = regex(r"[,;!?\n(]|\.(?=\s)")
+_WORKED = regex(
+    r"\b(?:work(?:s|ed)|(?:was|were|is) (?:fine|ok|okay|good)|ran|used the gpu|no (?:such )?problem|helps"
+    r"|it'?s (?:fine|ok)|roll(?:ed)? back|downgraded|went back)\b",
+    re.IGNORECASE,
+)
+_FROM = regex(r"\b(?:old|older|previous|earlier|before|until|from|instead of) (?:the |my )?\w{0,12} ?$", re.IGNORECASE)
 
 
-def sentence(text: Text, start: int, end: int) -> tuple[str, int]:
-    """The sentence around `start` to `end` of the whole text, and where in it `start` stands."""
-    first = max(start - _REACH, 0)
-    before = text.whole[first:start]
-    for mark in _ENDS.finditer(before):
-        first = start - len(before) + mark.end()
-    after = _ENDS.search(text.whole, end, min(end + _REACH, len(text.whole)))
-    last = after.end() if after else min(end + _REACH, len(text.whole))
-    return text.whole[first:last], start - first
+def _around(text: Text, start: int, end: int, marks: re.Pattern[str]) -> tuple[str, int]:
+    """What stands around `start` to `end` of the whole text between two `marks`, and where in it `start` stands."""
+    first, last = max(start - _REACH, 0), min(end + _REACH, len(text.whole))
+    for mark in marks.finditer(text.whole, first, start):
+        first = mark.end()
+    after = marks.search(text.whole, end, last)
+    return text.whole[first : after.end() if after else last], start - first
+
+
+def earlier(text: Text, start: int) -> bool:
+    """Whether what stands at `start` is told of a state that worked: `the old tensorflow 2.10 was fine`."""
+    clause, place = _around(text, start, start, _CLAUSES)
+    return bool(_WORKED.search(clause) or _FROM.search(clause[:place]))
 
 
 def stated(text: Text, start: int, end: int) -> bool:
     """Whether what stands from `start` to `end` is told of this machine as true."""
-    words, place = sentence(text, start, end)
+    words, place = _around(text, start, end, _ENDS)
     if words.rstrip().endswith(("?", "？")) and _CHOICE.search(words):
         return False
     if _ELSEWHERE.search(words):

@@ -8,14 +8,15 @@ run of blanks, a line break, or a line break followed by the kernel log's own pr
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 from envkit._startup.regex import regex
 from envkit.base.errors import DataError
 from envkit.ingest.cleaning import rejoined
+from envkit.ingest.needed import needed
 from envkit.ingest.sentences import stated
-from envkit.ingest.text import ALIKE, Text
+from envkit.ingest.text import ALIKE, Part, Text, as_one
 from envkit.model import Message
 from envkit.tables.findings import Signature
 from envkit.tables.loader import read
@@ -23,73 +24,96 @@ from envkit.tables.loader import read
 _BEFORE, _AFTER = 400, 800  # how far from its anchor a message may reach
 _STEP = 400  # anchors that stand nearer to each other share a window
 _SEARCHED = 2_000_000  # characters looked at per signature; a text with more of one anchor repeats itself
-_BLANK = r"\s{1,24}(?:(?<=\n)[^\n]{0,60}?NVRM:\s{1,4})?"
+_BLANK = r"\s{1,24}"
+_BLANK_OF_KERNEL = _BLANK + r"(?:(?<=\n)[^\n]{0,60}?NVRM:\s{1,4})?"
 _PART = regex(r"\\.|\[\^?(?:\\.|[^][\\]){1,200}\]| (?![?*+{])")  # an escape, a class, or a blank that stands once
 _SHOWN = 300
 
 
 @cache
-def compiled(signature: Signature) -> re.Pattern[str]:
-    """The pattern of a signature; compiled when its anchor is first met. Raises DataError for one that cannot be."""
+def compiled(signature: Signature, *, of_kernel: bool = True) -> re.Pattern[str]:
+    """The pattern of a signature; compiled when its words are first met. Raises DataError for one that cannot be.
+
+    A text without the kernel log's prefix is searched without it: a pattern is compiled in half the time then.
+    """
     try:
-        return re.compile(spaced(signature.pattern), re.IGNORECASE | re.MULTILINE)
+        return re.compile(spaced(signature.pattern, of_kernel=of_kernel), re.IGNORECASE | re.MULTILINE)
     except re.error as error:
         raise DataError(f"signatures.csv, {signature.signature}: {error}.") from error
 
 
-def spaced(pattern: str) -> str:
+def spaced(pattern: str, *, of_kernel: bool = True) -> str:
     """The pattern with each single blank outside a class or a repeat standing for any run of blanks."""
-    return _PART.sub(lambda part: _BLANK if part.group() == " " else part.group(), pattern)
+    blank = _BLANK_OF_KERNEL if of_kernel else _BLANK
+    return _PART.sub(lambda part: blank if part.group() == " " else part.group(), pattern)
 
 
 def messages_in(text: Text) -> tuple[Message, ...]:
     """The known messages in `text` in the order of their lines; a message that says the same twice counts once."""
     seen: dict[tuple[str, tuple[tuple[str, str], ...]], Message] = {}
-    for version in filter(None, (text, rejoined(text))):
-        for message in _found(version):
+    for version, parts in _versions(text):
+        for message in _found(version, parts):
             seen.setdefault((message.signature, tuple(sorted(message.values.items()))), message)
     order = {name: first for first, name in text.files}
     return tuple(sorted(seen.values(), key=lambda message: (order[message.file], message.line)))
 
 
-def _found(text: Text) -> Iterator[Message]:
+def _versions(text: Text) -> Iterator[tuple[Text, Sequence[Part]]]:
+    """The text, and the one whose broken lines are put together, of which only the surroundings of these are new."""
+    yield text, [(0, len(text.whole))]
+    joined = rejoined(text)
+    if joined is not None:  # an anchor stands near a line into which its message reaches
+        lines = joined.several_in_one(text)
+        yield joined, list(as_one((start - _AFTER, end + _BEFORE) for start, end in lines))
+
+
+def _found(text: Text, parts: Sequence[Part]) -> Iterator[Message]:
+    """The messages whose anchors stand in these parts."""
+    of_kernel = text.says("nvrm:")
     for signature in read(Signature):
-        if not text.may_hold(signature.anchor) or signature.anchor not in text.flat:
+        if not text.says(signature.anchor):
             continue
-        if not signature.counts_in(text.flat):
+        around = as_one(_surroundings(text, signature.anchor, parts))
+        windows = [near for near in around if _holds_needed(text, signature, *near)]
+        if not windows or not signature.counts_where(text.says):
             continue
-        for start, end in _windows(text, signature.anchor):
-            for match in compiled(signature).finditer(text.whole, start, end):
+        for start, end in windows:
+            for match in compiled(signature, of_kernel=of_kernel).finditer(text.whole, start, end):
                 if not signature.in_own_words or stated(text, match.start(), match.end()):
                     yield _message(signature, text, match)
 
 
-def _windows(text: Text, anchor: str) -> Iterator[tuple[int, int]]:
-    """The parts of the text around each `anchor`; parts that overlap are one, so that none is searched twice."""
-    searched, start, end = 0, 0, -1
-    for place in _places(text, anchor):
-        if place - _BEFORE > end >= 0:
-            yield start, end
-        if place - _BEFORE > end:
-            start = max(place - _BEFORE, 0)
-        searched += min(place + _AFTER + _STEP - end, _BEFORE + _AFTER + _STEP)
+def _holds_needed(text: Text, signature: Signature, start: int, end: int) -> bool:
+    """False where the pattern has no match for want of a word: most patterns need not even be compiled then."""
+    find = text.flat.find
+    return all(any(find(word, start, end) >= 0 for word in words) for words in needed(signature.pattern))
+
+
+def _surroundings(text: Text, anchor: str, parts: Sequence[Part]) -> Iterator[Part]:
+    """The parts of the text around each `anchor`; those that overlap are to be searched `as_one`."""
+    searched, end = 0, -1
+    for place in _places(text, anchor, parts):
+        start, before = place - _BEFORE, end
         end = place + _AFTER + _STEP
+        yield start, end
+        searched += end - max(start, before)
         if searched > _SEARCHED:
             break
-    yield start, end
 
 
-def _places(text: Text, anchor: str) -> Iterator[int]:
+def _places(text: Text, anchor: str, parts: Sequence[Part]) -> Iterator[int]:
     """Where `anchor` stands, but once for those near to each other, and not in lines that only repeat earlier ones."""
-    told, place = 0, text.flat.find(anchor)
-    while place >= 0:
-        index = text.index(place)
-        if told > ALIKE and text.repeats[index]:
-            after = text.after_repeats[index]
-        else:
-            yield place
-            told, after = told + 1, place + _STEP
-        place = text.flat.find(anchor, after)
+    told = 0
+    for start, end in parts:
+        place = text.flat.find(anchor, start, end)
+        while place >= 0:
+            index = text.index(place)
+            if told > ALIKE and text.repeats[index]:
+                after = text.after_repeats[index]
+            else:
+                yield place
+                told, after = told + 1, place + _STEP
+            place = text.flat.find(anchor, after, end)
 
 
 def _message(signature: Signature, text: Text, match: re.Match[str]) -> Message:

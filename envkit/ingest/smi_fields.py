@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import Enum
+from functools import cache
 from typing import Any
 
 from envkit._startup.records import record
@@ -40,9 +41,9 @@ def gpu_values(tree: Iterable[tuple[Path, str]], spelling: Spelling) -> dict[str
     for path, value in tree:
         if any(_plain(name) in ("mig-devices", "mig-device", "mig_devices") for name in path[:-1]):
             continue  # an instance has memory, counters and processes of its own
-        for field in _FIELDS:
+        for field in _ending_in(spelling).get(path[-1], ()):
             wanted = field.path(spelling)
-            if wanted and field.name not in values and path[-len(wanted) :] == wanted:
+            if field.name not in values and path[-len(wanted) :] == wanted:
                 converted = field.convert(value)
                 if converted is not None:
                     values[field.name] = converted
@@ -51,6 +52,16 @@ def gpu_values(tree: Iterable[tuple[Path, str]], spelling: Spelling) -> dict[str
     if values.get("fabric_state") == "completed" and status != "success":
         values["fabric_state"] = "failed"  # joined in vain
     return values
+
+
+@cache
+def _ending_in(spelling: Spelling) -> dict[str, tuple[_Field, ...]]:
+    """The fields by the last heading or tag of their path."""
+    fields: dict[str, tuple[_Field, ...]] = {}
+    for field in _FIELDS:
+        for last in field.path(spelling)[-1:]:
+            fields[last] = (*fields.get(last, ()), field)
+    return fields
 
 
 def _count(values: dict[str, Any], path: Path, value: str) -> None:
@@ -68,7 +79,7 @@ def _count(values: dict[str, Any], path: Path, value: str) -> None:
 
 def _reason(path: Path) -> int | None:
     """The bit of NVML that a line below the clocks' reasons stands for."""
-    if any(name.lower().endswith("reasons") for name in path[:-1]):
+    if any(name.lower().endswith("reasons") for name in path[:-1]) or path[-1] in _ALONE:
         return next((bit for bit, text, xml in _REASONS if path[-1] == text or path[-1].endswith(xml)), None)
     return None
 
@@ -85,6 +96,7 @@ _REASONS = (
     (0x80, "HW Power Brake Slowdown", "_reason_hw_power_brake_slowdown"),
     (0x100, "Display Clock Setting", "_reason_display_clocks_setting"),
 )
+_ALONE = ("SW Thermal Slowdown", "HW Thermal Slowdown", "HW Power Brake Slowdown")  # nothing else is called so
 
 
 def _width(value: str) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING
 
 from envkit.base.errors import LimitError, SourceError
@@ -17,8 +17,10 @@ _MOST_BYTES = 64 << 20  # of a text: a long log; the driver's own bug report has
 
 def read_file(source: str, option: str) -> str:
     """The text of a file, in whatever encoding a shell wrote it. Raises SourceError; `option` is who named the file."""
+    from envkit.host.user_file import opened
+
     try:
-        with open(source, "rb") as stream:
+        with opened(source) as stream:
             return read_stream(stream, source, option)
     except OSError as error:
         raise SourceError(
@@ -40,6 +42,7 @@ def all_recorded(
     """
     machines: list[Environment] = []
     texts: list[tuple[str, str]] = []
+    size = 0
     for source in sources:
         if os.path.isdir(source):
             from envkit.capture.machine import replay
@@ -50,8 +53,13 @@ def all_recorded(
         facts = _facts_in(text, source, option)
         if facts is not None:
             machines.append(facts)
-        else:
-            texts.append(("stdin" if source == "-" else source, text))
+            continue
+        texts.append(("stdin" if source == "-" else source, text))
+        size += len(text)
+        if size > _MOST_BYTES:
+            raise LimitError(
+                f"{option}: the texts are together longer than {_MOST_BYTES >> 20} MiB.", "Name those that matter."
+            )
     if len(texts) == 1:
         texts = [("", texts[0][1])]
     return [*([parse(texts)] if texts else []), *machines]
@@ -78,7 +86,7 @@ def _facts_in(text: str, source: str, option: str) -> Environment | None:
         except ValueError:
             document = None
         if isinstance(document, dict) and ("environment" in document or "system" in document):
-            return _told_elsewhere(document, source)
+            return environment_in(document, source)
         if document is None and own_document(text):
             raise SourceError(f"{option}: {source} is JSON of envkit that is cut off or damaged.", "Save it again.")
     if not text.strip():
@@ -91,8 +99,11 @@ def _facts_in(text: str, source: str, option: str) -> Environment | None:
     return None
 
 
-def _told_elsewhere(document: dict[str, object], source: str) -> Environment:
-    """The facts of a document; what it calls "this machine" is the one that wrote it, which need not be this one."""
+def environment_in(document: Mapping[str, object], source: str) -> Environment:
+    """The facts of a document; what it calls "this machine" is the one that wrote it, which need not be this one.
+
+    Raises SourceError for facts of another shape.
+    """
     from envkit._startup.records import replace
     from envkit.model import Environment
     from envkit.model.facts_json import environment_from_json
@@ -106,7 +117,7 @@ def _told_elsewhere(document: dict[str, object], source: str) -> Environment:
 
 def read_stream(stream: IO[bytes], name: str, option: str) -> str:
     """All that the stream gives, as text. Raises LimitError for more than a report or a log can be."""
-    from envkit.ingest.decode import decoded
+    from envkit.base.decode import decoded
 
     data = stream.read(_MOST_BYTES + 1)
     if len(data) > _MOST_BYTES:

@@ -9,19 +9,18 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import accumulate
 
-from envkit._startup.regex import regex
-
 _SAME = 1000  # times that one line is looked at; a log that has it more often repeats itself
 ALIKE = 100  # lines that differ in digits alone of which the messages are looked for
+_SHORT = 10_000  # characters of a text that is searched for a needle at once
 _CHUNK = 1_000_000  # bytes of which words are taken at a time
 _WORD_BYTES = bytes(byte | 32 if chr(byte).isascii() and chr(byte).isalpha() else 32 for byte in range(256))
-_WORDS = regex(r"[a-z]+")
 _DIGITS = bytes.maketrans(b"123456789", b"0" * 9)
+Part = tuple[int, int]  # of a text: where it begins and ends
 _FOLDED = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 
 
@@ -52,7 +51,7 @@ class Text:
     @cached_property
     def _starts(self) -> list[int]:
         """Where each line starts, and the place behind the last one's newline."""
-        return list(accumulate(map((1).__add__, map(len, self.lines)), initial=0))
+        return _starts_of(self.lines)
 
     @cached_property
     def _words(self) -> frozenset[bytes]:
@@ -76,22 +75,12 @@ class Text:
     @cached_property
     def repeats(self) -> Sequence[bool]:
         """For each line, whether many before it differ from it in digits alone."""
-        counts: Counter[bytes] = Counter()
-        repeated = []
-        for shape in self.whole.encode("utf-8", "replace").translate(_DIGITS).split(b"\n"):
-            counts[shape] += 1
-            repeated.append(counts[shape] > ALIKE)
-        return repeated
+        return _later_than(ALIKE, self.whole.encode("utf-8", "replace").translate(_DIGITS).split(b"\n"))
 
     @cached_property
     def _same(self) -> Sequence[bool]:
         """For each line, whether very many before it are the same."""
-        counts: Counter[str] = Counter()
-        repeated = []
-        for line in self.lines:
-            counts[line] += 1
-            repeated.append(counts[line] > _SAME)
-        return repeated
+        return _later_than(_SAME, self.lines)
 
     @cached_property
     def after_repeats(self) -> Sequence[int]:
@@ -100,6 +89,13 @@ class Text:
         for index in range(len(self.lines) - 2, -1, -1):
             after[index] = after[index + 1] if self.repeats[index + 1] else self._starts[index + 1]
         return after
+
+    def several_in_one(self, apart: Text) -> Iterator[Part]:
+        """Where each line begins and ends that is several lines of `apart`, the same text with these broken."""
+        following = (*self.numbers[1:], apart.numbers[-1] + 1)
+        for index, (number, after) in enumerate(zip(self.numbers, following, strict=True)):
+            if after - number > 1:
+                yield self._starts[index], self._starts[index + 1] - 1
 
     def index(self, offset: int) -> int:
         """The index in `lines` of the line that holds `offset` of `whole`."""
@@ -130,7 +126,9 @@ class Text:
         return last or len(self.line_at(offset)) == self._broken_width
 
     def may_hold(self, needle: str) -> bool:
-        """False where a word of `needle` occurs nowhere in the text, in any case: then `needle` does not either."""
+        """False where a long text lacks a word of `needle`, in any case: then it does not hold `needle` either."""
+        if len(self.whole) < _SHORT:
+            return True  # looking for it takes less time than taking it apart
         longest, inner = _longest_words(needle)
         return (not inner or inner in self._words) and longest in self._word_list
 
@@ -138,31 +136,37 @@ class Text:
         """Whether `needle` occurs in the text; fast where it does not."""
         return self.may_hold(needle) and needle in self.whole
 
+    def says(self, words: str) -> bool:
+        """Whether `words`, which are in lower case, occur in the text in any case; fast where they do not."""
+        return self.may_hold(words) and words in self.flat
+
     def lines_with(self, *needles: str) -> list[int]:
         """The indices of the lines that hold one of `needles`, in order."""
-        found = [list(self._lines_with(needle)) for needle in needles if self.may_hold(needle)]
-        return found[0] if len(found) == 1 else sorted(set().union(*found))
+        return _lines_with(self.whole, self._starts, filter(self.may_hold, needles))
 
-    def _lines_with(self, needle: str) -> Iterator[int]:
-        whole, starts = self.whole, self._starts
-        position = whole.find(needle)
-        while position >= 0:
-            index = bisect_right(starts, position) - 1
-            yield index
-            position = whole.find(needle, starts[index + 1]) if index + 1 < len(self.lines) else -1
+    @cached_property
+    def _once(self) -> tuple[str, list[int], Sequence[int]]:
+        """The text without lines that are among many alike, where its lines start, and the index that each has here."""
+        if True not in self.repeats:
+            return self.whole, self._starts, range(len(self.lines))
+        indices = [index for index, repeated in enumerate(self.repeats) if not repeated]
+        lines = [self.lines[index] for index in indices]
+        return "\n".join(lines), _starts_of(lines), indices
 
     def matches_once(self, pattern: re.Pattern[str], *needles: str) -> Iterator[re.Match[str]]:
         """Every match of `pattern` in a line with one of `needles` that is not one of many alike."""
-        for index in self.lines_with(*needles):
-            if not self.repeats[index]:
-                yield from pattern.finditer(self.whole, self._starts[index], self._starts[index + 1] - 1)
+        once, starts, indices = self._once
+        for number in _lines_with(once, starts, filter(self.may_hold, needles)):
+            index = indices[number]
+            yield from pattern.finditer(self.whole, self._starts[index], self._starts[index + 1] - 1)
 
     def matches(self, pattern: re.Pattern[str], *needles: str, lines: int = 1) -> Iterator[re.Match[str]]:
         """Every match of `pattern` that begins in a line with one of `needles` and spans at most `lines` lines."""
         whole, starts, last = self.whole, self._starts, len(self.lines)
-        passed_over = self._same if lines == 1 else None
+        indices = self.lines_with(*needles)
+        passed_over = self._same if lines == 1 and len(indices) > _SAME else None
         position = 0
-        for index in self.lines_with(*needles):
+        for index in indices:
             if passed_over and passed_over[index]:
                 continue
             start, end = starts[index], starts[index + 1] - 1
@@ -177,13 +181,60 @@ class Text:
                 position = max(match.end(), match.start() + 1)
 
 
+def as_one(parts: Iterable[Part]) -> Iterator[Part]:
+    """The parts, which are in order, with those that overlap made one."""
+    start, end = 0, -1
+    for first, last in parts:
+        if first > end:
+            if end >= 0:
+                yield start, end
+            start = max(first, 0)
+        end = last
+    if end >= 0:
+        yield start, end
+
+
+def _later_than(most: int, lines: Sequence[Hashable]) -> Sequence[bool]:
+    """For each line, whether it stands behind `most` others that are equal."""
+    seen = {line: 0 for line, count in Counter(lines).items() if count > most}
+    if not seen:
+        return [False] * len(lines)
+    later = []
+    for line in lines:
+        if line in seen:
+            seen[line] += 1
+            later.append(seen[line] > most)
+        else:
+            later.append(False)
+    return later
+
+
+def _starts_of(lines: Sequence[str]) -> list[int]:
+    """Where each line starts in the lines joined, and the place behind the last one's newline."""
+    return list(accumulate(map((1).__add__, map(len, lines)), initial=0))
+
+
+def _lines_with(whole: str, starts: list[int], needles: Iterable[str]) -> list[int]:
+    """The indices of the lines that hold one of `needles`, in order."""
+    found = [list(_with_one(whole, starts, needle)) for needle in needles]
+    return found[0] if len(found) == 1 else sorted(set().union(*found))
+
+
+def _with_one(whole: str, starts: list[int], needle: str) -> Iterator[int]:
+    position, last = whole.find(needle), len(starts) - 1
+    while position >= 0:
+        index = bisect_right(starts, position) - 1
+        yield index
+        position = whole.find(needle, starts[index + 1]) if index + 1 < last else -1
+
+
 @lru_cache(maxsize=4096)
 def _longest_words(needle: str) -> tuple[str, bytes]:
     """The longest run of letters in `needle`, and the longest with other characters on both sides; '' where none is.
 
     The first occurs wherever `needle` does, maybe inside a longer word; the second occurs there as a word of its own.
     """
-    folded = needle.lower()
-    runs = list(_WORDS.finditer(folded))
-    inner = [run.group() for run in runs if run.start() > 0 and run.end() < len(folded)]
-    return max((run.group() for run in runs), key=len, default=""), max(inner, key=len, default="").encode()
+    data = needle.encode("utf-8", "replace").translate(_WORD_BYTES)
+    runs = data.split()
+    inner = runs[not data.startswith(b" ") : len(runs) - (not data.endswith(b" "))]
+    return max(runs, key=len, default=b"").decode(), max(inner, key=len, default=b"")

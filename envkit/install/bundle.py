@@ -10,6 +10,8 @@ from envkit.install.model import CreatePython, Download, Installation, InstallFr
 from envkit.tables.installer import WheelTagRow
 from envkit.tables.loader import read
 
+Sums = Mapping[str, tuple[int, str]]  # of each wheel: its size and its sha256
+
 
 @record
 class FetchedFile:
@@ -55,13 +57,19 @@ def _places(frameworks: list[InstallFramework]) -> tuple[str, ...]:
     )
 
 
-def check_bundle(work: Installation) -> None:
-    """Raises EnvkitError for a plan whose Python no bundle can bring along."""
+def check_bundle(work: Installation, accept_unverified: bool = False) -> None:
+    """Raises EnvkitError for a Python that no bundle can bring along, and for a file that nothing can verify."""
+    if work.unverified and not accept_unverified:
+        raise EnvkitError(
+            f"--bundle: no published checksum is known for {', '.join(file.name for file in work.unverified)}.",
+            "Choose another release, or accept the files without verification: --accept-unverified",
+        )
     python = next((step for step in work.steps if isinstance(step, CreatePython)), None)
     if python is not None and python.way == "conda":
         raise EnvkitError(
-            f"--bundle: Python {python.version} comes from conda-forge here, as packages that a bundle does not hold.",
-            "Choose another --python or --os, or bundle the toolkit alone: --cuda without --framework.",
+            f"--bundle: Python {python.version} comes from conda-forge here, as packages that a bundle does not "
+            "include.",
+            "Choose another --python or --os, or bundle only the toolkit: --cuda without --framework.",
         )
 
 
@@ -70,7 +78,7 @@ def _may_be_plain(step: InstallFramework) -> bool:
     return bool(step.source) or any(" @ " in requirement for requirement in step.requirements)
 
 
-def bundle_document(work: Installation, files: tuple[FetchedFile, ...], wheels: Mapping[str, int]) -> dict[str, object]:
+def bundle_document(work: Installation, files: tuple[FetchedFile, ...], wheels: Sums) -> dict[str, object]:
     """The list of a bundle: every file with its address, checksum and size in bytes."""
     return {
         "schema": 1,
@@ -87,5 +95,10 @@ def bundle_document(work: Installation, files: tuple[FetchedFile, ...], wheels: 
             }
             for file in files
         ],
-        "wheels": [{"name": name, "size": size} for name, size in sorted(wheels.items())],
+        "wheels": [{"name": name, "size": size, "sha256": sha256} for name, (size, sha256) in wheels.items()],
     }
+
+
+def sums_text(wheels: Sums) -> str:
+    """The list of the wheels that the script checks, as sha256sum reads it."""
+    return "".join(f"{sha256}  {name}\n" for name, (_, sha256) in wheels.items())

@@ -32,15 +32,18 @@ _RUNFILE_VERSION = regex(r"(?:^|[-_])(\d+(?:\.\d+)+)")
 def driver_steps(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> Iterator[Step]:
     """The steps of `--with-driver`. Raises RequestError when no GPU is named, EnvkitError when no driver fits."""
     if plan.request.container:
-        raise EnvkitError("A container has no driver of its own.", "Leave --with-driver out; install it on the host.")
+        raise EnvkitError(
+            "A container has no driver of its own.", "Omit --with-driver; install the driver on the host."
+        )
     if not plan.request.gpus:
         raise RequestError(
-            "--with-driver: open or proprietary kernel module depends on the GPU, and none was found here.",
-            "Name it: --gpu 'GeForce RTX 3090' or --gpu 8.6",
+            "--with-driver: the choice of kernel module (open or proprietary) depends on the GPU, and none was "
+            "found here.",
+            "Specify it: --gpu 'GeForce RTX 3090' or --gpu 8.6",
         )
     minimum = plan.choice.minimum_driver
     if minimum is None:
-        raise EnvkitError("No minimum driver for this plan is known to envkit.", "Install a current driver by hand.")
+        raise EnvkitError("No minimum driver for this plan is known to envkit.", "Install a current driver manually.")
     driver = _install_driver(plan, options, mirrors, minimum)
     yield SwitchOffNouveau()
     if driver.chosen and driver.file is not None:
@@ -104,6 +107,7 @@ def _install_driver(plan: Plan, options: ScriptOptions, mirrors: Mirrors, minimu
         runfile_options=installer_options(style, "driver", release, conditions, {"work": '"$WORK_DIR"'}),
         no_opengl_option=option_for(style, "driver", "other-display"),
         kernel_source_option=option_for(style, "driver", "kernel-source"),
+        dkms_option=option_for(style, "driver", "dkms"),
     )
 
 
@@ -147,12 +151,14 @@ def _chosen(text: str, mirrors: Mirrors) -> tuple[Download | None, str | None]:
 
         name = unquote(urlsplit(text).path).rsplit("/", 1)[-1]
         if not name or not all(letter.isalnum() or letter in "._+-" for letter in name):
-            raise RequestError("--driver-runfile: this URL does not end in a file name.", "Give the file's own URL.")
+            raise RequestError(
+                "--driver-runfile: this URL does not end in a file name.", "Give the direct URL of the file."
+            )
         return Download(name, mirrors.rewrite(text), "none", ""), None
     if not text.startswith("/"):
         raise RequestError(
             f"--driver-runfile: {text} is relative, but the script may run elsewhere.",
-            "Give the whole path that the file has on the target, or its URL.",
+            "Give the file's absolute path on the target, or its URL.",
         )
     return None, text
 

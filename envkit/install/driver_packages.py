@@ -38,7 +38,7 @@ def _module_row(gpu: TargetGpu) -> ModuleRow:
         before = row.last_capability is None or gpu.compute_capability <= row.last_capability
         if after and before:
             return row
-    raise EnvkitError(f"No kernel module for {gpu} is known to envkit.", "Install the driver by hand.")
+    raise EnvkitError(f"No kernel module for {gpu} is known to envkit.", "Install the driver manually.")
 
 
 def packages_for(

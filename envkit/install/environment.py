@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from envkit._startup.regex import regex
 from envkit.base.errors import EnvkitError
@@ -11,7 +12,8 @@ from envkit.base.versions import Version
 from envkit.install.model import CreatePython, Download, InstallFramework
 from envkit.install.options import ScriptOptions
 from envkit.solver.model import Choice
-from envkit.solver.wheel_files import by_file, requirement_lines
+from envkit.solver.pip_calls import PipInstall, call_of
+from envkit.solver.wheel_files import requirement_lines
 from envkit.tables import Matrix
 from envkit.tables.installer import ProbeRow, last_pip, python_file
 from envkit.tables.loader import read
@@ -24,7 +26,7 @@ _PLAIN_PROBE = "verify/generic.py.j2"
 def python_step(choice: Choice, options: ScriptOptions, mirrors: Mirrors) -> CreatePython:
     """How the environment gets its interpreter. Raises EnvkitError when no way is known to envkit."""
     if choice.python is None:
-        raise EnvkitError("This plan names no Python version.", "Say which: --python")
+        raise EnvkitError("This plan names no Python version.", "Specify one with --python")
     python = choice.python.release(2)
     path = options.env_dir or "/opt/envkit/" + "-".join(map(_folder_word, choice.builds))
     way = choice.python_source.way if choice.python_source else "system"
@@ -41,9 +43,12 @@ def python_step(choice: Choice, options: ScriptOptions, mirrors: Mirrors) -> Cre
 
 
 def _folder_word(build: FrameworkBuild) -> str:
-    """The framework, its version and its CUDA: builds for two CUDA lines must not share a folder."""
-    cuda = "" if build.cuda is None or build.cpu_only else "-cu" + str(build.cuda).replace(".", "")
-    return f"{build.framework}-{build.version}{cuda}"
+    return f"{build.framework}-{release_word(build.version, None if build.cpu_only else build.cuda)}"
+
+
+def release_word(version: Version, cuda: Version | None) -> str:
+    """A framework's version and its CUDA: builds for two CUDA lines must share neither a folder nor a module."""
+    return str(version) if cuda is None else f"{version}-cu{str(cuda).replace('.', '')}"
 
 
 def framework_steps(choice: Choice, mirrors: Mirrors) -> Iterator[InstallFramework]:
@@ -63,19 +68,19 @@ def _framework_step(
     if match is None:
         raise EnvkitError(
             f"{title} {build.version} has no package to install: it is built from source or comes as an image.",
-            "Use envkit dockerfile, or ask for another version.",
+            "Use envkit dockerfile, or choose another version.",
         )
+    lines = requirement_lines(build, choice.python, choice.architecture, mirrors)
+    call = call_of(build, (*lines, *([numpy] if numpy else [])), choice.python, mirrors)
     row = next((row for row in read(ProbeRow) if row.framework == build.framework), None)
     return InstallFramework(
         name=build.framework,
         title=f"{title} {build.version}",
         import_name=framework.import_name if framework else build.framework,
         version=build.version,
-        requirements=(
-            *requirement_lines(build, choice.python, choice.architecture, mirrors),
-            *([numpy] if numpy else []),
-        ),
-        source=tuple(_where(build, choice.python, mirrors)),
+        requirements=call.requirements,
+        source=_words(call),
+        pip_source=_words(PipInstall((), index_url=mirrors.index_url)),
         distribution=match.group(1),
         distribution_version=match.group(2) or str(build.version),
         cuda=None if build.cpu_only else build.cuda,
@@ -86,12 +91,6 @@ def _framework_step(
     )
 
 
-def _where(build: FrameworkBuild, python: Version | None, mirrors: Mirrors) -> Iterator[str]:
-    if build.index_url:
-        yield from ("--index-url", mirrors.rewrite(build.index_url))
-        if mirrors.index_url:
-            yield from ("--extra-index-url", mirrors.index_url)
-    elif mirrors.index_url:
-        yield from ("--index-url", mirrors.index_url)
-    if build.find_links and not by_file(build, python):
-        yield from ("--find-links", mirrors.rewrite(build.find_links))
+def _words(call: PipInstall) -> tuple[str, ...]:
+    """The options of a call of pip as they stand in a command."""
+    return tuple(chain.from_iterable(call.settings))

@@ -80,6 +80,12 @@ class InstallDriver:
     runfile_options: tuple[str, ...]
     no_opengl_option: str
     kernel_source_option: str
+    dkms_option: str  # has the kernel's updates build the module; '' where the installer has no such option
+
+    @property
+    def has_apt_headers(self) -> bool:
+        """Whether the kernel's headers come as Debian and Ubuntu name them."""
+        return any(name.startswith("linux-headers") for name in self.headers)
 
 
 @record
@@ -144,6 +150,11 @@ class CreatePython:
     file: Download | None
     channel: str
 
+    @property
+    def isolation(self) -> tuple[str, ...]:
+        """The options that keep the settings of the shell and the user's own packages away from it."""
+        return ("-I",) if self.version.major > 2 else ("-E", "-s")
+
 
 @record
 class InstallFramework:
@@ -155,6 +166,7 @@ class InstallFramework:
     version: Version
     requirements: tuple[str, ...]
     source: tuple[str, ...]  # pip's own words on where to look
+    pip_source: tuple[str, ...]  # the same for pip itself
     distribution: str
     distribution_version: str
     cuda: Version | None  # what the build is for; None for a build without CUDA
@@ -185,6 +197,16 @@ class InstallFramework:
 
 
 @record
+class WriteModule:
+    """A module file for Environment Modules and Lmod. `part`: toolkit, environment; its path's end is its name."""
+
+    part: str
+    path: str
+    title: str
+    lines: tuple[str, ...]
+
+
+@record
 class Verify:
     """Compile, resolve, import; with a GPU also a kernel and a convolution."""
 
@@ -211,6 +233,7 @@ Step = (
     | SetEnvironment
     | CreatePython
     | InstallFramework
+    | WriteModule
     | Verify
 )
 
@@ -231,6 +254,11 @@ class Installation:
     def downloads(self) -> tuple[Download, ...]:
         """Every file that is fetched, in the order of use."""
         return tuple(step.download for step in self.steps if isinstance(step, FetchFile))
+
+    @property
+    def unverified(self) -> tuple[Download, ...]:
+        """The files whose checksum nobody has published."""
+        return tuple(download for download in self.downloads if not download.checksum)
 
 
 def never(step: NoReturn) -> NoReturn:

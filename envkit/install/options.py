@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from os.path import normpath
 
 from envkit._startup.records import record
@@ -15,23 +16,53 @@ class ScriptOptions:
     with_driver: bool = False
     driver_runfile: str | None = None  # path or URL of a driver runfile to use instead of the bundled one
     accept_eula: bool = True  # False: the script asks on the terminal
+    accept_unverified: bool = False  # files without a published checksum; the script stops at them otherwise
+    allow_http: bool = False  # addresses whose answers anybody on the way can change
     toolkit_path: str | None = None
     symlink: bool = True  # set /usr/local/cuda when it is absent
     samples: bool = False
     env_dir: str | None = None
+    modules: str | None = None  # where module files go; None writes none
 
 
 def check_options(options: ScriptOptions) -> None:
     """Raises RequestError for options that contradict each other, and for folders that no script may fill."""
     if options.driver_runfile and not options.with_driver:
-        raise RequestError("--driver-runfile: needs --with-driver.", "The driver is left alone without it.")
-    for name, path in (("--toolkit-path", options.toolkit_path), ("--env", options.env_dir)):
-        if path is not None and not path.startswith("/"):
+        raise RequestError("--driver-runfile: needs --with-driver.", "Without it, the driver is not changed.")
+    own_file = options.driver_runfile if "://" not in (options.driver_runfile or "") else None
+    if own_file and any(map(_is_odd, own_file)):
+        raise RequestError(
+            "--driver-runfile: the path contains shell metacharacters or control characters.", "Rename the file."
+        )
+    for name, path in _folders(options):
+        if not path.startswith("/"):
             raise RequestError(
-                f"{name}: {path} is relative, but the script may run elsewhere.", f"Give a whole path: {name} /..."
+                f"{name}: {path} is relative, but the script may run elsewhere.", f"Give an absolute path: {name} /..."
             )
-        if path is not None and _is_the_systems(path):
-            raise RequestError(f"{name}: {path} is a folder of the system.", f"Name one of its own: {name} /opt/NAME")
+        if odd := next(filter(_is_odd, path), None):
+            raise RequestError(
+                f"{name}: a path with {_told(odd)} cannot be used in a script and in shell settings.",
+                f"Use only letters, digits, spaces, and ._+@,=~%/-: {name} /opt/NAME",
+            )
+        if name == "--modules" and " " in path:
+            raise RequestError(f"{name}: Lmod reads no files below a directory with a space.", f"{name} /opt/NAME")
+        if _is_the_systems(path):
+            raise RequestError(f"{name}: {path} is a system directory.", f"Use a separate directory: {name} /opt/NAME")
+
+
+def _folders(options: ScriptOptions) -> Iterator[tuple[str, str]]:
+    """The folders that were named, by their options."""
+    named = (("--toolkit-path", options.toolkit_path), ("--env", options.env_dir), ("--modules", options.modules))
+    return ((name, path) for name, path in named if path is not None)
+
+
+def _is_odd(letter: str) -> bool:
+    """Whether it means something to a shell, ends a line, or parts the folders of PATH."""
+    return not (letter.isalnum() or letter in " ._+@,=~%/-")
+
+
+def _told(letter: str) -> str:
+    return f"{letter!r}" if letter.isprintable() else "a control character"
 
 
 def _is_the_systems(path: str) -> bool:

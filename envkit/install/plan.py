@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.records import replace
 from envkit.base.errors import EnvkitError, RequestError
+from envkit.base.versions import VersionSpec
 from envkit.compat.software import needs_system_cuda
 from envkit.solver.model import Choice, NoPlan, Plan
 from envkit.solver.request import Request
@@ -40,14 +41,33 @@ def script_plan(
     """
     if toolkit is False and not request.frameworks and not with_driver:
         raise RequestError(
-            "--no-toolkit: without --framework or --with-driver nothing is left to install.",
-            "Give one of them, or leave --no-toolkit out.",
+            "--no-toolkit: without --framework or --with-driver there is nothing to install.",
+            "Add one of them, or omit --no-toolkit.",
         )
     wanted = (request.cuda is not None or not request.frameworks) if toolkit is None else toolkit
-    plan = resolve(replace(request, needs_toolkit=wanted, with_driver=with_driver), matrix)
+    request = replace(request, needs_toolkit=wanted, with_driver=with_driver)
+    plan = resolve(request, matrix)
     if isinstance(plan, NoPlan):
         return plan
+    plan = _with_verified_cudnn(plan, request, matrix)
     return for_script(_without_toolkit(plan) if toolkit is False else plan)
+
+
+def _with_verified_cudnn(plan: Plan, request: Request, matrix: Matrix) -> Plan:
+    """The plan with the newest cuDNN whose archive has a published checksum, where none was asked for by version."""
+    chosen = plan.choice.cudnn
+    if request.cudnn is not None or not plan.choice.needs_toolkit or chosen is None or not chosen.url or chosen.sha256:
+        return plan
+    alike = [row for row in matrix.cudnns if row.sha256 and row.url and row.version < chosen.version]
+    alike = [row for row in alike if (row.cuda, row.architecture) == (chosen.cuda, chosen.architecture)]
+    if not alike:
+        return plan
+    newest = max(alike, key=lambda row: row.version).version
+    other = resolve(replace(request, cudnn=VersionSpec.parse(f"=={newest}")), matrix)
+    if isinstance(other, NoPlan) or other.choice.toolkit != plan.choice.toolkit:
+        return plan
+    why = f"no checksum of cuDNN {chosen.version} is known, so {newest} is installed; --cudnn asks for another"
+    return replace(other, request=request, warnings=(*other.warnings, why))
 
 
 def _without_toolkit(plan: Plan) -> Plan:
@@ -59,8 +79,8 @@ def _without_toolkit(plan: Plan) -> Plan:
         loading = [f"{build.framework} {build.version}" for build in choice.builds if needs_system_cuda(build)]
         load = "loads" if len(loading) == 1 else "load"
         warning = (
-            f"--no-toolkit: {' and '.join(loading)} {load} {parts} from the system, which the script does not install;"
-            " it must be there, known to the loader (ldconfig -p), or the verification fails"
+            f"--no-toolkit: {' and '.join(loading)} {load} {parts} from the system, which the script does not install; "
+            "the loader must be able to find it (ldconfig -p), or the verification fails"
         )
         warnings = (*warnings, warning)
     return replace(plan, choice=replace(choice, needs_toolkit=False), warnings=warnings)

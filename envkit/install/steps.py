@@ -7,7 +7,7 @@ from zlib import crc32
 
 from envkit.base.errors import EnvkitError
 from envkit.base.platforms import WSL
-from envkit.base.settings import Mirrors
+from envkit.base.settings import Mirrors, host_of
 from envkit.base.versions import ComputeCapability
 from envkit.install.commands import installer_options
 from envkit.install.driver import driver_steps
@@ -25,9 +25,11 @@ from envkit.install.model import (
     Step,
     Verify,
 )
+from envkit.install.modules import module_steps
 from envkit.install.options import ScriptOptions
 from envkit.install.packages import prerequisites
 from envkit.solver.model import Plan
+from envkit.tables.images import repair
 from envkit.tables.installer import OsNameRow, has_quirk, unfit_glibc
 from envkit.tables.loader import read
 from envkit.tables.rows import Runfile, Toolkit
@@ -52,7 +54,7 @@ def installation(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> Instal
         raise EnvkitError(*_ELSEWHERE[request.platform])
     if request.platform == "wsl" and options.with_driver:
         raise EnvkitError(
-            "Under WSL2 the driver belongs to Windows.", "Install it there, and leave --with-driver out here."
+            "Under WSL 2, the driver is part of Windows.", "Install it there, and omit --with-driver here."
         )
     body = [*_toolkit_steps(plan, options, mirrors), *_environment_steps(plan, options, mirrors)]
     if not body and not options.with_driver:
@@ -60,6 +62,7 @@ def installation(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> Instal
     fetches = [step for step in body if isinstance(step, FetchFile)]
     driver = driver_steps(plan, options, mirrors) if options.with_driver else ()
     steps = _in_order(tuple(driver), body, fetches)
+    steps = (*steps, *module_steps(steps, options.modules))
     needs = prerequisites(choice, steps)
     all_steps = (*((needs,) if needs.needs else ()), *steps, _verify(plan))
     return Installation(
@@ -69,7 +72,7 @@ def installation(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> Instal
         os=choice.os,
         os_name=_os_name(choice.os.os_id) if choice.os else None,
         steps=all_steps,
-        notes=tuple(_notes(plan, options)),
+        notes=(*_notes(plan, options, all_steps), *_index_notes(plan, mirrors)),
     )
 
 
@@ -177,8 +180,8 @@ def _os_name(os_id: str) -> tuple[str, str]:
     """ID and VERSION_ID of the distribution's os-release."""
     if os_id == WSL:
         raise EnvkitError(
-            "--os wsl: a script is for the distribution inside WSL, and this does not say which.",
-            "Name it: --os ubuntu22.04, or run envkit there without --os.",
+            "--os wsl: the script is for the distribution inside WSL, and this does not say which one.",
+            "Specify it with --os ubuntu22.04, or run envkit there without --os.",
         )
     name = os_id.rstrip("0123456789.")
     return next((row.id for row in read(OsNameRow) if row.os_prefix == name), name), os_id[len(name) :]
@@ -192,7 +195,7 @@ def _plan_id(plan: Plan, options: ScriptOptions, steps: tuple[Step, ...]) -> str
     return "-".join([*(words or ["driver"]), mark])
 
 
-def _notes(plan: Plan, options: ScriptOptions) -> Iterator[str]:
+def _notes(plan: Plan, options: ScriptOptions, steps: tuple[Step, ...]) -> Iterator[str]:
     toolkit = plan.choice.toolkit
     if options.samples and toolkit and has_quirk("no-samples", toolkit.version):
         yield "--samples: this release has none; see https://github.com/NVIDIA/cuda-samples"
@@ -204,7 +207,29 @@ def _notes(plan: Plan, options: ScriptOptions) -> Iterator[str]:
         yield (
             f"The headers of CUDA {toolkit.version} do not compile with glibc {limit[0]} or newer, and the target has "
             f"{glibc}: C++ code stops with 'exception specification is incompatible'. CUDA {limit[1]} and newer "
-            f"are without this; so is a system with an older glibc."
+            f"do not have this problem, nor does a system with an older glibc."
+        )
+    bare = [step.download.name for step in steps if isinstance(step, FetchFile) and not step.download.checksum]
+    if bare and not options.accept_unverified:
+        yield f"No checksum is published for {', '.join(bare)}: the script stops there without --accept-unverified."
+    if options.accept_eula and any(isinstance(step, (InstallToolkit, InstallDriver)) for step in steps):
+        yield "The script accepts NVIDIA's EULA (--accept-eula, the default); with --no-accept-eula it asks."
+    if plan.choice.os is not None and repair(plan.choice.os.os_id):
+        yield (
+            f"{plan.choice.os.os_id} is past its end of life: where the machine still uses its mirrors, which are "
+            "gone, the script takes packages from the archive of the release, and leaves the machine's own lists "
+            "unchanged."
         )
     if plan.choice.os is None:
         yield "No --os was given: the script works out the package manager where it runs."
+
+
+def _index_notes(plan: Plan, mirrors: Mirrors) -> Iterator[str]:
+    """Which frameworks come from elsewhere than the index that the user named."""
+    for build in plan.choice.builds if mirrors.index_url else ():
+        if build.index_url and mirrors.rewrite(build.index_url) == build.index_url:
+            yield (
+                f"--index-url: {build.framework} {build.version} does not come from there, because its build for CUDA "
+                f"{build.cuda} is on {build.index_url} alone. --mirror {host_of(build.index_url)}=URL names a mirror "
+                "of that."
+            )

@@ -20,10 +20,11 @@ from envkit.model.software import (
     Nvcc,
     PythonEnvironment,
 )
-from envkit.model.surroundings import Containers, DockerEngine, Measurement, Message, SystemPackage
+from envkit.model.surroundings import COMPLAINT, Containers, DockerEngine, Measurement, Message, SystemPackage
 from envkit.model.system import DkmsEntry, Identity, Kernel, MachineKind, ModuleFile, OsRelease, System
 
 __all__ = [
+    "COMPLAINT",
     "PASTED",
     "CallResult",
     "Containers",

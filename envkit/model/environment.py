@@ -42,3 +42,5 @@ class Environment:
     package_changes: Observed[tuple[FreeText, ...]] = field(default_factory=unseen)  # of the driver, since boot
     nccl_config: Observed[Mapping[Plain, VariableValue]] = field(default_factory=unseen)  # nccl.conf files
     cuda_link: Observed[CudaLink] = field(default_factory=unseen)  # /usr/local/cuda, when it is a link
+    cuda_home: Observed[FilePath] = field(default_factory=unseen)  # where CUDA_HOME leads; absent: unset, or nowhere
+    managed_by: Observed[tuple[Plain, ...]] = field(default_factory=unseen)  # uv, kubernetes, slurm, comfyui …

@@ -54,6 +54,9 @@ class SystemPackage:
     origin: Name = ""
 
 
+COMPLAINT = "stated-failure"  # the signature of a failure that is stated in no known words: no check has this id
+
+
 @record
 class Message:
     """A known error message seen in a log or in a pasted text. `values` are what it names (versions, counts …)."""

@@ -16,10 +16,12 @@ from envkit.privacy.places import Places
 from envkit.privacy.pseudonyms import Pseudonyms
 from envkit.privacy.secrets import without_secrets
 from envkit.privacy.walk import with_texts
+from envkit.privacy.words import is_public
 
 T = TypeVar("T")
 _VERSION = regex(r"v?\d+(?:\.\d+)+(?:[.+-]?[a-z][a-z0-9]{0,7}|[.+-]\d[a-z0-9]{0,7}){0,3}")
 _SHORTEST_SERIAL = 6
+_HOME = regex(r"/(?:home|Users)/([A-Za-z_][\w.-]{1,31})(?=[/:\s]|$)")
 _NAME = regex(r"([^=<>!~;@\[( ]*)(.*)", 16)
 
 
@@ -83,4 +85,19 @@ class Masker:
 
 def mask_environment(environment: Environment) -> Environment:
     """The environment with everything secret and identifying replaced."""
-    return replace(Masker(environment.identity).value(environment), identity=Identity())
+    own = environment.identity
+    known = Identity(tuple(dict.fromkeys((*own.users, *_home_owners(environment)))), own.hosts)
+    return replace(Masker(known).value(environment), identity=Identity())
+
+
+def _home_owners(environment: Environment) -> dict[str, None]:
+    """Whose homes the facts name: facts that were saved do not tell whose machine it is."""
+    owners: dict[str, None] = {}
+
+    def look(kind: Privacy, key: str, text: str) -> str:
+        if "/home/" in text or "/Users/" in text:
+            owners.update(dict.fromkeys(name for name in _HOME.findall(text) if not is_public(name)))
+        return text
+
+    with_texts(environment, look)
+    return owners

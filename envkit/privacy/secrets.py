@@ -60,7 +60,7 @@ _USER_OPTION = regex(
 _LOGIN_OPTION = regex(r"(\b(?:login|sshpass|mysql\w{0,10}|smbclient|kinit)\b[^\n]{0,160}? -p[ =]?)(?!-)" + _VALUE)
 _NETRC = regex(r"(?i)(\blogin\s{1,4})[^\s]{1,200}(\s{1,4}password\s{1,4})[^\s]{1,200}")
 _STATED = regex(r"(?i)(\b(?:password|passphrase|identified by)\s{1,3}(?:is\s{1,3})?)([\"'][^\"'\n]{1,200}[\"'])")
-_URL = regex(r"(?<![a-z0-9+.-])[a-zA-Z][a-zA-Z0-9+.-]{1,30}://[^\s\"'<>`|]*")
+_URL = regex(r"(?<![a-zA-Z])[a-zA-Z][a-zA-Z0-9+.-]{1,30}://[^\s\"'<>`|]*")
 _CHUNK = regex(r"[^\s\"'<>`|]+")
 _ACCOUNT = regex(r"[A-Za-z][\w.+%~-]{0,60}$")
 _HOST_LIKE = regex(r"[\w\[]")

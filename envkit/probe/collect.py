@@ -20,7 +20,7 @@ from envkit.probe.starting import sleeping, starts_slowly
 from envkit.probe.text import Facts
 
 Progress = Callable[[str], None]
-_KEPT_AS_FACTS = ("pythons",)  # their evidence is too big to record
+_KEPT_AS_FACTS = ("pythons", "managed_by")  # their evidence is too big to record, or tells of a person's folders
 _CHILD_SHARE = 0.8  # of the total limit: a child must be given up, and its probe ended, before that
 _DRIVER_LIMIT_S = 45.0  # eight GPUs that nothing keeps started take half a minute
 _DEEP_LIMIT_S = 300.0
@@ -108,6 +108,7 @@ def _tasks(
         kernel,
         kernel_log,
         machine,
+        managers,
         nvml,
         os_release,
         packages,
@@ -134,12 +135,13 @@ def _tasks(
         ("operating system", os_release.probe, os_release.PATHS),
         ("kernel", kernel.probe, kernel.PATHS),
         ("PCI", lambda host: pci.probe(host, table, asleep or {}), pci.PATHS),
-        ("CUDA toolkits", cuda.probe, ("cuda_toolkits", "nvcc", "cuda_link")),
+        ("CUDA toolkits", cuda.probe, ("cuda_toolkits", "nvcc", "cuda_link", "cuda_home")),
         ("cuDNN", lambda host: {"cudnns": cudnn.cudnns(host)}, ("cudnns",)),
         ("compilers", lambda host: {"host_compilers": compilers.host_compilers(host)}, ("host_compilers",)),
         ("packages", packages.probe, packages.PATHS),
         ("machine", machine.probe, machine.PATHS),
         ("variables", lambda host: {"variables": variables.variables(host)}, ("variables",)),
+        ("managers", lambda host: {"managed_by": managers.managed_by(host)}, ("managed_by",)),
     )
     return (
         *(Task(name, paths, run, of_driver) for name, run, paths in by_driver),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -187,13 +186,11 @@ def kept_settings(text: str) -> str:
 
 def _settings(text: str) -> dict[str, str] | None:
     """The settings of config.toml that matter, by dotted key, as text."""
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
+    from envkit.base.toml_text import toml_table
+
     try:
-        return toolkit_settings(dict(_flat("", tomllib.loads(text))))
-    except (tomllib.TOMLDecodeError, RecursionError):
+        return toolkit_settings(dict(_flat("", toml_table(text))))
+    except (ValueError, RecursionError):  # a key with thousands of dots is a table as deep as that
         return None
 
 

@@ -34,9 +34,21 @@ _GCC_GUARD = regex(
 
 
 def probe(host: Host) -> Facts:
-    """`cuda_toolkits`, `nvcc`, `cuda_link`."""
+    """`cuda_toolkits`, `nvcc`, `cuda_link`, `cuda_home`."""
     compiler = nvcc(host)
-    return {"nvcc": compiler, "cuda_toolkits": toolkits(host, compiler.value), "cuda_link": _link(host)}
+    return {
+        "nvcc": compiler,
+        "cuda_toolkits": toolkits(host, compiler.value),
+        "cuda_link": _link(host),
+        "cuda_home": _home(host),
+    }
+
+
+def _home(host: Host) -> Observed[str]:
+    """The folder that builds take for the toolkit without looking: CUDA_HOME's, else CUDA_PATH's."""
+    variables = host.variables()
+    home = variables.get("CUDA_HOME") or variables.get("CUDA_PATH") or ""
+    return host.real_path(home) if home.startswith("/") else missing(Problem.ABSENT, "variables", "no folder is named")
 
 
 def _link(host: Host) -> Observed[CudaLink]:

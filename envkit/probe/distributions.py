@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
@@ -43,12 +42,6 @@ def _named(entries: Iterable[str]) -> Iterator[tuple[str, str, str]]:
         if extension in (".dist-info", ".egg-info") and "-" in stem:
             name, _, version = stem.partition("-")
             yield entry, normalized(name), version.split("-py")[0] if extension == ".egg-info" else version
-
-
-def requirement_name(requirement: str) -> str:
-    """The normalized name that a requirement line begins with."""
-    match = re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)", requirement)
-    return normalized(match.group(1)) if match else ""
 
 
 @record

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable
 
 from envkit._startup.records import record, replace
 from envkit._startup.regex import regex
+from envkit.base.names import requirement_name
 from envkit.base.versions import Version
 from envkit.host.base import Host
 from envkit.model import Distribution, FrameworkInstall
-from envkit.probe.distributions import requirement_name
 from envkit.probe.elf import ElfReader
 from envkit.probe.fatbin import gpu_code
 

@@ -109,21 +109,21 @@ def _link(host: Host, name: str, slots: dict[str, str]) -> PcieLink:
     return PcieLink(
         name,
         identity if identity != ":" else "",
-        _rate(_text(host, name, "current_link_speed")),
-        _rate(_text(host, name, "max_link_speed")),
-        _width(_text(host, name, "current_link_width")),
-        _width(_text(host, name, "max_link_width")),
+        link_rate(_text(host, name, "current_link_speed")),
+        link_rate(_text(host, name, "max_link_speed")),
+        link_width(_text(host, name, "current_link_width")),
+        link_width(_text(host, name, "max_link_width")),
         slots.get(name.rsplit(".", 1)[0], ""),
     )
 
 
-def _rate(text: str) -> float | None:
+def link_rate(text: str) -> float | None:
     """GT/s from `16.0 GT/s PCIe`, `8 GT/s`, `Unknown`."""
     match = _NUMBER.match(text)
     return float(match.group()) if match else None
 
 
-def _width(text: str) -> int | None:
+def link_width(text: str) -> int | None:
     """Lanes; 0 and 255 stand for a link that is down or a device that does not say."""
     return int(text) if text.isdigit() and 0 < int(text) < 255 else None
 

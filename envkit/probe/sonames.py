@@ -9,7 +9,7 @@ from envkit.tables.names import CudaLibrary
 
 _CUDA_LIBRARY = regex(
     r"lib(cudart|cudnn|cublas|cublasLt|cufft|curand|cusolver|cusparse|cusparseLt|nvJitLink|nccl|nvrtc|cupti|nvToolsExt"
-    r"|cufile|nvshmem\w*|nvinfer)([._].*)?\.so(\.[\d.]+)?"
+    r"|cufile|nvshmem|nvinfer)([._].*)?\.so(\.[\d.]+)?"
 )
 
 

@@ -24,9 +24,9 @@ def render_apptainer(recipe: Recipe) -> str:
     """The definition file of the recipe. Raises EnvkitError for what Apptainer cannot express."""
     reasons = []
     if recipe.runtime.health:
-        reasons.append("Apptainer has no health checks and no published ports, which --jupyter brings")
+        reasons.append("Apptainer has no health checks and no published ports, which --jupyter needs")
     if recipe.runtime.user != ImageOptions().user:
-        reasons.append("containers of Apptainer run as whoever starts them, not as --user")
+        reasons.append("Apptainer containers run as the user who starts them, not as --user")
     refuse("apptainer", reasons)
     sections = _sections(recipe)
     variables: dict[str, str] = {}

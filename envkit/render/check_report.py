@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from envkit.base.json_text import dumps
 from envkit.base.shown import inert, shown
@@ -13,24 +14,48 @@ from envkit.documents.citations import titles
 from envkit.documents.doctor import SCHEMA, finding_document, tool_document, verdict_document
 from envkit.documents.verdict import Verdict
 
+if TYPE_CHECKING:
+    from envkit.solver.request import Request
+
 WIDTH = 80
 _SHOWN = (Status.FAIL, Status.WARN, Status.UNKNOWN)
 
 
-def report_text(findings: Sequence[Finding], name: str) -> str:
+def report_text(findings: Sequence[Finding], name: str, target: str = "") -> str:
     """Every fault with its place, its consequence and its fix, in 80 columns."""
     name, findings = shown(name), inert(tuple(findings))
     listed = [finding for finding in findings if finding.status in _SHOWN]
-    lines = [f"{name}: {_counts(listed)}"]
+    first = f"{name}{f' for {shown(target)}' if target else ''}: {_counts(listed)}"
+    lines = [first] if len(first) <= WIDTH else _wrapped("", first)
     for finding in listed:
         lines += ["", *_finding(finding)]
     sources = titles(key for finding in listed for key in finding.sources)
     if sources:
-        lines += ["", *_wrapped("Sources: ", "; ".join(sources))]
+        lines += ["", _sources_line(sources)]
     answer = file_verdict(findings)
     if answer.status is not Status.FAIL:
         lines += ["", *_wrapped("", answer.title if answer.id is None else "No errors.")]
     return "\n".join(lines)
+
+
+def target_text(request: Request) -> str:
+    """What a file is judged for: `ubuntu22.04 x86_64, NVIDIA L4 (sm_89), driver 550.54.15, Python 3.10`."""
+    counts: dict[str, int] = {}
+    for gpu in request.gpus:
+        counts[str(gpu)] = counts.get(str(gpu), 0) + 1
+    system = request.os_id or request.platform
+    words = [f"{system} {request.architecture}"]
+    words += [name if count == 1 else f"{count}x {name}" for name, count in counts.items()]
+    words += [f"driver {request.driver}"] if request.driver is not None else []
+    words = words if len(words) > 1 else [*words, "no GPU or driver"]
+    words += [f"Python {request.python}"] if request.python is not None else []
+    return ", ".join(words)
+
+
+def _sources_line(sources: Sequence[str]) -> str:
+    """The sources on one line: by their titles where these fit, else how many there are and where they stand."""
+    line = f"Sources: {'; '.join(sources)}"
+    return line if len(line) <= WIDTH else f"{len(sources)} sources (--json lists them)"
 
 
 def file_verdict(findings: Sequence[Finding]) -> Verdict:
@@ -41,10 +66,10 @@ def file_verdict(findings: Sequence[Finding]) -> Verdict:
             return Verdict(status, cause.title, cause.id, cause.confidence)
     statuses = {finding.status for finding in findings}
     if Status.UNKNOWN not in statuses:
-        return Verdict(Status.OK, "No errors, as far as the data goes.", confidence=Confidence.LIKELY)
+        return Verdict(Status.OK, "No errors found.", confidence=Confidence.LIKELY)
     if Status.OK in statuses:
         return Verdict(Status.OK, "No errors in what could be checked.", confidence=Confidence.POSSIBLE)
-    title = "Nothing in this file could be checked: whether it works is unknown."
+    title = "Nothing in this file could be checked, so whether it works is unknown."
     return Verdict(Status.UNKNOWN, title, confidence=Confidence.POSSIBLE)
 
 
@@ -85,11 +110,20 @@ def _wrapped(lead: str, text: str) -> list[str]:
 
 def report_json(findings: Sequence[Finding]) -> str:
     """The findings as one JSON object: schema, tool, verdict, findings, summary."""
-    document = {
+    return dumps(_document(findings))
+
+
+def reports_json(reports: Sequence[tuple[str, Sequence[Finding]]]) -> str:
+    """One file's findings with its name; of several files, the same of each under `files`."""
+    documents = [{"file": name, **_document(findings)} for name, findings in reports]
+    return dumps(documents[0] if len(documents) == 1 else {"schema": SCHEMA, "files": documents})
+
+
+def _document(findings: Sequence[Finding]) -> dict[str, object]:
+    return {
         "schema": SCHEMA,
         "tool": tool_document(findings),
         "verdict": verdict_document(file_verdict(findings)),
         "findings": [finding_document(finding) for finding in findings],
         "summary": summary(findings),
     }
-    return dumps(document)

@@ -33,7 +33,7 @@ def header(recipe: Recipe) -> list[str]:
     lines = [f"{recipe.title}. Written by envkit."]
     if recipe.runtime.environment:
         driver = f"NVIDIA driver {choice.minimum_driver} or newer" if choice.minimum_driver else "an NVIDIA driver"
-        lines.append(f"The host needs {driver} and the NVIDIA container toolkit, and nothing else of CUDA.")
+        lines.append(f"The host needs {driver} and the NVIDIA Container Toolkit, and no other part of CUDA.")
     gpus = "--gpus all " if recipe.runtime.environment else ""
     # An entrypoint takes every word for its own: the test has to stand in its place.
     own = recipe.official or recipe.runtime.entrypoint
@@ -43,9 +43,9 @@ def header(recipe: Recipe) -> list[str]:
         f"Build: docker build -t {recipe.name} .",
         f"Run:   docker run --rm -it {gpus}{port}{recipe.name}",
         f"Test:  docker run --rm {gpus}{test}",
-        "With a CA of your own: --secret id=ca,src=CA.pem --build-arg PIP_CERT=/run/secrets/ca"
+        "With your own CA: --secret id=ca,src=CA.pem --build-arg PIP_CERT=/run/secrets/ca"
         " --build-arg SSL_CERT_FILE=/run/secrets/ca",
-        "With an index of your own: --secret id=pip,src=pip.conf; proxies: --build-arg HTTPS_PROXY=URL",
+        "With your own index: --secret id=pip,src=pip.conf; proxies: --build-arg HTTPS_PROXY=URL",
     ]
     return lines
 

@@ -9,14 +9,18 @@ from envkit.checks.engine.registry import Check, ImageFault
 TIERS = {
     "F": "files, sysfs, and environment variables",
     "N": "NVIDIA's management library, called in a child process",
-    "X": "the files of frameworks and libraries",
+    "X": "framework and library files",
     "L": "the kernel log",
     "C": "the container engine",
-    "R": "what only root may read",
+    "R": "what only root can read",
 }
 
 
-DOCKERFILE = "a Dockerfile: envkit dockerfile --check FILE"
+# what a finding on a file is about, by the beginning of its id
+FILES = {
+    "image": "a Dockerfile: envkit dockerfile --check FILE",
+    "project": "a project file: envkit check FILE",
+}
 
 
 def explanation(check: Check | ImageFault) -> str:
@@ -27,7 +31,7 @@ def explanation(check: Check | ImageFault) -> str:
     parts += [*_row("Expected", expected), ""]
     for paragraph in more:
         parts += [*textwrap.wrap(paragraph, 80, break_on_hyphens=False), ""]
-    parts += _place(check) if isinstance(check, Check) else _row("Needs", DOCKERFILE)
+    parts += _place(check) if isinstance(check, Check) else _row("Needs", FILES[check.id.partition(".")[0]])
     if check.fix:
         parts += _row("Fix", check.fix)
     for reference in check.references:
@@ -40,7 +44,7 @@ def _place(check: Check) -> list[str]:
     parts = _row("Layer", check.layer.name.lower().replace("user_space", "user-space").replace("_", " "))
     parts += _row("Needs", "; ".join([TIERS[check.tier], *_facts(check)]))
     if check.explained_by:
-        parts += _row("Causes", ", ".join(check.explained_by))
+        parts += _row("Caused by", ", ".join(check.explained_by))
     return parts
 
 

@@ -51,7 +51,7 @@ def machine_line(environment: Environment) -> str:
     pythons = environment.pythons.get() if environment.pythons.known else ()
     for python in [python for python in pythons if python.active] or pythons[:1]:
         parts += [f"Python {python.version.release(2)}"] if python.version else []
-        parts += [f"{framework.name} {framework.version}" for framework in python.frameworks]
+        parts += [f"{framework.name} {framework.version}".rstrip() for framework in python.frameworks]
     return " · ".join(dict.fromkeys(parts)) or "The text does not describe the machine."
 
 
@@ -220,7 +220,7 @@ def _built_for(framework: FrameworkInstall) -> str:
     if framework.cuda is not None:
         cudnn = f", cuDNN {framework.cudnn}" if framework.cudnn else ""
         return f"built for CUDA {framework.cuda}{cudnn}"
-    return "CPU only" if framework.cuda_known else "CUDA of the build not known"
+    return "CPU only" if framework.cuda_known else "CUDA version of the build unknown"
 
 
 def _containers(environment: Environment) -> Iterator[str]:

@@ -1,9 +1,11 @@
-"""How a report looks on a terminal: its width, color or none, labels in a column, commands that stay whole."""
+"""How a report looks on a terminal: its width, color or none, labels in a column, commands to copy."""
 
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable, Iterator
 
+from envkit.base.shell_lines import continued
 from envkit.checks.engine.findings import Status
 
 _COLORS = {
@@ -27,7 +29,7 @@ _STATUS, _LABEL, _COMMAND = 6, 8, 10  # the columns where a title, a labelled te
 
 
 class Page:
-    """Lines of at most `width` columns; only words that are longer and commands go beyond, as they are copied."""
+    """Lines of at most `width` columns; only words that are longer go beyond, as they are copied."""
 
     def __init__(self, width: int, color: bool) -> None:
         self.width = width
@@ -82,6 +84,11 @@ class Page:
         room = self.width - _LABEL
         return self.whole(label, text if len(text) <= room else f"{text[: room - 1]}\u2026")
 
-    def command(self, command: str) -> str:
-        """A command on a line of its own, never broken: it is there to be copied."""
-        return " " * _COMMAND + self.paint(command, "36;1")
+    def commands(self, commands: Iterable[str], *, one_line: bool = False) -> Iterator[str]:
+        """Each command on lines of its own, to be copied: where it is too long, a shell joins them again.
+
+        `one_line`: of a place whose shells do not.
+        """
+        for command in commands:
+            for line in [command] if one_line else continued(command, self.width - _COMMAND):
+                yield " " * _COMMAND + self.paint(line, "36;1")

@@ -9,6 +9,7 @@ from envkit.base.wrap import hang
 from envkit.compat.verdict import Verdict
 from envkit.documents.citations import titles
 from envkit.documents.plan import image_name, os_name
+from envkit.solver.build_targets import build_targets
 from envkit.solver.model import Alternative, Choice, NoPlan, Plan
 from envkit.solver.request import Request
 from envkit.tables.rows import FrameworkBuild
@@ -57,10 +58,13 @@ def _plan(plan: Plan, *, verbose: bool) -> Iterator[str]:
 def _refusal(plan: NoPlan, *, verbose: bool) -> Iterator[str]:
     yield "No solution: these requirements conflict"
     for conflict in plan.conflicts:
-        yield from hang("  - ", f"{' with '.join(conflict.between)}: {conflict.detail}")
+        yield from hang("  - ", f"{' and '.join(conflict.between)}: {conflict.detail}")
         if conflict.sources and verbose:
             yield from hang("    Sources: ", "; ".join(titles(conflict.sources)))
     yield from _alternatives(plan.alternatives, "Closest working alternatives")
+    if plan.warnings:
+        yield ""
+        yield "Notes"
     for warning in plan.warnings:
         yield from hang("  - ", warning)
 
@@ -83,6 +87,9 @@ def _choices(choice: Choice, request: Request) -> Iterator[tuple[str, str]]:
         yield "Image", image_name(choice.base_image)
     if choice.minimum_driver is not None:
         yield "Driver", f"{choice.minimum_driver} or newer"
+    targets = build_targets(request.gpus, choice.toolkit)
+    if targets is not None:
+        yield "Build for", f"TORCH_CUDA_ARCH_LIST={targets.torch} CMAKE_CUDA_ARCHITECTURES={targets.cmake}"
 
 
 def _package(build: FrameworkBuild, image: str | None) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from envkit.image.limits import loader_notes, outside_python, pip_lines, refuse
+from envkit.image.limits import outside_python, packages_of, refuse
 from envkit.image.parts import Recipe
+from envkit.render.plans.requirements import written
 
 
 def render_requirements(recipe: Recipe) -> str:
@@ -12,11 +13,4 @@ def render_requirements(recipe: Recipe) -> str:
     if recipe.context:
         reasons.append("--requirements and --lock name such files already")
     refuse("requirements", reasons)
-    choice = recipe.plan.choice
-    lines = [f"# {recipe.title}. Written by envkit."]
-    if recipe.python is not None:
-        lines.append(f"# For Python {recipe.python.release(2)}.")
-    if choice.minimum_driver is not None:
-        lines.append(f"# The machine needs NVIDIA driver {choice.minimum_driver} or newer.")
-    lines += [f"# Note: {note}." for note in loader_notes(recipe)]
-    return "\n".join([*lines, *pip_lines("requirements", recipe)]) + "\n"
+    return written(packages_of(recipe))

@@ -21,6 +21,7 @@ from envkit.install.model import (
     Step,
     SwitchOffNouveau,
     Verify,
+    WriteModule,
     never,
 )
 from envkit.render.script_header import header, help_text, licenses
@@ -70,7 +71,7 @@ def step_line(step: Step, steps: Sequence[Step] = ()) -> StepLine:  # noqa: C901
         case InstallPrerequisites():
             return StepLine("prerequisites", "Packages", "prerequisites_are_met", "install_prerequisites")
         case SwitchOffNouveau():
-            return StepLine("nouveau", "Switch nouveau off", "nouveau_is_away", "blacklist_nouveau")
+            return StepLine("nouveau", "Disable nouveau", "nouveau_is_away", "blacklist_nouveau")
         case FetchFile(download=download, needed_by=needed_by):
             words = _file_words(download)
             done = f"step_is_done {needed_by}"
@@ -98,6 +99,8 @@ def step_line(step: Step, steps: Sequence[Step] = ()) -> StepLine:  # noqa: C901
             return StepLine("python", f"Python {version} in {path}", "python_is_ready", "create_python")
         case InstallFramework(name=name, title=title, identifier=word):
             return StepLine(f"framework-{name}", title, f"{word}_is_installed", f"install_{word}")
+        case WriteModule(part=part, title=title):
+            return StepLine(f"module-{part}", f"Module {title}", f"module_is_written {part}", f"write_module {part}")
         case Verify():
             return StepLine("verify", "Verify", "verify_is_done", "verify_and_note")
         case _:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from envkit.base.shown import shown
 from envkit.base.wrap import hang
 from envkit.documents.citations import citations
-from envkit.install.model import InstallDriver, InstallToolkit
+from envkit.install.model import CreatePython, InstallDriver, InstallToolkit, LinkToolkit
 
 if TYPE_CHECKING:
     from envkit.install.model import Installation
@@ -22,26 +22,26 @@ DRIVER_LICENCE_URL = "https://www.nvidia.com/en-us/drivers/nvidia-license/linux/
 WIDTH = 96
 
 EXIT_CODES = (
-    (0, "success; a second run changes nothing"),
+    (0, "success; running it again changes nothing"),
     (1, "a step failed; the log says why, and a new run continues from there"),
     (2, "wrong usage"),
-    (3, "the plan does not fit this machine as it is; the message says what to change"),
+    (3, "the plan does not fit this machine; the message says what to change"),
     (4, "not enough space"),
     (5, "a file could not be fetched, or is not in the offline folder"),
     (6, "a file has the wrong checksum"),
-    (7, "another run is still going"),
+    (7, "another run is still in progress"),
     (8, "a reboot is needed; then run again with --resume"),
-    (9, "verification found faults"),
+    (9, "verification found problems"),
     (10, "not everything could be undone"),
-    (11, "the driver cannot be installed as things are; the message says why"),
-    (130, "interrupted; nothing is lost"),
+    (11, "the driver cannot be installed now; the message says why"),
+    (130, "interrupted; finished parts are kept, and a new run continues from there"),
 )
 
 
 def header(work: Installation, options: ScriptOptions, steps: Sequence[StepLine]) -> str:
     """The comment block below the shebang; it shows no password of an address."""
     plan = work.plan
-    lines = [*_what(work), "", *_plan(plan), "", *_files(work), "", *_choices(plan, work, options), ""]
+    lines = [*_what(work), "", *_plan(plan), "", *_files(work, options), "", *_choices(plan, work, options), ""]
     if work.notes or plan.warnings:
         lines += ["Please note", *_items((*plan.warnings, *work.notes)), ""]
     lines += ["Steps", *(f"  {number}. {step.title}" for number, step in enumerate(steps, 1)), ""]
@@ -58,13 +58,16 @@ def licenses(work: Installation) -> str:
 def help_text(work: Installation) -> str:
     """What `--help` of the script prints."""
     options = [
-        ("--dry-run", "say what would be done; change nothing"),
+        ("--dry-run", "show what would be done; change nothing"),
         ("--verify-only", "check the installation; change nothing"),
         ("--resume", "continue after an interruption or a reboot"),
         ("--rollback", "restore the previous files and links"),
-        ("--offline DIR", "take every file from DIR, use no network"),
-        ("--no-space-check", "skip the check of free space (its figures are estimates)"),
-        *([("--any-os", "run on another distribution than the plan's")] if work.os else []),
+        *([("--use", "point /usr/local/cuda, and so login shells, at this toolkit")] if _links(work) else []),
+        ("--offline DIR", "take every file from DIR, without network access"),
+        *([("--upgrade", "replace another release that is already in the directory")] if _fills_folders(work) else []),
+        *([("--accept-unverified", "take files without a checksum")] if work.unverified else []),
+        ("--no-space-check", "skip the free-space check (its figures are estimates)"),
+        *([("--any-os", "run on a different distribution from the plan's")] if work.os else []),
         ("--help", "this text"),
     ]
     lines = [
@@ -76,6 +79,14 @@ def help_text(work: Installation) -> str:
         "TMPDIR (work directory), ENVKIT_STATE_DIR, ENVKIT_LOG_DIR, PIP_* (pip's own settings).",
     ]
     return "\n".join(lines)
+
+
+def _fills_folders(work: Installation) -> bool:
+    return any(isinstance(step, (InstallToolkit, CreatePython)) for step in work.steps)
+
+
+def _links(work: Installation) -> bool:
+    return any(isinstance(step, LinkToolkit) for step in work.steps)
 
 
 def _what(work: Installation) -> Iterator[str]:
@@ -121,11 +132,22 @@ def _verdicts(plan: Plan) -> Iterator[str]:
         yield from (f"  [{number}] {source}" for source, number in numbers.items())
 
 
-def _files(work: Installation) -> Iterator[str]:
+def _unverified_words(options: ScriptOptions) -> str:
+    told = (
+        "accepted without verification" if options.accept_unverified else "the script stops without --accept-unverified"
+    )
+    return f"no published checksum: {told}"
+
+
+def _files(work: Installation, options: ScriptOptions) -> Iterator[str]:
     yield "Downloads"
     for download in work.downloads:
         yield f"  {download.url}"
-        yield f"    {download.algorithm} {download.checksum}" if download.checksum else "    no published checksum"
+        yield (
+            f"    {download.algorithm} {download.checksum}"
+            if download.checksum
+            else f"    {_unverified_words(options)}"
+        )
     if not work.downloads:
         yield "  none besides packages"
 
@@ -139,15 +161,17 @@ def _choices(plan: Plan, work: Installation, options: ScriptOptions) -> Iterator
         yield f"  toolkit in   {toolkit.path}"
         yield f"  link         /usr/local/cuda {'is created if absent' if options.symlink else 'is left alone'}"
         yield f"  samples      {'yes' if options.samples else 'no'}"
+    if options.modules:
+        yield f"  modules in   {options.modules}"
     yield f"  driver       {'installed if missing or too old' if options.with_driver else 'left alone'}"
     if plan.choice.builds:
-        yield "  framework    into a folder of its own, not into the system's Python"
+        yield "  framework    into its own directory, not into the system's Python"
 
 
 def _eula_words(toolkit: InstallToolkit | None, options: ScriptOptions) -> str:
     if options.accept_eula:
-        return "accepted: envkit install was run without --no-accept-eula"
-    return "asked" if toolkit is not None else "asked where NVIDIA's installer or zypper wants it"
+        return "accepted, per --accept-eula (the default; with --no-accept-eula the script asks)"
+    return "asked" if toolkit is not None else "asked when NVIDIA's installer or zypper needs it"
 
 
 def _items(texts: Sequence[str]) -> Iterator[str]:

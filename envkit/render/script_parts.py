@@ -23,7 +23,10 @@ from envkit.install.model import (
     Need,
     Step,
     Verify,
+    WriteModule,
 )
+from envkit.tables import Matrix
+from envkit.tables.images import repair
 from envkit.tables.installer import FailureRow, PlaceRow, StyleRow, space, style_of, unfit_glibc
 from envkit.tables.loader import read
 
@@ -75,20 +78,25 @@ class ScriptParts:
     """The steps of an installation by kind, and what goes with them. Each field is a name in the templates."""
 
     needs: tuple[Need, ...]
+    needed: tuple[tuple[str, tuple[str, ...]], ...]  # package manager, names of all the packages
     fetches: tuple[FetchFile, ...]
+    unverified: tuple[FetchFile, ...]  # those without a published checksum
     driver: InstallDriver | None
     driver_packages: tuple[str, ...]
     other_drivers: tuple[str, ...]
     toolkit: InstallToolkit | None
+    nvcc_versions: tuple[tuple[Version, Version], ...]  # nvcc's own version, release: those of the toolkit's line
     patches: tuple[ApplyPatch, ...]
     cudnn: InstallCudnn | None
     link: LinkToolkit | None
     python: CreatePython | None
     frameworks: tuple[InstallFramework, ...]
+    modules: tuple[WriteModule, ...]
     verify: Verify | None
     installer: Installers
     space: Space
     uses_packages: bool
+    archive: str | None  # for an ended release: what points its lists of repositories in $LISTS to the archive
     uses_work_dir: bool
     writable: tuple[str, ...]  # folders, as bash variables
     closing: tuple[str, ...]
@@ -104,28 +112,37 @@ def script_parts(work: Installation) -> ScriptParts:
     steps = work.steps
     driver, toolkit = _only(steps, InstallDriver), _only(steps, InstallToolkit)
     python, frameworks = _only(steps, CreatePython), _all(steps, InstallFramework)
+    modules = _all(steps, WriteModule)
     prerequisites = _only(steps, InstallPrerequisites)
     needs = prerequisites.needs if prerequisites else ()
     room = _space(steps)
     return ScriptParts(
         needs=needs,
+        needed=tuple(_needed(needs)),
         fetches=_all(steps, FetchFile),
+        unverified=tuple(one for one in _all(steps, FetchFile) if not one.download.checksum),
         driver=driver,
         driver_packages=tuple(map(_driver_package, driver.packages if driver else ())),
         other_drivers=tuple(map(_driver_package, driver.others if driver else ())),
         toolkit=toolkit,
+        nvcc_versions=tuple(_nvcc_versions(toolkit)) if toolkit else (),
         patches=_all(steps, ApplyPatch),
         cudnn=_only(steps, InstallCudnn),
         link=_only(steps, LinkToolkit),
         python=python,
         frameworks=frameworks,
+        modules=modules,
         verify=_only(steps, Verify),
         installer=_installers(driver, toolkit),
         space=room,
         uses_packages=bool(needs) or driver is not None,
+        archive=_archive(work.os.os_id) if work.os else None,
         uses_work_dir=bool(room.work) or (python is not None and python.way == "conda"),
-        writable=tuple(name for part, name in ((toolkit, "$TOOLKIT_DIR"), (python, "$ENV_DIR")) if part),
-        closing=tuple(_closing(toolkit, python, frameworks)),
+        writable=(
+            *(name for part, name in ((toolkit, "$TOOLKIT_DIR"), (python, "$ENV_DIR")) if part),
+            *(module.path for module in modules),
+        ),
+        closing=(*_closing(toolkit, python, frameworks), *(f"Module: {module.title}" for module in modules)),
     )
 
 
@@ -135,6 +152,25 @@ def _all(steps: Sequence[Step], kind: type[T]) -> tuple[T, ...]:
 
 def _only(steps: Sequence[Step], kind: type[T]) -> T | None:
     return next(iter(_all(steps, kind)), None)
+
+
+def _archive(os_id: str) -> str | None:
+    """The repair of the system's image, on copies of its lists."""
+    command = repair(os_id)
+    return command.replace(" /etc/yum.repos.d/", ' "$LISTS"/') if command else None
+
+
+def _needed(needs: Sequence[Need]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    managers = dict.fromkeys(manager for need in needs for manager, _ in need.packages)
+    for manager in managers:
+        names = [name for need in needs for one, found in need.packages if one == manager for name in found]
+        yield manager, tuple(dict.fromkeys(names))
+
+
+def _nvcc_versions(toolkit: InstallToolkit) -> Iterator[tuple[Version, Version]]:
+    for row in Matrix.load().toolkits:
+        if row.release == toolkit.release and row.nvcc is not None:
+            yield row.nvcc, row.version
 
 
 def _by_runfile(driver: InstallDriver | None) -> bool:
@@ -199,7 +235,7 @@ def _closing(
     toolkit: InstallToolkit | None, python: CreatePython | None, frameworks: Sequence[InstallFramework]
 ) -> Iterator[str]:
     if toolkit:
-        yield f"CUDA: {toolkit.path} (settings for a shell: . {toolkit.path}/envkit.sh)"
+        yield f"CUDA: {toolkit.path} (settings for a shell: . {shlex.quote(f'{toolkit.path}/envkit.sh')})"
     if python:
         yield f"Python: {_shell_words(python)}"
     yield from (f"{one.title}: {one.advice}." for one in frameworks if one.advice)

@@ -17,7 +17,7 @@ from envkit.render.page import Page
 _SHOWN = 2  # pieces of evidence that a first look needs
 _NAMED = 3  # consequences, and checks of one reason, that are named one by one
 THIS_MACHINE = Environment().origin
-_PASTE = "the last lines of the error, and what these print, the most telling first:"
+_PASTE = "the last lines of the error and the output of these commands, most useful first:"
 
 
 def doctor_text(
@@ -52,7 +52,7 @@ def _no_finding(answer: Verdict, page: Page) -> Iterator[str]:
     if answer.ask:
         yield ""
         yield from page.labelled("Paste", _PASTE)
-        yield from map(page.command, answer.ask)
+        yield from page.commands(answer.ask)
 
 
 def _finding(
@@ -62,15 +62,16 @@ def _finding(
     yield ""
     if finding.remedy:
         yield from page.labelled("Fix", finding.remedy.summary)
-        yield from map(page.command, finding.remedy.commands)
+        one_line = any(step.windows for step in finding.remedy.steps)
+        yield from page.commands(finding.remedy.commands, one_line=one_line)
     yield from _why(finding, page, brief=answer is None, verbose=verbose)
     for number, other in enumerate(answer.alternatives if answer else ()):
-        yield from page.labelled("Or" if number == 0 else "", f"{other.title}; this tells:")
-        yield page.command(other.tell_apart)
+        yield from page.labelled("Or" if number == 0 else "", f"{other.title}. To check, run:")
+        yield from page.commands([other.tell_apart])
     if follow:
         yield from page.labelled(
             "Also",
-            f"{_named(other.title for other in follow)} (caused by the failure above; the same fix resolves it).",
+            f"{_named(other.title for other in follow)} (caused by the problem above; the same fix resolves it).",
         )
     more = f"{finding.id} of {finding.plugin}" if finding.plugin else f"envkit explain {finding.id}"
     yield page.whole("More", more)
@@ -111,7 +112,7 @@ def _rest(environment: Environment, findings: Sequence[Finding]) -> str:
     parts = [f"{many(counts['ok'], 'check')} passed"] if counts["ok"] else []
     parts += [f"{unseen} could not run"] if unseen else []
     told = f"{', '.join(parts)}. " if parts else ""
-    return f"{told}Add -v for evidence and the rest."
+    return f"{told}Add -v for evidence and all checks."
 
 
 def _details(environment: Environment, findings: Sequence[Finding], page: Page) -> list[str]:

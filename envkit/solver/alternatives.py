@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations, islice
 
 from envkit._startup.records import record, replace
+from envkit.base.platforms import WINDOWS
 from envkit.compat.software import title_of
 from envkit.solver.assemble import assemble
-from envkit.solver.changes import COSTS, Change, changes_of, exactly, with_framework, with_spec, works
+from envkit.solver.changes import COSTS, Change, changes_of, exactly, under_wsl, with_framework, with_spec, works
 from envkit.solver.doubts import doubts_of
 from envkit.solver.model import Alternative, Choice
 from envkit.solver.parts import Part, parts_of, without
@@ -17,7 +18,7 @@ from envkit.solver.request import FrameworkRequest, Request
 from envkit.solver.search import Selection, feasible, select
 
 TRIES = 60  # changes tried for one part before it is given up
-NEAR = 4  # changes that work, of which one that leaves nothing unknown is better than a nearer one
+NEAR = 6  # changes that work, of which one that leaves nothing unknown is better than a nearer one
 COMBINED = 2  # offers that change several parts at once
 WITH_BEST = ("framework", "cuda", "cudnn", "python")  # parts whose best value is offered beside the nearest
 
@@ -114,7 +115,7 @@ def _gain(selection: Selection, query: Query) -> str:
 
 def _not_known(doubts: Iterable[str]) -> str:
     listed = ", ".join(doubts)
-    return f"; not known: {listed}" if listed else ""
+    return f"; unknown: {listed}" if listed else ""
 
 
 def _combined(groups: Iterable[tuple[Part, ...]], query: Query) -> Iterator[Rescue]:
@@ -159,6 +160,8 @@ def _chosen(part: Part, choice: Choice, request: Request) -> Change | None:
     if part.option == "framework":
         wanted = FrameworkRequest(request.frameworks[part.index].name, exactly(choice.builds[part.index].version))
         return Change(cost, "framework", str(wanted), with_framework(request, part.index, wanted))
+    if part.option == "platform":
+        return under_wsl(request) if request.platform == WINDOWS else None
     if part.option == "os":
         system = choice.os
         changed = replace(request, os_id=system.os_id, glibc=None) if system else request
@@ -174,7 +177,7 @@ def _chosen(part: Part, choice: Choice, request: Request) -> Change | None:
     return Change(cost, part.option, str(line), with_spec(request, part.option, exactly(line)))
 
 
-IMPROVABLE = ("cuda", "cudnn", "python", "driver", "os")
+IMPROVABLE = ("cuda", "cudnn", "python", "driver", "os", "platform")
 
 
 def improvements(query: Query, choice: Choice) -> tuple[Alternative, ...]:

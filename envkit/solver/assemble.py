@@ -79,9 +79,18 @@ def _python(
         return own, _plainest(sources, own)
     pinned = [row for row in sources if row.pinned]
     had = [python for python in allowed if _plainest(pinned, python)]
-    had = had or [python for python in allowed if _plainest(sources, python)] or list(allowed)
+    had = had or [python for python in allowed if _plainest(sources, python)] or _settled(allowed, query)
     python = max(had)
     return python, _plainest(sources, python)
+
+
+def _settled(allowed: frozenset[Version], query: Query) -> list[Version]:
+    """Those that are handed out with a pin on any system, where none is recorded for this one; else all.
+
+    A Python that has just come out has packages of the framework, and none of what goes with it.
+    """
+    pinned = {row.python for row in query.knowledge.tables.python_sources if row.pinned}
+    return [python for python in allowed if python in pinned] or list(allowed)
 
 
 def _source_fits(row: PythonSource, system: OperatingSystem | None, query: Query) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from itertools import groupby
 
 from envkit._startup.records import record
@@ -12,6 +12,7 @@ from envkit.compat.gpu import CodeMatch
 from envkit.compat.software import needs_system_cuda, python_meets
 from envkit.compat.verdict import DriverVerdict
 from envkit.solver.constraints import (
+    CODE,
     CONSTRAINTS,
     CUDA_VERSION,
     CUDNN_VERSION,
@@ -105,15 +106,33 @@ def candidate(query: Query, build: FrameworkBuild) -> Candidate:
 
 
 def candidates(query: Query, framework: FrameworkRequest) -> Iterator[Candidate]:
-    """Those that pass, the best of each release first; last those that may not have the requested CUDA or cuDNN."""
+    """Those that pass, the best of each release first.
+
+    Of a major those come last of whose code for GPUs something is recorded, but nothing for the GPUs asked for.
+    After them those that the driver runs only with cuda-compat, if at all; last those that may not have the requested
+    CUDA or cuDNN.
+    """
+    with_compat: list[Candidate] = []
     unsure: list[Candidate] = []
-    for _, release in groupby(passing(query, framework), lambda build: (build.yanked, build.version.parts)):
-        for one in sorted((candidate(query, build) for build in release), key=lambda one: _rank(query, one)):
+    for _, releases in groupby(passing(query, framework), lambda build: (build.yanked, build.version.major)):
+        without_code: list[Candidate] = []
+        for one in _by_release(query, releases):
             if may_differ(query, one.build):
                 unsure.append(one)
+            elif _level(query, one) >= LEVEL_ORDER[DriverVerdict.FORWARD]:
+                with_compat.append(one)
+            elif one.build.sass and CODE.holds(query, one.build) is None:
+                without_code.append(one)
             else:
                 yield one
+        yield from without_code
+    yield from with_compat
     yield from unsure
+
+
+def _by_release(query: Query, builds: Iterable[FrameworkBuild]) -> Iterator[Candidate]:
+    for _, release in groupby(builds, lambda build: build.version.parts):
+        yield from sorted((candidate(query, build) for build in release), key=lambda one: _rank(query, one))
 
 
 def may_differ(query: Query, build: FrameworkBuild) -> bool:
@@ -133,14 +152,13 @@ def kind(query: Query, one: Candidate) -> Hashable:
 def _rank(query: Query, one: Candidate) -> tuple[object, ...]:
     """Where a candidate stands among those of its release; the lowest is the best."""
     build, toolkits = one.build, one.toolkits
-    level, exact = LEVEL_ORDER[query.level(build.cuda)] if build.cuda else 0, True
+    exact = True
     if toolkits:
-        level = min(LEVEL_ORDER[query.level(toolkit.version)] for toolkit in toolkits)
         exact = build.cuda is None or any(toolkit.version.starts_with(build.cuda) for toolkit in toolkits)
     codes = (query.knowledge.code_match(gpu.compute_capability, build) for gpu in query.request.gpus)
     doubts = sum(constraint.holds(query, build) is None for constraint in (PYTHON, GLIBC))
     return (
-        level,
+        _level(query, one),
         max((_CODE[code] for code in codes), default=0) + 2 * doubts,
         query.request.container and not _has_image(query, toolkits),
         not exact,
@@ -149,6 +167,13 @@ def _rank(query: Query, one: Candidate) -> tuple[object, ...]:
         GPU_ON_CUDNN.holds(query, build) is None,
         _descending(build.cudnn) if build.cudnn else (0,),
     )
+
+
+def _level(query: Query, one: Candidate) -> int:
+    """How well the driver runs a candidate's CUDA, or the best of those that it can load."""
+    if one.toolkits:
+        return min(LEVEL_ORDER[query.level(toolkit.version)] for toolkit in one.toolkits)
+    return LEVEL_ORDER[query.level(one.build.cuda)] if one.build.cuda else 0
 
 
 def _has_image(query: Query, toolkits: tuple[Toolkit, ...] | None) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
 from envkit._startup.records import record, replace
-from envkit.base.platforms import WINDOWS_DRIVERS
+from envkit.base.platforms import WINDOWS, WINDOWS_DRIVERS, WSL
 from envkit.base.versions import ComputeCapability, Version, VersionSpec
 from envkit.compat.software import needs_system_cuda
 from envkit.compat.verdict import DriverVerdict
@@ -41,6 +41,7 @@ def changes_of(part: Part, query: Query) -> Iterator[Change]:
         "driver": _driver_changes,
         "os": _os_changes,
         "arch": _arch_changes,
+        "platform": _platform_changes,
         "gpu": _gpu_changes,
     }
     return makers[part.option](part, query) if part.option in makers else iter(())
@@ -174,6 +175,17 @@ def _arch_changes(part: Part, query: Query) -> Iterator[Change]:
         return  # the GPU is built onto its processor
     architecture = Request().architecture
     yield Change(COSTS.index("arch"), "arch", architecture, replace(query.request, architecture=architecture))
+
+
+def _platform_changes(part: Part, query: Query) -> Iterator[Change]:
+    """From Windows to the Linux inside it."""
+    if query.request.platform == WINDOWS:
+        yield under_wsl(query.request)
+
+
+def under_wsl(request: Request) -> Change:
+    """The same machine with the packages of Linux, on the driver of Windows."""
+    return Change(COSTS.index("os"), "os", WSL, replace(request, platform=WSL, os_id=WSL, glibc=None))
 
 
 def _gpu_changes(part: Part, query: Query) -> Iterator[Change]:

@@ -88,15 +88,18 @@ def _wheel_toolkits(selection: Selection, query: Query) -> list[Toolkit]:
     return [row for build in selection.builds if build.cuda for row in query.knowledge.toolkits(build.cuda)]
 
 
+_SERVICE = list(LibraryMatch)  # best first
+
+
 def _toolkit_rank(
     toolkit: Toolkit, system: OperatingSystem | None, image: ImageTag | None, selection: Selection, query: Query
-) -> tuple[bool | int, ...]:
+) -> tuple[int, ...]:
     loading = selection.system_builds
     wheels = (build.cuda for build in selection.builds if build.cuda and build not in loading)
     listed = toolkit.os_ids
     return (
         query.request.container and image is None,
-        any(toolkit_serves(build, toolkit) is not LibraryMatch.SAME for build in loading),
+        max((_SERVICE.index(toolkit_serves(build, toolkit)) for build in loading), default=0),
         not all(toolkit.version.starts_with(cuda) for cuda in wheels),
         LEVEL_ORDER[query.level(toolkit.version)],
         system is not None and listed is not None and toolkit.os_ids_complete and system.os_id not in listed,

@@ -69,8 +69,8 @@ def _framework_reason(framework: FrameworkRequest, query: Query) -> Verdict:
     named = reason.startswith(f"{build.framework} {build.version}")
     subject = "" if named else title_of(build)
     if len(wanted) > 1:
-        nearest = f"nearest, {subject}" if subject else "nearest"
-        subject = f"none of {len(wanted)} builds of {framework} fits; the {nearest}"
+        nearest = f"closest is {subject}" if subject else "closest one"
+        subject = f"none of the {len(wanted)} builds of {framework} works. The {nearest}"
     return Verdict(told[0].relation, "fail", f"{subject}: {reason}" if subject else reason, told[0].sources)
 
 

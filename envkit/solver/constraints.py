@@ -104,7 +104,7 @@ def _cuda(query: Query, build: FrameworkBuild) -> bool | None:
 
 
 def _other_cuda(query: Query, build: FrameworkBuild) -> Verdict:
-    detail = f"{build.framework} {build.version} is built for CUDA {build.cuda}, not for {query.request.cuda}"
+    detail = f"{build.framework} {build.version} is built for CUDA {build.cuda}, not {query.request.cuda}"
     return Verdict("cuda-version", "fail", detail, build.sources)
 
 
@@ -157,7 +157,7 @@ def _cudnn(query: Query, build: FrameworkBuild) -> bool | None:
 
 def _other_cudnn(query: Query, build: FrameworkBuild) -> Verdict:
     own = build.cudnn or "of its CUDA"
-    detail = f"{title_of(build)} goes with cuDNN {own}, not with {query.request.cudnn}"
+    detail = f"{title_of(build)} needs cuDNN {own}, not {query.request.cudnn}"
     return Verdict("cudnn-version", "fail", detail, build.sources)
 
 
@@ -225,6 +225,13 @@ CUDNN_VERSION = Constraint(
     _cudnn,
     _other_cudnn,
 )
+CODE = Constraint(
+    "gpu-runs-build",
+    ("framework", "cpu_only", "sass", "ptx", "min_compute_capability", "cuda"),
+    lambda query: query.machine if query.request.gpus else None,
+    _code,
+    _no_code,
+)
 GPU_ON_CUDNN = Constraint(
     "gpu-on-cudnn",
     ("cpu_only", "bundles_cuda", "cuda", "cudnn"),
@@ -264,12 +271,6 @@ CONSTRAINTS = (
         for relation in ("gpu-runs-cuda", "gpu-last-driver")
     ),
     CUDNN_VERSION,
-    Constraint(
-        "gpu-runs-build",
-        ("framework", "cpu_only", "sass", "ptx", "min_compute_capability", "cuda"),
-        lambda query: query.machine if query.request.gpus else None,
-        _code,
-        _no_code,
-    ),
+    CODE,
     GPU_ON_CUDNN,
 )

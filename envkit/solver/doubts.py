@@ -13,7 +13,7 @@ from envkit.tables.rows import FrameworkBuild
 _WORDS = {
     "cuda-version": "whether it has the requested CUDA and cuDNN",
     "cudnn-version": "whether it has the requested CUDA and cuDNN",
-    "driver-runs-cuda": "whether the driver runs its CUDA",
+    "driver-runs-cuda": "whether the driver supports its CUDA",
     "gpu-runs-build": "whether it runs on the GPU",
     "python-has-wheel": "the Python versions that it has packages for",
     "glibc-meets-build": "the glibc that it needs",

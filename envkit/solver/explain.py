@@ -45,9 +45,9 @@ def _generations_apart(query: Query) -> Verdict:
     spans = []
     for gpu in query.request.gpus:
         first, last = cuda_span(gpu.compute_capability, tables)
-        spans.append(f"{gpu} is known to CUDA {first} to {last}")
+        spans.append(f"{gpu} is supported by CUDA {first} to {last}")
     sources = tables.toolkits[-1].sources
-    return Verdict("gpu-runs-cuda", "fail", f"no CUDA release supports them all: {'; '.join(spans)}", sources)
+    return Verdict("gpu-runs-cuda", "fail", f"no CUDA release supports all of them: {'; '.join(spans)}", sources)
 
 
 def joint_reason(query: Query) -> Verdict:
@@ -59,7 +59,7 @@ def joint_reason(query: Query) -> Verdict:
         wants = "; ".join(
             f"{title_of(build)} has packages for Python {', '.join(map(str, build.pythons))}" for build in builds
         )
-        return Verdict("python-has-wheel", "fail", f"they share no Python: {wants}", sources)
+        return Verdict("python-has-wheel", "fail", f"they have no Python version in common: {wants}", sources)
     pairs = (verdict for pair in combinations(builds, 2) for verdict in query.together.verdicts(*pair))
     apart = next((verdict for verdict in pairs if verdict.status == "fail"), None)
     if apart is not None:
@@ -68,7 +68,9 @@ def joint_reason(query: Query) -> Verdict:
     if numpy.status == "fail":
         return numpy
     wants = "; ".join(f"{title_of(build)}" for build in builds if needs_system_cuda(build))
-    return Verdict("toolkit-serves-build", "fail", f"no single system CUDA toolkit works for them: {wants}", sources)
+    return Verdict(
+        "toolkit-serves-build", "fail", f"no single CUDA toolkit on the system works for all of them: {wants}", sources
+    )
 
 
 def _distinct(among: Iterable[Candidate], query: Query) -> list[Candidate]:

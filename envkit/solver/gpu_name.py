@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
@@ -10,6 +11,7 @@ from envkit.base.errors import RequestError
 from envkit.solver.not_covered import unknown_gpu
 
 if TYPE_CHECKING:
+    from envkit.compat.tables import GpuTables
     from envkit.tables import Matrix
     from envkit.tables.rows import GpuModel
 
@@ -19,6 +21,8 @@ _PIECE = regex(r"[a-z]+|[0-9]+")
 _ASIDE = regex(r"nvidia|gpu|tesla|quadro|sxm[0-9]*|pcie|[0-9]+gb|hbm[0-9]+e?")
 _SERIES = regex(r"\b(\d0) series\b")
 _SHOWN = 8
+
+Pieces = tuple[str, ...]
 
 
 def model_of(text: str, matrix: Matrix) -> GpuModel:
@@ -41,6 +45,12 @@ def model_of(text: str, matrix: Matrix) -> GpuModel:
             "Give a whole name, or the compute capability.",
         )
     return min(models, key=lambda row: (not row.data_center, len(_WORD.findall(row.name.lower())), len(_pieces(row))))
+
+
+@lru_cache(maxsize=256)
+def models_of(text: str, matrix: GpuTables) -> tuple[GpuModel, ...]:
+    """The models of the tables that a name can mean; the checks all ask for the same few names."""
+    return tuple(models_named(text, matrix.gpus))
 
 
 def models_named(text: str, rows: Iterable[GpuModel]) -> list[GpuModel]:
@@ -68,25 +78,31 @@ def is_model_number(text: str, matrix: Matrix) -> bool:
     return number.isdigit() and len(number) > 2 and any(_is_numbered(number, _pieces(row)) for row in matrix.gpus)
 
 
-def _is_numbered(number: str, pieces: list[str]) -> bool:
+def _is_numbered(number: str, pieces: Pieces) -> bool:
     """Whether a name holds the number other than as its memory (120GB)."""
-    return any(piece == number and after != "gb" for piece, after in zip(pieces, [*pieces[1:], ""], strict=True))
+    return any(piece == number and after != "gb" for piece, after in zip(pieces, (*pieces[1:], ""), strict=True))
 
 
-def _words(text: str) -> list[list[str]]:
+def _words(text: str) -> list[Pieces]:
     """The words of a name, each in its runs of letters and of figures: `gtx 1080Ti` is `gtx`, and `1080` with `ti`."""
-    return [_PIECE.findall(word) for word in _WORD.findall(text.lower())]
+    return [tuple(_PIECE.findall(word)) for word in _WORD.findall(text.lower())]
 
 
-def _pieces(row: GpuModel) -> list[str]:
-    return [piece for word in _words(f"{row.name} {row.variant}") for piece in word]
+def _pieces(row: GpuModel) -> Pieces:
+    return _pieces_of(f"{row.name} {row.variant}")
 
 
-def _holding(words: list[list[str]], rows: Iterable[GpuModel]) -> list[GpuModel]:
+@cache
+def _pieces_of(name: str) -> Pieces:
+    """Those of a model's name, which stays in the tables while many texts are held against it."""
+    return tuple(piece for word in _words(name) for piece in word)
+
+
+def _holding(words: list[Pieces], rows: Iterable[GpuModel]) -> list[GpuModel]:
     return [row for row in rows if words and all(_stands_in(word, _pieces(row)) for word in words)]
 
 
-def _stands_in(word: list[str], pieces: list[str]) -> bool:
+def _stands_in(word: Pieces, pieces: Pieces) -> bool:
     return any(pieces[start : start + len(word)] == word for start in range(len(pieces)))
 
 

@@ -57,14 +57,14 @@ def newest_for(capability: ComputeCapability, builds: Iterable[FrameworkBuild], 
     """The newest release of which a build runs on Linux x86_64; None where that is not known of any, else `NOTHING`."""
     doubtful = False
     for build in reversed(tuple(builds)):
-        runs = _runs(capability, build, matrix)
-        if runs:
+        holds = runs(capability, build, matrix)
+        if holds:
             return build.version
-        doubtful = doubtful or runs is None
+        doubtful = doubtful or holds is None
     return None if doubtful else NOTHING
 
 
-def _runs(capability: ComputeCapability, build: FrameworkBuild, matrix: Matrix) -> bool | None:
+def runs(capability: ComputeCapability, build: FrameworkBuild, matrix: Matrix) -> bool | None:
     """Whether the build, the CUDA libraries and the cuDNN that it was made for all hold code; None: not known."""
     if build.cuda is None or build.yanked or "linux" not in build.platforms or "x86_64" not in build.architectures:
         return False

@@ -1,32 +1,76 @@
-"""A Jetson: its CUDA, driver, system and packages come with JetPack, of which no release is on record."""
+"""A Jetson: its CUDA, driver, system and packages come with JetPack; Thor takes the packages of Arm servers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from envkit._startup.records import replace
 from envkit.compat.gpu import gpu_runs_cuda
 from envkit.compat.verdict import Verdict
 from envkit.solver.knowledge import Knowledge
 from envkit.solver.model import Choice, Conflict, NoPlan, Plan
+from envkit.solver.other_ways import other_ways
+from envkit.solver.query import Query
 from envkit.solver.request import Request
+from envkit.tables.loader import read
+from envkit.tables.rows import JetPack
 
-_UNKNOWN = (
-    "a Jetson's CUDA, cuDNN, driver and system come with its JetPack, and JetPack's releases are not in the "
-    "tables: which versions it has is not known, and those for servers do not fit"
-)
+_FROM_JETPACK = "a Jetson's CUDA, cuDNN, driver, and system come with its JetPack, and server versions do not fit"
+_THOR = "a Jetson Thor runs the packages of Arm servers; its CUDA, driver, and system come with its JetPack"
+_SERVER_LIKE = 11  # major compute capability from which on Jetson boards are Arm servers to packages
+_ON_THE_BOARD = "on the board CUDA and cuDNN are installed with: sudo apt-get install nvidia-jetpack"
+_GUIDE = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/index.html"
+_CONTAINERS = "https://github.com/dusty-nv/jetson-containers"
+
+
+def as_server(request: Request) -> Request | None:
+    """The request for an Arm server in place of Jetson boards that take its packages; None for older ones."""
+    if not request.gpus or any(gpu.compute_capability.major < _SERVER_LIKE for gpu in request.gpus):
+        return None
+    systems = [row.os_id for row in _releases(request) if row.os_id]
+    return replace(request, platform="linux", os_id=request.os_id or (systems[-1] if systems else None))
+
+
+def thor_told(plan: Plan | NoPlan) -> Plan | NoPlan:
+    """The same plan with what is special about the board."""
+    return replace(plan, warnings=(*plan.warnings, _THOR))
+
+
+def _releases(request: Request) -> tuple[JetPack, ...]:
+    """The released JetPacks for all boards of a request, oldest first."""
+    boards = {gpu.compute_capability for gpu in request.gpus}
+    return tuple(row for row in read(JetPack) if row.released and boards and boards <= set(row.compute_capabilities))
+
+
+def _jetpack_notes(request: Request, knowledge: Knowledge) -> Iterator[str]:
+    """What JetPack has for the boards: the newest release of each major."""
+    newest = {row.jetpack.major: row for row in _releases(request) if row.cuda is not None}
+    for row in newest.values():
+        parts = [f"CUDA {row.cuda}"]
+        parts += [f"cuDNN {row.cudnn}"] if row.cudnn else []
+        parts += [f"TensorRT {row.tensorrt}"] if row.tensorrt else []
+        system = knowledge.tables.operating_system(row.os_id) if row.os_id else None
+        parts += [f"{system.title} with Python {system.default_python}"] if system else []
+        yield f"JetPack {row.jetpack} (L4T {row.l4t}) has {', '.join(parts)}"
 
 
 def jetson_plan(request: Request, knowledge: Knowledge) -> Plan | NoPlan:
-    """A plan that chooses nothing of what is made for servers; none where a GPU cannot have the CUDA asked for."""
+    """A plan that chooses nothing; none for a framework, nor where a GPU cannot have the CUDA asked for."""
     judged = tuple(_cuda_verdicts(request, knowledge))
     refused = next(((gpu, verdict) for gpu, verdict in judged if verdict.status == "fail"), None)
     if refused is not None:
         gpu, verdict = refused
         return NoPlan(request, (Conflict((f"gpu {gpu}", f"cuda {request.cuda}"), verdict.detail, verdict.sources),))
-    unknown = (Verdict("platform", "unknown", _UNKNOWN), *_package_verdicts(request, knowledge))
-    warnings = tuple(verdict.detail for verdict in unknown)
+    notes = (_FROM_JETPACK, *_jetpack_notes(request, knowledge), _ON_THE_BOARD)
+    if request.frameworks:
+        notes = (*other_ways(Query(request, knowledge)), *notes)
+        return NoPlan(request, tuple(_package_conflicts(request, knowledge)), warnings=notes)
+    unknown = Verdict("platform", "unknown", _FROM_JETPACK)
     return Plan(
-        request, Choice(request.architecture), (*unknown, *(verdict for _, verdict in judged)), warnings=warnings
+        request,
+        Choice(request.architecture),
+        (unknown, *(verdict for _, verdict in judged)),
+        warnings=notes,
     )
 
 
@@ -38,9 +82,12 @@ def _cuda_verdicts(request: Request, knowledge: Knowledge) -> Iterator[tuple[str
         yield str(gpu), gpu_runs_cuda(gpu.compute_capability, cuda, knowledge.tables, name=str(gpu))
 
 
-def _package_verdicts(request: Request, knowledge: Knowledge) -> Iterator[Verdict]:
+def _package_conflicts(request: Request, knowledge: Knowledge) -> Iterator[Conflict]:
+    board = " and ".join(str(gpu) for gpu in request.gpus) or "a Jetson"
     for framework in request.frameworks:
         row = knowledge.tables.framework(framework.name)
-        title = row.title if row else framework.name
-        detail = f"{title}'s packages are built for servers; a Jetson needs the builds made for its JetPack"
-        yield Verdict("platform", "unknown", detail, row.sources if row else ())
+        detail = (
+            f"{row.title if row else framework.name}'s packages are built for servers; those made for JetPack are at "
+            f"{_GUIDE} and in the containers of {_CONTAINERS}"
+        )
+        yield Conflict((str(framework), f"gpu {board}"), detail, row.sources if row else ())

@@ -30,7 +30,25 @@ def unknown_gpu(name: str, matrix: Matrix) -> RequestError:
     if row is None:
         names = dict.fromkeys(model.name for model in matrix.gpus)
         return RequestError.unknown_value("--gpu", name, names, "envkit matrix gpus")
-    return RequestError(f"--gpu: {name!r} is not an NVIDIA GPU ({row.title}).", "envkit supports NVIDIA GPUs only.")
+    look = f"; for this one see {row.instead}" if row.instead else "."
+    return RequestError(
+        f"--gpu: {name!r} is not an NVIDIA GPU ({row.title}).", f"envkit supports NVIDIA GPUs only{look}"
+    )
+
+
+def refuse_system(text: str) -> None:
+    """Raises RequestError for a system that is known not to be covered: `alpine3.20`."""
+    from envkit.tables.images import ForeignSystem
+    from envkit.tables.loader import read
+
+    row = next((row for row in read(ForeignSystem) if text.lower().startswith(row.word)), None)
+    if row is not None:
+        raise RequestError(f"--os: envkit does not plan for {row.title}: {row.reason}.", "Example: --os ubuntu24.04")
+
+
+def is_compiled(name: str) -> bool:
+    """True for software that is not covered, and holds code for GPUs of its own."""
+    return any(row.compiled for row in _rows("framework", name))
 
 
 def _rows(kind: str, name: str) -> Iterator[NotCovered]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from envkit._startup.records import types_of
+from envkit._startup.records import replace, types_of
 from envkit._startup.regex import regex
 from envkit.base.errors import RequestError
 from envkit.base.platforms import ARCHITECTURES, WINDOWS, WSL
 from envkit.base.versions import ComputeCapability, Version, VersionSpec
-from envkit.solver.not_covered import unknown_framework
+from envkit.solver.not_covered import refuse_system, unknown_framework
+from envkit.solver.other_words import cuda_words, python_words, refuse_target
 from envkit.solver.request import FrameworkRequest, Request, RequestWords, TargetGpu
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ _EXAMPLES = {
     "--framework": "Examples: --framework pytorch==2.6 or --framework 'mxnet>=1.5'",
 }
 _FRAMEWORK = regex(r"([A-Za-z][\w.-]*)\s*((?:[=<>!~]=?|==)\s*[\d.*].*)?")
+_SUFFIXED = regex(r"==\s*(\d+(?:\.\d+)*)(\.post\d+)")
 
 
 def parse_request(words: RequestWords, matrix: Matrix, *, container: bool) -> Request:
@@ -35,7 +37,11 @@ def parse_request(words: RequestWords, matrix: Matrix, *, container: bool) -> Re
     os_id, platform = _system(words.os_id, gpus, matrix, container=container)
     return Request(
         frameworks=_merged(parse_framework(text, matrix) for text in words.frameworks),
-        cuda=spec("--cuda", words.cuda, lambda: (row.version for row in matrix.toolkits)),
+        cuda=spec(
+            "--cuda",
+            None if words.cuda is None else cuda_words(words.cuda),
+            lambda: (row.version for row in matrix.toolkits),
+        ),
         cudnn=spec("--cudnn", words.cudnn, lambda: (row.version for row in matrix.cudnns)),
         python=None if words.python is None else parse_python(words.python, matrix),
         os_id=os_id,
@@ -58,9 +64,9 @@ def _system(asked: str | None, gpus: Iterable[TargetGpu], matrix: Matrix, *, con
     os_id = None if asked is None else parse_os(asked, matrix)
     platform = os_id if os_id in (WINDOWS, WSL) else None
     if platform and board:
-        raise RequestError(f"--os: {board.name} does not run {platform}.", "Leave it out.")
+        raise RequestError(f"--os: {board.name} does not run {platform}.", "Omit it.")
     if platform == WINDOWS and container:
-        raise RequestError("--os: an image holds a Linux distribution, not Windows.", "Example: --os ubuntu22.04")
+        raise RequestError("--os: an image contains a Linux distribution, not Windows.", "Example: --os ubuntu22.04")
     if board and board.platform:
         return os_id, board.platform
     return (None if platform == WINDOWS else os_id), platform or "linux"
@@ -72,7 +78,7 @@ def _architecture(asked: str | None, gpus: Iterable[TargetGpu]) -> str:
         raise RequestError(f"--arch: {asked!r} is not known.", f"One of {', '.join(ARCHITECTURES)}.")
     for gpu in gpus:
         if gpu.architecture and asked and asked != gpu.architecture:
-            raise RequestError(f"--arch: {gpu.name} exists only on {gpu.architecture}.", "Leave it out.")
+            raise RequestError(f"--arch: {gpu.name} exists only on {gpu.architecture}.", "Omit it.")
     return asked or next((gpu.architecture for gpu in gpus if gpu.architecture), "x86_64")
 
 
@@ -83,7 +89,7 @@ def parse_spec(option: str, text: str) -> VersionSpec:
     except ValueError:
         raise RequestError(f"{option}: {text!r} is not a version.", _EXAMPLES[option]) from None
     if not spec.clauses:
-        raise RequestError(f"{option}: an empty value says nothing.", f"Leave {option} out, or give a version.")
+        raise RequestError(f"{option}: the value must not be empty.", f"Omit {option}, or give a version.")
     return spec
 
 
@@ -94,7 +100,7 @@ def parse_known(option: str, text: str, versions: Iterable[Version]) -> VersionS
 
 def parse_python(text: str, matrix: Matrix) -> VersionSpec:
     """A Python version, of which `3.10.4` asks for the line 3.10. Raises RequestError for one that nobody makes."""
-    spec = parse_spec("--python", text)
+    spec = parse_spec("--python", python_words(text))
     lines = {row.python.release(2) for row in matrix.python_sources}
     exact = spec.exact
     if exact is not None and len(exact.parts) > 2 and exact.release(2) in lines:
@@ -108,18 +114,33 @@ def parse_framework(text: str, matrix: Matrix) -> FrameworkRequest:
     if match and match.group(2) and "+" in match.group(2):
         plain, _, build = text.partition("+")
         raise RequestError(
-            f"--framework: {text!r} names one build.", f"Choose it by its CUDA: --framework {plain} --cuda VERSION"
+            f"--framework: {text!r} names one build.",
+            f"Choose it by its CUDA version: --framework {plain} --cuda VERSION",
         )
     if not match:
         raise RequestError(f"--framework: {text!r} is not NAME or NAME==VERSION.", "Example: --framework 'mxnet>=1.5'")
     framework = matrix.framework(match.group(1))
     if framework is None:
+        from envkit.solver.companions import companion_words
+
+        companion = companion_words(match.group(1), match.group(2))
+        if companion is not None:
+            return companion
         raise unknown_framework(match.group(1), matrix)
     if not match.group(2):
         return FrameworkRequest(framework.name)
-    spec = parse_spec("--framework", match.group(2))
+    spec = parse_spec("--framework", _without_suffix(match.group(2), framework.name, matrix))
     known = [build.version for build in matrix.builds(framework.name)]
     return FrameworkRequest(framework.name, _known(spec, f"--framework {framework.name}", known))
+
+
+def _without_suffix(spec: str, framework: str, matrix: Matrix) -> str:
+    """`==2.15.0` for `==2.15.0.post1` where a package of the framework has that number; other words as they are."""
+    found = _SUFFIXED.fullmatch(spec)
+    if found is None:
+        return spec
+    packages = (build.package or "" for build in matrix.builds(framework))
+    return f"=={found[1]}" if any(name.endswith(f"=={found[1]}{found[2]}") for name in packages) else spec
 
 
 def parse_os(text: str, matrix: Matrix) -> str:
@@ -129,7 +150,9 @@ def parse_os(text: str, matrix: Matrix) -> str:
         return row.os_id
     if text.lower() == WINDOWS:
         return WINDOWS
-    known = [*(row.os_id for row in matrix.operating_systems), WINDOWS]
+    refuse_system(text)
+    newest_first = [row.os_id for row in reversed(matrix.operating_systems)]
+    known = [*newest_first, WINDOWS]
     raise RequestError.unknown_value("--os", text, known, "envkit matrix operating-systems")
 
 
@@ -143,6 +166,7 @@ def parse_gpu(text: str, matrix: Matrix) -> TargetGpu:
     except ValueError:
         pass
     else:
+        refuse_target(capability, text)
         if (capability.major, capability.minor) in _capabilities(matrix) or not is_model_number(text, matrix):
             return TargetGpu(_on_record(capability, text, matrix))
     return target_gpu(model_of(text, matrix))
@@ -170,22 +194,33 @@ def _merged(asked: Iterable[FrameworkRequest]) -> tuple[FrameworkRequest, ...]:
     found: dict[str, FrameworkRequest] = {}
     for one in asked:
         other = found.setdefault(one.name, one)
+        companions = tuple(dict.fromkeys([*other.companions, *one.companions]))
+        found[one.name] = replace(one if other.spec is None else other, companions=companions)
         if other.spec is None:
-            found[one.name] = one
-        elif one.spec is not None and one.spec != other.spec:
+            continue
+        if one.spec is not None and one.spec != other.spec:
             raise RequestError(
-                f"--framework: {one.name} is asked for as {other} and as {one}.",
+                f"--framework: {one.name} is requested both as {other} and as {one}.",
                 f"Give one version, or a range such as '{one.name}>=1,<2'.",
             )
     return tuple(found.values())
 
 
+_FIRST_BRANCH = 100  # every driver that runs a CUDA of the tables is of a branch with three digits
+
+
 def parse_driver(text: str) -> Version:
     """A driver version. Raises RequestError."""
     try:
-        return Version.parse(text)
+        version = Version.parse(text)
     except ValueError:
         raise RequestError(f"--driver: {text!r} is not a driver version.", "Example: --driver 384.81") from None
+    if version.major < _FIRST_BRANCH:
+        raise RequestError(
+            f"--driver: {text} is not a driver version; nvidia-smi shows the CUDA version beside the driver's.",
+            f"Give that CUDA version as --cuda {text}, or the driver's as in --driver 384.81",
+        )
+    return version
 
 
 def _known(spec: VersionSpec, option: str, versions: Iterable[Version]) -> VersionSpec:
@@ -193,6 +228,11 @@ def _known(spec: VersionSpec, option: str, versions: Iterable[Version]) -> Versi
     if any(spec.holds(version) for version in known):
         return spec
     wanted = spec.clauses[0][1]
+    if known and wanted > known[-1]:
+        raise RequestError(
+            f"{option}: {wanted} is newer than any that this version of envkit knows.",
+            f"The newest is {known[-1]}; a newer envkit may know it.",
+        )
     nearest = sorted(
         known, key=lambda version: (version.major != wanted.major, abs(_number(version) - _number(wanted)))
     )

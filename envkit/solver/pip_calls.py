@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import record
-from envkit.base.settings import Mirrors
+from envkit.base.settings import Mirrors, trusting
 from envkit.solver.wheel_files import by_file, requirement_lines, wheel_tag
 from envkit.tables import images as data
 
 if TYPE_CHECKING:
+    from envkit.base.versions import Version
     from envkit.solver.model import Choice
     from envkit.tables.rows import FrameworkBuild
 
@@ -27,7 +28,8 @@ class PipInstall:
     def settings(self) -> tuple[tuple[str, str], ...]:
         """The options of pip that name the indexes, each with its address."""
         given = (("--index-url", self.index_url), ("--find-links", self.find_links))
-        return tuple((option, address) for option, address in given if address)
+        places = tuple((option, address) for option, address in given if address)
+        return (*places, *trusting(*(address for _, address in places)))
 
 
 def pip_calls(
@@ -53,14 +55,24 @@ def pip_calls(
         elif by_file(build, choice.python):
             default += lines
         elif build.index_url or build.find_links:
-            index = mirrors.rewrite(build.index_url) if build.index_url else mirrors.index_url
-            links = mirrors.rewrite(build.find_links) if build.find_links else None
-            others.append(PipInstall(lines, index_url=index, find_links=links))
+            others.append(call_of(build, lines, choice.python, mirrors))
         else:
             default += lines
     default += also
     first = [PipInstall(tuple(dict.fromkeys(default)), index_url=mirrors.index_url)] if default else []
     return (*first, *others)
+
+
+def call_of(
+    build: FrameworkBuild, requirements: tuple[str, ...], python: Version | None, mirrors: Mirrors
+) -> PipInstall:
+    """The call that takes a build from where it is.
+
+    It names no second index: of two pip takes the higher version, whoever put it there.
+    """
+    index = mirrors.rewrite(build.index_url) if build.index_url else mirrors.index_url
+    links = mirrors.rewrite(build.find_links) if build.find_links and not by_file(build, python) else None
+    return PipInstall(requirements, index_url=index, find_links=links)
 
 
 def wheel_address(build: FrameworkBuild, choice: Choice, mirrors: Mirrors) -> str | None:

@@ -10,7 +10,7 @@ from envkit.base.versions import Version, by_line
 from envkit.compat.driver_gpu import is_after
 from envkit.compat.gpu import CodeMatch
 from envkit.compat.packages import brings_cuda
-from envkit.compat.software import cudnn_serves, needs_system_cuda
+from envkit.compat.software import cudnn_serves, needs_system_cuda, states_cuda
 from envkit.compat.verdict import DriverVerdict
 from envkit.solver.knowledge import Knowledge, identity, numbers
 from envkit.solver.request import Request
@@ -189,7 +189,8 @@ class Query:
             return ()
         if needs_system_cuda(build):
             return self._against_all_of(build)
-        return (*(() if self.cuda_meets(build.cuda) else ("cuda-version",)), *self.cuda_failures(build.cuda))
+        meets = self.cuda_meets(build.cuda) or any(states_cuda(build, toolkit) for toolkit in self.wanted_toolkits)
+        return (*(() if meets else ("cuda-version",)), *self.cuda_failures(build.cuda))
 
     def _against_all_of(self, build: FrameworkBuild) -> tuple[str, ...]:
         """The relations that leave a build none of the toolkits that serve it; those against any, not all, where many.

@@ -21,11 +21,21 @@ class RequestWords:
 
 
 @record
+class Companion:
+    """A package that was asked for by its own name and is made for a framework: `vllm==0.9.1` for PyTorch."""
+
+    package: str
+    asked: str = ""  # what was written behind the name
+    release: str = ""  # the one on record that was taken for it; '' where any will do
+
+
+@record
 class FrameworkRequest:
     """A framework by our name, and the versions that are acceptable (None: any)."""
 
     name: str
     spec: VersionSpec | None = None
+    companions: tuple[Companion, ...] = ()  # through which it was asked for
 
     def __str__(self) -> str:
         if self.spec is None:
@@ -73,3 +83,8 @@ class Request:
     with_driver: bool = False  # a driver will be installed, so the present one is no limit
     needs_toolkit: bool = False  # install a system CUDA toolkit even when the wheel carries CUDA
     asked: frozenset[str] = frozenset()  # names of the fields that the user set, the rest were read or defaulted
+
+    @property
+    def companions(self) -> tuple[tuple[str, Companion], ...]:
+        """The packages that were asked for by their own names, each with its framework."""
+        return tuple((one.name, companion) for one in self.frameworks for companion in one.companions)

@@ -13,28 +13,34 @@ from envkit.solver.request import Request
 from envkit.solver.search import select
 from envkit.solver.verdicts import verdicts, warnings
 
+HARDWARE = {"gpu", "arch"}  # nobody is told to buy another while something else is known to work
+
 
 def resolve(request: Request, matrix: Tables) -> Plan | NoPlan:
     """The best plan for a request, the same one each time, or why there is none.
 
     Best is: the newest framework version that every relation allows, then the CUDA that the driver runs natively,
     then code and libraries made for it, a supported image (for a container), and the newest CUDA. What the tables
-    leave blank refuses nothing, ranks lower, and is told in the warnings. For a Jetson nothing is chosen.
+    leave blank refuses nothing, ranks lower, and is told in the warnings. For a Jetson before Thor nothing is chosen.
     """
     knowledge = knowledge_of(matrix)
     if request.platform == JETSON:
-        from envkit.solver.jetson import jetson_plan
+        from envkit.solver.jetson import as_server, jetson_plan, thor_told
 
-        return jetson_plan(request, knowledge)
+        server = as_server(request)
+        return jetson_plan(request, knowledge) if server is None else thor_told(resolve(server, matrix))
     query = Query(request, knowledge)
     selection = select(query)
     if selection is None:
         from envkit.solver.conflicts import conflicts, rejected_by
+        from envkit.solver.other_ways import other_ways
 
+        ways = other_ways(query)
         return NoPlan(
             request,
             conflicts=conflicts(query),
-            alternatives=rescues(query),
+            alternatives=tuple(offer for offer in rescues(query) if not (ways and offer.changes.keys() & HARDWARE)),
+            warnings=ways,
             rejected=rejected_by(query),
         )
     choice = assemble(selection, query)

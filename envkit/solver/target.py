@@ -25,7 +25,8 @@ def for_environment(request: Request, environment: Environment, matrix: GpuTable
     """
     system = environment.system
     completed = request
-    if "arch" not in request.asked and system.architecture.known:
+    named = "arch" in request.asked or any(gpu.architecture for gpu in request.gpus)
+    if not named and system.architecture.known:
         completed = replace(completed, architecture=system.architecture.get())
     own = platform_of(environment)
     if request.os_id is None and request.platform != WINDOWS and not request.container:
@@ -91,7 +92,20 @@ def _from_pci(gpu: PciGpu, matrix: GpuTables) -> TargetGpu | None:
     models = matrix.gpus_by_device_id(gpu.device_id)
     if models:
         return target_gpu(models[0])
-    return TargetGpu(gpu.compute_capability, gpu.name) if gpu.compute_capability else None
+    if gpu.compute_capability is not None:
+        return TargetGpu(gpu.compute_capability, gpu.name)
+    return _from_name(gpu.name, matrix) if gpu.name else None
+
+
+def _from_name(name: str, matrix: GpuTables) -> TargetGpu | None:
+    """A GPU that is known by what somebody called it; None where that fits models of several capabilities."""
+    model = matrix.gpu_by_name(name)
+    if model is not None:
+        return target_gpu(model)
+    from envkit.solver.gpu_name import models_of
+
+    possible = {model.compute_capability for model in models_of(name, matrix)}
+    return TargetGpu(possible.pop(), name) if len(possible) == 1 else None
 
 
 def target_gpu(model: GpuModel) -> TargetGpu:

@@ -47,7 +47,7 @@ class Together:
                 if name == other.framework:
                     yield requirement_met(build, requirement, other)
         if brings_cuda(first) and brings_cuda(second):
-            needs = (self._libraries_of(first), self._libraries_of(second))
+            needs = (self.libraries_of(first), self.libraries_of(second))
             yield wheels_share_libraries(first, second, needs, self._tables)
 
     def traits(self, build: FrameworkBuild, others: tuple[tuple[str, bool], ...]) -> Hashable:
@@ -67,7 +67,7 @@ class Together:
         met = tuple([requirement.spec.holds(build.version) for requirement in asked])
         if not any(brings for _, brings in others):
             return demands, met
-        needs = self._libraries_of(build)
+        needs = self.libraries_of(build)
         return demands, met, needs.requires if needs else (build.cuda and build.cuda.major)
 
     def _met(self, build: FrameworkBuild, other: FrameworkBuild) -> bool:
@@ -77,7 +77,7 @@ class Together:
     def _shared(self, first: FrameworkBuild, second: FrameworkBuild) -> str:
         if not (brings_cuda(first) and brings_cuda(second)):
             return "ok"
-        needs = (self._libraries_of(first), self._libraries_of(second))
+        needs = (self.libraries_of(first), self.libraries_of(second))
         key = tuple([row and row.requires for row in needs])
         if key not in self._shares:
             self._shares[key] = wheels_share_libraries(first, second, needs, self._tables).status
@@ -85,7 +85,8 @@ class Together:
         apart = first.cuda is not None and second.cuda is not None and first.cuda.major != second.cuda.major
         return "apart" if apart and self._shares[key] == "unknown" else self._shares[key]
 
-    def _libraries_of(self, build: FrameworkBuild) -> PackageRequirements | None:
+    def libraries_of(self, build: FrameworkBuild) -> PackageRequirements | None:
+        """What a build requires of packages of CUDA libraries; None where that is not recorded."""
         key = (build.package, build.index_url, build.find_links, brings_cuda(build))
         if key not in self._libraries:
             rows = self._rows_by_package.get(build.package or "", [])
@@ -100,7 +101,7 @@ class Together:
         return rows
 
     def _demands_of(self, build: FrameworkBuild) -> tuple[tuple[str, Requirement], ...]:
-        needs = self._libraries_of(build)
+        needs = self.libraries_of(build)
         requires = (needs.requires if needs else None) or ()
         key = (build.framework, build.companions, requires)
         if key not in self._demands:

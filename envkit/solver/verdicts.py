@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
+from envkit.base.platforms import WINDOWS
 from envkit.base.versions import Version
 from envkit.compat.driver import driver_runs_cuda
 from envkit.compat.driver_gpu import gpu_on_kernel_module, last_driver_runs_cuda
 from envkit.compat.gpu import gpu_runs_build, gpu_runs_cuda
+from envkit.compat.packages import requirements_of
 from envkit.compat.software import (
     glibc_meets,
     gpu_on_cudnn,
@@ -23,8 +25,9 @@ from envkit.compat.system import image_fits, os_compiler_fits_nvcc, runfile_on_o
 from envkit.compat.verdict import Verdict
 from envkit.solver.model import Choice
 from envkit.solver.query import Query
-from envkit.solver.request import TargetGpu
+from envkit.solver.request import Request, TargetGpu
 from envkit.solver.unjudged import unjudged
+from envkit.solver.wheel_files import companions_for
 from envkit.tables.rows import FrameworkBuild, OperatingSystem, Toolkit
 
 
@@ -111,6 +114,12 @@ def _build_verdicts(build: FrameworkBuild, choice: Choice, query: Query) -> Iter
         yield glibc_meets(build, glibc, where=where)
     if choice.toolkit is not None and needs_system_cuda(build):
         yield toolkit_serves_build(build, choice.toolkit)
+    elif build.cuda is not None and not query.cuda_meets(build.cuda):
+        detail = (
+            f"{title_of(build)} bundles its own CUDA {build.cuda}; its makers say that it works from CUDA "
+            f"{build.cuda_min} on, so CUDA {request.cuda} is enough"
+        )
+        yield Verdict("cuda-version", "ok", detail, build.sources)
     yield from unjudged(build, choice, query)
     if build.yanked:
         detail = f"{title_of(build)} was withdrawn from its index"
@@ -157,13 +166,13 @@ def _image_verdict(choice: Choice, system: OperatingSystem, query: Query) -> Ver
     if choice.cuda is None:
         lacking = [title_of(build) for build in choice.builds if query.knowledge.is_cuda_unknown(build)]
         if not lacking:
-            return Verdict("image-on-os", "ok", f"the plan has no CUDA, so the plain {plain} is enough")
-        detail = f"the CUDA of {' and '.join(lacking)} is not recorded: the plain {plain} has none"
+            return Verdict("image-on-os", "ok", f"the plan has no CUDA, so the plain {plain} image is enough")
+        detail = f"the CUDA of {' and '.join(lacking)} is unknown: the plain {plain} image has none"
         return Verdict("image-on-os", "warn", detail)
     if choice.toolkit is None:
-        return Verdict("image-on-os", "ok", f"the packages bundle CUDA, so the plain {plain} is enough")
+        return Verdict("image-on-os", "ok", f"the packages bundle CUDA, so the plain {plain} image is enough")
     line = choice.toolkit.release
-    detail = f"no supported image has CUDA {line} on {system.title}: the plan starts from the plain {plain}"
+    detail = f"no supported image has CUDA {line} on {system.title}: the plan starts from the plain {plain} image"
     return Verdict("image-on-os", "warn", detail)
 
 
@@ -202,7 +211,69 @@ def warnings(choice: Choice, query: Query, judged: tuple[Verdict, ...]) -> tuple
         if verdict.status in ("warn", "fail", "minor-version-compatibility", "forward-compatibility")
         or (verdict.status == "unknown" and verdict.relation not in _QUIET_UNKNOWNS)
     ]
-    return tuple(dict.fromkeys([*told, *_ended(choice, query)]))
+    return tuple(
+        dict.fromkeys(
+            [
+                *told,
+                *_without_companions(choice),
+                *_companions(choice, query.request),
+                *_without_windows(choice, query),
+                *_without_backend(choice, query),
+                *_with_newer_cudnn(choice, query),
+                *_ended(choice, query),
+            ]
+        )
+    )
+
+
+def _without_companions(choice: Choice) -> Iterator[str]:
+    for build in choice.builds:
+        if build.companions and not companions_for(build, choice.python):
+            names = " and ".join(line.partition("==")[0] for line in build.companions)
+            yield (
+                f"{names} for {title_of(build)} have no package for Python {choice.python}, so they are omitted; "
+                "an older --python includes them"
+            )
+
+
+def _without_backend(choice: Choice, query: Query) -> Iterator[str]:
+    for build in choice.builds:
+        givers = query.knowledge.cuda_from(build)
+        if not givers or any(other.framework in givers for other in choice.builds):
+            continue
+        rows = (query.knowledge.tables.framework(name) for name in givers)
+        alive = [row.name for row in rows if row is not None and not row.archived]
+        yield f"{title_of(build)} runs on another framework: name it too, such as --framework {(alive or givers)[0]}"
+
+
+def _with_newer_cudnn(choice: Choice, query: Query) -> Iterator[str]:
+    """Of GPUs that NVIDIA no longer develops for: the cuDNN that the plan rests on, where pip may take a newer one."""
+    ended = [gpu for gpu in query.request.gpus if query.knowledge.last_branch(gpu) is not None]
+    for build in choice.builds if ended else ():
+        if build.cudnn is None or not has_own_cudnn(build):
+            continue
+        row = query.together.libraries_of(build)
+        for line in requirements_of(row.requires or ()) if row is not None else ():
+            if line.package.startswith("nvidia-cudnn-") and line.spec.exact is None:
+                pin = f"{line.package}=={build.cudnn}{'' if len(build.cudnn.parts) > 3 else '.*'}"
+                yield (
+                    f"{title_of(build)} takes newer releases of cuDNN too, which may not support {ended[0]}: also "
+                    f"install {pin}"
+                )
+
+
+def _without_windows(choice: Choice, query: Query) -> Iterator[str]:
+    for build in choice.builds if query.request.platform == WINDOWS else ():
+        newer = [row for row in query.knowledge.build_set(build.framework).builds if row.version > build.version]
+        if newer and not any(WINDOWS in row.platforms for row in newer):
+            yield f"{build.framework} {build.version} is the last with GPU packages for Windows; WSL runs newer ones"
+
+
+def _companions(choice: Choice, request: Request) -> Iterator[str]:
+    if request.companions:
+        from envkit.solver.companions import companion_warnings
+
+        yield from companion_warnings(choice, request)
 
 
 def _ended(choice: Choice, query: Query) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from envkit._startup.regex import regex
 from envkit.base.settings import Mirrors
 from envkit.base.versions import Version, VersionSpec
-from envkit.tables.images import WheelFile, WheelTag
+from envkit.tables.images import MissingCompanions, WheelFile, WheelTag
 from envkit.tables.loader import read
 from envkit.tables.rows import FrameworkBuild
 
@@ -15,7 +15,7 @@ _PINNED = regex(r"([A-Za-z0-9._-]+)==([0-9][0-9.]*)")
 
 
 def wheel_tag(python: Version | None) -> str | None:
-    """The tag in the name of a wheel for that Python, or None where it is not on record."""
+    """The tag in the name of a wheel for that Python, or None where it is not known to envkit."""
     return next((row.tag for row in read(WheelTag) if python is not None and row.python == python.release(2)), None)
 
 
@@ -32,7 +32,7 @@ def requirement_lines(
 ) -> Iterator[str]:
     """The build's requirement and those of its companions, with the file's address where pip must not choose."""
     names = _files(build) if by_file(build, python) else {}
-    for line in (build.package or "", *build.companions):
+    for line in (build.package or "", *companions_for(build, python)):
         pinned = _PINNED.fullmatch(line)
         if pinned is None or build.find_links is None or not _listed(pinned.group(1), pinned.group(2), names):
             yield line
@@ -40,6 +40,15 @@ def requirement_lines(
         name, version = pinned.groups()
         folder = mirrors.rewrite(build.find_links).rpartition("/")[0]
         yield f"{name} @ {folder}/{name}-{version}-{wheel_tag(python)}-linux_{architecture}.whl"
+
+
+def companions_for(build: FrameworkBuild, python: Version | None) -> tuple[str, ...]:
+    """The companions that there are for that Python: the build's own index may lack those of a new one."""
+    lacking = python is not None and any(
+        row.framework == build.framework and row.version == build.version and python.release(2) in row.pythons
+        for row in read(MissingCompanions)
+    )
+    return () if lacking and build.on_pypi else build.companions
 
 
 def _files(build: FrameworkBuild) -> dict[str, str]:

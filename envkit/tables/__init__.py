@@ -14,8 +14,10 @@ from envkit.tables.rows import (
     Framework,
     FrameworkBuild,
     FrameworkImage,
+    GpuBoard,
     GpuModel,
     ImageTag,
+    JetPack,
     OperatingSystem,
     PackageFile,
     PackageRequirements,
@@ -99,6 +101,11 @@ class Matrix:
         return self._read(GpuModel)
 
     @cached_property
+    def gpu_boards(self) -> tuple[GpuBoard, ...]:
+        """What each GPU model's board is, and its rates by precision."""
+        return self._read(GpuBoard)
+
+    @cached_property
     def _gpus_by_device_id(self) -> dict[str, tuple[GpuModel, ...]]:
         found: dict[str, tuple[GpuModel, ...]] = {}
         for gpu in self.gpus:
@@ -118,6 +125,11 @@ class Matrix:
                 found.setdefault(_plain_name(alias), gpu)
         return found
 
+    @cached_property
+    def _gpus_asked_for(self) -> dict[str, GpuModel | None]:
+        """The answers given so far: every check asks for the same few names."""
+        return {}
+
     def gpus_by_device_id(self, device_id: str) -> tuple[GpuModel, ...]:
         """The models with this PCI device id (`1B06`, in hex of any case, with or without `0x`)."""
         return self._gpus_by_device_id.get(device_id.lower().removeprefix("0x").upper().zfill(4), ())
@@ -128,10 +140,12 @@ class Matrix:
         A share of a board (vGPU, MIG) is that board. Of several boards with one name, the one of the lowest compute
         capability: what runs on it runs on the others.
         """
-        from envkit.tables.gpu_names import board_names
+        if name not in self._gpus_asked_for:
+            from envkit.tables.gpu_names import board_names
 
-        found = (self._gpus_by_name.get(board) for board in board_names(_plain_name(name)))
-        return next((model for model in found if model is not None), None)
+            found = (self._gpus_by_name.get(board) for board in board_names(_plain_name(name)))
+            self._gpus_asked_for[name] = next((model for model in found if model is not None), None)
+        return self._gpus_asked_for[name]
 
     @cached_property
     def cudnns(self) -> tuple[CudnnRelease, ...]:
@@ -153,6 +167,11 @@ class Matrix:
     def framework_images(self) -> tuple[FrameworkImage, ...]:
         """Every known official framework image."""
         return self._read(FrameworkImage)
+
+    @cached_property
+    def jetpacks(self) -> tuple[JetPack, ...]:
+        """Every release of the software of Jetson boards, oldest first."""
+        return self._read(JetPack)
 
     @cached_property
     def frameworks(self) -> tuple[Framework, ...]:

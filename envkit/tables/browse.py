@@ -30,7 +30,8 @@ HEADERS = {
     "newest_tensorflow": "TensorFlow", "min_compute_capability": "from CC", "max_compute_capability": "to CC",
     "minimum_driver": "driver", "minor_compatibility_driver": "minor", "minimum_windows_driver": "Windows",
     "release_date": "released", "driver_cuda_version": "CUDA", "os_id": "os", "os_ids": "os", "min_glibc": "glibc",
-    "sass": "binary code for", "ptx": "PTX for",
+    "gpus_per_board": "GPUs", "nvlink_gbs": "NVLink", "tensor_fp16_tflops": "fp16", "tensor_tf32_tflops": "tf32",
+    "tensor_fp8_tflops": "fp8", "tensor_int8_tops": "int8", "sass": "binary code for", "ptx": "PTX for",
 }  # fmt: skip
 _NUMBER = regex(r"(==|>=|<=|>|<|=)?\s*(\d+(?:\.\d+)?)")
 _COMPARE: dict[str | None, Callable[[float, float], bool]] = {
@@ -70,9 +71,18 @@ _LISTINGS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("name", "compute_capability", "memory_gb", "memory_bandwidth_gbs", "fp32_tflops", "tdp_w", "pcie_generation",
          "pcie_lanes", "tensor_cores", "last_driver_branch", "variant"),
     ),
+    "gpu_boards": (
+        "GPU boards: form, links, rates",
+        ("name", "variant", "form", "gpus_per_board", "ecc", "nvlink_gbs", "tensor_fp16_tflops", "tensor_tf32_tflops",
+         "tensor_fp8_tflops", "tensor_int8_tops"),
+    ),
     "cudnns": ("cuDNN builds", ("version", "cuda", "supported_cuda", "minimum_driver", "pip_package", "archive")),
     "image_tags": ("nvidia/cuda image tags", ("tag", "state", "date", "cuda", "cudnn", "flavor", "os_id")),
     "framework_images": ("Framework images", ("repository", "tag", "version", "cuda", "cudnn", "python", "state")),
+    "jetpacks": (
+        "JetPack releases",
+        ("l4t", "jetpack", "cuda", "cudnn", "tensorrt", "os_id", "compute_capabilities", "released"),
+    ),
     "frameworks": ("Frameworks", ("name", "title", "packages", "archived", "note")),
     "package_requirements": (
         "Packages of CUDA libraries that builds require", ("package", "place", "architectures", "requires"),
@@ -89,7 +99,8 @@ _MEMBERS = {"runfiles": "all_runfiles"}
 _BUILD_COLUMNS = ("version", "cuda", "cudnn", "pythons", "sass", "ptx", "package", "min_glibc", "note")
 _ALIASES = {
     "cuda": "toolkits", "toolkit": "toolkits", "drivers": "driver_branches", "driver": "driver_branches",
-    "gpu": "gpus", "cudnn": "cudnns", "images": "image_tags", "tags": "image_tags", "os": "operating_systems",
+    "gpu": "gpus", "boards": "gpu_boards",
+    "cudnn": "cudnns", "images": "image_tags", "jetson": "jetpacks", "tags": "image_tags", "os": "operating_systems",
     "python": "python_sources", "pythons": "python_sources",
 }  # fmt: skip
 

@@ -9,7 +9,7 @@ from envkit.tables.loader import read
 
 
 def explain(log: str) -> tuple[str, str] | None:
-    """What went wrong and what to do, from the end of a log; None for a message that is not on record."""
+    """What went wrong and what to do, from the end of a log; None for a message that is not known to envkit."""
     for row in read(BuildError):
         found = re.search(row.pattern, log, re.IGNORECASE | re.MULTILINE)
         if found:

@@ -69,6 +69,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "bool | None": _or_unknown(_flag),
     "int": int,
     "int | None": _or_unknown(int),
+    "float": float,
     "float | None": _or_unknown(float),
     "Version": _version,
     "Version | None": _or_unknown(_version),

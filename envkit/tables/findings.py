@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from envkit._startup.records import record
 from envkit.tables.loader import table
 
@@ -29,11 +31,11 @@ class Signature:
         """True for what people write, in contrast to what programs print."""
         return "/told-" in self.signature
 
-    def counts_in(self, flat: str) -> bool:
-        """Whether the words of the text, in lower case, beside the message are those that it asks for."""
-        if any(words in flat for words in self.unless):
+    def counts_where(self, says: Callable[[str], bool]) -> bool:
+        """Whether the words of the text beside the message, of which `says` tells, are those that it asks for."""
+        if any(map(says, self.unless)):
             return False
-        return all(any(words in flat for words in group.split("|")) for group in self.also)
+        return all(any(map(says, group.split("|"))) for group in self.also)
 
 
 @table("message_causes.csv", "signature", "cause", confidence=("certain", "likely", "possible"))

@@ -30,6 +30,17 @@ class WheelFile:
     sources: tuple[str, ...]
 
 
+@table("image/missing_companions.csv", "framework", "version")
+@record
+class MissingCompanions:
+    """Pythons that a build on the default index has a wheel for, and its companions have none."""
+
+    framework: str
+    version: Version
+    pythons: tuple[Version, ...]
+    sources: tuple[str, ...]
+
+
 @table("image/packages.csv", "purpose", "package_manager", "os_ids")
 @record
 class PackageSet:
@@ -103,6 +114,7 @@ class SmokeTest:
     code: str | None
     gpu_code: str | None
     command: str | None
+    companions: tuple[str, ...]  # packages whose import is tested where the plan installs them
     sources: tuple[str, ...]
 
 
@@ -180,12 +192,14 @@ class ForeignSystem:
     sources: tuple[str, ...]
 
 
-@table("image/cpu_packages.csv", "package")
+@table("image/cpu_packages.csv", "package", "platform", "versions", platform=("linux", "windows", ""))
 @record
 class CpuPackage:
-    """A package of a framework that its project builds for the CPU alone, beside one for GPUs of another name."""
+    """A package on the default index that is for the CPU alone: everywhere, or in some versions on one platform."""
 
     package: str
+    platform: str  # '': every one
+    versions: str  # >=2.11; '': all
     sources: tuple[str, ...]
 
 
@@ -304,5 +318,5 @@ def official_name(build: FrameworkBuild) -> OfficialName | None:
 
 
 def numpy_needs_python(numpy: Version) -> Version | None:
-    """The oldest Python for that NumPy release, None where it is not on record."""
+    """The oldest Python for that NumPy release, None where it is not known to envkit."""
     return next((row.python for row in read(NumpyFloor) if row.numpy == numpy), None)

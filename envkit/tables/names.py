@@ -35,9 +35,10 @@ class EmptiedPackage:
 @table("not_covered.csv", "kind", "pattern", kind=("framework", "gpu"))
 @record
 class NotCovered:
-    """One name that is known not to be covered; `instead` is the framework that it runs on."""
+    """One name that is known not to be covered; `instead` is the framework that it runs on, or its vendor's page."""
 
     kind: str
     pattern: str  # of the whole name in lower case
     title: str  # the software, or the vendor of a GPU
     instead: str
+    compiled: bool  # the software holds code for GPUs of its own

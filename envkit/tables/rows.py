@@ -63,6 +63,7 @@ class Toolkit:
     note: str = ""
     minor_compatibility_windows_driver: Version | None = None  # the same floor on Windows
     compat_branches: tuple[int, ...] | None = None  # driver branches that its cuda-compat takes; None: not recorded
+    nvcc: Version | None = None  # its nvcc's own version, which update releases may share; None: not recorded
 
     @cached_property
     def release(self) -> Version:
@@ -133,6 +134,39 @@ class GpuModel:
     first_driver: Version | None  # no older one knows it, though its branch knows the family; None: no such bound
     architecture: str | None  # of the processor that it is built onto; None for a card that any machine may hold
     data_center: bool
+    sources: tuple[str, ...]
+
+
+@table(
+    "gpu_boards.csv",
+    "name",
+    "variant",
+    form=("desktop", "laptop", "passive", "module", "embedded", "system", "mining", ""),
+)
+@record
+class GpuBoard:
+    """What a GPU model's board is, and its rates by precision. `GpuModel` of the same name and variant has the rest.
+
+    `form`: desktop (a card for a slot, with display outputs), passive (a card for a server's airflow), module (soldered
+    or on a server's board), laptop, embedded, system (a computer of its own), mining. The rates of tensor cores are
+    those of dense matrices with sums in fp32; data sheets print twice as much, for sparse ones or for sums in fp16.
+    """
+
+    name: str
+    variant: str
+    form: str | None
+    gpus_per_board: int | None
+    ecc: bool | None
+    nvlink_gbs: float | None  # both ways together; 0 is certainly none
+    cores: int | None
+    boost_mhz: int | None
+    l2_mb: float | None
+    fp16_tflops: float | None  # without tensor cores, where that is not the rate of fp32
+    tensor_fp16_tflops: float | None
+    tensor_bf16_tflops: float | None
+    tensor_tf32_tflops: float | None
+    tensor_fp8_tflops: float | None
+    tensor_int8_tops: float | None
     sources: tuple[str, ...]
 
 
@@ -347,3 +381,19 @@ class TableStatus:
     table: str
     checked: str  # date
     limit_days: int | None
+
+
+@table("jetpacks.csv", "l4t")
+@record
+class JetPack:
+    """One release of the software of Jetson boards; `released`: not a preview."""
+
+    l4t: Version
+    jetpack: Version
+    released: bool
+    cuda: Version | None
+    cudnn: Version | None
+    tensorrt: Version | None
+    os_id: str | None
+    compute_capabilities: tuple[ComputeCapability, ...]  # of the boards that it is for
+    sources: tuple[str, ...]

@@ -79,6 +79,7 @@ def test_this_machine_is_diagnosed_without_a_word_from_a_thread_too() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("source", [EXAMPLE, MACHINE], ids=lambda path: path.name)
 def test_the_report_is_what_the_command_prints(source: Path) -> None:
     report = envkit.diagnose(source)

@@ -22,14 +22,18 @@ def _calls() -> tuple[tuple[str, str, ast.Call], ...]:
     """Each call of what makes a command, in whichever module imports it: the module, the name and the call."""
     found = []
     for path in MODULES:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        itself = command.__file__ is not None and path == Path(command.__file__)
+        if not itself and not any(source in text for source in SOURCES):
+            continue  # reading a file is cheap, parsing it is not
+        tree = ast.parse(text)
         makers = {
             alias.name
             for node in ast.walk(tree)
             if isinstance(node, ast.ImportFrom) and node.module in SOURCES
             for alias in node.names
         }
-        if command.__file__ and path == Path(command.__file__):
+        if itself:
             makers.add("Command")
         found += [
             (path.relative_to(PACKAGE).as_posix(), node.func.id, node)

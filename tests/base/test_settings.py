@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from envkit.base.errors import RequestError, SourceError
-from envkit.base.settings import Mirrors
+from envkit.base.settings import Mirrors, named_hosts, plain_http_host
 from envkit.cli.config import configured_mirrors
 
 
@@ -43,4 +43,37 @@ def test_a_broken_file_names_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     config.write_text("[mirrors")
     monkeypatch.setenv("ENVKIT_CONFIG", str(config))
     with pytest.raises(SourceError, match="envkit.toml"):
+        configured_mirrors()
+
+
+@pytest.mark.parametrize(
+    ("address", "host"),
+    [
+        ("http://mirror.lan/simple", "mirror.lan"),
+        ("http://mirror.lan:8080", "mirror.lan"),
+        ("http://me:word@mirror.lan:80/x", "mirror.lan"),
+        ("http://[fd00::1]:80/x", "[fd00::1]"),
+        ("http://localhost.example.org/x", "localhost.example.org"),
+        ("http://127.0.0.1.example.org/x", "127.0.0.1.example.org"),
+        ("http://localhost:8080/x", ""),
+        ("http://127.0.0.1/x", ""),
+        ("http://[::1]:80/x", ""),
+        ("https://mirror.lan/simple", ""),
+        ("file:///srv/wheels", ""),
+        ("/srv/wheels", ""),
+    ],
+)
+def test_what_goes_over_a_network_unprotected(address: str, host: str) -> None:
+    assert plain_http_host(address) == host
+
+
+def test_the_hosts_that_a_text_names() -> None:
+    assert named_hosts("('https://a.lan/x', 'http://b.lan:80/', 'https://a.lan/y')") == ("a.lan", "b.lan:80")
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 20_000, "a = " + "{b = " * 20_000])
+def test_a_file_of_depths_is_refused_in_one_line(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENVKIT_CONFIG", str(tmp_path / "envkit.toml"))
+    (tmp_path / "envkit.toml").write_text(text)
+    with pytest.raises(SourceError, match="config file"):
         configured_mirrors()

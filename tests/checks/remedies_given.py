@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from envkit.checks.engine.findings import Finding
@@ -35,16 +35,21 @@ class Given:
 @cache
 def remedies_given() -> tuple[Given, ...]:
     """All of them, in one walk over everything that the repository holds."""
-    return tuple(given for place, environment in _environments() for given in _of(place, environment))
+    return tuple(given for place, load in _environments() for given in _of(place, load()))
 
 
-def _environments() -> Iterator[tuple[str, Environment]]:
+def remedies_at(place: str) -> tuple[Given, ...]:
+    """Those of one machine, text or report."""
+    return tuple(_of(place, dict(_environments())[place]()))
+
+
+def _environments() -> Iterator[tuple[str, Callable[[], Environment]]]:
     for name in machine_names():
-        yield name, load_machine(name)
+        yield name, partial(load_machine, name)
     for case in cases():
-        yield f"texts/{case.name}", parse_text(case.text)
+        yield f"texts/{case.name}", partial(parse_text, case.text)
     for path in sorted(REPORTS.glob("batch-*/*.txt")):
-        yield f"reports/{path.stem}", parse_text(path.read_bytes().decode())
+        yield f"reports/{path.stem}", partial(parse_text, path.read_bytes().decode())
 
 
 def _of(place: str, environment: Environment) -> Iterator[Given]:

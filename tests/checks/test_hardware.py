@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from envkit.checks.engine.registry import all_checks
@@ -31,7 +33,6 @@ POWER, INFOROM, INIT = "external-power-missing", "inforom-corrupted", "rm-init-a
 XID, GSP, COUNT = "xid-other", "gsp-timeout", "gpu-count-mismatch"
 VM = {"system.machine_kind": MachineKind.VM}
 SECOND = "0000:02:00.0"
-SECOND_PORT = link("0000:00:01.2", 8, 16)
 MIB, GIB = 1024**2, 1024**3
 
 
@@ -66,19 +67,33 @@ def copies(value: float) -> dict[str, object]:
     }
 
 
+def nvml_link(lanes: int, model: str = RTX3090, at: str = ADDRESS, **more: Any) -> dict[str, object]:
+    """What NVML alone says of the link of a GPU at work."""
+    link = {"link_width_current": lanes, "link_width_max": 16, "link_generation_max": 4, "utilization_percent": 97}
+    return {"gpus": (gpu(model, at, **{**link, **more}),)}
+
+
 def below_a_switch(upstream: int) -> dict[str, object]:
     """A card at full width below a switch whose own link to the root has `upstream` of sixteen lanes."""
     hops = (link("0000:43:00.0"), link("0000:42:00.0", upstream, 16), link("0000:40:01.1", upstream, 16))
     return {"pci_gpus": (card(A40, "0000:44:00.0", hops=hops),)}
 
 
+def limits(*watts: float) -> dict[str, object]:
+    """GPUs of one model whose limit is 350 W by default."""
+    limited = enumerate(zip((ADDRESS, SECOND), watts, strict=True))
+    return {"gpus": tuple(gpu(RTX3090, at, i, power_limit_w=w, power_limit_default_w=350.0) for i, (at, w) in limited)}
+
+
 CASES = (
     Case(WIDTH, "fail", "quarter", machine(pci_gpus=(card(lanes=4),)), "23.6 GB/s are lost"),
     Case(WIDTH, "warn", "half-on-a-desktop", machine(pci_gpus=(card(lanes=8),)), "15.8 GB/s are lost"),
-    Case(WIDTH, "fail", "half-on-a-server", machine(pci_gpus=(card(A40, lanes=8),))),
-    Case(WIDTH, "warn", "shared-by-two-cards", machine(two_cards(8, 8)), "it shares them with GPU 0000:02:00.0"),
-    Case(WIDTH, "warn", "board-divides-by-design", machine(two_cards(8, 8, (8, 8))), "By design of the board"),
-    Case(WIDTH, "warn", "slot-of-the-chipset", machine(two_cards(16, 4, (16, 4)))),
+    Case(WIDTH, "warn", "half-on-a-server", machine(pci_gpus=(card(A40, lanes=8),))),
+    Case(WIDTH, "ok", "shared-by-two-cards", machine(two_cards(8, 8)), "shared with GPU 0000:02:00.0"),
+    Case(WIDTH, "ok", "board-divides-by-design", machine(two_cards(8, 8, (8, 8))), "as built"),
+    Case(WIDTH, "ok", "slot-of-the-chipset", machine(two_cards(16, 4, (16, 4)))),
+    Case(WIDTH, "ok", "riser-in-a-slot-of-one", machine(pci_gpus=(card(lanes=1, port=link("0000:00:1c.0", 1, 1)),))),
+    Case(WIDTH, "ok", "half-and-slot-unknown", machine(pci_gpus=(card(lanes=8, hops=()),))),
     Case(WIDTH, "fail", "switch-above-is-narrow", machine(below_a_switch(4)), "bridge 0000:40:01.1"),
     Case(WIDTH, "ok", "switch-is-wide", machine(below_a_switch(16))),
     Case(WIDTH, "ok", "board-of-eight-lanes", machine(pci_gpus=(card(RTX4060),))),
@@ -91,18 +106,18 @@ CASES = (
     Case(WIDTH, "ok", "idle-rate-does-not-matter", machine(pci_gpus=(card(),))),
     Case(WIDTH, "unknown", "virtual-ports", machine(VM, pci_gpus=(card(lanes=1),))),
     Case(
-        WIDTH, "warn", "slot-unknown", machine(pci_gpus=(card(lanes=4, hops=()),)), "how many its slot has is not known"
-    ),
-    Case(
-        WIDTH, "warn", "nvml-idle", machine(gpus=(gpu(link_width_current=8, link_width_max=16),)), "while the GPU works"
-    ),
-    Case(
         WIDTH,
-        "fail",
-        "nvml-busy",
-        machine(gpus=(gpu(link_width_current=8, link_width_max=16, link_generation_max=4, utilization_percent=97),)),
-        "15.8 GB/s are lost",
+        "warn",
+        "slot-unknown",
+        machine(pci_gpus=(card(lanes=4, hops=()),)),
+        "the number of lanes of its slot is unknown",
     ),
+    Case(WIDTH, "ok", "nvml-idle", machine(gpus=(gpu(link_width_current=4, link_width_max=16),))),
+    Case(WIDTH, "ok", "nvml-busy-half", machine(nvml_link(8)), "a slot may have no more"),
+    Case(WIDTH, "warn", "nvml-busy-quarter", machine(nvml_link(4)), "23.6 GB/s are lost"),
+    Case(WIDTH, "fail", "nvml-busy-half-on-a-board-without-slots", machine(nvml_link(8, H100))),
+    Case(WIDTH, "unknown", "passed-through", machine(nvml_link(8, H100, virtualization_mode="passthrough"))),
+    Case(WIDTH, "unknown", "no-port-above-it", machine(nvml_link(1, at="00000000:00:1E.0"))),
     Case(WIDTH, "ok", "nvml-full", machine(gpus=(gpu(link_width_current=16, link_width_max=16),))),
     Case(RATE, "ok", "idle", machine(pci_gpus=(card(),), gpus=(gpu(utilization_percent=0),))),
     Case(
@@ -146,13 +161,17 @@ CASES = (
         RESIZE,
         "warn",
         "two-cards",
+        machine(pci_gpus=(card(A40, bar1_bytes=256 * MIB), card(A40, SECOND, bar1_bytes=256 * MIB))),
+    ),
+    Case(
+        RESIZE,
+        "ok",
+        "two-cards-that-never-exchange",
         machine(pci_gpus=(card(bar1_bytes=256 * MIB), card(address=SECOND, bar1_bytes=256 * MIB))),
     ),
     Case(RESIZE, "ok", "one-card-hardly-notices", machine(pci_gpus=(card(bar1_bytes=256 * MIB),))),
     Case(RESIZE, "ok", "large", machine(pci_gpus=(card(),))),
-    Case(
-        OFF_BUS, "fail", "config-reads-ffff", machine(pci_gpus=(card(config_readable=False),)), "switch the machine off"
-    ),
+    Case(OFF_BUS, "fail", "config-reads-ffff", machine(pci_gpus=(card(config_readable=False),)), "power it off"),
     Case(OFF_BUS, "fail", "nvml-code-15", machine(driver__nvml=failed(15, "GPU_IS_LOST"))),
     Case(OFF_BUS, "fail", "one-gpu-answers-lost", machine(gpus=(gpu(error="NVML_ERROR_GPU_IS_LOST"),))),
     Case(OFF_BUS, "fail", "xid-79", machine(kernel__log=(xid(79),))),
@@ -165,7 +184,7 @@ CASES = (
     Case(ECC, "fail", "counter", machine(gpus=(gpu(A40, ecc_uncorrectable=2),)), "--gpu-reset -i 0"),
     Case(ECC, "fail", "cuda-214", machine(driver__cuda_init=cuda(214, "ECC_UNCORRECTABLE"))),
     Case(ECC, "fail", "xid-95", machine(kernel__log=(xid(95),))),
-    Case(ECC, "warn", "xid-94-is-contained", machine(kernel__log=(xid(94),)), "Start the program again"),
+    Case(ECC, "warn", "xid-94-is-contained", machine(kernel__log=(xid(94),)), "Restart the program"),
     Case(ECC, "ok", "none", machine(gpus=(gpu(A40, ecc_uncorrectable=0),))),
     Case(PENDING, "warn", "rows", machine(gpus=(gpu(A40, remapped_rows_pending=True),)), "--gpu-reset"),
     Case(PENDING, "warn", "pages-of-older-gpus", machine(gpus=(gpu(retired_pages_pending=True),))),
@@ -181,7 +200,8 @@ CASES = (
     Case(BRAKE, "fail", "slowdown-without-heat", machine(gpus=(gpu(throttle_reasons=0x8),))),
     Case(BRAKE, "ok", "slowdown-by-heat", machine(gpus=(gpu(throttle_reasons=0x48),))),
     Case(BRAKE, "ok", "application-clocks", machine(gpus=(gpu(throttle_reasons=0x2),))),
-    Case(LIMIT, "warn", "lowered", machine(gpus=(gpu(power_limit_w=200.0, power_limit_default_w=350.0),)), "-pl 350"),
+    Case(LIMIT, "warn", "lower-than-its-peer", machine(limits(200.0, 350.0)), "-pl 350"),
+    Case(LIMIT, "ok", "all-alike", machine(limits(250.0, 250.0))),
     Case(LIMIT, "ok", "default", machine(gpus=(gpu(power_limit_w=350.0, power_limit_default_w=350.0),))),
     Case(POWER, "fail", "code-8", machine(driver__nvml=failed(8, "INSUFFICIENT_POWER")), "cables"),
     Case(POWER, "ok", "quiet", machine(driver())),
@@ -194,7 +214,7 @@ CASES = (
     Case(XID, "warn", "firmware", machine(kernel__log=(xid(62),)), "Reset the GPU"),
     Case(XID, "warn", "unknown-number", machine(kernel__log=(xid(977),)), "Look the number up"),
     Case(
-        XID, "ok", "faults-of-programs", machine(kernel__log=(xid(13), xid(31), xid(43), xid(45))), "not of the machine"
+        XID, "ok", "faults-of-programs", machine(kernel__log=(xid(13), xid(31), xid(43), xid(45))), "not machine errors"
     ),
     Case(XID, "ok", "quiet", machine(kernel__log=())),
     Case(XID, "unknown", "log-for-root-only", machine(kernel__log=missing(Problem.DENIED, "/dev/kmsg"), messages=())),
@@ -274,12 +294,6 @@ def test_a_narrow_link_is_named_with_slot_and_bridge() -> None:
     assert finding.subject == f"GPU {ADDRESS}"
     assert finding.remedy is not None
     assert f"sudo lspci -vvv -s {ADDRESS}" in finding.remedy.commands
-
-
-def test_both_sharers_are_named_each_with_the_other() -> None:
-    shared = findings(WIDTH, machine(two_cards(8, 8)))
-    assert [finding.subject for finding in shared] == [f"GPU {ADDRESS}", f"GPU {SECOND}"]
-    assert ["0000:02:00.0" in shared[0].title, "0000:01:00.0" in shared[1].title] == [True, True]
 
 
 def test_remap_pending_and_xid_63_are_one_fault() -> None:

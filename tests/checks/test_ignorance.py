@@ -46,6 +46,7 @@ def test_one_fact_alone(name: str) -> None:
         assert failures(with_facts(Environment(), {path: fact(environment, path)})) == [], path
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", HEALTHY)
 @pytest.mark.parametrize("problem", (Problem.ABSENT, Problem.TIMED_OUT))
 def test_a_missing_or_slow_fact_breaks_no_check(name: str, problem: Problem) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from envkit.model import MachineKind, Observed, Problem, SystemPackage, missing
-from tests.checks.hardware import A40, H100, RTX3090, RTX4090, card, cuda, driver, gpu
+from tests.checks.hardware import A40, ADDRESS, H100, RTX3090, RTX4090, card, cuda, driver, gpu, link
 from tests.checks.software import CONTAINER, UBUNTU, Case, assert_case, findings, machine, python, said, torch, v
 
 EMPTY, ONE = "mig-enabled-no-instance", "mig-one-instance-visible"
@@ -30,6 +32,21 @@ INFINIBAND = {"system.infiniband_devices": ("mlx5_0",)}
 
 def mig(*instances: str) -> dict[str, object]:
     return {"gpus": (gpu(A40, mig_mode=True, mig_instances=instances),)}
+
+
+def exclusive(count: int = 1, /, **more: Any) -> dict[str, object]:
+    """GPUs that one program at a time may use."""
+    places = (ADDRESS, SECOND)[:count]
+    return {"gpus": tuple(gpu(A40, at, i, compute_mode="exclusive-process", **more) for i, at in enumerate(places))}
+
+
+def two_ports(above: str = "") -> dict[str, object]:
+    """Two cards, each with a port for itself, or both below the switch at `above`."""
+    ports = [(link(f"0000:3d:0{n}.0"), *([link(above)] if above else [])) for n in (4, 8)]
+    return {"pci_gpus": tuple(card(A40, at, hops=hops) for at, hops in zip((ADDRESS, SECOND), ports, strict=True))}
+
+
+REFUSED = cuda(46, "DEVICE_UNAVAILABLE")
 
 
 def nvlinks(*active: int, name: str = A40) -> dict[str, object]:
@@ -89,7 +106,11 @@ CASES = (
     ),
     Case(DRIFT, "ok", "equal", machine({**driver(), **SWITCHES}, driver__fabric_manager_version=v("550.120"))),
     Case(
-        NOTHING, "ok", "no-switch", machine(driver(), driver__nvswitches=0, driver__fabric_manager="failed"), "no fault"
+        NOTHING,
+        "ok",
+        "no-switch",
+        machine(driver(), driver__nvswitches=0, driver__fabric_manager="failed"),
+        "nothing here needs it",
     ),
     Case(NOTHING, "warn", "text-alone", machine(said(NOTHING)), "disable the service"),
     Case(NOTHING, "ok", "running", machine(driver(), driver__fabric_manager="running")),
@@ -106,7 +127,7 @@ CASES = (
         "fail",
         "in-a-container",
         machine({**driver(), **NOT_READY, "system.machine_kind": CONTAINER}),
-        "operator of the host",
+        "whoever runs the host",
     ),
     Case(
         OTHER,
@@ -116,12 +137,16 @@ CASES = (
     ),
     Case(OTHER, "ok", "ready", machine(driver())),
     Case(NVLINK, "fail", "one-link-down", machine(nvlinks(4, 2))),
-    Case(NVLINK, "warn", "a-pair-and-a-single-card", machine(nvlinks(4, 4, 0))),
+    Case(NVLINK, "ok", "a-pair-and-a-single-card", machine(nvlinks(4, 4, 0))),
+    Case(NVLINK, "fail", "none-on-a-board-without-slots", machine(nvlinks(12, 0, name=H100))),
     Case(NVLINK, "fail", "none-on-a-switch-board", machine({**nvlinks(18, 0, name=H100), **SWITCHES})),
-    Case(NVLINK, "ok", "no-bridge", machine(nvlinks(0, 0)), "no fault"),
+    Case(NVLINK, "ok", "no-bridge", machine(nvlinks(0, 0)), "normal without a bridge"),
     Case(NVLINK, "ok", "equal", machine(nvlinks(4, 4))),
     Case(NVLINK, "skip", "no-nvlink", machine(gpus=(gpu(),))),
     Case(ACS, "warn", "metal", machine(TWO_A40, kernel__acs_redirect=("0000:3c:01.0",))),
+    Case(ACS, "warn", "below-one-switch", machine(two_ports("0000:3c:01.0"), kernel__acs_redirect=("0000:3d:04.0",))),
+    Case(ACS, "ok", "a-port-for-each", machine(two_ports(), kernel__acs_redirect=("0000:3c:01.0", "0000:b0:01.0"))),
+    Case(ACS, "ok", "cards-that-never-exchange", machine(TWO_4090, kernel__acs_redirect=("0000:3c:01.0",))),
     Case(ACS, "skip", "virtual-machine", machine({**TWO_A40, **VM}, kernel__acs_redirect=("0000:3c:01.0",))),
     Case(
         ACS,
@@ -138,6 +163,7 @@ CASES = (
         machine(TWO_A40, kernel__acs_redirect=missing(Problem.DENIED, "config"), messages=()),
     ),
     Case(IOMMU, "warn", "translated", machine({**TWO_A40, **UBUNTU}, kernel__iommu="translated"), "iommu=pt"),
+    Case(IOMMU, "ok", "cards-that-never-exchange", machine(TWO_4090, kernel__iommu="translated")),
     Case(IOMMU, "ok", "passthrough", machine(TWO_A40, kernel__iommu="passthrough")),
     Case(IOMMU, "ok", "one-gpu", machine(gpus=(gpu(A40),), kernel__iommu="translated")),
     Case(IOMMU, "skip", "virtual-machine", machine({**TWO_A40, **VM}, kernel__iommu="translated")),
@@ -147,7 +173,8 @@ CASES = (
         "host-of-virtual-machines",
         machine(pci_gpus=(card(A40, driver="vfio-pci"), card(A40, SECOND)), kernel__iommu="translated"),
     ),
-    Case(GEFORCE, "warn", "two-4090", machine(TWO_4090), "NCCL_P2P_DISABLE=1"),
+    Case(GEFORCE, "ok", "two-4090", machine(TWO_4090)),
+    Case(GEFORCE, "fail", "two-4090-that-hang", machine({**TWO_4090, **said("geforce-p2p-hang/told-disable")})),
     Case(GEFORCE, "ok", "switched-off", machine(gpus=TWO_4090["gpus"], variables={"NCCL_P2P_DISABLE": "1"})),
     Case(GEFORCE, "skip", "two-3090", machine(gpus=(gpu(RTX3090), gpu(RTX3090, SECOND, 1)), variables={})),
     Case(
@@ -214,18 +241,11 @@ CASES = (
         SHM, "ok", "container-without-a-framework", machine(system__machine_kind=CONTAINER, system__shm_bytes=64 * MIB)
     ),
     Case(SHM, "ok", "metal", machine(system__machine_kind=MachineKind.METAL, system__shm_bytes=32 * GIB)),
+    Case("compute-mode-exclusive", "ok", "nobody-there", machine(exclusive(processes=()))),
+    Case("compute-mode-exclusive", "ok", "in-use", machine(exclusive(processes=(4410,)))),
+    Case("compute-mode-exclusive", "fail", "refused", machine(exclusive(), driver__cuda_init=REFUSED), "-c DEFAULT"),
     Case(
-        "compute-mode-exclusive",
-        "warn",
-        "nobody-there",
-        machine(gpus=(gpu(A40, compute_mode="exclusive-process", processes=()),)),
-        "-c DEFAULT",
-    ),
-    Case(
-        "compute-mode-exclusive",
-        "fail",
-        "in-use",
-        machine(gpus=(gpu(A40, compute_mode="exclusive-process", processes=(4410,)),)),
+        "compute-mode-exclusive", "fail", "refused-by-two", machine(exclusive(2), driver__cuda_init=REFUSED), "2 GPUs"
     ),
     Case(
         "compute-mode-exclusive",
@@ -269,9 +289,10 @@ CASES = (
             system__machine_kind=CONTAINER,
             gpus=(gpu(A40, processes=(), memory_used_bytes=9 * GIB, memory_bytes=48 * GIB),),
         ),
-        "A program asked for more GPU memory",
+        "ran out of GPU memory",
     ),
     Case("display-server-on-compute-gpu", "warn", "server-card", machine(gpus=(gpu(A40, display_active=True),))),
+    Case("display-server-on-compute-gpu", "ok", "remote-desktop", machine(VM, gpus=(gpu(A40, display_active=True),))),
     Case("display-server-on-compute-gpu", "ok", "desktop-card", machine(gpus=(gpu(display_active=True),))),
     Case(
         "vgpu-unlicensed",

@@ -142,7 +142,7 @@ CASES = (
         machine(
             IN_CONTAINER | HOST_GPU, packages=(SystemPackage("libnvidia-compute-535", "535.183.01-0ubuntu1", "dpkg"),)
         ),
-        "Rebuild",
+        "build it again",
     ),
     Case(
         BAKED,
@@ -312,7 +312,13 @@ CASES = (
     Case(DEBUG, "warn", "blocking", machine(variables={"CUDA_LAUNCH_BLOCKING": "1"}), "unset CUDA_LAUNCH_BLOCKING"),
     Case(DEBUG, "warn", "no-boost", machine(variables={"CUDA_AUTO_BOOST": "0"})),
     Case(DEBUG, "ok", "off", machine(variables={"CUDA_LAUNCH_BLOCKING": "0", "CUDA_AUTO_BOOST": "1"})),
-    Case(ORDER, "warn", "mixed", machine(variables={}, gpus=MIXED_GPUS), "CUDA_DEVICE_ORDER=PCI_BUS_ID"),
+    Case(
+        ORDER,
+        "warn",
+        "mixed",
+        machine(variables={"CUDA_VISIBLE_DEVICES": "1"}, gpus=MIXED_GPUS),
+        "CUDA_DEVICE_ORDER=PCI_BUS_ID",
+    ),
     Case(ORDER, "ok", "ordered", machine(variables={"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}, gpus=MIXED_GPUS)),
     Case(ORDER, "skip", "one-model", machine(variables={}, gpus=gpus(GPU_4090, GPU_4090))),
 )

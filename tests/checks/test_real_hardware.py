@@ -10,9 +10,10 @@ from envkit.checks.engine.findings import Status
 from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.registry import all_checks
 from envkit.checks.engine.runner import run_checks
+from envkit.checks.gpu.gpus import on_nvswitch_board
 from envkit.model import DeviceNode, Gpu, MachineKind, Measurement, Observed, PcieLink, PciGpu, Problem, missing
 from tests.checks.hardware import A40, ADDRESS, H100, card, cuda, driver, gpu, link, unloaded
-from tests.checks.software import Case, assert_case, machine, matrix, python, sm, torch, v
+from tests.checks.software import Case, assert_case, machine, matrix, python, said, sm, torch, v
 
 STOPPED, DRIFT, OTHER = "fabric-manager-not-running", "fabric-manager-version-mismatch", "error-802-other-causes"
 NVLINK, ACS, IOMMU = "nvlink-inactive", "acs-blocks-p2p", "iommu-translation-hang"
@@ -20,6 +21,7 @@ WIDTH, RATE, BRAKE = "pcie-width-degraded", "pcie-gen-degraded", "hw-power-brake
 LICENSE, HELD, ERRORS = "vgpu-unlicensed", "gpu-memory-held-by-lost-process", "pcie-link-errors"
 UVM, OPEN, COUNT = "uvm-module-not-loaded", "device-node-permission", "gpu-count-mismatch"
 ORDER, VISIBLE, GONE = "device-order-confusion", "cuda-visible-devices-invalid", "container-loses-gpu"
+HOT, DROPPED, NOUVEAU = "thermal-throttle", "driver-dropped-gpu", "nouveau-loaded"
 LOADED, POWER, TEST = "driver-module-not-loaded", "power-limit-lowered", "gpu-test-failed"
 MIB = 1024**2
 LAPTOP, WORKSTATION = "NVIDIA GeForce RTX 5080 Laptop GPU", "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition"
@@ -86,6 +88,18 @@ def lender() -> dict[str, object]:
     return {**driver(), **named(A40, 2, virtualization_mode="host-vgpu")}
 
 
+def idle_host() -> dict[str, object]:
+    """A host of virtual GPUs by its modules: the memory is its guests'."""
+    gpus = named(A40, 2, memory_bytes=48 * 1024**3, memory_used_bytes=9 * 1024**3, processes=())
+    return {**gpus, "kernel.loaded_modules": ("nvidia", "nvidia_vgpu_vfio")}
+
+
+def beside_an_old_card(holder: str, device: str = "128B") -> dict[str, object]:
+    """A GPU that works, and a GeForce GT 710 with another driver or none."""
+    old = PciGpu("0000:02:00.0", device, driver=holder)
+    return {**driver(), "pci_gpus": (card(A40), old), "gpus": (gpu(A40),), "kernel.loaded_modules": ("nvidia",)}
+
+
 def shared(own: int, error: str = "EPERM") -> dict[str, object]:
     """Eight nodes of GPUs, of which device rules leave `own`."""
     nodes = (
@@ -126,9 +140,13 @@ IDLE_H100: dict[str, Any] = {
     "memory_reserved_bytes": 565 * MIB,
     "processes": (),
 }
+NO_SERVICE = said("fabric-manager-not-running/told-service")
+NO_LICENSE = said("vgpu-unlicensed/status")
+A100 = "NVIDIA A100-SXM4-40GB"
+BY_NUMBER = {"CUDA_VISIBLE_DEVICES": "1"}
 UNLICENSED = {"licensed": False}
-HALF = {"power_limit_w": 150.0, "power_limit_default_w": 300.0}
-COUNTED = (card(aer_errors={"correctable": 1}),)
+HALF: dict[str, Any] = {"power_limit_w": 150.0, "power_limit_default_w": 300.0}
+FULL: dict[str, Any] = {"power_limit_w": 300.0, "power_limit_default_w": 300.0}
 UNSEEN = {"driver.kernel_module": ABSENT, "kernel.loaded_modules": ABSENT}
 
 CASES = (
@@ -161,7 +179,7 @@ CASES = (
         ),
     ),
     Case(NVLINK, "ok", "one-gpu-in-mig-mode", machine(linked(mig_mode=True))),
-    Case(NVLINK, "warn", "one-gpu-without", machine(linked(mig_mode=False))),
+    Case(NVLINK, "ok", "one-card-without-a-bridge", machine(linked(mig_mode=False))),
     Case(IOMMU, "ok", "nvswitches", machine(hgx(), kernel__iommu="translated")),
     Case(IOMMU, "ok", "tray", machine(tray(), kernel__iommu="translated")),
     Case(IOMMU, "warn", "pcie-cards", machine(named(A40, 2), kernel__iommu="translated")),
@@ -175,7 +193,7 @@ CASES = (
         POWER,
         "warn",
         "max-q-workstation-is-no-laptop",
-        machine(named(WORKSTATION, power_limit_w=150.0, power_limit_default_w=300.0)),
+        machine({"gpus": (Gpu(0, WORKSTATION, ADDRESS, **HALF), Gpu(1, WORKSTATION, "0000:02:00.0", **FULL))}),
     ),
     Case(POWER, "ok", "laptop", machine(named(LAPTOP, **HALF))),
     Case(WIDTH, "skip", "gb10", machine(slotless("NVIDIA GB10", "2E12"))),
@@ -194,13 +212,45 @@ CASES = (
     Case(ERRORS, "unknown", "one-corrected", machine(log("Corrected"))),
     Case(ERRORS, "warn", "many-corrected", machine(log(*["Corrected"] * 12))),
     Case(ERRORS, "warn", "one-fatal", machine(log("Corrected", "Uncorrected (Fatal)"))),
+    # the only GPU of a virtual machine
+    Case(STOPPED, "skip", "one-sxm-gpu-in-a-vm", machine(named(H100, virtualization_mode="passthrough"))),
+    Case(
+        STOPPED,
+        "ok",
+        "no-unit-and-no-switch",
+        machine(
+            {**named(H100, virtualization_mode="passthrough"), **said("fabric-manager-not-running/told-service")},
+        ),
+    ),
+    Case(STOPPED, "ok", "board-of-four", machine(named(A100, 4, virtualization_mode="none") | NO_SERVICE)),
+    Case(STOPPED, "fail", "board-of-eight", machine(named(A100, 8, virtualization_mode="none") | NO_SERVICE)),
+    Case(STOPPED, "ok", "sxm2-has-no-switches", machine(named("Tesla V100-SXM2-16GB", 8) | NO_SERVICE)),
+    Case(
+        LICENSE, "ok", "passthrough-and-a-message", machine(named(A40, virtualization_mode="passthrough") | NO_LICENSE)
+    ),
+    # heat of a laptop
+    Case(HOT, "ok", "laptop-kept-below-its-limit", machine(named(LAPTOP, throttle_reasons=0x24))),
+    Case(HOT, "warn", "laptop-at-its-limit", machine(named(LAPTOP, throttle_reasons=0x48))),
+    Case(HELD, "skip", "host-of-vgpus", machine(idle_host())),
+    # an old card for the display
+    Case(DROPPED, "ok", "left-to-nouveau", machine(beside_an_old_card("nouveau"))),
+    Case(DROPPED, "fail", "left-without-a-driver", machine(beside_an_old_card(""))),
+    Case(NOUVEAU, "ok", "too-old-for-the-driver", machine(beside_an_old_card("nouveau"))),
+    Case(NOUVEAU, "fail", "new-enough", machine(beside_an_old_card("nouveau", "2204"))),
+    Case(COUNT, "ok", "left-to-nouveau", machine(beside_an_old_card("nouveau"))),
     # virtual GPUs
     Case(LICENSE, "skip", "passthrough", machine(named("Tesla T4", virtualization_mode="passthrough", **UNLICENSED))),
     Case(LICENSE, "skip", "metal", machine(named("Tesla T4", virtualization_mode="none", **UNLICENSED))),
     Case(LICENSE, "fail", "guest", machine(named("GRID T4-16Q", virtualization_mode="vgpu", **UNLICENSED))),
     Case(LICENSE, "fail", "text-without-a-mode", machine(named("GRID T4-16Q", **UNLICENSED))),
     Case(UVM, "skip", "host-of-vgpus", machine(lender() | UNASKED, kernel__loaded_modules=("nvidia",))),
-    Case(UVM, "warn", "no-host-of-vgpus", machine(driver() | UNASKED, kernel__loaded_modules=("nvidia",))),
+    Case(
+        UVM,
+        "warn",
+        "nobody-may-load-it",
+        machine(driver() | UNASKED, kernel__loaded_modules=("nvidia",), driver__modprobe_setuid=False),
+    ),
+    Case(UVM, "ok", "before-the-first-program", machine(driver() | UNASKED, kernel__loaded_modules=("nvidia",))),
     Case(IOMMU, "skip", "host-of-vgpus", machine(lender(), kernel__iommu="translated")),
     Case(ACS, "skip", "host-of-vgpus", machine(lender(), kernel__acs_redirect=("0000:00:01.0",))),
     # parts of a machine that others were given
@@ -214,8 +264,9 @@ CASES = (
     Case(GONE, "ok", "job-in-a-container", machine(driver() | pod(8) | shared(2))),
     # orders and names in CUDA_VISIBLE_DEVICES
     Case(ORDER, "ok", "faster-one-first", machine(cards(BIG, SMALL), variables={})),
-    Case(ORDER, "warn", "faster-one-second", machine(cards(SMALL, BIG), variables={})),
-    Case(ORDER, "warn", "larger-one-second", machine(cards(("A", "8.6", 12), ("B", "8.0", 80)), variables={})),
+    Case(ORDER, "ok", "nobody-chooses-by-number", machine(cards(SMALL, BIG), variables={})),
+    Case(ORDER, "warn", "faster-one-second", machine(cards(SMALL, BIG), variables=BY_NUMBER)),
+    Case(ORDER, "warn", "larger-one-second", machine(cards(("A", "8.6", 12), ("B", "8.0", 80)), variables=BY_NUMBER)),
     Case(ORDER, "warn", "asked-for-otherwise", machine(cards(BIG, SMALL), variables={"CUDA_DEVICE_ORDER": "FASTEST"})),
     Case(VISIBLE, "ok", "instance", machine(divided(INSTANCES), variables={"CUDA_VISIBLE_DEVICES": INSTANCES[1]})),
     Case(VISIBLE, "fail", "no-instance", machine(divided(INSTANCES), variables=GONE_INSTANCE), "no MIG instance"),
@@ -243,6 +294,24 @@ CASES = (
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_what_real_hardware_says_is_judged_for_what_it_is(case: Case) -> None:
     assert_case(case)
+
+
+BOARDS = {
+    True: ("NVIDIA H200", "NVIDIA B200", "NVIDIA H100 80GB HBM3", "NVIDIA A100-SXM4-80GB", "NVIDIA H20", "NVIDIA B300"),
+    False: (
+        "NVIDIA GH200 480GB",
+        "NVIDIA GB200",
+        "NVIDIA GB300",
+        "NVIDIA H200 NVL",
+        "NVIDIA H100 PCIe",
+        "NVIDIA B2000",
+    ),
+}
+
+
+@pytest.mark.parametrize(("on", "name"), [(on, name) for on, names in BOARDS.items() for name in names])
+def test_a_name_that_holds_anothers_is_no_board_of_it(on: bool, name: str) -> None:
+    assert on_nvswitch_board(name) is on
 
 
 def test_a_gpu_of_a_virtual_machine_is_judged_by_its_copies() -> None:

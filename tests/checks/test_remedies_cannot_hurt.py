@@ -6,7 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,11 +17,13 @@ from envkit.checks.engine.findings import Status
 from envkit.checks.engine.registry import all_checks
 from envkit.checks.engine.runner import run_checks
 from envkit.checks.frameworks.installs import installs, judged
+from envkit.ingest import parse_text
+from envkit.model import Environment
 from envkit.solver.model import Plan
 from envkit.solver.request import FrameworkRequest, Request
 from envkit.solver.solve import resolve
 from envkit.solver.target import for_environment
-from tests.checks.remedies_given import Given, remedies_given
+from tests.checks.remedies_given import Given, remedies_at, remedies_given
 from tests.checks.software import matrix
 from tests.fakes.machines import load_machine
 
@@ -47,10 +49,12 @@ def requirements(command: str) -> list[str]:
     return [word for word in kept if word != "\u2026"]
 
 
-def wheels() -> Iterator[tuple[Given, str, str, str]]:
+def wheels(remedies: Iterable[Given]) -> Iterator[tuple[Given, str, str, str]]:
     """Each requirement with its remedy: name, and what follows it."""
-    for given in remedies_given():
+    for given in remedies:
         for command in given.commands:
+            if command.startswith("wsl "):  # for the Linux in it, of which the facts tell nothing
+                continue
             for line in requirements(command):
                 match = REQUIREMENT.fullmatch(line)
                 assert match is not None, f"{given}: {line}"
@@ -66,15 +70,15 @@ def framework_of(name: str) -> str:
 @pytest.mark.thorough
 def test_there_are_remedies_to_judge() -> None:
     assert len({given.finding.id for given in remedies_given()}) > 80
-    assert len({name for _, _, name, _ in wheels()}) > 8
+    assert len({name for _, _, name, _ in wheels(remedies_given())}) > 8
 
 
 @pytest.mark.thorough
 def test_no_framework_is_installed_without_its_release() -> None:
     loose = [
         f"{given}: {line}"
-        for given, line, name, spec in wheels()
-        if (framework_of(name) or name in COMPANIONS) and not spec.startswith("==")
+        for given, line, name, spec in wheels(remedies_given())
+        if (framework_of(name) or name in COMPANIONS) and not spec.startswith(("==", " @ https://"))
     ]
     assert not [line for line in loose if not DEPENDENCY.search(line)]
 
@@ -82,7 +86,7 @@ def test_no_framework_is_installed_without_its_release() -> None:
 @pytest.mark.thorough
 def test_every_framework_that_is_installed_is_one_that_the_resolver_allows() -> None:
     judged_ones = 0
-    for given, line, name, spec in wheels():
+    for given, line, name, spec in wheels(remedies_given()):
         framework = framework_of(name)
         if not framework or name in COMPANIONS or not spec.startswith("=="):
             continue
@@ -106,7 +110,7 @@ def request(given: Given, framework: str, version: Version) -> Request:
 
 @pytest.mark.thorough
 def test_no_library_of_another_cuda_is_installed() -> None:
-    for given, line, name, _ in wheels():
+    for given, line, name, _ in wheels(remedies_given()):
         match = re.fullmatch(r"nvidia-.*-cu(\d+)", name)
         built = {
             str(framework.cuda.major)
@@ -118,7 +122,69 @@ def test_no_library_of_another_cuda_is_installed() -> None:
             assert match[1] in built, f"{given}: {line}"
 
 
+@pytest.mark.thorough
+def test_no_companion_of_another_release_is_left_beside_a_new_torch() -> None:
+    """Where torch changes, what is installed of its companions is known, or they are installed with it."""
+    left = [
+        f"{given}: {command}"
+        for given in remedies_given()
+        for command in given.commands
+        if re.search(r"\btorch==\d", command) and not re.search(r"\btorchvision==\d|--force-reinstall", command)
+        if not any(item.installer for python in judged(given.environment) for item in python.distributions)
+        if (given.environment.system.architecture.value or "x86_64") == "x86_64"
+    ]
+    assert not left
+
+
+def commands_of(environment: Environment) -> tuple[str, ...]:
+    """What the first finding is fixed with."""
+    remedy = run_checks(environment, matrix(), all_checks().values())[0].remedy
+    assert remedy is not None
+    return remedy.commands
+
+
+def told(text: str) -> tuple[str, ...]:
+    return commands_of(parse_text(text))
+
+
+def cause(name: str) -> tuple[str, ...]:
+    return commands_of(load_machine(name))
+
+
+NO_KERNELS = "RuntimeError: CUDA error: no kernel image is available for execution on the device\n"
+
+
+def test_words_on_one_package_are_no_list_of_what_is_installed() -> None:
+    words = told(f"{NO_KERNELS}Windows 10, GTX 1080 Ti, torch 2.8.0+cu128, driver 580.97")
+    assert any("torch==2.8.0 torchvision==0.23.0 torchaudio==2.8.0" in line for line in words)
+    listed = told(f"{NO_KERNELS}Windows 10, GTX 1080 Ti, driver 580.97\nPackage Version\n------- -------\n"
+                  "torch 2.8.0+cu128\nnumpy 1.26.4\n")  # fmt: skip
+    assert not any("torchvision" in line for line in listed)
+
+
+def test_a_release_that_nobody_told_is_one_with_all_companions() -> None:
+    for text in (
+        f"{NO_KERNELS}RTX 5090, driver 570.86",
+        "Torch not compiled with CUDA enabled\nRTX 3060, driver 560.35",
+    ):
+        commands = told(text)
+        assert any("torchaudio==" in line for line in commands), commands
+
+
+def test_what_requires_the_installed_torch_keeps_its_release() -> None:
+    commands = told(
+        "Attempting uninstall: torch\n  Found existing installation: torch 2.8.0+cu128\n"
+        "  Successfully uninstalled torch-2.8.0+cu128\n"
+        "Successfully installed torch-2.7.1 torchaudio-2.7.1 torchvision-0.22.1 vllm-0.10.0\n"
+        "Ubuntu 22.04, RTX 4090, driver 570.86, x86_64\n"
+    )
+    assert any("torch==2.7.1" in line for line in commands), commands
+    assert not any("torch==2.8.0" in line for line in commands), commands
+
+
 def managers(command: str) -> set[str]:
+    if "docker build" in command:  # what it runs is for the image's system
+        return set()
     words = re.split(r"[\s|;&$()]+", command)
     return {family for word, family in MANAGERS.items() if word in words}
 
@@ -136,7 +202,7 @@ def test_a_block_is_for_one_system() -> None:
 @pytest.mark.thorough
 def test_nothing_comes_after_a_restart() -> None:
     for given in remedies_given():
-        assert not any("reboot" in line for line in given.commands[:-1]), f"{given}: {given.commands}"
+        assert not any(re.search(r"\breboot\b", line) for line in given.commands[:-1]), f"{given}: {given.commands}"
 
 
 def test_consequences_have_no_remedy() -> None:
@@ -145,12 +211,6 @@ def test_consequences_have_no_remedy() -> None:
         follow = [finding for finding in found if finding.because_of]
         assert follow and all(finding.remedy is None for finding in follow)
         assert found[0].status is Status.FAIL and found[0].remedy is not None
-
-
-def cause(name: str) -> tuple[str, ...]:
-    found = run_checks(load_machine(name), matrix(), all_checks().values())
-    assert found[0].remedy is not None
-    return found[0].remedy.commands
 
 
 def test_a_wrong_companion_is_replaced_alone() -> None:
@@ -178,7 +238,7 @@ SAMPLE = (
 @pytest.mark.network
 @pytest.mark.parametrize("place", SAMPLE)
 def test_the_package_index_has_what_is_installed(place: str, tmp_path: Path) -> None:
-    lines = [line for given, line, _, _ in wheels() if given.place == place]
+    lines = [line for _, line, _, _ in wheels(remedies_at(place))]
     assert lines
     for line in dict.fromkeys(lines):
         command = [sys.executable, "-m", "pip", "install", "--dry-run", "--no-deps", "--ignore-installed", "--quiet",

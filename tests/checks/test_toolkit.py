@@ -53,6 +53,30 @@ CASES = (
     Case(MISSING, "ok", "nobody-builds", machine(CU124, nvcc=missing(Problem.ABSENT), cuda_toolkits=())),
     Case(MISSING, "ok", "there", machine(nvcc=nvcc("12.4.131"))),
     Case(
+        MISSING,
+        "warn",
+        "home-leads-nowhere",
+        machine(
+            nvcc=nvcc("12.4.131", "/usr/local/cuda-12.4/bin/nvcc"),
+            cuda_toolkits=(toolkit("12.4.131", "/usr/local/cuda-12.4"),),
+            variables={"CUDA_HOME": "/usr/local/cuda-11.8"},
+            cuda_home=missing(Problem.ABSENT),
+        ),
+        "export CUDA_HOME=/usr/local/cuda-12.4",
+    ),
+    Case(
+        MISSING,
+        "warn",
+        "home-leads-nowhere-and-nothing-is-there",
+        machine(
+            nvcc=missing(Problem.ABSENT),
+            cuda_toolkits=(),
+            variables={"CUDA_PATH": "/nope"},
+            cuda_home=missing(Problem.ABSENT),
+        ),
+        "unset CUDA_HOME CUDA_PATH",
+    ),
+    Case(
         TORCH,
         "warn",
         "other-major",
@@ -159,7 +183,47 @@ CASES = (
         "home-is-set",
         machine(
             nvcc=nvcc("13.0.88", "/usr/local/bin/nvcc", wrapper=True, toolkit_path="/usr/local/cuda-13.0"),
+            cuda_toolkits=(toolkit("13.0.2", "/usr/local/cuda-13.0"),),
             variables={"CUDA_HOME": "/usr/local/cuda-13.0"},
+        ),
+    ),
+    Case(
+        WRAPPER,
+        "ok",
+        "home-is-a-link-to-it",
+        machine(
+            nvcc=nvcc("13.0.88", "/usr/local/bin/nvcc", wrapper=True, toolkit_path="/usr/local/cuda-13.0"),
+            cuda_toolkits=(toolkit("13.0.2", "/usr/local/cuda-13.0"),),
+            variables={"CUDA_HOME": "/opt/current"},
+            cuda_home="/usr/local/cuda-13.0",
+        ),
+    ),
+    *(
+        Case(
+            WRAPPER,
+            "warn",
+            f"home-{name}",
+            machine(
+                nvcc=nvcc("13.0.88", "/usr/local/bin/nvcc", wrapper=True, toolkit_path="/usr/local/cuda-13.0"),
+                cuda_toolkits=(toolkit("13.0.2", "/usr/local/cuda-13.0"),),
+                variables={"CUDA_HOME": home},
+                cuda_home=leads_to,
+            ),
+            "export CUDA_HOME=/usr/local/cuda-13.0",
+        )
+        for name, home, leads_to in (
+            ("leads-nowhere", "/nope", missing(Problem.ABSENT)),
+            ("holds-no-toolkit", "/usr/local", "/usr/local"),
+        )
+    ),
+    Case(
+        WRAPPER,
+        "unknown",
+        "home-was-not-looked-at",
+        machine(
+            nvcc=nvcc("13.0.88", "/usr/local/bin/nvcc", wrapper=True, toolkit_path="/usr/local/cuda-13.0"),
+            cuda_toolkits=(toolkit("13.0.2", "/usr/local/cuda-13.0"),),
+            variables={"CUDA_HOME": "/opt/current"},
         ),
     ),
     Case(WRAPPER, "ok", "plain", machine(nvcc=nvcc("13.0.88", "/usr/local/cuda/bin/nvcc"))),
@@ -175,7 +239,7 @@ CASES = (
         "warn",
         "another-fits",
         machine(nvcc=nvcc("11.5.119"), host_compilers=(gcc("13.2.0"), gcc("11.4.0", default=False)), variables={}),
-        "NVCC_CCBIN=/usr/bin/gcc-11",
+        "NVCC_PREPEND_FLAGS=-ccbin /usr/bin/g++-11",
     ),
     Case(
         GCC,

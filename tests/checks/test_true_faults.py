@@ -12,6 +12,7 @@ from envkit.checks.engine.registry import all_checks
 from envkit.checks.engine.runner import run_checks
 from tests.checks.software import matrix
 from tests.fakes.changed import Change, Evidence, with_change
+from tests.fakes.machines import MACHINES, machine_names
 
 NVML_LIBRARY_MISMATCH = (18, "NVML_ERROR_LIB_RM_VERSION_MISMATCH", "Driver/library version mismatch")
 
@@ -221,6 +222,15 @@ def too_new_for_kepler(machine: Evidence) -> None:
     )
 
 
+def cuda_sees_none(machine: Evidence) -> None:
+    machine.answers("cuda", 100, "CUDA_ERROR_NO_DEVICE")
+
+
+def license_gone(machine: Evidence) -> None:
+    for gpu in machine.gpus:
+        gpu["licensed"] = False
+
+
 def spare_rows_gone(machine: Evidence) -> None:
     machine.gpus[1]["remapped_rows_failed"] = True
 
@@ -255,6 +265,17 @@ FAULTS: tuple[tuple[str, str, Change], ...] = (
     ("ubuntu24.04-rtx5080laptop-580-battery", "driver-library-mismatch", libraries_replaced),
     ("wsl2-rtx5090-581", "wsl-libcuda-missing", no_windows_driver),
     ("wsl2-rtx5090-581", "wsl-driver-inside", driver_inside),
+    ("ubuntu18.04-jetson-nano", "gpu-count-mismatch", cuda_sees_none),
+    ("ubuntu20.04-jetson-xavier", "gpu-count-mismatch", cuda_sees_none),
+    ("ubuntu22.04-jetson-orin-nvgpu", "gpu-count-mismatch", cuda_sees_none),
+    ("ubuntu24.04-jetson-thor", "device-node-permission", closed_to_user),
+    ("ubuntu22.04-t4-535-vm", "driver-library-mismatch", libraries_replaced),
+    ("ubuntu22.04-t4-vgpu-licensed", "vgpu-unlicensed", license_gone),
+    ("rockylinux9-2xl4-570", "pcie-width-degraded", narrow),
+    ("ubuntu22.04-8xh100-550", "gpu-fallen-off-bus", one_lost),
+    ("ubuntu22.04-rtx3060-550", "uvm-module-not-loaded", no_uvm),
+    ("ubuntu24.04-rtx4060laptop-580", "nouveau-loaded", nouveau),
+    ("ubuntu24.04-rtx4060-580", "driver-library-mismatch", libraries_replaced),
     ("container-l4-550-gvisor", "driver-capabilities-missing", tools_only),
     ("ubuntu22.04-h200-570-firecracker", "rm-init-adapter-failed", start_failed),
     ("container-rtx3090-550-lxc", "uvm-module-not-loaded", no_uvm),
@@ -263,6 +284,14 @@ FAULTS: tuple[tuple[str, str, Change], ...] = (
     ("rockylinux9-8xa100-550-slurm", "device-node-permission", refused_by_rules),
     ("container-1of8-h100-570-kubernetes", "driver-capabilities-missing", tools_only),
 )
+
+
+def test_every_machine_of_what_people_own_has_a_fault_here() -> None:
+    """Those composed from public outputs, which name them, and have nothing to report."""
+    told = {name: json.loads((MACHINES / name / "machine.json").read_text()) for name in machine_names()}
+    healthy = {name for name, about in told.items() if about.get("sources") and about["expect"]["first"] is None}
+    without = {name for name in healthy if not told[name]["expect"]["warn"]} - {machine for machine, _, _ in FAULTS}
+    assert without == set()
 
 
 @pytest.mark.parametrize(("machine", "id", "change"), FAULTS, ids=lambda value: getattr(value, "__name__", value))

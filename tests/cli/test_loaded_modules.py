@@ -41,6 +41,7 @@ def _modules(*words: str) -> list[str]:
     return names
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("words", "allowed"),
     [
@@ -51,6 +52,9 @@ def _modules(*words: str) -> list[str]:
         (["doctor", "--list-checks"], set()),
         (["resolve", "--framework", "pytorch", "--target", "any"], set()),
         (["resolve", "--framework", "pytorch"], set()),
+        (["recommend", "--parameters", "7B", "--gpus", "8"], set()),
+        (["bench", "--help"], set()),
+        (["recommend", "machine", "--gpu", "RTX 3090"], set()),
         (["doctor", "--from", "docs/examples/cpu-only-wheel.txt"], set()),
         (["doctor", "--format", "html", "--from", "docs/examples/cpu-only-wheel.txt"], {"jinja2"}),
         (["install", "--cuda", "12.4", "--os", "ubuntu22.04", "--target", "any"], {"jinja2"}),
@@ -67,10 +71,11 @@ def test_a_command_loads_no_heavy_library_that_it_does_not_need(words: list[str]
     [
         (["--version"], 10),
         (["matrix", "toolkits"], 27),
-        (["resolve", "--framework", "pytorch"], 101),
-        (["install", "--cuda", "9.0", "--framework", "pytorch"], 118),
-        (["dockerfile", "--framework", "tensorflow"], 128),
-        (["explain", "no-gpu-on-pci"], 63),
+        (["recommend"], 60),
+        (["resolve", "--framework", "pytorch"], 104),
+        (["install", "--cuda", "9.0", "--framework", "pytorch"], 124),
+        (["dockerfile", "--framework", "tensorflow"], 134),
+        (["explain", "no-gpu-on-pci"], 62),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )

@@ -59,6 +59,7 @@ def test_no_code_of_a_plugin_runs_unasked(words: tuple[str, ...], tmp_path: Path
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.thorough
 def test_a_plugin_is_named_with_its_findings(tmp_path: Path) -> None:
     plugin(tmp_path, "site-check", GOOD)
     done = run(tmp_path, "doctor", "--plugins", "--from", TEXT, "--json")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 
 import pytest
 
+# a shell that started the tests in the background has them ignore it
+_HEARD = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
 LOAD = "import sys\nfrom envkit._startup.deferred import import_click\nimport_click()\n"
 
 
@@ -60,3 +63,27 @@ def test_a_full_disk_is_told_in_one_line(words: list[str]) -> None:
         )
     assert done.returncode == 1
     assert done.stderr == "envkit: cannot write the output: No space left on device.\n"
+
+
+def test_ctrl_c_while_the_program_loads_leaves_no_traceback() -> None:
+    source = (
+        _HEARD + "import os, signal\n"
+        "from envkit import __main__\n"
+        "from envkit._startup import deferred\n"
+        "deferred.import_click = lambda: os.kill(os.getpid(), signal.SIGINT)\n"
+        "__main__.run()"
+    )
+    done = subprocess.run([sys.executable, "-c", source, "doctor"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout + done.stderr) == (-signal.SIGINT, "")
+
+
+def test_ctrl_c_afterwards_is_told_in_one_line() -> None:
+    source = (
+        _HEARD + "import os, signal, sys\n"
+        "from envkit import __main__\n"
+        "from envkit.cli import main\n"
+        "main.envkit.main = lambda **given: os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.exit(__main__.run())"
+    )
+    done = subprocess.run([sys.executable, "-c", source, "doctor"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout + done.stderr) == (130, "envkit: interrupted.\n")

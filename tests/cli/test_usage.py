@@ -48,6 +48,7 @@ def test_mistyped_command_names_the_nearest() -> None:
         (["resolve", "--framework", "pytroch"], "pytorch"),
         (["resolve", "--framework", "pytorch==99.1"], "--framework pytorch"),
         (["resolve", "--cuda", "9.7"], "9.2"),
+        (["resolve", "--cuda", "99.1"], "99.1 is newer than any that this version of envkit knows"),
         (["resolve", "--cuda", "nine"], "--cuda"),
         (["resolve", "--os", "ubunto22.04"], "ubuntu22.04"),
         (["resolve", "--gpu", "GeForce GTX 1080 Tie"], "1080 Ti"),
@@ -55,10 +56,10 @@ def test_mistyped_command_names_the_nearest() -> None:
         (["resolve", "--gpu", "RTX 5099"], "mean NVIDIA GeForce RTX 5090"),
         (["resolve", "--gpu", "GTX 1085"], "mean NVIDIA GeForce GTX 10"),
         (["resolve", "--gpu", "sm_999"], "--gpu"),
-        (["resolve", "--python", "99"], "3.14"),
+        (["resolve", "--python", "99"], "99 is newer than any that this version of envkit knows"),
         (["resolve", "--python", ">=3.8,<3.8"], "--python"),
         (["resolve", "--python", "py310"], "--python 3.10"),
-        (["resolve", "--cuda", ""], "Leave --cuda out"),
+        (["resolve", "--cuda", ""], "Omit --cuda"),
         (["resolve", "--driver", ""], "--driver"),
         (["resolve", "--os", ""], "--os"),
         (["resolve", "--framework", "torch==2.1.0+cu118"], "--framework torch==2.1.0 --cuda"),
@@ -72,8 +73,8 @@ def test_mistyped_command_names_the_nearest() -> None:
         (["doctor", "--check", "driver"], "mean driver-"),
         (["doctor", "--check", "qqq"], "Run `envkit doctor --list-checks` to see them all"),
         (["doctor", "report.txt"], "envkit doctor --from report.txt"),
-        (["resolve", "--framework", "vllm"], "vLLM). Ask for what it runs on: --framework pytorch"),
-        (["resolve", "--framework", "torchvision"], "--framework pytorch"),
+        (["resolve", "--framework", "deepspeed"], "DeepSpeed). Ask for what it runs on: --framework pytorch"),
+        (["resolve", "--framework", "flash-attn"], "--framework pytorch"),
         (["resolve", "--framework", "openvino"], "software for Intel GPUs"),
         (["resolve", "--framework", "qqq"], "Run `envkit matrix frameworks` to see them all"),
         (["resolve", "--gpu", "MI300X"], "'MI300X' is not an NVIDIA GPU (AMD)"),
@@ -83,8 +84,8 @@ def test_mistyped_command_names_the_nearest() -> None:
         (["explain", "no-gpu-on-pc"], "no-gpu-on-pci"),
         (["doctor", "--from", "a.txt", "--root", "/"], "--root"),
         (["doctor", "--from", ""], "--from is empty"),
-        (["install", "--cuda", "12.4", "--toolkit-path", "/usr/local/"], "a folder of the system"),
-        (["install", "--framework", "pytorch", "--env", "/opt"], "a folder of the system"),
+        (["install", "--cuda", "12.4", "--toolkit-path", "/usr/local/"], "a system directory"),
+        (["install", "--framework", "pytorch", "--env", "/opt"], "a system directory"),
         (["install", "--framework", "pytorch", "--yes"], "--run"),
         (["doctor", "--root", ""], "--root is empty"),
         (["doctor", "--json", "--format", "html"], "--format html"),
@@ -144,7 +145,7 @@ def test_an_output_file_keeps_the_rights_that_it_had(tmp_path: Path) -> None:
 
 def test_an_output_that_names_a_folder_is_refused(tmp_path: Path) -> None:
     done = envkit("matrix", "cuda", "-o", f"{tmp_path}/new/")
-    assert done.returncode == 1 and "names no file" in done.stderr
+    assert done.returncode == 1 and "is not a file name" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 
@@ -199,7 +200,7 @@ def test_the_report_is_as_wide_as_the_terminal_within_limits(
 ) -> None:
     assert columns or text_width() == width  # tests have no terminal
     if columns:
-        monkeypatch.setattr("envkit.cli.terminal._at_terminal", lambda: True)
+        monkeypatch.setattr("envkit.cli.terminal.at_terminal", lambda stream: True)
         monkeypatch.setenv("COLUMNS", columns)
     monkeypatch.setenv("NO_COLOR", "1")
     assert text_width() == width
@@ -241,15 +242,15 @@ def test_no_gpu_of_nvidia_is_taken_for_one_of_another_vendor() -> None:
     ("content", "told"),
     [
         (b"[mirrors\n", "line 1"),
-        (b"mirrors = 3\n", "mirrors is no table"),
-        (b"[[mirrors]]\n", "mirrors is no table"),
-        (b"[mirrors]\nhosts = 'x'\n", "hosts is no table"),
+        (b"mirrors = 3\n", "mirrors is not a table"),
+        (b"[[mirrors]]\n", "mirrors is not a table"),
+        (b"[mirrors]\nhosts = 'x'\n", "hosts is not a table"),
         (b"[mirrors]\nindex-url = 5\n", "index-url = 5"),
         (b"[mirrors]\napt = ['a']\n", "apt = ['a']"),
         (b"[mirrors]\nindx-url = 'https://a.lan'\n", "Did you mean index-url?"),
         (b"[mirrrs]\n", "Did you mean mirrors?"),
-        (b"[mirrors.hosts]\n'a b' = 'https://a.lan'\n", "'a b' is no host"),
-        (b"[mirrors.hosts]\n'a.lan' = 'https://b.lan/$x'\n", "is no address"),
+        (b"[mirrors.hosts]\n'a b' = 'https://a.lan'\n", "'a b' is not a host name"),
+        (b"[mirrors.hosts]\n'a.lan' = 'https://b.lan/$x'\n", "is not a URL"),
         (b"\xff\xfe", "UTF-8"),
     ],
 )
@@ -280,7 +281,7 @@ def test_a_framework_asked_for_twice_is_one() -> None:
 def test_a_target_that_is_missing_or_tells_nothing_is_said_so(tmp_path: Path) -> None:
     empty = tmp_path / "notes.txt"
     empty.write_text("nothing about computers\n")
-    for target, told in ((str(tmp_path / "none"), "cannot read"), (str(empty), "tells nothing of a system")):
+    for target, told in ((str(tmp_path / "none"), "cannot read"), (str(empty), "does not describe a system")):
         done = envkit("resolve", "--framework", "pytorch", "--target", target)
         assert done.returncode == 1
         assert done.stderr.startswith("envkit: --target: ") and told in done.stderr
@@ -300,3 +301,9 @@ def test_output_leaves_links_and_pipes_what_they_are(tmp_path: Path) -> None:
     assert pipe.is_fifo()
     assert envkit(*words, "/dev/null").returncode == 0
     assert Path("/dev/null").is_char_device()
+
+
+def test_an_option_for_one_value_is_refused_when_it_is_given_twice() -> None:
+    done = envkit("resolve", "--framework", "pytorch", "--cuda", "12.6", "--cuda=11.8", "--target", "any")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[0] == "envkit resolve: --cuda is given more than once. Give it once."

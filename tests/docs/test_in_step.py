@@ -6,12 +6,24 @@ import re
 import subprocess
 import sys
 
-from tests.docs.blocks import PAGES, ROOT, blocks
+import pytest
+
+from tests.docs.blocks import PAGES as DOCUMENTS
+from tests.docs.blocks import ROOT, blocks
+from tools.docs.generate import PAGES
+
+COVERAGE = "docs/reference/coverage.md"  # made by running all checks on all that is recorded
 
 
-def test_generated_pages_are_up_to_date() -> None:
+OTHERS = tuple(page for page in PAGES if page != COVERAGE)
+
+
+@pytest.mark.parametrize(
+    "pages", [OTHERS, pytest.param((COVERAGE,), marks=pytest.mark.thorough)], ids=["others", "coverage"]
+)
+def test_generated_pages_are_up_to_date(pages: tuple[str, ...]) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tools.docs.generate", "--check"],
+        [sys.executable, "-m", "tools.docs.generate", "--check", *pages],
         capture_output=True,
         text=True,
         check=False,
@@ -38,7 +50,7 @@ def test_every_path_of_the_repository_that_a_page_names_is_there() -> None:
     path = re.compile(r"`((?:envkit|tests|tools|templates|docs|\.ci|\.github)/[\w./-]*)`")
     gone = {
         f"{page.name}: {name}"
-        for page in PAGES
+        for page in DOCUMENTS
         for name in path.findall(page.read_text(encoding="utf-8"))
         if not (ROOT / name).exists()
     }

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.engine.roots import os_of, root_archive
 from tests.engine.settings import ca_bundle
-from tests.engine.tools import CACHE, need, run
+from tests.engine.tools import CACHE, alone, need, run
 from tools.data.index import pip_index_url
 
 SOCKET = Path("/var/run/docker.sock")
@@ -69,11 +69,11 @@ class Engine:
 
     def stand_in(self, name: str) -> str:
         """Makes a minimal distribution root answer to `name`, unless an image of that name is there; gives the name."""
-        if not self.has_image(name):
-            archive = root_archive(os_of(name))
-            self.run(
-                "import", "--change", f"LABEL {_STANDIN_LABEL}=1", "--change", 'CMD ["/bin/bash"]', str(archive), name
-            )
+        os_id = os_of(name)
+        with alone(f"root-{os_id}"):
+            if not self.has_image(name):
+                archive, label = root_archive(os_id), f"LABEL {_STANDIN_LABEL}=1"
+                self.run("import", "--change", label, "--change", 'CMD ["/bin/bash"]', str(archive), name)
         return name
 
     def build(
@@ -173,17 +173,21 @@ def buildkit_client() -> str:
 
 def start_engine() -> Engine:
     """The engine behind the default socket, started (about 3 s) when nothing answers there; needs root to start it."""
-    CACHE.mkdir(exist_ok=True)
     need("dockerd")
     engine = Engine(buildkit_client())
-    if engine.run("version", check=False).returncode == 0:
-        return engine
+    with alone("dockerd"):
+        if engine.run("version", check=False).returncode != 0:
+            _start(engine)
+    return engine
+
+
+def _start(engine: Engine) -> None:
     with (CACHE / "dockerd.log").open("ab") as log:
         # forked off, as it outlives the tests: a child that still runs when its handle goes is a warning, so a failure
         subprocess.run(["setsid", "--fork", "dockerd"], stdout=log, stderr=log, stdin=subprocess.DEVNULL, check=True)
     for _ in range(120):
         if SOCKET.exists() and engine.run("version", check=False).returncode == 0:
-            return engine
+            return
         time.sleep(0.5)
     raise AssertionError(f"dockerd did not start: {(CACHE / 'dockerd.log').read_text()[-2000:]}")
 

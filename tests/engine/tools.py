@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 CACHE = Path(__file__).parents[2] / ".cache"
 
 _PACKAGES = {"dockerd": "docker.io", "debootstrap": "debootstrap", "makeself": "makeself"}
+
+
+@contextmanager
+def alone(name: str) -> Iterator[None]:
+    """One process of the tests at a time: what several would make at once is made by the first of them."""
+    CACHE.mkdir(exist_ok=True)
+    with (CACHE / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def run(command: Sequence[str], *, check: bool = True, limit_s: float = 900) -> subprocess.CompletedProcess[str]:
@@ -23,10 +34,11 @@ def run(command: Sequence[str], *, check: bool = True, limit_s: float = 900) -> 
 
 def need(*programs: str) -> None:
     """Installs those of dockerd, debootstrap and makeself that PATH lacks; asks for root where it has to install."""
-    missing = [program for program in programs if shutil.which(program) is None]
-    if not missing:
-        return
-    assert os.geteuid() == 0, f"{', '.join(missing)} not found; root is needed to install them"
-    os.environ["DEBIAN_FRONTEND"] = "noninteractive"
-    run(["apt-get", "update"])
-    run(["apt-get", "install", "-y", "--no-install-recommends", *(_PACKAGES[program] for program in missing)])
+    with alone("packages"):
+        missing = [program for program in programs if shutil.which(program) is None]
+        if not missing:
+            return
+        assert os.geteuid() == 0, f"{', '.join(missing)} not found; root is needed to install them"
+        os.environ["DEBIAN_FRONTEND"] = "noninteractive"
+        run(["apt-get", "update"])
+        run(["apt-get", "install", "-y", "--no-install-recommends", *(_PACKAGES[program] for program in missing)])

@@ -159,6 +159,19 @@ def test_a_broken_capture_names_the_file(capture: Path, name: str, text: str) ->
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("lost", ["files.json", "commands.json", "answers.json"])
+def test_half_a_copy_is_no_capture(capture: Path, lost: str) -> None:
+    (capture / lost).unlink()
+    with pytest.raises(SourceError, match=f"part of a capture: it has no {lost}"):
+        CaptureHost(str(capture))
+
+
+def test_a_description_alone_is_no_capture(tmp_path: Path) -> None:
+    (tmp_path / "machine.json").write_text('{"schema": 1}')
+    with pytest.raises(SourceError, match="part of a capture"):
+        CaptureHost(str(tmp_path))
+
+
 def test_a_folder_that_is_no_capture_says_so(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="is not a capture"):
         CaptureHost(str(tmp_path))

@@ -123,6 +123,7 @@ def _no_address(socket: Path) -> str:
     return "nonsense"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("host", [_nobody, _no_socket, _no_address])
 def test_with_a_client_whose_engine_does_not_answer(
     host: Callable[[Path], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -26,7 +27,10 @@ _TAGS = frozenset(
         "body",
         "h1",
         "h2",
-        "h3",
+        "main",
+        "section",
+        "div",
+        "strong",
         "p",
         "article",
         "span",
@@ -41,14 +45,10 @@ _TAGS = frozenset(
         "circle",
         "text",
         "tspan",
-        "table",
-        "tr",
-        "td",
         "ul",
         "li",
         "details",
         "summary",
-        "footer",
     )
 )
 _VOID = frozenset(("meta", "link"))
@@ -64,7 +64,10 @@ _ATTRIBUTES = frozenset(
         "class",
         "id",
         "viewbox",
+        "aria-hidden",
         "role",
+        "tabindex",
+        "open",
         "aria-label",
         "d",
         "cx",
@@ -87,7 +90,8 @@ def text(report: str, commands: Sequence[str]) -> None:
     """Lines of visible characters; what looks like a command is one."""
     assert not STEERS.search(report), STEERS.findall(report)
     report.encode()
-    printed = [line.strip() for line in report.splitlines() if re.match(r" {10}\S", line)]
+    whole = report.replace(" \\\n            ", " ")  # a long command goes on below, as a shell reads it
+    printed = [line.strip() for line in whole.splitlines() if re.match(r" {10}\S", line)]
     assert [line for line in printed if line in set(commands)] == list(commands)
 
 
@@ -106,7 +110,7 @@ def valid_json(report: str, commands: Sequence[str]) -> None:
 
 
 def _refuse(word: str) -> None:
-    raise AssertionError(f"{word} is no JSON")
+    raise AssertionError(f"{word} is not JSON")
 
 
 class _Page(HTMLParser):
@@ -172,9 +176,27 @@ def _inline(children: Sequence[Token]) -> None:
             assert not _ACTS.search(child.content), child.content
 
 
+def junit(report: str, commands: Sequence[str]) -> None:
+    """Well-formed XML of visible characters, in which only the report's own elements stand."""
+    plain(report, commands)
+    elements = {element.tag for element in ElementTree.fromstring(report).iter()}
+    cases = {"testcase", "failure", "error", "skipped", "system-out"}
+    assert elements <= cases | {"testsuites", "testsuite", "properties", "property"}, elements
+
+
+def github(report: str, commands: Sequence[str]) -> None:
+    """Annotations alone: no other workflow command, and no line that is none."""
+    plain(report, commands)
+    for line in report.splitlines():
+        assert re.match(r"::(?:error|warning|notice) (?:file=[^:,]+,line=[0-9]+,)?title=[^:,]+::[^\r\n]+$", line), line
+
+
 RULES: dict[str, Callable[[str, Sequence[str]], None]] = {
     "text": text,
     "json": valid_json,
     "html": html,
     "markdown": markdown,
+    "sarif": valid_json,
+    "junit": junit,
+    "github": github,
 }

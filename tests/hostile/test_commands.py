@@ -67,10 +67,10 @@ def _chosen_by_content(words: Sequence[str]) -> Iterator[str]:
     return (word for word in words if word != "--index-url" and not word.startswith("https://download.pytorch.org/"))
 
 
-def sizes(findings: Sequence[Finding]) -> dict[str, list[int]]:
-    """How many words the commands of each finding have."""
+def commands(findings: Sequence[Finding]) -> dict[str, list[list[str]]]:
+    """The words of each finding's commands."""
     return {
-        finding.id: [len([*_chosen_by_content(step.words)]) for step in finding.remedy.steps if not step.shell]
+        finding.id: [[*_chosen_by_content(step.words)] for step in finding.remedy.steps if not step.shell]
         for finding in findings
         if finding.remedy is not None and finding.remedy.commands
     }
@@ -112,21 +112,23 @@ class Shell:
 
 
 @cache
-def sizes_before(name: str) -> dict[str, list[int]]:
+def commands_before(name: str) -> dict[str, list[list[str]]]:
     """The same of a machine as it was recorded."""
-    return sizes(judged(known(name)))
+    return commands(judged(known(name)))
 
 
 def attack(place: str, name: str, payload: str, shell: Shell, ways: Sequence[Way] = WAYS) -> None:
     """The facts of one machine with a payload at a place."""
-    was = sizes_before(name)
+    was = commands_before(name)
     for way in ways:
         findings = judged(put(known(name), place, partial(way, payload)))
         shell.take(steps(findings))
-        now = sizes(findings)
+        now = commands(findings)
         for id in was.keys() & now.keys():
             if len(was[id]) == len(now[id]):  # what a payload hides may take an option away
-                gained = [size for size, before in zip(now[id], was[id], strict=True) if size > before]
+                longer = [words for words, before in zip(now[id], was[id], strict=True) if len(words) > len(before)]
+                # what a payload hides may also lead to another command, which then holds nothing of it
+                gained = [words for words in longer if any(part in words for part in payload.split())]
                 assert not gained, f"{place} of {name}: {payload!r} adds words to {id}"
 
 

@@ -40,6 +40,8 @@ SHOWN = [
     (".driver.nvml.source", "ubuntu22.04-rtx3090-x4"),
 ]
 
+SHARES = 4  # of the places, so that several processors share them
+
 
 def look(environment: Environment) -> int:
     """Every output about the machine kept to its rules; the number of outputs."""
@@ -61,13 +63,14 @@ def test_what_a_report_shows_does_nothing(place: str, name: str, payloads: tuple
 
 
 @pytest.mark.thorough
-def test_no_payload_in_any_place_does_anything() -> None:
-    chance, count = random.Random(7), 0
-    for place, names in holders().items():
+@pytest.mark.parametrize("share", range(SHARES))
+def test_no_payload_in_any_place_does_anything(share: int) -> None:
+    chance, count = random.Random(share), 0
+    for place, names in list(holders().items())[share::SHARES]:
         everything = "".join(chance.sample(PAYLOADS, len(PAYLOADS)))
         for payload in (everything, *chance.sample(PAYLOADS, 6)):
             count += look(put(known(chance.choice(names)), place, partial(chance.choice(WAYS), payload)))
-    print(f"{count} outputs of {len(holders())} places: all inert")
+    print(f"{count} outputs of {len(holders()) // SHARES} places: all inert")
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)

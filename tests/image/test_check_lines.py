@@ -80,3 +80,10 @@ def test_sixteen_thousand_packages_on_a_line_take_two_seconds(name: str, matrix:
     text = f"FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nARG B=b\nRUN {command} {words}\n"
     faults("FROM python:3.12\nRUN pip install torch tensorflow jax\n", matrix)  # tables are read once
     assert least_seconds(lambda: faults(text, matrix), 2) < 2
+
+
+def test_a_thousand_stages_upon_each_other_take_a_second(matrix: Matrix) -> None:
+    stages = "".join(f"FROM s{number} AS s{number + 1}\nRUN echo {number} && ls\n" for number in range(1000))
+    text = f"FROM ubuntu:24.04 AS s0\nRUN pip list\n{stages}RUN pip install six\n"
+    assert [one.id for one in faults(text, matrix)] == ["image.pip-missing", "image.python-managed"]
+    assert least_seconds(lambda: faults(text, matrix), 1) < 1

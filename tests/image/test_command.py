@@ -144,8 +144,8 @@ def test_a_check_is_for_no_machine_unless_one_is_named(tmp_path: Path, monkeypat
     [
         ("FROM nvidia/cuda:10.0-base-ubuntu18.04\n", "fail", 1, "1 error, 0 warnings, 0 unknown"),
         ("FROM nvidia/cuda:12.9.1-base-ubuntu24.04\n", "ok", 0, "0 errors, 0 warnings, 0 unknown"),
-        ("FROM python:3.12\nRUN pip install requests\n", "ok", 0, "No errors, as far as the data goes."),
-        ("FROM alpine\n", "ok", 0, "No errors, as far as the data goes."),
+        ("FROM python:3.12\nRUN pip install requests\n", "ok", 0, "No errors found."),
+        ("FROM alpine\n", "ok", 0, "No errors found."),
         ("FROM registry.example.com/team/base:1\n", "unknown", 1, "Nothing in this file could be checked"),
         (
             "FROM registry.example.com/team/base:1\nRUN pip install tensorflow==2.13.0\n",
@@ -156,7 +156,7 @@ def test_a_check_is_for_no_machine_unless_one_is_named(tmp_path: Path, monkeypat
         ("ARG BASE\nFROM $BASE\n", "unknown", 1, "0 errors, 0 warnings, 1 unknown"),
         ("FROM python:3.12\nRUN pip install -r none.txt\n", "unknown", 1, "0 errors, 0 warnings, 1 unknown"),
         (
-            "FROM nvidia/cuda:12.9.1-base-ubuntu24.04\nRUN pip install -r none.txt\n",
+            "FROM nvidia/cuda:12.9.1-base-ubuntu22.04\nRUN apt-get install -y python3-pip; pip install -r none.txt\n",
             "ok",
             0,
             "No errors in what could be checked.",
@@ -170,7 +170,7 @@ def test_the_verdict_says_whether_anything_could_be_judged(
     file = tmp_path / "Dockerfile"
     file.write_text(text)
     told = run("--check", str(file), "--target", "any")
-    assert told.return_value == code and words in told.stdout
+    assert told.return_value == code and words in " ".join(told.stdout.split())  # a long path wraps its line
     document = json.loads(run("--check", str(file), "--target", "any", "--json").stdout)
     assert document["verdict"]["status"] == status and document["tool"]["name"] == "envkit"
     first = document["findings"][0]["id"] if status in ("fail", "warn") else None

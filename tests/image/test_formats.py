@@ -71,7 +71,7 @@ def test_devcontainer_says_what_writes_its_dockerfile(tmp_path: Path) -> None:
 @pytest.mark.parametrize("target", ["conda", "requirements"])
 def test_a_mirror_of_distribution_packages_has_no_place_in_a_list(target: str) -> None:
     options = ("--framework", "pytorch", "--target", "any", "--format", target)
-    with pytest.raises(RequestError, match="--mirror apt= belongs to an image"):
+    with pytest.raises(RequestError, match="--mirror apt= applies only to an image"):
         run(*options, "--mirror", "apt=https://mirror.example/ubuntu")
 
 
@@ -97,15 +97,15 @@ def test_apptainer_copies_from_stages_that_exist(matrix: Matrix) -> None:
 @pytest.mark.parametrize(
     ("render", "framework", "options", "why"),
     [
-        (render_conda, "mxnet", ImageOptions(), "libraries of CUDA"),
-        (render_requirements, "mxnet", ImageOptions(), "libraries of CUDA"),
+        (render_conda, "mxnet", ImageOptions(), "libraries from the system"),
+        (render_requirements, "mxnet", ImageOptions(), "libraries from the system"),
         (render_conda, "pytorch", ImageOptions(apt=("git",)), "--apt"),
         (render_requirements, "pytorch", ImageOptions(workdir="/data"), "--workdir"),
         (render_requirements, "pytorch", ImageOptions(entrypoint="x"), "--entrypoint"),
         (render_conda, "pytorch", ImageOptions(user="me"), "--user"),
         (render_conda, "pytorch==2.5.1", ImageOptions(official=True), "--from official"),
         (render_requirements, "pytorch", ImageOptions(requirements="r.txt"), "--requirements"),
-        (render_requirements, "pytorch", ImageOptions(base="mine:1"), "--base belongs to an image"),
+        (render_requirements, "pytorch", ImageOptions(base="mine:1"), "--base applies only to an image"),
         (render_conda, "pytorch", ImageOptions(slim=True), "--slim"),
         (render_conda, "pytorch", ImageOptions(digest=True), "--digest"),
         (render_requirements, "pytorch", ImageOptions(syntax=False), "--no-syntax"),

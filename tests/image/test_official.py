@@ -57,7 +57,7 @@ def test_a_name_that_tells_its_cuda_is_believed(matrix: Matrix) -> None:
     assert recipe_made.final.base.image == image
     assert recipe_made.title == "MindSpore 2.2.14 with CUDA 11.6 (official image)"
     assert recipe_made.plan.choice.cudnn_version is None
-    assert any("not looked up" in note for note in recipe_made.notes)
+    assert any("it was not verified" in note for note in recipe_made.notes)
 
 
 def test_a_server_without_python_is_tried_as_one() -> None:
@@ -82,7 +82,7 @@ def test_an_entrypoint_does_not_swallow_the_test() -> None:
 
 def test_packages_of_a_distribution_that_nobody_knows_are_not_dropped() -> None:
     arguments = ("--framework", "pytorch==2.5.1", "--from", "official", "--apt", "git", "--target", "any")
-    with pytest.raises(EnvkitError, match="not known to envkit. Say it with --os"):
+    with pytest.raises(EnvkitError, match="not known to envkit. Specify it with --os"):
         run(*arguments)
     assert "        git\n" in run(*arguments, "--os", "ubuntu22.04").stdout
 
@@ -104,7 +104,7 @@ def test_the_backend_is_in_the_official_image() -> None:
         ),
         (
             ("--framework", "mxnet==1.2", "--from", "official"),
-            "The newest with one: --framework mxnet==1.9.1",
+            "The newest version with one: --framework mxnet==1.9.1",
             "1.2.1.",
         ),
     ],

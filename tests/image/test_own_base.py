@@ -62,9 +62,9 @@ def test_cuda_alone_follows_the_base(matrix: Matrix) -> None:
 def test_a_base_of_another_cuda_gets_that_of_the_plan() -> None:
     result = run("--framework", "mxnet", "--target", "any", "--base", "nvidia/cuda:12.4.1-runtime-ubuntu22.04")
     assert "COPY --from=cuda" in result.stdout and "COPY --from=cudnn" in result.stdout
-    assert "holds CUDA 12.4.1, and the plan needs 11.8.0" in result.stderr
+    assert "has CUDA 12.4.1, but the plan needs 11.8.0" in result.stderr
     fitting = run("--framework", "mxnet", "--target", "any", "--base", "nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04")
-    assert "COPY --from=cuda" not in fitting.stdout and "holds CUDA" not in fitting.stderr
+    assert "COPY --from=cuda" not in fitting.stdout and "has CUDA" not in fitting.stderr
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_what_cannot_be_served_is_refused(arguments: tuple[str, ...], told: str)
 
 
 def test_cuda_that_contradicts_the_base_is_refused() -> None:
-    with pytest.raises(RequestError, match="holds CUDA 12.4.1, and --cuda says 11.8"):
+    with pytest.raises(RequestError, match="has CUDA 12.4.1, but --cuda says 11.8"):
         run("--cuda", "11.8", "--target", "any", "--base", "nvidia/cuda:12.4.1-runtime-ubuntu22.04")
 
 
@@ -97,7 +97,7 @@ def test_os_says_what_the_name_does_not() -> None:
     [
         ("nvidia/cuda:9.0-base", "was deleted from its registry"),
         ("nvidia/cuda:12.4.9-base-ubuntu22.04", "is not a tag known to envkit"),
-        ("mine/base:1", "is not known: the file is written for ubuntu"),
+        ("mine/base:1", "is unknown: the file is written for ubuntu"),
     ],
 )
 def test_what_is_known_of_the_base_is_told(image: str, told: str) -> None:

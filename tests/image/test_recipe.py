@@ -70,19 +70,19 @@ def test_cuda_alone_gets_its_cudnn_without_a_python(
     held = recipe_made.plan.choice.cudnn_version
     assert (str(held) if held else None) == cudnn
     assert ("-archive.tar.xz" in rendered) == (cudnn is not None and "." in cudnn)
-    assert any("holds no cuDNN" in note for note in recipe_made.notes) == (cudnn is None)
+    assert any("has no cuDNN" in note for note in recipe_made.notes) == (cudnn is None)
     assert all(base in one.detail for one in recipe_made.plan.verdicts if one.relation == "image-on-os")
 
 
 def test_a_cudnn_that_nothing_brings_is_not_in_the_plan(matrix: Matrix) -> None:
     recipe_made = made(matrix, "cupy==12.3.0", cuda="10.2")
     assert recipe_made.plan.choice.cudnn_version is None
-    assert any("holds no cuDNN" in note for note in recipe_made.notes)
+    assert any("has no cuDNN" in note for note in recipe_made.notes)
 
 
 @pytest.mark.parametrize(
     ("framework", "told"),
-    [("theano", "the CUDA of theano 1.0.5 is not recorded"), ("tensorflow-lite", "the plan has no CUDA")],
+    [("theano", "the CUDA of theano 1.0.5 is unknown"), ("tensorflow-lite", "the plan has no CUDA")],
 )
 def test_an_image_without_cuda_says_so(matrix: Matrix, framework: str, told: str) -> None:
     chosen = made(matrix, framework).plan
@@ -90,7 +90,7 @@ def test_an_image_without_cuda_says_so(matrix: Matrix, framework: str, told: str
     assert verdict.detail.startswith(told) and chosen.choice.base_image is None
     assert (verdict.detail in chosen.warnings) == (framework == "theano")
     assert chosen.choice.cuda is None and chosen.choice.cudnn_version is None
-    assert not any("holds no cuDNN" in warning for warning in chosen.warnings)
+    assert not any("has no cuDNN" in warning for warning in chosen.warnings)
 
 
 def test_a_cudnn_that_only_a_package_brings_needs_a_python(matrix: Matrix) -> None:
@@ -233,6 +233,14 @@ def test_mirrors_replace_vendors(matrix: Matrix) -> None:
     assert '--index-url "https://torch.example/x/whl/cu118"' in rendered
 
 
+def test_pip_is_told_to_take_what_comes_over_plain_http(matrix: Matrix) -> None:
+    mirrors = Mirrors({"download.pytorch.org": "http://torch.lan"}, index_url="http://index.lan/simple")
+    chosen = plan(matrix, "pytorch==2.5.1", cuda="11.8")
+    rendered = render_dockerfile(recipe(chosen, ImageOptions(requirements="requirements.txt"), mirrors, matrix))
+    for host, address in (("torch.lan", "http://torch.lan/"), ("index.lan", "http://index.lan/")):
+        assert 0 < rendered.count(address) == rendered.count(f'--trusted-host "{host}"')
+
+
 @pytest.mark.parametrize(
     ("limits", "way", "told"),
     [
@@ -275,7 +283,7 @@ def test_a_framework_without_an_official_image_is_refused(matrix: Matrix) -> Non
 
 
 def test_the_newest_with_an_official_image_is_offered(matrix: Matrix) -> None:
-    with pytest.raises(EnvkitError, match="The newest with one: --framework mxnet=="):
+    with pytest.raises(EnvkitError, match="The newest version with one: --framework mxnet=="):
         made(matrix, "mxnet==1.2", options=ImageOptions(official=True))
 
 
@@ -334,7 +342,7 @@ def test_a_source_build_is_its_plan(
     [
         ("caffe", {"os_id": "ubuntu22.04"}, "own Python.*2.7 or 3.6.*--os ubuntu18.04"),
         ("caffe", {"os_id": "rockylinux9"}, "Debian and Ubuntu only"),
-        ("caffe", {"python": "3.5"}, "has not Python 3.5"),
+        ("caffe", {"python": "3.5"}, "does not have Python 3.5"),
         ("caffe", {"python": "3.6", "os_id": "ubuntu16.04"}, "--os ubuntu18.04"),
     ],
 )
@@ -365,3 +373,12 @@ def test_a_source_build_has_the_compiler_that_its_nvcc_takes(matrix: Matrix) -> 
     rendered = render_dockerfile(made(matrix, "caffe", options=ImageOptions(), cuda="8.0", os_id="ubuntu18.04"))
     assert "        g++-5 \\\n" in rendered and "export CC=gcc-5 CXX=g++-5" in rendered
     assert "export CC=" not in render_dockerfile(made(matrix, "caffe", options=ImageOptions()))
+
+
+@pytest.mark.parametrize("torch", ["1.0.0", "1.0.1", "1.1.0", "1.2.0", "1.3.1", "1.4.0"])
+def test_pillow_is_one_that_an_old_torchvision_imports(torch: str, matrix: Matrix) -> None:
+    """torchvision before 0.5 imports PILLOW_VERSION, which Pillow 7 dropped; its own bound lets every Pillow in."""
+    builds = [build for build in matrix.builds("pytorch") if str(build.version) == torch]
+    assert builds
+    for build in builds:
+        assert ("pillow<7" in build.companions) is (torch != "1.4.0")

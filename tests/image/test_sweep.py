@@ -73,6 +73,7 @@ def shape(rendered: str) -> str:
     return re.sub(r"[0-9a-f]{32,}|\d+", "0", rendered)
 
 
+@pytest.mark.thorough
 def test_every_framework_renders_cleanly(matrix: Matrix, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     started = time.monotonic()
     supported = {f"{tag.repository}:{tag.tag}" for tag in matrix.image_tags if tag.state == "supported"}

@@ -37,6 +37,7 @@ def page(folder: Path, file: str) -> None:
     (folder / file).write_text("\n".join(links))
 
 
+@pytest.mark.thorough
 def test_pip_takes_the_build_of_the_page(matrix: Matrix, tmp_path: Path) -> None:
     """As with PyTorch 1.1.0: the index holds the manylinux wheel of CUDA 9.0, the page that of CUDA 10.0.
 
@@ -49,6 +50,8 @@ def test_pip_takes_the_build_of_the_page(matrix: Matrix, tmp_path: Path) -> None
         page(tmp_path / f"www/simple/{name}", "index.html")
     wheel(tmp_path / "www/simple/six", "six", "1.16.0", "py3-none-any")
     page(tmp_path / "www/simple/six", "index.html")
+    wheel(tmp_path / "www/simple/pillow", "pillow", "6.2.2", "py3-none-any")  # torchvision's companion here
+    page(tmp_path / "www/simple/pillow", "index.html")
     page(tmp_path / "www/whl/cu100", "torch_stable.html")
     build = plan(matrix, "pytorch==1.1", cuda="10.0").choice.builds[0]
     with serving(tmp_path / "www") as address:
@@ -65,6 +68,7 @@ def test_pip_takes_the_build_of_the_page(matrix: Matrix, tmp_path: Path) -> None
         f"torch-1.1.0-{tag}-linux_x86_64.whl",
         f"torchvision-0.3.0-{tag}-linux_x86_64.whl",
         "six-1.16.0-py3-none-any.whl",
+        "pillow-6.2.2-py3-none-any.whl",
     }
 
 

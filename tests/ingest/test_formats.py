@@ -187,6 +187,7 @@ def test_collect_env_without_nvcc_says_that_there_is_none() -> None:
     assert environment.nvcc.problem is Problem.ABSENT
 
 
+@pytest.mark.thorough
 def test_texts_may_be_mixed() -> None:
     every = [case for case in cases() if len(case.signatures) == 1]
     for first, second in zip(every, every[1:], strict=False):

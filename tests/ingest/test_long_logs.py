@@ -71,6 +71,7 @@ def test_ten_megabytes_take_seconds(line: Callable[[int], str]) -> None:
     assert seconds(log, 2.0) < 4.0  # two where nothing else runs
 
 
+@pytest.mark.thorough
 def test_the_last_error_of_a_long_log_is_found() -> None:
     log = "".join(kernel(number) for number in range(20_000))
     last = "May 12 20:00:00 node17 kernel: [9.1] NVRM: Xid (PCI:0000:41:00): 79, pid=1, GPU has fallen off the bus.\n"

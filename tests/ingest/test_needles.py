@@ -36,6 +36,7 @@ def spans(matches: Iterator[re.Match[str]] | list[re.Match[str]]) -> list[tuple[
     return [match.span() for match in matches]
 
 
+@pytest.mark.thorough
 def test_nothing_is_missed_in_the_recorded_texts_and_in_what_patterns_match(uses: dict[str, Use]) -> None:
     for case in cases():
         parse_text(case.text)

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from envkit.base.decode import decoded
 from envkit.base.errors import SourceError
 from envkit.checks.engine.findings import Status
 from envkit.checks.engine.registry import all_checks
 from envkit.checks.engine.runner import run_checks
 from envkit.cli.environment import recorded
 from envkit.documents.doctor import doctor_json
-from envkit.ingest.decode import decoded
 from envkit.ingest.sources import from_text
 from envkit.model import Environment
 from envkit.render.facts_text import facts_text

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from envkit._startup.records import replace
 from envkit.install.options import ScriptOptions
 from envkit.solver.model import Plan
 from tests.engine.engine import Engine
@@ -21,7 +22,7 @@ __all__ = ["engine"]
 
 # One release for each installer style and quirk: legacy with a Perl quirk, legacy with patches, new with its
 # --librarypath, new with patches, and new with cuDNN in a modern archive.
-LEGACY, NEW = "9.0.176", "12.4.1"  # where one of each style will do
+LEGACY, OLDER, NEW = "9.0.176", "12.4.0", "12.4.1"  # where one of each style will do; two of one folder
 RELEASES = ("8.0.61", LEGACY, "10.1.105", "10.2.89", NEW)
 
 StandIns = tuple[Path, dict[str, dict[str, StandIn]]]
@@ -37,7 +38,13 @@ class Job:
 
     def script(self, options: ScriptOptions | None = None) -> str:
         """The script that installs it."""
-        return scripted(self.plan, options or ScriptOptions(), mirrors_to(self.base))
+        return scripted(self.plan, replace(options or ScriptOptions(), accept_unverified=True), mirrors_to(self.base))
+
+
+@pytest.fixture
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scripts keep their state at home without root, and not every home can be written."""
+    monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
 
 
 @pytest.fixture(scope="session")
@@ -50,7 +57,7 @@ def target_image(engine: Engine) -> str:
 def stand_ins(tmp_path_factory: pytest.TempPathFactory) -> StandIns:
     """The folder of the stand-in files, and for each release its files by name."""
     folder = tmp_path_factory.mktemp("stand-ins")
-    return folder, {release: _files(folder, plan(release)) for release in RELEASES}
+    return folder, {release: _files(folder, plan(release)) for release in (*RELEASES, OLDER)}
 
 
 def _files(folder: Path, original: Plan) -> dict[str, StandIn]:
@@ -61,11 +68,13 @@ def _files(folder: Path, original: Plan) -> dict[str, StandIn]:
     targets = " ".join(capability.sm for capability in known if capability)
     for row in original.choice.runfiles:
         if row.kind == "toolkit":
-            made = toolkit_runfile(folder, row.name, toolkit.installer_style, str(toolkit.version), targets)
+            made = toolkit_runfile(
+                folder, row.name, toolkit.installer_style, str(toolkit.version), targets, str(toolkit.nvcc)
+            )
         elif toolkit.installer_style == "legacy":
             made = patch_runfile(folder, row.name, row.order)
         else:
-            made = toolkit_runfile(folder, row.name, "new", str(toolkit.version), targets)
+            made = toolkit_runfile(folder, row.name, "new", str(toolkit.version), targets, str(toolkit.nvcc))
         found[row.name] = made
     cudnn = original.choice.cudnn
     if cudnn is not None and cudnn.archive and cudnn.url:
@@ -93,9 +102,21 @@ def styled(request: pytest.FixtureRequest, stand_ins: StandIns, server: tuple[st
 
 
 @pytest.fixture
+def job_of(stand_ins: StandIns, server: tuple[str, Behaviour]) -> Callable[[str], Job]:
+    """Any of the releases."""
+    return lambda release: _job_for(release, stand_ins, server)
+
+
+@pytest.fixture
 def legacy(stand_ins: StandIns, server: tuple[str, Behaviour]) -> Job:
     """A legacy release."""
     return _job_for(LEGACY, stand_ins, server)
+
+
+@pytest.fixture
+def older(stand_ins: StandIns, server: tuple[str, Behaviour]) -> Job:
+    """The release before the new one, whose folder it shares."""
+    return _job_for(OLDER, stand_ins, server)
 
 
 @pytest.fixture

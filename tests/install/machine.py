@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.engine.engine import Engine, host_mounts
+from tests.engine.tools import alone
 from tests.install.standins import SLOW
 
 IMAGE = "envkit-test/install-debian12"
-_PACKAGES = "gcc g++ make perl libxml2 curl ca-certificates xz-utils python3-venv procps"
+PACKAGES = "gcc g++ make perl libxml2 curl ca-certificates xz-utils python3-venv procps"
 # What changes by itself or is the script's own record, not part of the machine's state.
 _NOT_STATE = "/proc /sys /dev /run /tmp /var/log/envkit /var/cache/ldconfig /slow /installer-fails /installer-lies /job"
 # Rebuilt, and dated anew, by every ldconfig; sums() compares it.
@@ -29,18 +30,19 @@ trap - ERR EXIT
 """
 
 
-def image(engine: Engine, base: str = "debian:12", name: str = IMAGE, packages: str = _PACKAGES) -> str:
+def image(engine: Engine, base: str = "debian:12", name: str = IMAGE, packages: str = PACKAGES) -> str:
     """The image of a developer's machine: the stand-in base with compilers, made once."""
-    if not engine.has_image(name):
-        engine.stand_in(base)
-        build = f"apt-get update && apt-get install -y --no-install-recommends {packages} && ldconfig"
-        started = engine.run("run", "-d", "--network=host", *host_mounts(), base, "sleep", "900")
-        container = started.stdout.strip()
-        try:
-            engine.run("exec", container, "sh", "-ec", build)
-            engine.run("commit", container, name)
-        finally:
-            engine.run("rm", "-f", container)
+    with alone("image"):
+        if not engine.has_image(name):
+            engine.stand_in(base)
+            build = f"apt-get update && apt-get install -y --no-install-recommends {packages} && ldconfig"
+            started = engine.run("run", "-d", "--network=host", *host_mounts(), base, "sleep", "900")
+            container = started.stdout.strip()
+            try:
+                engine.run("exec", container, "sh", "-ec", build)
+                engine.run("commit", container, name)
+            finally:
+                engine.run("rm", "-f", container)
     return name
 
 
@@ -129,7 +131,7 @@ class Machine:
 
     def wait_until_idle(self) -> None:
         """Waits until nothing that a killed script has left behind still holds its lock."""
-        self.sh("flock --wait 60 /run/lock/envkit-install.lock true")
+        self.sh("[ ! -d /var/lib/envkit ] || flock --wait 60 /var/lib/envkit true")
 
     def tree(self) -> dict[str, str]:
         """Every path of the machine with its type, mode, owner and content or target."""

@@ -38,3 +38,14 @@ rebuild_initramfs() {{ echo "rebuilds the boot image"; }}
     return subprocess.run(
         [*shell, str(file)], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60
     )
+
+
+def keeping(script: str, *functions: str) -> str:
+    """The script, whose `body` may say `eval "$kept"` to have these functions themselves instead of stand-ins."""
+    return script.replace("run_all_steps() {", f"kept=$(declare -f {' '.join(functions)})\nrun_all_steps() {{", 1)
+
+
+def dry_run(script: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """A dry run of the whole script, here: it changes nothing."""
+    command = ["bash", "-s", "--", "--dry-run", "--any-os", *words]
+    return subprocess.run(command, input=script, capture_output=True, text=True, check=False)

@@ -145,7 +145,7 @@ def described(path: Path) -> StandIn:
     return StandIn(path, hashlib.sha256(data).hexdigest(), hashlib.md5(data).hexdigest())
 
 
-def toolkit_runfile(folder: Path, name: str, style: str, version: str, targets: str) -> StandIn:
+def toolkit_runfile(folder: Path, name: str, style: str, version: str, targets: str, nvcc_version: str) -> StandIn:
     """A toolkit runfile of this style: nvcc, headers and two real libraries, the second linked to the first."""
     need("makeself")
     release = ".".join(version.split(".")[:2])
@@ -154,7 +154,7 @@ def toolkit_runfile(folder: Path, name: str, style: str, version: str, targets: 
     for part in ("bin", "include", "lib64"):
         (payload / part).mkdir(parents=True)
     nvcc = payload / "bin/nvcc"
-    nvcc.write_text(_NVCC.format(release=release, version=version, targets=targets))
+    nvcc.write_text(_NVCC.format(release=release, version=nvcc_version, targets=targets))
     nvcc.chmod(0o755)
     (payload / "include/cuda_runtime.h").write_text("// stand-in\n")
     (payload / "version.txt").write_text(f"CUDA Version {version}\n")
@@ -175,7 +175,9 @@ def patch_runfile(folder: Path, name: str, number: int) -> StandIn:
 
 
 def cudnn_archive(folder: Path, name: str, version: str) -> StandIn:
-    """A cuDNN archive in the layout of its time."""
+    """A cuDNN archive in the layout of its time; releases of one line share one."""
+    if (folder / name).exists():
+        return described(folder / name)
     need("makeself")
     modern = name.endswith(".tar.xz")
     major, minor, patch = version.split(".")[:3]

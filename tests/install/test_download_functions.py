@@ -32,7 +32,11 @@ def test_what_wget_says_is_logged_without_the_password(tmp_path: Path) -> None:
     [
         ("9.0", "pytorch", "PYTHON_READY=no", 5, "Python 3.7 comes from conda-forge here"),
         ("9.0", "pytorch", "", 5, "is to be installed, but"),
-        ("9.0", "pytorch", ": >$OFFLINE_DIR/wheels/torch.whl", 0, ""),
+        ("9.0", "pytorch", ": >torch.whl", 0, "has no SHA256SUMS"),
+        ("9.0", "pytorch", ": >a.whl; sha256sum a.whl >SHA256SUMS", 0, ""),
+        ("9.0", "pytorch", ": >a.whl; sha256sum a.whl >SHA256SUMS; echo other >a.whl", 6, "not as the bundle was made"),
+        ("9.0", "pytorch", ": >a.whl; sha256sum a.whl >SHA256SUMS; : >a.tar.gz", 6, "list does not have: a.tar.gz"),
+        ("12.4.1", None, "chmod 777 $OFFLINE_DIR", 3, "can be changed by others: run chown"),
         ("12.4.1", None, "rm $OFFLINE_DIR/cuda_*", 5, "is not in"),
         ("12.4.1", None, "echo other >$(echo $OFFLINE_DIR/cuda_*)", 6, "wrong sha256 checksum"),
         ("12.4.1", None, "", 0, ""),
@@ -45,7 +49,7 @@ def test_what_the_offline_folder_lacks_is_told_before_anything_changes(
     text = scripted(found, ScriptOptions(), Mirrors())
     name = found.choice.runfiles[0].name
     body = f"""
-    OFFLINE_DIR={tmp_path}/bundle; mkdir -p $OFFLINE_DIR/wheels
+    OFFLINE_DIR={tmp_path}/bundle; mkdir -p $OFFLINE_DIR/wheels; cd $OFFLINE_DIR/wheels
     for name in {name} {" ".join(row.name for row in found.choice.runfiles[1:])} micromamba-linux-64 \
       {found.choice.cudnn.archive if found.choice.cudnn else ""}; do echo right >$OFFLINE_DIR/$name; done
     PYTHON_READY=yes

@@ -8,7 +8,7 @@ import pytest
 
 from envkit.base.errors import RequestError
 from tests.install.drivers import machine, packages, script
-from tests.install.shell import call
+from tests.install.shell import call, keeping
 
 # The last branch of Kepler is 470, that of Pascal 580 (NVIDIA Unix driver deprecation schedule, answer 3142).
 OFFERS = {
@@ -124,12 +124,11 @@ def stream_file(folder: Path, stream: str, state: str) -> None:
 
 def modular(gpu: str = "6.1", cuda: str = "12.4.1") -> str:
     """A script for Rocky 9 whose package_candidate is the real one."""
-    keep = "real_candidate=$(declare -f package_candidate)\nrun_all_steps() {"
-    return script(cuda, "rockylinux9", gpu).replace("run_all_steps() {", keep, 1)
+    return keeping(script(cuda, "rockylinux9", gpu), "package_candidate")
 
 
 def on_dnf(body: str) -> str:
-    return f"MODULE='{MODULE}'{DNF}unset -f package_candidate\neval \"$real_candidate\"\n{body}"
+    return f"MODULE='{MODULE}'{DNF}eval \"$kept\"\n{body}"
 
 
 @pytest.mark.parametrize("os_id", ["rhel8", "almalinux9", "oraclelinux9", "amzn2023", "ubi8"])
@@ -229,15 +228,14 @@ def test_suse_gets_module_and_libraries_of_one_version(
 
 def test_zypper_agrees_to_the_licence_of_the_driver_alone_and_only_after_the_user_did(tmp_path: Path) -> None:
     machine(tmp_path)
-    keep = "real_install=$(declare -f install_packages)\nrun_all_steps() {"
     body = (
         "OFFERED=570.133.20 MODULE_PACKAGE=nvidia-driver-G06-kmp-default"
         + ZYPPER
-        + 'unset -f install_packages; eval "$real_install"\nSYSTEM_WIDE=1 CURRENT_STEP=driver\n'
-        + 'uname() { echo x86_64; }\nreboot_for_driver() { :; }\nrun() { echo "runs $*"; }\n'
+        + 'eval "$kept"\nSYSTEM_WIDE=1 CURRENT_STEP=driver\n'
+        + 'uname() { echo x86_64; }\nreboot_for_driver() { :; }\nwhen_free() { echo "runs $*"; }\n'
         + "check_for_driver; install_driver; install_packages gcc"
     )
-    text = script("12.4.1", "opensuse15", "6.1").replace("run_all_steps() {", keep, 1)
+    text = keeping(script("12.4.1", "opensuse15", "6.1"), "install_packages")
     lines = [line for line in call(text, body, tmp_path).stdout.splitlines() if line.startswith("runs zypper")]
     installs = [line.partition("--no-recommends ")[2] for line in lines if " install " in line]
     assert installs == [
@@ -245,7 +243,7 @@ def test_zypper_agrees_to_the_licence_of_the_driver_alone_and_only_after_the_use
         "gcc",
     ]
     asking = script("12.4.1", "opensuse15", "6.1", accept_eula=False)
-    refused = call(asking, body.replace('unset -f install_packages; eval "$real_install"', ""), tmp_path)
+    refused = call(asking, body.replace('eval "$kept"', ""), tmp_path)
     assert refused.returncode == 3 and "EULA has not been accepted" in refused.stderr, refused
 
 

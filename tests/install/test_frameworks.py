@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,6 +15,7 @@ from envkit.base.settings import Mirrors
 from envkit.base.versions import Version
 from envkit.install.options import ScriptOptions
 from envkit.solver.model import Plan
+from tests.cli.run import envkit
 from tests.engine.engine import Engine
 from tests.install.machine import Machine, machine
 from tests.install.plans import plan, scripted
@@ -83,3 +85,18 @@ def test_a_cpu_only_build_where_a_gpu_build_was_wanted_is_found(
         assert done.verdicts["mxnet build"] == "fail"
         again = target.install("--verify-only")
         assert again.exit_code == 9 and again.verdicts["mxnet build"] == "fail"
+
+
+@pytest.mark.parametrize(
+    ("version", "python", "there"),
+    [("1.13.1", "3.11", False), ("1.13.1", "3.10", True), ("2.5.1", "3.13", False), ("2.5.1", "3.12", True)],
+)
+def test_a_companion_without_a_wheel_for_the_python_is_left_out_and_told(
+    version: str, python: str, there: bool
+) -> None:
+    """pip: no matching distribution for torchvision 0.14.1 with Python 3.11, nor for 0.20.1 with 3.13."""
+    words = ("--framework", f"pytorch=={version}", "--python", python, "--os", "debian12", "--target", "any")
+    done = envkit("install", *words)
+    assert done.returncode == 0, done.stderr
+    assert ("torchvision==" in re.sub(r"^#.*", "", done.stdout, flags=re.M)) is there
+    assert ("so they are omitted" in done.stderr) is not there

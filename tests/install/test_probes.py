@@ -13,6 +13,7 @@ from envkit.base.settings import Mirrors
 from envkit.install.options import ScriptOptions
 from tests.install.plans import plan, scripted
 from tests.install.shell import call
+from tests.programs import require
 
 _TORCH = """
 __version__ = {version!r}
@@ -55,8 +56,13 @@ class ctypes:  # in place of the real one, which may find a driver here
         raise OSError(name + ": cannot open shared object file")
 sys.modules["ctypes"] = ctypes
 """
+_ONNXRUNTIME = """
+__version__ = {version!r}
+def get_available_providers():
+    return ["CUDAExecutionProvider", "CPUExecutionProvider"]
+"""
 _MODULES = {"pytorch": ("torch", _TORCH), "tensorflow": ("tensorflow", _TENSORFLOW), "mxnet": ("mxnet", _MXNET)}
-_ALL = {**_MODULES, "cupy": ("cupy", _CUPY)}
+_ALL = {**_MODULES, "cupy": ("cupy", _CUPY), "onnxruntime": ("onnxruntime", _ONNXRUNTIME)}
 _ABSENT = "no NVIDIA GPU is here"
 
 
@@ -71,16 +77,19 @@ def verified(
     build = found.choice.builds[0]
     version = (build.package or "").split("==")[1].split("+")[0]
     cuda = cuda and str(build.cuda)
-    (folder / "modules" / name).mkdir(parents=True)
+    (folder / "modules" / name).mkdir(parents=True, exist_ok=True)
     (folder / "modules" / name / "__init__.py").write_text(source.format(version=version, cuda=cuda) + more)
     (folder / "root/dev").mkdir(parents=True)
     if gpu:
         (folder / "root/dev/nvidia0").touch()
     body = f"""
-    ENV_DIR={folder}/env; mkdir -p $ENV_DIR/bin; ln -s {sys.executable} $ENV_DIR/bin/python
+    ENV_DIR={folder}/env; mkdir -p $ENV_DIR/bin
+    # in isolation it sees its own packages alone: the stand-ins are some of these
+    printf '#!/bin/sh\\nshift\\n%s exec %s "$@"\\n' PYTHONPATH={folder}/modules {sys.executable} >$ENV_DIR/bin/python
+    chmod +x $ENV_DIR/bin/python
     python_is_complete() {{ return 0; }}
     verify_packages() {{ return 0; }} # pip check of the tests' own environment takes a second and tells nothing here
-    export PYTHONPATH={folder}/modules {settings}
+    export PYTHONPATH=/nowhere {settings}
     code=0; verify_all || code=$?; echo "$code"
     """
     return call(text, body, folder)
@@ -207,3 +216,37 @@ def test_what_tells_of_a_container(before: str, inside: bool, tmp_path: Path) ->
     text = scripted(plan("12.4.1"), ScriptOptions(), Mirrors())
     done = call(text, f"{before}\nif in_container; then echo inside; else echo outside; fi", tmp_path)
     assert done.stdout == ("inside\n" if inside else "outside\n"), done
+
+
+@pytest.mark.parametrize(
+    ("gpu", "missing", "verdict"),
+    [
+        (False, "libcuda.so.1", "skip"),
+        (False, "libcudnn.so.9", "fail"),
+        (True, "libcuda.so.1", "fail"),
+    ],
+)
+def test_a_library_of_the_driver_is_not_missed_where_no_gpu_is(
+    gpu: bool, missing: str, verdict: str, tmp_path: Path
+) -> None:
+    """ONNX Runtime's CUDA provider needs libcuda.so.1, which image builds and login nodes do not have."""
+    library = tmp_path / "modules/onnxruntime/capi/libonnxruntime_providers_cuda.so"
+    stub, name = tmp_path / "stub", f"{tmp_path}/stub/{missing}"
+    stub.mkdir()
+    library.parent.mkdir(parents=True)
+    require("gcc")
+    build = ("gcc", "-shared", "-x", "c", "/dev/null", "-Wl,--no-as-needed")
+    subprocess.run([*build, f"-Wl,-soname,{missing}", "-o", name], check=True)
+    subprocess.run([*build, "-x", "none", name, "-o", str(library)], check=True)
+    Path(name).unlink()
+    done = verified("onnxruntime", tmp_path, gpu=gpu, cuda="as planned")
+    assert f"{verdict} onnxruntime provider" in done.stderr and missing in done.stderr, done
+
+
+@pytest.mark.parametrize("gpu", [True, False])
+def test_an_import_that_needs_the_driver_is_no_fault_where_no_gpu_is(gpu: bool, tmp_path: Path) -> None:
+    """MXNet's libraries for CUDA are linked to the driver's."""
+    more = "\nraise OSError('libcuda.so.1: cannot open shared object file: No such file or directory')\n"
+    done = verified("mxnet", tmp_path, gpu=gpu, cuda="as planned", more=more)
+    assert done.stdout == ("9\n" if gpu else "0\n"), done
+    assert f"{'fail' if gpu else 'skip'} mxnet: import mxnet" in done.stderr

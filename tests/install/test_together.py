@@ -43,8 +43,8 @@ def both(cuda_pages: bool = False) -> Plan:
     return replace(found, choice=replace(found.choice, builds=builds, needs_toolkit=False))
 
 
-def wheel(folder: Path, name: str, version: str, *requires: str) -> None:
-    """A wheel that holds nothing but its requirements."""
+def wheel(folder: Path, name: str, version: str, *requires: str, module: bool = False) -> None:
+    """A wheel that holds its requirements, and an empty module of its name or nothing else."""
     folder.mkdir(exist_ok=True)
     with ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as file:
         about = f"{name}-{version}.dist-info"
@@ -52,6 +52,8 @@ def wheel(folder: Path, name: str, version: str, *requires: str) -> None:
         file.writestr(f"{about}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{lines}")
         file.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         file.writestr(f"{about}/RECORD", "")
+        if module:
+            file.writestr(f"{name}.py", "")
 
 
 def installed(folder: Path, torch: str, tensorflow: str, commands: str) -> subprocess.CompletedProcess[str]:

@@ -54,7 +54,7 @@ def test_a_file_system_that_is_too_small_is_named_before_the_start(
 def test_a_disk_that_fills_up_while_downloading_or_installing(
     engine: Engine, target_image: str, styled: Job, tmp_path: Path
 ) -> None:
-    with machine(engine, target_image, tmp_path, "--tmpfs", "/small:size=40k,exec") as target:
+    with machine(engine, target_image, tmp_path, "--tmpfs", "/small:size=40k,exec,mode=755") as target:
         target.put(styled.script(ScriptOptions(toolkit_path="/small/cuda")))
         done = target.install("--no-space-check")
         assert done.exit_code in (1, 4)  # the installer noticed, or the script when it copied cuDNN

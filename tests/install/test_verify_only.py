@@ -14,7 +14,7 @@ pytestmark = pytest.mark.docker
 
 
 FAULTS = {
-    "a wrong nvcc": ("sed -i 's/release 12.4/release 11.8/' /usr/local/cuda-12.4/bin/nvcc", "toolkit"),
+    "a wrong nvcc": ("sed -i 's/12.4/11.8/g' /usr/local/cuda-12.4/bin/nvcc", "toolkit"),
     "an nvcc that is gone": ("rm /usr/local/cuda-12.4/bin/nvcc", "toolkit"),
     "a missing library": ("rm /usr/local/cuda-12.4/lib64/libcublas.so.12.4.1", "files"),
     "a broken link in the toolkit": ("rm /usr/local/cuda-12.4/lib64/libcudart.so.12.4.1", "libraries"),

@@ -40,6 +40,7 @@ def said_once(done: subprocess.CompletedProcess[str], version: str) -> None:
     assert f"envkit needs Python 3.10 or newer, and this is {version}" in done.stderr
 
 
+@pytest.mark.thorough
 def test_an_old_python_is_told_so_in_one_line() -> None:
     pythons = kept_pythons(*(".".join(map(str, version)) for version in OLD))
     if not pythons:

@@ -21,6 +21,7 @@ ops, parser = map(
     ("re._constants", "re._parser") if sys.version_info >= (3, 11) else ("sre_constants", "sre_parse"),
 )
 COMMON = 'aA0_-./ \n":,=é'
+FIRST = 3  # places of an expression at which a run of one letter may begin to match it, all over again
 _REPEATS = (ops.MAX_REPEAT, ops.MIN_REPEAT, getattr(ops, "POSSESSIVE_REPEAT", None))
 _ATOMIC = getattr(ops, "ATOMIC_GROUP", None)
 _LETTER = (ops.LITERAL, ops.NOT_LITERAL, ops.IN, ops.ANY)
@@ -60,6 +61,8 @@ class Attack:
         self._tree = parser.parse(pattern.pattern, pattern.flags)
         self._groups: dict[object, str] = {}
         self._letters = "".join(dict.fromkeys("".join(_letters(self._tree)) + COMMON))
+        # A run of one letter is slow where repeats or new beginnings compete for it: only those tell letters apart.
+        self._unlike = _unlike(self._letters, [*_places(self._tree)][:FIRST] + [*_repeated_places(self._tree)])
 
     def samples(self) -> list[str]:
         """Texts that the expression matches, if its assertions hold for them."""
@@ -88,7 +91,7 @@ class Attack:
 
     def _units(self, body: Sequence[Node], letters: int) -> list[str]:
         if len(body) == 1 and body[0][0] in _LETTER:
-            return [letter for letter in self._letters if _accepts(body[0], letter)][:letters]
+            return [letter for letter in self._unlike if _accepts(body[0], letter)][:letters]
         return list(dict.fromkeys(self._sample(body, variant) for variant in range(6)))
 
     def _sample(self, nodes: Sequence[Node], variant: int) -> str:
@@ -136,6 +139,30 @@ def _bodies(op: Op, value: Value) -> list[Sequence[Node]]:
     if op in (ops.ASSERT, ops.ASSERT_NOT):
         return [value[1]]
     return [value] if op is _ATOMIC else []
+
+
+def _unlike(letters: str, places: Sequence[Node]) -> str:
+    """The first of those letters that all places of the expression, and what bounds a word, take alike."""
+    found: dict[object, str] = {}
+    for letter in letters:
+        word = letter.isalnum() or letter == "_"
+        found.setdefault((word, letter == "\n", *(_accepts(place, letter) for place in places)), letter)
+    return "".join(found.values())
+
+
+def _places(nodes: Sequence[Node]) -> Iterator[Node]:
+    """Each place of the expression that takes one letter."""
+    for op, value in nodes:
+        if op in _LETTER:
+            yield op, value
+        for body in _bodies(op, value):
+            yield from _places(body)
+
+
+def _repeated_places(nodes: Sequence[Node]) -> Iterator[Node]:
+    for op, value in nodes:
+        for body in _bodies(op, value):
+            yield from _places(body) if op in _REPEATS else _repeated_places(body)
 
 
 def _letters(nodes: Sequence[Node]) -> Iterator[str]:

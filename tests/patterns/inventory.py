@@ -126,7 +126,12 @@ MADE: dict[str, Callable[[], Iterator[Pattern]]] = {
 def patterns() -> list[Pattern]:
     """Every expression; the same text in two places counts twice."""
     found = [pattern for call in _calls() if (pattern := _constant(call)) is not None]
-    return found + [pattern for made in MADE.values() for pattern in made()]
+    return found + made_patterns()
+
+
+def made_patterns() -> list[Pattern]:
+    """Those of `MADE`, which holds all that come from tables."""
+    return [pattern for made in MADE.values() for pattern in made()]
 
 
 def unexplained() -> list[str]:

@@ -135,6 +135,7 @@ main()
 """
 
 
+@pytest.mark.thorough
 def test_the_whole_program_ends_although_the_driver_hangs(library: Path, tmp_path: Path) -> None:
     result = subprocess.run(  # some five seconds on a quiet machine; the driver would hang for an hour
         [sys.executable, "-c", WITH_A_DRIVER, "doctor", "--json"],

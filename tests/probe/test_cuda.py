@@ -69,6 +69,24 @@ def test_every_toolkit_once_by_its_real_path() -> None:
     assert (facts["cuda_link"].get().target, facts["cuda_link"].get().resolves) == ("/etc/alternatives/cuda", True)
 
 
+@pytest.mark.parametrize(
+    ("variables", "leads_to"),
+    [
+        ({"CUDA_HOME": "/opt/current"}, "/usr/local/cuda-12.4"),
+        ({"CUDA_PATH": "/opt/current/"}, "/usr/local/cuda-12.4"),
+        ({"CUDA_HOME": "/nope", "CUDA_PATH": "/opt/current"}, None),
+        ({"CUDA_HOME": "here"}, None),
+        ({}, None),
+    ],
+)
+def test_where_cuda_home_leads(variables: dict[str, str], leads_to: str | None) -> None:
+    files = _toolkit("/usr/local/cuda-12.4", {"version.json": '{"cuda": {"version": "12.4.1"}}'})
+    home = cuda.probe(MemoryHost({**files, "/opt/current": link("/usr/local/cuda-12.4")}, variables=variables))[
+        "cuda_home"
+    ]
+    assert (home.value, home.absent) == (leads_to, leads_to is None)
+
+
 def test_a_link_that_leads_nowhere() -> None:
     facts = cuda.probe(MemoryHost({"/usr/local/cuda": link("/usr/local/cuda-12.1")}))
     assert (facts["cuda_link"].get().target, facts["cuda_link"].get().resolves) == ("/usr/local/cuda-12.1", False)

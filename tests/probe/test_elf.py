@@ -65,6 +65,7 @@ def test_an_absent_file_is_absent(tmp_path: Path) -> None:
     assert read_elf(LocalHost(), str(tmp_path / "none.so")).problem is Problem.ABSENT
 
 
+@pytest.mark.thorough
 def test_damaged_files_never_raise(tmp_path: Path) -> None:
     whole = library(tmp_path / "libwhole.so", search="$ORIGIN").read_bytes()
     chance = random.Random(7)

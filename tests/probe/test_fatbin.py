@@ -76,6 +76,7 @@ def test_the_walk_keeps_to_its_time(tmp_path: Path) -> None:
     assert code.problem is Problem.UNPARSABLE or not code.get().complete
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc on PATH")
 def test_the_list_is_what_nvcc_was_asked_for(tmp_path: Path) -> None:
     (tmp_path / "kernel.cu").write_text("__global__ void one(float* x) { x[0] = 1; }\n")

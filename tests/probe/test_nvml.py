@@ -266,6 +266,7 @@ def test_one_gpu_that_crashes_the_library_costs_its_own_answers(library: Path, t
     assert [bool(gpu.error) for gpu in gpus] == [False] * 3 + [True] + [False] * 4
 
 
+@pytest.mark.thorough
 def test_a_slow_start_is_waited_for(library: Path, tmp_path: Path) -> None:
     slow = eight() | {"delay.nvmlInitWithFlags": 0.6, "delay.nvmlDeviceGetHandleByIndex_v2": 0.1}
     assert [gpu.error for gpu in probed(library, tmp_path, slow, 4.0)] == [""] * 8

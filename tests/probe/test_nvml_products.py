@@ -20,6 +20,7 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> Any:  # noqa: ANN401 
     return cache(lambda branch: build(tmp_path_factory.mktemp(f"fake-nvml-{branch}"), branch))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("product", PRODUCTS)
 def test_what_a_product_does_not_support_is_left_out_quietly(product: str, libraries: Any, tmp_path: Path) -> None:  # noqa: ANN401
     branch, answers, expected = PRODUCTS[product]

@@ -93,6 +93,7 @@ def test_the_diagnosis_is_the_same_with_masks_and_from_the_capture(tmp_path: Pat
     assert others == [plain, plain]
 
 
+@pytest.mark.thorough
 def test_pasted_text_with_one_of_them_in_each_line() -> None:
     """Each in a text of its own, as a report quotes a message once."""
     kept: dict[str, str] = {}

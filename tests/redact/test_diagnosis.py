@@ -32,6 +32,7 @@ def _different(machines: Iterable[str], texts: Iterable[str]) -> list[str]:
     ]
 
 
+@pytest.mark.thorough
 def test_some_recorded_machines_and_texts_have_the_same_findings_with_masks() -> None:
     assert _different(machine_names()[::_EACH], [case.text for case in cases()[::_EACH]]) == []
 

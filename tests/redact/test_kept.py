@@ -62,6 +62,7 @@ def _diagnosis(environment: Environment) -> list[tuple[object, ...]]:
     return [(found.id, found.status, found.because_of) for found in run_checks(environment, Matrix.load(), checks)]
 
 
+@pytest.mark.thorough
 def test_the_recording_of_this_machine_gives_the_same_findings(tmp_path: Path) -> None:
     here = collect(LocalHost(), 60.0)
     recording = record(LocalHost(), str(tmp_path / "here"))
@@ -87,6 +88,7 @@ def test_a_fact_whose_evidence_is_not_kept_stands_in(tmp_path: Path) -> None:
     assert ("acme" not in package.name, package.version) == (True, "1.2")
 
 
+@pytest.mark.thorough
 def test_capture_says_what_it_kept_and_to_look_before_it_is_sent(tmp_path: Path) -> None:
     result = envkit("capture", str(tmp_path / "here"))
     assert result.returncode == 0

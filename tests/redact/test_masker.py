@@ -185,7 +185,7 @@ def test_a_name_that_looks_like_a_pseudonym_stays_another_one() -> None:
     assert len(set(shown)) == 5
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.text(max_size=120))
 def test_any_text_can_be_masked(text: str) -> None:
     Masker(OWN).text(text)

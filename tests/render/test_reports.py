@@ -50,11 +50,11 @@ def test_the_verdict_stands_first_and_the_consequence_says_so() -> None:
     assert text.startswith("FAIL  The loaded driver is 570.133.07")
     assert text.index("  Fix   Reboot.") < text.index("  Why   Every program") < text.index("  More  envkit explain")
     assert "\n          sudo systemctl reboot\n" in text
-    assert "  Also  NVML does not answer (caused by the failure above; the same fix" in text
+    assert "  Also  NVML does not answer (caused by the problem above; the same fix" in text
     assert text.count("FAIL") == 1
     assert text.splitlines()[-2:] == [
         "driver 570.133.07 · NVIDIA A100",
-        "1 check passed, 1 could not run. Add -v for evidence and the rest.",
+        "1 check passed, 1 could not run. Add -v for evidence and all checks.",
     ]
 
 
@@ -66,13 +66,15 @@ def test_evidence_with_its_source_the_machine_and_the_counts_come_when_asked() -
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 120])
-def test_a_report_is_as_wide_as_the_terminal_and_commands_stay_whole(width: int) -> None:
+def test_a_report_is_as_wide_as_the_terminal_and_commands_can_be_copied(width: int) -> None:
     environment = load_machine("ubuntu22.04-rtx4090-550-torchvision")
     findings = run_checks(environment, Matrix.load(), all_checks().values())
     lines = doctor_text(environment, findings, width=width).splitlines()
     commands = findings[0].remedy.commands if findings[0].remedy else ()
-    assert commands and [line.strip() for line in lines if line.startswith(" " * 10)] == list(commands)
-    free = [line for line in lines if " " in line.strip() and line.strip() not in commands and "More" not in line]
+    printed = "\n".join(line for line in lines if line.startswith(" " * 10)).replace(" \\\n", " ").splitlines()
+    assert commands and [" ".join(line.split()) for line in printed] == list(commands)
+    words = [(line, line.strip().removesuffix(" \\")) for line in lines if "More" not in line]
+    free = [line for line, said in words if said.count(" ") > said.startswith("--")]  # an option stays with its value
     assert all(len(line) <= width for line in free)
     assert max(map(len, free)) > width // 2
 

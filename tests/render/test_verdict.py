@@ -50,9 +50,8 @@ def examples() -> list[tuple[str, str]]:
         return [(row["signature"], row["example"]) for row in csv.DictReader(file)]
 
 
-@pytest.mark.parametrize(
-    "place", ["wsl", *(pytest.param(name, marks=pytest.mark.thorough) for name in PLACES if name != "wsl")]
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("place", PLACES)
 def test_no_known_message_is_called_health_in_any_place(place: str) -> None:
     passed_over = []
     for signature, example in examples():

@@ -10,9 +10,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+from envkit.host.stops import Stopped, stop_by_exception
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
 RUNS = 40
@@ -34,10 +37,23 @@ def sick(tmp_path: Path) -> Path:
 def _start(sick: Path, *words: str) -> subprocess.Popen[bytes]:
     variables = {**os.environ, "PATH": f"{sick}/tools:/usr/bin:/bin"}
     command = [sys.executable, "-m", "envkit", *words]
-    return subprocess.Popen(command, env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=sick)
+    return subprocess.Popen(
+        command,
+        env=variables,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=sick,
+        preexec_fn=_hear_signals,  # noqa: PLW1509 - no threads here
+    )
 
 
-def _await(met: Callable[[], bool], limit_s: float = 10.0) -> bool:
+def _hear_signals() -> None:
+    """What a shell starts in the background ignores SIGINT, and so would its children."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def _await(met: Callable[[], bool], limit_s: float = 30.0) -> bool:
     deadline = time.monotonic() + limit_s
     while not met() and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -57,12 +73,13 @@ def _lives(pid: str) -> bool:
         return False
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
 def test_no_child_outlives_the_program(sick: Path, number: signal.Signals) -> None:
     process = _start(sick, "doctor")
     assert _await(lambda: len(_living(sick)) >= 4)
     process.send_signal(number)
-    code = process.wait(10)
+    code = process.wait(30)
     assert code == (-number if number is signal.SIGKILL else 128 + number)
     assert _await(lambda: not _living(sick), 3.0), _living(sick)
 
@@ -75,9 +92,28 @@ def test_no_child_outlives_the_program_whenever_it_is_told(sick: Path, number: s
         process = _start(sick, "doctor")
         time.sleep(generator.uniform(0.1, 1.5))
         process.send_signal(number)
-        process.wait(10)
+        process.wait(30)
         assert _await(lambda: not _living(sick), 3.0), _living(sick)
         (sick / "pids").unlink(missing_ok=True)
+
+
+def test_a_stop_in_the_middle_of_an_import_waits_for_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Raised inside an import, the exception could be lost, and the lock of all imports stay taken: a hang."""
+    (tmp_path / "told_to_stop.py").write_text(
+        "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\nended = sum(range(1000))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGALRM)}
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    stop_by_exception()
+    try:
+        with pytest.raises(Stopped):
+            import_module("told_to_stop")
+            time.sleep(30)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert sys.modules.pop("told_to_stop").ended
 
 
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
@@ -92,7 +128,7 @@ def test_a_capture_that_is_told_to_end_leaves_nothing_that_stays(sick: Path, num
     process = _start(sick, "capture", str(place / "box"))
     assert _await(lambda: len(_living(sick)) >= 4)
     process.send_signal(number)
-    process.wait(10)
+    process.wait(30)
     assert _await(lambda: not _living(sick), 3.0)
     assert left.exists(), "it was told to end before it wrote"
     from envkit.host.new_folder import clear_leftovers
@@ -101,6 +137,7 @@ def test_a_capture_that_is_told_to_end_leaves_nothing_that_stays(sick: Path, num
     assert {path.name for path in place.iterdir()} == {f".box-{os.getpid()}-abcdefgh", ".box-notes-abcdefgh"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("limit", "amount"), [(resource.RLIMIT_NPROC, 1), (resource.RLIMIT_AS, 150_000 * 1024)], ids=["processes", "memory"]
 )

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from envkit.base.errors import LimitError
+from envkit.base.errors import LimitError, SourceError
 from envkit.capture.recorded import Answers
 from envkit.cli.environment import recorded
 from envkit.host.base import Told
@@ -163,7 +163,7 @@ def test_a_text_beyond_reason_is_refused_in_one_line(tmp_path: Path) -> None:
         stream.truncate(3 << 30)
     with within(1.0), pytest.raises(LimitError, match="longer than 64 MiB"):
         recorded(str(path))
-    with within(1.0), pytest.raises(LimitError, match="longer than 64 MiB"):
+    with within(1.0), pytest.raises(SourceError, match="a device"):
         recorded("/dev/zero")
 
 

@@ -57,13 +57,36 @@ class Oracle:
                     yield build, toolkit
 
     def newest(self, question: Question) -> Version | None:
-        """The newest framework release that breaks no rule, a withdrawn one only where no other does; or None."""
-        withdrawn = None
-        for build, _ in self.answers(question):  # newest first
-            if not build.yanked:
-                return build.version
-            withdrawn = withdrawn or build.version
-        return withdrawn
+        """The newest release that breaks no rule: with cuda-compat, and withdrawn ones, only where no other does.
+
+        Of one major those of whose code something is recorded, but none for the GPUs, come after the others.
+        """
+        found: dict[tuple[bool, bool, int, bool], Version] = {}
+        for build, toolkit in self.answers(question):  # newest first
+            compat = self.needs_compat(question.driver, toolkit.version if toolkit else build.cuda)
+            doubt = bool(build.sass) and not self.code_known(question, build)
+            found.setdefault((compat, build.yanked, -build.version.parts[0], doubt), build.version)
+        return found[min(found)] if found else None
+
+    def code_known(self, question: Question, build: FrameworkBuild) -> bool:
+        """Whether it is recorded that a build holds code for every GPU, or leaves that to another framework."""
+        if build.cpu_only or not question.gpus:
+            return True
+        if build.cuda is None:
+            return any(row.name == build.framework and row.cuda_from for row in self.matrix.frameworks)
+        code = [*(build.sass or ()), *(build.ptx or ())]
+        binary = [
+            any(runs_binary(gpu.compute_capability, target) for target in build.sass or ()) for gpu in question.gpus
+        ]
+        jit = [any(compiles(gpu.compute_capability, target) for target in build.ptx or ()) for gpu in question.gpus]
+        return bool(code) and all(map(any, zip(binary, jit, strict=True)))
+
+    def needs_compat(self, driver: Version | None, cuda: Version | None) -> bool:
+        """True where the driver is too old for the CUDA by both of NVIDIA's other rules, or that is not known."""
+        if driver is None or cuda is None:
+            return False
+        native, minor = self.floors(cuda)
+        return native is None or (driver < native and (minor is None or driver < minor))
 
     def exists(self, question: Question) -> bool:
         """Whether anything breaks no rule."""
@@ -87,7 +110,9 @@ class Oracle:
         cuda = toolkit.version if toolkit else build.cuda
         driver = question.driver
         if cuda is not None and question.cuda is not None and not self.cuda_wanted(cuda, question.cuda):
-            yield "cuda"
+            wanted = [row for row in self.matrix.toolkits if question.cuda.holds(row.version)]
+            if toolkit is not None or not any(stated(row, build) for row in wanted):
+                yield "cuda"
         if cuda is not None and driver is not None and not self.driver_ok(driver, cuda, question.gpus):
             yield "driver"
         for gpu in question.gpus:
@@ -452,8 +477,18 @@ def serves(row: Toolkit, build: FrameworkBuild) -> bool:
         above = build.cuda_max is not None and two(row.version) > two(build.cuda_max)
         return not below and not above
     same_major = row.version.parts[0] == build.cuda.parts[0]
+    if stated(row, build):
+        return True
     names_kept = build.cuda.parts[0] > 11 or two(build.cuda) >= (11, 2)
     return same_major and names_kept and row.version > build.cuda and row.minor_compatibility_driver is not None
+
+
+def stated(row: Toolkit, build: FrameworkBuild) -> bool:
+    """Inside the range of one major that the makers of a build state."""
+    low, high = build.cuda_min, build.cuda_max
+    if low is None or build.cuda is None or row.version.parts[0] != build.cuda.parts[0]:
+        return False
+    return row.version >= low and (high is None or two(row.version) <= two(high))
 
 
 def toolkit_knows(row: Toolkit, gpu: ComputeCapability) -> bool:

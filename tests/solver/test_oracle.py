@@ -25,7 +25,7 @@ from envkit.tables.rows import OperatingSystem
 from tests.solver.oracle import Oracle, Question
 from tests.sweeps import FULL
 
-STEP = 1 if FULL else 211  # prime to the sizes of the tables, so that a part touches every row of each
+STEP = 1 if FULL else 499  # prime to the sizes of the tables, so that a part touches every row of each
 
 
 def gpu_classes(matrix: Matrix) -> list[TargetGpu]:
@@ -127,7 +127,7 @@ def check_plans(part: int, parts: int) -> Counter[str]:
             assert list(oracle.faults(question, plan.choice)) == [], question
             assert plan.choice.builds[0].version == newest, question
         else:
-            assert newest is None and plan.conflicts and plan.alternatives, question
+            assert newest is None and plan.conflicts and (plan.alternatives or plan.warnings), question
         check_alternatives(question, plan, oracle, knowledge)
         counts.update({"plans" if isinstance(plan, Plan) else "refusals": 1, "offers": len(plan.alternatives)})
     return counts

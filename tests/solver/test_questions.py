@@ -7,7 +7,9 @@ import pytest
 from envkit.base.versions import Version
 from envkit.documents.plan import plan_document
 from envkit.render.plan_text import plan_summary
+from envkit.solver.build_targets import build_targets
 from envkit.solver.model import NoPlan
+from envkit.solver.request import Request
 from envkit.solver.solve import resolve
 from tests.solver.asking import ask, matrix, offers, plan_of, refusal_of, status_of
 
@@ -69,7 +71,7 @@ def test_h100_with_cuda_9_0() -> None:
 def test_tensorflow_1_15_on_rtx_3090() -> None:
     refused = refusal_of(ask("tensorflow==1.15", gpus=("GeForce RTX 3090",)))
     (conflict,) = refused.conflicts
-    assert "the nearest, tensorflow 1.15.5 for CUDA 10.0: CUDA 10.0 predates" in conflict.detail
+    assert "The closest is tensorflow 1.15.5 for CUDA 10.0: CUDA 10.0 predates" in conflict.detail
     assert "11.0 or newer" in conflict.detail  # its sm_80 code runs on sm_86; 11.1 is the first to compile for it
     assert "PTX could be JIT-compiled" in conflict.detail and "cuBLAS" in conflict.detail
     assert offers(refused, "framework")[0] == "tensorflow==2.4.0"
@@ -90,7 +92,7 @@ def test_the_reason_and_the_offer_name_the_same_cuda() -> None:
 )
 def test_the_nearest_build_is_the_newest_of_those_that_lack_the_gpu(framework: str, gpu: str, nearest: str) -> None:
     (conflict,) = refusal_of(ask(framework, gpus=(gpu,))).conflicts
-    assert f"the nearest, {nearest}" in conflict.detail
+    assert f"The closest is {nearest}" in conflict.detail
 
 
 def test_a_reason_does_not_name_its_build_twice() -> None:
@@ -117,8 +119,7 @@ def test_pytorch_2_9_on_a_grace_hopper() -> None:
     assert build.package == "torch==2.9.1" and build.index_url == "https://download.pytorch.org/whl/cu128"
     assert status_of(plan, "gpu-runs-build") == {"ok"}
     refused = refusal_of(ask("pytorch==2.3", gpus=("GH200 480GB",), architecture="aarch64"))
-    # nearer ones leave open whether their code runs on the GPU and which glibc they need
-    assert offers(refused, "framework")[0] == "pytorch==2.7.0"
+    assert offers(refused, "framework")[0] == "pytorch==2.6.0"
 
 
 def test_tensorflow_serving_comes_as_an_image() -> None:
@@ -165,7 +166,7 @@ def test_two_gpus_that_no_build_serves_name_both() -> None:
     (conflict,) = refused.conflicts
     assert len(conflict.between) >= 2 and any("K80" in part for part in conflict.between)
     assert any("B200" in part for part in conflict.between)
-    assert "no CUDA release supports them all" in conflict.detail and "to 11.8" in conflict.detail
+    assert "no CUDA release supports all of them" in conflict.detail and "to 11.8" in conflict.detail
     assert set(offers(refused, "gpu")) == {"NVIDIA B200", "Tesla K80"}
 
 
@@ -218,3 +219,100 @@ def test_every_answer_is_the_same_twice() -> None:
     first = resolve(request, matrix())
     assert not isinstance(first, NoPlan)
     assert first == resolve(request, matrix())
+
+
+@pytest.mark.parametrize(
+    ("framework", "cuda", "newest"),
+    [("jax", "12.1", "0.12.0.1"), ("onnxruntime", "12.4", "1.26.0"), ("onnxruntime", "11.4", "1.18.1")],
+)
+def test_the_range_of_cuda_that_a_package_states_counts(framework: str, cuda: str, newest: str) -> None:
+    plan = plan_of(ask(framework, cuda=cuda))
+    assert str(plan.choice.builds[0].version) == newest
+    if plan.choice.builds[0].bundles_cuda:
+        assert status_of(plan, "cuda-version") == {"ok"}  # which CUDA it brings, and from which on it works
+    else:
+        assert str(plan.choice.toolkit and plan.choice.toolkit.release) == cuda
+
+
+def test_a_build_that_the_driver_runs_by_itself_goes_before_one_that_needs_cuda_compat() -> None:
+    plan = plan_of(ask("pytorch", gpus=("B200",), driver="570.124.06"))
+    assert status_of(plan, "driver-runs-cuda") == {"native"}
+    pinned = plan_of(ask("pytorch==2.15.0", gpus=("B200",), driver="570.124.06"))
+    assert status_of(pinned, "driver-runs-cuda") == {"forward-compatibility"}
+
+
+@pytest.mark.parametrize(
+    ("request_", "told"),
+    [
+        (ask("tensorflow", gpus=("GeForce RTX 5070",)), "nvcr.io/nvidia/tensorflow:25.02-tf2-py3"),
+        (ask("tensorflow==1.15", gpus=("GeForce RTX 3090",)), "nvidia-tensorflow"),
+        (ask("tensorflow", architecture="aarch64"), "64-bit Arm"),
+        (ask("jax", gpus=("Tesla K80",)), "without the GPU"),
+    ],
+)
+def test_what_is_known_to_work_is_told_in_place_of_other_hardware(request_: Request, told: str) -> None:
+    refused = refusal_of(request_)
+    assert any(told in way for way in refused.warnings)
+    assert not offers(refused, "gpu") and not offers(refused, "arch")
+
+
+def test_a_way_is_told_for_its_own_gpus_and_releases_only() -> None:
+    assert refusal_of(ask("tensorflow==2.21", gpus=("Tesla K80",))).warnings == ()
+    old = refusal_of(ask("tensorflow==1.15", gpus=("GeForce RTX 5090",))).warnings
+    assert old == ()  # NVIDIA's own 1.15 ended before Blackwell
+
+
+def test_windows_is_told_of_the_linux_inside_it() -> None:
+    refused = refusal_of(ask("jax", platform="windows"))
+    assert offers(refused, "os") == ["wsl"]
+    plan = plan_of(ask("tensorflow", platform="windows"))
+    assert offers(plan, "os") == ["wsl"]
+    assert any("2.10.1 is the last with GPU packages for Windows" in warning for warning in plan.warnings)
+
+
+@pytest.mark.parametrize(
+    ("request_", "version", "index"),
+    [
+        (ask("pytorch==2.13", gpus=("GeForce RTX 5090",), driver="570.133.07"), "2.13.0", "cu129"),
+        (ask("pytorch", gpus=("B200",), driver="570.124.06"), "2.11.0", "cu128"),  # of 2.13.0 it is not recorded
+        (ask("pytorch==2.10", cuda="12.9"), "2.10.0", "cu129"),
+    ],
+)
+def test_builds_beside_the_announced_ones_are_on_record(request_: Request, version: str, index: str) -> None:
+    (build,) = plan_of(request_).choice.builds
+    assert str(build.version) == version and (build.index_url or "").endswith(index)
+
+
+def test_frameworks_that_cannot_share_an_environment_are_told_apart() -> None:
+    refused = refusal_of(ask("pytorch==2.6", "tensorflow==2.18"))
+    assert "nvidia-cublas-cu12==12.6.4.1" in refused.conflicts[0].detail
+    assert any("environment of its own" in note for note in refused.warnings)
+
+
+def test_an_older_nvcc_is_told_a_target_that_it_has() -> None:
+    plan = plan_of(ask(cuda="9.0", gpus=("GeForce RTX 2070",)))
+    targets = build_targets(plan.request.gpus, plan.choice.toolkit)
+    assert targets is not None and targets.torch == "7.0"
+
+
+def test_windows_gets_no_python_that_has_just_come_out() -> None:
+    plan = plan_of(ask("pytorch", platform="windows", gpus=("GeForce RTX 5090",)))
+    assert str(plan.choice.python) == "3.14"  # torch 2.15.0 has packages for 3.15, torchvision 0.29.2 has none
+
+
+def test_a_framework_without_its_backend_asks_for_one() -> None:
+    told = "runs on another framework: name it too, such as --framework tensorflow"
+    assert any(told in warning for warning in plan_of(ask("keras")).warnings)
+    assert not any("runs on another" in warning for warning in plan_of(ask("keras", "tensorflow")).warnings)
+
+
+def test_tensorflow_of_2017_is_on_record() -> None:
+    plan = plan_of(ask("tensorflow==1.3"))
+    assert plan.choice.builds[0].package == "tensorflow-gpu==1.3.0" and str(plan.choice.cuda).startswith("8.0")
+
+
+def test_the_cudnn_that_an_old_gpu_needs_is_named_where_pip_may_take_a_newer_one() -> None:
+    told = "nvidia-cudnn-cu12==9.10.2.21"
+    assert any(told in warning for warning in plan_of(ask("jax", gpus=("GeForce GTX 1080 Ti",))).warnings)
+    assert not any("cudnn" in warning for warning in plan_of(ask("jax", gpus=("GeForce RTX 4090",))).warnings)
+    assert not any(told in warning for warning in plan_of(ask("pytorch", gpus=("GeForce GTX 1080 Ti",))).warnings)

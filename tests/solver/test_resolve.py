@@ -78,7 +78,7 @@ def test_a_release_whose_libraries_are_not_known_to_go_together_is_taken_with_a_
     plan = plan_of(ask("pytorch>=2.11", "tensorflow"))
     assert {build.cuda.major for build in plan.choice.builds if build.cuda} == {12}
     assert status_of(plan, "wheels-share-libraries") == {"unknown"}
-    assert any("is not recorded" in warning for warning in plan.warnings)
+    assert any("is unknown" in warning for warning in plan.warnings)
 
 
 def test_wheels_that_pin_other_libraries_are_no_plan() -> None:
@@ -126,7 +126,7 @@ def test_numpy_bounds_that_exclude_each_other_are_a_conflict() -> None:
 
 def test_frameworks_without_a_common_python_are_a_conflict() -> None:
     refused = refusal_of(ask("pytorch==1.1", "tensorflow>=2.16"))
-    assert "they share no Python" in refused.conflicts[0].detail
+    assert "no Python version in common" in refused.conflicts[0].detail
 
 
 def test_a_toolkit_alone_is_the_newest_that_can_be_installed() -> None:
@@ -148,7 +148,7 @@ def test_cudnn_can_be_asked_for() -> None:
     assert "no cuDNN 9.1 is made for CUDA 9.0" in refused.conflicts[0].detail
     assert {"cuda", "cudnn"} <= {option for change in refused.alternatives for option in change.changes}
     older = refusal_of(ask("pytorch==2.6", cudnn="7.6"))
-    assert "goes with cuDNN" in older.conflicts[0].detail
+    assert "needs cuDNN" in older.conflicts[0].detail
 
 
 def test_cudnn_is_one_that_knows_the_gpu() -> None:
@@ -288,15 +288,33 @@ def test_an_image_says_why_it_is_plain() -> None:
     assert status_of(brought, "image-on-os") == {"ok"} and brought.choice.base_image is None
 
 
-def test_a_jetson_is_told_that_server_builds_are_not_made_for_it() -> None:
-    plan = plan_of(ask("pytorch", platform="jetson"))
-    assert any("JetPack" in warning for warning in plan.warnings)
+@pytest.mark.parametrize("gpus", [(), ("Jetson Orin",)])
+def test_a_jetson_gets_no_framework_and_is_told_where_to_look(gpus: tuple[str, ...]) -> None:
+    refusal = refusal_of(ask("pytorch", gpus=gpus, platform="jetson"))
+    (conflict,) = refusal.conflicts
+    assert "those made for JetPack are at https://" in conflict.detail
+    assert any("JetPack" in warning for warning in refusal.warnings)
+
+
+def test_a_jetson_is_told_what_its_jetpack_has() -> None:
+    notes = refusal_of(
+        ask("pytorch", gpus=("Jetson AGX Orin 32 GB",), platform="jetson", architecture="aarch64")
+    ).warnings
+    assert any("JetPack 6.2 (L4T 36.4.3) has CUDA 12.6, cuDNN 9.3" in note and "Python 3.10" in note for note in notes)
+    assert any("jp6/cu126" in note for note in notes) and not any("r32.7.1" in note for note in notes)
+
+
+def test_a_jetson_thor_takes_the_packages_of_arm_servers() -> None:
+    request = parse_request(RequestWords(frameworks=("pytorch",), gpus=("Jetson AGX Thor",)), matrix(), container=False)
+    plan = plan_of(request)
+    assert plan.choice.architecture == "aarch64" and status_of(plan, "gpu-runs-build") == {"ok"}
+    assert plan.choice.os is not None and plan.choice.os.os_id == "ubuntu24.04"
+    assert any("Jetson Thor" in warning for warning in plan.warnings)
 
 
 @pytest.mark.parametrize("gpu", ["Jetson TX2", "Jetson Nano", "Jetson AGX Xavier 32 GB", "Jetson AGX Orin 32 GB"])
-@pytest.mark.parametrize("frameworks", [(), ("pytorch",)])
-def test_a_jetson_gets_nothing_that_is_made_for_servers(gpu: str, frameworks: tuple[str, ...]) -> None:
-    plan = plan_of(ask(*frameworks, gpus=(gpu,), platform="jetson", architecture="aarch64"))
+def test_a_jetson_gets_nothing_that_is_made_for_servers(gpu: str) -> None:
+    plan = plan_of(ask(gpus=(gpu,), platform="jetson", architecture="aarch64"))
     choice = plan.choice
     assert (choice.cuda, choice.toolkit, choice.cudnn_version, choice.os, choice.minimum_driver) == (None,) * 5
     assert choice.builds == () and choice.runfiles == () and choice.base_image is None
@@ -351,7 +369,7 @@ def test_no_cudnn_before_9_is_made_for_cuda_13() -> None:
 def test_a_build_whose_cuda_is_not_recorded_is_judged_by_its_cudnn_and_told() -> None:
     # Theano 1.0.5, theano/gpuarray/dnn.py: "downgrading cuDNN to a version >= v5 and <= v7"
     refused = refusal_of(ask("theano", gpus=("RTX 3090",)))
-    assert "do not know NVIDIA GeForce RTX 3090" in refused.conflicts[0].detail
+    assert "do not support NVIDIA GeForce RTX 3090" in refused.conflicts[0].detail
     older = plan_of(ask("theano", gpus=("GTX 1080 Ti",), driver="390.48"))
     assert str(older.choice.cudnn_version) == "7"
     assert status_of(older, "gpu-runs-cuda") == status_of(older, "driver-runs-cuda") == {"unknown"}
@@ -377,7 +395,7 @@ def test_an_alternative_says_what_is_not_known_of_it() -> None:
     refused = refusal_of(ask("pytorch==2.15", cudnn="8.9"))
     told = {change.changes["cudnn"]: change.gain for change in refused.alternatives if "cudnn" in change.changes}
     assert told["9.26"] == "pytorch 2.15.0 for CUDA 13.2"  # METADATA: nvidia-cudnn-cu13==9.26.0.51
-    assert all(gain == "pytorch 2.15.0 for CUDA 13.2" or "; not known: " in gain for gain in told.values())
+    assert all(gain == "pytorch 2.15.0 for CUDA 13.2" or "; unknown: " in gain for gain in told.values())
     pair = refusal_of(ask("pytorch==2.15", "tensorflow==1.15"))
     assert any("whether they can share their CUDA libraries" in change.gain for change in pair.alternatives)
 

@@ -20,7 +20,7 @@ from envkit.model import (
 )
 from envkit.solver.parts import parts_of, without
 from envkit.solver.request import Request, TargetGpu
-from envkit.solver.target import for_environment
+from envkit.solver.target import for_environment, gpus_of
 from tests.solver.asking import matrix
 
 
@@ -152,3 +152,24 @@ def test_an_unknown_kind_of_machine_is_no_platform() -> None:
     seen = machine()
     unknown = replace(seen, system=replace(seen.system, machine_kind=missing(Problem.DENIED)))
     assert for_environment(Request(), unknown, matrix()).platform == "linux"
+
+
+def test_a_gpu_that_is_built_onto_one_processor_names_it_on_any_machine() -> None:
+    spark = TargetGpu(ComputeCapability.parse("12.1"), "NVIDIA GB10", architecture="aarch64")
+    here = replace(machine(), system=replace(machine().system, architecture=found("x86_64", "uname")))
+    assert for_environment(Request(gpus=(spark,), architecture="aarch64"), here, matrix()).architecture == "aarch64"
+    assert for_environment(Request(), here, matrix()).architecture == "x86_64"
+
+
+@pytest.mark.parametrize(
+    ("name", "capability"),
+    [("GeForce RTX 5080", "12.0"), ("GeForce GTX 960", "5.2"), ("A100", "8.0"), ("GeForce 50 series", "12.0")],
+)
+def test_a_gpu_that_is_only_named_counts_for_the_plan(name: str, capability: str) -> None:
+    told = Environment(pci_gpus=found((PciGpu("", "", driver=None, name=name),), "text"))
+    assert [str(gpu.compute_capability) for gpu in gpus_of(told, matrix())] == [capability]
+
+
+def test_a_name_that_fits_several_capabilities_decides_nothing() -> None:
+    told = Environment(pci_gpus=found((PciGpu("", "", driver=None, name="GeForce"),), "text"))
+    assert gpus_of(told, matrix()) == ()

@@ -201,6 +201,112 @@ UNKNOWN = (
     " MIG 1g.5gb",
     "",
 )
+# Names and ids of a second collection, made without a look at our table, with the compute capability of their chips.
+AGAIN: dict[str, tuple[str, ...]] = {
+    "3.0": (
+        "11C6: GeForce GTX 650 Ti",
+        "11C8: GeForce GTX 650",
+        "11C5: GeForce GT 740",
+    ),
+    "3.5": (
+        "1281: GeForce GT 710",
+        "1286: GeForce GT 720",
+        "128B: GeForce GT 710",
+    ),
+    "5.0": (
+        "1392: GeForce GTX 750 Ti",
+        "1393: GeForce 840M",
+        "1398: GeForce 845M",
+        "1399: GeForce 945M",
+        "139A: GeForce GTX 950A",
+        "139A: GeForce GTX 950M",
+        "139B: GeForce GTX 750Ti",
+        "139B: GeForce GTX 960A",
+        "139B: GeForce GTX 960M",
+        "139C: GeForce 940M",
+        "134F: GeForce 920MX",
+        "Quadro K2200",
+    ),
+    "5.2": (
+        "13C0: GeForce GTX 980",
+        "13C2: GeForce GTX 970",
+        "13D7: GeForce GTX 980M",
+        "13D8: GeForce GTX 970M",
+        "13D9: GeForce GTX 965M",
+        "1401: GeForce GTX 960",
+        "1402: GeForce GTX 950",
+        "1427: GeForce GTX 965M",
+        "1617: GeForce GTX 980M",
+        "1618: GeForce GTX 970M",
+        "161A: GeForce GTX 980",
+        "GeForce GTX TITAN X",
+    ),
+    "6.1": (
+        "1BE0: GeForce GTX 1080",
+        "1BE0: GeForce GTX 1080 with Max-Q Design",
+        "1BE1: GeForce GTX 1070",
+        "1BE1: GeForce GTX 1070 with Max-Q Design",
+        "1C06: GeForce GTX 1060 6GB",
+        "1C07: P106-100",
+        "1C09: P106-090",
+        "1C20: GeForce GTX 1060",
+        "1C21: GeForce GTX 1050 Ti",
+        "1C22: GeForce GTX 1050",
+        "1C60: GeForce GTX 1060 with Max-Q Design",
+        "1C61: GeForce GTX 1050 Ti",
+        "1C83: GeForce GTX 1050",
+        "1C8C: GeForce GTX 1050 Ti with Max-Q Design",
+        "1C8D: GeForce GTX 1050 with Max-Q Design",
+        "1C8F: GeForce GTX 1050 Ti",
+        "1B38: GRID P40-2B",
+        "1BB3: GRID P4-2B4",
+        "GeForce MX250",
+        "Quadro P400",
+        "P104-100",
+    ),
+    "7.0": ("Tesla V100-FHHL-16GB",),
+    "7.5": ("CMP 40HX",),
+    "8.6": (
+        "2236: NVIDIA A10-6Q",
+        "2520: NVIDIA GeForce RTX 3060 Laptop GPU",
+        "NVIDIA RTX A4500",
+        "NVIDIA RTX A2000",
+        "CMP 90HX",
+    ),
+    "8.9": (
+        "26B9: NVIDIA L40S-2Q",
+        "NVIDIA GeForce RTX 4090D",
+        "NVIDIA GeForce RTX 4090 Laptop GPU",
+        "NVIDIA GeForce RTX 4080 Laptop GPU",
+        "NVIDIA GeForce RTX 4070 Laptop GPU",
+        "NVIDIA GeForce RTX 4060 Laptop GPU",
+        "NVIDIA RTX 4000 SFF Ada Generation",
+    ),
+    "9.0": ("2348: NVIDIA GH200 144G HBM3e MIG 1g.36gb",),
+    "10.0": (
+        "2901: NVIDIA B200 MIG 4g.90gb",
+        "2901: NVIDIA B200 MIG 1g.23gb+me",
+        "2941: NVIDIA GB200 MIG 1g.47gb",
+    ),
+    "12.0": (
+        "2BB5: NVIDIA RTX Pro 6000 Blackwell DC-1-2Q",
+        "2BB5: NVIDIA RTX Pro 6000 Blackwell DC-4-96Q",
+        "2BB5: NVIDIA RTX PRO 6000 Blackwell Server Edition MIG 1g.24gb+gfx",
+        "2BB5: NVIDIA RTX PRO 6000 Blackwell Server Edition MIG 1g.24gb+me.all",
+        "NVIDIA GeForce RTX 5070 Ti Laptop GPU",
+    ),
+}
+WITHOUT_A_ROW = (  # their names belong to chips of several generations, or to chips older than any CUDA on record
+    "GeForce GTX 860M",
+    "GeForce GTX 770M",
+    "GeForce GTX 765M",
+    "GeForce GTX 760M",
+    "GeForce GT 640",
+    "GeForce GT 630",
+    "GeForce GT 635",
+    "GeForce GTX 560 Ti",
+    "Quadro 2000",
+)
 SPELLINGS = [(name, device) for device, names in PRINTED.items() for name in names]
 
 
@@ -211,7 +317,16 @@ def test_a_printed_name_finds_a_row_of_its_device(name: str, device: str, matrix
     assert device in model.device_ids
 
 
-@pytest.mark.parametrize("name", UNKNOWN)
+@pytest.mark.parametrize(("capability", "spelling"), [(key, one) for key, held in AGAIN.items() for one in held])
+def test_a_name_of_another_collection_finds_its_generation(capability: str, spelling: str, matrix: Matrix) -> None:
+    device, _, name = spelling.rpartition(": ")
+    model = matrix.gpu_by_name(name)
+    assert model is not None and str(model.compute_capability) == capability
+    of_device = matrix.gpus_by_device_id(device) if device else ()
+    assert {str(one.compute_capability) for one in of_device} <= {capability}
+
+
+@pytest.mark.parametrize("name", [*UNKNOWN, *WITHOUT_A_ROW])
 def test_another_name_finds_none(name: str, matrix: Matrix) -> None:
     assert matrix.gpu_by_name(name) is None
 

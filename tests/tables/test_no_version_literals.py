@@ -15,6 +15,7 @@ MODULES = sorted(set((ROOT / "envkit").rglob("*.py")) - {ROOT / "envkit" / "__in
 TEMPLATES = sorted((ROOT / "templates").rglob("*.j2"))
 # a dotted number that stands alone: not part of a file name, an address or a regular expression
 VERSION = re.compile(r"(?<![\w.\\/{%-])\d+\.\d+(?:\.\d+)*(?:\.\*)?(?![\w.])(?!\s*(?:%|ms|s\b|GB|GiB|MB|MiB))")
+FORMATS = {"render/reports/sarif.py": "2.1.0"}  # the version of a format that a module writes
 # what only shows how something is spelled, and decides nothing: example commands, options and addresses
 EXAMPLE = re.compile(
     r"^\s*(?:[\w ]*\| )?envkit .*$|--[a-z-]+[ =]\S+|\b(?:Examples?:|such as|like) .*"
@@ -62,9 +63,14 @@ def literals(source: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_module_spells_no_version(path: Path) -> None:
-    assert literals(path.read_text(encoding="utf-8")) == []
+def _spelled(path: Path) -> list[str]:
+    own = FORMATS.get(path.relative_to(ROOT / "envkit").as_posix(), "")
+    return [found for found in literals(path.read_text(encoding="utf-8")) if found.partition(": ")[2] != own]
+
+
+def test_no_module_spells_a_version() -> None:
+    spelled = {str(path.relative_to(ROOT)): _spelled(path) for path in MODULES}
+    assert {name: found for name, found in spelled.items() if found} == {}
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -88,7 +94,7 @@ def test_an_example_in_a_docstring_is_no_literal() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["  envkit install --cuda 9.0", "Name it: --gpu 8.6", "Examples: {} 9.0 or {} '>=12'", "--ip=0.0.0.0"]
+    "text", ["  envkit install --cuda 9.0", "Specify it: --gpu 8.6", "Examples: {} 9.0 or {} '>=12'", "--ip=0.0.0.0"]
 )
 def test_an_example_is_no_literal(text: str) -> None:
     assert literals(f"x = {text!r}") == []

@@ -20,7 +20,7 @@ OWN = {
     "message_causes.csv",  # what a row of signatures.csv can also come from
     "not_covered.csv",  # names of what the program does not hold
 }
-NO_PAGE = {"cuda-notes-13.4", "envkit-estimate", "inference", "legacy-help", "public-scripts"}
+NO_PAGE = {"cuda-notes-13.4", "envkit-estimate", "gpu-guide-2019", "inference", "legacy-help", "public-scripts"}
 
 
 def test_every_file_is_read_by_one_class() -> None:
@@ -32,8 +32,9 @@ def test_only_the_loader_reads_a_table() -> None:
     """A second way to read one would know nothing of columns, types and sources."""
     others = re.compile(r"^\s*import csv$|\bDATA\b", re.MULTILINE)
     found = {path.relative_to(ENVKIT).as_posix() for path in ENVKIT.rglob("*.py") if others.search(path.read_text())}
-    # the Matrix of another folder, a list of words, and a table that is written
-    assert found == {"tables/loader.py", "tables/__init__.py", "privacy/words.py", "render/rows.py"}
+    # the Matrix of another folder, programs of benchmarks, a list of words, a user's prices, a table that is written
+    readers = {"tables/loader.py", "tables/__init__.py", "tables/bench.py", "privacy/words.py", "advice/prices.py"}
+    assert found == {*readers, "render/rows.py"}
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -50,6 +51,8 @@ def test_every_row_names_its_source(file: str) -> None:
 
 def test_every_source_is_named_and_can_be_looked_up() -> None:
     used = {key for file in FILES for row in rows_of(file) for key in getattr(row, "sources", ())}
+    formulas = "".join(path.read_text() for path in (ENVKIT / "advice").glob("*.py"))
+    used |= {key for key in sources() if f'"{key}"' in formulas}
     assert set(sources()) == used
     for source in sources().values():
         assert source.title

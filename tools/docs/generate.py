@@ -25,10 +25,11 @@ PAGES: dict[str, Callable[[], str]] = {
 
 
 @click.command()
+@click.argument("pages", nargs=-1, type=click.Choice(tuple(PAGES)))
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 when a page is out of step.")
-def main(check: bool) -> None:
-    """Generate the reference pages and the man page."""
-    stale = [path for path, page in PAGES.items() if not _same(ROOT / path, page())]
+def main(pages: tuple[str, ...], check: bool) -> None:
+    """Generate the reference pages and the man page: PAGES, or all."""
+    stale = [path for path in pages or PAGES if not _same(ROOT / path, PAGES[path]())]
     for path in stale:
         if not check:
             (ROOT / path).parent.mkdir(parents=True, exist_ok=True)

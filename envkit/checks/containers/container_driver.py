@@ -7,12 +7,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
+from envkit.base.versions import Version
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Evidence, Outcome, Status, ok, skip, unknown
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.managers import managers
+from envkit.checks.engine.messages import seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import remedy
 from envkit.checks.frameworks.variables import variables
 from envkit.checks.nvidia_driver.device_nodes import given_to_others
 from envkit.checks.nvidia_driver.driver_state import CUDA, NVML, answered, has_library
@@ -22,12 +26,63 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 
+_APPTAINER = ("apptainer-no-nv", "apptainer-no-nv-new", "apptainer-told")
+
+
+def _with_gpu(environment: Environment, matrix: Matrix) -> Remedy:
+    """In the words of what starts the container; it has to be created anew in any case."""
+    names = managers(environment)
+    if "kubernetes" in names:
+        return Remedy(
+            "Request the GPU in the pod spec: resources: {limits: {nvidia.com/gpu: 1}}; also set runtimeClassName: "
+            "nvidia if the cluster defines that class."
+        )
+    if "compose" in names:
+        return Remedy(
+            "Under the service in the compose file, add deploy: {resources: {reservations: {devices: [{driver: nvidia, "
+            "count: all, capabilities: [gpu]}]}}}. Then re-create the container.",
+            (fixed("docker compose up -d"),),
+        )
+    if apptainer := seen(environment, "container-no-gpu-injected", *_APPTAINER):
+        new = "apptainer" in apptainer[0].text.lower()
+        return Remedy(
+            "Add --nv before the image's name, which mounts the host's driver into the container. Nothing needs to be "
+            "installed in the image.",
+            (
+                fixed("apptainer exec --nv IMAGE nvidia-smi")
+                if new
+                else fixed("singularity exec --nv IMAGE nvidia-smi"),
+            ),
+        )
+    return Remedy(
+        "Re-create the container with a GPU. With Podman: podman run --device nvidia.com/gpu=all IMAGE.",
+        (fixed("docker run --gpus all IMAGE"),),
+    )
+
+
+_LINKS_SINCE = Version.of(1, 12)  # the container toolkit that can make them
+
+
+def _kept(environment: Environment, matrix: Matrix) -> Remedy:
+    """Links on the host, which a reload of systemd needs to find the devices; then the container anew."""
+    toolkit = environment.containers.container_toolkit.value
+    upgrade = ("container-toolkit",) if toolkit is not None and toolkit < _LINKS_SINCE else ()
+    return remedy(
+        environment,
+        "Create links to the device nodes, add a udev rule so that they survive reboots, and restart the container "
+        "(find it with docker ps) when its work is done. Without the links, the GPU is lost again each time "
+        "systemd reloads its units.",
+        *upgrade,
+        "device-links",
+        "restart-pod" if "kubernetes" in managers(environment) else "restart-container",
+    )
+
+
 _NOT_GIVEN = Fault(
     "container-no-gpu-injected",
     "The container was started without a GPU",
     impact="Nothing in this container can use a GPU.",
-    remedy="Start the container with a GPU; in Kubernetes ask for nvidia.com/gpu and set the runtime class.",
-    steps=(fixed("docker run --gpus all IMAGE"), fixed("docker run --device nvidia.com/gpu=all IMAGE")),
+    remedy=_with_gpu,
 )
 _NO_LIBRARIES = Fault(
     "driver-capabilities-missing",
@@ -39,16 +94,15 @@ _NO_LIBRARIES = Fault(
 _BAKED = Fault(
     "driver-baked-into-image",
     "The image contains its own driver",
-    impact="The image's libcuda meets the host's kernel module of another version.",
-    remedy="Rebuild the image without driver packages; remove them here for now.",
-    actions=("purge-driver",),
+    impact="The image's libcuda does not match the version of the host's kernel module.",
+    remedy="Leave the driver's packages out of the image (in its Dockerfile: cuda-toolkit-X-Y instead of cuda, "
+    "cuda-drivers or nvidia-driver-*) and build it again. The host's driver comes in with the container toolkit.",
 )
 _LOST = Fault(
     "container-loses-gpu",
     "The container lost its GPU while running",
     impact="Programs in the container lose the GPU until it is restarted; the host is fine.",
-    remedy="Restart the container; for good, use CDI or links in /dev/char on the host.",
-    steps=(fixed("docker restart CONTAINER"), fixed("sudo nvidia-ctk system create-dev-char-symlinks --create-all")),
+    remedy=_kept,
 )
 
 
@@ -80,7 +134,7 @@ def container_no_gpu_injected(environment: Environment, matrix: Matrix) -> Itera
             yield _NOT_GIVEN.found([*evidence, host_has])
         else:
             yield unknown(
-                "this container has no GPU; whether its host has one cannot be seen from here", evidence=evidence
+                "this container has no GPU; whether its host has one is not visible from inside", evidence=evidence
             )
     elif reported := _NOT_GIVEN.reported(environment):
         yield reported
@@ -92,7 +146,7 @@ def container_no_gpu_injected(environment: Environment, matrix: Matrix) -> Itera
             evidence=[known(environment, "driver.device_nodes", ", ".join(paths[:4]))],
         )
     else:
-        yield unknown("the device nodes are not known", evidence=[known(environment, "driver.device_nodes")])
+        yield unknown("the device nodes were not probed", evidence=[known(environment, "driver.device_nodes")])
 
 
 def _host_gpu(environment: Environment) -> Evidence | None:
@@ -183,7 +237,8 @@ DRIVER_PACKAGE = regex(
     layer=Layer.PLACE,
     rank=18,
     any_of=("driver.device_nodes", "driver.nvml", "messages"),
-    fix="Restart the container. For good: CDI, or links in /dev/char, or cgroupfs as Docker's cgroup driver.",
+    explained_by=("device-nodes-missing", "vgpu-unlicensed"),
+    fix="Restart the container. Permanent fix: CDI, links in /dev/char, or cgroupfs as Docker's cgroup driver.",
     references=threads("NVIDIA/nvidia-container-toolkit#48", "NVIDIA/nvidia-docker#1730", "NVIDIA/gpu-operator#485"),
 )
 def container_loses_gpu(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -201,7 +256,7 @@ def container_loses_gpu(environment: Environment, matrix: Matrix) -> Iterator[Ou
             Evidence("driver.device_nodes", f"{node.path}: {node.open_error}", environment.driver.device_nodes.source)
             for node in refused[:2]
         ]
-        yield _LOST.found([*evidence, *answers], title="This container may no longer open its GPU")
+        yield _LOST.found([*evidence, *answers], title="This container no longer has permission to open its GPU")
     elif reported := _LOST.reported(environment):
         yield reported
     elif not _in_container(environment):

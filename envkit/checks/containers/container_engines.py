@@ -11,7 +11,8 @@ from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, skip, unknown
-from envkit.checks.engine.messages import message_evidence, seen
+from envkit.checks.engine.managers import managers
+from envkit.checks.engine.messages import message_evidence, named, said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -42,25 +43,74 @@ def _cdi_specs(environment: Environment) -> tuple[str, ...]:
 
 
 def _configure(environment: Environment, matrix: Matrix) -> Remedy:
-    """Let the toolkit configure Docker; install it first where it is not there."""
+    """Let the toolkit configure the engine; install it first where it is not there."""
+    if "kubernetes" in managers(environment):
+        return _on_node(environment)
     configure = (fixed("sudo nvidia-ctk runtime configure --runtime=docker"), _RESTART)
     if environment.containers.container_toolkit.known:
-        return Remedy("Let the NVIDIA Container Toolkit configure Docker, and restart Docker.", configure)
-    advice = "Install the NVIDIA Container Toolkit from NVIDIA's repository, let it configure Docker, restart Docker."
+        return Remedy("Configure Docker with the NVIDIA Container Toolkit, then restart Docker.", configure)
+    advice = (
+        "Install the NVIDIA Container Toolkit from NVIDIA's repository, configure Docker with it, and restart Docker."
+    )
     given = remedy(environment, advice, "container-toolkit")
     return Remedy(given.advice, (*given.steps, *configure))
+
+
+def _on_node(environment: Environment) -> Remedy:
+    """The kubelet starts pods with the default runtime of its engine: containerd, unless Docker is told of."""
+    engine = _docker(environment)
+    there = environment.containers.container_toolkit.known or (engine is not None and "nvidia" in engine.runtimes)
+    return remedy(
+        environment,
+        "On each GPU node: make nvidia the default runtime of the engine that the kubelet uses, and restart it; then "
+        "restart the device plugin's pod. Or give the pods a RuntimeClass with the handler nvidia "
+        "(runtimeClassName: nvidia), the device plugin's too.",
+        *(() if there else ("container-toolkit",)),
+        "runtime-docker-default" if engine else "runtime-containerd-default",
+        "restart-device-plugin",
+    )
 
 
 def _plain_engine(environment: Environment, matrix: Matrix) -> Remedy:
     engine = _docker(environment)
     if engine is None or not engine.snap:
-        return Remedy("Use the plain Docker Engine.", (fixed("docker context use default"),))
+        return Remedy("Switch to Docker Engine.", (fixed("docker context use default"),))
     advice = (
-        "Put the plain Docker Engine in the place of the snap. This takes the snap's images, containers and volumes "
-        "away; the first command keeps a copy of its data (`snap saved` lists it)."
+        "Replace the snap with Docker Engine. This removes the snap's images, containers, and volumes; the first "
+        "command keeps a copy of its data (`snap saved` lists it)."
     )
     given = remedy(environment, advice, "install", packages="docker.io")
     return Remedy(given.advice, (fixed("sudo snap save docker"), fixed("sudo snap remove docker"), *given.steps))
+
+
+def _specification(environment: Environment, matrix: Matrix) -> Remedy:
+    """By what is wrong with it: written by the operator, in a folder that nobody reads, stale, or not there."""
+    text = said(environment, "cdi-unresolvable")
+    if "kubernetes" in managers(environment) or "management.nvidia.com" in text:
+        return Remedy(
+            "The operator writes the specifications of its nodes: let its toolkit rewrite them. Pods that ask for "
+            "nvidia.com/gpu need runtimeClassName: nvidia where CDI is not switched on in the ClusterPolicy "
+            "(cdi.enabled); the kind management.nvidia.com/gpu is for the operator's own pods.",
+            (fixed("kubectl -n gpu-operator rollout restart daemonset nvidia-container-toolkit-daemonset"),),
+        )
+    if named(seen(environment, "cdi-unresolvable"), "device"):
+        return remedy(
+            environment,
+            "A specification names a device that is no longer there. Remove the old ones from both folders (the list "
+            "shows them; the files are rewritten, and nothing else is lost), and generate one.",
+            "cdi-anew",
+        )
+    if "/run/cdi" in text:
+        return Remedy(
+            "The specification is in /run/cdi, where this engine does not look: pass that directory, or write the "
+            "specification to /etc/cdi (and again after every driver update).",
+            (fixed("podman --cdi-spec-dir=/run/cdi run --rm --device nvidia.com/gpu=all IMAGE nvidia-smi"),),
+        )
+    return Remedy(
+        "Regenerate the CDI specification: it names the driver's files as of the day it was written, so it is due "
+        "again after each update of the driver.",
+        (_GENERATE_CDI, fixed("nvidia-ctk cdi list")),
+    )
 
 
 _NO_RUNTIME = Fault(
@@ -77,16 +127,15 @@ _OTHER_DOCKER = Fault(
 )
 _NO_CDI = Fault(
     "cdi-unresolvable",
-    "The engine finds no CDI device for the GPU",
+    "The container engine finds no CDI device for the GPU",
     impact="Containers that ask for the GPU do not start.",
-    remedy="Regenerate the CDI specification.",
-    steps=(_GENERATE_CDI, fixed("nvidia-ctk cdi list")),
+    remedy=_specification,
 )
 _NO_CGROUPS = Fault(
     "rootless-cgroups",
-    "The rootless engine may not set device rules",
-    impact='Containers with GPUs stop at start with "operation not permitted".',
-    remedy="Tell NVIDIA's hook to leave cgroups alone, or use CDI.",
+    "The rootless engine is not allowed to set device rules",
+    impact='GPU containers fail to start with "operation not permitted".',
+    remedy="Set no-cgroups for NVIDIA's hook, or use CDI.",
     steps=(
         fixed("sudo nvidia-ctk config --set nvidia-container-cli.no-cgroups --in-place"),
         fixed("systemctl --user restart docker"),
@@ -94,9 +143,9 @@ _NO_CGROUPS = Fault(
 )
 _SELINUX = Fault(
     "selinux-blocks-device",
-    "SELinux keeps the container from the GPU",
-    impact="NVML says insufficient permissions inside the container.",
-    remedy="Switch labels off for this container, or allow devices for all.",
+    "SELinux blocks the container's access to the GPU",
+    impact="Inside the container, NVML reports insufficient permissions.",
+    remedy="Disable labeling for this container, or allow all containers to use devices.",
     steps=(
         fixed("podman run --security-opt=label=disable --device nvidia.com/gpu=all …"),
         fixed("sudo setsebool -P container_use_devices on"),
@@ -111,7 +160,7 @@ _SELINUX = Fault(
     rank=30,
     any_of=("containers.docker", "containers.container_toolkit", "messages"),
     explained_by=("docker-from-snap-or-desktop",),
-    fix="Install the NVIDIA Container Toolkit, let it configure Docker, restart Docker.",
+    fix="Install the NVIDIA Container Toolkit, configure Docker with it, and restart Docker.",
     references=threads("NVIDIA/nvidia-docker#1034", "NVIDIA/nvidia-docker#1243", "infiniflow/ragflow#9573"),
 )
 def docker_no_nvidia_runtime(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -137,9 +186,9 @@ def docker_no_nvidia_runtime(environment: Environment, matrix: Matrix) -> Iterat
     elif toolkit.known:
         yield ok("the NVIDIA Container Toolkit is installed, which provides --gpus", evidence=evidence)
     elif not gpu_present(environment):
-        yield skip("no GPU was seen that containers could use", evidence=evidence)
+        yield skip("no GPU was found that containers could use", evidence=evidence)
     elif toolkit.absent:
-        impact = f"{_NO_RUNTIME.impact} Programs on the host are not touched."
+        impact = f"{_NO_RUNTIME.impact} Programs on the host are not affected."
         yield _NO_RUNTIME.found(evidence, impact=impact, status=Status.WARN)
     else:
         yield unknown("whether the NVIDIA Container Toolkit is installed is not known", evidence=evidence)
@@ -155,7 +204,7 @@ def docker_no_nvidia_runtime(environment: Environment, matrix: Matrix) -> Iterat
     references=threads("NVIDIA/nvidia-docker#1637", "NVIDIA/nvidia-docker#1311", "NVIDIA/nvidia-docker#1591"),
 )
 def docker_from_snap_or_desktop(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Docker is the plain engine.
+    """Docker is Docker Engine.
 
     A snap is confined and has its own configuration; Docker Desktop for Linux runs in a virtual machine without
     the GPU.
@@ -181,7 +230,7 @@ def docker_from_snap_or_desktop(environment: Environment, matrix: Matrix) -> Ite
             yield skip(f"Docker comes from {name}; no GPU was seen", evidence=evidence)
     else:
         yield ok(
-            "Docker is the plain engine",
+            "Docker is Docker Engine",
             evidence=[known(environment, "containers.docker", engine.operating_system or "engine")],
         )
 
@@ -207,11 +256,11 @@ def cdi_unresolvable(environment: Environment, matrix: Matrix) -> Iterator[Outco
                 known(environment, "containers.cdi_missing_paths", ", ".join(missing.get()[:3])),
                 known(environment, "containers.cdi_specs"),
             ],
-            title=f"The CDI specification names files that are gone: {missing.get()[0]}",
+            title=f"The CDI specification lists files that no longer exist: {missing.get()[0]}",
             impact="Containers that ask for the GPU through CDI do not start, usually since a driver upgrade.",
         )
     elif _cdi_specs(environment):
-        yield ok("the CDI specification is whole", evidence=[known(environment, "containers.cdi_specs")])
+        yield ok("all files in the CDI specification exist", evidence=[known(environment, "containers.cdi_specs")])
     else:
         yield skip(
             "no CDI specification for GPUs; engines with NVIDIA's hook need none",
@@ -276,7 +325,7 @@ def selinux_blocks_device(environment: Environment, matrix: Matrix) -> Iterator[
         )
     elif environment.system.selinux.known:
         yield skip(
-            f"SELinux is {environment.system.selinux.get()}, and nothing was refused",
+            f"SELinux is {environment.system.selinux.get()}, and nothing was denied",
             evidence=[known(environment, "system.selinux")],
         )
     else:

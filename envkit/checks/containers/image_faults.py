@@ -15,12 +15,12 @@ _IMAGE_README = "https://gitlab.com/nvidia/container-images/cuda"
 
 BASE_GONE = image_fault(
     "image.base-gone",
-    title="An image that the Dockerfile starts or copies from is not in its registry",
+    title="The Dockerfile uses an image that is not in its registry",
     doc="""Every image named by FROM and COPY --from can be pulled.
 
     Tags of nvidia/cuda are deleted some time after their end of support, and `latest` went first. Others never
     existed: a release is published under its full version, for some distributions only.""",
-    fix="Start from the nearest supported tag, or install CUDA on the plain distribution.",
+    fix="Use the nearest supported tag, or install CUDA on a plain distribution image.",
     references=(*threads("NVIDIA/nvidia-docker#1768", "NVIDIA/nvidia-docker#1735", "NVIDIA/nvidia-docker#1454"), _TAGS),
 )
 BASE_END_OF_LIFE = image_fault(
@@ -28,7 +28,8 @@ BASE_END_OF_LIFE = image_fault(
     title="The base image is past its end of support",
     doc="""The images that the file starts from are still supported.
 
-    An image past its end gets no security updates any more, and its tag may be deleted: then the build stops.""",
+    An image past its end of support no longer gets security updates, and its tag may be deleted: then the build
+    stops.""",
     fix="Move to the newest patch of the same CUDA release, or to a release that is supported.",
     references=(_SUPPORT, *threads("NVIDIA/nvidia-docker#1768")),
 )
@@ -37,7 +38,7 @@ BASE_ON_RECORD = image_fault(
     title="The base image is known",
     doc="""The images that the file starts from are in the tables, which say what they hold.
 
-    It informs: it is ok for a tag that is supported, unknown for one that was seen without its state.""",
+    Informational: ok for a supported tag, unknown for one whose support status was not recorded.""",
     fix="No action needed.",
     references=(_TAGS,),
 )
@@ -46,13 +47,13 @@ BASE_UNKNOWN = image_fault(
     title="Whether the base image exists, and what it holds, is not known",
     doc="""The name of each base image is complete, and its tag is in the tables.
 
-    What stands on an unknown image cannot be judged: neither its CUDA nor its Python is known.""",
+    Nothing built on an unknown image can be judged: neither its CUDA nor its Python is known.""",
     fix="Give the build argument a default, or name a tag that envkit matrix image_tags lists.",
     references=(_FROM, _TAGS),
 )
 DRIVER_INSIDE = image_fault(
     "image.driver-inside",
-    title="The image gets an NVIDIA driver of its own",
+    title="The image installs its own NVIDIA driver",
     doc="""No RUN installs a driver.
 
     The container toolkit brings the host's driver libraries in. Others beside them differ from the host's kernel
@@ -62,7 +63,7 @@ DRIVER_INSIDE = image_fault(
 )
 DRIVER_TOO_OLD = image_fault(
     "image.driver-too-old",
-    title="The named driver does not run the image's CUDA",
+    title="The driver is too old for the image's CUDA",
     doc="""The driver of --driver, or of the machine that --target names, runs every CUDA that the image uses.
 
     Images of nvidia/cuda carry NVIDIA_REQUIRE_CUDA: with an older driver their containers do not start. Elsewhere the
@@ -75,12 +76,12 @@ DRIVER_TOO_OLD = image_fault(
 )
 NEEDS_NEWER_DRIVER = image_fault(
     "image.needs-newer-driver",
-    title="A framework brings a newer CUDA than the base image, and needs a newer driver",
+    title="A framework bundles a newer CUDA than the base image and needs a newer driver",
     doc="""A framework that brings CUDA of its own runs with the drivers that the base image is made for.
 
     The default index has builds for the newest CUDA. On an image for an older one the container starts on hosts whose
     driver is too old for the framework, which then finds no GPU.""",
-    fix="Install a build for the CUDA of the base image, or start from an image of the framework's CUDA.",
+    fix="Install a build for the CUDA of the base image, or start from an image with the framework's CUDA.",
     references=(
         *threads("zai-org/ChatGLM3#100", "googlecolab/colabtools#1685"),
         _COMPATIBILITY,
@@ -88,7 +89,7 @@ NEEDS_NEWER_DRIVER = image_fault(
 )
 DRIVER_UNKNOWN = image_fault(
     "image.driver-unknown",
-    title="Whether the named driver meets what the image asks for is not known",
+    title="Whether the driver meets the image's requirement is unknown",
     doc="""What NVIDIA_REQUIRE_CUDA of the image asks for can be compared with the named driver.
 
     Its conditions name CUDA versions, driver branches and brands of GPUs, which are not known for every driver.""",
@@ -97,16 +98,16 @@ DRIVER_UNKNOWN = image_fault(
 )
 GPU_UNKNOWN_TO_CUDA = image_fault(
     "image.gpu-unknown-to-cuda",
-    title="The image's CUDA has no code for the named GPU",
+    title="The image's CUDA does not support the GPU",
     doc="""The CUDA libraries of the image support each GPU of --gpu, or of the machine that --target names.
 
-    A release older than the GPU does not know it, and newer releases drop old GPUs.""",
+    A release older than the GPU does not support it, and newer releases drop old GPUs.""",
     fix="Use a CUDA release that supports the GPU.",
     references=(*threads("pytorch/pytorch#190385", "replicate/cog#3104"), _COMPATIBILITY),
 )
 GPU_WITHOUT_CODE = image_fault(
     "image.gpu-without-code",
-    title="A framework's build has no code for the named GPU",
+    title="A framework's build has no kernels for the GPU",
     doc="""Each framework's build holds code that each named GPU runs.
 
     Without it the first kernel stops with "no kernel image is available for execution on the device".""",
@@ -118,7 +119,7 @@ CUDA_MISSING = image_fault(
     title="A framework needs a system CUDA, and the image has none",
     doc="""Where a framework's package brings no CUDA libraries, the image has them.
 
-    A base flavor of nvidia/cuda holds little more than the runtime library, a plain distribution nothing.""",
+    A base flavor of nvidia/cuda has little more than the runtime library; a plain distribution has nothing.""",
     fix="Start from a runtime or devel flavor with that CUDA, or install the package that brings its libraries.",
     references=(*threads("C0untFloyd/roop-unleashed#941", "tensorflow/tensorflow#38164"), _IMAGE_README),
 )
@@ -142,7 +143,7 @@ CUDNN_MISSING = image_fault(
 )
 CUDNN_DIFFERS = image_fault(
     "image.cudnn-differs",
-    title="The image's cuDNN is of another major version than a framework loads",
+    title="The image's cuDNN has a different major version from the one a framework loads",
     doc="""The cuDNN of the image has the major version that the framework was built with.
 
     The major version is in the library's name (libcudnn.so.8): another one is not found.""",
@@ -151,7 +152,7 @@ CUDNN_DIFFERS = image_fault(
 )
 FRAMEWORK_FOR_OTHER_CUDA = image_fault(
     "image.framework-for-other-cuda",
-    title="A framework's package was built for another CUDA than the image has",
+    title="A framework's package was built for a different CUDA from the image's",
     doc="""A framework that loads CUDA from the system was built for the image's CUDA.
 
     Library names carry the major version, some the minor one: the import fails, or the GPU stays unused.""",
@@ -163,7 +164,7 @@ FRAMEWORK_FOR_OTHER_CUDA = image_fault(
 )
 FRAMEWORK_VERSION = image_fault(
     "image.framework-version",
-    title="Which build of a framework is installed cannot be told, or there is none",
+    title="Which build of a framework is installed is unknown, or there is none",
     doc="""Each framework's requirement names a release that its index has for this platform.
 
     A version with a suffix such as +cu118 is on its own index only, and no release was built for every CUDA.""",
@@ -200,7 +201,7 @@ GLIBC_TOO_OLD = image_fault(
 )
 GLIBC_TOO_NEW = image_fault(
     "image.glibc-too-new",
-    title="The image's glibc refuses a library of a framework",
+    title="The image's glibc refuses to load a framework's library",
     doc="""No library of the framework asks for an executable stack where glibc refuses that.
 
     Newer releases of glibc do not load such libraries with dlopen: the import fails.""",
@@ -218,19 +219,30 @@ CPU_BUILD = image_fault(
 )
 NUMPY_UNBOUNDED = image_fault(
     "image.numpy-unbounded",
-    title="Nothing holds NumPy below the release that a framework breaks on",
+    title="NumPy is not pinned below the release that breaks a framework",
     doc="""Where a framework's package does not bound NumPy itself, the Dockerfile does.
 
     pip brings the newest NumPy, and code compiled for NumPy 1 fails with NumPy 2.""",
     fix="Pin NumPy in the same pip install.",
     references=threads("pytorch/pytorch#135013", "pytorch/pytorch#107302", "tensorflow/tensorflow#71587"),
 )
+REQUIREMENTS_CLASH = image_fault(
+    "image.requirements-clash",
+    title="Two packages that the Dockerfile installs conflict",
+    doc="""What the commands install can be installed together.
+
+    torchvision, torchaudio, xFormers and vLLM are each made for one release of torch, and name it in their metadata:
+    in one command pip stops, and a later command replaces what an earlier one installed.""",
+    fix="Use the release that was made for the other one.",
+    references=threads("vllm-project/vllm#8626", "pytorch/vision#1405"),
+)
+NUMPY_IMPACT = "The import fails or warns: the package was compiled for an older NumPy."
 LIST_UNREAD = image_fault(
     "image.list-unread",
-    title="A list of packages was not checked",
-    doc="""Every list of packages that a command installs from lies beside the Dockerfile.
+    title="A requirements file was not checked",
+    doc="""Every requirements file that a command installs from is next to the Dockerfile.
 
-    What comes from an address, from another image or from the folder of a project is not known.""",
-    fix="Run the check where the files of the build are, with the Dockerfile in their folder.",
+    Files from a URL, another image, or a project directory are not known.""",
+    fix="Run the check in the build context, with the Dockerfile in the same directory.",
     references=(_COPY,),
 )

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
-from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Evidence, Outcome, ok, skip, unknown
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, skip, unknown
 from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -18,6 +17,7 @@ from envkit.checks.frameworks.installs import capable_gpus
 from envkit.checks.frameworks.variables import variables
 from envkit.checks.gpu.gpus import seen_gpus
 from envkit.checks.nvidia_driver.driver_state import installed
+from envkit.checks.nvidia_driver.newer_driver import newer_driver
 from envkit.model import Environment
 
 if TYPE_CHECKING:
@@ -26,12 +26,25 @@ if TYPE_CHECKING:
 _CLAUSE = regex(r"(cuda|driver|arch|brand)\s*(!=|<=|>=|<|>|=)\s*([^,\s]+)")
 
 
+_ASKED = regex(r"cuda\s{0,2}>=\s{0,2}(?P<cuda>\d{1,2}\.\d)")
+
+
+def _host_driver(environment: Environment, matrix: Matrix) -> Remedy:
+    """The first alternative of the image's demand names its CUDA, in the message or in the variable."""
+    said = [message.text for message in seen(environment, "image-needs-newer-driver")]
+    asked = variables(environment).get("NVIDIA_REQUIRE_CUDA", "")
+    match = next((match for text in (*said, asked) for match in _ASKED.finditer(text)), None)
+    cuda = Version.find(match["cuda"]) if match else None
+    own = environment.driver.driver_cuda_version.value
+    older = f"whose name says CUDA {own.release(2)} or older" if own else "made for an older CUDA"
+    return newer_driver(environment, matrix, cuda, f"To keep the host's driver, use an image tag {older}.")
+
+
 _OLD_DRIVER = Fault(
     "image-needs-newer-driver",
-    "The image asks for a newer driver than the host has",
+    "The image requires a newer driver than the host has",
     impact="The container does not start.",
-    remedy="Install a newer driver on the host, or use an older tag of the image.",
-    steps=(fixed("envkit matrix images"),),
+    remedy=_host_driver,
 )
 
 
@@ -41,6 +54,7 @@ _OLD_DRIVER = Fault(
     tier="C",
     rank=16,
     any_of=("variables", "messages"),
+    fix="Install a newer driver on the host, or use an older tag of the image.",
     references=threads("NVIDIA/nvidia-container-toolkit#152", "ggml-org/llama.cpp#9665"),
 )
 def image_needs_newer_driver(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -56,10 +70,10 @@ def image_needs_newer_driver(environment: Environment, matrix: Matrix) -> Iterat
         yield (
             skip("no container image here declares a driver requirement")
             if environment.variables.known
-            else unknown("the variables are not known")
+            else unknown("the variables were not probed")
         )
     elif variables(environment).get("NVIDIA_DISABLE_REQUIRE", "").lower() in ("1", "true"):
-        yield skip("NVIDIA_DISABLE_REQUIRE switches the image's demand off")
+        yield skip("NVIDIA_DISABLE_REQUIRE turns the image's requirement off")
     else:
         yield _requirement(environment, matrix, requirement)
 
@@ -83,10 +97,10 @@ def _requirement(environment: Environment, matrix: Matrix, requirement: str) -> 
         known(environment, "driver.kernel_module"),
     ]
     if met:
-        return ok("the driver meets what the image asks for", evidence=evidence)
+        return ok("the driver meets the image's requirement", evidence=evidence)
     if met is None:
-        return unknown("whether the driver meets what the image asks for is not known", evidence=evidence)
-    title = f"The driver does not meet what the image asks for ({requirement.split()[0]})"
+        return unknown("whether the driver meets the image's requirement is unknown", evidence=evidence)
+    title = f"The driver does not meet the image's requirement ({requirement.split()[0]})"
     return _OLD_DRIVER.found(evidence, title=title)
 
 

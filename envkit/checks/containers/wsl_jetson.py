@@ -14,7 +14,7 @@ from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
-from envkit.checks.frameworks.installs import capable_gpus, installs, nothing_to_judge
+from envkit.checks.frameworks.installs import Installed, capable_gpus, installs, nothing_to_judge
 from envkit.checks.nvidia_driver.driver_state import CUDA, answered, has_library
 from envkit.model import Environment, MachineKind
 
@@ -26,6 +26,7 @@ _OF_A_DRIVER = (  # messages of checks about a Linux driver; in WSL 2 they say t
     ("driver-not-installed", "torch", "libcuda-missing", "tensorflow-303"),
     ("driver-module-not-loaded", "nvidia-smi", "nvml"),
 )
+_AT_EACH_START = "ioctl"  # a message that the kernel of a WSL 2 that works writes too
 _WSL_LIBRARIES = "/usr/lib/wsl/"
 _GUIDE = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/index.html"
 
@@ -49,7 +50,7 @@ def _jetson_wheel(environment: Environment, matrix: Matrix) -> Remedy:
 
 _WSL1 = Fault(
     "wsl1",
-    "This is WSL 1, which has no GPU",
+    "This is WSL 1, which does not support GPUs",
     impact="No Linux program can use the GPU.",
     remedy="Convert the distribution to WSL 2, in a Windows terminal.",
     steps=(fixed("wsl --list --verbose"), fixed("wsl --set-version DISTRIBUTION 2")),
@@ -62,14 +63,14 @@ _LINUX_DRIVER = Fault(
 )
 _UNREACHED = Fault(
     "wsl-libcuda-missing",
-    "WSL does not reach the Windows driver",
+    "WSL cannot reach the Windows driver",
     impact="No program in WSL can use the GPU.",
     remedy="In a Windows terminal: update WSL and restart it; update the Windows NVIDIA driver.",
     steps=(fixed("wsl --update"), fixed("wsl --shutdown")),
 )
 _SERVER_WHEEL = Fault(
     "jetson-generic-wheel",
-    "A wheel for servers is installed on a Jetson",
+    "A server wheel is installed on a Jetson",
     impact='CUDA is not available, or every kernel fails with "no kernel image".',
     remedy=_jetson_wheel,
 )
@@ -136,13 +137,15 @@ def wsl_driver_inside(environment: Environment, matrix: Matrix) -> Iterator[Outc
     layer=Layer.PLACE,
     rank=8,
     any_of=("system.machine_kind", "messages"),
-    explained_by=("wsl1", "wsl-driver-inside"),
+    explained_by=("wsl1", "wsl-driver-inside", "wsl-gpu-in-tcc-mode"),
     references=threads("microsoft/WSL#5548", "microsoft/WSL#11888", "microsoft/WSL#7716"),
 )
 def wsl_libcuda_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """In WSL 2 there are /dev/dxg and the libcuda that the Windows driver puts into /usr/lib/wsl/lib."""
     refused = answered(environment, "nvml", "OPERATING_SYSTEM")
-    reported = _UNREACHED.reported(environment)
+    works = bool(environment.gpus.value) and not refused
+    heard = seen(environment, _UNREACHED.id, without=_AT_EACH_START if works else "")
+    reported = _UNREACHED.reported(environment) if heard else None
     unreached = [message for id, *variants in _OF_A_DRIVER for message in seen(environment, id, *variants)]
     if kind(environment) is not MachineKind.WSL2:
         yield reported or skip("not WSL 2", evidence=[known(environment, "system.machine_kind")])
@@ -154,8 +157,15 @@ def wsl_libcuda_missing(environment: Environment, matrix: Matrix) -> Iterator[Ou
         yield _UNREACHED.found(message_evidence(environment, unreached))
     elif has_library(environment, CUDA):
         yield ok("the Windows driver's libcuda is there", evidence=[known(environment, "driver.libraries", CUDA)])
+    elif works:
+        yield ok("the Windows driver answers", evidence=[known(environment, "gpus", "listed")])
     else:
         yield unknown("which libraries are there is not known", evidence=[known(environment, "driver.libraries")])
+
+
+def _from_nvidia(items: list[Installed]) -> bool:
+    """Whether an environment of theirs holds a wheel of NVIDIA for a Jetson, which has nv23.06 in its version."""
+    return any(".nv" in wheel.version for item in items for wheel in item.python.distributions)
 
 
 @check(
@@ -182,6 +192,8 @@ def jetson_generic_wheel(environment: Environment, matrix: Matrix) -> Iterator[O
         yield reported
     elif messages := seen(environment, "cpu-only-wheel"):
         yield _SERVER_WHEEL.found(message_evidence(environment, messages), title="A CPU build is installed on a Jetson")
+    elif (messages := seen(environment, "framework-sees-no-gpu")) and not _from_nvidia(items):
+        yield _SERVER_WHEEL.found(message_evidence(environment, messages))
     elif not items:
         yield nothing_to_judge(environment, "framework")
     for item in items:

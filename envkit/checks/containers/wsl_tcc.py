@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _TCC = Fault(
     "wsl-gpu-in-tcc-mode",
-    "A GPU in TCC mode keeps WSL from the GPUs",
+    "A GPU in TCC mode blocks WSL from all GPUs",
     impact="No GPU can be used in WSL, not even those in WDDM mode.",
     remedy="On Windows, as administrator: set each GPU that can to WDDM, or disable the one in TCC mode in the device "
     "manager; then restart WSL.",
@@ -44,4 +44,4 @@ def wsl_gpu_in_tcc_mode(environment: Environment, matrix: Matrix) -> Iterator[Ou
     elif kind(environment) is MachineKind.WSL2 and environment.gpus.known and environment.gpus.get():
         yield ok("WSL lists its GPUs", evidence=[known(environment, "gpus", "listed")])
     else:
-        yield skip("nothing tells of a GPU in TCC mode", evidence=[known(environment, "system.machine_kind")])
+        yield skip("no GPU was seen in TCC mode", evidence=[known(environment, "system.machine_kind")])

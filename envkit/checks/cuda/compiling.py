@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 _NO_TARGET = Fault(
     "cuda-architecture-not-chosen",
-    "The build was given no GPU architecture to compile for",
-    impact="Configuration or the first CUDA file stops. The toolkit may be in order.",
+    "The build was not given a GPU architecture to compile for",
+    impact="Configuration fails, or the first CUDA file does. The toolkit itself may be fine.",
     remedy=(
         "Name the compute capability without its dot, for example 86: a build without a GPU (docker build, a login "
-        "node) cannot find it out. In a fresh build folder; where CMake says that it does not know the CUDA compiler, "
-        "the first error of its log comes first."
+        "node) cannot detect it. Use a fresh build directory. If CMake cannot identify the CUDA compiler, look at "
+        "the first error in its log."
     ),
     steps=(
         fixed("nvidia-smi --query-gpu=compute_cap --format=csv,noheader"),

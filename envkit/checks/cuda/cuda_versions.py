@@ -5,18 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit._startup.records import replace
 from envkit.base.versions import Version, whole_number
-from envkit.checks.engine.ask import resolve_command
+from envkit.checks.engine.ask import framework_of, resolve_command, tells_framework
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.managers import in_image
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.frameworks.builds import replacement
-from envkit.checks.frameworks.installs import Installed, all_data_center, capable_gpus, installs, nothing_to_judge
+from envkit.checks.frameworks.builds import bring, replacement
+from envkit.checks.frameworks.installs import (
+    Installed,
+    all_data_center,
+    as_on_pypi,
+    capable_gpus,
+    installs,
+    nothing_to_judge,
+)
 from envkit.checks.nvidia_driver.driver_state import driver_platform, installed, loaded
-from envkit.model import Environment
+from envkit.checks.nvidia_driver.newer_driver import newer_driver
+from envkit.model import Environment, found
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -38,20 +48,45 @@ NO_DRIVER = (
 
 def _newer_or_older(environment: Environment, matrix: Matrix) -> Remedy:
     messages = seen(environment, "driver-too-old-for-runtime")
-    cuda = _within(_cuda_words(named(messages, "found")), matrix)
-    return Remedy(
-        "Install a newer driver, or a build of the framework for an older CUDA; envkit names one.",
-        (resolve_command(environment, matrix, messages, cuda=cuda),),
-    )
+    have, need = (_cuda_words(named(messages, key)) for key in ("found", "needs"))
+    need = need or next((str(one.framework.cuda) for one in installs(environment) if one.framework.cuda), "")
+    cuda = _within(have, matrix)
+    if not tells_framework(environment, matrix, messages) or (need and in_image(environment)):
+        kept = f" ({cuda})" if cuda else ""
+        otherwise = f"To keep the driver, use the program's build for an older CUDA{kept}, or build it with one."
+        return newer_driver(environment, matrix, Version.find(need), otherwise)
+    own, told = Version.find(have), environment.driver
+    if own is not None and not told.driver_cuda_version.known:  # the message says what the driver runs
+        told = replace(told, driver_cuda_version=found(own, "message"))
+    why = "Install a build of the framework for an older CUDA, or a newer driver (in a container: on its host)."
+    name = framework_of(environment, matrix, messages)
+    given = bring(replace(environment, driver=told), matrix, name, why, messages=messages)
+    if any("pip" in line for line in given.commands):
+        return given
+    return Remedy(why, (resolve_command(environment, matrix, messages, cuda=cuda),))
 
 
 def _no_newer_cuda(environment: Environment, matrix: Matrix) -> Remedy:
-    limit = environment.driver.driver_cuda_version
-    cuda = f"<={limit.get().release(2)}" if limit.known else ""
-    return Remedy(
-        "Install a newer driver, or a framework built for a CUDA no newer than the driver's; envkit names one.",
-        (resolve_command(environment, matrix, seen(environment, "ptx-newer-than-driver"), cuda=cuda),),
+    """The driver is what every program needs newer; who cannot change it builds with its own CUDA."""
+    own = environment.driver.driver_cuda_version.value or _reported_by(environment, matrix)
+    made = [item.framework.cuda for item in installs(environment) if item.framework.cuda is not None]
+    nvcc = environment.nvcc.get().version if environment.nvcc.known else None
+    newer = [version for version in (nvcc, *made) if version is not None and (own is None or version > own.release(2))]
+    to_keep = f"CUDA {own.release(2)}, the driver's own," if own else "the CUDA that nvidia-smi shows"
+    otherwise = (
+        f"To keep the driver, build the program with {to_keep} or take its build for that; in a conda environment the "
+        f"package cuda-version={own.release(2) if own else 'X.Y'} holds the compilers at it."
     )
+    return newer_driver(environment, matrix, max(newer, default=None), otherwise)
+
+
+def _reported_by(environment: Environment, matrix: Matrix) -> Version | None:
+    """The highest CUDA of the driver's branch, where only the driver's version is known."""
+    from envkit.compat.driver import branch_of
+
+    version = installed(environment)
+    branch = branch_of(version, matrix, driver_platform(environment)) if version is not None else None
+    return branch.driver_cuda_version if branch is not None else None
 
 
 _TOO_OLD = Fault(
@@ -63,7 +98,7 @@ _TOO_OLD = Fault(
 _PTX = Fault(
     "ptx-newer-than-driver",
     "The driver cannot compile PTX of a newer CUDA (error 222)",
-    impact="Kernels that are compiled at run time fail; minor-version compatibility does not cover PTX.",
+    impact="Kernels compiled at run time fail; minor-version compatibility does not cover PTX.",
     remedy=_no_newer_cuda,
 )
 
@@ -86,6 +121,8 @@ def driver_too_old_for_runtime(environment: Environment, matrix: Matrix) -> Iter
     """
     driver = installed(environment)
     found = [item for item in installs(environment) if item.framework.cuda is not None]
+    if not found and seen(environment, "framework-sees-no-gpu"):
+        found = as_on_pypi(environment, matrix)
     outcomes = [_driver_against(environment, matrix, driver, item) for item in found] if driver else []
     failed = any(outcome.status is Status.FAIL for outcome in outcomes)
     if not failed and loaded(environment) is not False and (reported := _reported(environment)):
@@ -93,7 +130,7 @@ def driver_too_old_for_runtime(environment: Environment, matrix: Matrix) -> Iter
     if outcomes:
         yield from outcomes
     elif found and loaded(environment) is False:
-        yield skip("no driver is loaded, so its age is not the question")
+        yield skip("no driver is loaded, so its version does not matter")
     elif found:
         yield unknown("the driver's version is not known", evidence=[known(environment, "driver.kernel_module")])
     else:
@@ -168,7 +205,7 @@ def _has_compat(environment: Environment) -> bool:
     rank=25,
     any_of=("pythons", "nvcc", "messages"),
     explained_by=("driver-too-old-for-runtime", *NO_DRIVER),
-    fix="A newer driver, or a framework or toolkit no newer than the driver's CUDA.",
+    fix="Install a newer driver, or use a framework or toolkit no newer than the driver's CUDA.",
     references=threads("vllm-project/vllm#28305", "NVIDIA/CUDALibrarySamples#47"),
 )
 def ptx_newer_than_driver(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -7,17 +7,19 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import ComputeCapability, Version
-from envkit.checks.cuda.cudnn_wheels import cudnn_remedy, installed_wheels
+from envkit.checks.cuda.cudnn_wheels import cudnn_for_build, cudnn_remedy, installed_wheels
 from envkit.checks.cuda.libraries import IN_WHEEL, use_evidence, uses
-from envkit.checks.engine.ask import resolve_command
-from envkit.checks.engine.command import NAME, REQUIREMENT, UNSET_LIBRARY_PATH
+from envkit.checks.engine.ask import framework_of
+from envkit.checks.engine.command import NAME, REQUIREMENT
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
-from envkit.checks.engine.messages import message_evidence, named, seen
+from envkit.checks.engine.loader_path import folder_of, without_folders
+from envkit.checks.engine.messages import message_evidence, named, said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import steps
+from envkit.checks.frameworks.builds import bring
 from envkit.checks.frameworks.installs import (
     Installed,
     capable_gpus,
@@ -36,13 +38,16 @@ if TYPE_CHECKING:
 
 def _older_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
     messages = seen(environment, "cudnn-dropped-arch")
-    return Remedy(
-        "Use a framework build with an older cuDNN; envkit names one.",
-        (resolve_command(environment, matrix, messages),),
-    )
+    why = "Use a build of the framework with an older cuDNN that has kernels for this GPU."
+    return bring(environment, matrix, framework_of(environment, matrix, messages), why, messages=messages)
 
 
 def _one_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
+    text = said(environment, "cudnn-mixed-sublibraries")
+    if any(folder in text for folder in ("/usr/", "/opt/")) and "site-packages" not in text.partition("version")[0]:
+        advice = "The system's cuDNN is loaded instead of the framework's own: take its folder out of LD_LIBRARY_PATH."
+        guilty = [folder_of(use.path) for _, use in uses(environment) if use.path and "cudnn" in use.soname]
+        return without_folders(environment, advice, guilty, "cuda")
     summary = "Keep one cuDNN: uninstall all its wheels and install the one that the framework pins."
     return Remedy(summary, steps(environment, "list-cudnn"))
 
@@ -53,6 +58,17 @@ def _cudnn_of_message(environment: Environment, matrix: Matrix) -> Remedy:
     return cudnn_remedy(environment, matrix, next(iter(judged(environment)), None), major)
 
 
+def _newer_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
+    """The wheel's own where the environment has one, hidden by LD_LIBRARY_PATH; else a newer one beside it."""
+    python = next(iter(judged(environment)), None)
+    if python is not None and installed_wheels(python):
+        advice = "Remove the old cuDNN's directory from LD_LIBRARY_PATH so that the wheel's own cuDNN is loaded."
+        guilty = [folder_of(use.path) for _, use in uses(environment) if use.path and "cudnn" in use.soname]
+        return without_folders(environment, advice, guilty, "cuda")
+    built = Version.find(named(seen(environment, "cudnn-older-than-build"), "built") or "")
+    return cudnn_for_build(environment, matrix, python, built)
+
+
 _MISSING = Fault(
     "cudnn-missing",
     "cuDNN is not found",
@@ -61,16 +77,15 @@ _MISSING = Fault(
 )
 _MIXED = Fault(
     "cudnn-mixed-sublibraries",
-    "cuDNN's libraries are of several releases",
+    "cuDNN libraries from several releases are mixed",
     impact="The first convolution fails (SUBLIBRARY_VERSION_MISMATCH, NOT_INITIALIZED) or crashes.",
     remedy=_one_cudnn,
 )
 _OLDER = Fault(
     "cudnn-older-than-build",
-    "The loaded cuDNN is older than the framework's build",
+    "The loaded cuDNN is older than the one the framework was built with",
     impact="Convolutions fail or are refused.",
-    remedy="Upgrade that cuDNN, or unset LD_LIBRARY_PATH so that the wheel's own is loaded.",
-    steps=(UNSET_LIBRARY_PATH,),
+    remedy=_newer_cudnn,
 )
 _DROPPED = Fault(
     "cudnn-dropped-arch",
@@ -94,7 +109,7 @@ def _cudnn_use(python: PythonEnvironment) -> LibraryUse | None:
     rank=25,
     any_of=("pythons", "messages"),
     explained_by=("libcudart-missing",),
-    fix="Install the cuDNN wheel of the major release that the program wants, and let that program find it.",
+    fix="Install the cuDNN wheel of the major release that the program needs, and make sure that the program finds it.",
     references=threads("MahmoudAshraf97/whisper-diarization#259", "jhj0517/Whisper-WebUI#346"),
 )
 def cudnn_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -137,7 +152,7 @@ def _present(environment: Environment) -> list[Evidence]:
     tier="X",
     rank=22,
     any_of=("pythons", "cudnns", "messages"),
-    fix="Keep one cuDNN: uninstall every cuDNN wheel, install one.",
+    fix="Keep one cuDNN: uninstall every cuDNN wheel, then install one.",
     references=threads("bmaltais/kohya_ss#1096", "pytorch/pytorch#81881", "NVIDIA/nvidia-docker#1726"),
 )
 def cudnn_mixed_sublibraries(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -153,7 +168,7 @@ def cudnn_mixed_sublibraries(environment: Environment, matrix: Matrix) -> Iterat
     elif reported := _MIXED.reported(environment):
         yield reported
     elif any(python.cudnn_sublibraries for python in judged(environment)) or _cudnns(environment):
-        yield ok("each cuDNN is of one release", evidence=_present(environment)[:3])
+        yield ok("each cuDNN is from one release", evidence=_present(environment)[:3])
     else:
         yield nothing_to_judge(environment, "cuDNN")
 
@@ -188,7 +203,7 @@ def _mixed_wheel(python: PythonEnvironment) -> Iterator[Outcome]:
     certain = bool(mixed) or different
     yield _MIXED.found(
         evidence,
-        title="" if certain else "Several cuDNN wheels share one folder",
+        title="" if certain else "Several cuDNN wheels share one directory",
         subject=python.prefix,
         remedy=Remedy("Keep one cuDNN wheel: the one that the framework pins.", anew),
         status=Status.FAIL if certain else Status.WARN,
@@ -212,10 +227,10 @@ def _mixed_folder(item: Cudnn) -> Iterator[Outcome]:
                 Evidence("cudnns.sublibraries", f"{name} {version}", item.path)
                 for name, version in item.sublibraries.items()
             ],
-            title=f"cuDNN in {item.path} is of several releases: "
+            title=f"cuDNN in {item.path} mixes several releases: "
             f"{', '.join(str(release) for release in sorted(releases))}",
             subject=item.path,
-            remedy=Remedy("Remove every cuDNN from this folder and install one release of it."),
+            remedy=Remedy("Remove every cuDNN from this directory, then install a single release."),
         )
 
 
@@ -226,6 +241,8 @@ def _mixed_folder(item: Cudnn) -> Iterator[Outcome]:
     rank=24,
     any_of=("pythons", "messages"),
     explained_by=("ld-library-path-shadows-wheels", "cudnn-mixed-sublibraries", "nvidia-wheels-pin-conflict"),
+    fix="Load a cuDNN of the same major release as the build that is at least as new: the wheel's own, or one "
+    "in its own directory.",
     references=threads("tensorflow/tensorflow#60750", "pytorch/pytorch#80877"),
 )
 def cudnn_older_than_build(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -238,7 +255,7 @@ def cudnn_older_than_build(environment: Environment, matrix: Matrix) -> Iterator
         known_pair = f"cuDNN {have} is loaded, the framework was built with {need}" if have and need else ""
         shown = message_evidence(environment, messages)
         if loaded is not None and built is not None and loaded > built:
-            yield skip(f"{known_pair}: a newer one, which old releases refuse as well", evidence=shown)
+            yield skip(f"{known_pair}: a newer one, which old releases also reject", evidence=shown)
         else:
             yield _OLDER.found(shown, title=known_pair)
     elif outcomes:
@@ -262,7 +279,7 @@ def _against_build(item: Installed) -> Outcome | None:
             title=f"{item.framework.package} was built with cuDNN {built} and loads {loaded}",
             subject=item.subject,
             remedy=Remedy(
-                "Install the release of the build.",
+                "Install the release it was built with.",
                 (pip(item.python, "install", "--no-deps", REQUIREMENT(f"{family}=={built}.*")),),
             ),
         )
@@ -275,7 +292,7 @@ def _against_build(item: Installed) -> Outcome | None:
     rank=23,
     any_of=("pythons", "messages"),
     explained_by=("arch-dropped-by-framework",),
-    fix="An older cuDNN with the build of the framework that goes with it.",
+    fix="Install an older cuDNN with the framework build that goes with it.",
     references=threads("pytorch/pytorch#172352", "CMU-Perceptual-Computing-Lab/openpose#681"),
 )
 def cudnn_dropped_arch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from envkit.base.versions import Version
 from envkit.checks.engine.command import NUMBER, Command, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.remedies import on_windows, remedy
@@ -30,21 +31,50 @@ def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnviron
     """
     wheels = [row for row in matrix.cudnns if row.pip_package and str(row.soname_major) == major]
     if not major:
-        return Remedy("Install the cuDNN of the major release that the program was built for; its own pages name it.")
-    known = _cuda_in_use(python)
+        return remedy(
+            environment,
+            "The program looks for libcudnn.so in the directories of LD_LIBRARY_PATH. If the first command finds it, "
+            "the variable lacks its directory or misspells it: replace FOLDER with the directory found. If it finds "
+            "only libcudnn.so.N, create the link next to it (sudo ln -s libcudnn.so.N libcudnn.so). If it finds "
+            "nothing, install the major release of cuDNN that the program's documentation names.",
+            "find-cudnn",
+        )
+    known = _cuda_in_use(python) or _cuda_of_toolkits(environment)
     cuda = known or str(limit("cuda-of-most-programs"))
     if not any((row.pip_package or "").startswith(f"{_FAMILY}{cuda}=") for row in wheels):
-        return Remedy(f"Install cuDNN {major} on the system: no wheel holds it.", _system_cudnn(major))
+        return Remedy(f"Install cuDNN {major} on the system: no wheel provides it.", _system_cudnn(major))
     executable = (python.executable if python is not None else "") or "python"
-    doubt = "" if known else f" This is the one for programs built for CUDA {cuda}."
+    doubt = "" if known else f" This wheel is for programs built for CUDA {cuda}."
     if (python is not None and _holds(python, major)) or on_windows(environment):
         advice = f"Install cuDNN {major} into this environment.{doubt}"
         return remedy(environment, advice, "cudnn-wheel", python=executable, cuda=cuda, major=major)
     advice = (
-        f"Give the program cuDNN {major} in a folder of its own, so that no framework loses the cuDNN it was built "
-        f"with.{doubt} The second line holds for this shell."
+        f"Give the program cuDNN {major} in its own directory, so that every framework keeps the cuDNN it was "
+        f"built with.{doubt} The second line applies to this shell only."
     )
     return remedy(environment, advice, "cudnn-apart", python=executable, cuda=cuda, major=major)
+
+
+def cudnn_for_build(
+    environment: Environment, matrix: Matrix, python: PythonEnvironment | None, built: Version | None
+) -> Remedy:
+    """The newest wheel of the major release of a build's cuDNN, for the newest CUDA that this cuDNN was made for.
+
+    In a folder of its own: a framework without wheels of cuDNN finds it by the loader's path alone.
+    """
+    rows = [row for row in matrix.cudnns if built is not None and row.version.starts_with(built.release(2))]
+    made = {str(row.cuda.major) for row in rows}
+    wheels = {row.pip_package.partition("=")[0] for row in matrix.cudnns if row.pip_package}
+    fitting = sorted(cuda for cuda in made if f"{_FAMILY}{cuda}" in wheels)
+    if built is None or not fitting:
+        return Remedy("Upgrade that cuDNN, within the build's major release, to a version that is at least as new.")
+    executable = (python.executable if python is not None else "") or "python"
+    advice = (
+        f"Load a newer cuDNN {built.major} before that one; this needs no administrator rights, and other "
+        f"programs keep their own. "
+        "The second line applies to this shell only."
+    )
+    return remedy(environment, advice, "cudnn-apart", python=executable, cuda=fitting[-1], major=built.major)
 
 
 def _holds(python: PythonEnvironment, major: str) -> bool:
@@ -64,5 +94,12 @@ def _cuda_in_use(python: PythonEnvironment | None) -> str:
     return found.pop() if len(found) == 1 else ""
 
 
+def _cuda_of_toolkits(environment: Environment) -> str:
+    """The CUDA of the toolkits that are installed, where they are of one major release; else ''."""
+    toolkits = environment.cuda_toolkits.get() if environment.cuda_toolkits.known else ()
+    majors = {str(toolkit.version.major) for toolkit in toolkits}
+    return majors.pop() if len(majors) == 1 else ""
+
+
 def _system_cudnn(major: str) -> tuple[Command, ...]:
-    return (run("envkit", "install", "--cudnn", NUMBER(major)),)
+    return (run("envkit", "install", "--cudnn", NUMBER(major), "--run"),)

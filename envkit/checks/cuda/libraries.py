@@ -7,51 +7,115 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
-from envkit.checks.engine.ask import resolve_command
-from envkit.checks.engine.command import REQUIREMENT, UNSET_LIBRARY_PATH, fixed, run
+from envkit.checks.cuda.toolkit import DEFAULT_LINK
+from envkit.checks.engine.ask import framework_of
+from envkit.checks.engine.command import REQUIREMENT, VERSION, fixed, run
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok
+from envkit.checks.engine.loader_path import folder_of, without_folders
 from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import on_windows, steps
 from envkit.checks.frameworks.builds import bring
 from envkit.checks.frameworks.installs import (
     cuda_majors,
     distribution,
     distribution_evidence,
     judged,
+    named_python,
     nothing_to_judge,
     pip,
 )
-from envkit.model import Environment, LibraryUse, PythonEnvironment
+from envkit.model import Environment, LibraryUse, Message, PythonEnvironment
 from envkit.probe.sonames import package_of
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
+_RELEASE_IN_NAME = regex(r"\.so\.(?P<release>(?:[5-9]|10)\.\d)\b")
 _PIN = regex(r"(?P<name>[\w.-]+)\s*\(?(?P<pin>==[\w.]+)")
 IN_WHEEL = "not looked for where the wheel put it"  # the rule that the probe gives to such a use
 
 
 def _wheel_of_message(environment: Environment, matrix: Matrix) -> Remedy:
     messages = seen(environment, "libcudart-missing")
-    wheel = package_of(named(messages, "library") or "")
+    library = named(messages, "library") or ""
+    wheel = package_of(library)
     if not wheel:
-        return Remedy(
-            "No wheel brings it: install the framework and the CUDA that belong together; envkit names them.",
-            (resolve_command(environment, matrix, messages),),
-        )
+        return _from_toolkit(environment, matrix, messages)
     wanted = wheel.rpartition("-cu")[2]
     built = {cuda for python in judged(environment) for cuda in cuda_majors(python)}
     if wanted.isdigit() and built and wanted not in built:
         other = ", ".join(sorted(built))
         return Remedy(
-            f"The program was built for CUDA {wanted}, the framework beside it for CUDA {other}. "
-            "Install the program's build for the framework's CUDA, or give each an environment of its own."
+            f"The program was built for CUDA {wanted}, the framework next to it for CUDA {other}. Install the "
+            "program's build for the framework's CUDA, or give each its own environment."
         )
+    python = named_python(environment)
+    finds = (
+        () if on_windows(environment) else steps(environment, "wheel-libraries", python=python.executable or "python")
+    )
     return Remedy(
-        "Install the package built for the CUDA that you have, or the wheel that brings the library.",
-        (run("python", "-m", "pip", "install", REQUIREMENT(wheel)),),
+        "Install the wheel that contains the library, and make sure that the loader finds it: PyTorch and JAX search "
+        "the wheels themselves; other programs need the second line, in each shell. Or install the program's package "
+        "for the CUDA release on this machine.",
+        (pip(python, "install", REQUIREMENT(_of_soname(wheel, library))), *finds),
+    )
+
+
+def _of_soname(wheel: str, library: str) -> str:
+    """The wheel in the release that has this file, where its name does not fix one."""
+    number = library.rpartition(".so.")[2]
+    return f"{wheel}=={number}.*" if number.isdigit() and int(number) and "-cu" not in wheel else wheel
+
+
+def _from_toolkit(environment: Environment, matrix: Matrix, messages: tuple[Message, ...]) -> Remedy:
+    """Names of CUDA libraries before 11 say their release, which is installed beside another."""
+    library = named(messages, "library") or ""
+    if "libnvvm" in library:
+        return Remedy(
+            "A variable names an nvvm directory that no longer exists: unset it where it is set (~/.bashrc, "
+            "~/.profile), and point CUDA_HOME to an installed toolkit.",
+            (fixed("unset NUMBAPRO_NVVM NUMBAPRO_LIBDEVICE"), *steps(environment, "use-toolkit", root=DEFAULT_LINK)),
+        )
+    match = _RELEASE_IN_NAME.search(library)
+    wanted = Version.find(match["release"]) if match else None
+    if wanted is not None and any(row.release == wanted for row in matrix.toolkits):
+        root = f"/usr/local/cuda-{wanted}"
+        return Remedy(
+            f"The program was built for CUDA {wanted}, and no other release has this file: install the libraries of "
+            f"{wanted} next to the others and make sure that the loader finds them (for this shell), or use the "
+            "program's build for the CUDA release installed here. On a machine without an NVIDIA GPU, use its CPU "
+            "build.",
+            (
+                run("envkit", "install", "--cuda", VERSION(wanted), "--run"),
+                *steps(environment, "load-toolkit", root=root),
+            ),
+        )
+    why = "No wheel provides it: install a framework and a CUDA that match."
+    return bring(environment, matrix, framework_of(environment, matrix, messages), why, messages=messages)
+
+
+def _own_linker(environment: Environment, matrix: Matrix) -> Remedy:
+    advice = (
+        "Remove the CUDA directory from LD_LIBRARY_PATH, whose libnvJitLink is loaded instead of the wheel's. "
+        "If there is none, install nvidia-nvjitlink in the CUDA release of the other wheels."
+    )
+    return without_folders(environment, advice, taken_from_path(environment, "libnvJitLink"), "cuda")
+
+
+def _own_libraries(environment: Environment, matrix: Matrix) -> Remedy:
+    advice = "Remove the CUDA directory from LD_LIBRARY_PATH, for this environment."
+    return without_folders(environment, advice, taken_from_path(environment), "cuda")
+
+
+def taken_from_path(environment: Environment, soname: str = "") -> tuple[str, ...]:
+    """The folders of LD_LIBRARY_PATH from which libraries are loaded that start with `soname`."""
+    return tuple(
+        folder_of(use.path)
+        for _, use in uses(environment)
+        if use.path and use.rule == "LD_LIBRARY_PATH" and use.soname.startswith(soname)
     )
 
 
@@ -65,15 +129,13 @@ _OLD_LINKER = Fault(
     "nvjitlink-symbol",
     "libnvJitLink is older than the library that needs it",
     impact="Importing the framework fails with an undefined symbol __nvJitLink…",
-    remedy="Clear LD_LIBRARY_PATH; if that is not it, upgrade nvidia-nvjitlink.",
-    steps=(UNSET_LIBRARY_PATH, fixed("python -m pip install --upgrade nvidia-nvjitlink-cu12")),
+    remedy=_own_linker,
 )
 _SHADOWED = Fault(
     "ld-library-path-shadows-wheels",
-    "A foreign CUDA library was loaded before the wheel's own",
-    impact="Another release than the framework was tested with: symbol errors, wrong cuDNN versions.",
-    remedy="Unset LD_LIBRARY_PATH for this environment.",
-    steps=(UNSET_LIBRARY_PATH,),
+    "Another CUDA library was loaded instead of the wheel's own",
+    impact="The framework was not tested with that release: expect symbol errors and wrong cuDNN versions.",
+    remedy=_own_libraries,
     status=Status.WARN,
 )
 
@@ -91,11 +153,13 @@ def use_evidence(use: LibraryUse) -> Evidence:
     )
 
 
-def _is_tensorflow(use: LibraryUse) -> bool:
+def is_tensorflow(use: LibraryUse) -> bool:
+    """Whether TensorFlow opens it."""
     return "/tensorflow" in use.consumer
 
 
-def _is_jax(use: LibraryUse) -> bool:
+def is_jax(use: LibraryUse) -> bool:
+    """Whether JAX opens it."""
     return "/jax_plugins/" in use.consumer or "/jaxlib/" in use.consumer
 
 
@@ -104,9 +168,9 @@ def _is_jax(use: LibraryUse) -> bool:
     layer=Layer.LIBRARIES,
     rank=10,
     any_of=("pythons", "messages"),
-    explained_by=("nvidia-wheels-pin-conflict", "cpu-only-wheel"),
-    fix="Install the build for the CUDA that is there, or the wheel that brings the library. A link from one "
-    "major release's name to another's only moves the crash.",
+    explained_by=("jetson-container-of-other-release", "no-gpu-on-pci", "nvidia-wheels-pin-conflict", "cpu-only-wheel"),
+    fix="Install the build for the installed CUDA, or the wheel that contains the library. Do not symlink "
+    "one major release's name to another: that only delays the crash.",
     references=threads("vllm-project/vllm#31018", "PaddlePaddle/PaddleOCR#9049"),
 )
 def libcudart_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -117,7 +181,7 @@ def libcudart_missing(environment: Environment, matrix: Matrix) -> Iterator[Outc
     missing = [
         (python, use)
         for python, use in uses(environment)
-        if use.path is None and "cudnn" not in use.soname and not _is_tensorflow(use) and not _is_jax(use)
+        if use.path is None and "cudnn" not in use.soname and not is_tensorflow(use) and not is_jax(use)
     ]
     if missing:
         for prefix in dict.fromkeys(python.prefix for python, _ in missing):
@@ -126,7 +190,7 @@ def libcudart_missing(environment: Environment, matrix: Matrix) -> Iterator[Outc
         title = f"{named(messages, 'library') or 'A CUDA library'} is not found"
         yield _NO_LIBRARY.found(message_evidence(environment, messages), title=title)
     elif uses(environment):
-        yield ok("every CUDA library is found", evidence=[use_evidence(use) for _, use in uses(environment)[:3]])
+        yield ok("every CUDA library was found", evidence=[use_evidence(use) for _, use in uses(environment)[:3]])
     else:
         yield nothing_to_judge(environment, "framework that loads CUDA libraries")
 
@@ -171,6 +235,8 @@ def _wheel(python: PythonEnvironment, soname: str) -> str:
     rank=15,
     any_of=("pythons", "messages"),
     explained_by=("nvidia-wheels-pin-conflict",),
+    fix="Remove the CUDA directory from LD_LIBRARY_PATH, or install nvidia-nvjitlink in the release of the "
+    "other wheels.",
     references=threads("pytorch/pytorch#111469", "pytorch/pytorch#131312", "pytorch/pytorch#134929"),
 )
 def nvjitlink_symbol(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -197,7 +263,7 @@ def nvjitlink_symbol(environment: Environment, matrix: Matrix) -> Iterator[Outco
                 evidence,
                 subject=python.prefix,
                 remedy=Remedy(
-                    "Bring it to the release of the other wheels.",
+                    "Install it in the release of the other wheels.",
                     (pip(python, "install", "--upgrade", REQUIREMENT(f"{name}=={base.release(2)}.*")),),
                 ),
             )
@@ -205,7 +271,7 @@ def nvjitlink_symbol(environment: Environment, matrix: Matrix) -> Iterator[Outco
             yield _OLD_LINKER.found(
                 evidence,
                 subject=python.prefix,
-                remedy=Remedy("Remove the foreign directory from the loader's path.", (UNSET_LIBRARY_PATH,)),
+                remedy=_own_linker(environment, matrix),
             )
         else:
             yield ok(f"libnvJitLink {jit} fits CUDA {base.release(2)}", subject=python.prefix, evidence=evidence)
@@ -233,6 +299,7 @@ def _pair(python: PythonEnvironment) -> tuple[tuple[Evidence, Version] | None, t
     rank=20,
     any_of=("pythons", "messages"),
     explained_by=("nvidia-cu11-cu12-cu13-mixed",),
+    fix="Remove the CUDA directory from LD_LIBRARY_PATH, for this environment.",
     references=threads("pytorch/pytorch#80637", "tensorflow/tensorflow#60750", "jax-ml/jax#28929"),
 )
 def ld_library_path_shadows_wheels(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -262,92 +329,3 @@ def ld_library_path_shadows_wheels(environment: Environment, matrix: Matrix) -> 
         yield reported
     elif not found:
         yield nothing_to_judge(environment, "framework with CUDA libraries")
-
-
-_WHEELS = "Install the libraries as wheels."
-
-
-def _wheels_of_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
-    return bring(environment, matrix, "tensorflow", _WHEELS, messages=seen(environment, "tf-cannot-dlopen"))
-
-
-def _wheels_of_jax(environment: Environment, matrix: Matrix) -> Remedy:
-    advice = f"Unset LD_LIBRARY_PATH; if that is not it: {_WHEELS[0].lower()}{_WHEELS[1:]}"
-    given = bring(environment, matrix, "jax", advice, messages=seen(environment, "jax-library-load"))
-    return Remedy(given.advice, (UNSET_LIBRARY_PATH, *given.steps))
-
-
-_TENSORFLOW = Fault(
-    "tf-cannot-dlopen",
-    "TensorFlow does not load its CUDA libraries",
-    impact="TensorFlow leaves the GPU unused.",
-    remedy=_wheels_of_tensorflow,
-)
-_JAX = Fault(
-    "jax-library-load",
-    "JAX does not load its CUDA libraries",
-    impact="JAX leaves the GPU unused.",
-    remedy=_wheels_of_jax,
-)
-
-
-@check(
-    _TENSORFLOW,
-    layer=Layer.LIBRARIES,
-    tier="X",
-    rank=12,
-    any_of=("pythons", "messages"),
-    explained_by=("cpu-only-wheel", "cudnn-missing"),
-    fix="Install tensorflow[and-cuda], which brings the libraries as wheels.",
-    references=threads("tensorflow/tensorflow#62994", "tensorflow/tensorflow#34287"),
-)
-def tf_cannot_dlopen(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """TensorFlow finds every CUDA library that it opens by name.
-
-    It does not always say which one is missing; one missing library switches every GPU off.
-    """
-    found = [(python, use) for python, use in uses(environment) if _is_tensorflow(use)]
-    yield from _opened_by_name(environment, matrix, _TENSORFLOW, found, "tensorflow", "TensorFlow")
-
-
-@check(
-    _JAX,
-    layer=Layer.LIBRARIES,
-    tier="X",
-    rank=13,
-    any_of=("pythons", "messages"),
-    explained_by=("ld-library-path-shadows-wheels", "driver-too-old-for-runtime"),
-    fix="Unset LD_LIBRARY_PATH; reinstall jax with its CUDA extra.",
-    references=threads("jax-ml/jax#30050", "jax-ml/jax#28929"),
-)
-def jax_library_load(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """JAX's CUDA plug-in finds the libraries that it opens by name."""
-    found = [(python, use) for python, use in uses(environment) if _is_jax(use)]
-    yield from _opened_by_name(environment, matrix, _JAX, found, "jax", "JAX")
-
-
-def _opened_by_name(
-    environment: Environment,
-    matrix: Matrix,
-    fault: Fault,
-    found: list[tuple[PythonEnvironment, LibraryUse]],
-    name: str,
-    title: str,
-) -> Iterator[Outcome]:
-    missing = [(python, use) for python, use in found if use.path is None]
-    if missing:
-        python = missing[0][0]
-        yield fault.found(
-            [use_evidence(use) for _, use in missing],
-            title=f"{title} does not find {', '.join(use.soname for _, use in missing)}",
-            subject=python.prefix,
-            remedy=bring(environment, matrix, name, _WHEELS, python),
-        )
-    elif messages := seen(environment, fault.id):
-        library = named(messages, "library")
-        said = f"{title} does not load {library}" if library else ""
-        yield fault.found(message_evidence(environment, messages), title=said)
-    elif found:
-        yield ok(f"{title} finds its CUDA libraries", evidence=[use_evidence(use) for _, use in found[:3]])
-    else:
-        yield nothing_to_judge(environment, f"{title} with CUDA")

@@ -7,44 +7,87 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import ComputeCapability, Version
-from envkit.checks.cuda.toolkit import build_nvcc, toolkit_row, toolkits
+from envkit.checks.cuda.toolkit import build_nvcc, default_gcc, toolkit_row, toolkits
 from envkit.checks.engine.ask import install_cuda
-from envkit.checks.engine.command import PATH, export
+from envkit.checks.engine.command import PATH, Command, export
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import remedy
-from envkit.checks.frameworks.installs import capable_gpus, gpu_present
+from envkit.checks.engine.remedies import on_windows, remedy
+from envkit.checks.frameworks.installs import capable_gpus, gpu_present, installs
 from envkit.model import Environment, HostCompiler
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _TARGET = regex(r"(\d{1,2})(\d)")
+_NO_PACKAGE = (
+    " This system's archive has no such package: conda-forge has it (conda create -n build -c conda-forge "
+    "gxx_linux-64=N)."
+)
 _CHOOSES_COMPILER = ("NVCC_CCBIN", "CUDAHOSTCXX", "NVCC_PREPEND_FLAGS")
 
 
 def _older_gcc(environment: Environment, matrix: Matrix) -> Remedy:
+    if on_windows(environment):
+        return remedy(
+            environment,
+            "Give nvcc an older MSVC compiler: in the Visual Studio Installer, under Individual "
+            "components, add an older MSVC toolset, open the x64 Native Tools prompt with it as below, and rebuild in "
+            "a fresh directory. Or install a newer CUDA release, which supports the newer compiler.",
+            "older-msvc",
+        )
     place = build_nvcc(environment)
     limit = _gcc_limit(environment, matrix, place[0]) if place else None
     limit = limit or Version.find(named(seen(environment, "gcc-too-new-for-nvcc"), "limit") or "")
+    number = limit.major if limit else None
+    there = number is not None and _packaged(environment, matrix, number)
     return remedy(
         environment,
-        f"Install GCC {limit.major if limit else 'N'} beside the present one and name it to nvcc.",
+        f"Install GCC {number or 'N'} next to the current one and point nvcc to it; then rebuild in a fresh build "
+        f"directory.{_newer_instead(environment, matrix, place, limit)}{'' if there else _NO_PACKAGE}",
         "gcc-beside",
-        gcc=limit.major if limit and _packaged(environment, matrix, limit.major) else None,
+        gcc=number if there else None,
+    )
+
+
+def _newer_instead(
+    environment: Environment, matrix: Matrix, place: tuple[Version, str] | None, limit: Version | None
+) -> str:
+    """The other way: the first toolkit after this one that accepts the present compiler and knows the GPUs."""
+    from envkit.compat.gpu import target_span
+
+    default = default_gcc(environment)
+    if place is None or default is None or limit is None or default.version.major <= limit.major:
+        return ""
+    gcc = default.version
+    firsts = [first for _, own in capable_gpus(environment, matrix) if (first := target_span(own, matrix)[0])]
+    most = environment.driver.driver_cuda_version.value
+    fitting = sorted(
+        row.version
+        for row in matrix.toolkits
+        if row.version > place[0]
+        and row.gcc_max is not None
+        and row.gcc_max.major >= gcc.major
+        and all(row.version >= first for first in firsts)
+        and (most is None or row.version.release(2) <= most)
+    )
+    return (
+        f" Or use a toolkit that accepts GCC {gcc.major}: envkit install --cuda {fitting[0].release(2)} --run."
+        if fitting
+        else ""
     )
 
 
 def _newer_toolkit(environment: Environment, matrix: Matrix) -> Remedy:
-    return _for_target(matrix, _target(environment, "nvcc-too-old-for-gpu"), dropped=False)
+    return _for_target(environment, matrix, _target(environment, "nvcc-too-old-for-gpu"), dropped=False)
 
 
 def _older_toolkit(environment: Environment, matrix: Matrix) -> Remedy:
-    return _for_target(matrix, _target(environment, "toolkit-dropped-arch"), dropped=True)
+    return _for_target(environment, matrix, _target(environment, "toolkit-dropped-arch"), dropped=True)
 
 
 def _target(environment: Environment, check_id: str) -> str:
@@ -53,19 +96,19 @@ def _target(environment: Environment, check_id: str) -> str:
 
 _NEW_GCC = Fault(
     "gcc-too-new-for-nvcc",
-    "nvcc refuses the host compiler as too new",
-    impact="Every compilation with nvcc stops; programs that are compiled already run.",
+    "nvcc rejects the host compiler as too new",
+    impact="Every nvcc compilation fails; programs that are already compiled run.",
     remedy=_older_gcc,
 )
 _OLD_NVCC = Fault(
     "nvcc-too-old-for-gpu",
-    "nvcc is older than the GPU and does not know its target",
+    "nvcc is older than the GPU and does not support it",
     impact="Nothing is compiled.",
     remedy=_newer_toolkit,
 )
 _DROPPED = Fault(
     "toolkit-dropped-arch",
-    "nvcc no longer compiles for the GPU",
+    "nvcc no longer supports the GPU",
     impact="Nothing is compiled.",
     remedy=_older_toolkit,
 )
@@ -75,8 +118,9 @@ _DROPPED = Fault(
     _NEW_GCC,
     layer=Layer.TOOLKIT,
     rank=35,
+    of_builds=True,
     any_of=("nvcc", "cuda_toolkits", "messages"),
-    fix="Install a GCC that this toolkit accepts and name it in NVCC_CCBIN.",
+    fix="Install a GCC that this toolkit accepts and name it in NVCC_PREPEND_FLAGS.",
     references=threads("NVlabs/instant-ngp#1562", "facebookarchive/caffe2#442"),
 )
 def gcc_too_new_for_nvcc(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -100,8 +144,7 @@ def gcc_too_new_for_nvcc(environment: Environment, matrix: Matrix) -> Iterator[O
 
 
 def _compare_compiler(environment: Environment, matrix: Matrix, nvcc: Version, limit: Version) -> Outcome:
-    compilers = [item for item in environment.host_compilers.get() if item.name == "gcc"]
-    default = next((item for item in compilers if item.default), None)
+    default = default_gcc(environment)
     if default is None:
         return skip("there is no default gcc", evidence=[known(environment, "host_compilers", "no gcc")])
     evidence = [_compiler(default), Evidence("cuda_toolkits.gcc_max", str(limit), f"CUDA {nvcc}")]
@@ -111,7 +154,8 @@ def _compare_compiler(environment: Environment, matrix: Matrix, nvcc: Version, l
     chosen = next((name for name in _CHOOSES_COMPILER if variables.get(name)), None)
     if chosen:
         return ok(f"{chosen} names the compiler for nvcc: {variables[chosen]}", evidence=evidence)
-    fitting = [item for item in compilers if item.version.major <= limit.major]
+    compilers = environment.host_compilers.get()
+    fitting = [item for item in compilers if item.name == "gcc" and item.version.major <= limit.major]
     title = f"gcc {default.version.major} is too new for nvcc of CUDA {nvcc.release(2)} (up to {limit.major})"
     if fitting:
         best = max(fitting, key=lambda item: item.version)
@@ -119,10 +163,24 @@ def _compare_compiler(environment: Environment, matrix: Matrix, nvcc: Version, l
             [*evidence, _compiler(best)],
             title=title,
             impact="Compiling CUDA code stops unless the older compiler is named.",
-            remedy=Remedy("A fitting compiler is installed: name it.", (export("NVCC_CCBIN", PATH(best.path)),)),
+            remedy=Remedy(
+                "A suitable compiler is installed: point nvcc to it, then build in a fresh directory.", _named(best)
+            ),
             status=Status.WARN,
         )
     return _NEW_GCC.found(evidence, title=title)
+
+
+def _named(compiler: HostCompiler) -> tuple[Command, ...]:
+    """What tells nvcc, CMake and PyTorch's builds which compiler to call."""
+    folder, _, name = compiler.path.rpartition("/")
+    cxx = f"{folder}/{name.replace('gcc', 'g++')}" if folder else name.replace("gcc", "g++")
+    return (
+        export("CC", PATH(compiler.path)),
+        export("CXX", PATH(cxx)),
+        export("CUDAHOSTCXX", PATH(cxx)),
+        export("NVCC_PREPEND_FLAGS", f"-ccbin {cxx}"),
+    )
 
 
 def _packaged(environment: Environment, matrix: Matrix, gcc: int) -> bool:
@@ -150,8 +208,9 @@ def _compiler(compiler: HostCompiler) -> Evidence:
     _OLD_NVCC,
     layer=Layer.TOOLKIT,
     rank=32,
+    of_builds=True,
     any_of=("nvcc", "cuda_toolkits", "messages"),
-    fix="Install a newer toolkit beside the present one.",
+    fix="Install a newer toolkit next to the current one.",
     references=threads("NVIDIA/nvbandwidth#25", "torch/distro#130"),
 )
 def nvcc_too_old_for_gpu(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -167,8 +226,9 @@ def nvcc_too_old_for_gpu(environment: Environment, matrix: Matrix) -> Iterator[O
     _DROPPED,
     layer=Layer.TOOLKIT,
     rank=31,
+    of_builds=True,
     any_of=("nvcc", "cuda_toolkits", "messages"),
-    fix="Install an older toolkit beside the present one.",
+    fix="Install an older toolkit next to the current one.",
     references=threads("pytorch/pytorch#190385"),
 )
 def toolkit_dropped_arch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -179,16 +239,35 @@ def toolkit_dropped_arch(environment: Environment, matrix: Matrix) -> Iterator[O
     yield from _targets(environment, matrix, _DROPPED)
 
 
-def _for_target(matrix: Matrix, target: str, *, dropped: bool) -> Remedy:
+def _for_target(environment: Environment, matrix: Matrix, target: str, *, dropped: bool) -> Remedy:
     from envkit.compat.gpu import target_span
 
-    said = "Build with a toolkit that knows this GPU; several can live side by side."
+    said = (
+        "Build with a toolkit that supports this GPU, in a fresh build directory; several toolkits can be "
+        "installed side by side."
+    )
+    if dropped:
+        said = (
+            "This toolkit is too new: it no longer compiles for this GPU. Build with an older one, in a "
+            "fresh directory."
+        )
     number = _TARGET.match(target)
     if number is None:
         return Remedy(said)
     first, last = target_span(ComputeCapability(int(number[1]), int(number[2])), matrix)
-    fitting = last if dropped else first
-    return Remedy(said, install_cuda(fitting) if fitting else ())
+    fitting = last if dropped else _of_framework(environment, first, last)
+    limit = toolkit_row(fitting, matrix) if fitting else None
+    gcc = f" It accepts GCC up to {limit.gcc_max.major}." if dropped and limit and limit.gcc_max else ""
+    return Remedy(f"{said}{gcc}", install_cuda(environment, fitting) if fitting else ())
+
+
+def _of_framework(environment: Environment, first: Version | None, last: Version | None) -> Version | None:
+    """The CUDA of the installed framework where it knows the GPU, as extensions need that one; else the first."""
+    built = [item.framework.cuda for item in installs(environment) if item.framework.cuda is not None]
+    fitting = [
+        cuda for cuda in built if first and cuda.release(2) >= first and (last is None or cuda.release(2) <= last)
+    ]
+    return max(fitting, default=first)
 
 
 def _targets(environment: Environment, matrix: Matrix, fault: Fault) -> Iterator[Outcome]:
@@ -198,7 +277,7 @@ def _targets(environment: Environment, matrix: Matrix, fault: Fault) -> Iterator
     row = toolkit_row(place[0], matrix) if place else None
     gpus = capable_gpus(environment, matrix)
     target = _target(environment, fault.id)
-    if reported := fault.reported(environment, title=f"nvcc does not know the target sm_{target}" if target else ""):
+    if reported := fault.reported(environment, title=f"nvcc does not support the target sm_{target}" if target else ""):
         yield reported
     elif place is None:
         yield skip("there is no nvcc whose targets matter", evidence=[known(environment, "nvcc")])
@@ -222,7 +301,10 @@ def _targets(environment: Environment, matrix: Matrix, fault: Fault) -> Iterator
                     title=f"CUDA {place[0].release(2)} no longer compiles for {gpu.title}",
                     subject=gpu.subject,
                     impact="Nothing that this toolkit compiles runs on that GPU.",
-                    remedy=Remedy(f"CUDA {last} is the last for it.", install_cuda(last) if last else ()),
+                    remedy=Remedy(
+                        f"CUDA {last} is the last release that supports it.",
+                        install_cuda(environment, last) if last else (),
+                    ),
                 )
             else:
                 yield fault.found(
@@ -231,5 +313,8 @@ def _targets(environment: Environment, matrix: Matrix, fault: Fault) -> Iterator
                     subject=gpu.subject,
                     status=Status.WARN,
                     impact="Builds for this GPU's own target stop; PTX of an older target still runs.",
-                    remedy=Remedy(f"CUDA {first} is the first for it.", install_cuda(first) if first else ()),
+                    remedy=Remedy(
+                        f"CUDA {first} is the first release that supports it.",
+                        install_cuda(environment, first) if first else (),
+                    ),
                 )

@@ -6,22 +6,26 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.cuda.toolkit import toolkit_row
-from envkit.checks.engine.command import NAME, fixed
+from envkit.checks.engine.command import REQUIREMENT, fixed
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import remedy
 from envkit.checks.frameworks.installs import (
     Installed,
     capable_gpus,
+    distribution,
     gpu_present,
     installs,
     judged,
     nothing_to_judge,
     pip,
 )
-from envkit.model import Environment
+from envkit.model import Environment, PythonEnvironment
+from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -30,16 +34,38 @@ if TYPE_CHECKING:
 def _nvcc_wheel(environment: Environment, matrix: Matrix) -> Remedy:
     users = _xla_users(environment)
     cuda = users[0].framework.cuda if users else None
-    suffix = f"-cu{cuda.major}" if cuda is not None and f"-cu{cuda.major}" in _SUFFIXED else ""
-    command = (
-        pip(users[0].python, "install", NAME(f"nvidia-cuda-nvcc{suffix}"))
-        if users
-        else fixed("python -m pip install nvidia-cuda-nvcc-cu12")
-    )
+    or_toolkit = "An installed toolkit also works: XLA_FLAGS=--xla_gpu_cuda_data_dir=FOLDER."
+    if _of_conda(environment, users):
+        advice = f"Install conda's nvcc into the environment and point XLA to it. {or_toolkit}"
+        return remedy(environment, advice, "conda-nvcc")
+    suffix = f"-cu{cuda.major if cuda is not None else limit('cuda-of-most-programs')}"
+    python = users[0].python if users else PythonEnvironment("", None)
+    wheel = f"nvidia-cuda-nvcc{suffix if suffix in _SUFFIXED else ''}"
+    pin = f"=={cuda.release(2)}.*" if cuda is not None and len(cuda.parts) > 1 else ""
     return Remedy(
-        "Install NVIDIA's nvcc wheel into the environment, or point XLA to a toolkit.",
-        (command, fixed("export XLA_FLAGS=--xla_gpu_cuda_data_dir=/usr/local/cuda")),
+        f"Install NVIDIA's nvcc wheel into the environment. {or_toolkit}",
+        (pip(python, "install", REQUIREMENT(f"{wheel}{pin}")),),
     )
+
+
+def _of_conda(environment: Environment, users: list[Installed]) -> bool:
+    """True where conda, and not pip, brought the framework."""
+    if "conda" not in managers(environment) and not any(item.python.kind == "conda" for item in users):
+        return False
+    return not any(distribution(item.python, "tensorflow", "jax") for item in users)
+
+
+def _ptxas(environment: Environment, matrix: Matrix) -> Remedy:
+    """Triton has one of its own, which no wheel replaces."""
+    messages = seen(environment, "ptxas-missing-or-old")
+    own = any("triton" in message.text.lower() for message in messages)
+    if own or (list(installs(environment, "pytorch")) and not _xla_users(environment)):
+        advice = (
+            "Point Triton to the ptxas of a toolkit that supports this GPU instead of its own older one, and clear "
+            "its cache. The variable applies to this shell only."
+        )
+        return remedy(environment, advice, "triton-ptxas")
+    return _nvcc_wheel(environment, matrix)
 
 
 def _xla_users(environment: Environment) -> list[Installed]:
@@ -56,14 +82,14 @@ _NO_LIBDEVICE = Fault(
 )
 _NO_PTXAS = Fault(
     "ptxas-missing-or-old",
-    "XLA or Triton did not find ptxas",
+    "XLA or Triton found no ptxas, or an old one",
     impact=_NO_COMPILE,
-    remedy=_nvcc_wheel,
+    remedy=_ptxas,
 )
 _NO_COMPILER = Fault(
     "triton-needs-compiler",
     "Triton could not build its launcher",
-    impact="The first torch.compile or Triton kernel stops; plain PyTorch runs.",
+    impact="The first torch.compile or Triton kernel fails; eager PyTorch works.",
     remedy="Install a C compiler and the headers of this Python.",
     actions=("compile-python",),
 )
@@ -74,7 +100,7 @@ _NO_COMPILER = Fault(
     layer=Layer.LIBRARIES,
     rank=60,
     any_of=("pythons", "messages"),
-    fix="Install the nvcc wheel of the framework's CUDA, or name a toolkit in XLA_FLAGS.",
+    fix="Install the nvcc wheel of the framework's CUDA, or set a toolkit in XLA_FLAGS.",
     references=threads("jax-ml/jax#4452", "tensorflow/tensorflow#60790"),
 )
 def libdevice_not_found(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -105,7 +131,7 @@ def ptxas_missing_or_old(environment: Environment, matrix: Matrix) -> Iterator[O
                     [Evidence("pythons.ptxas_version", str(python.ptxas_version), path)],
                     title=f"ptxas of CUDA {python.ptxas_version} is older than {gpu.title} ({own})",
                     subject=python.prefix,
-                    impact="torch.compile and XLA cannot make code for this GPU.",
+                    impact="torch.compile and XLA cannot generate code for this GPU.",
                     remedy=Remedy(
                         "Name a newer ptxas.", (fixed("export TRITON_PTXAS_PATH=/usr/local/cuda/bin/ptxas"),)
                     ),
@@ -123,13 +149,13 @@ def _xla_tool(environment: Environment, fault: Fault, tool: str, title: str) -> 
     elif not users:
         yield nothing_to_judge(environment, "framework that uses XLA on CUDA")
     elif not looked:
-        yield unknown(f"nobody looked for {title}")
+        yield unknown(f"{title} was not probed")
     else:
         for item in looked:
             path = item.python.build_tools[tool]
             evidence = [Evidence(f"pythons.build_tools[{tool}]", path or "not found", item.python.prefix)]
             if path:
-                yield ok(f"{title} is there", subject=item.subject, evidence=evidence)
+                yield ok(f"{title} was found", subject=item.subject, evidence=evidence)
             else:
                 yield fault.found(
                     evidence,

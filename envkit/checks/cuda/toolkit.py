@@ -17,13 +17,13 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy, steps
 from envkit.checks.frameworks.installs import Installed, installs, nothing_to_judge
-from envkit.model import CudaToolkit, Environment, Nvcc
+from envkit.model import CudaToolkit, Environment, HostCompiler, Nvcc
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
     from envkit.tables.rows import Toolkit
 
-_DEFAULT_LINK = "/usr/local/cuda"
+DEFAULT_LINK = "/usr/local/cuda"
 
 
 def toolkits(environment: Environment) -> tuple[CudaToolkit, ...]:
@@ -47,16 +47,15 @@ def toolkit_row(version: Version, matrix: Matrix) -> Toolkit | None:
 
 def build_nvcc(environment: Environment) -> tuple[Version, str] | None:
     """Version and place of the nvcc that a build of an extension uses: CUDA_HOME's, PATH's, /usr/local/cuda's."""
-    home = _cuda_home(environment)
-    for toolkit in toolkits(environment):
-        if home and home in (toolkit.path, toolkit.real_path) and toolkit.has_nvcc:
-            return toolkit.version, home
+    named = _home_toolkit(environment)
+    if named is not None and named.has_nvcc:
+        return named.version, _cuda_home(environment)
     if environment.nvcc.known:
         nvcc: Nvcc = environment.nvcc.get()
         if nvcc.version is not None:
             return nvcc.version, nvcc.path
     for toolkit in toolkits(environment):
-        if toolkit.path == _DEFAULT_LINK and toolkit.has_nvcc:
+        if toolkit.path == DEFAULT_LINK and toolkit.has_nvcc:
             return toolkit.version, toolkit.path
     return None
 
@@ -66,12 +65,24 @@ def _cuda_home(environment: Environment) -> str:
     return (variables.get("CUDA_HOME") or variables.get("CUDA_PATH") or "").rstrip("/")
 
 
+def _home_toolkit(environment: Environment) -> CudaToolkit | None:
+    """The toolkit that CUDA_HOME leads to; None where there is none in it, or CUDA_HOME is not set."""
+    home = _cuda_home(environment)
+    places = {home, *([environment.cuda_home.get()] if home and environment.cuda_home.known else [])} - {""}
+    return next((item for item in toolkits(environment) if places & {item.path, item.real_path}), None)
+
+
+def _leads_nowhere(environment: Environment) -> bool:
+    """Whether CUDA_HOME is set to something that is not there."""
+    return bool(_cuda_home(environment)) and environment.cuda_home.absent and _home_toolkit(environment) is None
+
+
 def _toolkit_of_framework(environment: Environment, matrix: Matrix) -> Remedy:
     versions = sorted({item.framework.cuda.release(2) for item in installs(environment) if item.framework.cuda})
     wanted = f"CUDA {versions[-1]}, the release of the framework" if versions else "the framework's CUDA release"
     # Where nothing tells the release, PyTorch itself is asked.
-    toolkit = install_cuda(versions[-1]) if versions else steps(environment, "toolkit-of-torch")
-    return Remedy(f"Use a prebuilt wheel of the extension, or install the toolkit of {wanted}.", toolkit)
+    toolkit = install_cuda(environment, versions[-1]) if versions else steps(environment, "toolkit-of-torch")
+    return Remedy(f"Use a prebuilt wheel for the extension, or install the toolkit for {wanted}.", toolkit)
 
 
 def _toolkit_of_torch(environment: Environment, matrix: Matrix) -> Remedy:
@@ -84,14 +95,14 @@ def _toolkit_of_torch(environment: Environment, matrix: Matrix) -> Remedy:
 
 _NO_TOOLKIT = Fault(
     "toolkit-missing",
-    "A build needs nvcc and found none",
-    impact="Extensions (flash-attn, deepspeed ops …) cannot be compiled; running wheels is not affected.",
+    "A build could not find the CUDA toolkit (nvcc or its headers)",
+    impact="Extensions (flash-attn, DeepSpeed ops, …) cannot be compiled; prebuilt wheels are not affected.",
     remedy=_toolkit_of_framework,
 )
 _OTHER_CUDA = Fault(
     "nvcc-vs-torch-mismatch",
-    "nvcc's CUDA is not the CUDA that PyTorch was built with",
-    impact="PyTorch refuses to compile extensions; programs run.",
+    "nvcc and PyTorch have different CUDA versions",
+    impact="PyTorch refuses to compile extensions; existing programs run.",
     remedy=_toolkit_of_torch,
 )
 
@@ -112,6 +123,8 @@ def toolkit_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     """
     if reported := _NO_TOOLKIT.reported(environment):
         yield reported
+    elif _leads_nowhere(environment):
+        yield _named_in_vain(environment)
     elif (place := build_nvcc(environment)) is not None:
         yield ok(f"nvcc {place[0]} found ({place[1]})", evidence=[Evidence("nvcc", str(place[0]), place[1])])
     elif _looked_for_nvcc(environment):
@@ -120,9 +133,33 @@ def toolkit_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcom
             evidence=[known(environment, "nvcc"), known(environment, "cuda_toolkits", "none with nvcc")],
         )
     else:
-        yield not_looked(
-            environment, "nothing here says anything about nvcc or a CUDA toolkit", "nvcc", "cuda_toolkits"
+        yield not_looked(environment, "nvcc and CUDA toolkits were not probed", "nvcc", "cuda_toolkits")
+
+
+def _named_in_vain(environment: Environment) -> Outcome:
+    """CUDA_HOME names a folder that is not there: builds start the nvcc in it without looking for another."""
+    home = _cuda_home(environment)
+    place = build_nvcc(environment)
+    there = next((item for item in toolkits(environment) if place and item.has_nvcc and item.version == place[0]), None)
+    return _NO_TOOLKIT.found(
+        [known(environment, "variables", home), known(environment, "cuda_home")],
+        title=f"CUDA_HOME points to {home}, which does not exist",
+        remedy=remedy(
+            environment,
+            "Point it to an installed toolkit, for this shell:",
+            "use-toolkit",
+            root=there.real_path or there.path,
         )
+        if there
+        else Remedy("Remove the variable and the line that sets it.", (fixed("unset CUDA_HOME CUDA_PATH"),)),
+        status=Status.WARN,
+    )
+
+
+def default_gcc(environment: Environment) -> HostCompiler | None:
+    """The GCC that builds call where nobody names one; None where there is none or it is not known."""
+    compilers = environment.host_compilers.get() if environment.host_compilers.known else ()
+    return next((item for item in compilers if item.name == "gcc" and item.default), None)
 
 
 def _looked_for_nvcc(environment: Environment) -> bool:
@@ -133,8 +170,10 @@ def _looked_for_nvcc(environment: Environment) -> bool:
     _OTHER_CUDA,
     layer=Layer.TOOLKIT,
     rank=15,
+    of_builds=True,
+    explained_by=("several-toolkits-in-path",),
     any_of=("pythons", "messages"),
-    fix="Point CUDA_HOME to a toolkit of PyTorch's CUDA release; several toolkits can live side by side.",
+    fix="Point CUDA_HOME to a toolkit of PyTorch's CUDA release; several toolkits can be installed side by side.",
     references=threads("pytorch/pytorch#73047", "open-mmlab/OpenPCDet#1275"),
 )
 def nvcc_vs_torch_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -170,7 +209,7 @@ def _nvcc_against(environment: Environment, place: tuple[Version, str], item: In
             evidence,
             title=f"nvcc is CUDA {nvcc.release(2)}, PyTorch was built with {cuda}",
             subject=item.subject,
-            impact="Programs run; compiling an extension for this PyTorch stops with a version mismatch.",
+            impact="Programs run, but compiling an extension for this PyTorch fails with a version mismatch.",
             remedy=_point_home(environment, cuda),
             status=Status.WARN,
         )
@@ -193,30 +232,30 @@ def _point_home(environment: Environment, cuda: Version | None) -> Remedy:
             environment, "Use the matching toolkit, for this shell:", "use-toolkit", root=best.real_path or best.path
         )
     return Remedy(
-        f"Install the CUDA {cuda} toolkit beside the present one and set CUDA_HOME to it, or use a PyTorch build for "
+        f"Install the CUDA {cuda} toolkit next to the current one and set CUDA_HOME to it, or use a PyTorch build for "
         "the CUDA of your nvcc.",
-        install_cuda(cuda),
+        install_cuda(environment, cuda),
     )
 
 
 _SEVERAL = Fault(
     "several-toolkits-in-path",
-    "Several CUDA toolkits, and an older one is found first",
-    impact="Builds may use the toolkit that nobody meant.",
-    remedy="Put the wanted toolkit first on PATH.",
+    "Several CUDA toolkits are installed, and an older one comes first",
+    impact="Builds may use the wrong toolkit.",
+    remedy="Put the right toolkit first on PATH.",
     actions=("toolkit-first",),
     status=Status.WARN,
 )
 _WRONG_LINK = Fault(
     "cuda-symlink-wrong",
-    f"{_DEFAULT_LINK} points to nothing or to an older toolkit",
+    f"{DEFAULT_LINK} is broken or points to an older toolkit",
     impact="nvcc and the CUDA libraries are not found where programs look for them.",
-    remedy="Recreate the symlink to a toolkit that is there.",
+    remedy="Recreate the symlink so that it points to an installed toolkit.",
 )
 _WRAPPER = Fault(
     "nvcc-wrapper-misleads",
-    "nvcc on PATH is a wrapper, which hides where the toolkit is",
-    impact="Build systems infer the directory above the wrapper as the toolkit root and cannot find the CUDA headers.",
+    "nvcc on PATH is a wrapper that hides the toolkit's location",
+    impact="Build systems take the directory above the wrapper for the toolkit root and do not find the CUDA headers.",
     remedy="Set CUDA_HOME to the real toolkit.",
     status=Status.WARN,
 )
@@ -227,7 +266,7 @@ _WRAPPER = Fault(
     layer=Layer.TOOLKIT,
     rank=40,
     any_of=("nvcc", "cuda_toolkits", "messages"),
-    fix="Put the wanted toolkit first on PATH; remove the distribution's nvidia-cuda-toolkit when it is not used.",
+    fix="Put the right toolkit first on PATH; remove the distribution's nvidia-cuda-toolkit if it is not used.",
     references=threads("NVIDIA/nvbandwidth#25", "mit-han-lab/torchsparse#79", "mesonbuild/meson#6076"),
 )
 def several_toolkits_in_path(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -238,11 +277,15 @@ def several_toolkits_in_path(environment: Environment, matrix: Matrix) -> Iterat
     if mixed := _SEVERAL.reported(
         environment,
         title="Parts of two CUDA toolkits are mixed in one build",
-        impact="The build stops, with a message that names neither of them.",
+        impact="The build fails with a message that names neither of them.",
         remedy=Remedy(
-            "Name one toolkit for the whole build, in a fresh build folder; remove the distribution's "
-            "nvidia-cuda-toolkit where it is not used.",
-            (fixed("type -a nvcc ptxas"), fixed("export CUDACXX=/usr/local/cuda/bin/nvcc")),
+            "Use one toolkit for the whole build, in a fresh build directory; remove the distribution's "
+            "nvidia-cuda-toolkit if it is not used.",
+            (
+                *steps(environment, "use-toolkit", root=DEFAULT_LINK),
+                fixed("export CUDACXX=nvcc"),
+                fixed("type -a nvcc ptxas"),
+            ),
         ),
         status=Status.FAIL,
     ):
@@ -258,13 +301,13 @@ def several_toolkits_in_path(environment: Environment, matrix: Matrix) -> Iterat
         return
     assert first is not None, "a version was just seen"
     evidence = [Evidence("nvcc", str(first), nvcc.path), *(toolkit_evidence(item) for item in releases.values())]
-    home = _cuda_home(environment)
-    named = next((item for item in system if home and home in (item.path, item.real_path)), None)
+    home = _home_toolkit(environment)
+    named = home if home in system else None
     wanted = named.version if named else max((item.version for item in system), default=first)
     if len(releases) < 2 and named is None:
         yield ok("one CUDA toolkit", evidence=evidence)
     elif wanted.release(2) == first.release(2):
-        yield ok(f"of {max(len(releases), 1)} toolkits, PATH gives the wanted one ({first})", evidence=evidence)
+        yield ok(f"of {max(len(releases), 1)} toolkits, PATH selects the right one ({first})", evidence=evidence)
     else:
         root = next((item.real_path or item.path for item in system if item.version == wanted), "")
         why = "CUDA_HOME names" if named else "the newest is"
@@ -277,7 +320,7 @@ def several_toolkits_in_path(environment: Environment, matrix: Matrix) -> Iterat
     layer=Layer.TOOLKIT,
     rank=20,
     any_of=("cuda_link", "cuda_toolkits"),
-    fix="Choose the toolkit with update-alternatives, or recreate the link.",
+    fix="Select the toolkit with update-alternatives, or recreate the symlink.",
     references=threads("NVIDIA/nvidia-container-toolkit#1088", "xmrig/xmrig#3233", "cBio/cbio-cluster#90"),
 )
 def cuda_symlink_wrong(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -286,36 +329,36 @@ def cuda_symlink_wrong(environment: Environment, matrix: Matrix) -> Iterator[Out
     Installers set it to what was installed last, which need not be the newest.
     """
     link = environment.cuda_link
-    versioned = [item for item in toolkits(environment) if item.path.startswith(f"{_DEFAULT_LINK}-")]
+    versioned = [item for item in toolkits(environment) if item.path.startswith(f"{DEFAULT_LINK}-")]
     newest = max(versioned, key=lambda item: item.version, default=None)
     if link.known and not link.get().resolves:
-        root = newest.path if newest else f"{_DEFAULT_LINK}-X.Y"
+        root = newest.path if newest else f"{DEFAULT_LINK}-X.Y"
         yield _WRONG_LINK.found(
             [known(environment, "cuda_link", link.get().target)],
-            title=f"{_DEFAULT_LINK} points to {link.get().target}, which does not exist",
-            remedy=Remedy("Recreate the symlink to a toolkit that is there.", (_link_to(root),)),
+            title=f"{DEFAULT_LINK} points to {link.get().target}, which does not exist",
+            remedy=Remedy("Recreate the symlink so that it points to an installed toolkit.", (_link_to(root),)),
         )
         return
-    default = next((item for item in toolkits(environment) if item.path == _DEFAULT_LINK), None)
+    default = next((item for item in toolkits(environment) if item.path == DEFAULT_LINK), None)
     if default is None:
-        yield skip(f"there is no {_DEFAULT_LINK}", evidence=[known(environment, "cuda_toolkits", "no default link")])
+        yield skip(f"there is no {DEFAULT_LINK}", evidence=[known(environment, "cuda_toolkits", "no default link")])
     elif newest is None or newest.version.release(2) <= default.version.release(2):
-        yield ok(f"{_DEFAULT_LINK} is CUDA {default.version}", evidence=[toolkit_evidence(default)])
+        yield ok(f"{DEFAULT_LINK} is CUDA {default.version}", evidence=[toolkit_evidence(default)])
     else:
         yield _WRONG_LINK.found(
             [toolkit_evidence(default), toolkit_evidence(newest)],
-            title=f"{_DEFAULT_LINK} is CUDA {default.version}, the newest installed is {newest.version}",
+            title=f"{DEFAULT_LINK} is CUDA {default.version}, the newest installed is {newest.version}",
             status=Status.WARN,
             impact="Programs that look there use the older toolkit.",
             remedy=Remedy(
-                "If the newer one is wanted, choose it.",
+                "To use the newer one, select it.",
                 (fixed("sudo update-alternatives --config cuda"), _link_to(newest.path)),
             ),
         )
 
 
 def _link_to(root: str) -> Command:
-    return run("sudo", "ln", "-sfn", PATH(root), _DEFAULT_LINK)
+    return run("sudo", "ln", "-sfn", PATH(root), DEFAULT_LINK)
 
 
 @check(
@@ -334,12 +377,16 @@ def nvcc_wrapper_misleads(environment: Environment, matrix: Matrix) -> Iterator[
     nvcc = environment.nvcc.get()
     guessed = posixpath.dirname(posixpath.dirname(nvcc.path))
     evidence = [known(environment, "nvcc", f"{nvcc.path} starts {nvcc.real_path}")]
-    if not nvcc.wrapper or guessed in (nvcc.toolkit_path, _cuda_home(environment)):
-        yield ok("nvcc lies in its toolkit", evidence=evidence)
-    elif _cuda_home(environment):
-        yield ok(
-            "nvcc is a wrapper, and CUDA_HOME names the toolkit",
-            evidence=[*evidence, known(environment, "variables", _cuda_home(environment))],
+    home = _cuda_home(environment)
+    if home:
+        evidence.append(known(environment, "variables", home))
+    if not nvcc.wrapper or guessed == nvcc.toolkit_path:
+        yield ok("nvcc is inside its toolkit", evidence=evidence)
+    elif _home_toolkit(environment) is not None:
+        yield ok("nvcc is a wrapper, and CUDA_HOME names the toolkit", evidence=evidence)
+    elif home and not (environment.cuda_home.known or environment.cuda_home.absent):
+        yield unknown(
+            f"nvcc is a wrapper, and what is in {home}, which CUDA_HOME names, is not known", evidence=evidence
         )
     elif not nvcc.toolkit_path:
         yield unknown("nvcc is a wrapper, and which toolkit it starts is not known", evidence=evidence)

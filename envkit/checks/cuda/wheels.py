@@ -6,20 +6,31 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit._startup.regex import regex
 from envkit.base.versions import Version
-from envkit.checks.engine.command import REQUIREMENT, fixed
+from envkit.checks.engine.command import NAME, REQUIREMENT, fixed
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok
 from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.frameworks.installs import distribution_evidence, judged, nothing_to_judge, pip
+from envkit.checks.frameworks.companions import build_of_torch
+from envkit.checks.frameworks.installs import (
+    distribution,
+    distribution_evidence,
+    installs,
+    judged,
+    nothing_to_judge,
+    pip,
+)
 from envkit.checks.frameworks.requirements import Broken, broken, machine
+from envkit.checks.frameworks.swap import place_words
 from envkit.model import Distribution, Environment, PythonEnvironment
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
+_CUDA_MAJOR = regex(r"^nvidia-[a-z-]+-cu(?P<major>\d{2})$")
 _NEEDED_EXACTLY = (
     "cublas",
     "cudnn",
@@ -33,12 +44,39 @@ _NEEDED_EXACTLY = (
 )
 
 
+def _with_its_pins(environment: Environment, matrix: Matrix) -> Remedy:
+    """The framework again, whose pins bring its wheels; those of another CUDA go first, as they share its folders."""
+    why = "Reinstall the framework with its pins, and put the other package into its own environment."
+    item = next(installs(environment, "pytorch"), None)
+    own = distribution(item.python, "torch") if item is not None else None
+    row = build_of_torch(environment, matrix, own.version) if own is not None else None
+    if item is None or row is None or row.cuda is None or not row.package:
+        return Remedy(why, (fixed("python -m pip check"),))
+    others = [
+        one.name
+        for one in item.python.distributions
+        if (match := _CUDA_MAJOR.search(one.name)) and match["major"] != str(row.cuda.major)
+    ]
+    return Remedy(
+        why,
+        (
+            *([pip(item.python, "uninstall", "-y", *map(NAME, others))] if others else []),
+            pip(
+                item.python,
+                "install",
+                "--force-reinstall",
+                REQUIREMENT(row.package),
+                *place_words(row.index_url, row.find_links),
+            ),
+        ),
+    )
+
+
 _OTHER_PINS = Fault(
     "nvidia-wheels-pin-conflict",
-    "NVIDIA wheels are of other releases than a framework pins",
+    "NVIDIA wheels differ from the releases that a framework pins",
     impact="The framework was built with its pins; other releases bring undefined symbols or wrong kernels.",
-    remedy="Reinstall the framework with its pins, and put the other package into its own environment.",
-    steps=(fixed("python -m pip check"),),
+    remedy=_with_its_pins,
 )
 
 
@@ -47,6 +85,7 @@ _OTHER_PINS = Fault(
     layer=Layer.LIBRARIES,
     rank=5,
     any_of=("pythons", "messages"),
+    fix="Reinstall the framework with its pins, and put the other package into its own environment.",
     references=threads("pytorch/pytorch#97990", "pytorch/pytorch#193491", "rocker-org/ml#34"),
 )
 def nvidia_wheels_pin_conflict(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -90,7 +129,7 @@ def _pins(python: PythonEnvironment, faults: list[Broken]) -> Outcome:
         subject=python.prefix,
         status=Status.FAIL if certain else Status.WARN,
         remedy=Remedy(
-            "Bring the wheels back to the pins.",
+            "Reinstall the wheels at the pinned versions.",
             (pip(python, "install", *(REQUIREMENT(f"{fault.installed.name}{fault.wanted}") for fault in faults)),),
         ),
     )
@@ -98,9 +137,9 @@ def _pins(python: PythonEnvironment, faults: list[Broken]) -> Outcome:
 
 _FAMILIES = Fault(
     "nvidia-cu11-cu12-cu13-mixed",
-    "NVIDIA wheels of several CUDA families in one environment",
-    impact="Gigabytes of unused wheels, and folders that two families write.",
-    remedy="Give each framework an environment of its own.",
+    "NVIDIA wheels for different CUDA versions in one environment",
+    impact="Gigabytes of unused wheels, and directories that both sets write to.",
+    remedy="Give each framework its own environment.",
     status=Status.WARN,
 )
 
@@ -135,7 +174,7 @@ def nvidia_families_mixed(environment: Environment, matrix: Matrix) -> Iterator[
                 title=f"NVIDIA wheels of {' and '.join(sorted(families))} in one environment",
                 subject=python.prefix,
                 status=Status.FAIL if wrong_one else None,
-                remedy=Remedy("Give each framework an environment of its own.", (pip(python, "list"),)),
+                remedy=Remedy("Give each framework its own environment.", (pip(python, "list"),)),
             )
         elif families:
             yield ok(f"all NVIDIA wheels are of {next(iter(families))}", subject=python.prefix, evidence=evidence)

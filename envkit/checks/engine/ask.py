@@ -9,6 +9,7 @@ from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.engine.command import CAPABILITY, NAME, REQUIREMENT, SPEC, VERSION, Command, Word, run
 from envkit.checks.engine.messages import named
+from envkit.checks.engine.remedies import on_windows, steps
 from envkit.checks.frameworks.installs import capable_gpus, installs, judged
 from envkit.checks.nvidia_driver.driver_state import driver_platform, installed
 from envkit.model import Environment, Message
@@ -22,16 +23,30 @@ _WORD = regex(r"[A-Za-z_]+(?:-[A-Za-z]+\d*)*")  # `torch` of torch-2.7.1, mxnet-
 _SM = regex(r"(?:sm_)?(?P<major>\d{1,2})(?P<minor>\d)")
 _OTHER_PROCESSORS = ("aarch64",)  # of those that plans are made for; the other is what they are made for unasked
 _WITH_TORCH = ("torchvision", "torchaudio")
+_ERRORS_OF_TORCH = ("RuntimeError: CUDA error:", "AcceleratorError:")  # how PyTorch passes on an error of CUDA
 _MOST_ASKED = "pytorch"
 
 
 def framework_of(environment: Environment, matrix: Matrix, messages: Iterable[Message] = ()) -> str:
-    """The framework that the messages speak of, else the one installed, else '': nobody names one."""
+    """The framework that the messages speak of, else the one installed, else the one that most ask for."""
     for word in _words(tuple(messages)):
         framework = framework_by_package(matrix, word)
         if framework is not None:
             return framework.name
-    return next((item.framework.name for item in installs(environment) if matrix.framework(item.framework.name)), "")
+    own = (item.framework.name for item in installs(environment) if matrix.framework(item.framework.name))
+    return next(own, _MOST_ASKED)
+
+
+def tells_framework(environment: Environment, matrix: Matrix, messages: Iterable[Message] = ()) -> bool:
+    """Whether the messages or the installed packages show a framework of ours: other programs have builds of their own.
+
+    On the machine itself nobody has told anything else, so the one that most ask for is as good as any.
+    """
+    said = tuple(messages)
+    by_torch = any(sign in message.text for message in said for sign in _ERRORS_OF_TORCH)
+    named_one = by_torch or any(framework_by_package(matrix, word) is not None for word in _words(said))
+    own = any(matrix.framework(item.framework.name) for item in installs(environment))
+    return named_one or own or environment.origin == _HERE
 
 
 def framework_by_package(matrix: Matrix, package: str) -> Framework | None:
@@ -72,7 +87,7 @@ def resolve_command(
     `on_this_system`: the distribution matters too. `any_python`: the one that is there is to be replaced.
     """
     said = tuple(messages)
-    name = framework or framework_of(environment, matrix, said) or _MOST_ASKED
+    name = framework or framework_of(environment, matrix, said)
     words: list[Word] = ["envkit", "resolve", "--framework", REQUIREMENT(name)]
     if cuda:
         words += ["--cuda", SPEC(cuda)]
@@ -96,9 +111,14 @@ def _python_of(environment: Environment) -> list[Word]:
     return ["--python", VERSION(versions.pop())] if len(versions) == 1 else []
 
 
-def install_cuda(version: Version) -> tuple[Command, ...]:
-    """The command that writes the script which installs a toolkit."""
-    return (run("envkit", "install", "--cuda", VERSION(version)),)
+def install_cuda(environment: Environment, version: Version) -> tuple[Command, ...]:
+    """The commands that install a toolkit beside the others and build with it, in this shell."""
+    if on_windows(environment):
+        return (run("winget", "install", "--id", "Nvidia.CUDA", "--version", VERSION(version.release(2))),)
+    return (
+        run("envkit", "install", "--cuda", VERSION(version), "--run"),
+        *steps(environment, "use-toolkit", root=f"/usr/local/cuda-{version.release(2)}"),
+    )
 
 
 def _machine(

@@ -11,6 +11,7 @@ from envkit.base.shown import shown
 
 TO_FILL_IN = "\u2026"  # what the reader writes in its place
 _LONGEST = 4096  # characters of a word; no path is longer
+_QUOTES = frozenset("'\"\\")
 _QUOTED = 60  # characters of a refused value that its reason quotes
 
 
@@ -49,17 +50,19 @@ _PROJECT = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _CLAUSE = r"(?:[=!]=|[<>~]=?|===)[0-9A-Za-z][0-9A-Za-z.*+!_-]*"
 
 CAPABILITY = Form("a compute capability", r"[0-9]{1,2}\.[0-9]")
+GPU = Form("the number or the PCI address of a GPU", rf"[0-9]{{1,3}}|{pci.ADDRESS}")
 GROUP = Form("the name of a group", r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 NAME = Form("a name", r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 NUMBER = Form("a number", r"[0-9]{1,9}")
 PATH = Form("an absolute path in plain characters", r"(?:/|[A-Za-z]:[\\/]).*")
 PCI_ADDRESS = Form("a PCI address", pci.ADDRESS)
+PCI_IDS = Form("a list of PCI ids", r"[0-9A-Fa-f]{4}:[0-9A-Fa-f]{4}(?:,[0-9A-Fa-f]{4}:[0-9A-Fa-f]{4}){0,15}")
 PYTHON = Form("the path of a Python", r"(?:(?:/|[A-Za-z]:[\\/])(?:.*[\\/])?)?[a-z-]{0,20}py[\w.-]{0,30}")
 REQUIREMENT = Form(
     "the name of a package and its release", rf"{_PROJECT}(?:\[[A-Za-z0-9._,-]+\])?(?:{_CLAUSE}(?:,{_CLAUSE})*)?"
 )
 TITLE = Form("a name in plain characters", r"[A-Za-z0-9].{0,99}")
-URL = Form("an address of the web", r"https?://[A-Za-z0-9.-]+(?::[0-9]+)?(?:/[A-Za-z0-9._~/+%=&?#-]*)?")
+URL = Form("a web address", r"https?://[A-Za-z0-9.-]+(?::[0-9]+)?(?:/[A-Za-z0-9._~/+%=&?#-]*)?")
 SPEC = Form("a version or a range of versions", rf"(?:{_CLAUSE}|{_RELEASE})(?:,{_CLAUSE})*")
 VERSION = Form("a version", _RELEASE)
 WHEEL = Form("the address of a wheel", rf"(?:{_PROJECT} @ )?https?://[A-Za-z0-9.-]+/[A-Za-z0-9._~/+%-]+\.whl")
@@ -102,7 +105,8 @@ def run(*words: Word) -> Command:
 
 def fixed(text: str) -> Command:
     """A command that is written out in the code: without shell syntax, which stands in remedies.csv alone."""
-    return Command(tuple(shlex.split(text)))
+    quoted = not _QUOTES.isdisjoint(text)
+    return Command(tuple(shlex.split(text) if quoted else text.split()))  # the first takes a hundred times as long
 
 
 def export(name: str, value: Word) -> Command:
@@ -123,6 +127,3 @@ def _text(value: object) -> str:
         return str(value)
     except ValueError:  # a number of more digits than Python writes out
         return ""
-
-
-UNSET_LIBRARY_PATH = fixed("unset LD_LIBRARY_PATH")

@@ -11,14 +11,13 @@ from functools import cache
 
 from envkit._startup.records import replace
 from envkit.checks.engine.findings import Alternative, Confidence, Evidence, Finding, Status
-from envkit.checks.engine.messages import all_messages, message_evidence
+from envkit.checks.engine.messages import all_messages, by_messages, message_evidence
 from envkit.model import Environment
 from envkit.model.observed import is_told
 from envkit.tables.findings import MessageCause
 from envkit.tables.loader import read
 
 _ORDER = (Confidence.CERTAIN, Confidence.LIKELY, Confidence.POSSIBLE)
-_OF_MESSAGES = ("messages", "kernel.log")
 
 
 @cache
@@ -53,7 +52,7 @@ def _as_told(finding: Finding) -> Finding:
 def _rests_on_messages(finding: Finding) -> bool:
     if finding.status not in (Status.FAIL, Status.WARN) or not finding.evidence:
         return False
-    return all(item.fact in _OF_MESSAGES for item in finding.evidence)
+    return by_messages(finding.evidence)
 
 
 def _signatures(environment: Environment) -> dict[Evidence, list[str]]:
@@ -82,7 +81,8 @@ def _weight(signature: str, finding: Finding, ruled_out: set[str]) -> tuple[Conf
         from_kernel = all(item.fact == "kernel.log" for item in finding.evidence)
         return (Confidence.CERTAIN if from_kernel else Confidence.LIKELY), ()
     left = tuple(_alternatives(row for row in rows if row.cause and row.cause not in {finding.id, *ruled_out}))
-    return (Confidence(rows[0].confidence) if left else Confidence.CERTAIN), left
+    sure = Confidence(rows[0].confidence) if left else Confidence.CERTAIN
+    return (Confidence.LIKELY if sure is Confidence.CERTAIN and "/told-" in signature else sure), left
 
 
 def _alternatives(rows: Iterable[MessageCause]) -> Iterable[Alternative]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from envkit.base.pci import pci_address
 from envkit.checks.engine.findings import Evidence, Outcome, skip, unknown
 from envkit.model import PASTED, Environment, MachineKind
 from envkit.model.paths import fact
@@ -11,7 +12,7 @@ from envkit.model.paths import fact
 NO_OWN_DRIVER = (MachineKind.CONTAINER, MachineKind.WSL1, MachineKind.WSL2)
 NO_PCI_GPU = (*NO_OWN_DRIVER, MachineKind.JETSON)
 _MANAGED = {
-    MachineKind.CONTAINER: "managed by the host of this container",
+    MachineKind.CONTAINER: "managed by this container's host",
     MachineKind.WSL1: "managed by Windows, the host of WSL",
     MachineKind.WSL2: "managed by Windows, the host of WSL",
     MachineKind.JETSON: "does not apply to a Jetson, whose GPU is not on PCI",
@@ -26,20 +27,21 @@ _NAMES = {  # of facts whose path says little to a reader
     "containers.cdi_missing_paths": "CDI specification",
     "containers.toolkit_config": "NVIDIA Container Toolkit configuration",
     "containers.podman": "Podman",
+    "cuda_home": "folder of CUDA_HOME",
     "cuda_link": "/usr/local/cuda symlink",
     "cuda_toolkits": "CUDA toolkits",
     "cudnns": "cuDNN",
-    "driver.cuda_init": "result of initializing CUDA",
+    "driver.cuda_init": "CUDA initialization result",
     "driver.device_nodes": "NVIDIA device nodes",
     "driver.fabric_manager": "Fabric Manager",
     "driver.kernel_module": "NVIDIA kernel module",
     "driver.libraries": "driver libraries",
     "driver.nvidia_smi": "nvidia-smi",
     "driver.nvml": "NVML",
-    "driver.open_kernel_module": "flavor of the NVIDIA kernel module",
+    "driver.open_kernel_module": "NVIDIA kernel module flavor",
     "driver.params": "driver parameters",
     "driver.user_space": "user-space driver",
-    "gpus": "GPUs of the driver",
+    "gpus": "GPUs listed by the driver",
     "host_compilers": "host compilers",
     "kernel.acs_redirect": "PCIe ACS settings",
     "kernel.dkms": "DKMS",
@@ -48,9 +50,10 @@ _NAMES = {  # of facts whose path says little to a reader
     "kernel.loaded_modules": "loaded kernel modules",
     "kernel.log": "kernel log",
     "kernel.module_files": "kernel module files",
+    "managed_by": "software manager",
     "measurements": "measurements of --deep",
     "network_interfaces": "network interfaces",
-    "package_changes": "log of package changes",
+    "package_changes": "package change log",
     "packages": "system packages",
     "pci_gpus": "GPUs on the PCI bus",
     "pythons": "Python environments",
@@ -59,7 +62,8 @@ _NAMES = {  # of facts whose path says little to a reader
     "system.free_bytes": "free disk space",
     "system.glibc": "glibc",
     "system.infiniband_devices": "InfiniBand devices",
-    "system.machine_kind": "kind of machine",
+    "system.l4t_release": "L4T release",
+    "system.machine_kind": "machine type",
     "system.memlock_bytes": "locked-memory limit",
     "system.secure_boot": "Secure Boot state",
     "system.selinux": "SELinux",
@@ -79,6 +83,12 @@ def known(environment: Environment, path: str, value: str | None = None) -> Evid
     if value is None:
         value = _words(observed.value) if observed.problem is None else observed.problem.value
     return Evidence(path, value, observed.source)
+
+
+def passed(environment: Environment, step: str) -> bool:
+    """True where a step of `--deep` that is called so was run and ended well."""
+    measured = environment.measurements.get() if environment.measurements.known else ()
+    return any(one.passed and one.name == step for one in measured)
 
 
 def many(number: int, noun: str) -> str:
@@ -129,8 +139,19 @@ def managed_elsewhere(environment: Environment) -> Outcome:
 
 
 def is_virtual(environment: Environment) -> bool:
-    """True in a virtual machine, whose PCI ports and IOMMU tell nothing about the hardware."""
-    return kind(environment) is MachineKind.VM
+    """True in a virtual machine, and in a container in one: PCI ports and IOMMU tell nothing about the hardware.
+
+    The driver knows that a GPU was passed through, a card without a port above it has none but a virtual one, and
+    kernels of clouds without machines of metal say so by their name.
+    """
+    if kind(environment) is MachineKind.VM:
+        return True
+    gpus, cards = environment.gpus.value or (), environment.pci_gpus.value or ()
+    addresses = (*(gpu.pci_address for gpu in gpus), *(card.pci_address for card in cards))
+    given = any(gpu.virtualization_mode in ("passthrough", "vgpu") for gpu in gpus)
+    kernel = environment.system.kernel.value or ""
+    of_cloud = kernel.endswith(("-azure", "-gcp", "-kvm"))
+    return given or of_cloud or any(pci_address(address)[5:7] == "00" for address in addresses)
 
 
 def _words(value: object) -> str:

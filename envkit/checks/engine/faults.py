@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import record, replace
+from envkit.base.pci import pci_address
 from envkit.checks.engine.command import Command
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status
 from envkit.checks.engine.messages import message_evidence, seen, subject_of
@@ -14,6 +15,15 @@ from envkit.model import Environment
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
+
+
+_GPU = "GPU "
+
+
+def _of_gpu(subject: str) -> dict[str, object]:
+    """The blank `index` of a GPU that is told by its address alone: nvidia-smi takes either."""
+    address = pci_address(subject.removeprefix(_GPU)) if subject.startswith(_GPU) else None
+    return {"index": address} if address else {}
 
 
 @record
@@ -86,7 +96,7 @@ class Fault:
             outcome,
             title=outcome.title or self.title,
             impact=outcome.impact or self.impact,
-            remedy=outcome.remedy or self._remedy(environment, matrix, dict(outcome.blanks)),
+            remedy=outcome.remedy or self._remedy(environment, matrix, _of_gpu(outcome.subject) | dict(outcome.blanks)),
         )
 
     def _remedy(self, environment: Environment, matrix: Matrix, blanks: dict[str, object]) -> Remedy:

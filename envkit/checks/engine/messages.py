@@ -10,23 +10,43 @@ from functools import lru_cache
 
 from envkit.base.pci import pci_address
 from envkit.checks.engine.findings import Evidence
-from envkit.model import Environment, Message
+from envkit.model import COMPLAINT, Environment, Message
 
 _SHOWN = 3  # lines quoted as evidence; the rest repeat them
 _LONGEST = 240  # characters of one quoted line
+_FACTS = ("messages", "kernel.log")  # that hold lines of text
 
 
-def seen(environment: Environment, id: str, *variants: str) -> tuple[Message, ...]:  # noqa: A002 - as in reports
-    """The messages whose signature is `id` or `id/<variant>`; with `variants`, only these. Empty when none was seen.
+def seen(
+    environment: Environment,
+    id: str,  # noqa: A002 - as in reports
+    *variants: str,
+    without: str = "",
+) -> tuple[Message, ...]:
+    """The messages whose signature is `id` or `id/<variant>`; with `variants`, only these, and none of `without`.
+
+    Empty when none was seen.
 
     They come from the pasted text and from the kernel log.
     """
     wanted = {f"{id}/{variant}" for variant in variants}
+    left_out = f"{id}/{without}"
     return tuple(
         message
         for message in all_messages(environment)
         if (message.signature in wanted if wanted else message.signature.split("/", 1)[0] == id)
+        and message.signature != left_out
     )
+
+
+def said(environment: Environment, id: str) -> str:  # noqa: A002 - as in reports
+    """The lines that `seen` finds, as one text."""
+    return " ".join(message.text for message in seen(environment, id))
+
+
+def complained(environment: Environment) -> bool:
+    """Whether a pasted text states that something fails."""
+    return any(message.signature == COMPLAINT for message in environment.messages.value or ())
 
 
 def all_messages(environment: Environment) -> tuple[Message, ...]:
@@ -35,6 +55,8 @@ def all_messages(environment: Environment) -> tuple[Message, ...]:
     others = [
         message for lines in (_log(environment), _last_words(environment)) if lines for message in _in_lines(lines)
     ]
+    if not others:
+        return pasted
     same = {(message.signature, tuple(sorted(message.values.items()))) for message in pasted}
     return (*pasted, *(new for new in others if (new.signature, tuple(sorted(new.values.items()))) not in same))
 
@@ -71,6 +93,11 @@ def message_evidence(environment: Environment, messages: Iterable[Message]) -> t
         else:
             evidence.append(_evidence(message, "measurements", "--deep"))
     return tuple(evidence)
+
+
+def by_messages(evidence: Iterable[Evidence]) -> bool:
+    """True where nothing but lines of text is in `evidence`: no fact of the machine shows the same."""
+    return all(item.fact in _FACTS for item in evidence)
 
 
 def named(messages: Iterable[Message], key: str) -> str | None:

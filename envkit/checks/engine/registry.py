@@ -33,6 +33,7 @@ class Layer(IntEnum):
     FRAMEWORK_BUILD = 8
     LIBRARIES = 9
     TOOLKIT = 10
+    PROGRAM = 11  # what a program does on a machine that works
 
 
 @record
@@ -47,6 +48,7 @@ class Check:
     needs: tuple[str, ...] = ()
     any_of: tuple[str, ...] = ()
     explained_by: tuple[str, ...] = ()  # ids whose fail makes this finding a consequence
+    symptom: bool = False  # it is how many faults show: whichever one fails explains it
     rank: int = 50  # order within the layer, lower is more often the root cause
     fix: str = ""  # general fix in one or two sentences, for `envkit explain`
     references: tuple[str, ...] = ()
@@ -54,6 +56,8 @@ class Check:
     fault: Fault | None = None  # what it looks for; its messages decide where the facts do not
     elsewhere: tuple[MachineKind, ...] = ()  # where somebody else manages what it looks at
     weighs_messages: bool = False  # it says itself what its messages are worth; the runner asks it alone
+    excuses: bool = False  # where it only warns, what it explains is no failure either
+    of_builds: bool = False  # only who compiles runs into it: no news in a text that states no failure
 
     @property
     def doc(self) -> str:
@@ -87,11 +91,14 @@ def check(
     needs: tuple[str, ...] = (),
     any_of: tuple[str, ...] = (),
     explained_by: tuple[str, ...] = (),
+    symptom: bool = False,
     rank: int = 50,
     fix: str = "",
     references: tuple[str, ...] = (),
     elsewhere: tuple[MachineKind, ...] = (),
     weighs_messages: bool = False,
+    excuses: bool = False,
+    of_builds: bool = False,
 ) -> Callable[[CheckFunction], CheckFunction]:
     """Register the decorated generator for a fault, whose title and remedy `envkit explain` shows.
 
@@ -117,12 +124,15 @@ def check(
             needs,
             any_of,
             explained_by,
+            symptom,
             rank,
             fix,
             references,
             fault=fault,
             elsewhere=elsewhere,
             weighs_messages=weighs_messages,
+            excuses=excuses,
+            of_builds=of_builds,
         )
         return function
 

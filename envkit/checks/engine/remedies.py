@@ -7,11 +7,13 @@ from functools import cache
 
 from envkit._startup.regex import regex
 from envkit.checks.engine.command import (
+    GPU,
     GROUP,
     NAME,
     NUMBER,
     PATH,
     PCI_ADDRESS,
+    PCI_IDS,
     PYTHON,
     VERSION,
     Command,
@@ -20,6 +22,7 @@ from envkit.checks.engine.command import (
     for_windows,
 )
 from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.managers import appliance
 from envkit.model import Environment, MachineKind
 from envkit.tables.findings import RemedyStep
 from envkit.tables.loader import read
@@ -55,13 +58,18 @@ _LIKE = {  # os-release ID or ID_LIKE of what has no row there
 }
 _RESTARTS = ("sudo reboot",)
 _OF_THE_HOST = frozenset(
-    {
-        *("build-module", "load-module", "reload-module", "load-uvm", "reload-uvm", "uvm-at-boot", "peermem"),
-        *("device-nodes", "hold", "keep-memory", "kernel-log", "license", "module-log", "persistence", "prime"),
-        *("reboot", "start-fabric-manager", "stop-fabric-manager", "who-holds"),
-    }
+    (
+        *("build-module", "build-with-gcc", "prebuilt-module", "load-module", "reload-module", "module-log", "unblock"),
+        *("load-uvm", "reload-uvm", "uvm-at-boot", "peermem", "free-vfio", "device-nodes", "device-links", "prime"),
+        *("one-module", "hold", "keep-memory", "kernel-log", "license", "persistence", "reboot", "who-holds"),
+        *("start-fabric-manager", "stop-fabric-manager", "driver-newer"),
+    )
 )
-_ON_WINDOWS = ("conda", "docker", "envkit", "nvidia-smi", "python", "uv", "wsl")  # programs that are there too
+# programs that are there too
+_ON_WINDOWS = (
+    *("conda", "docker", "envkit", "nvidia-smi", "pixi", "poetry", "python", "uv", "wsl"),
+    *("cmake", "koboldcpp", "ren", "vcvars64.bat", "webui.bat", "winget"),
+)
 _OF_A_LINUX_SHELL = ("|", "$")  # what follows a pipe is a Linux program; variables are written in another way
 _LINUX_SCRIPT = ("envkit", "install")
 _MOST_FREQUENT = _LIKE["ubuntu"]  # for a text that does not tell the distribution
@@ -73,12 +81,17 @@ FORMS = {  # what may stand in a blank of remedies.csv
     "cuda": NUMBER,
     "framework": NAME,
     "gcc": NUMBER,
+    "flavor": NAME,
     "group": GROUP,
-    "index": NUMBER,
+    "ids": PCI_IDS,
+    "index": GPU,
     "major": NUMBER,
+    "number": NAME,
     "packages": NAME,
     "python": PYTHON,
     "root": PATH,
+    "sign": NAME,
+    "stale": VERSION,
     "version": VERSION,
     "watts": NUMBER,
 }
@@ -136,12 +149,13 @@ def _family(environment: Environment, action: str) -> str:
 
 def _assumed(environment: Environment, actions: tuple[str, ...]) -> str:
     """What to say of commands for a distribution that nobody told."""
-    if environment.system.os.known:
+    if environment.system.os.known or appliance(environment):
         return ""
     given = {_family(environment, action) for action in actions}
     labels = [label for family, label in _LABELS.items() if family in given]
     return (
-        f" These commands are for {labels[0]}; for another distribution, add its /etc/os-release to the text."
+        f" These commands are for {labels[0]}; if this is another distribution, add the output of cat /etc/os-release "
+        "to the text."
         if labels
         else ""
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from envkit._startup.records import replace
@@ -11,9 +11,11 @@ from envkit.checks.engine.command import Command
 from envkit.checks.engine.confidence import weighed
 from envkit.checks.engine.evidence import in_words, managed_elsewhere, not_looked, without_gpu
 from envkit.checks.engine.findings import Evidence, Finding, Outcome, Status
+from envkit.checks.engine.messages import all_messages, by_messages, complained
 from envkit.checks.engine.registry import Check
 from envkit.checks.engine.remedies import in_order, on_windows, without_linux
-from envkit.model import Environment, Observed, Problem
+from envkit.checks.engine.suited import suited
+from envkit.model import PASTED, Environment, Observed, Problem
 from envkit.model.paths import fact
 
 if TYPE_CHECKING:
@@ -34,19 +36,42 @@ _WORDS = {
 
 def run_checks(environment: Environment, matrix: Matrix, checks: Iterable[Check]) -> list[Finding]:
     """The findings of `checks` in root-cause order: the first `fail` is the answer to "what is wrong?"."""
-    order = {}
-    findings: list[Finding] = []
-    for position, check in enumerate(checks):
-        order[check.id] = (check.layer, check.rank, position, check.explained_by)
-        findings.extend(_findings(check, environment, matrix))
-    failed = {finding.id for finding in findings if finding.status is Status.FAIL}
-    linked = [_link(finding, order[finding.id][3], failed) for finding in weighed(environment, findings)]
+    declared = {check.id: check for check in checks}
+    findings = [finding for check in declared.values() for finding in _findings(check, environment, matrix)]
+    findings = _excused(findings, declared)
+    if environment.origin == PASTED and not complained(environment):
+        findings = [_unbuilt(each) if declared[each.id].of_builds else each for each in findings]
+    failed = [finding.id for finding in findings if finding.status is Status.FAIL]
+    linked = [_link(environment, finding, declared[finding.id], failed) for finding in weighed(environment, findings)]
 
-    def key(finding: Finding) -> tuple[int, bool, int, int, int]:
-        layer, rank, position, _ = order[finding.id]
-        return (_ORDER.index(finding.status), finding.because_of is not None, layer, rank, position)
+    def key(finding: Finding) -> tuple[int, bool, int, int]:
+        check = declared[finding.id]
+        return (_ORDER.index(finding.status), finding.because_of is not None, check.layer, check.rank)
 
     return sorted(linked, key=key)
+
+
+def _excused(findings: list[Finding], declared: Mapping[str, Check]) -> list[Finding]:
+    """The findings, of which none fails whose cause is no failure: a CPU build is what a Mac needs."""
+    causes = {each.id for each in findings if each.status is Status.WARN and declared[each.id].excuses}
+    if not causes:
+        return findings
+    return [_excused_by(causes, each, declared[each.id]) for each in findings]
+
+
+def _excused_by(causes: set[str], finding: Finding, check: Check) -> Finding:
+    cause = next((id for id in check.explained_by if id in causes), None)
+    if finding.status is not Status.FAIL or cause is None:
+        return finding
+    return replace(finding, status=Status.WARN, because_of=cause, remedy=None)
+
+
+def _unbuilt(finding: Finding) -> Finding:
+    """What only a build would run into, where the text states no failure: most who show an nvcc never call it."""
+    if finding.status not in (Status.FAIL, Status.WARN) or by_messages(finding.evidence):
+        return finding
+    title = f"only builds would notice: {finding.title}"
+    return replace(finding, status=Status.SKIP, title=title, impact="", remedy=None)
 
 
 def summary(findings: Iterable[Finding]) -> dict[str, int]:
@@ -63,14 +88,20 @@ def plugins_of(findings: Iterable[Finding]) -> list[str]:
     return sorted({finding.plugin for finding in findings if finding.plugin})
 
 
-def _link(finding: Finding, explained_by: tuple[str, ...], failed: set[str]) -> Finding:
-    """The finding with its cause where one failed: it goes away with that one, and has no remedy of its own."""
-    if finding.status not in (Status.FAIL, Status.WARN, Status.UNKNOWN):
-        return finding
-    cause = next((id for id in explained_by if id in failed and id != finding.id), None)
+def _link(environment: Environment, finding: Finding, check: Check, failed: Sequence[str]) -> Finding:
+    """The finding with its cause where one failed: it goes away with that one, and has no remedy of its own.
+
+    Another one gets its remedy as this place needs it.
+    """
+    judged = finding.status in (Status.FAIL, Status.WARN, Status.UNKNOWN)
+    causes = failed if check.symptom else [id for id in check.explained_by if id in failed]
+    cause = next((id for id in causes if judged and id != finding.id), None)
     if cause:
         return replace(finding, because_of=cause, remedy=None)
-    return replace(finding, remedy=in_order(finding.remedy)) if finding.remedy else finding
+    if finding.remedy is None:
+        return finding
+    given = suited(environment, finding.remedy)
+    return replace(finding, remedy=in_order(without_linux(given) if on_windows(environment) else given))
 
 
 def guarded(work: Callable[[], T]) -> T | Outcome:
@@ -88,9 +119,7 @@ def broke(error: BaseException) -> Outcome:
 
 def _findings(check: Check, environment: Environment, matrix: Matrix) -> list[Finding]:
     answer = guarded(lambda: _answered(check, environment, matrix))
-    if isinstance(answer, Outcome):
-        return [_finding(check, answer)]
-    return [_for_windows(finding) for finding in answer] if on_windows(environment) else answer
+    return [_finding(check, answer)] if isinstance(answer, Outcome) else answer
 
 
 def _answered(check: Check, environment: Environment, matrix: Matrix) -> list[Finding]:
@@ -98,11 +127,18 @@ def _answered(check: Check, environment: Environment, matrix: Matrix) -> list[Fi
         outcome.fault.completed(outcome, environment, matrix) if outcome.fault else outcome
         for outcome in _outcomes(check, environment, matrix)
     ]
+    if any(outcome.status is Status.WARN for outcome in outcomes) and _complained_of(check, environment):
+        outcomes = [replace(each, status=Status.FAIL) if each.status is Status.WARN else each for each in outcomes]
     findings = [_finding(check, outcome) for outcome in outcomes]
     if check.plugin:
         for finding in findings:
             _refuse_shape(finding)
     return findings
+
+
+def _complained_of(check: Check, environment: Environment) -> bool:
+    """Whether the text is about what the check only warns of: a message `id/complaint…` beside words that complain."""
+    return any(message.signature.startswith(f"{check.id}/complaint") for message in all_messages(environment))
 
 
 def _outcomes(check: Check, environment: Environment, matrix: Matrix) -> list[Outcome]:
@@ -112,11 +148,23 @@ def _outcomes(check: Check, environment: Environment, matrix: Matrix) -> list[Ou
         return [managed_elsewhere(environment)]
     if unmet := _unmet(check, environment):
         return [unmet]
-    outcomes = list(check.run(environment, matrix))
+    outcomes = _told_once(list(check.run(environment, matrix)))
     silent = all(outcome.status is Status.UNKNOWN for outcome in outcomes) and not check.weighs_messages
     if silent and check.fault is not None and (reported := check.fault.reported(environment)):
         return [reported]
     return outcomes or [_not_looked(check, environment)]
+
+
+def _told_once(outcomes: list[Outcome]) -> list[Outcome]:
+    """The outcomes without those that messages alone show where facts show the same fault: its line is evidence too."""
+    failures = (one for one in outcomes if one.status is Status.FAIL and one.fault)
+    shown = next((one for one in failures if not by_messages(one.evidence)), None)
+    if shown is None:
+        return outcomes
+    told = [one for one in outcomes if one.fault is shown.fault and by_messages(one.evidence)]
+    lines = [item for one in told for item in one.evidence if item not in shown.evidence]
+    full = replace(shown, evidence=(*shown.evidence, *lines))
+    return [full if one is shown else one for one in outcomes if one not in told]
 
 
 def _not_looked(check: Check, environment: Environment) -> Outcome:
@@ -126,7 +174,7 @@ def _not_looked(check: Check, environment: Environment) -> Outcome:
     unsure = next((path for path, found in seen.items() if not found.known and not found.absent), None)
     if unsure and not without_gpu(environment):
         return _missing(unsure, seen[unsure])
-    title = f"not checked: not found in {' or '.join(map(in_words, paths)) or 'these facts'}"
+    title = f"not checked: missing from {' or '.join(map(in_words, paths)) or 'these facts'}"
     return not_looked(environment, title, *paths)
 
 
@@ -142,11 +190,7 @@ def _refuse_shape(finding: Finding) -> None:
     if not all(isinstance(step, Command) for step in steps):
         raise TypeError("the steps of a remedy are commands")
     if not all(isinstance(address, str) and ADDRESS.fullmatch(address) for address in finding.references):
-        raise TypeError("references are addresses of the web")
-
-
-def _for_windows(finding: Finding) -> Finding:
-    return replace(finding, remedy=without_linux(finding.remedy)) if finding.remedy else finding
+        raise TypeError("references are web addresses")
 
 
 def _unmet(check: Check, environment: Environment) -> Outcome | None:

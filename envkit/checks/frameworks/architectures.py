@@ -6,16 +6,18 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import record
-from envkit.base.versions import ComputeCapability
-from envkit.checks.engine.ask import capability_of, resolve_command
+from envkit.base.versions import ComputeCapability, Version
+from envkit.checks.engine.ask import capability_of, framework_of, tells_framework
+from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, unknown
 from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.frameworks.builds import replacement
-from envkit.checks.frameworks.installs import Installed, build_of, capable_gpus, installs, nothing_to_judge
+from envkit.checks.frameworks.builds import bring, installed_fits, replacement
+from envkit.checks.frameworks.compiled import compiled_extension, compiled_program
+from envkit.checks.frameworks.installs import Installed, build_of, capable_gpus, installs, nothing_to_judge, variants
 from envkit.checks.gpu.gpus import SeenGpu
 from envkit.model import Environment, MachineKind, Message
 from envkit.model.observed import is_told
@@ -30,15 +32,33 @@ _NEWER, _DROPPED = "arch-newer-than-build", "arch-dropped-by-framework"
 
 
 _NO_KERNELS = 'Every kernel fails with "no kernel image is available for execution on the device".'
-_BUILD = "Install a build with code for this GPU; envkit names one."
+_BUILD = "Install a build with kernels for this GPU."
+_NAME_GPU = fixed("nvidia-smi -L")
 
 
 def _newer_build(environment: Environment, matrix: Matrix) -> Remedy:
-    return Remedy(_BUILD, (resolve_command(environment, matrix, _messages(environment, matrix, _NEWER)),))
+    return _build(environment, matrix, _NEWER)
 
 
 def _older_build(environment: Environment, matrix: Matrix) -> Remedy:
-    return Remedy(_BUILD, (resolve_command(environment, matrix, _messages(environment, matrix, _DROPPED)),))
+    return _build(environment, matrix, _DROPPED)
+
+
+def _build(environment: Environment, matrix: Matrix, check_id: str) -> Remedy:
+    messages = _messages(environment, matrix, check_id)
+    name = framework_of(environment, matrix, messages)
+    owns = [own for _, own in capable_gpus(environment, matrix)]
+    target = capability_of(messages) or next(map(str, owns), "")
+    found = next(installs(environment, name), None)
+    fits = found is not None and installed_fits(environment, matrix, found)
+    serves = found is not None and {_fault(environment, matrix, found, own) for own in owns} == {None}
+    if found is not None and found.framework.cuda is not None and (fits or serves):
+        return compiled_extension(environment, found, target)
+    if own := compiled_program(environment, target, told=tells_framework(environment, matrix, messages)):
+        return own
+    if fits and not target:  # without the GPU, the resolver takes the very build that fails
+        return Remedy(f"{_BUILD} Which one that is depends on the GPU: add its name to the text.", (_NAME_GPU,))
+    return bring(environment, matrix, name, _BUILD, messages=messages, native=check_id == _NEWER)
 
 
 _TOO_OLD = Fault(_NEWER, "The framework's build has no kernels for this GPU", impact=_NO_KERNELS, remedy=_newer_build)
@@ -87,6 +107,7 @@ def arch_dropped_by_framework(environment: Environment, matrix: Matrix) -> Itera
 def _architectures(environment: Environment, matrix: Matrix, wanted: Fault) -> Iterator[Outcome]:
     gpus = capable_gpus(environment, matrix)
     found = [item for item in installs(environment) if item.framework.cuda is not None]
+    found += _alike(environment, matrix, [own for _, own in gpus])
     outcomes = [
         outcome
         for item in found
@@ -102,6 +123,17 @@ def _architectures(environment: Environment, matrix: Matrix, wanted: Fault) -> I
         yield nothing_to_judge(environment, "framework with CUDA")
     elif not outcomes:
         yield unknown("the GPU's compute capability is not known", evidence=[known(environment, "gpus")])
+
+
+def _alike(environment: Environment, matrix: Matrix, gpus: list[ComputeCapability]) -> list[Installed]:
+    """PyTorch where only its release is told, and none of its builds runs on these GPUs."""
+    found = []
+    for item in installs(environment, "pytorch"):
+        built = [each for _, each in variants(environment, matrix, item)]
+        faults = {_fault(environment, matrix, each, own) for each in built for own in gpus}
+        if faults in ({_NEWER}, {_DROPPED}):
+            found.append(built[-1])
+    return found
 
 
 def _architecture(
@@ -128,9 +160,7 @@ def _architecture(
         )
     if fault != wanted.id:
         return ok(
-            f"{item.framework.package} has kernels for {own}"
-            if fault is None
-            else f"another check speaks of {gpu.title}",
+            f"{item.framework.package} has kernels for {own}" if fault is None else f"another check covers {gpu.title}",
             subject=subject,
             evidence=evidence,
         )
@@ -139,7 +169,7 @@ def _architecture(
         evidence,
         title=f"{item.framework.package} {words} {gpu.title} (compute capability {own})",
         subject=subject,
-        remedy=replacement(environment, matrix, item, "Install a build with code for this GPU."),
+        remedy=replacement(environment, matrix, item, _BUILD, native=fault == _NEWER),
     )
 
 
@@ -201,13 +231,28 @@ def _messages(environment: Environment, matrix: Matrix, id: str) -> tuple[Messag
     "No kernel image" fits both: it yields to one that names the other, and tells of a GPU that new builds leave out
     that it was dropped.
     """
-    newer, dropped = seen(environment, _NEWER), seen(environment, _DROPPED)
+    ranged = [message for message in seen(environment, _DROPPED) if message.values.get("most")]
+    above = tuple(message for message in ranged if _beside_range(message) > 0)
+    dropped = tuple(
+        message for message in seen(environment, _DROPPED) if message not in ranged or _beside_range(message) < 0
+    )
+    newer = (*seen(environment, _NEWER), *above)
     exact = tuple(message for message in newer if message.values)
     if not dropped and newer and not exact and _left_out(environment, matrix):
         return newer if id == _DROPPED else ()
     if id == _DROPPED:
         return dropped
     return exact if dropped else newer
+
+
+def _beside_range(message: Message) -> int:
+    """Below (-1), within (0) or above (1) the capabilities that PyTorch says it has code for.
+
+    A minor release above the highest is within: code for 12.0 runs on 12.1.
+    """
+    own = Version.parse(message.values["capability"])
+    least, most = (Version.parse(message.values[name]) for name in ("least", "most"))
+    return -1 if own < least else int(own.major > most.major)
 
 
 def _left_out(environment: Environment, matrix: Matrix) -> bool:

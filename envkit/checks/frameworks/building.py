@@ -28,15 +28,15 @@ def _newer_toolkit(environment: Environment, matrix: Matrix) -> Remedy:
     first, fits = limit("glibc-pi-functions"), limit("toolkit-with-pi-functions")
     return Remedy(
         f"Compile with CUDA {fits} or newer, or in a container whose glibc is older than {first}.",
-        install_cuda(fits),
+        install_cuda(environment, fits),
     )
 
 
 _ISOLATED = Fault(
     "build-isolation-hides-torch",
     "pip builds an extension in an environment without torch",
-    impact="The package's setup.py stops at its import, before anything is compiled; torch itself is well.",
-    remedy="Bring what the build needs into the environment, then build in it.",
+    impact="The package's setup.py fails on import torch before anything is compiled; torch itself is fine.",
+    remedy="Install the build requirements into the environment, then build without isolation.",
     steps=(
         fixed("python -m pip install setuptools wheel ninja packaging psutil"),
         run("python", "-m", "pip", "install", "--no-build-isolation", TO_FILL_IN),
@@ -44,9 +44,9 @@ _ISOLATED = Fault(
 )
 _KILLED = Fault(
     "build-out-of-memory",
-    "A build is killed because memory runs out",
-    impact="The extension is not built; its source and the compilers are not at fault.",
-    remedy="Build with fewer compilers at a time; with little memory, one.",
+    "A build runs out of memory and is killed",
+    impact="The extension does not build; its source and the compilers are not at fault.",
+    remedy="Run fewer compilers at a time; with little memory, only one.",
     steps=(
         export("MAX_JOBS", "4"),
         run("python", "-m", "pip", "install", "--no-build-isolation", TO_FILL_IN),
@@ -55,7 +55,7 @@ _KILLED = Fault(
 _HEADERS_CLASH = Fault(
     "glibc-newer-than-toolkit",
     "The CUDA toolkit's headers clash with the system's glibc",
-    impact="Every CUDA source stops in the headers; programs that are compiled already run.",
+    impact="Every CUDA source file fails in the headers; programs that are already compiled run.",
     remedy=_newer_toolkit,
 )
 
@@ -89,7 +89,7 @@ def build_isolation_hides_torch(environment: Environment, matrix: Matrix) -> Ite
     layer=Layer.TOOLKIT,
     rank=12,
     any_of=("system.memory_bytes", "messages"),
-    fix="Start fewer compilers at a time (MAX_JOBS), or give the build more memory.",
+    fix="Run fewer compilers at a time (MAX_JOBS), or give the build more memory.",
     references=threads("Dao-AILab/flash-attention#347", "Dao-AILab/flash-attention#358"),
 )
 def build_out_of_memory(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -104,9 +104,12 @@ def build_out_of_memory(environment: Environment, matrix: Matrix) -> Iterator[Ou
     elif not (memory.known and processors.known):
         return
     elif memory.get() >= processors.get() * _BYTES_PER_COMPILER:
-        yield ok("there is memory for a compiler per processor", evidence=[known(environment, "system.memory_bytes")])
+        yield ok(
+            "there is enough memory for one compiler per processor",
+            evidence=[known(environment, "system.memory_bytes")],
+        )
     else:
-        yield skip("a build with a compiler per processor may need more memory; nothing here tells of one")
+        yield skip("a build with one compiler per processor may need more memory; no such build was seen")
 
 
 @check(

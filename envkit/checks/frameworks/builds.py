@@ -6,25 +6,41 @@ installed, and where it finds nothing the remedy says what would have to change.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import replace
-from envkit.base.versions import Version, VersionSpec
-from envkit.checks.engine.ask import install_cuda, resolve_command
+from envkit.base.versions import ComputeCapability, Version, VersionSpec
+from envkit.checks.engine.ask import capability_of, install_cuda, resolve_command
+from envkit.checks.engine.command import CAPABILITY, VERSION, run
 from envkit.checks.engine.findings import Remedy
-from envkit.checks.frameworks.installs import Installed, installs, release
-from envkit.checks.frameworks.swap import swap
-from envkit.model import Environment, Message, PythonEnvironment
+from envkit.checks.engine.messages import named
+from envkit.checks.engine.remedies import on_windows, steps
+from envkit.checks.frameworks.installs import Installed, capable_gpus, installs, judged, release
+from envkit.checks.frameworks.swap import anew, pip_installs, swap
+from envkit.checks.gpu.gpus import gpus_of, on_grace
+from envkit.checks.nvidia_driver.driver_state import installed
+from envkit.model import PASTED, Environment, FrameworkInstall, Message, PythonEnvironment
+from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.solver.model import Choice, NoPlan, Plan
+    from envkit.solver.request import TargetGpu
     from envkit.tables import Matrix
     from envkit.tables.rows import FrameworkBuild
 
+_LINES = 24  # of releases that are tried beside the installed one
+
 
 def replacement(
-    environment: Environment, matrix: Matrix, found: Installed, why: str, *, also_removed: Sequence[str] = ()
+    environment: Environment,
+    matrix: Matrix,
+    found: Installed,
+    why: str,
+    *,
+    also_removed: Sequence[str] = (),
+    native: bool = False,
 ) -> Remedy:
     """The remedy that puts a build which fits this machine in place of the installed one: the same release if any fits.
 
@@ -33,8 +49,9 @@ def replacement(
     framework = matrix.framework(found.framework.name)
     if framework is None:
         return Remedy(why)
-    plan = plan_for(environment, matrix, framework.name, found.python, release(found.framework.version))
-    choice = _for_gpus(plan)
+    version = release(found.framework.version)
+    plan = plan_for(environment, matrix, framework.name, found.python, version, native=native)
+    choice = _by_index(environment, matrix, _for_gpus(plan))
     if choice is None:
         ask = resolve_command(environment, matrix, framework=framework.name)
         return Remedy(f"{why} {_refusal(framework.title, plan)}", (ask,))
@@ -42,12 +59,43 @@ def replacement(
     title = f"{framework.title} {build.version}"
     kept = not also_removed and _is_installed(found, build)
     if choice.needs_toolkit and choice.cuda is not None and kept:
-        return Remedy(f"{why} {title} loads CUDA {choice.cuda} from the system.", install_cuda(choice.cuda))
-    steps = swap(found, choice, also_removed)
-    by_conda = any(step.words[:1] == ("conda",) for step in steps)
-    lost = " conda also removes the packages that need what it removes." if by_conda else ""
-    needs = _needs(choice, found, driver_known=plan.request.driver is not None)
-    return Remedy(f"{why} {title} for CUDA {build.cuda} fits this machine{needs}.{lost}", steps)
+        root = f"/usr/local/cuda-{choice.cuda.release(2)}"
+        return Remedy(
+            f"{title} loads the libraries of CUDA {choice.cuda} from the system, and no other release works: install "
+            "them next to the others and make sure that the loader finds them, in this shell and where the program is "
+            "started.",
+            (*install_cuda(environment, choice.cuda), *steps(environment, "load-toolkit", root=root)),
+        )
+    commands = swap(found, choice, also_removed)
+    by_conda = any(step.words[:1] == ("conda",) for step in commands)
+    lost = " conda also removes packages that depend on the removed ones." if by_conda else ""
+    needs = _needs(choice, found, driver_known=plan.request.driver is not None, windows=on_windows(environment))
+    moved = _moved(framework.title, release(found.framework.version), build)
+    return Remedy(f"{why} {title} for CUDA {build.cuda} works on this machine{needs}.{moved}{lost}", commands)
+
+
+def bring_release(
+    environment: Environment, matrix: Matrix, found: Installed, version: Version, why: str
+) -> Remedy | None:
+    """The remedy that puts another release of an installed framework in its place; None where no build of it fits."""
+    choice = _for_gpus(plan_for(environment, matrix, found.framework.name, found.python, version))
+    if choice is None or choice.builds[0].version != version:
+        return None
+    return Remedy(f"{why} Install {version} for CUDA {choice.builds[0].cuda}.", swap(found, choice))
+
+
+def installed_fits(environment: Environment, matrix: Matrix, found: Installed) -> bool:
+    """Whether the installed build is the one that the resolver takes for this machine: another package is at fault."""
+    version = release(found.framework.version)
+    choice = _for_gpus(plan_for(environment, matrix, found.framework.name, found.python, version))
+    return choice is not None and version is not None and _is_installed(found, choice.builds[0])
+
+
+def _moved(title: str, before: Version | None, build: FrameworkBuild) -> str:
+    """A word on a change of release, which may break the program that uses the framework."""
+    if before is None or build.version == before:
+        return ""
+    return f" No build of {before} does, so this changes {title} from {before} to {build.version}, the closest release."
 
 
 def _is_installed(found: Installed, build: FrameworkBuild) -> bool:
@@ -65,20 +113,86 @@ def bring(
     why: str,
     python: PythonEnvironment | None = None,
     messages: tuple[Message, ...] = (),
+    *,
+    native: bool = False,
 ) -> Remedy:
-    """The GPU build of a framework in place of the installed one; what to ask where none is seen to be installed."""
+    """The GPU build of a framework in place of the installed one, or for an environment that nobody has seen."""
     items = (item for item in installs(environment, name) if python is None or item.python is python)
     found = next(items, None)
     if found is not None:
-        return replacement(environment, matrix, found, why)
-    return Remedy(why, (resolve_command(environment, matrix, messages, framework=name),))
+        return replacement(environment, matrix, found, why, native=native)
+    return fresh(environment, matrix, name, why, messages, native=native)
+
+
+def fresh(
+    environment: Environment,
+    matrix: Matrix,
+    name: str,
+    why: str,
+    messages: tuple[Message, ...] = (),
+    *,
+    any_python: bool = False,
+    version: Version | None = None,
+    native: bool = False,
+) -> Remedy:
+    """The GPU build for this machine, where nothing is known of what is installed.
+
+    Without a driver and a GPU to choose for: the question to put to envkit on that machine. `any_python`: an
+    environment is made for it.
+    """
+    wanted = f"{name}=={version}" if version is not None else name
+    ask = resolve_command(environment, matrix, messages, framework=wanted, any_python=any_python)
+    said = CAPABILITY(capability_of(messages))
+    named_gpu = ComputeCapability.parse(said) if isinstance(said, str) else None
+    python = None if any_python else _only_python(environment)
+    version = version or Version.find(named(messages, "version") or "")
+    framework = matrix.framework(name)
+    known = installed(environment) is not None or named_gpu is not None or capable_gpus(environment, matrix)
+    if framework is None or not known:
+        return Remedy(why, (ask,))
+    plan = plan_for(environment, matrix, name, python, version, named_gpu, native=native)
+    choice = _by_index(environment, matrix, _for_gpus(plan))
+    if choice is None:
+        return Remedy(f"{why} {_refusal(framework.title, plan)}", (ask,))
+    empty = python if python is not None else PythonEnvironment("", choice.python if any_python else None)
+    bare = Installed(empty, FrameworkInstall(name, "", ""))
+    if not pip_installs(choice):
+        return Remedy(why, (ask,))
+    build = choice.builds[0]
+    needs = _needs(choice, bare, driver_known=plan.request.driver is not None, windows=on_windows(environment))
+    advice = f"{why} {framework.title} {build.version} for CUDA {build.cuda} works on this machine{needs}."
+    commands = anew(empty, choice)
+    if any_python and choice.python:  # an environment of uv has no pip of its own
+        commands = tuple(run("uv", *step.words[2:]) for step in commands)
+        commands = (run("uv", "venv", "--python", VERSION(choice.python)), *commands)
+    return Remedy(f"{advice}{_moved(framework.title, version, build)}", commands)
+
+
+def _only_python(environment: Environment) -> PythonEnvironment | None:
+    pythons = judged(environment)
+    return pythons[0] if len(pythons) == 1 else None
 
 
 def plan_for(
-    environment: Environment, matrix: Matrix, name: str, python: PythonEnvironment | None, version: Version | None
+    environment: Environment,
+    matrix: Matrix,
+    name: str,
+    python: PythonEnvironment | None,
+    version: Version | None,
+    named_gpu: ComputeCapability | None = None,
+    *,
+    native: bool = False,
 ) -> Plan | NoPlan:
-    """What the resolver chooses for this machine and Python: a build of `version` if one fits, else the best of all."""
-    from envkit.solver.request import FrameworkRequest, Request
+    """What the resolver chooses for this machine and Python.
+
+    A build of `version` if one fits, else of the release nearest to it, else the best of all; where no version is
+    told, of a release that has all companions.
+    `native`: of a CUDA that compiles for the GPUs, as PTX of an older one is what fails or takes minutes.
+    """
+    from envkit.solver.knowledge import knowledge_of
+    from envkit.solver.query import Query
+    from envkit.solver.request import FrameworkRequest, Request, TargetGpu
+    from envkit.solver.search import feasible
     from envkit.solver.solve import resolve
     from envkit.solver.target import for_environment
 
@@ -86,14 +200,57 @@ def plan_for(
     asked = Request(frameworks=(FrameworkRequest(name),), python=_exactly(own))
     open_request = for_environment(asked, environment, matrix)
     open_request = replace(open_request, os_id=None)  # the Python is there: only the system's glibc still matters
-    limit = environment.driver.driver_cuda_version
-    if open_request.driver is None and limit.known:
-        open_request = replace(open_request, cuda=VersionSpec((("<", Version.of(limit.get().major + 1)),)))
-    if version is not None:
-        same = resolve(replace(open_request, frameworks=(FrameworkRequest(name, _exactly(version)),)), matrix)
-        if _for_gpus(same) is not None:
-            return same
+    if not open_request.gpus:  # what somebody only wrote of a card is no fact of the machine, but is what is asked for
+        told_gpus = [named_gpu] if named_gpu is not None else [own for _, own in capable_gpus(environment, matrix)]
+        open_request = replace(open_request, gpus=tuple(TargetGpu(own) for own in dict.fromkeys(told_gpus)))
+    if not environment.system.architecture.known and any(on_grace(gpu.name) for gpu in gpus_of(environment)):
+        open_request = replace(open_request, architecture="aarch64")
+    if native:
+        open_request = replace(open_request, cuda=_knowing(open_request.gpus, matrix))
+    if open_request.driver is None:
+        told = environment.driver.driver_cuda_version
+        most = told.get().major if told.known else limit("cuda-of-most-programs").major
+        clauses = open_request.cuda.clauses if open_request.cuda is not None else ()
+        careful = replace(open_request, cuda=VersionSpec((*clauses, ("<", Version.of(most + 1)))))
+        if told.known or feasible(Query(careful, knowledge_of(matrix))):  # a newer one may be too new for the driver
+            open_request = careful
+    for spec in _nearest(matrix, name, version) if version is not None else _usual(matrix, name, oldest=native):
+        narrowed = replace(open_request, frameworks=(FrameworkRequest(name, spec),))
+        if feasible(Query(narrowed, knowledge_of(matrix))):
+            plan = resolve(narrowed, matrix)
+            if _for_gpus(plan) is not None:
+                return plan
     return resolve(open_request, matrix)
+
+
+def _knowing(gpus: Sequence[TargetGpu], matrix: Matrix) -> VersionSpec | None:
+    from envkit.compat.gpu import cuda_span
+
+    firsts = [first for gpu in gpus if (first := cuda_span(gpu.compute_capability, matrix)[0]) is not None]
+    return VersionSpec(((">=", max(firsts).release(2)),)) if firsts else None
+
+
+def _usual(matrix: Matrix, name: str, *, oldest: bool) -> Iterator[VersionSpec]:
+    """The lines of a release that nobody told, which have all companions: a program may need any of them.
+
+    The newest first, or the oldest where the installed one is too old: it is the smallest step.
+    """
+    builds = matrix.builds(name)
+    every = {line.partition("==")[0] for build in builds for line in build.companions if "==" in line}
+    full = (build for build in builds if every and every <= {line.partition("==")[0] for line in build.companions})
+    lines = sorted({build.version.release(2) for build in full}, reverse=not oldest)
+    yield from (VersionSpec((("==", line),)) for line in lines)
+
+
+def _nearest(matrix: Matrix, name: str, version: Version) -> Iterator[VersionSpec]:
+    """That version, then its line and the lines beside it, the nearest first and of two the newer."""
+    yield VersionSpec((("==", version),))
+    lines = sorted({build.version.release(2) for build in matrix.builds(name)})
+    after = [*lines[1:], None]
+    own = bisect_left(lines, version.release(2))
+    for place in sorted(range(len(lines)), key=lambda place: (abs(place - own), -place))[:_LINES]:
+        end = after[place]
+        yield VersionSpec(((">=", lines[place]), *((("<", end),) if end is not None else ())))
 
 
 def _for_gpus(plan: Plan | NoPlan) -> Choice | None:
@@ -102,6 +259,23 @@ def _for_gpus(plan: Plan | NoPlan) -> Choice | None:
 
     found = isinstance(plan, Plan) and plan.choice.builds and plan.choice.builds[0].cuda is not None
     return plan.choice if isinstance(plan, Plan) and found else None
+
+
+def _by_index(environment: Environment, matrix: Matrix, choice: Choice | None) -> Choice | None:
+    """The choice with the index of its CUDA named where the text does not tell the system.
+
+    What pip installs without one on Linux is another build than on Windows, where it is one for the CPU.
+    """
+    if choice is None or environment.system.os.known or environment.origin != PASTED:
+        return choice
+    build = choice.builds[0]
+    if not build.on_pypi or build.index_url:
+        return choice
+    same = (row for row in matrix.builds(build.framework) if (row.version, row.cuda) == (build.version, build.cuda))
+    own = next((row for row in same if row.index_url and choice.architecture in row.architectures), None)
+    if own is None or own.package != build.package:
+        return choice
+    return replace(choice, builds=(replace(build, index_url=own.index_url), *choice.builds[1:]))
 
 
 def _exactly(version: Version | None) -> VersionSpec | None:
@@ -116,11 +290,18 @@ def _refusal(title: str, plan: Plan | NoPlan) -> str:
         f"{' and '.join(f'{option} {value}' for option, value in way.changes.items())} {way.gain}"
         for way in plan.alternatives[:2]
     ]
-    nearest = f" What would help: {'; or '.join(ways)}." if ways else ""
+    nearest = f" To make one fit: {'; or '.join(ways)}." if ways else ""
     return f"No known build of {title} fits this machine as it is{against}.{nearest}"
 
 
-def _needs(choice: Choice, found: Installed, *, driver_known: bool) -> str:
+def _libraries(choice: Choice, *, windows: bool) -> str:
+    if windows:
+        cudnn = f" and cuDNN {choice.builds[0].cudnn}" if choice.builds[0].cudnn else ""
+        return f"the libraries of CUDA {choice.cuda}{cudnn} on PATH"
+    return f"the libraries of CUDA {choice.cuda} on the system (envkit install --cuda {choice.cuda})"
+
+
+def _needs(choice: Choice, found: Installed, *, driver_known: bool, windows: bool) -> str:
     """What the build needs that is not known of this machine, or that pip does not bring."""
     build, needs = choice.builds[0], []
     if found.python.version is None and build.pythons:
@@ -128,5 +309,7 @@ def _needs(choice: Choice, found: Installed, *, driver_known: bool) -> str:
     if not driver_known and choice.minimum_driver is not None:
         needs.append(f"driver {choice.minimum_driver} or newer")
     if choice.needs_toolkit:
-        needs.append(f"the libraries of CUDA {choice.cuda} on the system (envkit install --cuda {choice.cuda})")
+        needs.append(_libraries(choice, windows=windows))
+    if len(needs) > 2:
+        needs = [", ".join(needs[:-1]) + ",", needs[-1]]
     return f"; it needs {' and '.join(needs)}" if needs else ""

@@ -11,14 +11,15 @@ from envkit.checks.frameworks.swap import place_words
 from envkit.model import Distribution, Environment, PythonEnvironment
 
 if TYPE_CHECKING:
+    from envkit.base.versions import Version
     from envkit.compat.packages import Requirement
     from envkit.tables import Matrix
     from envkit.tables.rows import FrameworkBuild
 
 SHOW = fixed("python -m pip show torch torchvision torchaudio")
 ASK = Remedy(
-    "Install the torchvision and torchaudio that go with the installed torch; torch itself stays. Show what is "
-    "installed; envkit doctor names the releases when it is run there, or from this output.",
+    "Install the torchvision and torchaudio that match the installed torch; torch itself stays. To get the "
+    "exact releases, run envkit doctor there, or give it the output of this command.",
     (SHOW,),
 )
 _ANEW = ("--force-reinstall", "--no-deps")  # pip takes another build of the same release for the wanted one
@@ -33,18 +34,30 @@ def going_with(matrix: Matrix, torch: Distribution, name: str) -> Requirement | 
     return next((each for line in lines for each in requirements_of(line) if each.package == name), None)
 
 
+def torch_of(package: Distribution) -> Version | None:
+    """The release of torch that this release of another package requires exactly; None where the tables name none."""
+    from envkit.compat.pairs import meeting, required
+
+    own = release(package.version)
+    rows = meeting(package.name, package.version.__eq__) or meeting(package.name, str(own).__eq__)
+    exact = {line.spec.exact for row in rows for line in required(row) if line.package == "torch"}
+    return exact.pop() if len(exact) == 1 else None
+
+
 def companion_remedy(
     environment: Environment, matrix: Matrix, python: PythonEnvironment, torch: Distribution, partner: Distribution
 ) -> Remedy:
     """Bring the companion that goes with the installed torch, from the index of its build; nothing else changes."""
     wanted = going_with(matrix, torch, partner.name)
-    row = _row_of(environment, matrix, torch)
+    row = build_of_torch(environment, matrix, torch.version)
     if wanted is None or row is None:
-        advice = f"Install the {partner.name} that was released with torch {torch.version}; its own page names it."
+        advice = (
+            f"Install the {partner.name} that was released with torch {torch.version}; its project page says which."
+        )
         return Remedy(advice, (pip(python, "show", "torch", NAME(partner.name)),))
     line = next((line for line in row.companions if line.startswith(f"{partner.name}==")), wanted.line)
     return Remedy(
-        f"Replace {partner.name} alone; torch {torch.version} stays.",
+        f"Replace {partner.name} only; torch {torch.version} stays.",
         (_install(python, partner, line, row),),
     )
 
@@ -55,9 +68,9 @@ def _install(python: PythonEnvironment, partner: Distribution, line: str, row: F
     return pip(python, "install", *options, REQUIREMENT(line), *place_words(row.index_url, row.find_links))
 
 
-def _row_of(environment: Environment, matrix: Matrix, torch: Distribution) -> FrameworkBuild | None:
-    """The row of this torch: of its tag's index where it has one, else the one of the default index."""
-    own, tag = release(torch.version), local_tag(torch.version)
+def build_of_torch(environment: Environment, matrix: Matrix, version: str) -> FrameworkBuild | None:
+    """The build that `torch.__version__` names: of its tag's index where it has one, else of the default index."""
+    own, tag = release(version), local_tag(version)
     rows = [row for row in matrix.builds("pytorch") if row.version == own]
     if not tag:
         return next((row for row in rows if not row.index_url and for_this_machine(environment, row)), None)

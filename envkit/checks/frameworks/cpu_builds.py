@@ -6,18 +6,23 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import replace
-from envkit.checks.engine.ask import resolve_command
-from envkit.checks.engine.command import REQUIREMENT
+from envkit.checks.engine.ask import framework_of
+from envkit.checks.engine.command import NAME, REQUIREMENT
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import on_windows, steps
 from envkit.checks.frameworks.builds import bring, replacement
 from envkit.checks.frameworks.installs import (
+    TORCH_PACKAGES,
+    Installed,
     distribution,
     distribution_evidence,
+    first_python,
     gpu_present,
     installs,
     nothing_to_judge,
@@ -30,14 +35,36 @@ from envkit.model.observed import is_told
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
+_CPU_PACKAGES = {  # what pip takes for the wanted ones, or hides them
+    "pytorch": TORCH_PACKAGES,
+    "onnxruntime": ("onnxruntime",),
+}
 _CPU_ONLY_TITLE = "is a CPU-only build"
 
 
 def _cuda_build(environment: Environment, matrix: Matrix) -> Remedy:
     messages = (*seen(environment, "cpu-wheel-on-aarch64"), *seen(environment, "cpu-only-wheel"))
+    name = framework_of(environment, matrix, messages)
+    if compiled := _compiled_without_cuda(environment, messages):
+        return compiled
+    given = bring(environment, matrix, name, "Reinstall it from the index of a CUDA build.", messages=messages)
+    own, *companions = _CPU_PACKAGES.get(name, ("",))
+    if own and given.commands and not any("uninstall" in line for line in given.commands):
+        too = [each for each in companions if any(f"{each}==" in line for line in given.commands)]
+        removal = pip(first_python(environment), "uninstall", "-y", *map(NAME, (own, *too)))
+        return replace(given, steps=(removal, *given.steps))
+    return given
+
+
+def _compiled_without_cuda(environment: Environment, messages: tuple[Message, ...]) -> Remedy | None:
+    """llama.cpp's bindings are compiled when they are installed: without the option, for the CPU."""
+    told = any("/llama" in message.signature or "llama" in message.text.lower() for message in messages)
+    if not told or "llama-cpp-python" not in managers(environment):
+        return None
     return Remedy(
-        "Reinstall it from the index of a CUDA build; envkit names one.",
-        (resolve_command(environment, matrix, messages),),
+        "llama-cpp-python was compiled without CUDA, as a plain pip install does. Recompile it with the option for "
+        "CUDA; that needs nvcc and a C++ compiler. In releases of 2023, the option is -DLLAMA_CUBLAS=on.",
+        steps(environment, "llama-cpp-python", number="native"),
     )
 
 
@@ -49,7 +76,7 @@ _EXTRA = "Install JAX with its CUDA extra."
 _CPU_ONLY = Fault(
     "cpu-only-wheel",
     "A CPU-only build of a framework is installed on a machine with a GPU",
-    impact="The GPU is not used at all.",
+    impact="The GPU is not used.",
     remedy=_cuda_build,
 )
 _ON_AARCH64 = replace(
@@ -60,7 +87,7 @@ _ON_AARCH64 = replace(
 _NO_PLUGIN = Fault(
     "jax-no-cuda-plugin",
     "JAX has no CUDA plug-in",
-    impact="JAX runs on the CPU and hardly says so.",
+    impact="JAX runs on the CPU with only a warning.",
     remedy=_cuda_extra,
 )
 
@@ -70,21 +97,21 @@ _NO_PLUGIN = Fault(
     layer=Layer.FRAMEWORK_BUILD,
     rank=15,
     any_of=("pythons", "messages"),
-    explained_by=("torch-replaced-by-dependency",),
+    explained_by=("no-gpu-on-pci", "torch-replaced-by-dependency", "onnxruntime-two-packages", "tf-native-windows"),
     fix="Reinstall from the index of a CUDA build that fits the driver.",
     references=threads("pytorch/pytorch#3717", "facebookresearch/detectron2#460", "conda/conda#14761"),
 )
 def cpu_only_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """Where there is a GPU, the installed frameworks are GPU builds.
 
-    The wrong index, a lock file, the package cache or a dependency brings a CPU build; everything looks healthy and
-    `is_available()` says False. ROCm and XPU builds have no CUDA either and are not CPU builds.
+    The wrong index, a lock file, the package cache, or a dependency can pull in a CPU build: everything looks healthy,
+    but `is_available()` returns False. ROCm and XPU builds have no CUDA either and are not CPU builds.
     """
     if kind(environment) is MachineKind.JETSON:
-        yield skip("on a Jetson the check jetson-generic-wheel looks at this")
+        yield skip("on a Jetson, jetson-generic-wheel checks this")
         return
     if environment.system.architecture.value == "aarch64":
-        yield skip("on aarch64 the check cpu-wheel-on-aarch64 looks at this")
+        yield skip("on aarch64, cpu-wheel-on-aarch64 checks this")
         return
     yield from _cpu_only(environment, matrix, _CPU_ONLY, seen(environment, _CPU_ONLY.id))
 
@@ -103,35 +130,34 @@ def cpu_wheel_on_aarch64(environment: Environment, matrix: Matrix) -> Iterator[O
     The default aarch64 wheels were CPU-only for years, and those of the index are for servers, not for Jetson.
     """
     if kind(environment) is MachineKind.JETSON:
-        yield skip("on a Jetson the check jetson-generic-wheel looks at this")
+        yield skip("on a Jetson, jetson-generic-wheel checks this")
         return
     if environment.system.architecture.known and environment.system.architecture.get() != "aarch64":
         yield skip("not an aarch64 machine", evidence=[known(environment, "system.architecture")])
         return
     if not environment.system.architecture.known and not seen(environment, "cpu-wheel-on-aarch64"):
-        yield unknown("the machine's architecture is not known")
+        yield unknown("the machine's architecture is unknown")
         return
     messages = (*seen(environment, "cpu-wheel-on-aarch64"), *seen(environment, "cpu-only-wheel"))
     yield from _cpu_only(environment, matrix, _ON_AARCH64, messages)
 
 
-def _cpu_only(
-    environment: Environment, matrix: Matrix, fault: Fault, messages: tuple[Message, ...]
-) -> Iterator[Outcome]:
+def _cpu_only(environment: Environment, matrix: Matrix, fault: Fault, told: tuple[Message, ...]) -> Iterator[Outcome]:
     items = [item for item in installs(environment) if item.framework.name not in ("jax", "onnxruntime")]
     cpu = [
         item for item in items if item.framework.cuda_known and item.framework.cuda is None and not item.framework.rocm
     ]
     present = gpu_present(environment)
+    missed = told or seen(environment, "framework-sees-no-gpu")  # who misses a GPU has one
     for item in cpu:
         evidence = [
             item.evidence("cuda", "none"),
             known(environment, "gpus" if environment.gpus.known else "pci_gpus", "present" if present else None),
         ]
-        fix = replacement(environment, matrix, item, "Replace it by a CUDA build.")
-        if present or messages:
+        fix = replacement(environment, matrix, item, "Replace it with a CUDA build.")
+        if present or missed:
             yield fault.found(
-                [*evidence, *message_evidence(environment, messages)],
+                [*evidence, *message_evidence(environment, missed)],
                 title=f"{item.framework.package} {_CPU_ONLY_TITLE}",
                 subject=item.subject,
                 remedy=fix,
@@ -155,19 +181,32 @@ def _cpu_only(
                 subject=item.subject,
                 evidence=[item.evidence("cuda", item.framework.cuda or "ROCm")],
             )
-    if messages and not cpu:
+    if not told and not cpu and (blind := _blind_on_windows(environment, items)):
+        yield fault.found(
+            message_evidence(environment, blind),
+            title="The CPU build of PyTorch is installed, which is what a plain pip install gives you on Windows",
+        )
+    elif told and not cpu:
         title = "A CPU-only build of the framework is installed"
-        yield fault.found(message_evidence(environment, messages), title=title)
+        yield fault.found(message_evidence(environment, told), title=title)
     elif not items:
         yield nothing_to_judge(environment, "framework")
+
+
+def _blind_on_windows(environment: Environment, items: list[Installed]) -> tuple[Message, ...]:
+    """The lines in which PyTorch on Windows sees no GPU, where there is one and no build for CUDA is told of."""
+    if not on_windows(environment) or not gpu_present(environment) or any(item.framework.cuda for item in items):
+        return ()
+    return seen(environment, "framework-sees-no-gpu", "told-available", "told-available-none", "webui")
 
 
 @check(
     _NO_PLUGIN,
     layer=Layer.FRAMEWORK_BUILD,
+    explained_by=("jax-library-load", "ld-library-path-shadows-wheels", "nvjitlink-symbol"),
     rank=17,
     any_of=("pythons", "messages"),
-    fix='Install JAX with the extra for CUDA: "jax[cuda13]" or "jax[cuda12]", by the driver.',
+    fix='Install JAX with the extra for CUDA: "jax[cuda13]" or "jax[cuda12]", depending on the driver.',
     references=("https://docs.jax.dev/en/latest/installation.html",),
 )
 def jax_no_cuda_plugin(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -194,7 +233,9 @@ def jax_no_cuda_plugin(environment: Environment, matrix: Matrix) -> Iterator[Out
                 evidence,
                 title=f"{plugins[0].name} {plugins[0].version} does not fit jaxlib {jaxlib.version}",
                 subject=item.subject,
-                remedy=Remedy("Bring them to one release.", (pip(item.python, "install", "-U", REQUIREMENT(both)),)),
+                remedy=Remedy(
+                    "Install the same release of both.", (pip(item.python, "install", "-U", REQUIREMENT(both)),)
+                ),
             )
         elif item.framework.cuda is not None or item.framework.rocm:
             yield ok("JAX has a GPU plug-in", subject=item.subject, evidence=evidence)
@@ -206,4 +247,4 @@ def jax_no_cuda_plugin(environment: Environment, matrix: Matrix) -> Iterator[Out
             status = Status.WARN if unasked else Status.FAIL
             yield _NO_PLUGIN.found(evidence, subject=item.subject, remedy=fix, status=status)
         else:
-            yield skip("no GPU was seen that JAX could use", subject=item.subject, evidence=evidence)
+            yield skip("no GPU was found that JAX could use", subject=item.subject, evidence=evidence)

@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
-from envkit.checks.engine.command import REQUIREMENT, run
+from envkit.checks.engine.command import REQUIREMENT, URL, export, run
 from envkit.checks.engine.evidence import only_told
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok, unknown
-from envkit.checks.engine.messages import seen
+from envkit.checks.engine.messages import named, said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.frameworks.builds import bring_release
+from envkit.checks.frameworks.companions import build_of_torch, torch_of
 from envkit.checks.frameworks.installs import (
     distribution,
     distribution_evidence,
+    first_python,
+    installs,
     judged,
     local_tag,
     nothing_to_judge,
@@ -27,20 +31,91 @@ from envkit.model import Distribution, Environment, PythonEnvironment
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
+    from envkit.tables.pairs import PackagePair
 
 _ANEW = ("install", "--force-reinstall", "--no-deps", "--no-build-isolation", "--no-cache-dir")
 _FLASH_TAG = regex(r"cu(?P<cuda>\d+)torch(?P<torch>\d+\.\d+)")
 
+_ASK_TORCH = "import torch, sys; print(torch.__version__, torch._C._GLIBCXX_USE_CXX11_ABI, sys.version)"
 _FLASH = regex(r"flash[_-]attn")
 _PYTHON_TAG = regex(r"cp(\d)(\d+)-")
 
 
 def _rebuild(environment: Environment, matrix: Matrix) -> Remedy:
     """Which extension it is, only its messages tell."""
-    said = any(_FLASH.search(message.text) for message in seen(environment, "extension-abi-mismatch"))
-    steps = (run("python", "-m", "pip", *_ANEW, "flash-attn"),) if said else ()
+    have = next((item for python in judged(environment) if (item := distribution(python, "flash-attn"))), None)
+    if have is not None and _FLASH.search(said(environment, "extension-abi-mismatch")):
+        return _again(first_python(environment), have)
+    if xformers := _xformers(environment, matrix):
+        return xformers
+    if wanted := _its_torch(environment, matrix):
+        return wanted
     return Remedy(
-        "Install the wheel built for this exact torch version, or rebuild the extension in this environment.", steps
+        "Install the extension's wheel whose name matches the installed torch, CUDA, Python, and C++ ABI; the "
+        "command prints all four. Or rebuild the extension in this environment, in the release that the program needs.",
+        (run("python", "-c", _ASK_TORCH),),
+    )
+
+
+def _its_torch(environment: Environment, matrix: Matrix) -> Remedy | None:
+    """The torch that the extension which the message names was released for, where another one is installed."""
+    text = said(environment, "extension-abi-mismatch").lower()
+    item = next(installs(environment, "pytorch"), None)
+    if item is None:
+        return None
+    for package in item.python.distributions:
+        wanted = torch_of(package) if package.name in text else None
+        if wanted is None or wanted == release(item.framework.version):
+            continue
+        why = (
+            f"{package.name} {package.version} was built for torch {wanted}. If other programs need the torch that is "
+            "installed, do this in an environment of its own."
+        )
+        return bring_release(environment, matrix, item, wanted, why)
+    return None
+
+
+def _xformers(environment: Environment, matrix: Matrix) -> Remedy | None:
+    """The release that requires exactly the torch in use, from the index of that torch."""
+    messages = seen(environment, "extension-abi-mismatch", "xformers", "xformers-short")
+    python = first_python(environment)
+    torch = distribution(python, "torch")
+    have = named(messages, "have") or (torch.version if torch is not None else "")
+    own = release(have)
+    if not messages or own is None:
+        return None
+    from envkit.compat.pairs import pairs_by_package
+
+    fitting = [row for row in pairs_by_package().get("xformers", ()) if _requires_exactly(row, own)]
+    if not fitting:
+        return None
+    build = build_of_torch(environment, matrix, have)
+    place = ("--extra-index-url", URL(build.index_url)) if build is not None and build.index_url else ()
+    wanted = f"xformers=={fitting[-1].version}"
+    return Remedy(
+        f"xFormers {fitting[-1].version} is the release for torch {own}, which stays. Install it with the Python of "
+        "the program itself (of its venv or python_embeded folder), not with the system's.",
+        (pip(python, "install", "--no-deps", REQUIREMENT(wanted), *place),),
+    )
+
+
+def _requires_exactly(row: PackagePair, torch: Version) -> bool:
+    from envkit.compat.pairs import required
+
+    lines = [line for line in required(row) if line.package == "torch"]
+    return bool(lines) and all(line.spec.exact and line.spec.holds(torch) for line in lines)
+
+
+def _again(python: PythonEnvironment, item: Distribution) -> Remedy:
+    """Building takes hours and much memory: fewer compilers at a time, and a wheel is better."""
+    return Remedy(
+        "Faster than building: from the project's release page, install the wheel of the same release whose name "
+        "matches the installed torch, CUDA, Python, and C++ ABI. Otherwise rebuild it in this environment, "
+        "which needs nvcc.",
+        (
+            export("MAX_JOBS", "4"),
+            pip(python, *_ANEW, REQUIREMENT(f"{item.name}=={item.version.partition('+')[0]}")),
+        ),
     )
 
 
@@ -57,8 +132,8 @@ _FOREIGN = Fault(
     layer=Layer.FRAMEWORK_BUILD,
     rank=35,
     any_of=("pythons", "messages"),
-    explained_by=("torch-replaced-by-dependency", "torchvision-mismatch"),
-    fix="Install the extension's build for the installed torch, CUDA and Python, or compile it against them.",
+    explained_by=("torch-replaced-by-dependency", "torchvision-mismatch", "cpu-only-wheel", "no-gpu-on-pci"),
+    fix="Install the extension build that matches the installed torch, CUDA, and Python, or compile it against them.",
     references=threads("Dao-AILab/flash-attention#975", "Dao-AILab/flash-attention#1644", "huggingface/open-r1#684"),
 )
 def extension_abi_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -76,10 +151,7 @@ def extension_abi_mismatch(environment: Environment, matrix: Matrix) -> Iterator
                 [distribution_evidence(item), *([distribution_evidence(torch)] if torch else [])],
                 title=f"{item.name} {item.version} {why}",
                 subject=python.prefix,
-                remedy=Remedy(
-                    "Rebuild it in this environment, or install the wheel built for this exact torch version.",
-                    (pip(python, *_ANEW, REQUIREMENT(f"{item.name}=={item.version.partition('+')[0]}")),),
-                ),
+                remedy=_again(python, item),
             )
         if torch is not None and not looked and not only_told(environment):
             looked += 1
@@ -89,7 +161,7 @@ def extension_abi_mismatch(environment: Environment, matrix: Matrix) -> Iterator
     elif not looked:
         torches = any(distribution(python, "torch") for python in judged(environment))
         yield (
-            unknown("what compiled extensions were built for is not known")
+            unknown("what the compiled extensions were built for is unknown")
             if torches
             else nothing_to_judge(environment, "PyTorch")
         )

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit._startup.records import record
+from envkit._startup.records import record, replace
 from envkit.base.versions import ComputeCapability, Version
 from envkit.checks.engine.command import PYTHON, Command, Word, run
-from envkit.checks.engine.findings import Evidence, Outcome, skip, unknown
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, ok, skip, unknown
 from envkit.checks.gpu.gpus import SeenGpu, seen_gpus
 from envkit.model import Distribution, Environment, FrameworkInstall, MachineKind, PythonEnvironment
+from envkit.model.observed import is_told
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
     from envkit.tables.rows import FrameworkBuild
+
+TORCH_PACKAGES = ("torch", "torchvision", "torchaudio")  # torch first; of one release, installed and removed together
 
 
 @record
@@ -40,6 +44,16 @@ def judged(environment: Environment) -> tuple[PythonEnvironment, ...]:
     return tuple(python for python in pythons if python.active) or pythons
 
 
+def first_python(environment: Environment) -> PythonEnvironment:
+    """The first Python environment that checks look at; where there is none, one of which nothing is known."""
+    return next(iter(judged(environment)), PythonEnvironment("", None))
+
+
+def named_python(environment: Environment) -> PythonEnvironment:
+    """The first of them whose executable is known, so that a command can name it; the first one where none is."""
+    return next((python for python in judged(environment) if python.executable), first_python(environment))
+
+
 def installs(environment: Environment, *names: str) -> Iterator[Installed]:
     """The frameworks of the judged environments, only those called `names` when any is given."""
     for python in judged(environment):
@@ -58,6 +72,14 @@ def nothing_to_judge(environment: Environment, what: str) -> Outcome:
     if environment.pythons.known:
         return skip(f"no {what} installed")
     return unknown(f"whether any {what} is installed is not known")
+
+
+def installed_and_silent(environment: Environment, fault: Fault) -> Iterator[Outcome]:
+    """The fault where a message tells of it; health where frameworks are installed and none does."""
+    if reported := fault.reported(environment):
+        yield reported
+    elif installed := next(installs(environment), None):
+        yield ok("no message about it", evidence=[installed.evidence("version", installed.framework.version)])
 
 
 def distribution(python: PythonEnvironment, *names: str) -> Distribution | None:
@@ -151,6 +173,30 @@ def build_of(environment: Environment, framework: FrameworkInstall, matrix: Matr
     line = framework.cuda.release(2)
     exact = [row for row in same if row.cuda is not None and row.cuda.release(2) == line]
     return exact[0] if exact else None
+
+
+def variants(environment: Environment, matrix: Matrix, item: Installed) -> list[tuple[FrameworkBuild, Installed]]:
+    """The builds for CUDA that this may be, where somebody named its release and nothing more; none elsewhere."""
+    version = release(item.framework.version)
+    if item.framework.cuda_known or item.framework.cuda is not None or item.framework.rocm or version is None:
+        return []
+    if not is_told(item.framework.source) or matrix.framework(item.framework.name) is None:
+        return []
+    return [
+        (row, replace(item, framework=replace(item.framework, cuda=row.cuda)))
+        for row in matrix.builds(item.framework.name)
+        if row.version.starts_with(version) and row.cuda is not None and for_this_machine(environment, row)
+    ]
+
+
+def as_on_pypi(environment: Environment, matrix: Matrix) -> list[Installed]:
+    """The frameworks of which somebody named the release alone, as the default index has them."""
+    return [
+        built
+        for item in installs(environment)
+        for row, built in variants(environment, matrix, item)
+        if row.on_pypi and not row.index_url
+    ]
 
 
 def pip(python: PythonEnvironment, *arguments: Word) -> Command:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Outcome, ok, skip
+from envkit.checks.engine.findings import Outcome, Remedy, ok, skip
+from envkit.checks.engine.messages import said
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows
-from envkit.checks.frameworks.installs import installs
+from envkit.checks.frameworks.builds import bring_release
+from envkit.checks.frameworks.installs import installs, release
 from envkit.model import Environment
 
 if TYPE_CHECKING:
@@ -21,19 +23,50 @@ if TYPE_CHECKING:
 
 _PAGING_FILE = Fault(
     "windows-paging-file-small",
-    "The paging file of Windows is too small",
-    impact="Processes stop at import torch; the libraries themselves are whole.",
+    "The Windows paging file is too small",
+    impact="Processes fail at import torch; the libraries themselves are fine.",
     remedy="Start fewer processes (num_workers, subprocess environments), or enlarge the paging file: System, Advanced "
-    "system settings, Performance, Virtual memory; then restart. The present size:",
+    "system settings, Performance, Virtual memory; then restart. To see the current size:",
     steps=(fixed("powershell -Command Get-CimInstance Win32_PageFileUsage"),),
 )
+
+
+def _runtime(environment: Environment, matrix: Matrix) -> Remedy:
+    """The Visual C++ runtime; for fbgemm.dll, whose OpenMP library it does not bring, the next patch of that torch."""
+    text = said(environment, "windows-runtime-missing").lower()
+    patch = _next_patch(environment, matrix) if "fbgemm" in text or "libomp140" in text else None
+    if patch is not None:
+        return patch
+    return Remedy(
+        "Install the current Visual C++ runtime (an older one is replaced; without winget it is vc_redist.x64.exe from "
+        "aka.ms/vs/17/release), and start the program again. If the error then names fbgemm.dll: it needs libomp140, "
+        "which a later patch release of that torch does not.",
+        (fixed("winget install --id Microsoft.VCRedist.2015+.x64"),),
+    )
+
+
+def _next_patch(environment: Environment, matrix: Matrix) -> Remedy | None:
+    item = next(installs(environment, "pytorch"), None)
+    own = release(item.framework.version) if item is not None else None
+    if item is None or own is None:
+        return None
+    line = {row.version for row in matrix.builds("pytorch") if row.version.release(2) == own.release(2)}
+    if max(line, default=own) <= own:
+        return None
+    return bring_release(
+        environment,
+        matrix,
+        item,
+        max(line),
+        f"The fbgemm.dll of torch {own} needs libomp140, which is missing; {max(line)} does not need it.",
+    )
+
+
 _RUNTIME = Fault(
     "windows-runtime-missing",
-    "Windows lacks a runtime library that the framework loads",
-    impact="The import stops, although the named file is there.",
-    remedy="Install the Visual C++ runtime and start the program again. Where the same file is named once more "
-    "(the fbgemm.dll of some torch releases needs libomp140), update torch within its index.",
-    steps=(fixed("winget install --id Microsoft.VCRedist.2015+.x64"), fixed("python -m pip show torch")),
+    "Windows is missing a runtime library that the framework loads",
+    impact="The import fails even though the file named in the error exists.",
+    remedy=_runtime,
 )
 
 
@@ -42,7 +75,7 @@ _RUNTIME = Fault(
     layer=Layer.LIBRARIES,
     rank=3,
     any_of=("system.os", "messages"),
-    fix="Start fewer processes, or enlarge the paging file of Windows and restart.",
+    fix="Start fewer processes, or enlarge the Windows paging file and restart.",
     references=threads("thu-ml/tianshou#297", "ultralytics/yolov3#1643"),
 )
 def windows_paging_file_small(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -59,6 +92,7 @@ def windows_paging_file_small(environment: Environment, matrix: Matrix) -> Itera
     layer=Layer.LIBRARIES,
     rank=4,
     any_of=("system.os", "messages"),
+    fix="Install the current Visual C++ runtime; for fbgemm.dll, a later patch release of torch.",
     references=threads("ostris/ai-toolkit#50", "pytorch/pytorch#131662"),
 )
 def windows_runtime_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -76,4 +110,4 @@ def _loads(fault: Fault, environment: Environment) -> Iterator[Outcome]:
     elif environment.system.os.known and not on_windows(environment):
         yield skip("not Windows", evidence=[known(environment, "system.os")])
     elif environment.system.os.known and any(installs(environment)):
-        yield ok("nothing tells that a library does not load", evidence=[known(environment, "system.os")])
+        yield ok("no message about a library that does not load", evidence=[known(environment, "system.os")])

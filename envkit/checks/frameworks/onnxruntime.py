@@ -23,9 +23,9 @@ _GPU = "onnxruntime-gpu"
 
 _TWO = Fault(
     "onnxruntime-two-packages",
-    "Several ONNX Runtime packages share one folder",
+    "Several ONNX Runtime packages share one directory",
     impact="The one installed last is imported; with the CPU build there is no CUDAExecutionProvider.",
-    remedy="Uninstall them all and install the one for GPUs.",
+    remedy="Uninstall all of them, then install the GPU package.",
 )
 
 
@@ -55,7 +55,7 @@ def onnxruntime_two_packages(environment: Environment, matrix: Matrix) -> Iterat
                 subject=python.prefix,
                 status=Status.FAIL if messages else Status.WARN,
                 remedy=Remedy(
-                    "Uninstall them all and install the one for GPUs.",
+                    "Uninstall all of them, then install the GPU package.",
                     (
                         pip(python, "uninstall", "-y", *(NAME(item.name) for item in owners)),
                         pip(python, "install", REQUIREMENT(f"{_GPU}=={release}")),

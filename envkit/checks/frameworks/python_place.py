@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import NAME, PATH, PYTHON, TO_FILL_IN, Command, fixed, run
+from envkit.checks.engine.command import NAME, PATH, TO_FILL_IN, Command, fixed, run
 from envkit.checks.engine.evidence import known, only_told
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
@@ -15,7 +15,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import steps
 from envkit.checks.frameworks.installs import distribution_evidence, installs, judged, nothing_to_judge, pip
-from envkit.model import Environment, PythonEnvironment
+from envkit.model import Environment
 from envkit.probe.shadowing import FRAMEWORK_MODULES
 
 if TYPE_CHECKING:
@@ -28,27 +28,28 @@ _NOT_FOR_WHEELS = ("/dev", "/proc", "/sys", "/run", "/boot")
 
 def _unpack_at_home(environment: Environment, matrix: Matrix) -> Remedy:
     return Remedy(
-        "Unpack where there is room, and leave the cache out.",
-        (*steps(environment, "unpack-at-home"), fixed("python -m pip cache purge")),
+        "pip unpacks in the temporary directory, which is often small or in memory (check with df -h /tmp). Point it "
+        "to a larger one, then install again in this shell with --no-cache-dir.",
+        steps(environment, "unpack-at-home"),
     )
 
 
 _HIDDEN_BY_HOME = Fault(
     "user-site-shadows-env",
-    "A package in the home folder was imported instead of the environment's",
-    impact="Another release runs than the environment has.",
-    remedy="Leave the home folder out, or uninstall the copies there.",
+    "A package in the home directory was imported instead of the environment's",
+    impact="A different release runs from the one in the environment.",
+    remedy="Disable the user site directory, or uninstall the copies there.",
     steps=(_LEAVE_HOME_OUT,),
 )
 _HIDDEN_BY_FILE = Fault(
     "local-module-shadows",
-    "A file in the working folder is imported instead of the framework",
-    impact="The import fails half-way, or names are missing.",
-    remedy="Rename it, or start Python in another folder.",
+    "A file in the working directory is imported instead of the framework",
+    impact="The import fails halfway, or names are missing.",
+    remedy="Rename it, or start Python in another directory.",
 )
 _OTHER_PIP = Fault(
     "pip-belongs-to-other-python",
-    "A package was installed for another Python than the one that runs",
+    "A package was installed for a different Python from the one that runs",
     impact="What pip installs is not what python imports.",
     remedy="Install with the Python that runs the program.",
     steps=(fixed("python -m pip install …"),),
@@ -56,7 +57,7 @@ _OTHER_PIP = Fault(
 _DISK_FULL = Fault(
     "disk-full-at-install",
     "The disk is full",
-    impact="The installation stops.",
+    impact="The installation fails.",
     remedy=_unpack_at_home,
 )
 
@@ -88,12 +89,14 @@ def user_site_shadows_env(environment: Environment, matrix: Matrix) -> Iterator[
                     for name in hidden[:3]
                     for evidence in (distribution_evidence(home[name]), distribution_evidence(own[name]))
                 ],
-                title=f"{', '.join(hidden[:4])} in the home folder hide those of {python.prefix}",
+                title=f"The home directory's {', '.join(hidden[:4])} hides what {python.prefix} has",
                 subject=python.prefix,
                 impact=f"Python imports {home[hidden[0]].version}, not {own[hidden[0]].version} of the environment.",
                 remedy=Remedy(
-                    "Leave the home folder out, or uninstall the copies there.",
-                    (_LEAVE_HOME_OUT, *_uninstall_at_home(python, hidden)),
+                    "Disable the user site directory in this shell, or permanently with the same line in the "
+                    f"environment's activate script. Or remove the copies with the Python that installed them: "
+                    f"{_removal(hidden)}.",
+                    (_LEAVE_HOME_OUT,),
                 ),
             )
         elif not only_told(environment):
@@ -106,20 +109,15 @@ def user_site_shadows_env(environment: Environment, matrix: Matrix) -> Iterator[
         yield reported
     elif not looked:
         yield (
-            unknown("which packages lie in the home folder is not known")
+            unknown("the packages in the home directory were not probed")
             if only_told(environment)
             else nothing_to_judge(environment, "Python environment")
         )
 
 
-def _uninstall_at_home(python: PythonEnvironment, names: list[str]) -> tuple[Command, ...]:
-    """pip sees the home folder only where nothing leaves it out."""
-    return (
-        run(
-            *("env", "PYTHONNOUSERSITE=", PYTHON(python.executable or "python"), "-m", "pip", "uninstall"),
-            *(NAME(name) for name in names),
-        ),
-    )
+def _removal(names: list[str]) -> str:
+    """An environment's own pip refuses to uninstall what lies outside of it."""
+    return run("/usr/bin/python3", "-m", "pip", "uninstall", *(NAME(name) for name in names)).line
 
 
 @check(
@@ -144,17 +142,17 @@ def local_module_shadows(environment: Environment, matrix: Matrix) -> Iterator[O
         *message_evidence(environment, messages),
     ]
     renamed = tuple(_renamed(path.rstrip("/")) for path in (frameworks or shadows)[:3])
-    fix = Remedy("Rename it, or start Python in another folder.", renamed)
+    fix = Remedy("Rename it, or start Python in another directory.", renamed)
     if frameworks or messages:
         name = posixpath.basename((frameworks or ["a module of your own"])[0].rstrip("/"))
-        title = f"{name} in the working folder is imported instead of the framework"
+        title = f"{name} in the working directory is imported instead of the framework"
         yield _HIDDEN_BY_FILE.found(evidence, title=title, remedy=fix)
     elif shadows:
         yield _HIDDEN_BY_FILE.found(
             evidence,
             title=f"{posixpath.basename(shadows[0].rstrip('/'))} in the working directory shadows a standard module",
             status=Status.WARN,
-            impact="Frameworks import standard modules too and may break.",
+            impact="Frameworks also import standard modules and may break.",
             remedy=fix,
         )
     elif environment.pythons.known and not only_told(environment):
@@ -163,7 +161,7 @@ def local_module_shadows(environment: Environment, matrix: Matrix) -> Iterator[O
             evidence=[Evidence("pythons.shadowing_modules", "none")],
         )
     else:
-        yield unknown("the working folder is not known")
+        yield unknown("the working directory was not probed")
 
 
 def _renamed(path: str) -> Command:
@@ -193,19 +191,19 @@ def pip_belongs_to_other_python(environment: Environment, matrix: Matrix) -> Ite
             Evidence("pythons.executable", python.executable, "PATH"),
         ]
         if other in mine:
-            yield ok("pip and python belong together", subject=python.prefix, evidence=evidence)
+            yield ok("pip and python match", subject=python.prefix, evidence=evidence)
         else:
             yield _OTHER_PIP.found(
                 evidence,
                 title=f"pip installs for {python.pip_python}, python is {python.executable}",
                 subject=python.prefix,
-                remedy=Remedy("Let the Python that runs do the installing.", (pip(python, "install", TO_FILL_IN),)),
+                remedy=Remedy("Install with the Python that runs the program.", (pip(python, "install", TO_FILL_IN),)),
                 status=Status.WARN,
             )
     if reported := _OTHER_PIP.reported(environment):
         yield reported
     elif not looked:
-        yield nothing_to_judge(environment, "pip (on PATH)")
+        yield nothing_to_judge(environment, "pip on PATH")
 
 
 @check(
@@ -213,7 +211,7 @@ def pip_belongs_to_other_python(environment: Environment, matrix: Matrix) -> Ite
     layer=Layer.FRAMEWORK_BUILD,
     rank=60,
     any_of=("system.free_bytes", "messages"),
-    fix="Unpack elsewhere (TMPDIR), leave the cache out, clean up.",
+    fix="Unpack elsewhere (TMPDIR), disable the cache, and clean up.",
     references=threads("pypa/pip#5816", "pypa/pip#7745"),
 )
 def disk_full_at_install(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -236,7 +234,7 @@ def disk_full_at_install(environment: Environment, matrix: Matrix) -> Iterator[O
         title = f"The disk is full: {where}" if where else ""
         yield _DISK_FULL.found([*message_evidence(environment, messages), *evidence], title=title)
     elif not places:
-        yield unknown("free space is not known", evidence=[known(environment, "system.free_bytes")])
+        yield unknown("free space was not probed", evidence=[known(environment, "system.free_bytes")])
     elif any(item.framework.cuda for item in installs(environment)):
         yield skip("a CUDA framework is installed already", evidence=evidence)
     elif tight:
@@ -247,4 +245,4 @@ def disk_full_at_install(environment: Environment, matrix: Matrix) -> Iterator[O
             status=Status.WARN,
         )
     else:
-        yield ok("there is room for a framework", evidence=evidence[:2])
+        yield ok("there is enough space for a framework", evidence=evidence[:2])

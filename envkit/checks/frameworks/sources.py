@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
-from envkit.checks.engine.ask import resolve_command
-from envkit.checks.engine.command import VERSION, export
+from envkit.checks.engine.ask import framework_of
+from envkit.checks.engine.command import VERSION, export, fixed
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok, skip
 from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.frameworks.builds import bring
 from envkit.checks.frameworks.installs import installs
 from envkit.model import Environment
 
@@ -23,18 +24,18 @@ _INDEX_ID = "package-index-wrong"
 
 
 def _index_that_exists(environment: Environment, matrix: Matrix) -> Remedy:
-    return Remedy(
-        "Use an index that exists. A build for an older CUDA runs on the same driver, and nvcc's release does not "
-        "matter to it; envkit names one.",
-        (resolve_command(environment, matrix, seen(environment, _INDEX_ID)),),
-    )
+    """The build that fits; where too little is known to choose one, the question that names it."""
+    messages = seen(environment, _INDEX_ID)
+    name = framework_of(environment, matrix, messages)
+    why = "Use an index that exists. A build for an older CUDA runs on the same driver, whatever nvcc's version is."
+    return bring(environment, matrix, name, why, messages=messages)
 
 
 def _override(environment: Environment, matrix: Matrix) -> Remedy:
     limit = environment.driver.driver_cuda_version
     return Remedy(
-        "Say which CUDA the machine has on which the environment will run (nvidia-smi shows it there), and solve "
-        "again; pixi takes it from cuda in [system-requirements].",
+        "Set the CUDA version of the machine that the environment will run on (nvidia-smi shows it there), and "
+        "solve again; pixi takes it from cuda in [system-requirements].",
         (export("CONDA_OVERRIDE_CUDA", VERSION(limit.get().release(2) if limit.known else _newest(matrix))),),
     )
 
@@ -42,14 +43,21 @@ def _override(environment: Environment, matrix: Matrix) -> Remedy:
 _NO_INDEX = Fault(
     _INDEX_ID,
     "The package index has no such build",
-    impact="pip and uv find no version there, whatever the Python and the system.",
+    impact="pip and uv find no version there for any Python or system.",
     remedy=_index_that_exists,
 )
 _NO_VIRTUAL_PACKAGE = Fault(
     "conda-sees-no-gpu",
-    "conda finds no driver, so that it may choose no CUDA build",
-    impact="The solver refuses the CUDA builds, or picks the CPU builds.",
+    "conda found no driver, so it may not choose a CUDA build",
+    impact="The solver rejects the CUDA builds or picks CPU builds.",
     remedy=_override,
+)
+
+
+_EXPLICIT = Remedy(
+    "Use the index only for PyTorch: add explicit = true to its [[tool.uv.index]], and name it in [tool.uv.sources] "
+    "for torch, torchvision, and torchaudio. Everything else then comes from PyPI.",
+    (fixed("uv lock"),),
 )
 
 
@@ -58,7 +66,7 @@ _NO_VIRTUAL_PACKAGE = Fault(
     layer=Layer.FRAMEWORK_BUILD,
     rank=44,
     any_of=("pythons", "messages"),
-    fix="Use an index that exists: its CUDA need not be that of nvcc, only one that the driver runs.",
+    fix="Use an index that exists: its CUDA need not match nvcc, only the driver.",
     references=threads("visualbruno/ComfyUI-Trellis2#131"),
 )
 def package_index_wrong(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -72,6 +80,20 @@ def package_index_wrong(environment: Environment, matrix: Matrix) -> Iterator[Ou
     if wrong:
         tag = wrong[0].values["tag"]
         yield _NO_INDEX.found(message_evidence(environment, wrong), title=f"There is no package index {tag}")
+        return
+    if everything := seen(environment, _INDEX_ID, "uv-everything"):
+        yield _NO_INDEX.found(
+            message_evidence(environment, everything),
+            title="Packages that are not PyTorch's are looked up only in its index",
+            remedy=_EXPLICIT,
+        )
+        return
+    if elsewhere := [message for message in asked if message.values.get("spec")]:
+        spec = elsewhere[0].values["spec"]
+        yield _NO_INDEX.found(
+            message_evidence(environment, elsewhere),
+            title=f"Only PyTorch's own index has {elsewhere[0].values['package']}{spec}, and it was not searched",
+        )
         return
     cuda = [item for item in installs(environment) if item.framework.cuda is not None]
     if cuda:
@@ -94,7 +116,7 @@ def _not_there(tag: str | None, matrix: Matrix) -> bool:
     layer=Layer.FRAMEWORK_BUILD,
     rank=43,
     any_of=("pythons", "messages"),
-    fix="Set CONDA_OVERRIDE_CUDA to the CUDA of the machine that the environment is made for.",
+    fix="Set CONDA_OVERRIDE_CUDA to the CUDA of the machine that the environment will run on.",
     references=threads("conda-forge/pytorch-cpu-feedstock#364", "prefix-dev/pixi#1288"),
 )
 def conda_sees_no_gpu(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

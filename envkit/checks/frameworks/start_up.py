@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.engine.command import fixed
-from envkit.checks.engine.evidence import kind, known
+from envkit.checks.engine.evidence import kind, known, passed
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok, skip
 from envkit.checks.engine.references import threads
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 def _processor_remedy(environment: Environment, matrix: Matrix) -> Remedy:
     if kind(environment) is MachineKind.JETSON:
         return Remedy(
-            "A package's libraries misjudge the processor of the Jetson: tell them which it is, or take NumPy back "
-            "to the release that ran.",
+            "A package's libraries misdetect the Jetson's processor: tell them which one it is, or go back to the "
+            "last NumPy release that worked.",
             (fixed("export OPENBLAS_CORETYPE=ARMV8"), fixed("python3 -c 'import numpy'")),
         )
     return Remedy(
-        "Find out which import ends so. A processor without AVX (or a virtual machine that hides it) needs a package "
-        "built without it; in a virtual machine, pass the host's processor through.",
+        "Find out which import crashes. A processor without AVX (or a virtual machine that hides it) needs a package "
+        "built without it; in a virtual machine, use the host CPU model.",
         (fixed("grep -m1 -o -w 'avx[^ ]*' /proc/cpuinfo"), fixed("python3 -X faulthandler -c 'import numpy'")),
     )
 
 
 _INSTRUCTIONS = Fault(
     "cpu-lacks-instructions",
-    "A package uses instructions that the processor does not have",
+    "A package uses CPU instructions that this processor does not have",
     impact='The program ends with "Illegal instruction" before it reaches the GPU.',
     remedy=_processor_remedy,
 )
@@ -43,7 +43,7 @@ _INSTRUCTIONS = Fault(
     _INSTRUCTIONS,
     layer=Layer.FRAMEWORK_BUILD,
     rank=3,
-    fix="Find the import that ends so; install a build for this processor, or tell its libraries which one it is.",
+    fix="Find the import that crashes; install a build for this processor, or tell its libraries which one it is.",
     references=threads("numpy/numpy#18131", "tensorflow/tensorflow#17411", "tensorflow/tensorflow#18275"),
 )
 def cpu_lacks_instructions(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -51,10 +51,9 @@ def cpu_lacks_instructions(environment: Environment, matrix: Matrix) -> Iterator
 
     TensorFlow and others ask for AVX; some builds misjudge small ARM processors.
     """
-    steps = environment.measurements.get() if environment.measurements.known else ()
     if reported := _INSTRUCTIONS.reported(environment):
         yield reported
-    elif any(step.passed and step.name == "import" for step in steps):
+    elif passed(environment, "import"):
         yield ok("a framework was imported", evidence=[known(environment, "measurements", "import")])
     else:
         yield skip("no framework was started here")

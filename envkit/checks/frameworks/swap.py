@@ -46,30 +46,59 @@ def swap(found: Installed, choice: Choice, also_removed: Iterable[str] = ()) -> 
 
     `also_removed` are packages that write the same files.
     """
-    from envkit.solver.pip_calls import pip_calls
-
     build = choice.builds[0]
-    calls = pip_calls(choice, Mirrors(), with_libraries=not choice.needs_toolkit)
+    calls = _calls(choice)
     own = _Wanted.of(build.package or "").name
     wanted = [_Wanted.of(line) for call in calls for line in call.requirements]
     left = {one.line for one in wanted if one.name != own and _left_alone(found.python, one, build)}
     gone = [*also_removed, *(one.name for one in wanted if one.line not in left and _in_the_way(found, one))]
+    if own in gone:  # what came with it is of its kind too
+        gone += [one.name for one in wanted if one.release and one.name not in gone and not _told(found.python, one)]
     installed = _name(found)
-    if installed not in (own, *gone):
+    only_told = installed == _CONDA_NAMES.get(own) and not any(
+        item.name == installed for item in found.python.distributions
+    )
+    if installed not in (own, *gone) and not only_told:  # in words, torch is called PyTorch
         gone.append(installed)
     return (*_removal(found.python, dict.fromkeys(gone)), *_installs(found.python, calls, left))
 
 
+def anew(python: PythonEnvironment, choice: Choice) -> tuple[Command, ...]:
+    """Install what was chosen into an environment of which nothing is known."""
+    return tuple(_installs(python, _calls(choice), set()))
+
+
+def _calls(choice: Choice) -> tuple[PipInstall, ...]:
+    from envkit.solver.pip_calls import pip_calls
+
+    return pip_calls(choice, Mirrors(), with_libraries=not choice.needs_toolkit)
+
+
+def pip_installs(choice: Choice) -> bool:
+    """True where pip brings every build that was chosen."""
+    from envkit.solver.pip_calls import installed_by_pip
+
+    return all(installed_by_pip(build, choice) for build in choice.builds)
+
+
 def _left_alone(python: PythonEnvironment, wanted: _Wanted, build: FrameworkBuild) -> bool:
-    """A companion that fits already, or that nobody installed."""
+    """A companion that fits already, or that a list of the packages does not hold.
+
+    Words name some packages and leave others out: only what an installer recorded is such a list.
+    """
     if not wanted.release:
         return False
     have = distribution(python, wanted.name)
     if have is None:
-        return bool(python.distributions) and not any(item.name == wanted.name for item in python.distributions)
+        return _told(python, wanted) and not any(item.name == wanted.name for item in python.distributions)
     tag = f"cu{build.cuda.release(2)}".replace(".", "") if build.cuda is not None else "cpu"
     fits = (tag,) if build.index_url or build.find_links else (tag, "")
     return str(release(have.version)) == wanted.release and local_tag(have.version) in fits
+
+
+def _told(python: PythonEnvironment, wanted: _Wanted) -> bool:
+    """Whether it is known if a package is installed, and in which release."""
+    return any(item.installer or item.name == wanted.name for item in python.distributions)
 
 
 def _in_the_way(found: Installed, wanted: _Wanted) -> bool:

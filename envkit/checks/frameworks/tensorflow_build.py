@@ -5,37 +5,55 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.base.versions import Version
 from envkit.checks.cuda.cuda_versions import NO_DRIVER
-from envkit.checks.engine.command import fixed
+from envkit.checks.engine.command import REQUIREMENT, fixed, run
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.frameworks.builds import replacement
 from envkit.checks.frameworks.installs import gpu_present, installs, release
 from envkit.model import Environment
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
+    from envkit.tables.rows import FrameworkBuild
 
 
 def _wsl(environment: Environment, matrix: Matrix) -> Remedy:
+    """The last release with native support where it is known to have wheels for this Python, else WSL."""
     last = _last_native(environment, matrix)
+    item = next(installs(environment, "tensorflow"), None)
+    own = item.python.version if item is not None else None
+    if item is not None and own is not None and last is not None and own.release(2) in last.pythons:
+        why = f"TensorFlow {last.version} is the last with GPU support on native Windows; later ones need WSL 2."
+        return replacement(environment, matrix, item, why)
+    newest = max((row for row in matrix.builds("tensorflow") if _bundled(row)), key=lambda row: row.version)
+    native = f", or TensorFlow {last.version} here, in Python {last.pythons[-1]} or older" if last else ""
     return Remedy(
-        f"Use WSL 2, or TensorFlow {last}, the last with native support." if last else "Use WSL 2.",
-        (fixed("wsl --install"),),
+        f"Use WSL 2{native}. Run these in a terminal of Windows, whose driver also serves WSL; the first may ask for a "
+        "restart. Programs then start with tf/bin/python in WSL.",
+        (
+            fixed("wsl --install"),
+            fixed("wsl sudo apt-get install -y python3-venv"),
+            fixed("wsl --cd ~ python3 -m venv tf"),
+            run("wsl", "--cd", "~", "tf/bin/python", "-m", "pip", "install", REQUIREMENT(newest.package)),
+        ),
     )
 
 
-def _last_native(environment: Environment, matrix: Matrix) -> Version | None:
+def _bundled(row: FrameworkBuild) -> bool:
+    return bool(row.bundles_cuda) and "linux" in row.platforms and bool(row.package)
+
+
+def _last_native(environment: Environment, matrix: Matrix) -> FrameworkBuild | None:
     """The last TensorFlow with GPU support on native Windows; None elsewhere."""
     if not _is_windows(environment):
         return None
-    rows = matrix.builds("tensorflow")
-    native = [row.version for row in rows if "windows" in row.platforms and row.cuda is not None]
-    return max(native, default=None)
+    native = (row for row in matrix.builds("tensorflow") if "windows" in row.platforms and row.cuda is not None)
+    return max(native, key=lambda row: row.version, default=None)
 
 
 def _is_windows(environment: Environment) -> bool:
@@ -45,9 +63,9 @@ def _is_windows(environment: Environment) -> bool:
 _ON_CPU = "TensorFlow runs on the CPU."
 _SAW_NO_DRIVER = Fault(
     "tf-finds-no-driver",
-    "TensorFlow found no CUDA driver although a GPU is there",
+    "TensorFlow found no CUDA driver although there is a GPU",
     impact=_ON_CPU,
-    remedy="Find out whether libcuda.so.1 is there and which build is installed.",
+    remedy="Check whether libcuda.so.1 exists and which build is installed.",
     actions=("find-libcuda",),
     status=Status.WARN,
 )
@@ -65,7 +83,7 @@ _NATIVE = Fault(
     layer=Layer.FRAMEWORK_BUILD,
     rank=90,
     explained_by=("cpu-only-wheel", "tf-cannot-dlopen", *NO_DRIVER),
-    fix="A symptom: look at the driver, the container, or whether the wheel is a CPU build.",
+    fix="This is a symptom: check the driver, the container, and whether the wheel is a CPU build.",
     references=threads("tensorflow/tensorflow#66750", "tensorflow/tensorflow#62328"),
 )
 def tf_finds_no_driver(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -105,12 +123,12 @@ def tf_native_windows(environment: Environment, matrix: Matrix) -> Iterator[Outc
         for item in installs(environment, "tensorflow")
         if last is not None
         and (own := release(item.framework.version)) is not None
-        and own.release(2) > last.release(2)
+        and own.release(2) > last.version.release(2)
     ]
     if reported := _NATIVE.reported(environment):
         yield reported
     elif not environment.system.os.known:
-        yield unknown("the operating system is not known")
+        yield unknown("the operating system was not probed")
     elif not _is_windows(environment):
         yield skip("not Windows", evidence=[known(environment, "system.os", environment.system.os.get().os_id)])
     elif late:
@@ -120,4 +138,4 @@ def tf_native_windows(environment: Environment, matrix: Matrix) -> Iterator[Outc
             subject=late[0].subject,
         )
     else:
-        yield ok("no late TensorFlow on native Windows")
+        yield ok("no recent TensorFlow on native Windows")

@@ -42,23 +42,23 @@ _TF_FAMILY = (
 
 def _resolved(environment: Environment, matrix: Matrix) -> Remedy:
     command = resolve_command(environment, matrix, framework="tensorflow")
-    return Remedy("Uninstall them all and install one.", (command,))
+    return Remedy("Uninstall all of them, then install one.", (command,))
 
 
 def _tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
-    return bring(environment, matrix, "tensorflow", "Install the package tensorflow in its place.")
+    return bring(environment, matrix, "tensorflow", "Install the tensorflow package instead.")
 
 
 _TWO = Fault(
     "tf-two-packages",
-    "Several TensorFlow packages share one folder",
-    impact="The one installed last is imported, whichever it was; uninstalling one breaks the other.",
+    "Several TensorFlow packages share one directory",
+    impact="Whichever was installed last is imported; uninstalling one breaks the other.",
     remedy=_resolved,
 )
 _EMPTY = Fault(
     "tensorflow-gpu-removed",
     "tensorflow-gpu was removed from the package index",
-    impact="The installation stops.",
+    impact="The installation fails.",
     remedy=_tensorflow,
 )
 
@@ -68,7 +68,7 @@ _EMPTY = Fault(
     layer=Layer.FRAMEWORK_BUILD,
     rank=20,
     any_of=("pythons", "messages"),
-    fix="Uninstall all of them, delete the folder, install one.",
+    fix="Uninstall all of them, delete the directory, then install one.",
     references=threads("tensorflow/tensorflow#11529", "tensorflow/text#416"),
 )
 def tf_two_packages(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -99,7 +99,7 @@ def _one_of(environment: Environment, matrix: Matrix, python: PythonEnvironment,
     seen_here = (item for item in installs(environment, "tensorflow") if item.python is python)
     found = next(seen_here, None) or Installed(python, FrameworkInstall("tensorflow", "", owners[0].name))
     names = [item.name for item in owners]
-    return replacement(environment, matrix, found, "Uninstall them all and install one.", also_removed=names)
+    return replacement(environment, matrix, found, "Uninstall all of them, then install one.", also_removed=names)
 
 
 @cache
@@ -134,12 +134,12 @@ def tensorflow_gpu_removed(environment: Environment, matrix: Matrix) -> Iterator
                 [distribution_evidence(item)],
                 title=f"tensorflow-gpu {item.version} is an empty package",
                 subject=python.prefix,
-                impact="It brings no TensorFlow.",
+                impact="It does not contain TensorFlow.",
                 remedy=_one_of(environment, matrix, python, [item]),
             )
         else:
             yield ok(
-                f"tensorflow-gpu {item.version} holds TensorFlow",
+                f"tensorflow-gpu {item.version} contains TensorFlow",
                 subject=python.prefix,
                 evidence=[distribution_evidence(item)],
             )

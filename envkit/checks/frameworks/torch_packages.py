@@ -6,22 +6,27 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.engine.ask import resolve_command
-from envkit.checks.engine.command import REQUIREMENT, fixed
+from envkit.checks.engine.command import REQUIREMENT, export, fixed
 from envkit.checks.engine.evidence import only_told
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok, unknown
+from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import steps
-from envkit.checks.frameworks.builds import replacement
-from envkit.checks.frameworks.companions import ASK, companion_remedy, going_with
+from envkit.checks.frameworks.builds import bring, bring_release, replacement
+from envkit.checks.frameworks.companions import ASK, build_of_torch, companion_remedy, going_with, torch_of
 from envkit.checks.frameworks.installs import (
+    TORCH_PACKAGES,
+    Installed,
     build_of,
     distribution,
     distribution_evidence,
+    first_python,
     installs,
     judged,
     local_tag,
+    named_python,
     nothing_to_judge,
     pip,
     release,
@@ -32,18 +37,66 @@ from envkit.model import Distribution, Environment, PythonEnvironment
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
-_TRIO = ("torch", "torchvision", "torchaudio")
+_REPLACED_ID = "torch-replaced-by-dependency"
+_WHICH_TORCH = fixed("python -c 'import torch; print(torch.__version__, torch.__file__)'")
 
 
 def _ask(environment: Environment, matrix: Matrix) -> Remedy:
-    return ASK
+    """The companion for the torch that pip's message or the text names; a question where neither does."""
+    said = next((one.values for one in seen(environment, "torchvision-mismatch") if one.values.get("have")), None)
+    python = first_python(environment)
+    torch = Distribution("torch", said["have"]) if said is not None else distribution(python, "torch")
+    partner = Distribution(said["package"], said["version"]) if said is not None else Distribution("torchvision", "")
+    if torch is None or build_of_torch(environment, matrix, torch.version) is None:
+        return ASK
+    have = distribution(python, partner.name)
+    if said is None and have is not None and _unlike_companion(matrix, torch, have) == "":
+        return Remedy(
+            f"{have.name} {have.version} and torch {torch.version} go together: another torch is imported first, often "
+            "one in ~/.local. Leave that folder out, or uninstall the copy there.",
+            (
+                export("PYTHONNOUSERSITE", "1"),
+                _WHICH_TORCH,
+            ),
+        )
+    return companion_remedy(environment, matrix, python, torch, partner)
 
 
 def _chosen_torch(environment: Environment, matrix: Matrix) -> Remedy:
-    return Remedy(
-        "Reinstall the torch that was chosen, with the companions of its release, and pin them in a constraints file.",
-        (resolve_command(environment, matrix, framework="pytorch"),),
-    )
+    """The build with its companions, and what keeps the next installation from replacing it."""
+    why = "Reinstall the torch release that was chosen, with its companions."
+    messages = seen(environment, _REPLACED_ID)
+    item, chosen = next(installs(environment, "pytorch"), None), release(named(messages, "old") or "")
+    if item is not None and (pinning := _pinning(item)):
+        chosen = release(item.framework.version)
+        why = (
+            f"{pinning.name} {pinning.version} requires torch {chosen}: keep this release, and install its CUDA build. "
+            f"If pip compiled {pinning.name} against the CPU build, compile it again."
+        )
+    again = bring_release(environment, matrix, item, chosen, why) if item is not None and chosen is not None else None
+    given = again or bring(environment, matrix, "pytorch", why, messages=messages)
+    if not any("pip install" in line for line in given.commands):
+        return Remedy(f"{given.advice} Pin them in a constraints file.", given.steps)
+    return _pinned(environment, given, named_python(environment).executable)
+
+
+def _partners(python: PythonEnvironment) -> list[Distribution]:
+    """The companions of torch that are installed beside it."""
+    return [item for name in TORCH_PACKAGES[1:] if (item := distribution(python, name)) is not None]
+
+
+def _pinning(item: Installed) -> Distribution | None:
+    """The package that brought the installed release of torch, because it requires exactly that one."""
+    own = release(item.framework.version)
+    others = (package for package in item.python.distributions if package.name not in TORCH_PACKAGES)
+    return next((package for package in others if own is not None and torch_of(package) == own), None)
+
+
+def _pinned(environment: Environment, given: Remedy, executable: str) -> Remedy:
+    """With the constraints file that keeps the next installation from replacing what this one brings."""
+    pin = steps(environment, "pin-torch", python=executable or "python")
+    advice = f"{given.advice} For later installs, pass -c torch-constraints.txt to keep it."
+    return Remedy(advice, (*given.steps, *pin))
 
 
 _UNFIT = Fault(
@@ -53,9 +106,9 @@ _UNFIT = Fault(
     remedy=_ask,
 )
 _REPLACED = Fault(
-    "torch-replaced-by-dependency",
+    _REPLACED_ID,
     "Another installation replaced PyTorch",
-    impact="A build that nobody chose is in use.",
+    impact="An unintended build is in use.",
     remedy=_chosen_torch,
 )
 _NUMPY = Fault(
@@ -84,7 +137,7 @@ def torchvision_mismatch(environment: Environment, matrix: Matrix) -> Iterator[O
     looked = 0
     for python in judged(environment):
         torch = distribution(python, "torch")
-        partners = [item for name in _TRIO[1:] if (item := distribution(python, name)) is not None]
+        partners = _partners(python)
         if torch is None or not partners:
             continue
         looked += 1
@@ -128,10 +181,14 @@ def _unfit(
 
 def _unlike_companion(matrix: Matrix, torch: Distribution, partner: Distribution) -> str | None:
     """Where no requirement lines are known (a pasted list): what the table's rows say goes with this torch."""
-    version, wanted = release(partner.version), going_with(matrix, torch, partner.name)
-    if version is None or wanted is None:
+    from envkit.compat.pairs import allows, meeting
+
+    own, version, wanted = release(torch.version), release(partner.version), going_with(matrix, torch, partner.name)
+    if own is None or version is None or wanted is None:
         return None
-    return "" if wanted.spec.holds(version) else f"with torch {release(torch.version)} goes {wanted.line}"
+    if allows(meeting(partner.name, str(version).__eq__), "torch", own):
+        return ""
+    return "" if wanted.spec.holds(version) else f"torch {release(torch.version)} needs {wanted.line}"
 
 
 @check(
@@ -154,12 +211,12 @@ def torch_replaced_by_dependency(environment: Environment, matrix: Matrix) -> It
         if torch is None:
             continue
         looked += 1
-        beside = [item for name in _TRIO[1:] if (item := distribution(python, name)) is not None]
+        beside = _partners(python)
         evidence = [distribution_evidence(item) for item in (torch, *beside)]
         yield _replaced(environment, matrix, python, torch) or (
             ok("torch and its companions are from one source", subject=python.prefix, evidence=evidence)
             if beside or not only_told(environment)
-            else unknown("nothing beside torch tells who installed it", subject=python.prefix, evidence=evidence)
+            else unknown("no package next to torch shows who installed it", subject=python.prefix, evidence=evidence)
         )
     if reported := _REPLACED.reported(environment):
         yield reported
@@ -181,23 +238,23 @@ def _replaced(
     if conda is not None and release(conda.version) != release(torch.version):
         return _REPLACED.found(
             [distribution_evidence(torch), distribution_evidence(conda)],
-            title=f"pip's torch {torch.version} lies over conda's pytorch {conda.version}",
+            title=f"pip's torch {torch.version} overlays conda's pytorch {conda.version}",
             subject=python.prefix,
-            impact="Files of two releases lie in one folder.",
+            impact="Files from two releases are mixed in one directory.",
             remedy=_anew(
                 environment,
                 matrix,
                 python,
-                "Let one installer own it: remove both, install one.",
+                "Use one installer: remove both, then install one.",
                 (conda.name, "torch"),
             ),
         )
-    partners = [item for name in _TRIO[1:] if (item := distribution(python, name)) is not None]
+    partners = _partners(python)
     gpu = [item for item in partners if local_tag(item.version).startswith("cu")]
     if local_tag(torch.version) == "cpu" and gpu:
         return _REPLACED.found(
             [distribution_evidence(torch), *(distribution_evidence(item) for item in gpu)],
-            title=f"torch {torch.version} is a CPU build beside {gpu[0].name} {gpu[0].version}: it was replaced",
+            title=f"torch {torch.version} is a CPU build next to {gpu[0].name} {gpu[0].version}: it was replaced",
             subject=python.prefix,
             impact="The GPU is not used, and the companions' operators do not load.",
             remedy=_anew(environment, matrix, python, "Reinstall the CUDA build and pin it in a constraints file."),
@@ -213,8 +270,7 @@ def _anew(
     if item is None:
         return Remedy(why, (resolve_command(environment, matrix, framework="pytorch"),))
     given = replacement(environment, matrix, item, why, also_removed=removed)
-    pin = steps(environment, "pin-torch", python=python.executable or "python")
-    return Remedy(given.advice, (*given.steps, *pin))
+    return _pinned(environment, given, python.executable)
 
 
 @check(
@@ -256,7 +312,8 @@ def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
                 title=f"{item.framework.package} requires numpy{unmet[0]}, but {numpy.version} is installed",
                 subject=item.subject,
                 remedy=Remedy(
-                    "Install a NumPy that fits.", (pip(item.python, "install", REQUIREMENT(f"numpy{unmet[0]}")),)
+                    "Install a NumPy release that it supports.",
+                    (pip(item.python, "install", REQUIREMENT(f"numpy{unmet[0]}")),),
                 ),
             )
         elif not has_wish:

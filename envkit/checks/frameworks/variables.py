@@ -7,27 +7,29 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import whole_number
-from envkit.checks.engine.command import fixed, run
-from envkit.checks.engine.evidence import known
+from envkit.checks.engine.command import export, fixed, run
+from envkit.checks.engine.evidence import known, many
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.gpu.gpus import gpus_of
 from envkit.model import Environment, Gpu
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _DEBUG = {  # variable -> what it does when it is left on
-    "CUDA_LAUNCH_BLOCKING": "every kernel waits for the one before",
+    "CUDA_LAUNCH_BLOCKING": "every kernel waits for the previous one",
     "CUDA_PROFILE": "the old profiler writes a log",
     "COMPUTE_PROFILE": "the old profiler writes a log",
     "CUDA_INJECTION64_PATH": "a profiler library is loaded into every CUDA program",
     "CUDA_DEVICE_WAITS_ON_EXCEPTION": "a failing kernel waits for a debugger instead of ending",
     "CUDA_ENABLE_COREDUMP_ON_EXCEPTION": "a failing kernel writes a core dump",
     "NSIGHT_CUDA_DEBUGGER": "a debugger is attached",
-    "CUDA_AUTO_BOOST": "clocks are fixed below what the GPU could do",
+    "CUDA_AUTO_BOOST": "clocks are locked below the GPU's maximum",
     "OPENCL_PROFILE": "the old profiler writes a log",
 }
 _OFF = ("", "0")
@@ -42,6 +44,8 @@ def variables(environment: Environment) -> Mapping[str, str]:
 
 
 _NO_GPU_ANYHOW = (  # faults after which programs say the same, whatever the variable holds
+    "driver-too-old-for-runtime",
+    "image-needs-newer-driver",
     "no-gpu-on-pci",
     "gpu-fallen-off-bus",
     "driver-not-installed",
@@ -55,16 +59,16 @@ _NO_GPU_ANYHOW = (  # faults after which programs say the same, whatever the var
 
 _LEFT_ON = Fault(
     "bad-cuda-env-vars",
-    "Debugging or profiling variables of CUDA are set",
-    impact="CUDA programs are slow, chatty or wait.",
-    remedy="Unset what you do not need now.",
+    "CUDA debugging or profiling variables are set",
+    impact="CUDA programs are slow, noisy, or hang.",
+    remedy="Unset the ones that you do not need now.",
     status=Status.WARN,
 )
 _ORDER = Fault(
     "device-order-confusion",
-    "CUDA numbers the GPUs in another order than nvidia-smi",
+    "CUDA numbers the GPUs in a different order from nvidia-smi",
     impact="Index 0 of CUDA is the fastest GPU, index 0 of nvidia-smi the one with the lowest PCI address.",
-    remedy="Let CUDA count by PCI address too, or name GPUs by UUID.",
+    remedy="Make CUDA order GPUs by PCI address too, or select GPUs by UUID.",
     steps=(fixed("export CUDA_DEVICE_ORDER=PCI_BUS_ID"),),
     status=Status.WARN,
 )
@@ -92,7 +96,7 @@ def bad_cuda_env_vars(environment: Environment, matrix: Matrix) -> Iterator[Outc
         [Evidence(f"variables[{name}]", here[name], environment.variables.source) for name in left_on],
         title=f"{', '.join(left_on)} {'is' if len(left_on) == 1 else 'are'} set",
         impact="; ".join(f"{name}: {why}" for name, why in left_on.items()) + ".",
-        remedy=Remedy("Unset what you do not need now.", (run("unset", *left_on),)),
+        remedy=Remedy("Unset the ones that you do not need now.", (run("unset", *left_on),)),
     )
 
 
@@ -119,13 +123,19 @@ def device_order_confusion(environment: Environment, matrix: Matrix) -> Iterator
     ]
     order = variables(environment).get("CUDA_DEVICE_ORDER")
     if order == "PCI_BUS_ID":
-        yield ok("CUDA_DEVICE_ORDER makes CUDA number GPUs as nvidia-smi does", evidence=listing)
+        yield ok("CUDA_DEVICE_ORDER makes CUDA number GPUs like nvidia-smi", evidence=listing)
     elif not environment.variables.known:
-        yield unknown("the variables are not known", evidence=listing)
+        yield unknown("the variables were not probed", evidence=listing)
+    elif order is None and not _by_number(environment):
+        yield ok("no GPU is chosen by its number", evidence=listing)
     elif order is None and _fastest_first(gpus):
-        yield ok("the faster GPUs have the lower PCI addresses, so both orders are one", evidence=listing)
+        yield ok("the faster GPUs have the lower PCI addresses, so both orders agree", evidence=listing)
     else:
         yield _ORDER.found(listing, title=f"GPUs of {len(names)} models, and CUDA_DEVICE_ORDER is not set")
+
+
+def _by_number(environment: Environment) -> bool:
+    return any(item.strip().isdigit() for item in variables(environment).get(VISIBLE, "").split(","))
 
 
 def _fastest_first(gpus: tuple[Gpu, ...]) -> bool:
@@ -139,19 +149,42 @@ def _fastest_first(gpus: tuple[Gpu, ...]) -> bool:
     return len(described) == len(gpus) and all(a[0] >= b[0] and a[1] >= b[1] for a, b in steps)
 
 
+_ASK_SCHEDULER = Remedy(
+    "The job has no GPU because none was requested: ask the scheduler for one.",
+    (fixed("srun --gres=gpu:1 nvidia-smi -L"),),
+)
 _HIDDEN = Fault(
     "cuda-visible-devices-empty",
-    "A program was shown no GPU",
+    "No GPU is visible to a program",
     impact="CUDA programs find no GPU.",
     remedy=f"Look at {VISIBLE} where the program runs, and unset it, unless a scheduler set it for this job.",
     steps=(run("printenv", VISIBLE), run("unset", VISIBLE)),
 )
+
+
+def _named_right(environment: Environment, matrix: Matrix) -> Remedy:
+    gpus = gpus_of(environment)
+    if len(gpus) == 1:
+        advice = "The only GPU is number 0. In a scheduler's job, ask the scheduler for the GPU instead."
+        return Remedy(advice, (export(VISIBLE, "0"),))
+    if "slurm" in managers(environment):
+        return Remedy(
+            "In a job of Slurm the numbers count from 0 over the GPUs of the task alone: ask for them by the node "
+            "(--gpus-per-node instead of --gpus-per-task or --gpu-bind) and take the device of the local rank, or "
+            "with one GPU for each task let every task take device 0."
+        )
+    return Remedy(
+        "Without the variable, every GPU is visible: unset it where it is set, including the program's own script or "
+        "code (grep finds the line), or use the numbers that nvidia-smi -L lists.",
+        (run("unset", VISIBLE), run("grep", "-rn", VISIBLE, ".")),
+    )
+
+
 _NOT_THERE = Fault(
     "cuda-visible-devices-invalid",
-    f"{VISIBLE} names a GPU that is not there",
+    f"{VISIBLE} names a GPU that does not exist",
     impact="Programs see fewer GPUs than the list has.",
-    remedy="Name GPUs by the indices or UUIDs that nvidia-smi lists.",
-    steps=(fixed("nvidia-smi -L"),),
+    remedy=_named_right,
 )
 
 
@@ -174,10 +207,10 @@ def cuda_visible_devices_empty(environment: Environment, matrix: Matrix) -> Iter
     value = here.get(VISIBLE)
     evidence = [Evidence(f"variables[{VISIBLE}]", repr(value), environment.variables.source)]
     hidden = value is not None and (value.strip() == "" or value.split(",")[0].strip().lower() in _NO_DEVICE)
-    scheduler = "SLURM_JOB_ID" in here or value is not None and value.lower() == "nodevfiles"
+    scheduler = "slurm" in managers(environment) or value is not None and value.lower() == "nodevfiles"
     impact = "CUDA programs find no GPU although the machine has one."
     fix = (
-        Remedy("Ask the scheduler for a GPU.", (fixed("srun --gres=gpu:1 …"),))
+        _ASK_SCHEDULER
         if scheduler
         else Remedy(
             "Unset it, or set it to an index, unless a scheduler set it for this job.", (run("unset", VISIBLE),)
@@ -188,12 +221,14 @@ def cuda_visible_devices_empty(environment: Environment, matrix: Matrix) -> Iter
         yield _HIDDEN.found(evidence, title=title, impact=impact, remedy=fix)
     elif value:
         yield ok(f"{VISIBLE} is {value}", evidence=evidence)
-    elif reported := _HIDDEN.reported(environment, title=_shown_none(environment)):
+    elif reported := _HIDDEN.reported(
+        environment, title=_shown_none(environment), remedy=_ASK_SCHEDULER if scheduler else None
+    ):
         yield reported
     elif environment.variables.known:
         yield ok(f"{VISIBLE} is not set", evidence=evidence)
     else:
-        yield unknown("the variables are not known")
+        yield unknown("the variables were not probed")
 
 
 def _shown_none(environment: Environment) -> str:
@@ -209,10 +244,11 @@ def _shown_none(environment: Environment) -> str:
     rank=11,
     any_of=("variables", "messages"),
     explained_by=("mig-one-instance-visible", "gpu-count-mismatch", *_NO_GPU_ANYHOW),
+    fix="Name GPUs by the indices or UUIDs that nvidia-smi lists.",
     references=threads("thuml/Time-Series-Library#768"),
 )
 def cuda_visible_devices_invalid(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Every item of CUDA_VISIBLE_DEVICES is an index or UUID of a GPU that is there, and none comes twice.
+    """Every item of CUDA_VISIBLE_DEVICES is an index or UUID of a GPU that is there, and none is listed twice.
 
     CUDA stops reading at the first wrong item and says nothing.
     """
@@ -220,7 +256,7 @@ def cuda_visible_devices_invalid(environment: Environment, matrix: Matrix) -> It
     reported = _NOT_THERE.reported(environment)
     if value is None or value.strip() == "" or value.split(",")[0].strip().lower() in _NO_DEVICE:
         nothing = (
-            skip(f"{VISIBLE} lists no GPU") if environment.variables.known else unknown("the variables are not known")
+            skip(f"{VISIBLE} lists no GPU") if environment.variables.known else unknown("the variables were not probed")
         )
         yield reported or nothing
         return
@@ -230,20 +266,20 @@ def cuda_visible_devices_invalid(environment: Environment, matrix: Matrix) -> It
     if fault is not None:
         position, why = fault
         yield _NOT_THERE.found(
-            [*evidence, known(environment, "gpus", f"{len(gpus)} GPUs" if gpus is not None else None)],
+            [*evidence, known(environment, "gpus", many(len(gpus), "GPU") if gpus is not None else None)],
             title=f"{VISIBLE}: item {position + 1} {why}",
-            impact=f"CUDA ignores it and all after it: programs see {position} GPU{'' if position == 1 else 's'}.",
+            impact=f"CUDA ignores it and everything after it: programs see {many(position, 'GPU')}.",
         )
     elif reported:
         yield reported
     elif gpus is None and (shown_none := seen(environment, _HIDDEN.id)):
         yield _NOT_THERE.found(
             [*evidence, *message_evidence(environment, shown_none)],
-            title=f"{VISIBLE} is {value}, and a program was shown no GPU",
-            impact="CUDA shows none where the first item of the list is no GPU of this machine.",
+            title=f"{VISIBLE} is {value}, and no GPU is visible to a program",
+            impact="CUDA shows none if the first item of the list is not a GPU of this machine.",
         )
     elif gpus is None:
-        yield unknown("which GPUs there are is not known", evidence=evidence)
+        yield unknown("the GPUs were not probed", evidence=evidence)
     else:
         yield ok(f"every item of {VISIBLE} is a GPU", evidence=evidence)
 
@@ -253,7 +289,7 @@ def _first_fault(items: list[str], gpus: tuple[Gpu, ...] | None) -> tuple[int, s
     for position, raw in enumerate(items):
         item = raw.strip()
         if item in taken:
-            return position, f"({item}) comes twice"
+            return position, f"({item}) is listed twice"
         taken.append(item)
         why = _wrong(item, gpus)
         if why:
@@ -264,7 +300,8 @@ def _first_fault(items: list[str], gpus: tuple[Gpu, ...] | None) -> tuple[int, s
 def _wrong(item: str, gpus: tuple[Gpu, ...] | None) -> str:
     index = whole_number(item)
     if index is not None:
-        return f"({item}) is no index of {len(gpus)} GPUs" if gpus is not None and index >= len(gpus) else ""
+        past = gpus is not None and index >= len(gpus)
+        return f"({item}) names no GPU: this machine has {many(len(gpus or ()), 'GPU')}" if past else ""
     if not _UUID.fullmatch(item):
         return f"({item!r}) is neither an index nor a UUID"
     if item.startswith("GPU-"):

@@ -8,22 +8,28 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
-from envkit.checks.engine.ask import framework_by_package, framework_of, resolve_command
+from envkit.checks.engine.ask import framework_by_package, framework_of, resolve_command, tells_framework
 from envkit.checks.engine.command import VERSION, fixed, run
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, unknown
-from envkit.checks.engine.messages import named, seen
+from envkit.checks.engine.managers import managers
+from envkit.checks.engine.messages import named, said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
-from envkit.checks.frameworks.installs import judged, nothing_to_judge
-from envkit.model import Environment, PythonEnvironment
+from envkit.checks.frameworks.builds import fresh, replacement
+from envkit.checks.frameworks.installs import installs, judged, nothing_to_judge, release
+from envkit.model import Environment, FrameworkInstall, PythonEnvironment
+from envkit.model.observed import is_told
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
     from envkit.tables.rows import Framework
 
+_CONDA_PLACE = regex(
+    r"(?<![^\s:'\"=(])(?P<prefix>/[^\s:'\"=(]{0,200}/(?:envs/[^/\s:'\"]{1,80}|(?:ana|mini)conda3?|miniforge3?|mambaforge))/lib/"
+)
 _MANYLINUX = regex(r"manylinux_(\d+)_(\d+)_")
 
 
@@ -32,23 +38,24 @@ def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
     messages = seen(environment, "python-no-wheel")
     package = named(messages, "package") or ""
     if package and framework_by_package(matrix, package) is None:
-        return Remedy(f"Make an environment with a Python that {package} has wheels for; its own pages name them.")
-    name = framework_of(environment, matrix, messages) or "pytorch"
+        return Remedy(
+            f"Create an environment with a Python that {package} has wheels for; its documentation lists them."
+        )
+    name = framework_of(environment, matrix, messages)
     framework = matrix.framework(name)
     version = named(messages, "version") or (named(messages, "spec") or "").removeprefix("==")
     builds = matrix.builds(name)
     asked = Version.find(version) if framework and package in framework.packages else None
     exact = [build for build in builds if build.version == asked]
+    wanted = f"Create an environment with a Python that {_meant(framework, asked if exact else None)} has wheels for."
+    fitting = fresh(environment, matrix, name, wanted, messages, any_python=True, version=asked if exact else None)
+    if any(step.words[:2] == ("uv", "venv") for step in fitting.steps):
+        return fitting
     rows = exact or [build for build in builds if build.version == builds[-1].version]
     best = max((python for build in rows for python in build.pythons), default=None)
-    wanted = f"{name}=={asked}" if exact else name
-    return Remedy(
-        f"Make an environment with a Python that {_meant(framework, asked if exact else None)} has wheels for.",
-        (
-            *((run("uv", "venv", "--python", VERSION(best)),) if best else ()),
-            resolve_command(environment, matrix, messages, framework=wanted, any_python=True),
-        ),
-    )
+    if fitting.advice != wanted or best is None:
+        return fitting
+    return Remedy(wanted, (run("uv", "venv", "--python", VERSION(best)), *fitting.steps))
 
 
 def _meant(framework: Framework | None, version: Version | None) -> str:
@@ -58,7 +65,7 @@ def _meant(framework: Framework | None, version: Version | None) -> str:
 
 _NO_WHEEL = Fault(
     "python-no-wheel",
-    "pip found no wheel for this Python, system or machine",
+    "pip found no wheel for this Python, system, or machine",
     impact="The framework cannot be installed here.",
     remedy=_python_with_wheels,
 )
@@ -69,12 +76,12 @@ _NO_WHEEL = Fault(
     layer=Layer.FRAMEWORK_BUILD,
     rank=45,
     any_of=("pythons", "messages"),
-    fix="Make an environment with a Python that the framework has wheels for.",
+    explained_by=("package-index-wrong",),
+    fix="Create an environment with a Python that the framework has wheels for.",
     references=threads("pytorch/pytorch#91543"),
 )
 def python_no_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """Frameworks have wheels for this Python: it is neither too new nor too old for every release."""
-    every = sorted({python for build in matrix.builds("pytorch") for python in build.pythons})
     reported = _NO_WHEEL.reported(environment)
     yield from (reported,) if reported else ()
     for python in judged(environment):
@@ -82,9 +89,15 @@ def python_no_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcom
             continue
         own = python.version.release(2)
         evidence = [Evidence("pythons.version", str(python.version), python.prefix)]
-        if python.frameworks:
+        if without := _unbuilt(python, own, matrix):
+            yield _NO_WHEEL.found(
+                [*evidence, Evidence("pythons.frameworks", without.package, without.source)],
+                title=f"{without.package} has no wheel for Python {own}",
+                subject=python.prefix,
+            )
+        elif python.frameworks:
             yield ok(f"Python {own} has frameworks installed", subject=python.prefix, evidence=evidence)
-        elif every and own not in every:
+        elif _nowhere_built(own, matrix):
             yield _NO_WHEEL.found(
                 evidence,
                 title=f"no PyTorch release has a wheel for Python {own}",
@@ -98,25 +111,68 @@ def python_no_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcom
         yield nothing_to_judge(environment, "Python with a known version")
 
 
+def _nowhere_built(own: Version, matrix: Matrix) -> bool:
+    """Whether no release of PyTorch has a wheel for this Python."""
+    every = {python for build in matrix.builds("pytorch") for python in build.pythons}
+    return bool(every) and own not in every
+
+
+def _unbuilt(python: PythonEnvironment, own: Version, matrix: Matrix) -> FrameworkInstall | None:
+    """A framework that somebody names in a release without a wheel for this Python: it cannot be installed there."""
+    for framework in python.frameworks:
+        listed = matrix.framework(framework.name)
+        if listed is None or not is_told(framework.source):
+            continue
+        version = release(framework.version)
+        rows = [row for row in matrix.builds(listed.name) if row.version == version]
+        built = {each for row in rows for each in row.pythons}
+        if built and own not in built:
+            return framework
+    return None
+
+
 def _newer_system(environment: Environment, matrix: Matrix) -> Remedy:
     messages = seen(environment, "glibc-too-old")
-    return Remedy(
-        "Use a newer system or a container, or an older release of the framework.",
-        (resolve_command(environment, matrix, messages, on_this_system=True),),
-    )
+    if "apptainer" in managers(environment):
+        return Remedy(
+            "The host is newer than the container: --nv mounts libraries of the host that need its glibc. Use an "
+            "image of a distribution as new as the host's; or let NVIDIA's own tool choose what to mount, which "
+            "leaves out the host's other libraries.",
+            (fixed("apptainer exec --nvccli IMAGE nvidia-smi"),),
+        )
+    said = "Use a newer system, a container, or an older release of the framework."
+    if not tells_framework(environment, matrix, messages):
+        return Remedy(
+            "The program was built on a newer system. Run it in a container of that system (the GLIBC_ number shows "
+            "which), build it here from source, or use its build for an older system."
+        )
+    found = next((item for item in installs(environment) if matrix.framework(item.framework.name)), None)
+    if found is None or not environment.system.glibc.known:
+        return Remedy(said, (resolve_command(environment, matrix, messages, on_this_system=True),))
+    return replacement(environment, matrix, found, said)
 
 
 def _newer_libstdcxx(environment: Environment, matrix: Matrix) -> Remedy:
-    summary = "Bring the libstdc++ that is loaded first up to date."
-    if any(python.kind == "conda" for python in judged(environment)):
-        return Remedy(summary, (fixed("conda install -c conda-forge libstdcxx-ng"),))
+    summary = "Update the libstdc++ that is loaded first."
+    place = _CONDA_PLACE.search(said(environment, "libstdcxx-too-old"))
+    prefix = (
+        place["prefix"] if place else next((p.libstdcxx for p in judged(environment) if "conda" in p.libstdcxx), "")
+    )
+    root = prefix.partition("/lib/")[0]
+    if root or any(python.kind == "conda" for python in judged(environment)):
+        advice = f"{summary} It is conda's, not the system's."
+        return remedy(environment, advice, "conda-libstdcxx", root=root or _conda_root(environment))
     return remedy(environment, summary, "update-libstdcxx")
+
+
+def _conda_root(environment: Environment) -> str:
+    return next((python.prefix for python in judged(environment) if python.kind == "conda"), "")
 
 
 _OLD_GLIBC = Fault(
     "glibc-too-old",
     "The system's glibc is too old for the package",
-    impact="It does not install or does not start.",
+    impact="It does not install or start.",
     remedy=_newer_system,
 )
 _OLD_LIBSTDCXX = Fault(
@@ -132,7 +188,7 @@ _OLD_LIBSTDCXX = Fault(
     layer=Layer.FRAMEWORK_BUILD,
     rank=8,
     any_of=("pythons", "messages"),
-    fix="A newer system or a container; or an older release of the framework.",
+    fix="Use a newer system, a container, or an older release of the framework.",
     references=threads("pytorch/pytorch#123649", "mlverse/torch#1414"),
 )
 def glibc_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -144,7 +200,7 @@ def glibc_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
     elif not needs:
         yield nothing_to_judge(environment, "compiled GPU package")
     elif not glibc.known:
-        yield unknown("the system's glibc is not known", evidence=[known(environment, "system.glibc")])
+        yield unknown("the system's glibc was not probed", evidence=[known(environment, "system.glibc")])
     else:
         need, why, python = max(needs, key=lambda item: item[0])
         evidence = [known(environment, "system.glibc"), Evidence("pythons.glibc_needed", str(need), why)]
@@ -156,7 +212,7 @@ def glibc_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
                 impact="It does not load.",
             )
         else:
-            yield ok(f"glibc {glibc.get()} meets every need (highest {need})", evidence=evidence)
+            yield ok(f"glibc {glibc.get()} meets every requirement (highest {need})", evidence=evidence)
 
 
 def _glibc_needs(python: PythonEnvironment) -> Iterator[tuple[Version, str]]:
@@ -177,7 +233,7 @@ def _glibc_needs(python: PythonEnvironment) -> Iterator[tuple[Version, str]]:
     layer=Layer.LIBRARIES,
     rank=40,
     any_of=("pythons", "messages"),
-    fix="Bring that libstdc++ up to date, or compile with the environment's own compiler.",
+    fix="Update that libstdc++, or compile with the environment's own compiler.",
     references=threads("kvcache-ai/ktransformers#439", "pytorch/pytorch#157709", "numpy/numpy#26986"),
 )
 def libstdcxx_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -34,11 +34,11 @@ def measured_copies(
         evidence,
         title=f"{gpu.title}: copies reach only {words}",
         subject=gpu.subject,
-        impact="Every transfer between host and GPU takes longer than it should.",
+        impact="Transfers between host and GPU take longer than they should.",
         remedy=remedy(
             environment,
-            "Watch the link while copies run. If it is slow: set the slot's generation to Auto in the firmware, leave "
-            "out the riser, bind the program to the processor next to the GPU.",
+            "Watch the link while copies run. If it is slow, set the slot's PCIe generation to Auto in the firmware, "
+            "remove the riser, and bind the program to the CPU next to the GPU.",
             "link-under-load",
         ),
     )

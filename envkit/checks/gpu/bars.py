@@ -9,10 +9,11 @@ from envkit._startup.regex import regex
 from envkit.checks.engine.evidence import is_virtual, known, managed_elsewhere, no_pci_expected
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
-from envkit.checks.engine.messages import seen
+from envkit.checks.engine.messages import complained, message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.gpu.gpus import SeenGpu, seen_gpus
+from envkit.checks.engine.remedies import remedy
+from envkit.checks.gpu.gpus import SeenGpu, all_work, seen_gpus
 from envkit.model import Environment
 
 if TYPE_CHECKING:
@@ -27,8 +28,18 @@ _TIMES_SMALLER = 16  # memory this many times the window: most of the card is ou
 
 def _larger_window(environment: Environment, matrix: Matrix) -> Remedy:
     if is_virtual(environment):
-        return Remedy("Give the virtual machine a larger 64-bit PCI window (MMIO), or fewer GPUs.")
-    return Remedy("Enable 'Above 4G decoding' in the firmware setup; or try the kernel option pci=realloc.")
+        return Remedy(
+            "On the host: give the virtual machine a larger 64-bit PCI window, or fewer GPUs. QEMU with OVMF takes "
+            "-fw_cfg name=opt/ovmf/X-PciMmio64Mb,string=262144. Then switch the virtual machine off and on. From "
+            "inside the guest, only the kernel option pci=realloc can be tried."
+        )
+    return remedy(
+        environment,
+        "Enable 'Above 4G decoding' in the firmware setup. Where there is no such setting (a laptop, a card behind "
+        "Thunderbolt) let the kernel reassign the windows; a Thunderbolt port needs larger ones reserved beside it: "
+        "pci=realloc,hpmmioprefsize=32G.",
+        "bar-window",
+    )
 
 
 _NO_WINDOW = Fault(
@@ -40,15 +51,15 @@ _NO_WINDOW = Fault(
 _SMALL_WINDOWS = Fault(
     "resizable-bar-off",
     "Resizable BAR is off",
-    impact="Copies between GPUs and from network cards can be slower; programs on one GPU are not.",
-    remedy="Switch on 'Resizable BAR' (and 'Above 4G decoding') in the firmware setup.",
+    impact="Copies between GPUs and from network cards can be slower; programs on one GPU are not affected.",
+    remedy="Enable 'Resizable BAR' (and 'Above 4G decoding') in the firmware setup.",
     status=Status.WARN,
 )
 _LINK_ERRORS = Fault(
     "pcie-link-errors",
     "A PCIe link reports errors",
-    impact="Packets are sent again; copies slow down and the GPU may drop off the bus.",
-    remedy="Reseat the card, leave out the riser, try another slot; as a trial use the kernel option pcie_aspm=off.",
+    impact="Packets are resent, copies slow down, and the GPU may drop off the bus.",
+    remedy="Reseat the card, remove the riser, or try another slot; as a test, use the kernel option pcie_aspm=off.",
     actions=("kernel-log",),
     status=Status.WARN,
 )
@@ -59,8 +70,8 @@ _LINK_ERRORS = Fault(
     layer=Layer.PCI,
     rank=30,
     any_of=("pci_gpus", "messages"),
-    explained_by=("gpu-fallen-off-bus",),
-    fix="Enable 'Above 4G decoding'; virtual machine: a larger 64-bit PCI window; or the kernel option pci=realloc.",
+    fix="Enable 'Above 4G decoding' (in a virtual machine, give it a larger 64-bit PCI window), or use the "
+    "kernel option pci=realloc.",
     references=threads("NVIDIA/gpu-operator#492", "system76/firmware-open#66"),
 )
 def bar_not_assigned(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -79,7 +90,10 @@ def bar_not_assigned(environment: Environment, matrix: Matrix) -> Iterator[Outco
         )
     if without:
         return
-    if reported := _NO_WINDOW.reported(environment):
+    tried = message_evidence(environment, seen(environment, "bar-not-assigned"))
+    if tried and all_work(environment, matrix):
+        yield ok("every GPU works: the kernel found room for its BARs in the end", evidence=tried)
+    elif reported := _NO_WINDOW.reported(environment):
         yield reported
     elif known_gpus:
         yield ok("all GPU BARs are assigned", evidence=[Evidence("pci_gpus.bars_assigned", "yes")])
@@ -92,13 +106,13 @@ def bar_not_assigned(environment: Environment, matrix: Matrix) -> Iterator[Outco
     layer=Layer.HEALTH,
     rank=91,
     any_of=("pci_gpus", "messages"),
-    fix="A firmware option; it matters for copies between GPUs, little for training on one.",
+    fix="Enable it in the firmware; it matters for copies between GPUs, but little for training on one.",
     references=threads("xCuri0/ReBarUEFI#119"),
 )
 def resizable_bar_off(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """Where several GPUs exchange data, the window onto a GPU's memory (BAR1) is as large as the memory.
 
-    Without resizable BAR it is 256 MiB. One GPU alone hardly notices.
+    Without resizable BAR it is 256 MiB. One GPU alone hardly notices, nor do cards that never exchange any over PCIe.
     """
     gpus = [gpu for gpu in _pci(environment, matrix) if gpu.pci and gpu.pci.bar1_bytes]
     small = [gpu for gpu in gpus if _small_window(gpu)]
@@ -121,7 +135,7 @@ def _small_window(gpu: SeenGpu) -> bool:
         (int(model.memory_gb * 1024**3) for model in gpu.models if model.memory_gb), default=0
     )
     window = gpu.pci.bar1_bytes if gpu.pci is not None else None
-    can = gpu.pci is not None and gpu.pci.bar1_resizable is not False
+    can = gpu.pci is not None and gpu.pci.bar1_resizable is not False and gpu.exchanges
     return window is not None and can and window <= _SMALL_WINDOW and memory >= window * _TIMES_SMALLER
 
 
@@ -153,7 +167,7 @@ def pcie_link_errors(environment: Environment, matrix: Matrix) -> Iterator[Outco
     counted = [evidence for gpu in gpus for evidence in _counts(environment, gpu)]
     if bad:
         return
-    if _said(environment, counted) and (reported := _LINK_ERRORS.reported(environment)):
+    if _said(environment, matrix, counted) and (reported := _LINK_ERRORS.reported(environment)):
         yield reported
     elif counted:
         yield ok("no significant PCIe link errors", evidence=counted[:4])
@@ -161,13 +175,14 @@ def pcie_link_errors(environment: Environment, matrix: Matrix) -> Iterator[Outco
         yield _nothing(environment)
 
 
-def _said(environment: Environment, counted: list[Evidence]) -> bool:
+def _said(environment: Environment, matrix: Matrix, counted: list[Evidence]) -> bool:
     """True where messages alone are reason enough: a few corrected errors in the log of a machine are not."""
     messages = seen(environment, "pcie-link-errors")
     shown = environment.messages.get() if environment.messages.known else ()
-    if not messages or any(message in shown for message in messages):
+    pasted = any(message in shown for message in messages)
+    if not messages or (pasted and (complained(environment) or not all_work(environment, matrix))):
         return bool(messages)  # somebody thought it worth showing
-    log = environment.kernel.log.get() if environment.kernel.log.known else ()
+    log = environment.kernel.log.get() if environment.kernel.log.known else [message.text for message in messages]
     severities = [match.group(1).lower() for line in log for match in [_SEVERITY.search(line)] if match]
     return set(severities) != {"corrected"} or (not counted and len(severities) >= _MANY_LINES)
 
@@ -196,5 +211,5 @@ def _nothing(environment: Environment) -> Outcome:
     if no_pci_expected(environment):
         return managed_elsewhere(environment)
     if environment.pci_gpus.known and not environment.pci_gpus.get():
-        return skip("there is no GPU on PCI")
-    return unknown("this was not read from PCI", evidence=[known(environment, "pci_gpus", "")])
+        return skip("there is no GPU on the PCI bus")
+    return unknown("PCI was not probed", evidence=[known(environment, "pci_gpus", "")])

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from envkit.checks.engine.evidence import not_looked
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Status, ok
+from envkit.checks.engine.messages import seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.gpu.gpus import SeenGpu, seen_gpus
-from envkit.checks.gpu.health import field_evidence, gpus_of, name_of
+from envkit.checks.gpu.gpus import SeenGpu, gpus_of, seen_gpus
+from envkit.checks.gpu.health import field_evidence, name_of, title_of
 from envkit.model import Environment, Gpu
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _TOLERANCE_W = 1.0
 
 _HOT = Fault(
     "thermal-throttle",
-    "A GPU slows down because of heat",
+    "A GPU is thermally throttled",
     impact="Programs run slower the longer they run.",
     remedy="Clean and check fans, airflow and the fan curve of the case.",
     actions=("throttle",),
@@ -32,16 +33,16 @@ _HOT = Fault(
 )
 _BRAKE = Fault(
     "hw-power-brake",
-    "A hardware power brake slows a GPU down",
-    impact="The GPU does half of its work or less.",
-    remedy="Check power supplies (is one of a redundant pair off?), power cables and the power policy of the BMC.",
+    "A hardware power brake slows down a GPU",
+    impact="The GPU runs at half speed or less.",
+    remedy="Check the power supplies (is one of a redundant pair off?), the power cables, and the BMC's power policy.",
     actions=("throttle",),
 )
 _LIMITED = Fault(
     "power-limit-lowered",
     "A GPU's power limit is below its default",
     impact="Under full load it is slower than it could be.",
-    remedy="If this was not intended, give it its default limit back with nvidia-smi -pl.",
+    remedy="If this was not intended, restore the default limit with nvidia-smi -pl.",
     actions=("power-limit",),
     status=Status.WARN,
 )
@@ -53,6 +54,15 @@ def _reasons(environment: Environment) -> list[tuple[Gpu, int]]:
 
 def _reason(environment: Environment, gpu: Gpu) -> Evidence:
     return field_evidence(environment, gpu, "throttle_reasons", f"{gpu.throttle_reasons:#x}")
+
+
+def _laptops(environment: Environment, matrix: Matrix) -> set[int]:
+    """The indices of the GPUs that are made for laptops."""
+    return {gpu.nvml.index for gpu in seen_gpus(environment, matrix) if gpu.nvml is not None and gpu.laptop}
+
+
+def _hot_bits(laptop: bool) -> int:
+    return _HW_THERMAL if laptop else _SW_THERMAL | _HW_THERMAL
 
 
 @check(
@@ -68,20 +78,23 @@ def thermal_throttle(environment: Environment, matrix: Matrix) -> Iterator[Outco
     """No GPU lowers its clocks because of heat.
 
     Throughput then sinks after some minutes, without an error. Lower clocks at idle, application clocks and the power
-    cap at full load are normal.
+    cap at full load are normal, and so is it that the driver keeps a laptop below its limit of heat.
     """
     reasons = _reasons(environment)
-    hot = [gpu for gpu, bits in reasons if bits & (_SW_THERMAL | _HW_THERMAL) and not bits & _IDLE]
+    laptops = _laptops(environment, matrix)
+    hot = [gpu for gpu, bits in reasons if bits & _hot_bits(gpu.index in laptops) and not bits & _IDLE]
     for gpu in hot:
         yield _HOT.found(
             [_reason(environment, gpu)],
-            title=f"{gpu.name} slows down because of heat"
+            title=f"{title_of(gpu)} is thermally throttled"
             + (f" ({gpu.temperature_c} °C)" if gpu.temperature_c else ""),
             subject=name_of(gpu),
             index=gpu.index,
         )
     if not hot:
-        yield _HOT.reported(environment) or _no_brake(environment, reasons, "no thermal throttling")
+        told = seen(environment, _HOT.id, "told-csv")
+        slower = _HOT.reported(environment, status=Status.FAIL if told else None)
+        yield slower or _no_brake(environment, reasons, "no thermal throttling")
 
 
 @check(
@@ -104,12 +117,12 @@ def hw_power_brake(environment: Environment, matrix: Matrix) -> Iterator[Outcome
     what a laptop does on its battery.
     """
     reasons = _reasons(environment)
-    laptops = {gpu.nvml.index for gpu in seen_gpus(environment, matrix) if gpu.nvml is not None and gpu.laptop}
+    laptops = _laptops(environment, matrix)
     held = [gpu for gpu, bits in reasons if _held(bits) and gpu.index not in laptops]
     for gpu in held:
         yield _BRAKE.found(
             [_reason(environment, gpu)],
-            title=f"{gpu.name}: a hardware signal holds its clocks down",
+            title=f"{title_of(gpu)}: a hardware signal holds its clocks down",
             subject=name_of(gpu),
             index=gpu.index,
         )
@@ -138,18 +151,25 @@ def _no_brake(environment: Environment, reasons: list[tuple[Gpu, int]], title: s
     references=("https://github.com/leptonai/gpud",),
 )
 def power_limit_lowered(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Every GPU may use the power that it was built for.
+    """No GPU has a lower power limit than the others of its model in the machine.
 
-    A lower limit is often set on purpose; forgotten, it makes one GPU slower than its peers. Laptops move the limit
-    all the time.
+    A limit is lowered on purpose, for heat, noise or the power supply; forgotten on one GPU, it makes all wait for that
+    one. Laptops move the limit all the time.
     """
     gpus = [gpu for gpu in seen_gpus(environment, matrix) if not gpu.laptop]
-    lowered = [gpu.nvml for gpu in gpus if gpu.nvml is not None and _below_default(gpu)]
+    peers: dict[str, float] = {}
+    for gpu in gpus_of(environment):
+        peers[gpu.name] = max(peers.get(gpu.name, 0.0), gpu.power_limit_w or 0.0)
+    lowered = [
+        gpu.nvml
+        for gpu in gpus
+        if gpu.nvml is not None and _below_default(gpu) and (gpu.nvml.power_limit_w or 0) < peers[gpu.nvml.name]
+    ]
     for gpu in lowered:
         limits = f"{gpu.power_limit_w:.0f} W of {gpu.power_limit_default_w:.0f} W"
         yield _LIMITED.found(
             [field_evidence(environment, gpu, "power_limit_w", limits)],
-            title=f"{gpu.name}: power limit {limits}",
+            title=f"{title_of(gpu)}: power limit {limits}",
             subject=name_of(gpu),
             index=gpu.index,
             watts=round(gpu.power_limit_default_w or 0),
@@ -160,7 +180,8 @@ def power_limit_lowered(environment: Environment, matrix: Matrix) -> Iterator[Ou
     if reported := _LIMITED.reported(environment):
         yield reported
     elif measured:
-        yield ok("power limits are the default", evidence=[field_evidence(environment, measured[0], "power_limit_w")])
+        limit = field_evidence(environment, measured[0], "power_limit_w")
+        yield ok("no power limit is lower than that of its peers", evidence=[limit])
 
 
 def _below_default(gpu: SeenGpu) -> bool:

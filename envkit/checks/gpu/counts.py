@@ -7,16 +7,25 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.records import record
 from envkit.base.pci import pci_address
-from envkit.checks.engine.evidence import driver_lives_elsewhere, many, no_pci_expected, not_looked
+from envkit.checks.engine.evidence import (
+    driver_lives_elsewhere,
+    kind,
+    many,
+    no_pci_expected,
+    not_looked,
+    only_told,
+)
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, skip
+from envkit.checks.engine.managers import managers
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import reserved_for_vms
+from envkit.checks.nvidia_driver.bound import left_to_another_driver
 from envkit.checks.nvidia_driver.device_nodes import given_to_others, gpu_nodes
 from envkit.checks.nvidia_driver.driver_state import loaded, nvml_asked
-from envkit.model import CallResult, Environment
+from envkit.model import CallResult, Environment, MachineKind
 from envkit.tables.codes import error_codes
 
 if TYPE_CHECKING:
@@ -78,8 +87,8 @@ def _compare(environment: Environment, matrix: Matrix) -> Remedy:
 
 _MISSING = Fault(
     "gpu-count-mismatch",
-    "A GPU goes missing between two layers",
-    impact="Programs cannot use the GPU that is missing.",
+    "A GPU is missing from one of the software layers",
+    impact="Programs cannot use the missing GPU.",
     remedy=_compare,
 )
 
@@ -102,19 +111,20 @@ class Count:
     rank=10,
     tier="N",
     explained_by=_BELOW,
-    fix="By layer: hardware, the driver's log, permissions, or the environment.",
+    fix="Depends on the layer: hardware, the driver's log, permissions, or the environment.",
     references=threads("NVIDIA/NVSentinel#684", "NVIDIA/NVSentinel#195", "leptonai/gpud#604"),
 )
 def gpu_count_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """PCI, kernel module, device files, NVML and CUDA show the same number of GPUs.
+    """PCI, kernel module, device files, NVML and CUDA show the same number of GPUs; CUDA shows that of a Jetson.
 
     No layer can show more than the one below it; the first step where the number falls names the layer that loses a
-    GPU. GPUs that are reserved for virtual machines do not count.
+    GPU. GPUs that are reserved for virtual machines do not count, nor old ones that have another driver.
     """
-    if loaded(environment) is False and not driver_lives_elsewhere(environment):
+    jetson = kind(environment) is MachineKind.JETSON  # whose drivers have other names
+    if loaded(environment) is False and not driver_lives_elsewhere(environment) and not jetson:
         yield skip("no driver is loaded that could show a GPU")
         return
-    counts = gpu_counts(environment)
+    counts = gpu_counts(environment, matrix)
     evidence = [Evidence(count.fact, f"{count.layer}: {count.error or count.number}", count.source) for count in counts]
     fall = next((i for i, (a, b) in enumerate(zip(counts, counts[1:], strict=False)) if b.number < a.number), None)
     if fall is not None:
@@ -128,28 +138,34 @@ def gpu_count_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Out
             remedy=_by_layer(environment, counts[-1].layer),
         )
     elif len(counts) > 1:
-        words = f"{counts[0].number} on every layer that was counted" if counts[0].number else "no GPU on any layer"
+        words = f"{counts[0].number} on every layer" if counts[0].number else "no GPU on any layer"
         yield ok(words, evidence=evidence)
     else:
         yield not_looked(environment, "fewer than two layers were counted")
 
 
-def gpu_counts(environment: Environment) -> tuple[Count, ...]:
+def gpu_counts(environment: Environment, matrix: Matrix) -> tuple[Count, ...]:
     """The layers that could be counted, from PCI up. In a container or a scheduler's job only what was given to it
     counts: PCI bus and kernel module show all GPUs of the host.
     """
     driver = environment.driver
     reserved = {gpu.pci_address for gpu in reserved_for_vms(environment)}
+    reserved |= {gpu.address for gpu in left_to_another_driver(environment, matrix)}
     others = given_to_others(environment)
+    told_job = only_told(environment) and "slurm" in managers(environment)  # which device files it may open is not told
+    shared_out = bool(others) or told_job
+    if kind(environment) is MachineKind.JETSON:  # its GPU is part of the chip, and needs none of the device files
+        chip = Count("this Jetson", "system.machine_kind", 1, environment.system.machine_kind.source)
+        return (chip, *_nvml(environment), *_cuda(environment))
     counts: list[Count] = []
-    if environment.pci_gpus.known and not no_pci_expected(environment) and not others:
+    if environment.pci_gpus.known and not no_pci_expected(environment) and not shared_out:
         own = [gpu.pci_address for gpu in environment.pci_gpus.get() if gpu.pci_address not in reserved]
         counts.append(Count("PCI", "pci_gpus", len(own), environment.pci_gpus.source, frozenset(own)))
-    if driver.procfs_gpus.known and not driver_lives_elsewhere(environment) and not others:
+    if driver.procfs_gpus.known and not driver_lives_elsewhere(environment) and not shared_out:
         owned = frozenset(pci_address(address) for address in driver.procfs_gpus.get())
         counts.append(Count("the kernel module", "driver.procfs_gpus", len(owned), driver.procfs_gpus.source, owned))
     nodes = gpu_nodes(environment)
-    if nodes is not None and (driver.kernel_module.known or driver_lives_elsewhere(environment)):
+    if nodes is not None and not told_job and (driver.kernel_module.known or driver_lives_elsewhere(environment)):
         counts.append(Count("/dev", "driver.device_nodes", len(nodes) - len(others), driver.device_nodes.source))
     counts.extend(_nvml(environment))
     counts.extend(_cuda(environment))
@@ -162,6 +178,8 @@ def _nvml(environment: Environment) -> Iterator[Count]:
         working = [gpu for gpu in listed.get() if not gpu.error]
         addresses = frozenset(pci_address(gpu.pci_address) for gpu in working if gpu.pci_address)
         yield Count("NVML", "gpus", len(working), listed.source, addresses)
+    elif kind(environment) is MachineKind.JETSON:
+        return  # not every release for Jetson has NVML
     elif first.known and (error := _error("nvml", first.get())):
         yield Count("NVML", "driver.nvml", 0, first.source, error=error)
 
@@ -228,6 +246,11 @@ _REMEDIES = {
 
 
 def _by_layer(environment: Environment, layer: str) -> Remedy:
+    if layer == "CUDA" and kind(environment) is MachineKind.JETSON:
+        return Remedy(
+            "Check that the user may open /dev/nvmap and /dev/nvhost-* (they belong to the group video), and in a "
+            "container that it runs with the NVIDIA runtime."
+        )
     summary, action = _REMEDIES.get(
         layer, ("Compare lspci with nvidia-smi -L, then check the kernel log.", "module-log")
     )

@@ -56,16 +56,16 @@ _BELOW = (
 _FAILED = Fault(
     "gpu-test-failed",
     "A test on the GPU fails",
-    impact="Programs that do the same on this GPU fail as well.",
+    impact="Programs that do the same on this GPU will also fail.",
     remedy="Read the message. If nothing else in this report explains it, run the same step by hand, and reinstall the "
     "framework in a fresh environment.",
 )
 _SLOW = Fault(
     _FAILED.id,
-    "A test on the GPU takes very long",
+    "A test on the GPU is very slow",
     impact="Every program waits as long when it starts, or at least the first one.",
     remedy="If a second run is as slow, look at the disk that holds the environment. If only the first is, the "
-    "framework compiles its code for this GPU: take a build that has code for it.",
+    "framework compiles its code for this GPU: use a build that has kernels for it.",
     status=Status.WARN,
 )
 
@@ -111,7 +111,7 @@ def _well(environment: Environment, steps: tuple[Measurement, ...]) -> Outcome:
     if passed:
         return ok(f"{len(passed)} steps on the GPU or up to it passed", evidence=[_evidence(environment, passed[-1])])
     details = "; ".join(dict.fromkeys(step.detail for step in steps if step.detail))
-    return unknown(f"no test could be made: {details[:80]}" if details else "there was nothing to test")
+    return unknown(f"no test could run: {details[:80]}" if details else "there was nothing to test")
 
 
 def _subject(step: Measurement) -> str:

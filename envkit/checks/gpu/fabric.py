@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.evidence import driver_lives_elsewhere, known, managed_elsewhere
+from envkit.base.versions import Version
+from envkit.checks.engine.evidence import driver_lives_elsewhere, is_virtual, known, managed_elsewhere
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
-from envkit.checks.engine.messages import message_evidence, seen
+from envkit.checks.engine.messages import complained, message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
-from envkit.checks.gpu.gpus import in_a_rack, on_nvswitch_board, seen_gpus
+from envkit.checks.gpu.gpus import gpus_of, in_a_rack, on_nvswitch_board, seen_gpus
 from envkit.checks.nvidia_driver.driver_state import answered
 from envkit.model import Environment
+from envkit.model.observed import is_told
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -23,51 +25,68 @@ _RUNNING, _FAILED = "running", "failed"
 _COMPLETED = "completed"
 _READY = (_COMPLETED, "not-supported")
 _NVLSM = "nvlsm"
+_LARGE_BOARD = 8  # GPUs of a board that has NVSwitches; boards of four link their GPUs directly
+_EARLIER_SOCKET = "SXM2"  # of P100 and V100 boards without NVSwitches
+_OF_THE_SERVICE = ("unit", "told-service")  # messages that say how the service is, and not that CUDA fails
 
 
-_NOT_INITIALIZED = "CUDA answers 802, 'system not yet initialized', for every GPU."
+_NOT_INITIALIZED = "CUDA returns error 802 ('system not yet initialized') on every GPU."
 
 
 def _install(environment: Environment, matrix: Matrix) -> Remedy:
     version = environment.driver.kernel_module.value
     installed = environment.driver.fabric_manager.known
     actions = ("start-fabric-manager",) if installed else ("fabric-manager", "start-fabric-manager")
-    summary = "Start it now and at every boot." if installed else "Install it in the driver's exact version, start it."
+    summary = (
+        "Start it now and enable it at boot." if installed else "Install the exact version of the driver, and start it."
+    )
     return remedy(environment, summary, *actions, branch=version.major if version else None, version=version)
 
 
 def _same_version(environment: Environment, matrix: Matrix) -> Remedy:
-    version = environment.driver.kernel_module.value
+    """Only what was brought to one version is held."""
+    told = Version.find(named(seen(environment, "fabric-manager-version-mismatch"), "driver") or "")
+    version = told or environment.driver.kernel_module.value
+    if version is None:
+        return remedy(
+            environment,
+            "Install the Fabric Manager in the driver's exact version, which this prints, and start it.",
+            "driver-version",
+        )
     return remedy(
         environment,
-        "Install the Fabric Manager in the driver's version, start it, and hold both packages.",
+        "Install the Fabric Manager that matches the driver version, start it, and hold both packages.",
         "fabric-manager",
         "start-fabric-manager",
         "hold",
-        branch=version.major if version else None,
+        branch=version.major,
         version=version,
     )
 
 
 def _not_ready_yet(environment: Environment, matrix: Matrix) -> Remedy:
     if driver_lives_elsewhere(environment):
-        return Remedy("Ask the operator of the host: its fabric is not ready, and nothing inside can fix that.")
-    return Remedy(
-        "Wait a minute and try again. If it stays: some CUDA releases have a known issue on some kernels (see their "
-        "release notes; the workaround is the kernel option nokaslr)."
+        return Remedy("Ask whoever runs the host: its fabric is not ready, and that cannot be fixed from inside.")
+    return remedy(
+        environment,
+        "Wait a minute and try again. If the error stays, the state of the fabric (it must be Completed) and the "
+        "Fabric Manager's log tell why; while no job is running, restart it (sudo systemctl restart "
+        "nvidia-fabricmanager). As a last resort, the release notes of some CUDA releases mention the kernel option "
+        "nokaslr, which turns off a kernel protection.",
+        "fabric-state",
     )
 
 
 _STOPPED = Fault(
     "fabric-manager-not-running",
-    "The Fabric Manager is not running; the NVSwitches of this machine need it",
+    "The Fabric Manager is not running, but this machine's NVSwitches need it",
     impact=_NOT_INITIALIZED,
     remedy=_install,
 )
 _VERSIONS = Fault(
     "fabric-manager-version-mismatch",
-    "Fabric Manager and driver have different versions",
-    impact="The Fabric Manager stops, and CUDA answers 802.",
+    "Fabric Manager and driver versions differ",
+    impact="The Fabric Manager stops, and CUDA returns error 802.",
     remedy=_same_version,
 )
 _NO_NVLSM = Fault(
@@ -81,16 +100,19 @@ _NO_SWITCH = Fault(
     _NO_NVLSM.id,
     "The Fabric Manager found no NVSwitch",
     impact="Harmless on PCIe cards and on pairs with a bridge. HGX B100/B200/B300 boards need nvlsm as well.",
-    remedy="Without NVSwitch: disable the service.",
+    remedy="Without NVSwitches, disable the service.",
     actions=("stop-fabric-manager",),
     status=Status.WARN,
 )
 _UNEXPLAINED = Fault(
     "error-802-other-causes",
-    "CUDA returns error 802, and no missing Fabric Manager explains it",
+    "CUDA returns error 802 although the Fabric Manager is not the cause",
     impact="No CUDA program can start.",
     remedy=_not_ready_yet,
 )
+
+
+_802 = ("error-802", "not-ready", "told-802", "initialize")  # messages of the error; a stopped service is none
 
 
 def switches(environment: Environment, matrix: Matrix) -> bool | None:
@@ -100,17 +122,23 @@ def switches(environment: Environment, matrix: Matrix) -> bool | None:
         return True
     gpus = seen_gpus(environment, matrix)
     boards = [gpu for gpu in gpus if on_nvswitch_board(gpu.name)]
-    if len(boards) > 1:
+    large = len(boards) >= _LARGE_BOARD and not any(_EARLIER_SOCKET in gpu.name for gpu in boards)
+    if not counted.known and not environment.gpus.known and is_told(environment.pci_gpus.source):
+        # "8x H100" in somebody's words leaves open which board they are on
+        return False if gpus and all("GeForce" in gpu.name for gpu in gpus) else None
+    if len(boards) > 1 and counted.known:
         # the switches of Blackwell boards are no PCI devices of the host, so their absence proves nothing
-        return not counted.known or _blackwell(environment, matrix)
-    if counted.known:
+        return _blackwell(environment, matrix)
+    if large:
+        return True
+    if counted.known or (len(gpus) == 1 and is_virtual(environment)):
         return False
-    return None if not gpus or boards else False
+    return None if boards or not all(gpu.name for gpu in gpus) or not gpus else False
 
 
 def fabric_ready(environment: Environment) -> bool:
     """True where every GPU can be used over the fabric, whatever a service says: NVML or CUDA has seen it."""
-    gpus = environment.gpus.get() if environment.gpus.known else ()
+    gpus = gpus_of(environment)
     if not gpus or any(gpu.error for gpu in gpus):
         return False
     if all(gpu.fabric_state == _COMPLETED for gpu in gpus):
@@ -127,7 +155,7 @@ def _blackwell(environment: Environment, matrix: Matrix) -> bool:
 
 def _not_ready(environment: Environment) -> list[Evidence]:
     """Where CUDA or NVML says that the fabric is not ready."""
-    gpus = environment.gpus.get() if environment.gpus.known else ()
+    gpus = gpus_of(environment)
     states = [gpu for gpu in gpus if gpu.fabric_state and gpu.fabric_state not in _READY]
     fabric = [
         Evidence(f"gpus[{gpu.index}].fabric_state", gpu.fabric_state or "", environment.gpus.source) for gpu in states
@@ -146,7 +174,7 @@ def _running(environment: Environment) -> bool | None:
     rank=25,
     tier="N",
     explained_by=("fabric-manager-version-mismatch", "fabric-manager-nothing-to-do", "driver-module-not-loaded"),
-    fix="Install it in the driver's exact version and start it.",
+    fix="Install the exact version of the driver, and start it.",
     references=threads(
         "aws-samples/aws-deep-learning-ami-ubuntu-dcv-desktop#33", "pytorch/pytorch#35710", "cloudrift-ai/emmy#558"
     ),
@@ -158,24 +186,34 @@ def fabric_manager_not_running(environment: Environment, matrix: Matrix) -> Iter
     Machines without NVSwitch do not need it.
     """
     has, running = switches(environment, matrix), _running(environment)
-    evidence, messages = _not_ready(environment), seen(environment, "fabric-manager-not-running")
+    evidence, messages = _not_ready(environment), seen(environment, _STOPPED.id)
+    stopped = seen(environment, _STOPPED.id, *_OF_THE_SERVICE)
     facts = [known(environment, "driver.nvswitches"), known(environment, "driver.fabric_manager")]
+    told = [*facts, *message_evidence(environment, stopped)]
     if driver_lives_elsewhere(environment) and not messages:
         yield managed_elsewhere(environment)
     elif _in_a_rack(environment, matrix):
-        yield _rack(environment, evidence)
+        yield _rack(environment, evidence, message_evidence(environment, messages))
     elif has is False:
-        yield skip("there is no NVSwitch, so no Fabric Manager is needed", evidence=facts)
+        without = ok if stopped else skip  # an answer judges what was said of the service, a skip does not
+        yield without("there is no NVSwitch, so no Fabric Manager is needed", evidence=told)
     elif fabric_ready(environment) and not messages:
         yield ok("every GPU has joined the fabric", evidence=facts)
     elif has and running is False:
         yield _STOPPED.found([*facts, *evidence, *message_evidence(environment, messages)])
     elif running:
         yield ok("the Fabric Manager is running", evidence=facts)
-    elif messages or evidence:
+    elif evidence or len(messages) > len(stopped) or (stopped and (has or _in_trouble(environment))):
         yield _STOPPED.found([*evidence, *message_evidence(environment, messages)])
+    elif stopped:
+        yield ok("nothing says that CUDA waits for a Fabric Manager", evidence=told)
     else:
         yield unknown("NVSwitches or the Fabric Manager were not probed", evidence=facts)
+
+
+def _in_trouble(environment: Environment) -> bool:
+    """Whether nothing is known to work: no GPU is listed, or the text says that something fails."""
+    return not gpus_of(environment) or complained(environment)
 
 
 def _in_a_rack(environment: Environment, matrix: Matrix) -> bool:
@@ -183,14 +221,16 @@ def _in_a_rack(environment: Environment, matrix: Matrix) -> bool:
     return bool(gpus) and all(in_a_rack(gpu.name) for gpu in gpus)
 
 
-def _rack(environment: Environment, evidence: list[Evidence]) -> Outcome:
+def _rack(environment: Environment, evidence: list[Evidence], stopped: tuple[Evidence, ...]) -> Outcome:
     """The GPUs of a compute tray: their Fabric Manager runs in the rack's switch trays."""
     if fabric_ready(environment) or not evidence:
-        return skip("the Fabric Manager of these GPUs runs in the switch trays of their rack", evidence=evidence)
+        judged = ok if stopped else skip
+        title = "the Fabric Manager of these GPUs runs in the switch trays of their rack"
+        return judged(title, evidence=[*evidence, *stopped])
     return _STOPPED.found(
         evidence,
         title="The GPUs of this tray have not joined the NVLink fabric of their rack",
-        impact="CUDA answers 802, or programs on several trays find no NVLink.",
+        impact="CUDA returns error 802, or programs across trays find no NVLink.",
         remedy=Remedy(
             "Look at the Fabric Manager and the subnet manager in the switch trays of the rack, and at nvidia-imex on "
             "this machine; nothing else here can change it.",
@@ -204,7 +244,7 @@ def _rack(environment: Environment, evidence: list[Evidence]) -> Outcome:
     rank=24,
     tier="L",
     explained_by=("driver-library-mismatch",),
-    fix="Install the equal version and hold both.",
+    fix="Install the matching version and hold both.",
     references=threads("NVIDIA/gpu-operator#544", "siderolabs/pkgs#720", "Azure/azhpc-images#86"),
 )
 def fabric_manager_version_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -227,7 +267,7 @@ def fabric_manager_version_mismatch(environment: Environment, matrix: Matrix) ->
     _NO_NVLSM,
     layer=Layer.CUDA_DEVICES,
     rank=23,
-    fix="Without NVSwitch: disable the service, no fault. HGX B100/B200/B300: install nvlsm.",
+    fix="Without NVSwitches, disable the service. HGX B100/B200/B300: install nvlsm.",
     references=threads("NVIDIA/gpu-operator#610", "siderolabs/extensions#717", "leptonai/gpud#1147"),
 )
 def fabric_manager_nothing_to_do(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -256,7 +296,7 @@ def fabric_manager_nothing_to_do(environment: Environment, matrix: Matrix) -> It
     elif has:
         yield ok("this machine has NVSwitches; see fabric-manager-not-running", evidence=evidence)
     else:
-        yield ok("the Fabric Manager failed, and nothing here needs it: no fault", evidence=evidence)
+        yield ok("the Fabric Manager failed, but nothing here needs it", evidence=evidence)
 
 
 def _has_nvlsm(environment: Environment) -> bool:
@@ -275,7 +315,7 @@ def _has_nvlsm(environment: Environment) -> bool:
         "fabric-manager-nothing-to-do",
         "driver-module-not-loaded",
     ),
-    fix="Wait and try once more; known issue of some CUDA releases; in a job tell the operator.",
+    fix="Wait and try again; it is a known issue of some CUDA releases. In a job, tell the operator.",
     references=threads("wilicc/gpu-burn#133", "huggingface/huggingface_hub#4134", "jax-ml/jax#34113"),
 )
 def error_802_other_causes(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -285,7 +325,7 @@ def error_802_other_causes(environment: Environment, matrix: Matrix) -> Iterator
     the fabric, and while the Fabric Manager is still starting.
     """
     codes = answered(environment, "cuda", "SYSTEM_NOT_READY")
-    messages = (*seen(environment, "error-802-other-causes"), *seen(environment, "fabric-manager-not-running"))
+    messages = (*seen(environment, "error-802-other-causes"), *seen(environment, "fabric-manager-not-running", *_802))
     no_switches = switches(environment, matrix) is False
     ready = _running(environment) or no_switches or driver_lives_elsewhere(environment)
     if (codes or messages) and ready:
@@ -295,9 +335,9 @@ def error_802_other_causes(environment: Environment, matrix: Matrix) -> Iterator
         yield (
             ok("CUDA does not return error 802", evidence=[known(environment, "driver.cuda_init")])
             if not codes
-            else skip("the Fabric Manager explains it")
+            else skip("the Fabric Manager is the cause")
         )
     elif messages:
-        yield skip("the Fabric Manager explains it")
+        yield skip("the Fabric Manager is the cause")
     else:
         yield unknown("CUDA was not queried")

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.evidence import driver_lives_elsewhere, known, not_looked
+from envkit.checks.engine.evidence import driver_lives_elsewhere, is_virtual, known, not_looked
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Evidence, Outcome, Status, ok, skip, unknown
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
-from envkit.checks.gpu.gpus import seen_gpus
-from envkit.checks.gpu.health import field_evidence, gpus_of, name_of
+from envkit.checks.gpu.gpus import gpus_of, lends_vgpus, seen_gpus
+from envkit.checks.gpu.health import field_evidence, name_of, title_of
 from envkit.checks.nvidia_driver.driver_state import answered
 from envkit.model import Environment, Gpu
 
@@ -21,53 +22,69 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _MUCH_MEMORY = 500 * 1024**2  # bytes; the driver itself keeps less
+_IDLE_MEMORY = 64 * 1024**2  # bytes; a program takes more for its context alone
 _PROHIBITED, _DEFAULT = "prohibited", "default"
 
 
+_LET_IN = (
+    "Find the program that holds the GPU, and wait for it or stop it if it is yours. If CUDA_VISIBLE_DEVICES or the "
+    "code names one GPU for all processes (cuda, cuda:0), let each one use its own: cuda:LOCAL_RANK. On a shared "
+    "machine, administrators, schedulers, and MPS set this mode on purpose: leave it. On a machine of your own, "
+    "nvidia-smi -c DEFAULT lets every program in."
+)
+_OF_THE_JOB = (
+    "The cluster lets one process use each GPU, on purpose. Give every task of the job its own: set the device of the "
+    "local rank in the code (cuda:LOCAL_RANK), or start the tasks like this, with your program at the end."
+)
+_OF_THE_QUEUE = (
+    "The cluster lets one process use each GPU, on purpose, and its scheduler says in CUDA_VISIBLE_DEVICES which one "
+    "is yours. Undo what turns that off or sets another value (a file in the home directory, ~/.bashrc), and submit "
+    "the job again."
+)
 _SHUT = Fault(
     "compute-mode-exclusive",
-    "CUDA says that every GPU is busy or unavailable",
-    impact="CUDA programs stop although the GPU looks idle.",
-    remedy="See nvidia-smi for the compute mode and the processes; set the mode back to default.",
+    "CUDA reports that all GPUs are busy or unavailable",
+    impact="CUDA programs fail although the GPU looks idle.",
+    remedy=_LET_IN,
     actions=("compute-mode",),
 )
 _UNLICENSED = Fault(
     "vgpu-unlicensed",
     "A virtual GPU has no license",
-    impact="The GPU gets slower after some minutes, then refuses programs.",
-    remedy="Install the client token (or the license server's address), then restart nvidia-gridd.",
+    impact="The GPU slows down after a few minutes, then rejects programs.",
+    remedy="Copy the client token from your license server, and restart nvidia-gridd; FeatureType in "
+    "/etc/nvidia/gridd.conf must match the license.",
     actions=("license",),
 )
 _HELD = Fault(
     "gpu-memory-held-by-lost-process",
     "An orphaned process is holding GPU memory",
     impact="Programs run out of memory on a GPU that looks empty.",
-    remedy="Find out who still has the device open and end it; otherwise reboot.",
+    remedy="Find the process that still has the device open and kill it; otherwise reboot.",
     actions=("who-holds",),
 )
 _RAN_OUT = Fault(
     _HELD.id,
-    "A program asked for more GPU memory than was free",
-    impact="That program stops; driver, CUDA and framework work.",
-    remedy="See whether another process holds the memory, and end it; otherwise the program itself needs less: a "
-    "smaller batch, a smaller model, a lower precision.",
+    "A program ran out of GPU memory",
+    impact="That program fails; the driver, CUDA, and the framework work.",
+    remedy="Check whether another process holds the memory, and stop it. Otherwise the program has to use less: "
+    "a smaller batch, a smaller model, or a lower precision.",
     actions=("who-uses", "who-holds"),
     status=Status.WARN,
 )
 _DESKTOP = Fault(
     "display-server-on-compute-gpu",
     "A desktop runs on a compute GPU",
-    impact="It takes memory, and long kernels can be stopped by its time limit.",
-    remedy="Start the machine without a desktop.",
+    impact="It uses GPU memory, and its watchdog can kill long kernels.",
+    remedy="Boot the machine without a desktop.",
     actions=("no-desktop",),
     status=Status.WARN,
 )
 _SLEPT = Fault(
     "cuda-broken-after-suspend",
-    "CUDA does not work since the machine slept",
-    impact="CUDA programs stop with 'unknown error' although nvidia-smi works.",
-    remedy="Reload the module while no program uses the GPU; so that it does not come back, keep video memory over "
-    "sleep.",
+    "CUDA stopped working after the machine went to sleep",
+    impact="CUDA programs fail with 'unknown error' although nvidia-smi works.",
+    remedy="Reload the module while no program is using the GPU. To prevent it, preserve video memory across sleep.",
     actions=("reload-uvm", "keep-memory"),
 )
 
@@ -82,34 +99,57 @@ _SLEPT = Fault(
     references=threads("pytorch/pytorch#3871", "NVIDIA/DIGITS#2005"),
 )
 def compute_mode_exclusive(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Every GPU lets several programs in (compute mode "default").
+    """No program was kept out of a GPU by its compute mode.
 
-    In exclusive mode a second program gets "all CUDA-capable devices are busy or unavailable" (46) on an idle GPU;
-    in prohibited mode every program does.
+    In exclusive mode a second program gets "all CUDA-capable devices are busy or unavailable" (46); in prohibited mode
+    every program does. Administrators and schedulers set the exclusive mode on purpose: where nobody was refused, it is
+    no fault.
     """
     modes = [gpu for gpu in gpus_of(environment) if gpu.compute_mode]
     shut = [gpu for gpu in modes if gpu.compute_mode != _DEFAULT]
     refused = answered(environment, "cuda", "DEVICE_UNAVAILABLE")
-    for gpu in shut:
-        in_use = gpu.compute_mode == _PROHIBITED or bool(refused) or bool(gpu.processes)
-        yield _SHUT.found(
-            [field_evidence(environment, gpu, "compute_mode"), *refused],
-            title=f"{gpu.name}: compute mode is {gpu.compute_mode}",
-            subject=name_of(gpu),
-            impact="No CUDA program may use it."
-            if gpu.compute_mode == _PROHIBITED
-            else "Only one program at a time may use it; the others get 'busy or unavailable'.",
-            remedy=remedy(environment, "Let every program in again.", "compute-mode", index=gpu.index),
-            status=Status.FAIL if in_use else Status.WARN,
-        )
+    told = message_evidence(environment, seen(environment, _SHUT.id, without="told-mode"))
+    if not (refused or told):
+        shut = [gpu for gpu in shut if gpu.compute_mode == _PROHIBITED]
+    for mode in dict.fromkeys(gpu.compute_mode for gpu in shut):
+        yield _kept_out(environment, [gpu for gpu in shut if gpu.compute_mode == mode], (*refused, *told))
     if shut:
         return
     if modes:
-        yield ok(
-            "compute mode is Default on every GPU", evidence=[field_evidence(environment, modes[0], "compute_mode")]
-        )
+        used = " and ".join(dict.fromkeys(str(gpu.compute_mode) for gpu in modes))
+        yield ok(f"compute mode is {used}", evidence=[field_evidence(environment, modes[0], "compute_mode")])
     elif reported := _SHUT.reported(environment, index=0):
         yield reported
+
+
+def _let_in(environment: Environment, shut: list[Gpu]) -> Remedy:
+    """In a job its own process is often the one in the way; a GPU that nobody uses is named."""
+    names = managers(environment)
+    if "slurm" in names and shut[0].compute_mode != _PROHIBITED:
+        return remedy(environment, _OF_THE_JOB, "one-gpu-each")
+    idle = [gpu.index for gpu in shut if gpu.memory_used_bytes is not None and gpu.memory_used_bytes < _IDLE_MEMORY]
+    free = f" GPU {idle[0]} is not in use." if len(idle) == 1 < len(shut) else ""
+    advice = _OF_THE_QUEUE if "pbs" in names else _LET_IN
+    action = "compute-mode" if len(shut) == 1 else "compute-mode-all"
+    return remedy(environment, f"{advice}{free}", action, index=shut[0].index)
+
+
+def _impact(gpu: Gpu) -> str:
+    if gpu.compute_mode == _PROHIBITED:
+        return "No CUDA program can use it."
+    return "Only one program at a time can use it; others fail with 'busy or unavailable'."
+
+
+def _kept_out(environment: Environment, shut: list[Gpu], said: tuple[Evidence, ...]) -> Outcome:
+    """One mode on one or more GPUs: one cause, and one remedy."""
+    who = title_of(shut[0]) if len(shut) == 1 else f"{len(shut)} GPUs"
+    return _SHUT.found(
+        [*(field_evidence(environment, gpu, "compute_mode") for gpu in shut), *said],
+        title=f"{who}: compute mode is {shut[0].compute_mode}",
+        subject=name_of(shut[0]) if len(shut) == 1 else "",
+        impact=_impact(shut[0]),
+        remedy=_let_in(environment, shut),
+    )
 
 
 @check(
@@ -129,16 +169,21 @@ def vgpu_unlicensed(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     for gpu in bad:
         yield _UNLICENSED.found(
             [field_evidence(environment, gpu, "licensed", "no")],
-            title=f"{gpu.name} has no vGPU license",
+            title=f"{title_of(gpu)} has no vGPU license",
             subject=name_of(gpu),
         )
     if bad:
         return
     licensed = [gpu for gpu in gpus_of(environment) if gpu.licensed]
-    if reported := _UNLICENSED.reported(environment):
+    physical = [gpu for gpu in gpus_of(environment) if gpu.virtualization_mode in ("none", "passthrough")]
+    if physical:
+        judged = ok if seen(environment, _UNLICENSED.id) else skip  # an answer judges what was said, a skip does not
+        mode = field_evidence(environment, physical[0], "virtualization_mode")
+        yield judged("physical GPUs need no vGPU license", evidence=[mode])
+    elif reported := _UNLICENSED.reported(environment):
         yield reported
     elif licensed:
-        yield ok("the vGPU license is there", evidence=[field_evidence(environment, licensed[0], "licensed", "yes")])
+        yield ok("the vGPU is licensed", evidence=[field_evidence(environment, licensed[0], "licensed", "yes")])
     elif gpus_of(environment):
         yield skip("no virtual GPU that would need a license")
 
@@ -158,27 +203,21 @@ def gpu_memory_held_by_lost_process(environment: Environment, matrix: Matrix) ->
     on a GPU that looks empty.
     """
     ran_out = seen(environment, _HELD.id)
-    if driver_lives_elsewhere(environment) and not ran_out:
-        yield skip("processes of other containers cannot be seen from here")
+    elsewhere = driver_lives_elsewhere(environment) or lends_vgpus(environment)
+    if elsewhere and not ran_out:
+        yield skip("processes in other containers and virtual machines are not visible from here")
         return
-    gpus = () if driver_lives_elsewhere(environment) else gpus_of(environment)  # others' processes are hidden there
+    gpus = () if elsewhere else gpus_of(environment)  # others' processes are hidden there
     held = [gpu for gpu in gpus if gpu.lost_processes]
     hidden = [gpu for gpu in gpus if not gpu.lost_processes and _held_by_nobody(gpu)]
     for gpu in held:
         yield _HELD.found(
             [field_evidence(environment, gpu, "lost_processes")],
-            title=f"{gpu.name}: memory is held by processes that are gone",
+            title=f"{title_of(gpu)}: memory is held by processes that no longer exist",
             subject=name_of(gpu),
         )
-    for gpu in hidden:
-        used = (gpu.memory_used_bytes or 0) // 1024**2
-        yield _HELD.found(
-            [field_evidence(environment, gpu, "memory_used_bytes", f"{used} MiB, no process")],
-            title=f"{gpu.name}: {used} MiB are used, and no process is listed",
-            subject=name_of(gpu),
-            impact="That memory is missing for new programs.",
-            status=Status.WARN,
-        )
+    if hidden:
+        yield _unlisted(environment, hidden)
     if held or hidden:
         return
     listed = [gpu for gpu in gpus if gpu.processes is not None]
@@ -192,10 +231,29 @@ def gpu_memory_held_by_lost_process(environment: Environment, matrix: Matrix) ->
         yield not_looked(environment, "the processes on the GPUs were not queried", "gpus")
 
 
+def _unlisted(environment: Environment, gpus: list[Gpu]) -> Outcome:
+    """Memory that no listed process uses: one finding for all GPUs, since one cause is behind it."""
+    used = [f"{(gpu.memory_used_bytes or 0) // 1024**2} MiB" for gpu in gpus]
+    one = len(gpus) == 1
+    return _HELD.found(
+        [
+            field_evidence(environment, gpu, "memory_used_bytes", f"{amount}, no process")
+            for gpu, amount in zip(gpus, used, strict=True)
+        ],
+        title=f"{gpus[0].name}: {used[0]} in use, but no process is listed"
+        if one
+        else f"Memory of {len(gpus)} GPUs is used, and no process is listed",
+        subject=name_of(gpus[0]) if one else "",
+        impact="New programs cannot use that memory.",
+        status=Status.WARN,
+    )
+
+
 def _held_by_nobody(gpu: Gpu) -> bool:
     shared = gpu.mig_mode or gpu.virtualization_mode in ("vgpu", "host-vgpu") or gpu.display_active
-    used = gpu.memory_used_bytes
-    return gpu.processes == () and not shared and used is not None and used > _MUCH_MEMORY and not _integrated(gpu)
+    if shared or gpu.utilization_percent or _integrated(gpu):  # a GPU that computes has a process, listed or not
+        return False
+    return gpu.processes == () and (gpu.memory_used_bytes or 0) > _MUCH_MEMORY
 
 
 def _integrated(gpu: Gpu) -> bool:
@@ -213,14 +271,15 @@ def _integrated(gpu: Gpu) -> bool:
 def display_server_on_compute_gpu(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """No desktop takes memory and time from a GPU that is made for servers.
 
-    On a desktop machine a screen on the only GPU is what it is for.
+    On a desktop machine a screen on the only GPU is what it is for, and in a virtual machine a remote desktop is.
     """
     shown = [gpu for gpu in seen_gpus(environment, matrix) if gpu.nvml and gpu.nvml.display_active is not None]
-    taken = [gpu for gpu in shown if gpu.data_center and gpu.nvml and gpu.nvml.display_active]
+    active = [gpu for gpu in shown if gpu.data_center and gpu.nvml and gpu.nvml.display_active]
+    taken = [] if is_virtual(environment) else active
     for gpu in taken:
-        active = Evidence(f"{gpu.subject} display_active", "yes", environment.gpus.source)
+        display = Evidence(f"{gpu.subject} display_active", "yes", environment.gpus.source)
         yield _DESKTOP.found(
-            [active, known(environment, "system.display_server")],
+            [display, known(environment, "system.display_server")],
             title=f"A desktop runs on {gpu.title}",
             subject=gpu.subject,
         )
@@ -229,7 +288,7 @@ def display_server_on_compute_gpu(environment: Environment, matrix: Matrix) -> I
     if reported := _DESKTOP.reported(environment):
         yield reported
     elif shown:
-        yield ok("no desktop on a server GPU", evidence=[known(environment, "system.display_server")])
+        yield ok("no desktop takes a server's GPU", evidence=[known(environment, "system.display_server")])
 
 
 @check(
@@ -238,7 +297,13 @@ def display_server_on_compute_gpu(environment: Environment, matrix: Matrix) -> I
     rank=35,
     tier="N",
     any_of=("driver.cuda_init", "messages"),
-    explained_by=("uvm-module-not-loaded", "driver-library-mismatch", "driver-module-not-loaded", "no-gpu-on-pci"),
+    explained_by=(
+        "container-loses-gpu",
+        "uvm-module-not-loaded",
+        "driver-library-mismatch",
+        "driver-module-not-loaded",
+        "no-gpu-on-pci",
+    ),
     references=threads("pytorch/pytorch#88639", "ollama/ollama#5464", "pop-os/default-settings#64"),
 )
 def cuda_broken_after_suspend(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -254,7 +319,7 @@ def cuda_broken_after_suspend(environment: Environment, matrix: Matrix) -> Itera
         yield ok(
             "CUDA does not return cudaErrorUnknown (999)", evidence=[known(environment, "driver.cuda_init", "not 999")]
         )
-    elif reported := _SLEPT.reported(environment, title="CUDA cannot start, often after sleep"):
+    elif reported := _SLEPT.reported(environment, title="CUDA cannot start, which often happens after sleep"):
         yield reported
     elif codes and slept.absent:
         yield ok(

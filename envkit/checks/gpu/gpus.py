@@ -15,10 +15,18 @@ if TYPE_CHECKING:
     from envkit.tables.rows import GpuModel
 
 _Item = TypeVar("_Item")
-BUSY_PERCENT = 50  # utilisation from which clocks and link speed are those of work, not of idling
+BUSY_PERCENT = 80  # utilisation from which clocks and link speed are those of work, not of idling
 _NVSWITCH_BOARD = regex(r"SXM|HGX|DGX|80GB HBM3|\bH20\b|\bH200\b(?! NVL)|\bB[123]00\b")
 _RACK = regex(r"\bGB[23]00\b")
+_GRACE = regex(r"\bG[HB]\d{2,3}\b")
+_NO_PEERS = regex(r"GeForce RTX|TITAN RTX")
+_VGPU_MODULE = "nvidia_vgpu_vfio"
 _LAPTOP = regex(r"laptop|max-q(?! workstation)|mobile|notebook", re.IGNORECASE)
+
+
+def gpus_of(environment: Environment) -> tuple[Gpu, ...]:
+    """The GPUs that NVML or a text describes; empty when unknown."""
+    return environment.gpus.get() if environment.gpus.known else ()
 
 
 @record
@@ -59,6 +67,11 @@ class SeenGpu:
         return bool(self.models) and all(model.data_center for model in self.models)
 
     @property
+    def exchanges(self) -> bool:
+        """True where it may exchange data with another GPU over PCIe: not in MIG mode, and not a GeForce RTX."""
+        return not _NO_PEERS.search(self.name) and not (self.nvml is not None and self.nvml.mig_mode)
+
+    @property
     def works(self) -> bool:
         """True when NVML lists it without an error: the loaded driver drives it."""
         return self.nvml is not None and not self.nvml.error
@@ -84,9 +97,25 @@ def seen_gpus(environment: Environment, matrix: Matrix) -> tuple[SeenGpu, ...]:
     return (*joined, *(_joined(None, gpu, matrix) for gpu in rest))
 
 
+def all_work(environment: Environment, matrix: Matrix) -> bool:
+    """Whether there are GPUs and the loaded driver drives each."""
+    gpus = seen_gpus(environment, matrix)
+    return bool(gpus) and all(gpu.works for gpu in gpus)
+
+
 def on_nvswitch_board(name: str) -> bool:
     """True for a GPU whose name says that it sits on an NVSwitch baseboard (HGX, DGX)."""
     return bool(_NVSWITCH_BOARD.search(name))
+
+
+def has_nvswitch_board(environment: Environment) -> bool:
+    """True where one of the GPUs that are described sits on such a board."""
+    return any(on_nvswitch_board(gpu.name) for gpu in gpus_of(environment))
+
+
+def on_grace(name: str) -> bool:
+    """Whether a GPU of this name is on one board with an Arm processor (GH200, GB200, GB10)."""
+    return bool(_GRACE.search(name))
 
 
 def in_a_rack(name: str) -> bool:
@@ -102,7 +131,8 @@ def reserved_for_vms(environment: Environment) -> tuple[PciGpu, ...]:
 def lends_vgpus(environment: Environment) -> bool:
     """True on a host whose driver hands out virtual GPUs: it serves guests, and has no CUDA of its own."""
     gpus = _value(environment.gpus)
-    return bool(gpus) and all((gpu.virtualization_mode or "").startswith("host-") for gpu in gpus)
+    lent = bool(gpus) and all((gpu.virtualization_mode or "").startswith("host-") for gpu in gpus)
+    return lent or _VGPU_MODULE in _value(environment.kernel.loaded_modules)
 
 
 def _joined(pci: PciGpu | None, nvml: Gpu | None, matrix: Matrix) -> SeenGpu:
@@ -114,9 +144,9 @@ def _joined(pci: PciGpu | None, nvml: Gpu | None, matrix: Matrix) -> SeenGpu:
         if model is not None:
             models = (model,)
         elif not models:
-            from envkit.solver.gpu_name import models_named
+            from envkit.solver.gpu_name import models_of
 
-            models = tuple(models_named(name, matrix.gpus))
+            models = models_of(name, matrix)
     return SeenGpu(address, name or (models[0].name if len(models) == 1 else ""), pci, nvml, tuple(models))
 
 

@@ -11,43 +11,52 @@ from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok
 from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import remedy
+from envkit.checks.gpu.gpus import gpus_of
 from envkit.checks.gpu.nvml_fault import nvml_fault
 from envkit.checks.nvidia_driver.driver_state import answered
 from envkit.checks.nvidia_driver.xid import xid_messages
-from envkit.model import Environment, Gpu
+from envkit.model import PASTED, Environment, Gpu
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _CONTAINED = 94  # the XID of a memory error that stopped only the program that met it
 _LOST = ("gpu-fallen-off-bus",)
-_RESET = "Let running work finish, then reset the GPU (or reboot)."
+_RESET = (
+    "Let running jobs finish, then reset the GPU. If it cannot be reset (in a virtual machine, or on a board with "
+    "NVSwitches), restart the machine. If the errors come again, take the card out of service (RMA)."
+)
+_FAILS_AGAIN = (
+    "The errors came back after the row was remapped: this memory is failing. Take the card out of service and RMA it; "
+    "the first command prints its serial number, the second tests it for the vendor when it is idle. Until then, drain "
+    "it in the scheduler or leave it out of CUDA_VISIBLE_DEVICES."
+)
+
+
 _MEMORY_ERROR = Fault(
     "ecc-uncorrectable",
     "A GPU's memory has errors that ECC cannot correct",
-    impact="The program that met the error is stopped; until a reset others may follow.",
+    impact="The program that hit the error was stopped; more may fail until the GPU is reset.",
     remedy=_RESET,
     actions=("reset",),
 )
 _NO_SPARE_ROWS = Fault(
     "row-remap-failed",
-    "A faulty memory row could not be replaced",
-    impact="Memory errors will come back and stop programs.",
-    remedy="Take the card out of service and RMA it: it has no spare memory rows left.",
+    "A faulty memory row could not be remapped",
+    impact="Memory errors will recur and stop programs.",
+    remedy="Take the GPU out of service and RMA it: it has no spare memory rows left. The command prints its serial "
+    "number. Until then, drain it in the scheduler or exclude it from CUDA_VISIBLE_DEVICES.",
+    actions=("card-numbers",),
 )
 _REMAP_PENDING = Fault(
     "row-remap-pending",
-    "A faulty memory row will be replaced at the next reset",
-    impact="Until then a program can meet the faulty row again.",
+    "A faulty memory row will be remapped at the next reset",
+    impact="Until then, a program can hit the faulty row again.",
     remedy=_RESET,
     actions=("reset",),
     status=Status.WARN,
 )
-
-
-def gpus_of(environment: Environment) -> tuple[Gpu, ...]:
-    """The GPUs that NVML or a text describes; empty when unknown."""
-    return environment.gpus.get() if environment.gpus.known else ()
 
 
 def name_of(gpu: Gpu) -> str:
@@ -55,9 +64,19 @@ def name_of(gpu: Gpu) -> str:
     return f"GPU {gpu.pci_address}" if gpu.pci_address else f"GPU {gpu.index}"
 
 
+def title_of(gpu: Gpu) -> str:
+    """What a title calls it: its model, where that is known."""
+    return gpu.name or name_of(gpu)
+
+
 def field_evidence(environment: Environment, gpu: Gpu, name: str, words: str = "") -> Evidence:
     """One field of one GPU as evidence."""
     return Evidence(f"gpus[{gpu.index}].{name}", words or str(getattr(gpu, name)), environment.gpus.source)
+
+
+def _named_for_sure(environment: Environment, gpu: Gpu) -> int | str:
+    """What `nvidia-smi -i` takes: a text may show only some of a machine's GPUs, and then not their numbers."""
+    return gpu.pci_address if environment.origin == PASTED and gpu.pci_address else gpu.index
 
 
 @check(
@@ -66,7 +85,7 @@ def field_evidence(environment: Environment, gpu: Gpu, name: str, words: str = "
     rank=11,
     tier="N",
     explained_by=("row-remap-failed", *_LOST),
-    fix="Xid 94: start the program again. 48 or 95: drain and reset. Again soon after: the memory is dying.",
+    fix="Xid 94: restart the program. Xid 48 or 95: drain and reset. If it recurs soon, the memory is failing.",
     references=threads("vllm-project/vllm#5222", "leptonai/gpud#80", "awslabs/awsome-distributed-ai#1190"),
 )
 def ecc_uncorrectable(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -76,12 +95,14 @@ def ecc_uncorrectable(environment: Environment, matrix: Matrix) -> Iterator[Outc
     program only.
     """
     bad = [gpu for gpu in gpus_of(environment) if gpu.ecc_uncorrectable]
+    lines, again = _xid_lines(environment), _when_it_recurs(environment)
     for gpu in bad:
         yield _MEMORY_ERROR.found(
-            [field_evidence(environment, gpu, "ecc_uncorrectable"), *_xid_lines(environment)],
-            title=f"{gpu.name}: {gpu.ecc_uncorrectable} memory errors that ECC could not correct",
+            [field_evidence(environment, gpu, "ecc_uncorrectable"), *lines],
+            title=f"{title_of(gpu)}: {gpu.ecc_uncorrectable} memory errors that ECC could not correct",
             subject=name_of(gpu),
-            index=gpu.index,
+            remedy=again,
+            index=_named_for_sure(environment, gpu),
         )
     if bad:
         return
@@ -89,15 +110,25 @@ def ecc_uncorrectable(environment: Environment, matrix: Matrix) -> Iterator[Outc
     if not codes and _contained(environment):
         yield _MEMORY_ERROR.found(
             message_evidence(environment, seen(environment, _MEMORY_ERROR.id)),
-            title="A GPU met a memory error; it was contained",
-            impact="Only the program that met it was stopped.",
-            remedy=Remedy("Start the program again; reset the GPU when it is idle."),
+            title="A GPU had a memory error, which was contained",
+            impact="Only the program that hit it was stopped.",
+            remedy=Remedy("Restart the program, and reset the GPU when it is idle."),
             status=Status.WARN,
         )
-    elif reported := _MEMORY_ERROR.reported(environment, codes):
+    elif reported := _MEMORY_ERROR.reported(environment, codes, remedy=again):
         yield reported
     else:
-        yield _no_memory_fault(environment, "ecc_uncorrectable", "no uncorrected memory error")
+        yield _no_memory_fault(environment, "ecc_uncorrectable", "no uncorrected memory errors")
+
+
+def _when_it_recurs(environment: Environment) -> Remedy | None:
+    """What to do where the log holds several such errors: a reset does not fix memory that fails again."""
+    messages = seen(environment, _MEMORY_ERROR.id)
+    if seen(environment, _MEMORY_ERROR.id, "again"):
+        return remedy(environment, _FAILS_AGAIN, "card-numbers", "diagnose")
+    if gpus_of(environment) or any("pci_address" in message.values for message in messages):
+        return None
+    return remedy(environment, f"{_RESET} The first command shows which GPU it is.", "reset-found")
 
 
 def _contained(environment: Environment) -> bool:
@@ -117,7 +148,7 @@ def _no_memory_fault(environment: Environment, name: str, title: str) -> Outcome
         return ok(title, evidence=[field_evidence(environment, gpu, name) for gpu in counted[:4]])
     if gpus_of(environment) and environment.kernel.log.known:
         return ok(f"{title} in the kernel log; these GPUs do not count them", evidence=[known(environment, "gpus", "")])
-    return not_looked(environment, "neither NVML nor the kernel log says", "gpus", "kernel.log")
+    return not_looked(environment, "not reported by NVML or the kernel log", "gpus", "kernel.log")
 
 
 @check(
@@ -140,7 +171,7 @@ def row_remap_failed(environment: Environment, matrix: Matrix) -> Iterator[Outco
     for gpu in bad:
         yield _NO_SPARE_ROWS.found(
             [field_evidence(environment, gpu, "remapped_rows_failed", "yes")],
-            title=f"{gpu.name}: a faulty memory row could not be replaced",
+            title=f"{title_of(gpu)}: a faulty memory row could not be remapped",
             subject=name_of(gpu),
         )
     if not bad:
@@ -169,9 +200,9 @@ def row_remap_pending(environment: Environment, matrix: Matrix) -> Iterator[Outc
         field = "remapped_rows_pending" if gpu.remapped_rows_pending else "retired_pages_pending"
         yield _REMAP_PENDING.found(
             [field_evidence(environment, gpu, field, "yes")],
-            title=f"{gpu.name}: a faulty memory row will be replaced at the next reset",
+            title=f"{title_of(gpu)}: a faulty memory row will be remapped at the next reset",
             subject=name_of(gpu),
-            index=gpu.index,
+            index=_named_for_sure(environment, gpu),
         )
     if not bad:
         yield _REMAP_PENDING.reported(environment) or _no_memory_fault(
@@ -182,9 +213,9 @@ def row_remap_pending(environment: Environment, matrix: Matrix) -> Iterator[Outc
 nvml_fault(
     Fault(
         "external-power-missing",
-        "A GPU is not powered: its power cables are not connected",
+        "A GPU's power cables are not connected",
         impact="The driver does not start this GPU.",
-        remedy="Switch the machine off and connect all power cables of the card.",
+        remedy="Turn the machine off and connect all power cables of the card, a separate cable to each socket.",
     ),
     "INSUFFICIENT_POWER",
     healthy="no power-connector warnings from the driver",
@@ -196,8 +227,8 @@ nvml_fault(
 nvml_fault(
     Fault(
         "inforom-corrupted",
-        "The InfoROM of a GPU is damaged",
-        impact="Counters of memory errors and their repair are not reliable; computing works.",
+        "A GPU's InfoROM is corrupted",
+        impact="Memory-error counters and their repair records are unreliable; computing works.",
         remedy="RMA the card if it is a data-center card; on a desktop it is harmless.",
         status=Status.WARN,
     ),

@@ -95,21 +95,16 @@ def narrow(link: Link) -> bool:
 
 
 def sharers(gpu: SeenGpu, link: Link, gpus: tuple[SeenGpu, ...]) -> tuple[SeenGpu, ...]:
-    """The neighbors that have the missing lanes: together with this GPU no more than one could have alone."""
+    """The GPUs beside it that have the missing lanes: together with this one no more than one could have alone.
+
+    Their port stands on the same bus as the upper end of `link`.
+    """
     expected, width = link.width_expected, link.width
-    if expected is None or width is None:
-        return ()
-    return tuple(
-        other for other in neighbors(gpu, link, gpus) if (links_above(other)[0].width or expected) + width <= expected
-    )
-
-
-def neighbors(gpu: SeenGpu, link: Link, gpus: tuple[SeenGpu, ...]) -> tuple[SeenGpu, ...]:
-    """The other GPUs whose port stands on the same bus as the upper end of `link`."""
-    if link.upper is None:
+    if link.upper is None or expected is None or width is None:
         return ()
     bus = link.upper.pci_address.rpartition(":")[0]
-    return tuple(other for other in gpus if other is not gpu and _bus_of_port(other) == bus)
+    beside = (other for other in gpus if other is not gpu and _bus_of_port(other) == bus)
+    return tuple(other for other in beside if (links_above(other)[0].width or expected) + width <= expected)
 
 
 def _bus_of_port(gpu: SeenGpu) -> str | None:

@@ -10,7 +10,8 @@ from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Status, ok, skip, unknown
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.gpu.health import field_evidence, gpus_of, name_of
+from envkit.checks.gpu.gpus import gpus_of
+from envkit.checks.gpu.health import field_evidence, name_of, title_of
 from envkit.model import Environment, Gpu
 
 if TYPE_CHECKING:
@@ -31,15 +32,16 @@ def _without_mig(environment: Environment) -> Outcome:
 
 _NO_INSTANCE = Fault(
     "mig-enabled-no-instance",
-    "MIG is on, and no instance has been made",
+    "MIG is on, but no instance exists",
     impact="CUDA sees no device on this GPU.",
-    remedy="Make an instance, or switch MIG off to use the whole GPU.",
-    actions=("mig-create", "mig-off"),
+    remedy="Create an instance; profile 0 is the whole GPU, and the list shows the others. Or, if MIG is not wanted "
+    "here and no program uses the GPU, turn it off: sudo nvidia-smi -i GPU -mig 0.",
+    actions=("mig-create",),
 )
 _ONE_INSTANCE = Fault(
     "mig-one-instance-visible",
-    "A program does not reach its MIG instances",
-    impact="All processes meet on one instance, the others stay idle.",
+    "A program uses only one MIG instance",
+    impact="All processes share one instance; the others stay idle.",
     remedy=f"Start one process per instance, with {_VARIABLE}=MIG-<uuid>.",
     actions=("mig-list",),
 )
@@ -64,7 +66,7 @@ def mig_enabled_no_instance(environment: Environment, matrix: Matrix) -> Iterato
             facts = (("mig_mode", "on"), ("mig_instances", "none"))
             yield _NO_INSTANCE.found(
                 [field_evidence(environment, gpu, field, value) for field, value in facts],
-                title=f"{gpu.name}: MIG is on and no instance exists",
+                title=f"{title_of(gpu)}: MIG is on, but no instance exists",
                 subject=name_of(gpu),
                 index=gpu.index,
             )
@@ -100,10 +102,15 @@ def mig_one_instance_visible(environment: Environment, matrix: Matrix) -> Iterat
     asked = variables.get(_VARIABLE)
     if len(instances) > 1 and asked and _by_number(asked):
         yield _named_by_number(environment, asked, len(instances))
+    elif asked and (several := asked.count("MIG-")) > 1:
+        yield _ONE_INSTANCE.found(
+            [Evidence(f"variables.{_VARIABLE}", asked, environment.variables.source)],
+            title=f"{_VARIABLE} names {several} MIG instances, but a process gets only the first",
+        )
     elif reported := _ONE_INSTANCE.reported(environment):
         yield reported
     elif len(instances) > 1:
-        words = f"{_VARIABLE}={asked}" if asked else f"{_VARIABLE} is not set: a process gets one of {len(instances)}"
+        words = f"{_VARIABLE}={asked}" if asked else f"{_VARIABLE} is not set: a process gets 1 of {len(instances)}"
         yield ok(words, evidence=[Evidence("gpus.mig_instances", str(len(instances)), environment.gpus.source)])
     elif instances or not _divided(environment):
         yield _without_mig(environment) if not instances else skip("there is only one MIG instance")

@@ -8,12 +8,23 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.checks.engine.evidence import driver_lives_elsewhere, is_virtual, kind, known, many
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Evidence, Outcome, Status, ok, skip, unknown
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.messages import seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.fabric import switches
-from envkit.checks.gpu.gpus import SeenGpu, in_a_rack, lends_vgpus, reserved_for_vms, seen_gpus
-from envkit.checks.gpu.health import field_evidence, gpus_of, name_of
+from envkit.checks.gpu.gpus import (
+    SeenGpu,
+    gpus_of,
+    has_nvswitch_board,
+    in_a_rack,
+    lends_vgpus,
+    on_nvswitch_board,
+    reserved_for_vms,
+    seen_gpus,
+)
+from envkit.checks.gpu.health import field_evidence, name_of
 from envkit.model import Environment, Gpu, MachineKind
 
 if TYPE_CHECKING:
@@ -23,40 +34,59 @@ _NO_PEER_GEFORCE = regex(r"GeForce RTX [45]0\d\d")
 _SWITCH = "NCCL_P2P_DISABLE"
 
 
+def _links_up(environment: Environment, matrix: Matrix) -> Remedy:
+    if has_nvswitch_board(environment):
+        advice = (
+            "Look at the links and at the Fabric Manager's log. Then drain the node: with the Fabric Manager stopped, "
+            "reset all GPUs (sudo nvidia-smi --gpu-reset) and start it again; after that a cold power cycle; after "
+            "that, contact the vendor. These GPUs have no bridge to reseat."
+        )
+        return remedy(environment, advice, "nvlink", "fabric-state")
+    return remedy(environment, "Check the links; with the machine turned off, reseat the bridge.", "nvlink")
+
+
 _LINK_DOWN = Fault(
     "nvlink-inactive",
-    "NVLink connections of a GPU are down",
-    impact="Exchange with this GPU goes over PCIe and slows all others down.",
-    remedy="Look at the links; reseat the bridge or reset the GPU.",
-    actions=("nvlink",),
+    "A GPU has NVLinks that are down",
+    impact="Traffic with this GPU goes over PCIe and slows down all the others.",
+    remedy=_links_up,
     status=Status.WARN,
 )
 _ACS = Fault(
     "acs-blocks-p2p",
-    "PCIe ACS sends traffic between GPUs through the processor",
-    impact="Exchange between GPUs goes through the processor: slower, and NCCL can hang.",
-    remedy="On bare metal without virtual machines: switch ACS off in the firmware setup.",
-    actions=("lspci",),
+    "PCIe ACS routes GPU-to-GPU traffic through the CPU",
+    impact="GPU-to-GPU traffic goes through the CPU: it is slower, and NCCL can hang.",
+    remedy="On bare metal without virtual machines, turn ACS (and the IOMMU, if nothing needs it) off in the firmware "
+    "setup. Until then, turning peer-to-peer off keeps NCCL from hanging, at the cost of speed.",
+    actions=("no-p2p",),
 )
 _IOMMU = Fault(
     "iommu-translation-hang",
-    "The IOMMU translates traffic between GPUs",
+    "The IOMMU translates GPU-to-GPU traffic",
     impact="GPU-to-GPU transfers may hang or corrupt data; programs on one GPU are not affected.",
     remedy="Set the kernel option iommu=pt and reboot.",
     actions=("iommu",),
 )
 _NO_PEERS = Fault(
     "geforce-p2p-hang",
-    "GeForce cards without peer access may hang in NCCL",
-    impact="Programs on several of these cards hang or stop; newer drivers and NCCL releases do not.",
-    remedy="If programs on several cards hang: switch peer access off.",
+    "NCCL may hang on GeForce cards without peer access",
+    impact="Multi-GPU programs hang or fail on these cards; newer drivers and NCCL releases fix it.",
+    remedy="If multi-GPU programs hang, turn peer access off.",
     actions=("no-p2p",),
 )
 
 
-def _several(environment: Environment, matrix: Matrix) -> tuple[SeenGpu, ...]:
-    gpus = seen_gpus(environment, matrix)
+def _exchanging(environment: Environment, matrix: Matrix) -> tuple[SeenGpu, ...]:
+    """The GPUs that may exchange data with each other over PCIe."""
+    gpus = tuple(gpu for gpu in seen_gpus(environment, matrix) if gpu.exchanges)
     return gpus if len(gpus) > 1 else ()
+
+
+def _below_switches(gpus: tuple[SeenGpu, ...]) -> bool:
+    """False where each GPU has a port of the processor for itself: ACS redirects nothing there that went straight."""
+    hops = [hop.pci_address for gpu in gpus if gpu.pci for hop in gpu.pci.hops]
+    ports = all(gpu.pci is not None and len(gpu.pci.hops) == 1 for gpu in gpus)
+    return not ports or len(set(hops)) < len(hops)
 
 
 @check(
@@ -66,31 +96,33 @@ def _several(environment: Environment, matrix: Matrix) -> tuple[SeenGpu, ...]:
     tier="N",
     any_of=("gpus", "messages"),
     explained_by=("fabric-manager-not-running", "fabric-manager-version-mismatch", "gpu-fallen-off-bus"),
+    fix="Check the links; reseat the bridge or, on NVSwitch boards, drain the node and reset all GPUs.",
     references=threads("NVIDIA/NVSentinel#1481", "Azure/azurehpc-health-checks#162"),
 )
 def nvlink_inactive(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Every GPU has as many active NVLink connections as the other GPUs of its model in the machine.
+    """Every GPU with active NVLink connections has as many as the other GPUs of its model in the machine.
 
-    Otherwise exchanging data falls back to PCIe. Cards without a bridge have none active, which is no fault.
+    Otherwise exchanging data falls back to PCIe. Cards without a bridge have none active, which is no fault; on boards
+    that link all of their GPUs it is one.
     """
     counted = [gpu for gpu in gpus_of(environment) if gpu.nvlinks_active is not None]
     most: dict[tuple[str, bool], int] = {}
     for gpu in counted:
         most[_equals(gpu)] = max(most.get(_equals(gpu), 0), gpu.nvlinks_active or 0)
-    down = [gpu for gpu in counted if (gpu.nvlinks_active or 0) < most[_equals(gpu)]]
-    every = switches(environment, matrix)
+    boards = switches(environment, matrix)  # of cards not every one need have a bridge
+    linked = [gpu for gpu in counted if gpu.nvlinks_active or boards or on_nvswitch_board(gpu.name)]
+    down = [gpu for gpu in linked if (gpu.nvlinks_active or 0) < most[_equals(gpu)]]
     for gpu in down:
-        # without switches not every card need have a bridge
-        status = Status.FAIL if every or gpu.nvlinks_active else Status.WARN
         yield _LINK_DOWN.found(
             [field_evidence(environment, gpu, "nvlinks_active", f"{gpu.nvlinks_active} of {gpu.nvlinks_total}")],
             title=f"{gpu.name} has {gpu.nvlinks_active} active NVLinks, its peers have {most[_equals(gpu)]}",
             subject=name_of(gpu),
-            status=status,
+            status=Status.FAIL,
         )
     if down:
         return
-    if reported := _LINK_DOWN.reported(environment):
+    heard = seen(environment, _LINK_DOWN.id, without="status" if counted else "")  # counted links are its meaning
+    if heard and (reported := _LINK_DOWN.reported(environment)):
         yield reported
     elif any(most.values()):
         yield ok(
@@ -99,7 +131,7 @@ def nvlink_inactive(environment: Environment, matrix: Matrix) -> Iterator[Outcom
         )
     elif counted:
         yield ok(
-            "no NVLink is in use: no bridge, no fault",
+            "no NVLink is in use, which is normal without a bridge",
             evidence=[field_evidence(environment, counted[0], "nvlinks_active")],
         )
     else:
@@ -117,7 +149,7 @@ def _over_switches(environment: Environment, matrix: Matrix) -> bool:
     return switches(environment, matrix) is True or (bool(names) and all(in_a_rack(name) for name in names))
 
 
-_OVER_NVLINK = "the GPUs exchange data over NVLink; for RDMA of network cards it would matter"
+_OVER_NVLINK = "the GPUs use NVLink; it would matter only for RDMA with network cards"
 
 
 @check(
@@ -138,15 +170,15 @@ def acs_blocks_p2p(environment: Environment, matrix: Matrix) -> Iterator[Outcome
     if reported := _ACS.reported(environment):
         yield reported
     elif kind(environment) in (MachineKind.VM, MachineKind.CONTAINER) or _hosts_machines(environment):
-        yield skip("isolation of virtual machines needs ACS")
+        yield skip("isolating virtual machines requires ACS")
     elif _over_switches(environment, matrix):
         yield ok(_OVER_NVLINK, evidence=facts)
     elif not bridges.known:
         yield unknown("not checked: the bridges' settings can be read by root only", evidence=facts)
-    elif bridges.get() and _several(environment, matrix):
+    elif bridges.get() and _below_switches(_exchanging(environment, matrix)):
         yield _ACS.found(
             facts,
-            title=f"PCIe ACS redirects traffic between GPUs at {many(len(bridges.get()), 'bridge')}",
+            title=f"PCIe ACS redirects GPU-to-GPU traffic at {many(len(bridges.get()), 'bridge')}",
             status=Status.WARN,
             address=bridges.get()[0],
         )
@@ -164,7 +196,7 @@ def _hosts_machines(environment: Environment) -> bool:
     layer=Layer.HEALTH,
     rank=71,
     any_of=("kernel.iommu", "messages"),
-    fix="The kernel option iommu=pt keeps isolation and lets GPUs talk; switch the IOMMU off only after that.",
+    fix="The kernel option iommu=pt keeps isolation and lets GPUs communicate; turn the IOMMU off only if that fails.",
     references=threads("NVIDIA/nccl#257", "NVIDIA/nccl#304", "aikitoria/open-gpu-kernel-modules#6"),
 )
 def iommu_translation_hang(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -182,7 +214,7 @@ def iommu_translation_hang(environment: Environment, matrix: Matrix) -> Iterator
         yield skip("no IOMMU") if mode.absent else unknown("the IOMMU was not probed", evidence=facts)
     elif mode.get() == "translated" and _over_switches(environment, matrix):
         yield ok(_OVER_NVLINK, evidence=facts)
-    elif mode.get() == "translated" and _several(environment, matrix):
+    elif mode.get() == "translated" and _exchanging(environment, matrix):
         yield _IOMMU.found(facts, status=Status.WARN)
     else:
         yield ok(f"the IOMMU is in mode {mode.get()}", evidence=facts)
@@ -195,30 +227,21 @@ def iommu_translation_hang(environment: Environment, matrix: Matrix) -> Iterator
     rank=72,
     tier="N",
     any_of=("gpus", "pci_gpus", "messages"),
-    fix="NCCL_P2P_DISABLE=1; a newer driver and NCCL.",
+    fix="Set NCCL_P2P_DISABLE=1, or update the driver and NCCL.",
     references=threads("NVIDIA/nccl-tests#117", "NVIDIA/nccl#1637", "huggingface/accelerate#2328"),
 )
 def geforce_p2p_hang(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Programs on several GeForce RTX 40 or 50 cards do not try peer access, which these cards lack.
+    """No program on several GeForce RTX 40 or 50 cards hung or stopped where it tried peer access, which they lack.
 
-    Drivers and NCCL releases that try it all the same hang or stop with "invalid argument".
+    Old drivers and NCCL releases try it all the same; newer ones use the memory of the host.
     """
-    cards = [gpu for gpu in _several(environment, matrix) if _NO_PEER_GEFORCE.search(gpu.name)]
-    variables = environment.variables.get() if environment.variables.known else None
+    cards = [gpu for gpu in seen_gpus(environment, matrix) if _NO_PEER_GEFORCE.search(gpu.name)]
     reported = _NO_PEERS.reported(environment)
-    if reported and (variables or {}).get(_SWITCH) != "1":
+    if reported and (environment.variables.value or {}).get(_SWITCH) != "1":
         yield reported
     elif len(cards) < 2:
         several = environment.gpus.known or environment.pci_gpus.known
-        yield skip("fewer than two affected GPUs") if several else unknown("the GPUs are not known")
-    elif variables is None:
-        yield unknown(f"whether {_SWITCH} is set is not known")
-    elif variables.get(_SWITCH) == "1":
-        yield ok(f"{_SWITCH}=1", evidence=[Evidence(f"variables.{_SWITCH}", "1", environment.variables.source)])
+        yield skip("fewer than two affected GPUs") if several else unknown("the GPUs were not probed")
     else:
-        yield _NO_PEERS.found(
-            [Evidence("gpus", ", ".join(gpu.name for gpu in cards), environment.gpus.source)],
-            title=f"{len(cards)} GeForce cards without peer access, and {_SWITCH} is not set",
-            impact="Older drivers and NCCL releases hang here when several cards work together.",
-            status=Status.WARN,
-        )
+        names = Evidence("gpus", ", ".join(gpu.name for gpu in cards), environment.gpus.source)
+        yield ok(f"{len(cards)} GeForce cards without peer access, and no program that hung", evidence=[names])

@@ -6,11 +6,15 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
+from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Evidence, Outcome, Status, ok, skip, unknown
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.managers import managers
+from envkit.checks.engine.messages import seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import remedy
 from envkit.model import Environment, MachineKind
 from envkit.tables.codes import limit
 
@@ -22,24 +26,63 @@ _ENOUGH_LOCKED = 4 * 1024**3  # bytes; NCCL registers its buffers, gigabytes on 
 _ENOUGH_SHM = 1024**3  # bytes; container engines give 64 MiB
 
 
+def _interfaces(environment: Environment, matrix: Matrix) -> Remedy:
+    advice = "Name an interface that exists on every machine, or exclude the wrong ones."
+    names = managers(environment)
+    if "mpirun" in names:
+        return Remedy(
+            f"{advice} mpirun -x NCCL_SOCKET_IFNAME=VALUE overrides the shell: change it in the command and list the "
+            "interfaces of all hosts (-x NCCL_SOCKET_IFNAME=eth0,ens1), or drop that -x."
+        )
+    if "slurm" in names:
+        advice = f"{advice} Put it in the job script, before srun."
+    return remedy(environment, advice, "interface")
+
+
+def _more_locked(environment: Environment, matrix: Matrix) -> Remedy:
+    names = managers(environment)
+    if "slurm" in names:
+        return Remedy("Set LimitMEMLOCK=infinity in slurmd's unit on the nodes: jobs inherit it.")
+    if "kubernetes" in names:
+        return Remedy("Set LimitMEMLOCK=infinity in the container runtime's unit on the node.")
+    if kind(environment) is MachineKind.CONTAINER:
+        return remedy(environment, "Re-create the container with a higher limit.", "memlock-container")
+    return remedy(
+        environment, "Raise the limit; to make it permanent, use limits.conf or the service's LimitMEMLOCK.", "memlock"
+    )
+
+
+def _more_shared(environment: Environment, matrix: Matrix) -> Remedy:
+    names = managers(environment)
+    if "kubernetes" in names:
+        return Remedy(
+            "Give the pod an in-memory volume for /dev/shm: volumes: [{name: dshm, emptyDir: {medium: Memory, "
+            "sizeLimit: 8Gi}}], and in the container volumeMounts: [{name: dshm, mountPath: /dev/shm}]. A Helm "
+            "chart has its own value for it; verify with df -h /dev/shm in the running pod."
+        )
+    if "compose" in names:
+        said = 'Under the service in the compose file, add shm_size: "8gb". Then re-create the container.'
+        return Remedy(said, (fixed("docker compose up -d"),))
+    advice = "Re-create the container with a larger /dev/shm; --ipc=host instead of the size shares the host's."
+    return remedy(environment, advice, "shm")
+
+
 _NO_INTERFACE = Fault(
     "nccl-wrong-interface",
     "NCCL could not connect over its network interface",
-    impact="Programs on several machines cannot connect.",
-    remedy="Name an interface that exists, or leave out the wrong ones.",
-    actions=("interface",),
+    impact="Multi-node programs cannot connect.",
+    remedy=_interfaces,
 )
 _LOCKED = Fault(
     "memlock-too-low",
-    "The limit for locked memory is too low for RDMA",
+    "The locked-memory limit is too low for RDMA",
     impact="NCCL over InfiniBand fails with 'cannot allocate memory'.",
-    remedy="Raise the limit (limits.conf, systemd's LimitMEMLOCK, or the container).",
-    actions=("memlock",),
+    remedy=_more_locked,
 )
 _NO_PEERMEM = Fault(
     "peermem-not-loaded",
     "Network cards cannot reach GPU memory directly (GPUDirect RDMA is off)",
-    impact="Data between machines goes through main memory: lower bandwidth, no error.",
+    impact="Data between machines goes through main memory: bandwidth is lower, but nothing fails.",
     remedy="Load the module nvidia-peermem (or use the open kernel module on a newer kernel).",
     actions=("peermem",),
     status=Status.WARN,
@@ -47,9 +90,8 @@ _NO_PEERMEM = Fault(
 _SMALL_SHM = Fault(
     "shm-too-small",
     "The container's /dev/shm is too small",
-    impact="Data loaders with workers, and NCCL, die with 'Bus error'.",
-    remedy="Start the container with a larger /dev/shm.",
-    actions=("shm",),
+    impact="Data loaders with workers, and NCCL, crash with 'Bus error'.",
+    remedy=_more_shared,
 )
 
 
@@ -58,7 +100,7 @@ _SMALL_SHM = Fault(
     layer=Layer.LIBRARIES,
     rank=80,
     any_of=("variables", "nccl_config", "messages"),
-    fix="Set the right name, or leave out the wrong ones: ^lo,docker,br-,veth.",
+    fix="Set the right name, or exclude the wrong ones: ^lo,docker,br-,veth.",
     references=threads("NVIDIA/nccl#697", "NVIDIA/nccl#286", "horovod/horovod#310"),
 )
 def nccl_wrong_interface(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -77,7 +119,7 @@ def nccl_wrong_interface(environment: Environment, matrix: Matrix) -> Iterator[O
     for name, value, source in wrong:
         yield _NO_INTERFACE.found(
             [Evidence(name, value, source), known(environment, "network_interfaces")],
-            title=f"{name}={value} names no interface of this machine",
+            title=f"{name}={value} does not name an interface of this machine",
         )
     if wrong:
         return
@@ -133,7 +175,7 @@ def memlock_too_low(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     elif not limit.known:
         yield unknown("the limit was not probed", evidence=facts)
     elif devices.known and devices.get() and 0 <= limit.get() < _ENOUGH_LOCKED:
-        title = f"Only {limit.get() // 1024} KiB of memory may be locked, on a machine with RDMA"
+        title = f"Only {limit.get() // 1024} KiB of memory can be locked, on a machine with RDMA"
         yield _LOCKED.found(facts, title=title, status=Status.WARN)
     elif devices.known and devices.get():
         yield ok("the locked-memory limit is high enough", evidence=facts)
@@ -157,7 +199,8 @@ def peermem_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[Out
     """
     devices, peer = environment.system.infiniband_devices, environment.driver.peermem_loaded
     facts = [known(environment, "driver.peermem_loaded"), known(environment, "system.infiniband_devices")]
-    if reported := _NO_PEERMEM.reported(environment):
+    slow = seen(environment, _NO_PEERMEM.id, "slow", "not-registered")
+    if reported := _NO_PEERMEM.reported(environment, status=Status.FAIL if slow else None):
         yield reported
     elif devices.known and devices.get() and environment.driver.kernel_module.known:
         if peer.known and not peer.get() and _dma_buf(environment) is False:

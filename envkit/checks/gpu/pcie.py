@@ -7,38 +7,37 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.engine.evidence import is_virtual, managed_elsewhere, no_pci_expected, not_looked
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.findings import Evidence, Outcome, Status, ok, skip, unknown
 from envkit.checks.engine.messages import seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.bandwidth import measured_copies
-from envkit.checks.gpu.gpus import SeenGpu, seen_gpus
-from envkit.checks.gpu.links import Link, card_lanes, links_above, narrow, neighbors, sharers
+from envkit.checks.gpu.gpus import SeenGpu, on_nvswitch_board, seen_gpus
+from envkit.checks.gpu.links import Link, card_lanes, links_above, narrow, sharers
 from envkit.model import Environment, Gpu
 from envkit.tables.codes import generation_of, gigabytes_per_second
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
-_FEW_LANES = 4  # at or below a quarter of 16 a copy takes so long that another slot is worth the work
 _REFERENCES = threads("scitix/sichek#122", "local-inference-lab/rtx6kpro#88", "NVIDIA/NVSentinel#890")
 
 
-_SLOWER = "Copies between host and GPU are slower than they could be."
+_SLOWER = "Copies between host and GPU are slower than they should be."
 _NARROW = Fault(
     "pcie-width-degraded",
-    "A PCIe link has fewer lanes than card and slot allow",
+    "A PCIe link has fewer lanes than the card and slot support",
     impact=_SLOWER,
-    remedy="Look again while the GPU works. If it stays: reseat the card, leave out the riser, try another slot.",
+    remedy="Check again under load. If it persists, reseat the card, remove the riser, or try another slot.",
     actions=("link-under-load",),
 )
 _SLOW = Fault(
     "pcie-gen-degraded",
-    "A PCIe link is slower than card and slot allow",
+    "A PCIe link is slower than the card and slot support",
     impact=_SLOWER,
-    remedy="Watch the link while the GPU works. If it stays: set the slot's generation to Auto in the firmware, leave "
-    "out the riser, try another slot.",
+    remedy="Check the link under load. If it persists, set the slot's PCIe generation to Auto in the firmware, remove "
+    "the riser, or try another slot.",
     actions=("link-under-load",),
     status=Status.WARN,
 )
@@ -50,39 +49,35 @@ _SLOW = Fault(
     rank=40,
     any_of=("pci_gpus", "gpus"),
     explained_by=("gpu-fallen-off-bus",),
-    fix="Another slot, reseat the card, the bifurcation setting of the firmware, another riser.",
+    fix="Reseat the card, try another slot or riser, and check the bifurcation setting in the firmware.",
     references=_REFERENCES,
 )
 def pcie_width_degraded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """Every link from a GPU up to the root has as many lanes as both of its ends allow.
 
-    A slot that shares lanes, dirty contacts, a riser or a wrong bifurcation setting costs half of the bandwidth or
-    more, without any error. Width does not change with power saving, so idle GPUs show it too. A board that has
-    only eight lanes, or a slot that has fewer than the card, works as built.
+    Dirty contacts, a riser or a wrong bifurcation setting costs half of the bandwidth or more, without any error. A
+    board that has only eight lanes, a slot that has fewer than the card, and a slot that shares its lanes with the one
+    beside it work as built. What a virtual machine sees of a link is not judged.
     """
     gpus = seen_gpus(environment, matrix)
     if no_pci_expected(environment) and not any(gpu.nvml and gpu.nvml.link_width_max for gpu in gpus):
         yield managed_elsewhere(environment)
         return
     outcomes = [outcome for gpu in gpus for outcome in [_width(environment, gpu, gpus)] if outcome is not None]
-    yield from outcomes or [not_looked(environment, "no PCIe link of a GPU was looked at")]
+    yield from outcomes or [not_looked(environment, "no GPU's PCIe link was probed")]
 
 
 def _width(environment: Environment, gpu: SeenGpu, gpus: tuple[SeenGpu, ...]) -> Outcome | None:
     if gpu.slotless:
-        return skip(f"{gpu.title} is built onto its processor and has no PCIe slot", subject=gpu.subject)
+        return skip(f"{gpu.title} is integrated with its CPU and has no PCIe slot", subject=gpu.subject)
     if is_virtual(environment):
-        return unknown("the PCIe ports of a virtual machine are not real ones", subject=gpu.subject)
-    links = links_above(gpu)
-    hurt = [link for link in links if link.width is not None and link.width_expected is not None and narrow(link)]
-    if hurt and gpu.laptop:  # its maker wires fewer lanes than GPU and port have
-        return ok(
-            f"{gpu.title}: wired as its maker chose", subject=gpu.subject, evidence=_link_evidence(environment, hurt[0])
-        )
-    if hurt:
+        return unknown("the PCIe ports of a virtual machine are emulated", subject=gpu.subject)
+    links = [link for link in links_above(gpu) if link.width is not None]
+    hurt = [link for link in links if narrow(link)]
+    if hurt and not gpu.laptop:
         return _narrowed(environment, gpu, min(hurt, key=lambda link: link.width or 0), gpus)
-    if links and links[0].width is not None:
-        return _as_built(environment, gpu, links, gpus)
+    if links:
+        return _as_built(environment, gpu, links)
     if gpu.nvml is not None and gpu.nvml.link_width_current is not None:
         return _width_by_nvml(environment, gpu, gpu.nvml)
     return None
@@ -92,84 +87,68 @@ def _narrowed(environment: Environment, gpu: SeenGpu, link: Link, gpus: tuple[Se
     shared = sharers(gpu, link, gpus)
     title = f"{gpu.title} has {link.width} of {link.width_expected} PCIe lanes {link.place}"
     evidence = _link_evidence(environment, link)
+    halved = (link.width or 0) * 2 >= (link.width_expected or 0)
     if shared:
-        names = " and ".join(other.subject for other in shared)
-        return _NARROW.found(
-            [*evidence, *(_card_evidence(environment, other) for other in shared)],
-            title=f"{title}: it shares them with {names}",
-            subject=gpu.subject,
-            status=Status.WARN,
-            impact=_cost(link, link.width_expected or 0),
-            remedy=_other_slot(
-                environment, gpu, "Move one card to a slot with lanes of its own, if the board has one."
-            ),
-        )
-    broken = link.upper is not None and _no_design(gpu, link.width or 0, link.width_expected or 0)
+        title = f"{title}: shared with {' and '.join(other.subject for other in shared)}"
+    elif link.upper is None:
+        title = f"{title}; the number of lanes of its slot is unknown"
+    if shared or (link.upper is None and halved):
+        return ok(title, subject=gpu.subject, evidence=evidence)
     return _NARROW.found(
         evidence,
-        title=title if link.upper is not None else f"{title}; how many its slot has is not known",
+        title=title,
         subject=gpu.subject,
-        status=Status.FAIL if broken else Status.WARN,
-        impact=_cost(link, link.width_expected or 0),
-        remedy=_other_slot(
+        status=Status.WARN if link.upper is None or halved else Status.FAIL,  # boards halve a slot for an SSD, no more
+        impact=_cost(link),
+        remedy=remedy(
             environment,
-            gpu,
-            "Reseat the card and look at its contacts; leave out the riser; set the slot to all lanes in the firmware "
-            "(bifurcation); see in the board's manual which slots (also those of SSDs) share lanes; try another slot.",
+            "Reseat the card and check its contacts; remove the riser; set the slot to all lanes in the firmware "
+            "(bifurcation); check the board's manual for slots (including SSD slots) that share lanes; try "
+            "another slot.",
+            "lspci",
+            address=gpu.address,
         ),
     )
 
 
-def _no_design(gpu: SeenGpu, lanes: int, expected: int) -> bool:
-    """True when no board is built like that: desktops may halve a slot for a second card or an SSD, servers do not."""
-    return gpu.data_center or lanes * 2 < expected
-
-
-def _as_built(environment: Environment, gpu: SeenGpu, links: tuple[Link, ...], gpus: tuple[SeenGpu, ...]) -> Outcome:
-    narrowest = min(links, key=lambda link: link.width or link.width_expected or 99)
+def _as_built(environment: Environment, gpu: SeenGpu, links: list[Link]) -> Outcome:
+    narrowest = min(links, key=lambda link: link.width or 0)
     card, lanes = card_lanes(gpu), narrowest.width or 0
+    words = f"x{lanes}, the maximum for this card and slot"
+    if card is not None and lanes < card:
+        words = f"could use {card} PCIe lanes, {narrowest.where} has {lanes}: as built"
     evidence = _link_evidence(environment, narrowest)
-    if card is None or lanes >= card or gpu.laptop:
-        return ok(f"{gpu.title}: x{lanes}, the maximum for this card and slot", subject=gpu.subject, evidence=evidence)
-    title = f"{gpu.title} could use {card} PCIe lanes, {narrowest.where} has {lanes}"
-    if len(gpus) == 1 and lanes > _FEW_LANES:
-        return ok(f"{title}: as built", subject=gpu.subject, evidence=evidence)
-    others = " and ".join(other.subject for other in neighbors(gpu, narrowest, gpus))
-    return _NARROW.found(
-        [*evidence, _card_evidence(environment, gpu)],
-        title=f"{title}" + (f" (the board divides its lanes with {others})" if others else ""),
-        subject=gpu.subject,
-        status=Status.WARN,
-        impact=_cost(narrowest, card),
-        remedy=_other_slot(
-            environment, gpu, "By design of the board. Where copies matter, give the card a wider slot."
-        ),
-    )
+    return ok(f"{gpu.title}: {words}", subject=gpu.subject, evidence=evidence)
 
 
 def _width_by_nvml(environment: Environment, gpu: SeenGpu, nvml: Gpu) -> Outcome:
+    """By NVML alone: it tells the lanes of the card, and not those of its slot, which may have half of them."""
     now, most = nvml.link_width_current or 0, nvml.link_width_max
     evidence = [Evidence(f"gpus[{nvml.index}].link_width_current", f"x{now} of x{most}", environment.gpus.source)]
     if most is None:
-        return unknown("how many lanes are possible is not known", subject=gpu.subject, evidence=evidence)
+        return unknown("the possible number of lanes is unknown", subject=gpu.subject, evidence=evidence)
     expected = min(most, card_lanes(gpu) or most)
     if now >= expected or gpu.laptop:
         return ok(f"{gpu.title}: x{now}, the maximum for this card and slot", subject=gpu.subject, evidence=evidence)
-    cost = _lost(nvml.link_generation_max, now, expected) if nvml.link_generation_max else ""
+    title = f"{gpu.title} has {now} of {expected} PCIe lanes"
+    on_board = on_nvswitch_board(gpu.name)  # which has no slots
+    if not gpu.busy or not (on_board or now * 2 < expected):
+        words = "a slot may have no more" if gpu.busy else "not judged while it idles"
+        return ok(f"{title}; {words}", subject=gpu.subject, evidence=evidence)
     return _NARROW.found(
         evidence,
-        title=f"{gpu.title} has {now} of {expected} PCIe lanes",
+        title=title,
         subject=gpu.subject,
-        impact=cost,
-        status=Status.FAIL if gpu.busy else Status.WARN,  # NVML may tell of an idle link; ports were not seen
+        impact=_lost(nvml.link_generation_max, now, expected) if nvml.link_generation_max else "",
+        status=Status.FAIL if on_board else Status.WARN,
     )
 
 
-def _cost(link: Link, expected: int) -> str:
+def _cost(link: Link) -> str:
     generation = generation_of(link.speed_expected) if link.speed_expected else None
-    if generation is None or link.width is None:
+    if generation is None or link.width is None or link.width_expected is None:
         return _SLOWER
-    return _lost(generation.generation, link.width, expected)
+    return _lost(generation.generation, link.width, link.width_expected)
 
 
 def _lost(generation: int, lanes: int, expected: int) -> str:
@@ -179,17 +158,9 @@ def _lost(generation: int, lanes: int, expected: int) -> str:
     return f"At most {has:.1f} instead of {could:.1f} GB/s each way: {could - has:.1f} GB/s are lost."
 
 
-def _other_slot(environment: Environment, gpu: SeenGpu, summary: str) -> Remedy:
-    return remedy(environment, summary, "lspci", address=gpu.address)
-
-
 def _link_evidence(environment: Environment, link: Link) -> list[Evidence]:
     source = environment.pci_gpus.source
     return [Evidence(f"pci_gpus link {end.pci_address}", words, source) for end, words in link.described]
-
-
-def _card_evidence(environment: Environment, gpu: SeenGpu) -> Evidence:
-    return Evidence("pci_gpus", f"{gpu.subject} {gpu.name}", environment.pci_gpus.source)
 
 
 @check(
@@ -209,7 +180,7 @@ def pcie_gen_degraded(environment: Environment, matrix: Matrix) -> Iterator[Outc
     """
     gpus = seen_gpus(environment, matrix)
     if gpus and is_virtual(environment) and not seen(environment, "pcie-gen-degraded"):
-        yield from _measured(environment, gpus) or [unknown("the PCIe ports of a virtual machine are not real ones")]
+        yield from _measured(environment, gpus) or [unknown("the PCIe ports of a virtual machine are emulated")]
         return
     outcomes = [outcome for gpu in gpus for outcome in [_rate(environment, gpu)] if outcome is not None]
     reported = _SLOW.reported(environment)
@@ -243,12 +214,12 @@ def _rate(environment: Environment, gpu: SeenGpu) -> Outcome | None:
         title = f"{gpu.title}: PCIe Gen{now}, the maximum for this card and slot{more}"
         return ok(title, subject=gpu.subject, evidence=evidence)
     if not gpu.busy:
-        words = "idle" if gpu.busy is False else "not known to be busy"
-        title = f"{gpu.title}: PCIe Gen{now} of Gen{possible} while {words}, which saves power"
+        words = "while idle" if gpu.busy is False else "under an unknown load"
+        title = f"{gpu.title}: PCIe Gen{now} of Gen{possible} {words}; idle links slow down to save power"
         return ok(title, subject=gpu.subject, evidence=evidence)
     return _SLOW.found(
         evidence,
-        title=f"{gpu.title} runs at PCIe Gen{now}, although Gen{possible} is possible",
+        title=f"{gpu.title} runs at PCIe Gen{now}, although Gen{possible} is supported",
         subject=gpu.subject,
         impact=_lost_by_rate(gpu, now, possible),
     )

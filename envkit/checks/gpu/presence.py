@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.engine.evidence import is_virtual, kind, known, no_pci_expected, without_gpu
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, skip, unknown
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.gpu.other_vendors import maker_of, other_vendor
 from envkit.model import Environment, MachineKind, PciGpu
+from envkit.model.paths import fact
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _OFF_SWITCHES = ("intel", "integrated", "eco", "off")
 _PLACES = {
-    MachineKind.CONTAINER: "a container shows only the GPUs that it was given",
+    MachineKind.CONTAINER: "a container sees only the GPUs it was given",
     MachineKind.WSL1: "WSL does not show GPUs on PCI",
     MachineKind.WSL2: "WSL reaches the GPU through /dev/dxg, not PCI",
     MachineKind.JETSON: "the GPU of a Jetson is part of its chip, not on PCI",
@@ -34,6 +36,8 @@ def _counted(names: list[str]) -> str:
 def _attach(environment: Environment, matrix: Matrix) -> Remedy:
     if is_virtual(environment):
         return Remedy("Attach a GPU to the virtual machine (PCI passthrough or a GPU instance type).")
+    if given := other_vendor(environment):
+        return given
     return Remedy(
         "If a card is installed: enable it in the UEFI settings, then check its seat and power cables. If none is: "
         "use CPU builds of the frameworks here."
@@ -43,14 +47,14 @@ def _attach(environment: Environment, matrix: Matrix) -> Remedy:
 _NO_GPU = Fault(
     "no-gpu-on-pci",
     "This machine has no NVIDIA GPU",
-    impact="CUDA programs cannot run on a GPU here; frameworks fall back to the CPU or fail.",
+    impact="CUDA programs cannot use a GPU on this machine; frameworks fall back to the CPU or fail.",
     remedy=_attach,
 )
 _OFF = Fault(
     "optimus-gpu-off",
-    "The NVIDIA GPU of this laptop is switched off",
-    impact="The driver finds no GPU until it is switched on again.",
-    remedy="Switch the GPU on (choose the NVIDIA or on-demand profile) and reboot.",
+    "This laptop's NVIDIA GPU is turned off",
+    impact="The driver finds no GPU until it is turned on again.",
+    remedy="Turn the GPU on (choose the NVIDIA or on-demand profile) and reboot.",
     actions=("prime",),
 )
 
@@ -61,7 +65,9 @@ _OFF = Fault(
     rank=10,
     any_of=("pci_gpus", "gpus", "messages"),
     explained_by=("optimus-gpu-off", "wsl1"),
-    fix="Virtual machine: attach the GPU to it. Bare metal: check BIOS/UEFI settings, the seat and the power cables.",
+    excuses=True,
+    fix="Virtual machine: attach the GPU to it. Bare metal: check BIOS/UEFI settings, reseat the card, and "
+    "check its power cables.",
     references=threads("NVIDIA/open-gpu-kernel-modules#1151"),
 )
 def no_gpu_on_pci(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -83,13 +89,19 @@ def no_gpu_on_pci(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
     elif messages := seen(environment, "no-gpu-on-pci"):
         yield _no_gpu(environment, message_evidence(environment, messages))
     else:
-        yield unknown("nothing here says whether the machine has an NVIDIA GPU")
+        yield unknown("whether the machine has an NVIDIA GPU is unknown")
 
 
 def _no_gpu(environment: Environment, evidence: list[Evidence] | tuple[Evidence, ...]) -> Outcome:
-    where = [known(environment, path) for path in ("system.machine_kind", "system.vendor")]
-    title = "This virtual machine has no NVIDIA GPU" if is_virtual(environment) else ""
-    return _NO_GPU.found([*evidence, *where], title=title)
+    paths = ("system.machine_kind", "system.vendor")
+    where = [known(environment, path) for path in paths if fact(environment, path).known]
+    if is_virtual(environment):
+        return _NO_GPU.found([*evidence, *where], title="This virtual machine has no NVIDIA GPU")
+    if maker := maker_of(environment):  # nothing is wrong with such a machine: the program asks for what it has not
+        return _NO_GPU.found(
+            [*evidence, *where], title=f"This machine has {maker} GPU, not one from NVIDIA", status=Status.WARN
+        )
+    return _NO_GPU.found([*evidence, *where])
 
 
 @check(
@@ -112,11 +124,11 @@ def optimus_gpu_off(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     elif asleep := _asleep_without_driver(environment):
         yield _OFF.found([_power(environment, gpu) for gpu in asleep])
     elif not switch.known and without_gpu(environment):
-        yield skip("there is no GPU and no switch for one")
+        yield skip("there is no GPU that could be turned off")
     elif environment.pci_gpus.known or switch.known:
-        yield ok("no GPU is switched off", evidence=[known(environment, "system.prime_profile")])
+        yield ok("no GPU is turned off", evidence=[known(environment, "system.prime_profile")])
     else:
-        yield unknown("nothing here says whether a GPU is switched off")
+        yield unknown("whether a GPU is turned off was not probed")
 
 
 def _asleep_without_driver(environment: Environment) -> list[PciGpu]:

@@ -5,25 +5,42 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit._startup.regex import regex
 from envkit.checks.engine.evidence import NO_OWN_DRIVER, known
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Evidence, Outcome, Status, ok, unknown
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, unknown
+from envkit.checks.engine.managers import managers
+from envkit.checks.engine.messages import seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.gpu.gpus import reserved_for_vms
+from envkit.checks.engine.remedies import remedy
+from envkit.checks.gpu.gpus import SeenGpu, reserved_for_vms, seen_gpus
+from envkit.checks.nvidia_driver.driver_state import installed
 from envkit.model import Environment, PciGpu
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 
+_IDS = regex(r"\bvfio-pci\.ids=(?P<ids>[0-9a-fA-F:,]+)")
+
+
+def _given_back(environment: Environment, matrix: Matrix) -> Remedy:
+    advice = (
+        "Only if the host itself should use the GPU: stop the virtual machines that use it, remove its IDs from "
+        "the kernel options and from /etc/modprobe.d, and reboot; then install the driver."
+    )
+    option = _IDS.search(environment.kernel.cmdline.value or "")
+    if option is None:
+        return remedy(environment, advice, "find-vfio")
+    return remedy(environment, advice, "find-vfio", "free-vfio", ids=option["ids"])
+
+
 _RESERVED = Fault(
     "gpu-bound-to-vfio",
     "A GPU is reserved for virtual machines",
-    impact="Programs of this machine cannot use it. On a host of virtual machines that is intended: stop here.",
-    remedy="Only if the GPU is meant for this machine: remove the vfio-pci ids from the kernel options and from "
-    "/etc/modprobe.d, rebuild the initramfs and reboot.",
-    actions=("find-vfio", "initramfs", "reboot"),
+    impact="Programs on this machine cannot use it. On a virtualization host that is intended; no action is needed.",
+    remedy=_given_back,
 )
 _MODULE_UNFIT = (  # nouveau takes the GPU where NVIDIA's module cannot be loaded
     "kernel-headers-missing",
@@ -31,19 +48,46 @@ _MODULE_UNFIT = (  # nouveau takes the GPU where NVIDIA's module cannot be loade
     "secure-boot-unsigned-module",
     "module-missing-for-running-kernel",
 )
-_HELD = "NVIDIA's driver cannot use a GPU that another driver holds; CUDA finds no device."
+_OF_THE_KERNEL = {"nouveau": "nouveau", "NovaCore": "NovaCore", "nova_core": "NovaCore", "nova-core": "NovaCore"}
+_CALLS_FOR_A_DRIVER = ("driver-not-installed", "driver-module-not-loaded", "device-nodes-missing")
+_HELD = "NVIDIA's driver cannot use a GPU that is bound to another driver; CUDA finds no device."
+_BLOCK = "Block nouveau, rebuild the initramfs, and reboot."
+
+
+def _without_nouveau(environment: Environment, matrix: Matrix) -> Remedy:
+    """NVIDIA's module has to be there first, on the machine itself or in the operator's driver container."""
+    if "gpu-operator" in managers(environment):
+        return remedy(
+            environment,
+            f"On each GPU node: {_BLOCK[0].lower()}{_BLOCK[1:]} The driver container loads NVIDIA's module afterwards. "
+            "To undo it, remove the file that the first command writes.",
+            "block-nouveau-on-node",
+            "initramfs",
+            "reboot",
+        )
+    return remedy(
+        environment,
+        f"{_BLOCK} The first command does so only if NVIDIA's module exists for this kernel: otherwise there would be "
+        "no display driver. To undo it, remove the file that it writes.",
+        "block-nouveau",
+        "initramfs",
+        "reboot",
+    )
+
+
 _NOUVEAU = Fault(
     "nouveau-loaded",
     "nouveau is bound to the GPU instead of NVIDIA's driver",
     impact=_HELD,
-    remedy="Block nouveau, rebuild the initramfs and reboot.",
-    actions=("block-nouveau", "initramfs", "reboot"),
+    remedy=_without_nouveau,
 )
 _NOVA = Fault(
     "nova-core-bound",
     "NovaCore is bound to the GPU instead of NVIDIA's driver",
     impact=_HELD,
-    remedy="Block NovaCore (nova_core and nova_drm), rebuild the initramfs and reboot.",
+    remedy="Block NovaCore (nova_core and nova_drm), rebuild the initramfs and reboot. The first command does so only "
+    "if NVIDIA's module exists for this kernel: otherwise there would be no display driver. To undo it, remove "
+    "the file that it writes.",
     actions=("block-nova", "initramfs", "reboot"),
 )
 
@@ -52,25 +96,33 @@ _NOVA = Fault(
     _RESERVED,
     layer=Layer.PCI,
     rank=40,
+    fix="If the host itself should use the GPU, remove its IDs from the kernel options and reboot.",
     any_of=("pci_gpus", "messages"),
     references=("https://github.com/NVIDIA/gpu-operator",),
 )
 def gpu_bound_to_vfio(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """No GPU is held back for virtual machines (vfio-pci, pci-stub).
+    """Not all GPUs are held back for virtual machines (vfio-pci, pci-stub).
 
-    A reserved GPU has no device node here; on a host of virtual machines that is wanted.
+    A reserved GPU has no device node here. On a host of virtual machines that is wanted, and so it is where others are
+    left to the driver, or where a text shows the guest's driver at work.
     """
     reserved = reserved_for_vms(environment)
-    everything = bool(reserved) and len(reserved) == len(environment.pci_gpus.get())
-    for gpu in reserved:
+    everything = bool(reserved) and len(reserved) == len(environment.pci_gpus.get()) and not environment.gpus.value
+    for gpu in reserved if everything else ():
         yield _RESERVED.found(
             [_holder(environment, gpu), *_options(environment)],
             title=f"{gpu.name or 'This GPU'} is reserved for virtual machines by {gpu.driver}",
             subject=f"GPU {gpu.pci_address}",
-            status=Status.FAIL if everything else Status.WARN,
+            status=Status.FAIL if _wanted_here(environment) else Status.WARN,
         )
-    if not reserved:
-        yield _RESERVED.reported(environment) or _free(environment, "no GPU is bound to vfio-pci")
+    if not everything:
+        words = "the others are reserved for virtual machines" if reserved else "no GPU is bound to vfio-pci"
+        yield (None if reserved else _RESERVED.reported(environment)) or _free(environment, words)
+
+
+def _wanted_here(environment: Environment) -> bool:
+    """Whether this machine has a driver, or somebody calls for one, and not its virtual machines alone."""
+    return installed(environment) is not None or any(seen(environment, id) for id in _CALLS_FOR_A_DRIVER)
 
 
 def _options(environment: Environment) -> list[Evidence]:
@@ -84,6 +136,7 @@ def _options(environment: Environment) -> list[Evidence]:
     any_of=("pci_gpus", "messages"),
     explained_by=("driver-not-installed", "driver-dropped-gpu", *_MODULE_UNFIT),
     elsewhere=NO_OWN_DRIVER,
+    fix="Block nouveau, rebuild the initramfs, and reboot; NVIDIA's module has to be installed first.",
     references=threads("kubernetes-sigs/image-builder#1468", "negativo17/nvidia-driver#73", "mattshma/bigdata#133"),
 )
 def nouveau_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -92,7 +145,7 @@ def nouveau_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome
     One driver owns a device: while nouveau has the GPU, NVIDIA's module cannot take it. That the nouveau module is
     loaded for another card is no fault.
     """
-    yield from _other_driver(environment, _NOUVEAU, "nouveau", ("nouveau",))
+    yield from _other_driver(environment, matrix, _NOUVEAU, "nouveau")
 
 
 @check(
@@ -109,11 +162,25 @@ def nova_core_bound(environment: Environment, matrix: Matrix) -> Iterator[Outcom
 
     New kernels load it first, as older ones did with nouveau; NVIDIA's module then cannot take the GPU.
     """
-    yield from _other_driver(environment, _NOVA, "NovaCore", ("NovaCore", "nova_core", "nova-core"))
+    yield from _other_driver(environment, matrix, _NOVA, "NovaCore")
 
 
-def _other_driver(environment: Environment, fault: Fault, holder: str, names: tuple[str, ...]) -> Iterator[Outcome]:
-    held = [gpu for gpu in _pci(environment) if gpu.driver in names]
+def left_to_another_driver(environment: Environment, matrix: Matrix) -> tuple[SeenGpu, ...]:
+    """The cards that are too old for the driver and have one of the kernel's own, beside a GPU that works.
+
+    An old card for the display is kept like that.
+    """
+    gpus, version = seen_gpus(environment, matrix), installed(environment)
+    if version is None or not any(gpu.works for gpu in gpus):
+        return ()
+    own = (gpu for gpu in gpus if gpu.pci is not None and gpu.pci.driver in _OF_THE_KERNEL and gpu.models)
+    return tuple(gpu for gpu in own if all((m.last_driver_branch or version.major) < version.major for m in gpu.models))
+
+
+def _other_driver(environment: Environment, matrix: Matrix, fault: Fault, holder: str) -> Iterator[Outcome]:
+    names = [name for name, title in _OF_THE_KERNEL.items() if title == holder]
+    left = {gpu.address for gpu in left_to_another_driver(environment, matrix)}
+    held = [gpu for gpu in _pci(environment) if gpu.driver in names and gpu.pci_address not in left]
     for gpu in held:
         yield fault.found(
             [_holder(environment, gpu)],

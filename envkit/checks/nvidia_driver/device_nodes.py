@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
-from envkit.checks.engine.evidence import NO_OWN_DRIVER, kind, known
+from envkit.checks.engine.evidence import NO_OWN_DRIVER, driver_lives_elsewhere, kind, known, many
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Status, ok, skip, unknown
+from envkit.checks.engine.messages import seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -28,13 +29,13 @@ _NOT_LOADED = ("no-gpu-on-pci", "driver-not-installed", "driver-module-not-loade
 _NO_NODES = Fault(
     "device-nodes-missing",
     "NVIDIA device nodes (/dev/nvidia*) are missing",
-    impact="Programs of ordinary users find no GPU until root has used it once.",
+    impact="Programs of regular users find no GPU until root has used it once.",
     remedy="Create the device files now and at every boot.",
     actions=("device-nodes",),
 )
 _CLOSED = Fault(
     "device-node-permission",
-    "This user may not open the GPU's device files",
+    "This user is not allowed to open the GPU's device files",
     impact="CUDA and nvidia-smi work for root only.",
     remedy="Join the group that owns /dev/nvidia*, then log in again.",
     actions=("show-nodes",),
@@ -84,13 +85,13 @@ def device_nodes_missing(environment: Environment, matrix: Matrix) -> Iterator[O
     elif nodes is None:
         yield unknown("the device files were not probed", evidence=[known(environment, "driver.device_nodes")])
     elif not loaded(environment) or kind(environment) is MachineKind.JETSON:
-        yield skip("without a loaded kernel module there are no device files")
+        yield skip("without a loaded kernel module, there are no device files")
     elif missing := _missing(environment, nodes):
         evidence = [_nodes_evidence(environment), known(environment, "driver.procfs_gpus")]
         yield _NO_NODES.found(evidence, title=f"Missing: {missing}")
     else:
-        owned_words = f"{len(owned.get())} GPUs, " if owned.known else ""
-        yield ok(f"{owned_words}{len(nodes)} device files", evidence=[_nodes_evidence(environment)])
+        owned_words = f"{many(len(owned.get()), 'GPU')}, " if owned.known else ""
+        yield ok(f"{owned_words}{many(len(nodes), 'device file')}", evidence=[_nodes_evidence(environment)])
 
 
 def _missing(environment: Environment, nodes: tuple[DeviceNode, ...]) -> str:
@@ -99,7 +100,8 @@ def _missing(environment: Environment, nodes: tuple[DeviceNode, ...]) -> str:
     paths = _paths(environment)
     words = [] if "/dev/nvidiactl" in paths else ["/dev/nvidiactl"]
     if owned.known and len(nodes) < len(owned.get()):
-        words.append(f"{len(owned.get()) - len(nodes)} of {len(owned.get())} files /dev/nvidiaN")
+        count, total = len(owned.get()) - len(nodes), len(owned.get())
+        words.append("the GPU's /dev/nvidiaN" if total == 1 else f"{count} of {total} /dev/nvidiaN files")
     return " and ".join(words)
 
 
@@ -136,7 +138,7 @@ def device_node_permission(environment: Environment, matrix: Matrix) -> Iterator
     elif reported := _CLOSED.reported(environment):
         yield reported
     elif observed.known and any(_NEEDED.fullmatch(node.path) for node in observed.get()):
-        words = f", save those of {len(others)} GPUs that a scheduler keeps for other jobs" if others else ""
+        words = f", except those of {len(others)} GPUs that a scheduler reserves for other jobs" if others else ""
         yield ok(f"the device files are open to this user{words}", evidence=[_nodes_evidence(environment)])
     elif observed.known or observed.absent:
         yield skip("there are no device files")
@@ -150,12 +152,12 @@ def _closed(environment: Environment, closed: list[DeviceNode], refused: tuple[E
     groups = {node.group for node in closed if node.group and node.group != "root"}
     return _CLOSED.found(
         [*nodes, *refused, known(environment, "system.groups")],
-        title=f"This user may not open {', '.join(node.path for node in closed) or 'the GPU'}",
+        title=f"This user is not allowed to open {', '.join(node.path for node in closed) or 'the GPU'}",
         remedy=remedy(
             environment,
             "Join the group that owns the device files, then log in again."
             if groups
-            else "Look at the files' mode and at the module's options (NVreg_DeviceFileMode, NVreg_DeviceFileGID).",
+            else "Check the files' mode and the module's options (NVreg_DeviceFileMode, NVreg_DeviceFileGID).",
             "node-group" if groups else "show-nodes",
             group=min(groups, default=None),
         ),
@@ -178,27 +180,36 @@ def uvm_module_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[
     codes = answered(environment, "cuda", "UNKNOWN", "NOT_INITIALIZED")
     absent = _uvm_absent(environment)
     if lends_vgpus(environment):
-        yield skip("the driver of a host of virtual GPUs brings no CUDA")
+        yield skip("a vGPU host driver does not include CUDA")
     elif kind(environment) in (MachineKind.WSL1, MachineKind.WSL2, MachineKind.JETSON):
-        yield skip("WSL and Jetson have no module of that name")
+        yield skip("WSL and Jetson have no module with that name")
     elif absent and codes:
         yield _NO_UVM.found([*absent, *codes])
     elif cuda_works(environment):
         yield ok("CUDA initialized successfully", evidence=[known(environment, "driver.cuda_init", "success")])
+    elif seen(environment, "cuda-broken-after-suspend"):
+        yield skip("CUDA fails since the machine slept")
     elif reported := _NO_UVM.reported(environment, title="CUDA cannot start: nvidia_uvm is not ready"):
         yield reported if not _uvm_present(environment) else _uvm_ready(environment)
     elif not loaded(environment):
         yield skip("the driver itself is not loaded") if loaded(environment) is False else unknown("not probed")
     elif absent:
-        yield _NO_UVM.found(absent, status=Status.WARN)
+        yield _uvm_to_come(environment, absent)
     elif _uvm_present(environment):
         yield _uvm_ready(environment)
     else:
         yield unknown("whether nvidia_uvm is loaded was not probed")
 
 
+def _uvm_to_come(environment: Environment, absent: list[Evidence]) -> Outcome:
+    loader = environment.driver.modprobe_setuid
+    if (loader.known and not loader.get()) or driver_lives_elsewhere(environment):  # nobody here can load it
+        return _NO_UVM.found([*absent, known(environment, "driver.modprobe_setuid")], status=Status.WARN)
+    return ok("nvidia_uvm is not loaded yet; the first CUDA program loads it", evidence=absent)
+
+
 def _uvm_ready(environment: Environment) -> Outcome:
-    return ok("nvidia_uvm is there", evidence=[known(environment, "kernel.loaded_modules", "nvidia_uvm")])
+    return ok("nvidia_uvm is loaded", evidence=[known(environment, "kernel.loaded_modules", "nvidia_uvm")])
 
 
 def _uvm_present(environment: Environment) -> bool:

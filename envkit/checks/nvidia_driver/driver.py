@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import NO_PCI_GPU, known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, skip, unknown
+from envkit.checks.engine.managers import managers
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, remedy
@@ -40,26 +42,44 @@ _MODULE_CAUSES = (
     "container-no-gpu-injected",
     "wsl-libcuda-missing",
     "wsl-driver-inside",
+    "wsl1",
+    "bar-not-assigned",
 )
 
 
 def _install(environment: Environment, matrix: Matrix) -> Remedy:
     if on_windows(environment):
         return Remedy("Install NVIDIA's driver for Windows; it brings nvidia-smi.")
-    return remedy(environment, "Install the driver, from the distribution or from NVIDIA, not from both.", "driver")
+    if "apptainer" in managers(environment):
+        return Remedy(
+            "Apptainer and Singularity bring the host's driver into a container only when they are asked to: start it "
+            "with --nv. Only if nvidia-smi fails on the host too, its driver is missing there.",
+            (fixed("singularity exec --nv IMAGE nvidia-smi"),),
+        )
+    return remedy(
+        environment,
+        "Install the distribution's driver. If this machine already uses NVIDIA's repository or its .run installer, "
+        "use that instead; never mix them.",
+        "driver",
+    )
 
 
+_FROM_SLURM = Remedy(
+    "Login nodes have no GPU. Ask Slurm for one, and run the program there. Only if nvidia-smi fails in such a job "
+    "too, tell the administrators of the cluster. Install no driver here.",
+    (fixed("srun --gres=gpu:1 nvidia-smi"),),
+)
 _NO_DRIVER = Fault(
     "driver-not-installed",
     "No NVIDIA driver is installed",
-    impact="No program can use the GPU; the CUDA runtime may call this 'driver version is insufficient'.",
+    impact="No program can use the GPU; the CUDA runtime may report 'driver version is insufficient'.",
     remedy=_install,
 )
 _NOT_LOADED = Fault(
     "driver-module-not-loaded",
     "The driver's kernel module is not loaded",
     impact="nvidia-smi and CUDA cannot reach the GPU.",
-    remedy="Load the module and read what the kernel says if it refuses. Do not reinstall the driver yet.",
+    remedy="Load the module; if that fails, read the kernel's message. Do not reinstall the driver yet.",
     actions=("load-module", "module-log"),
 )
 
@@ -69,7 +89,7 @@ _NOT_LOADED = Fault(
     layer=Layer.KERNEL_MODULE,
     rank=5,
     explained_by=("no-gpu-on-pci", "optimus-gpu-off", "gpu-bound-to-vfio", "container-no-gpu-injected", "wsl1"),
-    fix="Install the driver branch that fits the GPU, from the distribution or from NVIDIA, not from both.",
+    fix="Install the driver branch that supports the GPU, from the distribution or from NVIDIA, not from both.",
     elsewhere=NO_PCI_GPU,
     references=threads("NVIDIA/nvidia-docker#988", "tensorflow/tensorflow#66750"),
 )
@@ -82,13 +102,21 @@ def driver_not_installed(environment: Environment, matrix: Matrix) -> Iterator[O
     if present := _signs_of_a_driver(environment):
         yield ok("a driver is installed", evidence=present)
     elif environment.pci_gpus.known and not environment.pci_gpus.get():
-        yield skip("there is no GPU that would need a driver", evidence=[known(environment, "pci_gpus", "none")])
+        yield skip("there is no GPU that needs a driver", evidence=[known(environment, "pci_gpus", "none")])
     elif _reserved(environment):
         yield skip("every GPU is reserved for virtual machines; this machine needs no driver for them")
     elif environment.pci_gpus.known and _looked_everywhere(environment):
         yield _absent(environment)
+    elif "slurm" in managers(environment) and (reported := _on_login_node(environment)):
+        yield reported
     else:
-        yield unknown("not every place where a driver could be was looked at")
+        yield unknown("not every possible driver location was probed")
+
+
+def _on_login_node(environment: Environment) -> Outcome | None:
+    """What is said of a missing driver on a node of a cluster that nobody showed to have a GPU."""
+    title = "This node has no NVIDIA driver: it is a login node, or one without a GPU"
+    return _NO_DRIVER.reported(environment, title=title, remedy=_FROM_SLURM)
 
 
 def _signs_of_a_driver(environment: Environment) -> list[Evidence]:
@@ -144,11 +172,11 @@ def driver_module_not_loaded(environment: Environment, matrix: Matrix) -> Iterat
     if loaded(environment):
         yield ok("the kernel module is loaded", evidence=[known(environment, "driver.kernel_module")])
     elif loaded(environment) is False and has_library(environment, NVML) is False:
-        yield skip("no driver is installed whose module could be loaded")
+        yield skip("no driver is installed")
     elif evidence := _proof(environment):
         yield _not_loaded(environment, evidence)
     else:
-        yield unknown("nothing here says whether the kernel module is loaded")
+        yield unknown("whether the kernel module is loaded was not probed")
 
 
 def _proof(environment: Environment) -> list[Evidence]:
@@ -173,21 +201,26 @@ def _blocked(environment: Environment) -> bool:
 def _not_loaded(environment: Environment, evidence: list[Evidence]) -> Outcome:
     files = environment.kernel.module_files
     if _blocked(environment):
-        title = "The driver's kernel module is blocked by a blacklist"
+        title = "The driver's kernel module is blacklisted"
         return _NOT_LOADED.found(evidence, title=title, remedy=_unblock(environment))
     if (files.known and not files.get()) or files.absent:
         fix = remedy(environment, "Install the kernel module of the same driver version, then reboot.", "driver")
-        title = "The driver's libraries are installed, its kernel module is not"
+        title = "The driver's libraries are installed, but its kernel module is not"
         return _NOT_LOADED.found(evidence, title=title, remedy=fix)
     return _NOT_LOADED.found(evidence)
 
 
 def _unblock(environment: Environment) -> Remedy:
+    if environment.system.prime_profile.known:
+        return remedy(
+            environment,
+            "The laptop's graphics profile blocks it: choose a profile that includes the NVIDIA GPU.",
+            "prime",
+        )
     return remedy(
         environment,
-        "Remove the line that blocks nvidia (after prime-select intel: choose another profile), rebuild the "
-        "initramfs and reboot.",
-        "find-blacklist",
+        "Remove the line that blocks nvidia from its file, and load the module. The old file is kept as .bak.",
+        "unblock",
+        "load-module",
         "initramfs",
-        "reboot",
     )

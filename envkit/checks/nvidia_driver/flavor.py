@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import NO_OWN_DRIVER, is_virtual, known, not_looked
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Evidence, Outcome, ok, unknown
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, unknown
+from envkit.checks.engine.managers import managers
+from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import SeenGpu, seen_gpus
+from envkit.checks.gpu.module_flavors import flavors_of, needs_open
+from envkit.checks.nvidia_driver.bound import left_to_another_driver
 from envkit.checks.nvidia_driver.driver_state import installed
 from envkit.model import Environment
-from envkit.tables.codes import ModuleFlavour, module_flavours
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -22,11 +26,33 @@ if TYPE_CHECKING:
 _NO_GPU = ("no-gpu-on-pci", "gpu-bound-to-vfio", "driver-not-installed")
 
 
+def _legacy(environment: Environment, matrix: Matrix) -> Remedy:
+    """The branch that the driver's own message names."""
+    branch = named(seen(environment, "driver-dropped-gpu"), "branch")
+    if branch is None:
+        return Remedy("Install the last branch that supports this GPU (envkit matrix gpus shows it), and hold it.")
+    return _branch(environment, matrix, int(branch))
+
+
+def _branch(environment: Environment, matrix: Matrix, branch: int) -> Remedy:
+    if needs_open(environment, matrix):
+        advice = f"Install driver branch {branch} or newer with the open kernel module."
+        return remedy(environment, advice, "driver-open", branch=branch)
+    nixos = f" On NixOS: hardware.nvidia.package = config.boot.kernelPackages.nvidiaPackages.legacy_{branch};"
+    where = nixos if "nixos" in managers(environment) else ""
+    return remedy(environment, f"Install driver branch {branch} and hold it.{where}", "driver-branch", branch=branch)
+
+
 _DROPPED = Fault(
     "driver-dropped-gpu",
     "The installed driver branch does not support this GPU",
     impact="The driver ignores this GPU; nvidia-smi may say 'No devices were found'.",
-    remedy="Install the legacy branch that the message names, and hold it there.",
+    remedy=_legacy,
+)
+_CC_MODE = fixed("sudo python3 nvidia_gpu_tools.py --devices gpus --set-cc-mode=on --reset-after-cc-mode-switch")
+_GRID = fixed(
+    "az vm extension set --resource-group GROUP --vm-name VM --publisher Microsoft.HpcCompute "
+    "--name NvidiaGpuDriverLinux"
 )
 _NO_START = "The driver cannot start this GPU; nvidia-smi shows no device."
 _OPEN = Fault(
@@ -43,12 +69,34 @@ _PROPRIETARY = Fault(
     remedy="Install the open flavor of the driver (nvidia-open).",
     actions=("driver-open",),
 )
+_ACCEPTED = (
+    "A card that is passed through needs the regular driver, from a branch that supports it; a vGPU needs the guest "
+    "driver of the host's release. On bare metal: install a newer branch."
+)
+_CONFIDENTIAL = (
+    "Keep this driver: confidential computing needs its open module. The GPU is in a state that the driver does not "
+    "recognize, often because another virtual machine used it before: shut this one down, restart its host, and set "
+    "the GPU's mode again there, from the folder of NVIDIA's gpu-admin-tools; then start the virtual machine."
+)
+
+
+def _accepted(environment: Environment, matrix: Matrix) -> Remedy:
+    if "confidential" in managers(environment):
+        return Remedy(_CONFIDENTIAL, (_CC_MODE,))
+    if "azure" in managers(environment):
+        return Remedy(
+            "Azure's sizes NV and NVads have a part of a GPU (vGPU) and need the GRID driver that goes with its hosts: "
+            "remove the other driver, and let Azure's extension install that one.",
+            (_GRID,),
+        )
+    return Remedy(_ACCEPTED)
+
+
 _REFUSED = Fault(
     "vm-gpu-unsupported-by-release",
-    "The driver says that its release does not support this GPU",
+    "The driver reports that its release does not support this GPU",
     impact="No program can use this GPU.",
-    remedy="Virtual machine: install the guest (vGPU) driver of the host's release, or a branch that supports "
-    "confidential computing. Bare metal: install a newer branch.",
+    remedy=_accepted,
 )
 
 
@@ -70,10 +118,17 @@ def driver_dropped_gpu(environment: Environment, matrix: Matrix) -> Iterator[Out
     version = installed(environment)
     gpus = seen_gpus(environment, matrix)
     if version is None or not gpus:
-        yield _DROPPED.reported(environment) or not_looked(environment, "the driver's version or the GPU is not known")
+        yield _DROPPED.reported(environment) or not_looked(
+            environment, "the driver's version or the GPU was not probed"
+        )
         return
+    left = left_to_another_driver(environment, matrix)
     for gpu in gpus:
-        yield _supported(environment, matrix, gpu, version.major)
+        if gpu in left:
+            words = f"{gpu.title} is too old for branch {version.major} and has another driver"
+            yield ok(words, subject=gpu.subject, evidence=[_gpu_evidence(environment, gpu)])
+        else:
+            yield _supported(environment, matrix, gpu, version.major)
 
 
 def _supported(environment: Environment, matrix: Matrix, gpu: SeenGpu, branch: int) -> Outcome:
@@ -88,7 +143,7 @@ def _supported(environment: Environment, matrix: Matrix, gpu: SeenGpu, branch: i
     last = [model.last_driver_branch for model in gpu.models]
     if all(limit is not None and limit < branch for limit in last):
         newest = max(limit for limit in last if limit is not None)
-        return _unsupported(environment, gpu, f"ended with branch {newest}", newest, branch, evidence)
+        return _unsupported(environment, matrix, gpu, f"ended with branch {newest}", newest, branch, evidence)
     row = matrix.driver_branch(branch)
     if row is None or not row.families:
         return unknown(f"what branch {branch} supports is not known", subject=gpu.subject, evidence=evidence)
@@ -100,19 +155,23 @@ def _supported(environment: Environment, matrix: Matrix, gpu: SeenGpu, branch: i
     )
     if first is None:
         return unknown(f"no branch is recorded for {gpu.title}", subject=gpu.subject, evidence=evidence)
-    return _unsupported(environment, gpu, f"began with branch {first}", first, branch, evidence)
+    return _unsupported(environment, matrix, gpu, f"began with branch {first}", first, branch, evidence)
 
 
 def _unsupported(
-    environment: Environment, gpu: SeenGpu, why: str, branch: int, has: int, evidence: list[Evidence]
+    environment: Environment,
+    matrix: Matrix,
+    gpu: SeenGpu,
+    why: str,
+    branch: int,
+    has: int,
+    evidence: list[Evidence],
 ) -> Outcome:
     return _DROPPED.found(
         evidence,
         title=f"Driver branch {has} does not support {gpu.title}: support {why}",
         subject=gpu.subject,
-        remedy=remedy(
-            environment, f"Install driver branch {branch} and hold it there.", "driver-branch", branch=branch
-        ),
+        remedy=_branch(environment, matrix, branch),
     )
 
 
@@ -160,8 +219,8 @@ def _flavor(environment: Environment, matrix: Matrix, fault: Fault, *, wrong_is_
     gpus = seen_gpus(environment, matrix)
     branch = version.major if (version := installed(environment)) else None
     if is_open is None or not gpus:
-        yield fault.reported(environment, branch=branch) or not_looked(
-            environment, "the flavor of the kernel module or the GPU is not known"
+        yield fault.reported(environment, remedy=_by_akmods(environment, fault), branch=branch) or not_looked(
+            environment, "the kernel module's flavor or the GPU was not probed"
         )
     elif is_open is not wrong_is_open:
         yield ok(f"the kernel module is {'open' if is_open else 'proprietary'}", evidence=evidence)
@@ -182,7 +241,7 @@ def _fits(
     word = "open" if fault is _OPEN else "proprietary"
     if gpu.works:
         return ok(f"the {word} module drives {gpu.title}", subject=gpu.subject, evidence=evidence)
-    rows = [_row(model.family, model.chip) for model in gpu.models]
+    rows = [flavors_of(model) for model in gpu.models]
     supported = [row.open if word == "open" else row.proprietary for row in rows if row is not None]
     if not supported:
         return unknown(f"which module {gpu.title} needs is not known", subject=gpu.subject, evidence=evidence)
@@ -192,13 +251,17 @@ def _fits(
         [*evidence, _gpu_evidence(environment, gpu)],
         title=f"{gpu.title} does not work with the {word} kernel module",
         subject=gpu.subject,
+        remedy=_by_akmods(environment, fault),
         branch=branch,
     )
 
 
-def _row(family: str, chip: str) -> ModuleFlavour | None:
-    rows = [row for row in module_flavours() if row.family == family and row.chip in ("", chip)]
-    return max(rows, key=lambda row: len(row.chip), default=None)
+def _by_akmods(environment: Environment, fault: Fault) -> Remedy | None:
+    """Where akmods builds the module, its configuration chooses the flavor."""
+    if fault is not _OPEN or "akmods" not in managers(environment):
+        return None
+    advice = "Let akmods build the proprietary flavor; the driver has to be of a branch that supports this GPU."
+    return remedy(environment, advice, "akmods-proprietary", "reboot")
 
 
 def _loaded_flavor(environment: Environment) -> tuple[bool | None, list[Evidence]]:
@@ -220,6 +283,8 @@ def _loaded_flavor(environment: Environment) -> tuple[bool | None, list[Evidence
     tier="L",
     any_of=("kernel.log", "messages"),
     explained_by=("driver-dropped-gpu", *_NO_GPU),
+    fix="Virtual machine: the regular driver for a card that is passed through, the host's guest driver for a vGPU. "
+    "Bare metal: a newer branch.",
     references=threads("NVIDIA/nvtrust#55"),
 )
 def vm_gpu_unsupported_by_release(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -7,12 +7,19 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
-from envkit.checks.engine.evidence import NO_OWN_DRIVER, NO_PCI_GPU, known
+from envkit.base.versions import Version
+from envkit.checks.cuda.toolkit import default_gcc
+from envkit.checks.engine.command import fixed
+from envkit.checks.engine.evidence import NO_OWN_DRIVER, NO_PCI_GPU, is_virtual, known
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Evidence, Outcome, Status, ok, skip, unknown
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.managers import managers
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.nvidia_driver.driver_state import loaded
+from envkit.checks.engine.remedies import remedy
+from envkit.checks.gpu.gpus import seen_gpus
+from envkit.checks.gpu.module_flavors import needs_open
+from envkit.checks.nvidia_driver.driver_state import installed, loaded
 from envkit.model import DkmsEntry, Environment
 
 if TYPE_CHECKING:
@@ -21,37 +28,156 @@ if TYPE_CHECKING:
 _NO_GPU = ("no-gpu-on-pci", "gpu-bound-to-vfio", "driver-not-installed")
 _COMPILER_ERROR = regex(r"error[: ]|bad return status|\*\*\*", re.IGNORECASE)
 _NO_MODULE = "There is no module to load, so no program can use the GPU."
+_PREBUILT = regex(r"/kernel/nvidia-(?P<branch>\d{3})(?P<server>srv)?(?P<open>-open)?/")  # of Ubuntu's packages
+
+
+def _prebuilt(environment: Environment) -> str:
+    """Which of Ubuntu's packages of prebuilt modules other kernels have, as `550-server-open`; '' for none."""
+    files = environment.kernel.module_files.get() if environment.kernel.module_files.known else ()
+    found = next((match for file in files if (match := _PREBUILT.search(file.path))), None)
+    if found is None:
+        return ""
+    return f"{found['branch']}{'-server' if found['server'] else ''}{found['open'] or ''}"
+
+
+def _older_kernel(environment: Environment) -> str:
+    """A word on the kernel that still has the module: it works at once."""
+    others = sorted((_kernels_with_module(environment) or set()) - {environment.system.kernel.value})
+    return f" Until then, kernel {others[-1]} in the boot menu works as before." if others else ""
+
+
+def _module_for_kernel(environment: Environment, matrix: Matrix) -> Remedy:
+    older, flavor = _older_kernel(environment), _prebuilt(environment)
+    if flavor:
+        advice = (
+            "This machine uses Ubuntu's prebuilt modules: install those for the running kernel, and their "
+            f"metapackage (linux-modules-nvidia-{flavor}-generic, or the one for your kernel flavor) so that "
+            f"they keep up with it.{older}"
+        )
+        return remedy(environment, advice, "prebuilt-module", flavor=flavor)
+    advice = f"Build the module for the running kernel.{older}"
+    return remedy(environment, advice, "kernel-headers", "build-module")
+
+
+_OPERATOR = (
+    "The GPU operator's driver container builds the module and needs the packages of the node's kernel: give the node "
+    "access to a repository that has them (OpenShift: a valid entitlement), or move the nodes to a kernel that the "
+    "repositories have. Then let the driver's pods start again."
+)
+
+
+def _headers(environment: Environment, matrix: Matrix) -> Remedy:
+    if "gpu-operator" in managers(environment):
+        return remedy(environment, _OPERATOR, "restart-driver-pods")
+    advice = (
+        "Install the headers of the running kernel and build the module. If the archive no longer has them, upgrade "
+        "kernel and headers together by their metapackages (Debian: linux-image-amd64 linux-headers-amd64; Ubuntu: "
+        f"linux-generic) and reboot.{_older_kernel(environment)}"
+    )
+    return remedy(environment, advice, "kernel-headers", "build-module")
+
+
+def _built_again(environment: Environment, matrix: Matrix) -> Remedy:
+    """By what the facts say of the cause: the compiler, else a branch that is older than the last one for the GPU."""
+    if "gpu-operator" in managers(environment):
+        return remedy(
+            environment,
+            "This release of the driver does not build for the node's kernel: give the GPU operator a newer release of "
+            "the branch, whose driver image exists for the node's system.",
+            "operator-driver",
+        )
+    older, wanted = _older_kernel(environment), environment.kernel.compiler.value
+    own = default_gcc(environment)
+    if wanted is not None and (own is None or wanted.major != own.version.major):
+        advice = f"Build with GCC {wanted.major}, which built the kernel.{older}"
+        return remedy(environment, advice, "build-with-gcc", gcc=wanted.major)
+    if branch := _newer_branch(environment, matrix):
+        advice = f"This branch does not build for this kernel. Install branch {branch}, which supports the GPU.{older}"
+        action = "driver-open" if needs_open(environment, matrix) else "driver-branch"
+        return remedy(environment, advice, action, branch=branch)
+    return remedy(
+        environment,
+        "Read the end of the build log; then try a newer driver branch, the previous kernel, or the compiler that "
+        f"the kernel was built with.{older}",
+        "show-build-log",
+    )
+
+
+def _newer_branch(environment: Environment, matrix: Matrix) -> int | None:
+    """The last branch with long support that has every GPU of the machine, where it is newer than what DKMS builds."""
+    failing = [version.major for entry in _dkms(environment) if (version := Version.find(entry.version))]
+    families = [{model.family for model in gpu.models} for gpu in seen_gpus(environment, matrix)]
+    fitting = [
+        row.branch
+        for row in matrix.driver_branches
+        if row.kind == "lts" and families and all(own & set(row.families or ()) for own in families)
+    ]
+    best = max(fitting, default=None)
+    return best if best is not None and failing and max(failing) < best else None
+
+
+_AZURE = (
+    fixed("az vm deallocate --resource-group GROUP --name VM"),
+    fixed("az vm update --resource-group GROUP --name VM --enable-secure-boot false"),
+    fixed("az vm start --resource-group GROUP --name VM"),
+)
+
+
+def _signed(environment: Environment, matrix: Matrix) -> Remedy:
+    if is_virtual(environment):
+        azure = "azure" in managers(environment)
+        return Remedy(
+            "Turn Secure Boot off in the virtual machine's settings and start it again: on most clouds, you cannot "
+            "reach the console where a key has to be confirmed. Or use an image with a signed driver."
+            f"{' Run these commands elsewhere, with the names of your machine; they stop it.' if azure else ''}",
+            _AZURE if azure else (),
+        )
+    if "akmods" in managers(environment):
+        return remedy(
+            environment,
+            "Enroll the key that akmods signs with. mokutil asks for a password of your choice, and MokManager for the "
+            "same one on the console at the next boot. If that key is already enrolled, the machine boots without "
+            "shim (systemd-boot, another loader): boot shimx64.efi, sign with a key from the firmware's own list, or "
+            "turn Secure Boot off in the firmware.",
+            "enrol-akmods-key",
+            "reboot",
+        )
+    return remedy(
+        environment,
+        "Sign the module and enroll the key. mokutil asks you to choose a password, and MokManager asks for it on "
+        "the console at the next boot: do not reboot a machine whose console you cannot access. If mokutil "
+        "says that the key is already enrolled, the machine boots without shim: choose shimx64.efi in the "
+        "firmware's boot menu. Or use the distribution's signed modules, or disable Secure Boot in the firmware.",
+        "enrol-key",
+        "sign-module",
+        "reboot",
+        version=installed(environment),
+    )
+
+
 _MISSING = Fault(
     "module-missing-for-running-kernel",
     "The running kernel has no driver module",
     impact=_NO_MODULE,
-    remedy="Build the module for the running kernel (or boot the previous kernel).",
-    actions=("kernel-headers", "build-module"),
+    remedy=_module_for_kernel,
 )
 _NO_HEADERS = Fault(
     "kernel-headers-missing",
     "DKMS cannot build the driver's module: the headers of the running kernel are missing",
     impact=_NO_MODULE,
-    remedy="Install the headers of the running kernel and build the module. If the mirror no longer has them, upgrade "
-    "kernel and headers together and reboot.",
-    actions=("kernel-headers", "build-module"),
+    remedy=_headers,
 )
 _NOT_BUILT = Fault(
     "dkms-build-failed",
     "DKMS could not build the driver's module",
     impact=_NO_MODULE,
-    remedy="Read the end of the build log; then use a newer driver branch, the previous kernel, or the compiler that "
-    "the kernel was built with.",
-    actions=("show-build-log",),
+    remedy=_built_again,
 )
 _UNSIGNED = Fault(
     "secure-boot-unsigned-module",
     "Secure Boot is blocking the NVIDIA kernel module",
     impact="The kernel does not load the module, so no program can use the GPU.",
-    remedy="Enroll the key that signs the module; MokManager asks for it on the console at the next boot, so do not "
-    "reboot a machine whose console you cannot reach. Or use the distribution's signed modules; or disable Secure Boot "
-    "in the UEFI settings.",
-    actions=("enrol-key", "reboot"),
+    remedy=_signed,
 )
 
 
@@ -60,6 +186,7 @@ _UNSIGNED = Fault(
     layer=Layer.KERNEL_MODULE,
     rank=30,
     elsewhere=NO_PCI_GPU,
+    fix="Install or build the module for the running kernel, or boot the previous kernel.",
     explained_by=("kernel-headers-missing", "dkms-build-failed", "driver-repos-mixed", *_NO_GPU),
     references=threads("junxnone/tio#206", "negativo17/nvidia-driver#56", "M-Bab/linux-kernel-amdgpu-binaries#101"),
 )
@@ -123,6 +250,7 @@ def _left_behind(environment: Environment, others: set[str]) -> Outcome:
     layer=Layer.KERNEL_MODULE,
     rank=15,
     elsewhere=NO_OWN_DRIVER,
+    fix="Install the headers of the running kernel and build the module.",
     explained_by=_NO_GPU,
     references=threads("NVIDIA/open-gpu-kernel-modules#441", "zen-kernel/zen-kernel#305"),
 )
@@ -149,7 +277,7 @@ def _without_headers(environment: Environment) -> Outcome:
         return _NO_HEADERS.found(
             evidence,
             title=f"{_NO_HEADERS.title}; the next build will fail",
-            impact="After the next update there is no module.",
+            impact="After the next update, there will be no module.",
             status=Status.WARN,
         )
     return _NO_HEADERS.found(evidence)
@@ -165,7 +293,8 @@ def _dkms_evidence(environment: Environment) -> list[Evidence]:
     layer=Layer.KERNEL_MODULE,
     rank=20,
     elsewhere=NO_OWN_DRIVER,
-    explained_by=("kernel-headers-missing", "driver-repos-mixed", *_NO_GPU),
+    fix="Read the build log; try the compiler that built the kernel, a newer driver branch, or the previous kernel.",
+    explained_by=("kernel-headers-missing", "driver-repos-mixed", "disk-full-at-install", *_NO_GPU),
     references=threads("void-linux/void-packages#54925", "Frogging-Family/nvidia-all#152"),
 )
 def dkms_build_failed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -197,7 +326,7 @@ def _built(environment: Environment) -> Outcome | None:
     failed = environment.kernel.dkms_make_log.known or any(
         entry.state in ("added", "broken") and entry.kernel in ("", running) for entry in entries
     )
-    return None if failed else skip("DKMS was not queried to build for the running kernel")
+    return None if failed else skip("DKMS has not built for the running kernel")
 
 
 def _last_error(environment: Environment) -> list[Evidence]:
@@ -211,6 +340,7 @@ def _last_error(environment: Environment) -> list[Evidence]:
     layer=Layer.KERNEL_MODULE,
     rank=25,
     elsewhere=NO_OWN_DRIVER,
+    fix="Sign the module and enroll its key, use the distribution's signed modules, or disable Secure Boot.",
     explained_by=_NO_GPU,
     references=threads("secureblue/secureblue#1043", "lcp/mokutil#69", "Foxboron/sbctl#221"),
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import PATH, UNSET_LIBRARY_PATH, Command, export
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, skip, unknown
+from envkit.checks.engine.loader_path import folder_of, library_path, without_folders
+from envkit.checks.engine.managers import in_image
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -24,19 +25,14 @@ def _first_libcuda(environment: Environment) -> DriverLibrary | None:
     """The libcuda that the loader takes: one on LD_LIBRARY_PATH, else the one of its cache, else the first found."""
     observed = environment.driver.libraries
     candidates = [item for item in observed.get() if item.name.startswith("libcuda.so")] if observed.known else []
-    folders = _library_path(environment)
+    folders = library_path(environment)
     for folder in folders:
         for library in candidates:
-            if library.path.rpartition("/")[0] == folder:
+            if folder_of(library.path) == folder:
                 return library
     cached = [library for library in candidates if library.in_ld_cache]
     plain = [library for library in candidates if library.in_ld_cache is None and not library.stub]
     return next(iter(cached or plain), None)
-
-
-def _library_path(environment: Environment) -> list[str]:
-    variables = environment.variables.get() if environment.variables.known else {}
-    return [folder.rstrip("/") for folder in variables.get("LD_LIBRARY_PATH", "").split(":") if folder]
 
 
 def _library_evidence(environment: Environment, library: DriverLibrary) -> Evidence:
@@ -44,38 +40,52 @@ def _library_evidence(environment: Environment, library: DriverLibrary) -> Evide
     return Evidence("driver.libraries", f"{library.path}{version}", environment.driver.libraries.source)
 
 
-def _off_the_path(advice: str) -> Callable[[Environment, Matrix], Remedy]:
+def _off_the_path(advice: str, sign: str = "") -> Callable[[Environment, Matrix], Remedy]:
     """The remedy that takes the folder of the libcuda that is loaded out of the loader's path, and no other folder."""
 
     def given(environment: Environment, matrix: Matrix) -> Remedy:
-        library, folders = _first_libcuda(environment), _library_path(environment)
-        folder = library.path.rpartition("/")[0] if library is not None else ""
-        if folder in folders:
-            return Remedy(advice, (_library_path_of([other for other in folders if other != folder]),))
+        library = _first_libcuda(environment)
+        folder = folder_of(library.path) if library is not None else ""
+        if folder in library_path(environment) or (sign and library is None):
+            return without_folders(environment, advice, (folder,), sign)
         return remedy(environment, advice, "find-libcuda")
 
     return given
 
 
-def _library_path_of(folders: list[str]) -> Command:
-    return export("LD_LIBRARY_PATH", PATH(":".join(folders))) if folders else UNSET_LIBRARY_PATH
+_NO_COMPAT = _off_the_path(
+    "Remove the compat directory from the loader's path, so that the driver's own libcuda is found. If a file in "
+    "/etc/ld.so.conf.d names it, delete that file and run sudo ldconfig.",
+    "compat",
+)
+
+
+def _without_compat(environment: Environment, matrix: Matrix) -> Remedy:
+    """In an image by its Dockerfile: what a shell of the host exports does not get there."""
+    if in_image(environment):
+        return remedy(
+            environment,
+            "The image has a cuda-compat that this GPU cannot use. Build an image without it, and start the container "
+            "from that. Or install the driver branch of the image's CUDA on the host, or use the last release of the "
+            "image that worked.",
+            "image-without-compat",
+        )
+    return _NO_COMPAT(environment, matrix)
 
 
 _COMPAT = Fault(
     "cuda-compat-on-unsupported-hw",
-    "Forward compatibility (cuda-compat) was tried on a GPU that does not support it",
-    impact="CUDA answers error 804 and no program can use the GPU.",
-    remedy=_off_the_path(
-        "Remove the compat directory from the loader's path, so that the driver's own libcuda is found."
-    ),
+    "Forward compatibility (cuda-compat) is in use on a GPU that does not support it",
+    impact="CUDA returns error 804, and no program can use the GPU.",
+    remedy=_without_compat,
 )
 _FOREIGN = Fault(
     "driver-lib-mismatch-803",
-    "CUDA refuses this pair of libcuda and kernel module (error 803)",
+    "CUDA error 803: libcuda and the kernel module do not match",
     impact="No CUDA program starts.",
     remedy=_off_the_path(
-        "Find which libcuda programs load, and take a foreign one out of the loader's path. After an upgrade of the "
-        "driver, reload its modules or reboot."
+        "Find out which libcuda programs load, and remove any other copy from the loader's path. After a driver "
+        "upgrade, reload the modules or reboot."
     ),
 )
 _STUB = Fault(
@@ -83,7 +93,9 @@ _STUB = Fault(
     "Programs load a link-time stub instead of the driver's libcuda",
     impact="Every CUDA call fails with error 34 or finds no device.",
     remedy=_off_the_path(
-        "Remove the directory with `stubs` in its name from the loader's path; then run sudo ldconfig."
+        "Remove the directory with `stubs` in its name from the loader's path. If a file in /etc/ld.so.conf.d names "
+        "it, delete that line and run sudo ldconfig.",
+        "stubs",
     ),
 )
 
@@ -105,7 +117,7 @@ def cuda_compat_on_unsupported_hw(environment: Environment, matrix: Matrix) -> I
     if reported := _COMPAT.reported(environment, answered(environment, "cuda", "COMPAT_NOT_SUPPORTED_ON_DEVICE")):
         yield reported
     elif library is None:
-        yield unknown("which libcuda would be loaded is not known", evidence=[known(environment, "driver.libraries")])
+        yield unknown("which libcuda would be loaded is unknown", evidence=[known(environment, "driver.libraries")])
     elif not library.compat:
         yield ok("programs get the driver's own libcuda", evidence=[_library_evidence(environment, library)])
     else:
@@ -130,7 +142,7 @@ def _compat(environment: Environment, matrix: Matrix, library: DriverLibrary) ->
     rank=30,
     any_of=("driver.libraries", "driver.cuda_init", "messages"),
     explained_by=("driver-library-mismatch", "driver-baked-into-image", "wsl-driver-inside"),
-    fix="Remove the foreign libcuda; after an upgrade of the driver, reboot.",
+    fix="Remove the extra libcuda; after a driver upgrade, reboot.",
     references=threads("NVIDIA/nvidia-docker#1256", "easydiffusion/easydiffusion#379", "llm-d/llm-d#706"),
 )
 def driver_lib_mismatch_803(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -154,7 +166,7 @@ def driver_lib_mismatch_803(environment: Environment, matrix: Matrix) -> Iterato
         yield _FOREIGN.found(
             [_library_evidence(environment, library), known(environment, "driver.kernel_module")],
             title=f"Programs load libcuda {library.version}, the kernel module is {module.get()}",
-            impact="CUDA answers error 803 or finds no device.",
+            impact="CUDA returns error 803 or finds no device.",
         )
 
 
@@ -172,7 +184,7 @@ def libcuda_stub_loaded(environment: Environment, matrix: Matrix) -> Iterator[Ou
     The stub has the same name inside (libcuda.so.1) and answers every call with error 34.
     """
     library = _first_libcuda(environment)
-    on_path = [folder for folder in _library_path(environment) if folder.endswith("/stubs")]
+    on_path = [folder for folder in library_path(environment) if folder.endswith("/stubs")]
     if reported := _STUB.reported(environment, answered(environment, "cuda", "STUB_LIBRARY")):
         yield reported
     elif library is not None and library.stub:
@@ -188,4 +200,4 @@ def libcuda_stub_loaded(environment: Environment, matrix: Matrix) -> Iterator[Ou
             evidence=[known(environment, "variables", on_path[0])],
         )
     else:
-        yield unknown("which libcuda would be loaded is not known", evidence=[known(environment, "driver.libraries")])
+        yield unknown("which libcuda would be loaded is unknown", evidence=[known(environment, "driver.libraries")])

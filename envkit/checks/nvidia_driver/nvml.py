@@ -11,7 +11,6 @@ from envkit.checks.engine.evidence import (
     driver_lives_elsewhere,
     kind,
     known,
-    managed_elsewhere,
     many,
     not_looked,
 )
@@ -21,7 +20,8 @@ from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
-from envkit.checks.gpu.gpus import SeenGpu, seen_gpus
+from envkit.checks.gpu.gpus import gpus_of
+from envkit.checks.gpu.health import field_evidence
 from envkit.checks.nvidia_driver.driver_state import (
     NVML,
     answered,
@@ -32,7 +32,8 @@ from envkit.checks.nvidia_driver.driver_state import (
     nvml_asked,
     smi_answered,
 )
-from envkit.model import Environment, MachineKind, Problem
+from envkit.checks.nvidia_driver.packages import by_runfile
+from envkit.model import Environment, MachineKind, Message, Problem
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -46,46 +47,81 @@ _COLLECT = ("bug-report", "reboot")
 def _same_version(environment: Environment, matrix: Matrix) -> Remedy:
     if driver_lives_elsewhere(environment):
         return Remedy(
-            "The module is the host's. Nothing can be loaded or held from in here: bring no driver libraries in the "
-            "image, and where the host itself has two versions, fix it there and restart the container."
+            "The kernel module belongs to the host and cannot be changed from inside the container: keep driver "
+            "libraries out of the image. If the host itself has two versions, fix it there and restart the container."
         )
+    if two := seen(environment, "driver-library-mismatch", "modeset"):
+        return _one_module(environment, two[0])
     library = environment.driver.user_space.value
     if _on_disk(environment) and library is not None and library not in _on_disk(environment):
+        if by_runfile(environment):
+            return _user_space(environment, max(_on_disk(environment)))
         return _reinstall(environment)
     return _reload(environment)
+
+
+def _one_module(environment: Environment, message: Message) -> Remedy:
+    """Kernel modules of two releases: each was built by DKMS, and a restart loads both again."""
+    old, new = sorted((Version.parse(message.values["module"]), Version.parse(message.values["client"])))
+    return remedy(
+        environment,
+        f"Kernel modules of two releases are installed, {old} and {new}; no restart helps. Remove the older ones, "
+        "build the others again, and rebuild the initramfs with your distribution's own tool.",
+        "one-module",
+        "reboot",
+        version=new,
+        stale=old,
+    )
 
 
 def _driver_library(environment: Environment, matrix: Matrix) -> Remedy:
     version = environment.driver.kernel_module.value
     branch = version.major if version else None
-    summary = "Install the library's package in the version of the loaded module."
-    return remedy(environment, summary, "driver-library", branch=branch)
+    if by_runfile(environment):
+        return _user_space(environment, version)
+    summary = (
+        "Install the library's package in the loaded module's version. If the archive has only a newer one, "
+        "upgrade the whole driver instead, and reboot."
+    )
+    return remedy(environment, summary, "driver-library", branch=branch, version=version)
+
+
+def _user_space(environment: Environment, version: Version | None) -> Remedy:
+    """The libraries of the module's version, where the driver came by NVIDIA's installer."""
+    return remedy(
+        environment,
+        f"This driver was installed with NVIDIA's installer, not from packages: install the libraries of "
+        f"{version or 'the module'} "
+        "from that version's .run installer. --no-kernel-modules leaves the kernel module alone.",
+        "runfile-libraries",
+        version=version,
+    )
 
 
 _MISMATCH = Fault(
     "driver-library-mismatch",
-    "The user-space driver libraries and the loaded kernel module have different versions",
-    impact="nvidia-smi, NVML and CUDA refuse to work until both are the same.",
+    "The driver libraries and the loaded kernel module have different versions",
+    impact="nvidia-smi, NVML, and CUDA do not work until the versions match.",
     remedy=_same_version,
 )
 _NO_NVML = Fault(
     "nvml-library-missing",
     "The management library libnvidia-ml.so.1 is missing",
-    impact="nvidia-smi and all monitors fail; CUDA itself may work.",
+    impact="nvidia-smi and all monitoring tools fail; CUDA itself may work.",
     remedy=_driver_library,
 )
 _NO_ANSWER = Fault(
     "nvidia-smi-hangs",
     "The driver does not answer: nvidia-smi or NVML hangs",
-    impact="Every program that asks the driver hangs too, and cannot be killed.",
+    impact="Every program that calls the driver also hangs and cannot be killed.",
     remedy="Collect a bug report first, then reboot.",
     actions=_COLLECT,
 )
 _SLEEPING = Fault(
     "persistence-off",
-    "Persistence mode is off: programs wait for the GPU to wake up",
-    impact="The first call of every program takes seconds.",
-    remedy="Let the daemon nvidia-persistenced keep the GPUs ready.",
+    "Persistence mode is off, so programs wait for the GPU to initialize",
+    impact="Every program's first GPU call takes several seconds.",
+    remedy="Run nvidia-persistenced to keep the GPUs initialized.",
     actions=("persistence",),
     status=Status.WARN,
 )
@@ -126,7 +162,7 @@ def driver_library_mismatch(environment: Environment, matrix: Matrix) -> Iterato
     if kind(environment) in (MachineKind.WSL1, MachineKind.WSL2, MachineKind.JETSON):
         yield skip("WSL and Jetson have no such kernel module")
     elif module.known and library.known and module.get() != library.get():
-        title = f"Module {module.get()} is loaded, the libraries are {library.get()}"
+        title = f"Kernel module {module.get()} is loaded, but the driver libraries are {library.get()}"
         yield _MISMATCH.found([*both, *codes, *_disk(environment)], title=title)
     elif codes or messages:
         yield _MISMATCH.found([*((*codes, *both) if codes else messages), *_disk(environment)])
@@ -150,8 +186,8 @@ def _disk(environment: Environment) -> list[Evidence]:
 def _reload(environment: Environment) -> Remedy:
     return remedy(
         environment,
-        "While no program uses the GPU, unload and load the modules; if that is refused, reboot. "
-        "Reinstalling the driver does not help.",
+        "While no program is using the GPU, unload and reload the modules; if that fails, "
+        "reboot. Reinstalling the driver does not help.",
         "reload-module",
     )
 
@@ -218,7 +254,7 @@ def nvidia_smi_hangs(environment: Environment, matrix: Matrix) -> Iterator[Outco
             late,
             title=f"{many(len(late), 'GPU')} of {len(environment.gpus.get())} "
             f"{'does' if len(late) == 1 else 'do'} not answer",
-            impact="Every program that asks for that GPU hangs; the others can be used.",
+            impact="Every program that uses that GPU hangs; the other GPUs work.",
             remedy=remedy(environment, _ONE_GPU, *_COLLECT),
         )
     elif reported := _NO_ANSWER.reported(environment):
@@ -226,14 +262,14 @@ def nvidia_smi_hangs(environment: Environment, matrix: Matrix) -> Iterator[Outco
     elif nvml_asked(environment) or smi_answered(environment):
         yield ok("the driver answers", evidence=[known(environment, path) for path in paths])
     elif any(fact.known for fact in facts) or all(fact.absent for fact in facts):
-        yield skip("there is no driver that could answer")
+        yield skip("there is no driver to query")
     else:
-        yield not_looked(environment, "nobody asked the driver", *paths)
+        yield not_looked(environment, "the driver was not queried", *paths)
 
 
 _ONE_GPU = (
-    "Keep jobs away from that GPU, collect a bug report, then reset the GPU or reboot. Programs that name "
-    "the others in CUDA_VISIBLE_DEVICES may work until then."
+    "Keep jobs off that GPU, collect a bug report, then reset the GPU or reboot. Until then, programs "
+    "that list only the other GPUs in CUDA_VISIBLE_DEVICES may work."
 )
 
 
@@ -258,37 +294,19 @@ def _late(environment: Environment) -> list[Evidence]:
     references=threads("NVIDIA/nvidia-docker#723", "Azure/aks-gpu#105", "dmlc/cxxnet#108"),
 )
 def persistence_off(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """On a server without a display the driver keeps the GPU's state between programs.
+    """No program and no container waits too long for the driver to start a GPU.
 
-    Otherwise the first call of every program takes seconds, and starting a container can time out. On laptops and
-    desktops it saves power and is right.
+    Without persistence mode, the default, the driver starts a server's GPUs anew for every first program, which takes
+    seconds, and starting a container can time out. Where nobody complains of that, it is no problem.
     """
-    gpus = [gpu for gpu in seen_gpus(environment, matrix) if gpu.nvml and gpu.nvml.persistence_mode is not None]
-    off = [gpu for gpu in gpus if _sleeps(gpu)]
-    daemon = environment.driver.persistence_daemon
+    gpus = [gpu for gpu in gpus_of(environment) if gpu.persistence_mode is not None]
     if reported := _SLEEPING.reported(environment):
         yield reported
-    elif driver_lives_elsewhere(environment):
-        yield managed_elsewhere(environment)
-    elif off and not (daemon.known and daemon.get()):
-        yield _SLEEPING.found(
-            [_persistence(environment, gpu) for gpu in off[:3]],
-            title=f"Persistence mode is off on {many(len(off), 'server GPU')}",
-        )
     elif gpus:
-        yield ok(
-            "persistence mode is on for all data center GPUs",
-            evidence=[_persistence(environment, gpu) for gpu in gpus[:3]],
-        )
-
-
-def _sleeps(gpu: SeenGpu) -> bool:
-    return gpu.nvml is not None and not gpu.nvml.persistence_mode and gpu.data_center and not gpu.nvml.display_active
-
-
-def _persistence(environment: Environment, gpu: SeenGpu) -> Evidence:
-    on = "on" if gpu.nvml and gpu.nvml.persistence_mode else "off"
-    return Evidence(f"{gpu.subject} persistence_mode", on, environment.gpus.source)
+        off = [gpu for gpu in gpus if not gpu.persistence_mode]
+        title = f"persistence mode is off on {many(len(off), 'GPU')}, the default" if off else "persistence mode is on"
+        modes = [field_evidence(environment, gpu, "persistence_mode") for gpu in gpus[:3]]
+        yield ok(title, evidence=[*modes, known(environment, "driver.persistence_daemon")])
 
 
 @check(

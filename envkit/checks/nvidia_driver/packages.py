@@ -10,6 +10,7 @@ from envkit._startup.regex import regex
 from envkit.checks.engine.evidence import NO_OWN_DRIVER, known, many
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.managers import managers
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -33,6 +34,13 @@ def driver_packages(environment: Environment) -> tuple[SystemPackage, ...]:
     return tuple(package for package in packages if _DRIVER_PACKAGE.match(package.name))
 
 
+def by_runfile(environment: Environment) -> bool:
+    """True where NVIDIA's installer brought the driver, and no package did."""
+    observed = environment.driver.runfile_installed
+    told = observed.known or observed.problem is Problem.UNPARSABLE or "runfile" in managers(environment)
+    return told and not any(package.state == "installed" for package in driver_packages(environment))
+
+
 def _separate(environment: Environment, matrix: Matrix) -> Remedy:
     return _one_installation(environment, runfile=True)
 
@@ -40,23 +48,23 @@ def _separate(environment: Environment, matrix: Matrix) -> Remedy:
 _REPLACED = Fault(
     "unattended-upgrade-of-driver",
     "Automatic upgrades replaced driver or kernel packages since the last boot",
-    impact="Library and loaded module can differ from now on; programs that start now may fail.",
-    remedy="Hold the packages, so that you choose the day of an upgrade (`unhold` in place of `hold` undoes it), then "
-    "reboot.",
+    impact="The libraries and the loaded module may differ now, so newly started programs may fail.",
+    remedy="Hold the packages so that you decide when to upgrade, then reboot.",
     actions=("hold", "reboot"),
     status=Status.WARN,
 )
 _OVERLAP = Fault(
     "runfile-over-packages",
     "Runfile and packaged driver installations overlap",
-    impact="Programs load the libraries of whichever comes first; a version other than the loaded module's fails.",
+    impact="Programs load whichever libraries come first, and fail if their version differs from the loaded module's.",
     remedy=_separate,
 )
 _MIXED = Fault(
     "driver-repos-mixed",
-    "Driver packages of several sources collide",
-    impact="Libraries and module do not belong together until this is finished.",
-    remedy="Choose one source, repair the packages, remove the others.",
+    "Driver packages from several sources conflict",
+    impact="The libraries and the module may not match until this is fixed.",
+    remedy="Choose one source and repair the packages. The third command only shows what the last one would do; if "
+    "it changes the driver version, a reboot is needed. Pin the other source so that it provides no driver packages.",
     actions=("repair-packages",),
 )
 
@@ -81,7 +89,9 @@ def unattended_upgrade_of_driver(environment: Environment, matrix: Matrix) -> It
     automatic = [line for line in observed.get() if _UNATTENDED in line] if observed.known else []
     if automatic:
         yield _REPLACED.found([known(environment, "package_changes", line) for line in automatic[:4]])
-    elif reported := _REPLACED.reported(environment, title="Automatic upgrades replace driver packages here"):
+    elif reported := _REPLACED.reported(
+        environment, title="Automatic upgrades replace driver packages on this machine"
+    ):
         yield reported
     elif observed.known or observed.absent:
         yield ok("no automatic upgrade since the last boot", evidence=[known(environment, "package_changes")])
@@ -93,7 +103,7 @@ def unattended_upgrade_of_driver(environment: Environment, matrix: Matrix) -> It
     _OVERLAP,
     layer=Layer.KERNEL_MODULE,
     rank=22,
-    fix="Remove one of them completely, then reinstall the other. From a CUDA runfile take --toolkit only.",
+    fix="Remove one of them completely, then reinstall the other. Run CUDA runfiles with --toolkit only.",
     elsewhere=NO_OWN_DRIVER,
     references=threads("NVIDIA/DIGITS#558", "openSUSE/nvidia-driver-G06#90", "Azure/azhpc-images#86"),
 )
@@ -109,13 +119,13 @@ def runfile_over_packages(environment: Environment, matrix: Matrix) -> Iterator[
     if len(versions) > 1:
         yield _OVERLAP.found(
             [Evidence("driver.libraries", f"{version}: {path}", "") for version, path in sorted(versions.items())],
-            title=f"The driver's libraries are there in {len(versions)} versions: {', '.join(sorted(versions))}",
+            title=f"The driver's libraries are installed in {len(versions)} versions: {', '.join(sorted(versions))}",
             remedy=_one_installation(environment, runfile=runfile),
         )
     elif runfile and packages:
         yield _OVERLAP.found(
             [known(environment, "driver.runfile_installed"), _package_evidence(environment, packages)],
-            title="A runfile driver lies over driver packages",
+            title="A runfile driver is installed over driver packages",
             impact="The next update of either one breaks the driver.",
             status=Status.WARN,
         )
@@ -146,9 +156,10 @@ def _one_installation(environment: Environment, *, runfile: bool) -> Remedy:
     actions = ("remove-runfile", "reinstall-packages") if runfile else ("repair-packages", "reinstall-packages")
     return remedy(
         environment,
-        "Keep one installation: remove the runfile driver, reinstall the packages, reboot."
+        "Keep one installation: remove the runfile driver, reinstall every package of the driver (the installer's "
+        "removal deletes files of the same names), reboot."
         if runfile
-        else "Find the package of each file, purge the one that is left over, reinstall the other, reboot.",
+        else "Find the package of each file, purge the leftover one, reinstall the other, and reboot.",
         *actions,
         "reboot",
         branch=version.major if version else None,
@@ -170,7 +181,7 @@ def _package_evidence(environment: Environment, packages: tuple[SystemPackage, .
     layer=Layer.KERNEL_MODULE,
     rank=23,
     any_of=("packages", "messages"),
-    fix="Choose one package source, pin it, repair, purge the rest.",
+    fix="Choose one package source, pin it, repair the packages, and purge the rest.",
     elsewhere=NO_OWN_DRIVER,
     references=threads(
         "NVIDIA/ansible-role-nvidia-driver#33",
@@ -190,7 +201,7 @@ def driver_repos_mixed(environment: Environment, matrix: Matrix) -> Iterator[Out
     if broken:
         yield _MIXED.found(
             [known(environment, "packages", f"{p.name} {p.version}: {p.state}") for p in broken[:4]],
-            title=f"Only half installed: {many(len(broken), 'driver package')}",
+            title=f"Only partly installed: {many(len(broken), 'driver package')}",
         )
     elif reported := _MIXED.reported(environment):
         yield reported
@@ -198,11 +209,11 @@ def driver_repos_mixed(environment: Environment, matrix: Matrix) -> Iterator[Out
         yield _MIXED.found(
             [_package_evidence(environment, packages)],
             title=f"Driver packages come from several sources: {', '.join(sorted(origins))}",
-            impact="The next upgrade may not find a way through.",
+            impact="The next upgrade may fail.",
             status=Status.FAIL if _versions_differ(packages) else Status.WARN,
         )
     elif packages:
-        yield ok("the driver's packages fit together", evidence=[_package_evidence(environment, packages)])
+        yield ok("the driver's packages match", evidence=[_package_evidence(environment, packages)])
     elif environment.packages.known:
         yield skip("no system package carries a driver")
     else:

@@ -9,14 +9,14 @@ from envkit.base.pci import pci_address
 from envkit.base.versions import whole_number
 from envkit.checks.engine.evidence import driver_lives_elsewhere, known, managed_elsewhere, not_looked
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Evidence, Outcome, Status, ok, skip, unknown
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.messages import message_evidence, named, seen, subject_of
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
-from envkit.checks.gpu.gpus import seen_gpus
+from envkit.checks.gpu.gpus import all_work, has_nvswitch_board, seen_gpus
 from envkit.checks.nvidia_driver.driver_state import answered, loaded
-from envkit.model import Environment, Message
+from envkit.model import PASTED, Environment, Message, PciGpu
 from envkit.tables.codes import Xid, xids
 
 if TYPE_CHECKING:
@@ -34,19 +34,33 @@ _XID_CHECKS = (
 )
 
 
+def _off_the_bus(environment: Environment, matrix: Matrix) -> Remedy:
+    """The log first: it is gone with the power."""
+    saved = (
+        "Save the log now, because it is lost when the power goes off. Then stop or drain everything that runs on the "
+        "machine, and power it off for a minute (a reboot is often not enough)."
+    )
+    then = (
+        "If the error comes back, contact the vendor: these modules have no cable or riser to check."
+        if has_nvswitch_board(environment)
+        else "Check cooling, seating, power cables, and riser. To tell the card from the slot, swap it with another "
+        "one: if the fault follows the card, RMA the card. A different driver does not fix this."
+    )
+    return remedy(environment, f"{saved} {then}", "save-report", "kernel-log")
+
+
 _LOST = Fault(
     "gpu-fallen-off-bus",
     "A GPU has fallen off the PCI bus",
-    impact="Programs on this GPU are gone, and calls of the driver may hang.",
-    remedy="Stop the programs, switch the machine off for a minute (a reboot is not enough), then check seat, power "
-    "cables and riser. If the error comes back, RMA the card.",
-    actions=("kernel-log",),
+    impact="Programs on this GPU have crashed, and driver calls may hang.",
+    remedy=_off_the_bus,
 )
 _GSP = Fault(
     "gsp-timeout",
-    "The GPU's system processor (GSP) stopped answering",
+    "The GPU's system processor (GSP) stopped responding",
     impact="Programs and nvidia-smi hang until the GPU is reset.",
-    remedy="Reboot; then use a newer driver.",
+    remedy="Save the report. Then stop the programs on this GPU and try to reset only this GPU (sudo nvidia-smi -i "
+    "GPU --gpu-reset); if that hangs, reboot. If it comes back, install the next driver branch.",
     actions=("bug-report", "reboot"),
 )
 _NOT_STARTED = Fault(
@@ -54,7 +68,7 @@ _NOT_STARTED = Fault(
     "The driver sees a GPU but could not start it",
     impact="CUDA and nvidia-smi do not list this GPU.",
     remedy="Read the lines before the failure in the kernel log; check power cables and the firmware setting "
-    "'Above 4G decoding'; try a newer driver. If nothing helps, try the card in another machine.",
+    "'Above 4G decoding'; try a newer driver. If none of that helps, try the card in another machine.",
     actions=("module-log",),
 )
 
@@ -62,8 +76,8 @@ _NOT_STARTED = Fault(
 _OTHER = Fault(
     "xid-other",
     "The driver reported a GPU error (Xid)",
-    impact="The program that ran on the GPU was probably stopped.",
-    remedy="The number decides: see the action that the finding names.",
+    impact="The program running on the GPU was probably stopped.",
+    remedy="It depends on the number: see the action in the finding.",
     actions=("kernel-log",),
     status=Status.WARN,
 )
@@ -77,7 +91,7 @@ def xid_messages(environment: Environment, check_id: str) -> tuple[tuple[Xid, Me
             number = whole_number(message.values.get("code", ""))
             if number is None or "xid" not in message.signature + message.text.lower():
                 continue
-            row = xids().get(number) or Xid(number, "", "unknown", "a number that we do not know", "", ())
+            row = xids().get(number) or Xid(number, "", "unknown", "unknown to envkit", "", ())
             if (row.check or "xid-other") == check_id:
                 pairs.append((row, message))
     return tuple(pairs)
@@ -91,7 +105,7 @@ def address_of(messages: tuple[Message, ...]) -> str:
 def log_unread(environment: Environment) -> Outcome:
     """Not checked: the kernel log, which is for root only on many machines."""
     return unknown(
-        "not checked: the kernel log may not be read (try with sudo)"
+        "not checked: the kernel log is not readable by this user (try sudo)"
         if environment.kernel.log.problem and environment.kernel.log.problem.value == "denied"
         else "the kernel log was not probed",
         evidence=[known(environment, "kernel.log")],
@@ -103,7 +117,9 @@ def log_unread(environment: Environment) -> Outcome:
     layer=Layer.PCI,
     rank=20,
     tier="L",
-    explained_by=("external-power-missing", "optimus-gpu-off"),
+    explained_by=("bar-not-assigned", "external-power-missing", "optimus-gpu-off"),
+    fix="Save the log, drain and power off the machine, and check cooling, seating, cables, and riser; then RMA "
+    "the card.",
     references=threads("NVIDIA/open-gpu-kernel-modules#507", "NVIDIA/open-gpu-kernel-modules#1151"),
 )
 def gpu_fallen_off_bus(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -112,12 +128,8 @@ def gpu_fallen_off_bus(environment: Environment, matrix: Matrix) -> Iterator[Out
     A lost GPU reads ffff in its configuration space, makes NVML say "GPU is lost" and leaves XID 79 in the kernel
     log: power, heat, slot, riser, firmware or a dying card. A reboot without a power cycle often does not help.
     """
-    mute = [
-        gpu
-        for gpu in (environment.pci_gpus.get() if environment.pci_gpus.known else ())
-        if gpu.config_readable is False and not gpu.power_state.startswith("D3") and gpu.driver != "vfio-pci"
-    ]
     lost, messages = answered(environment, "nvml", "GPU_IS_LOST"), seen(environment, "gpu-fallen-off-bus")
+    mute = [] if all_work(environment, matrix) and not lost and not messages else _mute(environment)
     for gpu in mute:
         fact = Evidence(f"pci_gpus[{gpu.pci_address}].config_readable", "no (ffff)", environment.pci_gpus.source)
         own = tuple(m for m in messages if address_of((m,)) in ("", gpu.pci_address))
@@ -135,22 +147,32 @@ def gpu_fallen_off_bus(environment: Environment, matrix: Matrix) -> Iterator[Out
         yield (
             ok("every GPU responds on the PCIe bus", evidence=[known(environment, "pci_gpus", "")])
             if answers
-            else (skip("there is no GPU on PCI") if environment.pci_gpus.known else log_unread(environment))
+            else (skip("there is no GPU on the PCI bus") if environment.pci_gpus.known else log_unread(environment))
         )
+
+
+def _mute(environment: Environment) -> list[PciGpu]:
+    """The GPUs whose configuration space reads ffff and that do not sleep: a pasted text seldom says that one slept."""
+    return [
+        gpu
+        for gpu in environment.pci_gpus.value or ()
+        if gpu.config_readable is False and not gpu.power_state.startswith("D3") and gpu.driver != "vfio-pci"
+    ]
 
 
 def _all_back(environment: Environment, matrix: Matrix) -> bool:
     gpus = seen_gpus(environment, matrix)
-    return bool(gpus) and all(gpu.works and gpu.pci is not None and gpu.pci.config_readable for gpu in gpus)
+    readable = all(gpu.pci is not None and gpu.pci.config_readable for gpu in gpus)
+    return readable and all_work(environment, matrix)
 
 
 def _came_back(environment: Environment, messages: tuple[Message, ...], evidence: list[Evidence]) -> Outcome:
     return _LOST.found(
         evidence,
-        title="A GPU fell off the PCI bus since the last boot and is back now",
+        title="A GPU fell off the PCI bus since the last boot, and is back now",
         subject=subject_of(messages),
         impact="It is likely to happen again under load.",
-        remedy=remedy(environment, "Check seat, power cables, riser and cooling of this card.", "kernel-log"),
+        remedy=remedy(environment, "Check this card's seating, power cables, riser, and cooling.", "kernel-log"),
         status=Status.WARN,
     )
 
@@ -162,7 +184,8 @@ def _came_back(environment: Environment, messages: tuple[Message, ...], evidence
     tier="L",
     any_of=("kernel.log", "messages"),
     explained_by=("gpu-fallen-off-bus",),
-    fix="Reset or reboot; a newer driver. On proprietary modules firmware could be switched off.",
+    fix="Reset the GPU or reboot, and try a newer driver. With proprietary modules, the GSP firmware can be "
+    "turned off.",
     references=threads(
         "NVIDIA/open-gpu-kernel-modules#446", "NVIDIA/open-gpu-kernel-modules#1230", "NVIDIA/dcgm-exporter#84"
     ),
@@ -196,8 +219,11 @@ def gsp_timeout(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
         "proprietary-module-on-blackwell",
         "vm-gpu-unsupported-by-release",
         "row-remap-failed",
+        "gsp-timeout",
+        "gpu-refused-in-vm",
+        "wsl-gpu-in-tcc-mode",
     ),
-    fix="Check BAR, power, module flavor and driver version for this GPU; then suspect the hardware.",
+    fix="Check BARs, power, module flavor, and driver version for this GPU; then suspect the hardware.",
     references=threads(
         "NVIDIA/open-gpu-kernel-modules#789",
         "NVIDIA/open-gpu-kernel-modules#1104",
@@ -226,13 +252,13 @@ def rm_init_adapter_failed(environment: Environment, matrix: Matrix) -> Iterator
     elif evidence:
         yield _NOT_STARTED.found(evidence, subject=subject_of(messages))
     elif loaded(environment) is False:
-        yield skip("no driver is loaded that could start a GPU")
+        yield skip("no driver is loaded")
     elif environment.gpus.known or dead.known:
         yield ok(
             "the driver started every GPU that it owns", evidence=[known(environment, "driver.uninitialised_gpus")]
         )
     else:
-        yield not_looked(environment, "nothing here says whether the driver started the GPUs")
+        yield not_looked(environment, "whether the driver started the GPUs was not probed")
 
 
 def _never_started(environment: Environment, addresses: tuple[str, ...]) -> bool:
@@ -268,7 +294,7 @@ def xid_other(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     if pairs:
         numbers = ", ".join(dict.fromkeys(str(row.code) for row, _ in pairs))
         yield ok(
-            f"Xid {numbers}: errors of a program, not of the machine",
+            f"Xid {numbers}: program errors, not machine errors",
             evidence=message_evidence(environment, [message for _, message in pairs]),
         )
     elif environment.kernel.log.known:
@@ -285,5 +311,21 @@ def _reported(environment: Environment, pairs: list[tuple[Xid, Message]]) -> Out
         message_evidence(environment, messages),
         title=f"Xid {row.code}{times}: {row.meaning}",
         subject=subject_of(messages),
-        remedy=remedy(environment, f"{action[0].upper()}{action[1:]}.", "kernel-log"),
+        remedy=_of_action(environment, action, pci_address(named(messages, "pci_address") or "")),
+        status=Status.FAIL if _acute(environment, row) else None,
     )
+
+
+def _acute(environment: Environment, row: Xid) -> bool:
+    """Whether the driver asks for a reset, or somebody pasted a log with an error of the hardware to ask about it."""
+    asked_about = environment.origin == PASTED and row.kind in ("firmware", "memory", "link", "hardware", "driver")
+    return asked_about or bool(seen(environment, _OTHER.id, "recovery"))
+
+
+def _of_action(environment: Environment, action: str, address: str | None) -> Remedy:
+    """NVIDIA's word on the number, with the reset where it is one and the GPU is named."""
+    advice = f"{action[0].upper()}{action[1:]}."
+    if not action.startswith("reset the GPU") or address is None:
+        return remedy(environment, advice, "kernel-log")
+    otherwise = "If the reset is refused (the only card with a desktop, a virtual machine), reboot the machine."
+    return remedy(environment, f"{advice} {otherwise}", "reset", index=address)

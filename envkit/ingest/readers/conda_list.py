@@ -24,6 +24,12 @@ _ROW = regex(
     r"^ {0,4}(?P<name>[A-Za-z0-9_][\w.-]{0,80}) {1,60}(?P<version>\d[\w.!+]{0,50}) {1,40}"
     r"(?P<build><pip>|[A-Za-z0-9][\w.+]{0,100})(?: {1,40}(?P<channel>[\w./:-]{1,60}))?$"
 )
+_TYPED = regex(r"[^\n]{0,60}\b(?:conda|mamba|micromamba) list\b[^\n|]{0,40}\| ?(?:e?grep|findstr|Select-String)\b")
+_PLANNED = regex(
+    r"^ {0,4}[+~] {1,2}(?P<name>[A-Za-z0-9_][\w.-]{0,80}) {1,60}(?P<version>\d[\w.!+]{0,50}) {1,40}"
+    r"(?P<build>[A-Za-z0-9][\w.+]{0,100}) {1,40}(?P<channel>[\w./:-]{1,60})/(?:linux-64|linux-aarch64|win-64|noarch)\b",
+    re.MULTILINE,
+)
 _COLUMNS = regex(r" {0,4}[\w.-]{1,80} {2,60}\S|[ \u2500-]+$")  # a row in columns, or the rule below the header
 _VIRTUAL = regex(r"^(?: {10,40}| {0,12}virtual packages : )__cuda=(?P<cuda>\d{1,9}\.\d{1,9})=\w+$", re.MULTILINE)
 
@@ -34,8 +40,10 @@ _HEADS = ("#", "L", "N", " ")
 @reader("conda")
 def read(text: Text) -> Iterator[Clue]:
     """Every package below a header of conda's; the driver's CUDA from `conda info`."""
-    if text.holds("packages in environment") or text.holds("Name  "):
+    if text.holds("packages in environment") or text.holds("Name  ") or text.holds("a list"):
         yield from _listed(text)
+    for match in text.matches(_PLANNED, "/linux-64", "/linux-aarch64", "/win-64", "/noarch"):
+        yield from _row(match, match.start())
     for match in text.matches(_VIRTUAL, "__cuda="):
         yield Fact("driver.driver_cuda_version", Version.parse(match["cuda"]), match.start())
 
@@ -44,12 +52,15 @@ def _listed(text: Text) -> Iterator[Clue]:
     position, inside = 0, False
     for line, below in zip(text.lines, (*text.lines[1:], None), strict=True):
         head = _HEAD.match(line) if line[:1] in _HEADS else None
+        typed = "a list" in line and _TYPED.match(line)
         if head:
             inside = True
             prefix = head["prefix"] or head["mamba"]
             if prefix:
                 yield PythonFact("prefix", prefix, position)
                 yield PythonFact("kind", "conda", position)
+        elif typed:
+            inside = True
         elif inside and line and not line.startswith("#"):
             match = _ROW.match(line)
             inside = match is not None or _COLUMNS.match(line) is not None

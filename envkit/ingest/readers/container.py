@@ -1,4 +1,4 @@
-"""Signs that the text was written inside a container: a prompt with a container's id, its marker files, its cgroup.
+"""Signs that the text was written inside a container: a prompt with its id or a pod's name, marker files, its cgroup.
 
 root@3f9c1d2a77b0:/workspace# nvidia-smi
 """
@@ -14,9 +14,12 @@ from envkit.ingest.text import Text
 from envkit.model import MachineKind
 
 _PROMPT = regex(
-    r"^(?:\([\w.-]{1,40}\) )?[a-z_][\w-]{0,31}@(?=[0-9a-f]{0,11}\d)[0-9a-f]{12}:\S{0,120}[#$] ?", re.MULTILINE
-)
+    r"^(?:\([\w.-]{1,40}\) )?[a-z_][\w-]{0,31}@(?:(?=[0-9a-f]{0,11}\d)[0-9a-f]{12}|C\.\d{5,9}"
+    r"|[a-z][a-z0-9-]{0,50}-(?=[a-z]{0,9}\d)[b-df-hj-np-tv-xz2-9]{8,10}-[b-df-hj-np-tv-xz2-9]{5}):\S{0,120}[#$] ?",
+    re.MULTILINE,
+)  # of a pod: the name of its set, a hash, a random word, in letters that spell no words
 _MARKER = regex(
+    r"^KUBERNETES_SERVICE_HOST=|"
     r"^(?:-rwx\S{6,8} [^\n]{5,60} )?/\.dockerenv$|^\d{1,3}:[\w,=]{0,40}:/(?:docker|kubepods|lxc)/[^\n]{8,200}$",
     re.MULTILINE,
 )
@@ -32,7 +35,7 @@ def read(text: Text) -> Iterator[Clue]:
     """The first sign of a container."""
     for pattern, needles in (
         (_PROMPT, ("@",)),
-        (_MARKER, ("/.dockerenv", ":/docker/", ":/kubepods/", ":/lxc/")),
+        (_MARKER, ("KUBERNETES_SERVICE_HOST=", "/.dockerenv", ":/docker/", ":/kubepods/", ":/lxc/")),
         (_BANNER, ("NVIDIA Release ", " ==", "Container image Copyright")),
     ):
         for match in text.matches(pattern, *needles):

@@ -8,6 +8,8 @@ GPU 00000000:01:00.0
             Link Width
                 Max                       : 16x
                 Current                   : 8x
+
+People also paste a part of it, or what grep left of it, without the line of the GPU.
 """
 
 from __future__ import annotations
@@ -31,6 +33,16 @@ _TOP = regex(
     re.MULTILINE,
 )
 _LIMIT = 1200  # lines of one GPU's block
+_PARTS = regex(
+    r"^ {2,40}(?:(?:Clocks (?:Throttle|Event) Reasons|Remapped Rows|Retired Pages|GPU Link Info|PCIe Generation"
+    r"|Link Width|Fabric|(?:GPU )?Power Readings|MIG Mode)|(?:[HS]W (?:Thermal|Power Brake) Slowdown"
+    r"|Remapping Failure Occurred|Pending Page Blacklist) {1,40}: ?\w[^\n]{0,20})$",
+    re.MULTILINE,
+)
+_PART_WORDS = (
+    *("Clocks Throttle", "Clocks Event", "Remapped Rows", "Retired Pages", "GPU Link Info", "PCIe Generation"),
+    *("Link Width", "Fabric", "Power Readings", "MIG Mode", "Slowdown", "Remapping Failure", "Pending Page"),
+)
 
 
 @reader("nvidia-smi -q")
@@ -47,23 +59,50 @@ def read(text: Text) -> Iterator[Clue]:
     blocks = list(text.matches(_BLOCK, "GPU "))
     for match in blocks:
         yield Fact("driver.nvml", CallResult(0, "NVML_SUCCESS"), match.start())
-        values = {"pci_address": pci_address(match["address"])} | gpu_values(_tree(text, match), Spelling.TEXT)
+        lines = _tree(text, text.index(match.start()) + 1)
+        values = {"pci_address": pci_address(match["address"])} | gpu_values(lines, Spelling.TEXT)
         yield GpuClue(Listing.DRIVER, None, values, match.start())
     if blocks and (attached is None or attached > len(blocks)):
         yield GpusIncomplete(blocks[0].start())
+    if not blocks:
+        yield from _without_gpu(text)
 
 
-def _tree(text: Text, block: re.Match[str]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """The path of headings and the value of every line of a block."""
-    start = text.index(block.start()) + 1
+def _without_gpu(text: Text) -> Iterator[Clue]:
+    """The GPUs of excerpts that do not say which GPU they are of; one that tells the same again is of the next."""
+    gpus: list[tuple[int, dict[tuple[str, ...], str]]] = []
+    read_to = -1
+    for match in text.matches(_PARTS, *_PART_WORDS):
+        first = text.index(match.start())
+        if first <= read_to:
+            continue
+        lines = list(_tree(text, first, within=len(match[0]) - len(match[0].lstrip())))
+        read_to = first + len(lines)
+        if not lines:
+            continue
+        if not gpus or any(path in gpus[-1][1] for path, _ in lines):
+            gpus.append((match.start(), {}))
+        gpus[-1][1].update(lines)
+    for offset, tree in gpus:
+        yield GpuClue(Listing.DRIVER, None, gpu_values(tree.items(), Spelling.TEXT), offset)
+        yield GpusIncomplete(offset)
+
+
+def _tree(text: Text, start: int, within: int | None = None) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The path of headings and the value of every line of a block that starts at this line.
+
+    `within` is the depth of that line where it is a heading, and only what stands below it counts.
+    """
     parents: list[tuple[int, str]] = []
-    for line in text.lines[start : start + _LIMIT]:
+    for place, line in enumerate(text.lines[start : start + _LIMIT]):
         if line and not line.startswith("  "):
             return
         match = _LINE.match(line)
         if not match:
             continue
         depth = len(match["indent"])
+        if place and within is not None and depth <= within:
+            return
         while parents and parents[-1][0] >= depth:
             parents.pop()
         if match["value"] is None:

@@ -23,7 +23,10 @@ _VERSION_ID = regex(r"\d[\w.]{0,20}")
 _WORDS = regex(
     r"^(?:Description:[ \t]{1,20}| {0,12}Operating System: |OS Name: {1,30})(?P<words>[A-Z][^\n]{3,100})$", re.MULTILINE
 )
-_VIRTUAL = regex(r"^ {0,12}Virtualization: (?P<kind>\S{1,30})", re.MULTILINE)
+_VIRTUAL = regex(
+    r"^ {0,12}Virtualization: (?P<kind>\S{1,30})|(?:^|[$#>%] ?)systemd-detect-virt\n(?P<answer>[a-z][\w-]{1,20})$",
+    re.MULTILINE,
+)
 _CONTAINERS = ("docker", "podman", "lxc", "lxc-libvirt", "systemd-nspawn", "rkt", "container-other", "openvz")
 
 
@@ -35,8 +38,8 @@ def read(text: Text) -> Iterator[Clue]:
         found = described(match["words"].removesuffix(" GNU/Linux"))
         if found is not None and not match["words"].startswith("Docker Desktop"):
             yield Fact("system.os", found, match.start())
-    for match in text.matches(_VIRTUAL, "Virtualization: "):
-        kind = match["kind"]
+    for match in text.matches(_VIRTUAL, "Virtualization: ", "systemd-detect-virt", lines=2):
+        kind = match["kind"] or match["answer"]
         if kind == "wsl":
             yield Fact("system.machine_kind", MachineKind.WSL2, match.start())
         elif kind != "none":

@@ -18,6 +18,10 @@ from envkit.ingest.text import Text
 _TABLE_HEAD = regex(
     r"^Package {1,80}Version(?: {1,80}(?:Editable project location|Location|Installer)[^\n]*)?$", re.MULTILINE
 )
+_TYPED = regex(
+    r"^[^\n]{0,60}?\b(?:pip3?|uv pip) list\b[^\n|]{0,40}\| ?(?:e?grep|findstr|head|sort|Select-String)\b[^\n]{0,200}$",
+    re.MULTILINE,
+)
 _ROW = regex(
     r"^(?P<name>[A-Za-z0-9](?:[\w.-]{0,80}[A-Za-z0-9])?) {1,80}(?P<version>\d[\w.+!-]{0,60})(?: {1,80}"
     r"(?P<location>/\S{1,200}))?(?: {1,20}(?P<installer>pip|conda|uv|poetry))?$"
@@ -27,6 +31,11 @@ _FROZEN = regex(
     r"^(?P<name>[A-Za-z0-9](?:[\w.-]{0,80}[A-Za-z0-9])?)==(?P<version>\d[\w.+!-]{0,60})(?: ?;[^\n]{0,200})?$",
     re.MULTILINE,
 )
+_CHANGED = regex(
+    r"^ {0,2}[+~] (?P<name>[A-Za-z0-9](?:[\w.-]{0,80}[A-Za-z0-9])?)==(?P<version>\d[\w.+!-]{0,60})$", re.MULTILINE
+)  # what uv says that it installed
+_INSTALLED = regex(r"^[ \t]{0,8}Successfully installed (?P<all>\S[^\n]{0,8000})$", re.MULTILINE)
+_FILE = regex(r"(?P<name>[A-Za-z0-9][\w.-]{0,80})-(?P<version>\d[\w.+!]{0,60})")
 _SHOWN = regex(
     r"^Name: (?P<name>[\w.-]{1,80})\nVersion: (?P<version>\d[\w.+!-]{0,60})$(?:\n"
     r"(?!Name:)[A-Z][\w -]{1,30}:[^\n]*){0,8}?(?:\nLocation: (?P<location>\S[^\n]{0,200}))?",
@@ -58,7 +67,13 @@ def read(text: Text) -> Iterator[Clue]:
 
 def _packages(text: Text) -> Iterator[Package]:
     for head in text.matches(_TABLE_HEAD, "Package "):
-        yield from _table(text, head.start())
+        yield from _table(text, head.start(), head.group().index("Version"))
+    for typed in text.matches(_TYPED, "pip list", "pip3 list"):
+        yield from _table(text, typed.start(), 0)
+    changed = {match["name"]: match for match in text.matches(_CHANGED, "==")}  # of two installations the later one
+    for match in changed.values():
+        yield Package(match["name"], match["version"], match.start(), "pip")
+    yield from _installed(text)
     for pattern, needle, lines in ((_FROZEN, "==", 1), (_SHOWN, "Name: ", 11), (_SATISFIED, "already satisfied", 1)):
         for match in text.matches(pattern, needle, lines=lines):
             if text.cut_off(match.start(), match["version"]):
@@ -67,10 +82,22 @@ def _packages(text: Text) -> Iterator[Package]:
             yield Package(match["name"], match["version"], match.start(), "pip", path=location)
 
 
-def _table(text: Text, offset: int) -> Iterator[Package]:
-    """The rows below the header; one that is not understood is passed over where it stands in the header's columns."""
-    head = text.line_at(offset)
-    position, column = offset + len(head) + 1, head.index("Version")
+def _installed(text: Text) -> Iterator[Package]:
+    """What pip says that it installed: of two installations the later one."""
+    latest: dict[str, Package] = {}
+    for line in text.matches(_INSTALLED, "Successfully installed"):
+        for match in map(_FILE.fullmatch, line["all"].split()):
+            if match is not None:
+                latest[match["name"]] = Package(match["name"], match["version"], line.start(), "pip")
+    yield from latest.values()
+
+
+def _table(text: Text, offset: int, column: int) -> Iterator[Package]:
+    """The rows below the header, or below a command that leaves the header out (column 0).
+
+    One that is not understood is passed over where it stands in the header's columns.
+    """
+    position = offset + len(text.line_at(offset)) + 1
     for index in range(text.index(offset) + 1, len(text.lines)):
         line = text.lines[index]
         match = _ROW.match(line)
@@ -85,6 +112,8 @@ def _table(text: Text, offset: int) -> Iterator[Package]:
 
 def _in_columns(line: str, column: int) -> bool:
     """Whether something begins at the start and at `column`; not so for the head of another table."""
+    if not column:
+        return False
     gap, there = line[column - 1 : column], line[column : column + 1].strip()
     return line[:1].isalnum() and gap == " " and bool(there) and "Version" not in line
 

@@ -27,6 +27,12 @@ _PAIR = regex(
     r"python3? -c [\"']import torch; ?print\(torch\.__version__, ?torch\.version\.cuda"
     r"(?:, ?torch\.cuda\.is_available\(\))?\)[\"']\n(?P<version>\d[\w.+]{2,40}) (?P<cuda>\d{1,9}\.\d{1,9}|None)\b"
 )
+_SEVERAL = regex(
+    r"^(?:>>> |In \[\d{1,4}\]: |[^\n]{0,80}python3? -c [\"'][^\n]{0,60}?)(?:print ?\()?"
+    r"(?P<asked>[A-Za-z_][\w.]{2,60}(?:\(\d?\))?(?:, ?[A-Za-z_][\w.]{2,60}(?:\(\d?\))?){1,5})\)?[\"']?\n"
+    r"(?:Out ?\[\d{1,4}\]: )?(?P<answer>[^\n]{3,400})$",
+    re.MULTILINE,
+)  # several values at once: a tuple, or words that print put a blank between
 _BANNER = regex(
     r"^Python (?P<version>\d\.\d{1,2}\.\d{1,2})[\w+]{0,6} (?:\||\((?:main|default|tags|heads|v\d|remotes|\w{0,12}/?))",
     re.MULTILINE,
@@ -41,12 +47,21 @@ def read(text: Text) -> Iterator[Clue]:
         yield Package("torch", match["version"], match.start())
         yield from _torch_cuda(match["cuda"], match.start())
     for match in text.matches(_ASKED, ">>> ", "In [", "python -c", "python3 -c", lines=2):
-        asked, answer = match["asked"], match["answer"].strip()
-        for pattern, told in _ANSWERS:
-            if pattern.fullmatch(asked):
-                yield from told(answer, match.start())
+        yield from _told(match["asked"], match["answer"].strip(), match.start())
+    for match in text.matches(_SEVERAL, ">>> ", "In [", "python -c", "python3 -c", lines=2):
+        asked, answer = match["asked"].split(","), match["answer"].strip()
+        values = answer[1:-1].split(", ") if answer.startswith("(") else answer.split(" ")
+        if len(asked) == len(values):
+            for each, value in zip(asked, values, strict=True):
+                yield from _told(each.strip(), value.strip(), match.start())
     for match in (*text.matches(_BANNER, "Python "), *text.matches(_PLAIN, "--version", "-V", lines=2)):
         yield PythonFact("version", Version.parse(match["version"]), match.start())
+
+
+def _told(asked: str, answer: str, offset: int) -> Iterator[Clue]:
+    for pattern, told in _ANSWERS:
+        if pattern.fullmatch(asked):
+            yield from told(answer, offset)
 
 
 def _version_of(package: str) -> Callable[[str, int], Iterator[Clue]]:

@@ -21,7 +21,9 @@ _SELINUX = regex(
 _LOCKDOWN = regex(
     r"^none \[(?P<mode>integrity|confidentiality)\]|^\[(?P<none>none)\] integrity confidentiality$", re.MULTILINE
 )
-_SWITCH = regex(r"prime-select query\n(?P<profile>intel|nvidia|on-demand|amd)$", re.MULTILINE)
+_SWITCH = regex(
+    r"(?:prime-select query|/etc/prime/current_type)\n(?P<profile>intel|nvidia|on-demand|offload|amd)$", re.MULTILINE
+)
 
 
 @reader("security state")
@@ -33,5 +35,5 @@ def read(text: Text) -> Iterator[Clue]:
         yield Fact("system.selinux", (match["mode"] or match["current"]).lower(), match.start())
     for match in text.matches(_LOCKDOWN, "integrity"):
         yield Fact("system.lockdown", match["mode"] or "none", match.start())
-    for match in text.matches(_SWITCH, "prime-select query", lines=2):
+    for match in text.matches(_SWITCH, "prime-select query", "/etc/prime/current_type", lines=2):
         yield Fact("system.prime_profile", match["profile"], match.start())

@@ -15,9 +15,9 @@ from envkit.base.names import normalized
 from envkit.base.versions import Version
 from envkit.ingest.clues import Clue, Fact, Framework, Item, Package, PythonFact, reader
 from envkit.ingest.releases import described
-from envkit.ingest.sentences import stated
+from envkit.ingest.sentences import earlier, stated
 from envkit.ingest.text import Text
-from envkit.model import HostCompiler, MachineKind, Nvcc, OsRelease, PciGpu
+from envkit.model import CudaToolkit, HostCompiler, MachineKind, Nvcc, OsRelease, PciGpu
 from envkit.model.observed import TOLD
 
 _GEFORCE = regex(
@@ -26,6 +26,13 @@ _GEFORCE = regex(
     r"(?P<number>\d{3,4})(?![\w.]\d|\d)[ -]?(?P<suffix>(?:Ti|TI|ti)(?:[ -]?(?:SUPER|Super|super))?|SUPER|Super"
     r"|super|S\b)?"
     r"(?P<laptop>[ -](?:Laptop|laptop|Mobile|mobile|Max-Q))?(?![A-Za-z0-9])"
+)
+_BARE = regex(
+    r"\b(?:my|a|an|one|our|the|have|with|card|nvidia)(?: new| single| mobile)? "
+    r"(?P<number>(?:[2-5]0[5-9]|10[5-8]|16[56])0)"
+    r"(?: ?(?P<suffix>Ti Super|Ti|Super))?(?P<laptop>[ -](?:laptop|mobile|max-q))?"
+    r"(?![\w%]|[.,:]\d|-\d| (?:[kmg]i?b|ms|s|fps|px|steps|images|samples|tokens|lines|files|times|iterations)\b)",
+    re.IGNORECASE,
 )
 _MOBILE = regex(r"(?<![\w./-])(?:GeForce |Geforce |geforce )?(?P<name>\d{3}MX|MX ?\d{3})\b")
 _SERVER = regex(
@@ -44,10 +51,13 @@ _SERIES = regex(
     r"(?![A-Za-z0-9])"
 )
 _JETSON = regex(
-    r"\bJetson[ -](?:AGX[ -])?(?:Orin|Xavier|Nano|TX[12]|Thor)(?: (?:Orin|Xavier|Nano|NX|AGX|Super))?\b", re.IGNORECASE
+    r"\bJetson[ -](?:AGX[ -])?(?:Orin|Xavier|Nano|TX[12]|Thor)(?: (?:Orin|Xavier|Nano|NX|AGX|Super))?\b"
+    r"|\bOrin (?:Nano|NX|AGX)\b|\bAGX (?:Orin|Xavier)\b|\bXavier NX\b|\bJetPack [3-7](?:\.\d)?\b",
+    re.IGNORECASE,
 )
 _DRIVER = regex(
-    r"(?:\b[Dd]river|\bDRIVER|驱动|ドライバ|[Tt]reiber)(?: [Vv]ersion|版本)?(?: is| was|:| =)? ?v?(?P<after>\d{3}(?:"
+    r"(?:\b[Dd]river|\bDRIVER|驱动|ドライバ|[Tt]reiber)(?: [Vv]ersion|版本)?"
+    r"(?: here| in use| installed| there| now)?(?: is| was| to|:| =)? ?v?(?P<after>\d{3}(?:"
     r"\.\d{2,3}){0,2})"
     r"(?![\d.]\d|\d|\+|[ -]?(?:or (?:newer|later|higher)|MB|GB))"
     r"|(?<![\w.])(?P<before>\d{3}(?:\.\d{2,3}){0,2})(?: series)?(?:-open| \(open\))?[ -](?:NVIDIA |Nvidia |nvi"
@@ -63,13 +73,20 @@ _PACKAGE = regex(
     r"|vLLM|vllm|flash[-_]attn|xformers|bitsandbytes|triton|onnxruntime-gpu|onnxruntime|paddlepaddle-gpu|PaddlePaddle"
     r"|numpy|NumPy|[Mm]xnet|MXNet|cupy|CuPy|deepspeed|DeepSpeed)"
     r"(?: ?\[[^\]\n]{0,20}\])?(?: in [a-z ]{1,24})?(?: [Vv]ersion| reports| is| wheel|版本)?(?::| ?==?| v|-| )?[ ]?`?v?"
-    r"(?P<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.post\d|rc\d)?(?P<tag>\+(?:cu\d{2,3}|cpu|rocm[\d.]{1,5}))?)"
+    r"(?P<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.post\d|rc\d)?(?P<tag>\+(?:cu\d{2,3}|cpu|rocm\d(?:\.\d){0,2}))?)"
     r"(?![\w.]{0,1}\d)(?!\.x|/)"
 )
 _BUILT = regex(
     r"\A`?[ ]?(?:\(|,? ?with |for |built (?:for|with|against) |from (?:the )?|,? ?\+? ?)?(?:index |the )?"
-    r"(?:cu(?P<tag>\d{3})\b|CUDA ?(?P<cuda>\d{1,2}\.\d)\b|cuda ?(?P<small>\d{1,2}\.\d)\b)"
+    r"(?:cu(?P<tag>\d{3})\b|CUDA ?(?P<cuda>\d{1,2}\.\d)\b|cuda ?(?P<small>\d{1,2}\.\d)\b"
+    r"|(?P<cpu>py3\.\d{1,2}_cpu_\d|cpu_py\d{2,3}|cpu[ -]only\b|cpuonly\b|\(?cpu\)))"
 )
+_COLUMNS = regex(
+    r"^(?P<name>torch(?:vision|audio)?|tensorflow|jax(?:lib)?|vllm|numpy|nvidia-[a-z]{3,20}(?:-[a-z]{2,20}){0,2}-cu\d\d)"
+    r" {1,60}(?P<version>\d[\w.+!-]{0,60})$",
+    re.MULTILINE,
+)
+_TAGGED = regex(r"(?<![\w./=@+-])(?P<version>[12]\.\d{1,2}\.\d\+(?:cu\d{2,3}|cpu))\b")
 _NVCC = regex(
     r"\bnvcc(?: -V| --version)?`?(?: in there| here)?(?: version| release| reports| shows| says| prints| is| g"
     r"ives|:|,| of| from|\(| CUDA)*"
@@ -77,22 +94,34 @@ _NVCC = regex(
     r"\.\d)(?![\d-])"
     r"|(?<![\w.])(?P<before>\d{1,2}\.\d) toolkit\b"
 )
+_TOOLKIT = regex(
+    r"(?<![\w./-])CUDA(?: [Vv]ersion)?:? ?v?(?:(?P<exact>\d{1,2}\.\d\.\d{1,3})\b|(?P<beside>\d{1,2}\.\d),?(?: is| was)?"
+    r"(?: \(?(?:with|and|\+) ?cuDNN| ?[/,+] ?cuDNN| ?和 ?cuDNN| installed\b| is there\b))"
+    r"|\binstalled CUDA (?P<after>\d{1,2}\.\d)\b|\bCUDA ?/ ?cuDNN [Vv]ersion:? ?(?:CUDA ?)?(?P<form>\d{1,2}\.\d)"
+)
 _GCC = regex(
     r"(?<![\w./-])(?:gcc|GCC|[gG]\+\+)(?: [Vv]ersion)?(?: is|:|-| )? ?v?(?P<version>\d{1,2}(?:\.\d{1,2}){0,2})"
     r"(?![\w.]?\d)"
 )
 _CPU = regex(r"\bversion\.cuda`?(?:\(\))? (?:is|=|==|prints|says|returns|gives|->)? ?`?None\b")
 _PYTHON = regex(
-    r"(?<![\w./-])[Pp]ython ?:?(?: [Vv]ersion:?)? ?v?(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w.]?\d|\+)"
+    r"(?<![\w./-])[Pp]ython ?:?(?: [Vv]ersion:?)?(?: is)? ?v?(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w.]?\d|\+)"
 )
 _SYSTEM = regex(
-    r"(?<![\w./-])(?P<name>Windows (?:Server )?(?:7|8(?:\.1)?|10|11|20(?:16|19|22|25))|Win ?1[01]|Ubuntu(?: Se"
+    r"(?<![\w./-])(?P<name>Windows-1[01](?=-10\.0\.)"
+    r"|Windows (?:Server )?(?:7|8(?:\.1)?|10|11|20(?:16|19|22|25))|Win ?1[01]|Ubuntu(?: Se"
     r"rver)?,? "
-    r"(?:1[4-9]|2\d)\.(?:04|10)(?:\.\d)?|Debian(?: GNU/Linux)? 1?\d|Fedora(?: Linux)? [34]\d|(?:RHEL|CentOS|Ro"
-    r"cky(?: Linux)?"
+    r"(?:1[4-9]|2\d)\.(?:04|10)(?:\.\d)?|Debian(?: GNU/Linux)? 1?\d(?!\.\d{1,2}[.-]\d)|Fedora(?: Linux)? [34]\d"
+    r"|(?:RHEL|CentOS|Rocky(?: Linux)?"
     r"|AlmaLinux) [6-9](?:\.\d{1,2})?|Red Hat Enterprise Linux [789]|Arch Linux|Manjaro|openSUSE (?:Leap "
-    r"\d\d\.\d|Tumbleweed)"
-    r"|Linux Mint \d\d|Pop!_OS \d\d\.\d\d|NixOS|Alpine(?: Linux)?)\b"
+    r"\d\d\.\d|Tumbleweed)|Tumbleweed"
+    r"|Linux Mint \d\d|Pop!_OS \d\d\.\d\d|NixOS|Alpine(?: Linux)?)\b",
+    re.IGNORECASE,
+)
+_PLAIN_WINDOWS = regex(
+    r"\b(?:on|under|OS:|platform:?|ui,) (?:a |my )?windows(?: pc| machine| laptop)?(?=[,.;)\n]|$| with\b| and\b)"
+    r"|\bwebui-user\.bat\b|\bComfyUI_windows_portable\b|\bpython_embeded\b",
+    re.IGNORECASE | re.MULTILINE,
 )
 _WSL = regex(r"\bWSL ?-?(?P<version>[12])\b")
 _CONTAINER = regex(
@@ -100,19 +129,27 @@ _CONTAINER = regex(
     r"ker run\b"
 )
 _GPU_WORDS = ("RTX", "GTX", "GT", "rtx", "gtx", "Rtx", "Gtx")
+_BARE_WORDS = ("050", "060", "070", "080", "090", "1650", "1660")
 _SERVER_WORDS = (
     *("100", "200", "H20", "H800", "A800", "L40", "L20", "A10G", "A40", "A30", "A16", "RTX A"),
     *("K20", "K40", "K80", "M60", "M40", "P40", "A4", "A5", "A6"),
 )
 _PACKAGE_WORDS = (
-    *("orch", "ORCH", "ensor", "jax", "JAX", "TF", "tf", "LLM", "llm", "attn", "xformers", "bits", "triton", "onnx"),
-    *("addle", "um", "xnet", "XNet", "cupy", "CuPy", "eep"),
+    *("orch", "ORCH", "ensor", "jax", "JAX", "TF", "tf", "LLM", "llm", "attn", "xformers", "bitsand", "triton", "onnx"),
+    *("addle", "umpy", "umPy", "xnet", "XNet", "cupy", "CuPy", "eepspeed", "eepSpeed"),
 )
 _SYSTEM_WORDS = (
-    *("Windows", "Win", "Ubuntu", "Debian", "Fedora", "RHEL", "CentOS", "Rocky", "AlmaLinux", "Red Hat", "Arch"),
-    *("Manjaro", "openSUSE", "Mint", "Pop!_OS", "NixOS", "Alpine"),
+    *("indows", "INDOWS", "win", "Win", "WIN", "buntu", "UBUNTU", "ebian", "edora", "RHEL", "rhel", "entos", "entOS"),
+    *("ocky", "lma", "ed Hat", "ed hat", "rch ", "anjaro", "SUSE", "suse", "int ", "op!_", "ixos", "ixOS", "lpine"),
+    "umbleweed",
 )
-_FULL = {"win 10": "Windows 10", "win10": "Windows 10", "win 11": "Windows 11", "win11": "Windows 11"}
+_FULL = {
+    "win 10": "Windows 10",
+    "win10": "Windows 10",
+    "win 11": "Windows 11",
+    "win11": "Windows 11",
+    "tumbleweed": "opensuse tumbleweed",
+}
 _NAMES = {"pytorch": "torch", "tf": "tensorflow", "paddlepaddle": "paddlepaddle"}
 _MOST = 40  # mentions of one kind that are looked at: a log that repeats them tells nothing more
 
@@ -138,9 +175,9 @@ def _matches(text: Text, pattern: re.Pattern[str], *needles: str) -> Iterator[re
 
 def _gpus(text: Text) -> Iterator[Clue]:
     for match in _matches(text, _GEFORCE, *_GPU_WORDS):
-        suffix = f" {match['suffix']}".upper().replace("TI", "Ti").replace("-", " ") if match["suffix"] else ""
-        laptop = " Laptop GPU" if match["laptop"] else ""
-        yield _gpu(f"GeForce {match['line'].upper()} {match['number']}{suffix}{laptop}", match)
+        yield _geforce(match["line"].upper(), match)
+    for match in _matches(text, _BARE, *_BARE_WORDS):
+        yield _geforce("GTX" if match["number"][0] == "1" else "RTX", match)
     for pattern, needles in (
         (_MOBILE, ("MX",)),
         (_SERVER, _SERVER_WORDS),
@@ -151,8 +188,16 @@ def _gpus(text: Text) -> Iterator[Clue]:
             yield _gpu(match["name"], match)
     for match in _matches(text, _SERIES, "0xx", "0XX", "eries", "系", "Serie", "シリーズ"):
         yield _gpu(f"GeForce {match['series']} series", match)
-    for match in _matches(text, _JETSON, "Jetson", "jetson"):
+    for match in _matches(
+        text, _JETSON, "Jetson", "jetson", "Orin", "orin", "Xavier", "xavier", "JetPack", "jetpack", "Jetpack"
+    ):
         yield Fact("system.machine_kind", MachineKind.JETSON, match.start())
+
+
+def _geforce(line: str, match: re.Match[str]) -> Item:
+    suffix = f" {match['suffix']}".upper().replace("TI", "Ti").replace("-", " ") if match["suffix"] else ""
+    laptop = " Laptop GPU" if match["laptop"] else ""
+    return _gpu(f"GeForce {line} {match['number']}{suffix}{laptop}", match)
 
 
 def _gpu(name: str, match: re.Match[str]) -> Item:
@@ -164,6 +209,8 @@ def _gpu(name: str, match: re.Match[str]) -> Item:
 
 def _driver(text: Text) -> Iterator[Clue]:
     said = list(_matches(text, _DRIVER, "river", "DRIVER", "驱动", "ドライバ", "reiber"))
+    if len({match["after"] or match["before"] or match["package"] for match in said}) > 1:
+        said = [match for match in said if not earlier(text, match.start())] or said
     versions = {Version.parse(match["after"] or match["before"] or match["package"]): match for match in said}
     branches = {version.major for version in versions}
     if len(branches) == 1 and 300 <= min(branches) < 700:  # several were tried: which one is there is not told
@@ -182,6 +229,11 @@ def _compilers(text: Text) -> Iterator[Clue]:
     if len({version for version, _ in nvcc}) == 1:
         version, match = nvcc[0]
         yield Fact("nvcc", Nvcc("nvcc", "", Version.parse(version)), match.start())
+    kits = {match[match.lastgroup or 0]: match for match in _matches(text, _TOOLKIT, "CUDA")}
+    if len({Version.parse(version).release(2) for version in kits}) == 1:
+        version, match = next(iter(kits.items()))
+        toolkit = CudaToolkit(Version.parse(version), "", "", TOLD)
+        yield Item("cuda_toolkits", "told", toolkit, match.start())
     gcc = [(match["version"], match) for match in _matches(text, _GCC, "gcc", "GCC", "g++", "G++")]
     if len({Version.parse(version).major for version, _ in gcc}) == 1:
         version, match = max(gcc, key=lambda pair: len(pair[0]))
@@ -195,14 +247,25 @@ def _packages(text: Text) -> Iterator[Clue]:
         name = _NAMES.get(name, name)
         version = match["version"] + ("" if match["tag"] else _build(text, match, name))
         said.setdefault(name, []).append(Package(name, version, match.start()))
+    if not any(name.startswith("torch") for name in said):  # only PyTorch tags its versions so
+        tagged = [Package("torch", match["version"], match.start()) for match in _matches(text, _TAGGED, "+cu", "+cpu")]
+        said |= {"torch": tagged} if tagged else {}
+    for package in _in_columns(text):
+        said.setdefault(package.name, []).append(package)
     for told in said.values():
-        yield from _agreed(told)
+        yield from _agreed(text, told)
     for match in _matches(text, _CPU, "version.cuda"):
         yield Framework("pytorch", {"cuda_known": True}, match.start())
     pythons = {match["version"]: match for match in _matches(text, _PYTHON, "ython")}
     if len({Version.parse(version).release(2) for version in pythons}) == 1:
         version = max(pythons, key=len)
         yield PythonFact("version", Version.parse(version), pythons[version].start())
+
+
+def _in_columns(text: Text) -> Iterator[Package]:
+    """Lines of a listing whose head was left out: a package that we know and its version, and nothing else."""
+    for match in text.matches_once(_COLUMNS, "torch", "tensorflow", "jax", "vllm", "numpy", "nvidia-"):
+        yield Package(match["name"], match["version"], match.start(), "pip")
 
 
 def _build(text: Text, match: re.Match[str], name: str) -> str:
@@ -212,11 +275,18 @@ def _build(text: Text, match: re.Match[str], name: str) -> str:
     built = _BUILT.match(text.whole[match.end() : match.end() + 40])
     if not built:
         return ""
+    if built["cpu"]:
+        return "+cpu"
     return "+cu" + (built["tag"] or (built["cuda"] or built["small"]).replace(".", ""))
 
 
-def _agreed(told: Sequence[Package]) -> Iterator[Package]:
-    """The package in the version that its mentions agree on, the most exact; none where they name several."""
+def _agreed(text: Text, told: Sequence[Package]) -> Iterator[Package]:
+    """The package in the version that its mentions agree on, the most exact; none where they name several.
+
+    One that worked counts where all do: what is there now is another.
+    """
+    if len({package.version for package in told}) > 1:
+        told = [package for package in told if not earlier(text, package.offset)] or told
     plain = {package.version.partition("+")[0] for package in told}
     most = max(told, key=lambda package: len(package.version))
     tags = {package.version.partition("+")[2] for package in told} - {""}
@@ -230,14 +300,18 @@ def _system(text: Text) -> Iterator[Clue]:
         yield Fact("system.machine_kind", kind, match.start())
     systems = [_release(match) for match in _matches(text, _SYSTEM, *_SYSTEM_WORDS)]
     known = {release.os_id: (release, offset) for release, offset in systems if release is not None}
+    if not known and not any(map(text.says, ("wsl", "linux", "ubuntu", "docker"))):
+        for match in _matches(text, _PLAIN_WINDOWS, "indows", "WINDOWS", "webui-user", "python_embeded"):
+            yield Fact("system.os", OsRelease("windows", "windows", ""), match.start())
+            return
     linux = {os_id: pair for os_id, pair in known.items() if os_id != "windows"}
-    chosen = linux if text.may_hold("WSL") and linux else known
+    chosen = linux if linux and text.says("wsl") else known
     if len(chosen) == 1:
         release, offset = next(iter(chosen.values()))
         yield Fact("system.os", release, offset)
 
 
 def _release(match: re.Match[str]) -> tuple[OsRelease | None, int]:
-    words = match["name"].replace("RHEL", "Red Hat Enterprise Linux").replace(",", "").replace(" Server", "")
-    words = words.replace("Rocky ", "Rocky Linux ").replace("Linux Linux", "Linux")
-    return described(_FULL.get(words.lower(), words)), match.start()
+    words = match["name"].lower().replace("rhel", "red hat enterprise linux").replace(",", "").replace(" server", "")
+    words = words.replace("rocky ", "rocky linux ").replace("linux linux", "linux").replace("-", " ")
+    return described(_FULL.get(words, words)), match.start()

@@ -56,7 +56,7 @@ _ECHO = regex(
     re.MULTILINE,
 )
 _QUOTED = regex(
-    r"[\"'`“]export (?P<name>" + _NAMES + r")=(?P<value>[^\s\"'`”$;]{1,200})[\"'`”]",
+    r"(?:[\"'`“]export |\bEnvironment=[\"']?)(?P<name>" + _NAMES + r")=(?P<value>[^\s\"'`”$;]{1,400})(?=[\"'`”\n]|$)",
 )
 _COMMAND = regex(r" (?!-)[\s\S]*")  # what follows a value is the command that gets the variable; flags are value
 _DEVICE = regex(r"-?\d{1,4}|(?:GPU|MIG)-[\w/-]{1,80}|NoDevFiles|none|void|all|", re.IGNORECASE)
@@ -70,7 +70,7 @@ def read(text: Text) -> Iterator[Clue]:
         (_ASSIGNED, _NEEDLES, 1),
         (_INLINE, _NEEDLES, 1),
         (_PYTHON, ("os.environ[",), 1),
-        (_QUOTED, ("export ",), 1),
+        (_QUOTED, ("export ", "Environment="), 1),
         (_ECHO, ("echo ", "printenv "), 3),
     ):
         for match in text.matches(pattern, *needles, lines=lines):

@@ -25,7 +25,8 @@ _SHELL = regex(
 )
 _LISTED = regex(r"^\* (?P<name>[\w.-]{2,40}) {2,30}(?:Running|Stopped) {2,20}(?P<version>[12])$", re.MULTILINE)
 _WSL = regex(
-    r"/usr/lib/wsl/(?:lib|drivers)/|microsoft-standard-WSL2|^WSL version: 2\.|^[^\n]{0,40}:/mnt/c/(?:Users|Windows)",
+    r"/usr/lib/wsl/(?:lib|drivers)/(?![\w.]{0,40}\*)|microsoft-standard-WSL2"
+    r"|^WSL version: 2\.|^[^\n]{0,40}:/mnt/c/(?:Users|Windows)",
     re.MULTILINE,
 )
 

@@ -1,0 +1,235 @@
+"""Whether a machine carries its cards: power, cables, circuit, lanes, air, memory, and one build for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from math import ceil
+
+from envkit._startup.records import record
+from envkit.advice.cards import Card
+from envkit.solver.guide import runs
+from envkit.tables import Matrix
+from envkit.tables.advice import BuildSize, Network, PowerPlug, rules
+from envkit.tables.codes import pcie_generations
+from envkit.tables.loader import read
+
+_MB = 1e6
+_IMAGE = 3 * 224 * 224 * 4  # bytes of an image in fp32
+
+
+@record
+class Machine:
+    """A machine that is planned; None is not said."""
+
+    cards: tuple[tuple[Card, int], ...]  # a card, and how many GPUs of it
+    cpu_watts: int | None = None
+    supply_watts: int | None = None
+    slots: tuple[int, ...] = ()  # lanes of each slot
+    pcie: int | None = None  # generation of the board's slots
+    circuit_watts: float | None = None
+    memory_gb: float | None = None
+    cooling: str | None = None
+
+    @property
+    def boards(self) -> tuple[Card, ...]:
+        """Each board, one after the other."""
+        return tuple(card for card, gpus in self.cards for _ in range(card.boards(gpus)))
+
+
+@record
+class Judgement:
+    """One rule about the machine. `status`: ok, warn, fail, unknown, info (advice for what was not said)."""
+
+    status: str
+    rule: str
+    text: str
+    sources: tuple[str, ...]
+
+
+def judged(machine: Machine, matrix: Matrix) -> tuple[Judgement, ...]:
+    """Every rule that says something about the machine."""
+    return tuple(
+        judgement for rule in (_power, _circuit, _cables, _lanes, _air, _memory) for judgement in rule(machine)
+    ) + tuple(_together(machine, matrix))
+
+
+def peak_watts(machine: Machine) -> tuple[int, tuple[Card, ...]]:
+    """The sum of all peaks that are known, and the boards whose is not."""
+    boards = machine.boards
+    known = sum(board.model.tdp_w or 0 for board in boards)
+    cpu = rules()["cpu-watts"].value if machine.cpu_watts is None else machine.cpu_watts
+    silent = tuple(board for board in boards if board.model.tdp_w is None)
+    return round(known + cpu + rules()["other-watts"].value), silent
+
+
+def _power(machine: Machine) -> Iterator[Judgement]:
+    total, silent = peak_watts(machine)
+    headroom = rules()["power-headroom"]
+    needed = ceil(total * headroom.value / 10) * 10
+    sources = _sources(machine.boards, headroom.sources)
+    at_most = f"{total} W at the peak" + (f" without {_names(silent)}, whose power is unknown" if silent else "")
+    supply = machine.supply_watts
+    if supply is None:
+        yield Judgement("info", "power", f"{at_most}: a power supply of {needed} W or more", sources)
+    elif supply < total:
+        yield Judgement("fail", "power", f"{supply} W is less than {at_most}. {_remedy(machine, total)}", sources)
+    elif silent:
+        yield Judgement("unknown", "power", f"{at_most}; the supply gives {supply} W", sources)
+    elif supply < needed:
+        told = f"{supply} W covers {at_most} with less than 20% to spare: {needed} W is recommended."
+        yield Judgement("warn", "power", f"{told} {_remedy(machine, total)}", sources)
+    else:
+        yield Judgement("ok", "power", f"{supply} W for {at_most}", sources)
+
+
+def _remedy(machine: Machine, total: int) -> str:
+    """A power limit, where that is enough for a sound supply; else a larger one."""
+    share, kept = rules()["limit-watts-share"], rules()["limit-speed-share"]
+    headroom = rules()["power-headroom"].value
+    cards = sum(board.model.tdp_w or 0 for board in machine.boards)
+    limited = (total - cards * (1 - share.value)) * headroom
+    if machine.supply_watts is not None and limited <= machine.supply_watts:
+        limits = ", ".join(f"{board.model.tdp_w * share.value:.0f} W" for board in _each(machine) if board.model.tdp_w)
+        return f"A power limit would be enough (nvidia-smi -pl, {limits}): {kept.text}."
+    return f"Use one of {ceil(total * headroom / 10) * 10} W or more."
+
+
+def _circuit(machine: Machine) -> Iterator[Judgement]:
+    if machine.circuit_watts is None:
+        return
+    total, silent = peak_watts(machine)
+    share = rules()["breaker-share"]
+    sustained = machine.circuit_watts * share.value
+    efficiency = rules()["supply-efficiency"]
+    drawn = total / efficiency.value
+    told = (
+        f"{drawn:.0f} W from the wall ({total} W through a supply of {efficiency.value:.0%}) on a circuit that carries"
+        f" {sustained:.0f} W for hours ({share.value:.0%} of its breaker)"
+    )
+    status = "fail" if drawn > sustained else ("unknown" if silent else "ok")
+    yield Judgement(status, "circuit", told, (*share.sources, *efficiency.sources))
+
+
+def _cables(machine: Machine) -> Iterator[Judgement]:
+    slot, plugs = rules()["slot-watts"], {row.gpu: row for row in read(PowerPlug)}
+    for card in _each(machine):
+        watts, row = card.model.tdp_w, plugs.get(card.model.name)
+        if row is not None:
+            yield Judgement("info", "cables", f"{card.name}: {row.plug}", row.sources)
+        elif card.form in ("desktop", "passive") and (watts is None or watts > slot.value):
+            told = f"{card.name}: its power connectors are unknown: check the card"
+            yield Judgement("unknown", "cables", told, slot.sources)
+
+
+def _lanes(machine: Machine) -> Iterator[Judgement]:
+    boards = tuple(board for board in machine.boards if board.form in ("desktop", "passive"))
+    if not machine.slots or not boards:
+        return
+    if len(machine.slots) < len(boards):
+        told = f"{_counted(len(boards), 'board')} and {_counted(len(machine.slots), 'slot')}"
+        yield Judgement("fail", "slots", told, _sources(boards, ()))
+        return
+    for board, lanes in zip(boards, machine.slots, strict=False):
+        yield _lane(board, lanes, machine)
+
+
+def _lane(board: Card, lanes: int, machine: Machine) -> Judgement:
+    generations = [number for number in (board.model.pcie_generation, machine.pcie) if number is not None]
+    row = next((row for row in pcie_generations() if generations and row.generation == min(generations)), None)
+    width = min(lanes, board.model.pcie_lanes or lanes)
+    full = rules()["full-link-gbs"]
+    if row is None:
+        return Judgement("unknown", "lanes", f"{board.name} in x{lanes}: its PCIe generation is unknown", board.sources)
+    rate = row.megabytes_per_lane * width / 1000
+    told = f"{board.name} on x{width} of PCIe {row.generation}: {rate:.1f} GB/s"
+    sources = (*row.sources, *full.sources)
+    if rate >= full.value:
+        return Judgement("ok", "lanes", told, sources)
+    return Judgement(
+        "warn",
+        "lanes",
+        f"{told}, below the {full.value:.1f} of {full.text}. {_loss(rate, len(machine.boards))}",
+        sources,
+    )
+
+
+def _loss(rate: float, boards: int) -> str:
+    """What a narrow link costs: for the data of a step, and between several cards for the gradients."""
+    network = next(row for row in read(Network) if row.name == "resnet-50")
+    batch = network.batch * _IMAGE
+    data = f"{network.batch} images ({batch / _MB:.0f} MB) take {batch / rate / 1e6:.1f} ms"
+    if boards == 1:
+        return f"{data}: short compared to a step, but loading a model takes longer."
+    gradients = network.parameters * 4
+    return (
+        f"{data}, the gradients of {network.title} ({gradients / _MB:.0f} MB) {gradients / rate / 1e6:.0f} ms each way."
+    )
+
+
+def _air(machine: Machine) -> Iterator[Judgement]:
+    crowded, many = rules()["crowded-boards"], rules()["many-boards"]
+    boards = machine.boards
+    for form, status, told in (
+        ("module", "fail", "does not fit a slot: it is mounted on a server board"),
+        ("laptop", "fail", "is a laptop GPU"),
+        ("system", "fail", "is a complete computer"),
+    ):
+        for card, _ in machine.cards:
+            if card.form == form:
+                yield Judgement(status, "form", f"{card.name} {told}", card.sources)
+    passive = [card for card, _ in machine.cards if card.form == "passive"]
+    if passive and machine.cooling != "passive":
+        told = f"{_names(passive)} has no fan: it needs server airflow (--cooling passive) or a duct with a fan"
+        yield Judgement("fail" if machine.cooling else "warn", "air", told, _sources(passive, crowded.sources))
+    if len(boards) >= crowded.value and machine.cooling in (None, "open"):
+        told = f"{len(boards)} adjacent cards: use blower cards, or leave a free slot between them"
+        yield Judgement("warn", "air", told, crowded.sources)
+    if len(boards) > many.value:
+        told = f"{len(boards)} cards: a server chassis with more than one power supply"
+        yield Judgement("warn", "chassis", told, many.sources)
+
+
+def _memory(machine: Machine) -> Iterator[Judgement]:
+    count = sum(gpus for _, gpus in machine.cards)
+    size = next((row for row in read(BuildSize) if row.cards >= count), None)
+    if size is None:
+        return
+    advised = f"{size.memory_gb} GiB of memory is recommended for {count} GPU{'s' if count > 1 else ''}"
+    if size.cores:
+        advised += f", and {size.cores} cores or more"
+    if machine.memory_gb is None:
+        yield Judgement("info", "memory", advised, size.sources)
+    else:
+        short = machine.memory_gb < size.memory_gb
+        told = f"{machine.memory_gb:g} GiB; {advised}"
+        yield Judgement("warn" if short else "ok", "memory", told, size.sources)
+
+
+def _together(machine: Machine, matrix: Matrix) -> Iterator[Judgement]:
+    """Cards of several generations need one build with code for all."""
+    capabilities = sorted({card.capability for card, _ in machine.cards})
+    if len(capabilities) < 2:
+        return
+    told = " and ".join(capability.sm for capability in capabilities)
+    for build in reversed(matrix.builds("pytorch")):
+        if all(runs(capability, build, matrix) for capability in capabilities):
+            text = f"PyTorch {build.version} is the newest that supports {told}"
+            yield Judgement("ok", "software", text, build.sources)
+            return
+    yield Judgement("warn", "software", f"no known PyTorch release has kernels for {told}", ())
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def _each(machine: Machine) -> tuple[Card, ...]:
+    return tuple(dict((card.name, card) for card, _ in machine.cards).values())
+
+
+def _names(cards: Iterable[Card]) -> str:
+    return ", ".join(dict.fromkeys(card.name for card in cards))
+
+
+def _sources(cards: Iterable[Card], more: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*(key for card in cards for key in card.sources), *more)))

@@ -1,0 +1,94 @@
+"""A card: what the tables hold of one GPU model and of its board."""
+
+from __future__ import annotations
+
+from functools import cache, cached_property
+
+from envkit._startup.records import record
+from envkit.advice.memory import GIB
+from envkit.base.versions import ComputeCapability
+from envkit.tables import Matrix
+from envkit.tables.advice import Precision
+from envkit.tables.loader import read
+from envkit.tables.rows import GpuBoard, GpuModel
+
+_RATES = {
+    "fp16": "tensor_fp16_tflops",
+    "bf16": "tensor_bf16_tflops",
+    "tf32": "tensor_tf32_tflops",
+    "fp8": "tensor_fp8_tflops",
+}
+
+
+@record
+class Card:
+    """One GPU model with its board, None where no row tells of that."""
+
+    model: GpuModel
+    board: GpuBoard | None
+
+    @cached_property
+    def name(self) -> str:
+        """Its name without the maker's, with the variant where boards of one name differ."""
+        name = self.model.name.removeprefix("NVIDIA ")
+        variant = self.model.variant
+        return name if not variant or variant.lower() in name.lower() else f"{name} ({variant})"
+
+    @property
+    def capability(self) -> ComputeCapability:
+        """Its compute capability."""
+        return self.model.compute_capability
+
+    @property
+    def memory(self) -> float | None:
+        """Its memory in bytes."""
+        return None if self.model.memory_gb is None else self.model.memory_gb * GIB
+
+    @property
+    def per_board(self) -> int:
+        """GPUs on a board; one where nothing else is on record."""
+        return (self.board.gpus_per_board if self.board else None) or 1
+
+    @property
+    def form(self) -> str | None:
+        """What kind of board it is, None where that is not known."""
+        return self.board.form if self.board else None
+
+    def boards(self, gpus: int) -> int:
+        """Boards that carry so many of its GPUs."""
+        return -(-gpus // self.per_board)
+
+    def watts(self, gpus: int) -> int | None:
+        """What the boards with so many of its GPUs draw at most."""
+        return None if self.model.tdp_w is None else self.model.tdp_w * self.boards(gpus)
+
+    def tflops(self, precision: str) -> tuple[float | None, bool]:
+        """Its rate in a precision, and whether that is on record: units of tensor cores may be faster than is known.
+
+        A precision without units of its own is computed in fp32 by the frameworks, so no rate is below that one's.
+        """
+        board, plain = self.board, self.model.fp32_tflops
+        if self.capability < _first_with(precision):
+            return plain, True
+        if precision == "fp32" or board is None:
+            return plain, precision == "fp32" or self.model.tensor_cores is False
+        special: float | None = getattr(board, _RATES[precision])
+        known = special is not None or self.model.tensor_cores is False
+        rates = [rate for rate in (plain, special, board.fp16_tflops if precision == "fp16" else None) if rate]
+        return (max(rates) if rates else None), known
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The sources of both rows."""
+        return tuple(dict.fromkeys((*self.model.sources, *(self.board.sources if self.board else ()))))
+
+
+@cache
+def _first_with(precision: str) -> ComputeCapability:
+    return next(row.from_capability for row in read(Precision) if row.name == precision)
+
+
+def all_cards(matrix: Matrix) -> tuple[Card, ...]:
+    """Every GPU model as a card."""
+    boards = {(board.name, board.variant): board for board in matrix.gpu_boards}
+    return tuple(Card(gpu, boards.get((gpu.name, gpu.variant))) for gpu in matrix.gpus)

@@ -1,0 +1,63 @@
+"""Which cards a name means, and how many of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from envkit._startup.regex import regex
+from envkit.advice.cards import Card
+from envkit.base.errors import RequestError
+from envkit.solver.gpu_name import models_named
+
+_COUNTED = regex(r"(?:([1-9]\d?)\s{0,3}[x*]\s{0,3})?(.{1,80}?)(?:\s{0,3}[x*]\s{0,3}([1-9]\d?))?")
+_NONE = regex(r"0{1,2}\s{0,3}[x*].{0,80}|.{0,80}[x*]\s{0,3}0{1,2}")
+_SIZE = regex(r"\b(\d{1,3}) ?gb?\b")
+
+
+def counted(word: str, cards: tuple[Card, ...], option: str) -> tuple[list[Card], int]:
+    """The cards that a word means with how many, 0 where it does not say. Raises RequestError."""
+    match = _COUNTED.fullmatch(word.strip())
+    if _NONE.fullmatch(word.strip()):
+        raise RequestError(f"{option}: {word!r} means none of that GPU.", 'Write at least one: "RTX 3090 x1".')
+    if match is None or (match[1] and match[3]):
+        raise RequestError(f"{option}: {word!r} does not name a GPU.", 'Write a name, or how many: "RTX 3090 x2".')
+    return cards_named(match[2], cards, option), int(match[1] or match[3] or 0)
+
+
+def cards_named(label: str, cards: tuple[Card, ...], option: str) -> list[Card]:
+    """The cards that a name means: of `RTX 3060` both boards of that name, but no laptop's. Raises RequestError."""
+    by_model = {id(card.model): card for card in cards}
+    found = [by_model[id(model)] for model in models_named(label, [card.model for card in cards])]
+    whole = " ".join(label.lower().replace("nvidia", "").split())
+    exact = [card for card in found if whole in (_plain(card), card.name.lower())]
+    usual = [card for card in found if card.form not in ("laptop", "embedded", "mining")] or found
+    said = [card for card in usual if _is_as_said(card, whole)] or usual
+    shortest = [card for card in said if card.memory and card.model.memory_bandwidth_gbs] or said
+    if exact and any(card.memory is None for card in exact) and any(card.memory for card in shortest):
+        raise ambiguous(option, label, shortest)
+    if exact:
+        return exact
+    fewest = min((len(_plain(card)) for card in shortest), default=0)
+    kept = [card for card in shortest if len(_plain(card)) == fewest]
+    if not kept:
+        names = dict.fromkeys(card.name for card in cards)
+        raise RequestError.unknown_value(option, label, names, "envkit matrix gpus")
+    return kept
+
+
+def ambiguous(option: str, label: str, cards: Iterable[Card]) -> RequestError:
+    """The question which of several cards is meant."""
+    names = ", ".join(dict.fromkeys(card.name for card in cards))
+    return RequestError(f"{option}: {label!r} matches different cards: {names}.", "Give the full name of one.")
+
+
+def _is_as_said(card: Card, words: str) -> bool:
+    """Whether a card is of the kind and the size that its name was given with: `SXM5`, `PCIe`, `80GB`."""
+    size = _SIZE.search(words)
+    if size is not None and card.model.memory_gb != float(size[1]):
+        return False
+    return card.form == "module" if "sxm" in words else (card.form == "passive" or "pcie" not in words)
+
+
+def _plain(card: Card) -> str:
+    return " ".join(card.model.name.lower().replace("nvidia", "").split())

@@ -1,0 +1,111 @@
+"""Prices, which are the user's: lines of a CSV file and words of options, matched to the cards they mean."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+
+from envkit._startup.records import record
+from envkit._startup.regex import regex
+from envkit.advice.cards import Card
+from envkit.advice.named_cards import cards_named
+from envkit.base.errors import RequestError
+
+_AMOUNT = regex(r"(\d{1,3}(?:[ ',.]\d{3}){1,4}|\d{1,12})(?:[.,](\d{1,2}))?")
+_SIGN = regex(r"[$€£¥₹]|[A-Za-z]{3}|[A-Za-z]{2}\$")
+_NAMES = ("name", "card", "gpu", "model", "product")
+_PRICES = ("price", "amount", "cost")
+_CURRENCY = "currency"
+_USED = ("condition", "state", "used")
+_SIGNS = {"$": "USD", "€": "EUR", "£": "GBP"}  # one currency, however it is written
+_USED_WORDS = ("used", "second-hand", "second hand", "refurbished", "y", "yes", "true")
+
+
+@record
+class Price:
+    """What a board costs, and whether it is a used one."""
+
+    amount: float
+    currency: str = ""
+    used: bool = False
+
+
+def parse_prices(text: str, cards: Iterable[Card], option: str) -> tuple[dict[str, Price], tuple[str, ...]]:
+    """The price of each card that a CSV file tells of, and a note on each line that tells of none.
+
+    The first line names the columns: a name and a price, perhaps a currency and a condition. Raises RequestError in
+    one line for a file without them, for an amount that is none, and for several currencies.
+    """
+    rows = list(csv.reader(text.lstrip("\ufeff").splitlines()))
+    header = [cell.strip().lower() for cell in rows[0]] if rows else []
+    name, price = _column(header, _NAMES), _column(header, _PRICES)
+    if name is None or price is None:
+        raise RequestError(
+            f"{option}: the first line does not name the columns for card and price.",
+            "Start the file with the line: name,price",
+        )
+    every = tuple(cards)
+    found: dict[str, Price] = {}
+    notes = []
+    for number, row in enumerate(rows[1:], start=2):
+        cells = {column: cell.strip() for column, cell in zip(header, row, strict=False)}
+        label, amount = cells.get(header[name], ""), cells.get(header[price], "")
+        if not label or not amount:
+            if label:
+                notes.append(f"line {number}: no price of {label}")
+            continue
+        where = f"{option} line {number}"
+        priced = _price(
+            amount, cells.get(_CURRENCY, ""), where, any(cells.get(w, "").lower() in _USED_WORDS for w in _USED)
+        )
+        try:
+            found.update({card.name: priced for card in cards_named(label, every, where)})
+        except RequestError:
+            notes.append(f"line {number}: {label!r} is not a known card")
+    one_currency(found.values(), option)
+    return found, tuple(notes)
+
+
+def parse_price(word: str, cards: Iterable[Card], option: str = "--price") -> dict[str, Price]:
+    """The price in `NAME=AMOUNT`. Raises RequestError."""
+    label, given, amount = word.rpartition("=")
+    if not given or not label.strip():
+        raise RequestError(f"{option}: {word!r} is not a valid price.", 'Write it as NAME=AMOUNT: "RTX 4090=1800".')
+    priced = _price(amount.strip(), "", option, False)
+    return {card.name: priced for card in cards_named(label, tuple(cards), option)}
+
+
+def parse_amount(text: str, option: str) -> Price:
+    """An amount with or without a currency. Raises RequestError."""
+    return _price(text.strip(), "", option, False)
+
+
+def _column(header: list[str], words: tuple[str, ...]) -> int | None:
+    """Where a column stands: one of these words, then one that holds one of them (`price (EUR)`)."""
+    for fits in (lambda cell, word: cell == word, lambda cell, word: word in cell):
+        for number, cell in enumerate(header):
+            if any(fits(cell, word) for word in words):
+                return number
+    return None
+
+
+def _price(text: str, currency: str, where: str, used: bool) -> Price:
+    signs = _SIGN.findall(text)
+    figures = _SIGN.sub("", text).strip()
+    match = _AMOUNT.fullmatch(figures)
+    whole = "".join(sign for sign in match[1] if sign.isdigit()) if match else ""
+    amount = float(f"{whole}.{match[2] or 0}") if match else 0.0
+    if amount <= 0:
+        raise RequestError(
+            f"{where}: {text!r} is not a valid price.", "Write an amount above zero, such as 499 or 1,299.90."
+        )
+    return Price(amount, (currency or (signs[0] if signs else "")).upper(), used)
+
+
+def one_currency(prices: Iterable[Price], option: str) -> None:
+    """Raises RequestError for prices in several currencies."""
+    named = sorted({_SIGNS.get(price.currency, price.currency) for price in prices if price.currency})
+    if len(named) > 1:
+        raise RequestError(
+            f"{option}: prices in {' and '.join(named)} cannot be compared.", "Convert them to one currency."
+        )

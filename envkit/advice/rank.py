@@ -1,0 +1,341 @@
+"""Which cards suit a workload, best first; each one that does not with its reason; and what would help if none does.
+
+A card is left out only for what is known of it. One of which memory, rate or bandwidth is not known is named apart:
+it neither wins nor loses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from math import inf
+
+from envkit._startup.records import record, replace
+from envkit.advice.cards import Card
+from envkit.advice.memory import GIB, Need, need_of
+from envkit.advice.prices import Price
+from envkit.advice.speed import Effort, Step, effort_of, step_on, times_as_fast
+from envkit.advice.support import Support, SupportTable, Wanted, refusal
+from envkit.advice.workload import Workload
+from envkit.tables import Matrix
+from envkit.tables.advice import RestrictedSale, rules
+from envkit.tables.loader import read
+
+FORMS = {
+    "desktop": ("desktop",),
+    "laptop": ("laptop",),
+    "server": ("passive", "module"),
+    "any": ("desktop", "laptop", "passive", "module", "embedded", "system", "mining"),
+}
+_FORM_TOLD = {
+    "passive": "it has no fan: only a server chassis can cool it",
+    "module": "a module for a server board, not a card for a slot",
+    "laptop": "it is a laptop GPU",
+    "embedded": "a module for embedded systems",
+    "system": "it is sold only as a complete computer",
+    "mining": "a mining card: a narrow PCIe link and no display",
+    "desktop": "a card for a desktop",
+}
+
+
+@record
+class Limits:
+    """What the buyer can do with, and what the software asks for."""
+
+    form: str = "desktop"
+    gpus: int = 1
+    watts: int | None = None
+    budget: float | None = None
+    display: bool = False
+    wanted: Wanted = Wanted()
+    year: int = 0
+    years: int | None = None  # for how long the card is to serve
+
+
+@record
+class Offer:
+    """A card that fits: how many of it, how fast at best, what it costs, and what to know of it."""
+
+    card: Card
+    gpus: int
+    each_gb: float  # what each GPU has to hold
+    step: Step | None
+    price: Price | None
+    support: Support
+    notes: tuple[str, ...] = ()
+
+    @property
+    def cost(self) -> float | None:
+        """The price of all its boards."""
+        return None if self.price is None else self.price.amount * self.card.boards(self.gpus)
+
+    @property
+    def value(self) -> float:
+        """Steps a second for the money, rounded: two cards for twice the price are worth exactly what one is."""
+        return float(f"{1 / self.step.seconds / self.cost:.9g}") if self.step and self.cost else 0.0
+
+
+@record
+class LeftOut:
+    """A card that does not do, or is not known to, and why."""
+
+    card: Card
+    why: str
+    sources: tuple[str, ...] = ()
+
+
+@record
+class Ranking:
+    """The answer: the cards that fit, best first, those without a price, those that are out, and those not known."""
+
+    workload: Workload
+    need: Need
+    limits: Limits
+    offers: tuple[Offer, ...]
+    unpriced: tuple[Offer, ...]
+    out: tuple[LeftOut, ...]
+    unknown: tuple[LeftOut, ...]
+    older: int  # cards that were not looked at because they came out too long ago, or nobody knows when
+
+
+class Judge:
+    """Judges cards for one workload and its limits."""
+
+    def __init__(
+        self,
+        workload: Workload,
+        limits: Limits,
+        matrix: Matrix,
+        prices: Mapping[str, Price] | None = None,
+        supports: SupportTable | None = None,
+    ) -> None:
+        self.workload = workload
+        self.limits = limits
+        self.need = need_of(workload, display=limits.display)
+        self.effort: Effort | None = effort_of(workload, self.need)
+        self._matrix = matrix
+        self._prices = prices or {}
+        self._supports = supports or SupportTable(matrix)
+        self._counts: Mapping[str, int] = {}
+
+    def ranking(
+        self, cards: Iterable[Card], *, named: bool = False, counts: Mapping[str, int] | None = None
+    ) -> Ranking:
+        """The answer for these cards; with `named` the user chose them, and neither age nor form leaves one out.
+
+        `counts` says how many of a card there are to be, where that is not left open.
+        """
+        self._counts = counts or {}
+        offers: list[Offer] = []
+        out: list[LeftOut] = []
+        unknown: list[LeftOut] = []
+        older = 0
+        for card in cards:
+            if not named and self._is_later(card):
+                continue
+            if not named and self._is_old(card):
+                older += 1
+                continue
+            result = self._judged(card, named=named)
+            if isinstance(result, Offer):
+                offers.append(result)
+            else:
+                (unknown if result.why.startswith("unknown") else out).append(result)
+        offers.sort(key=self._place)
+        ranked = tuple(offer for offer in offers if offer.price or not self._prices)
+        rest = tuple(offer for offer in offers if self._prices and not offer.price)
+        return Ranking(self.workload, self.need, self.limits, ranked, rest, tuple(out), tuple(unknown), older)
+
+    def _is_later(self, card: Card) -> bool:
+        """Whether a card came out after the year in which it is to be chosen."""
+        return (card.model.launch_year or 0) > self.limits.year
+
+    def _is_old(self, card: Card) -> bool:
+        """Whether a card came out too long ago to be looked at unasked, or nobody knows when; one with a price is."""
+        launched = card.model.launch_year
+        old = launched is not None and self.limits.year - launched > rules()["recent-years"].value
+        return (old or launched is None) and card.name not in self._prices
+
+    def _judged(self, card: Card, *, named: bool) -> Offer | LeftOut:
+        refused = self._refused(card, named=named)
+        if refused is not None:
+            return refused
+        gpus = self._gpus_for(card)
+        if isinstance(gpus, LeftOut):
+            return gpus
+        step = step_on(card, gpus, self.effort) if self.effort else None
+        if self.effort and step is None:
+            return LeftOut(card, "unknown: no rate or bandwidth is known for it", card.sources)
+        support = self._supports.of(card)
+        ends = support.driver_ends
+        if ends and self.limits.years and int(ends[:4]) < self.limits.year + self.limits.years:
+            return LeftOut(card, f"{_driver_note(support, self.limits)}: {self.limits.years} years are requested")
+        price = self._prices.get(card.name)
+        offer = Offer(card, gpus, self.need.of_each(gpus) / GIB, step, price, support)
+        if price and self.limits.budget is not None and (offer.cost or 0) > self.limits.budget:
+            return LeftOut(card, f"{offer.cost:,.0f} is more than the budget of {self.limits.budget:,.0f}")
+        return replace(offer, notes=tuple(self._notes(offer, named)))
+
+    def _refused(self, card: Card, *, named: bool) -> LeftOut | None:
+        if not named and card.form not in FORMS[self.limits.form]:
+            return LeftOut(card, _FORM_TOLD[card.form] if card.form else "unknown: its form factor is unknown")
+        if self._is_later(card):
+            return LeftOut(
+                card, f"not available in {self.limits.year}: it was released in {card.model.launch_year}", card.sources
+            )
+        sale = _restricted().get(card.model.name)
+        if sale is not None and not named and card.name not in self._prices:
+            return LeftOut(card, sale.text, sale.sources)
+        precision = self.workload.precision
+        if card.capability < precision.from_capability:
+            why = (
+                f"no hardware support for {precision.name}: it requires compute capability {precision.from_capability}"
+            )
+            return LeftOut(card, why, precision.sources)
+        reason = refusal(card, self.limits.wanted, self._matrix)
+        return LeftOut(card, *reason) if reason else None
+
+    def _gpus_for(self, card: Card) -> int | LeftOut:
+        """The fewest GPUs of this kind that hold the workload within the limits."""
+        if card.memory is None:
+            return LeftOut(card, "unknown: its memory size is unknown", card.sources)
+        fixed = self._counts.get(card.name)
+        counts = range(1, self.limits.gpus + 1) if fixed is None else (fixed,)
+        for gpus in counts:
+            if self.need.of_each(gpus) <= card.memory:
+                return self._with_power(card, gpus)
+        needed = self.need.of_each(counts[-1]) / GIB
+        each = f" on each of {counts[-1]}" if counts[-1] > 1 else ""
+        return LeftOut(card, f"{card.model.memory_gb:g} GiB of memory, {needed:.1f} needed{each}", card.sources)
+
+    def _with_power(self, card: Card, gpus: int) -> int | LeftOut:
+        watts = card.watts(gpus)
+        if self.limits.watts is None or (watts is not None and watts <= self.limits.watts):
+            return gpus
+        if watts is None:
+            return LeftOut(card, "unknown: its power draw is unknown", card.sources)
+        return LeftOut(card, f"{watts} W, more than {self.limits.watts} W", card.sources)
+
+    def _notes(self, offer: Offer, named: bool) -> Iterable[str]:
+        card, support = offer.card, offer.support
+        if named and card.form not in FORMS[self.limits.form] and card.form:
+            yield _FORM_TOLD[card.form]
+        sale = _restricted().get(card.model.name)
+        if sale is not None:
+            yield sale.text
+        if offer.step and not offer.step.rate_known:
+            precision = self.effort.precision if self.effort else ""
+            yield f"its rate in {precision} is unknown: the fp32 rate was used"
+        if self.workload.precision.computes_in != "fp32" and card.model.tensor_cores is False:
+            yield f"no tensor cores: {self.workload.precision.computes_in} is hardly faster than fp32"
+        if support.last_driver_branch:
+            yield _driver_note(support, self.limits)
+        elif support.oldest:
+            yield "the oldest generation that the newest CUDA supports, so the next one to be dropped"
+        if card.per_board > 1:
+            yield f"{card.per_board} GPUs on a board, memory and rates are per GPU"
+        if offer.gpus > 1:
+            yield from _together(offer, alone=self.need.whole <= (card.memory or 0))
+        if offer.price and offer.price.used:
+            yield "a used price: not comparable with new prices"
+
+    def _place(self, offer: Offer) -> tuple[float | str, ...]:
+        """Where an offer stands: value for money where prices are known, else speed; then everything that is better.
+
+        Only what is better for the buyer counts until the last two, so that a card that is better in everything and
+        not dearer stands above.
+        """
+        card, seconds = offer.card, offer.step.seconds if offer.step else inf
+        first = (-offer.value, offer.cost or inf) if offer.price else (0.0, 0.0)
+        rate = card.tflops(self.workload.computes_in)[0] or 0
+        memory, bandwidth = card.model.memory_gb or 0, card.model.memory_bandwidth_gbs or 0
+        count = 0 if card.name in self._counts else offer.gpus
+        return (
+            *first, count, seconds, -memory, -offer.support.rank, -rate, -bandwidth, card.watts(offer.gpus) or inf,
+            -(card.model.launch_year or 0), card.name,
+        )  # fmt: skip
+
+
+def _driver_note(support: Support, limits: Limits) -> str:
+    ends = support.driver_ends
+    told = f"driver branch {support.last_driver_branch} is its last"
+    if ends and int(ends[:4]) < limits.year:
+        return f"{told}, and its maintenance ended {ends}"
+    return f"{told}, maintained until {ends}" if ends else told
+
+
+def _together(offer: Offer, *, alone: bool) -> Iterable[str]:
+    how = (
+        "each card can hold the whole model and take its share of the batch (data parallel)"
+        if alone
+        else "the model has to be split among the cards (FSDP, ZeRO or tensor parallelism)"
+    )
+    yield f"{how}; the speed is an upper bound"
+    nvlink = offer.card.board.nvlink_gbs if offer.card.board else None
+    if nvlink == 0:
+        yield "no NVLink: the cards communicate over PCIe"
+
+
+def relative_speed(offer: Offer, first: Offer) -> float | None:
+    """How fast it is beside the first, None where nothing is computed."""
+    return round(times_as_fast(offer.step, first.step), 3) if offer.step and first.step else None
+
+
+def better_buy_below(offer: Offer, first: Offer) -> float | None:
+    """The price of a board below which it gives more speed for the money than the first; None without its price."""
+    speed = relative_speed(offer, first)
+    if offer is first or speed is None or first.cost is None:
+        return None
+    return round(first.cost * speed / offer.card.boards(offer.gpus), 2)
+
+
+@cache
+def _restricted() -> dict[str, RestrictedSale]:
+    return {row.gpu: row for row in read(RestrictedSale)}
+
+
+@record
+class Change:
+    """One change of the request with which a card fits."""
+
+    option: str
+    gain: str
+
+
+def nearest_changes(
+    judge: Judge, cards: tuple[Card, ...], remade: Callable[[str, str], Judge | None], *, named: bool
+) -> tuple[Change, ...]:
+    """The changes of one option each after which something fits, with the first card that does."""
+    found = []
+    for option, values in _tries(judge):
+        for value in values:
+            other = remade(option, value)
+            first = other.ranking(cards, named=named) if other else None
+            best = next(iter((*first.offers, *first.unpriced)), None) if first else None
+            if best is not None:
+                count = f"{best.gpus} x " if best.gpus > 1 else ""
+                found.append(
+                    Change(f"--{option} {value}", f"{count}{best.card.name} fits, {best.each_gb:.1f} GiB on each")
+                )
+                break
+    return tuple(found)
+
+
+def _tries(judge: Judge) -> Iterable[tuple[str, tuple[str, ...]]]:
+    workload, limits = judge.workload, judge.limits
+    yield "gpus", tuple(str(count) for count in (2, 4, 8) if count > limits.gpus)
+    if workload.parameters:
+        lower = {"fp32": ("fp16",), "tf32": ("fp16",), "infer": ("int8", "int4")}
+        yield "precision", lower.get(workload.task, lower.get(workload.precision.name, ()))
+        if workload.batch > 1:
+            yield "batch", tuple(str(workload.batch // by) for by in (2, 4, 8, 16) if workload.batch >= by)
+    if workload.shape is not None and workload.trains:
+        yield "checkpointing", ("full",) if workload.checkpointing != "full" else ()
+        yield "optimizer", ("adam8bit",) if workload.task != "lora" else ()
+        yield "task", ("lora",) if workload.task != "lora" else ()
+        if workload.task == "lora":
+            yield "precision", tuple(name for name in ("int8", "int4") if name != workload.precision.name)
+    if limits.wanted.framework:
+        yield "framework", (limits.wanted.framework,)
+    if limits.form == "desktop":
+        yield "form", ("server", "any")

@@ -1,0 +1,125 @@
+"""Container engines and images of the wrong release: engines without CDI, images of another L4T."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.checks.engine.command import fixed
+from envkit.checks.engine.evidence import kind, known
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, skip
+from envkit.checks.engine.messages import message_evidence, named, seen
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import remedy
+from envkit.model import Environment, MachineKind
+from envkit.tables.codes import limit
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+
+def _without_cdi(environment: Environment, matrix: Matrix) -> Remedy:
+    """The way that the old engine has; a new one is for its distribution to bring."""
+    if seen(environment, "engine-without-cdi", "stat"):
+        return remedy(
+            environment,
+            f"Podman supports CDI since {limit('podman-with-cdi')}. Until your system has that release, let NVIDIA's "
+            "hook mount the driver into the container, as root and without --device.",
+            "podman-hook",
+        )
+    return Remedy(
+        "Docker supports CDI since 25; up to 27, only with the cdi feature enabled in daemon.json. NVIDIA's runtime "
+        "does not need it: start the container with --gpus.",
+        (fixed("docker run --rm --gpus all IMAGE nvidia-smi"),),
+    )
+
+
+_NO_CDI = Fault(
+    "engine-without-cdi",
+    "The container engine does not support CDI device names",
+    impact="It treats nvidia.com/gpu=all as a path, which does not exist.",
+    remedy=_without_cdi,
+)
+
+
+def _of_the_board(environment: Environment, matrix: Matrix) -> Remedy:
+    return remedy(
+        environment,
+        "Use an image whose tag names the board's L4T release (or one that NVIDIA calls compatible with it). These "
+        "commands choose one with PyTorch by the release that they find on the board.",
+        "jetson-container",
+        framework="pytorch",
+    )
+
+
+_OTHER_L4T = Fault(
+    "jetson-container-of-other-release",
+    "The container's image was made for a different L4T release than this Jetson runs",
+    impact="The CUDA libraries that the image bundles, or expects from the host, do not match the board's.",
+    remedy=_of_the_board,
+)
+
+
+@check(
+    _NO_CDI,
+    layer=Layer.PLACE,
+    rank=31,
+    any_of=("containers.podman", "containers.docker", "messages"),
+    fix="Update the engine, or use NVIDIA's runtime instead of CDI.",
+    references=threads("NVIDIA/libnvidia-container#287", "NVIDIA/nvidia-container-toolkit#63"),
+)
+def engine_without_cdi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """An engine that is asked for CDI devices knows them.
+
+    Podman does from 4.1 on, Docker from 25 on. An older one looks for a file of the device's name.
+    """
+    podman = environment.containers.podman
+    if reported := _NO_CDI.reported(environment):
+        yield reported
+    elif podman.known and podman.get() >= limit("podman-with-cdi"):
+        yield ok("Podman knows CDI", evidence=[known(environment, "containers.podman")])
+    elif podman.known:
+        yield skip(
+            "Podman has no CDI, and nothing tells that it is asked for",
+            evidence=[known(environment, "containers.podman")],
+        )
+
+
+@check(
+    _OTHER_L4T,
+    weighs_messages=True,
+    layer=Layer.PLACE,
+    rank=12,
+    any_of=("system.l4t_release", "messages"),
+    fix="Use an image of the board's L4T release, or one that NVIDIA calls compatible with it.",
+    references=threads("dusty-nv/jetson-containers#164"),
+)
+def jetson_container_of_other_release(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """Images for a Jetson are of the L4T release that runs on it.
+
+    Up to L4T 32 an image takes CUDA from the host; later ones bring it, for the driver of their own release.
+    """
+    messages = seen(environment, _OTHER_L4T.id)
+    image, host = named(messages, "image"), environment.system.l4t_release
+    if of_host := seen(environment, _OTHER_L4T.id, "library"):
+        yield _OTHER_L4T.found(message_evidence(environment, of_host))
+        return
+    if not host.known or kind(environment) is not MachineKind.JETSON or image is None:
+        return
+    evidence = [*message_evidence(environment, messages), known(environment, "system.l4t_release")]
+    if str(host.get().major) == image:
+        yield ok(f"the image is of L4T {image}, as the board", evidence=evidence)
+    else:
+        failed = seen(environment, _OTHER_L4T.id, "needs") or _stopped(environment)
+        yield _OTHER_L4T.found(
+            evidence,
+            title=f"The image is made for L4T {image}, the board runs {host.get()}",
+            status=Status.FAIL if failed else Status.WARN,
+        )
+
+
+def _stopped(environment: Environment) -> bool:
+    """Whether a library was not found, which is what the mismatch leads to."""
+    return any(seen(environment, id) for id in ("libcudart-missing", "cudnn-missing", "driver-too-old-for-runtime"))

@@ -1,0 +1,145 @@
+"""The CUDA libraries that TensorFlow and JAX open by name while they start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.base.versions import Version
+from envkit.checks.cuda.libraries import is_jax, is_tensorflow, taken_from_path, use_evidence, uses
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok
+from envkit.checks.engine.loader_path import dropping
+from envkit.checks.engine.messages import message_evidence, named, seen
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.frameworks.builds import bring
+from envkit.checks.frameworks.installs import Installed, build_of, installs, nothing_to_judge
+from envkit.model import Environment, LibraryUse, PythonEnvironment
+from envkit.tables.codes import limit
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_WHEELS = "Install the libraries as wheels."
+_SYMPTOM = "told-cpu-only"  # says that no GPU is used, and not why
+
+
+def _wheels_of_tensorflow(environment: Environment, matrix: Matrix) -> Remedy:
+    return bring(environment, matrix, "tensorflow", _WHEELS, messages=seen(environment, "tf-cannot-dlopen"))
+
+
+def _wheels_of_jax(environment: Environment, matrix: Matrix) -> Remedy:
+    advice = f"Remove CUDA directories from LD_LIBRARY_PATH; if that does not help: {_WHEELS[0].lower()}{_WHEELS[1:]}"
+    given = bring(environment, matrix, "jax", advice, messages=seen(environment, "jax-library-load"))
+    return Remedy(given.advice, (*dropping(environment, taken_from_path(environment), "cuda"), *given.steps))
+
+
+_TENSORFLOW = Fault(
+    "tf-cannot-dlopen",
+    "TensorFlow cannot load its CUDA libraries",
+    impact="TensorFlow does not use the GPU.",
+    remedy=_wheels_of_tensorflow,
+)
+_JAX = Fault(
+    "jax-library-load",
+    "JAX cannot load its CUDA libraries",
+    impact="JAX does not use the GPU.",
+    remedy=_wheels_of_jax,
+)
+
+
+@check(
+    _TENSORFLOW,
+    layer=Layer.LIBRARIES,
+    tier="X",
+    rank=12,
+    any_of=("pythons", "messages"),
+    explained_by=("cpu-only-wheel", "cudnn-missing"),
+    fix="Install tensorflow[and-cuda], which brings the libraries as wheels.",
+    references=threads("tensorflow/tensorflow#62994", "tensorflow/tensorflow#34287"),
+)
+def tf_cannot_dlopen(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """TensorFlow finds every CUDA library that it opens by name.
+
+    It does not always say which one is missing; one missing library switches every GPU off.
+    """
+    found = [(python, use) for python, use in uses(environment) if is_tensorflow(use)]
+    told = seen(environment, _TENSORFLOW.id, without=_SYMPTOM)
+    others = [] if found or told else _toolkits_of_other_release(environment, matrix)
+    if not others:
+        yield from _opened_by_name(environment, matrix, _TENSORFLOW, found, "tensorflow", "TensorFlow")
+        return
+    symptom = seen(environment, _TENSORFLOW.id, _SYMPTOM)
+    for item, wanted, evidence in others:
+        yield _TENSORFLOW.found(
+            [item.evidence("version", item.framework.version), evidence, *message_evidence(environment, symptom)],
+            title=f"TensorFlow {item.framework.version} opens the libraries of CUDA {wanted}, but a different release "
+            "is installed",
+            subject=item.python.prefix,
+            status=Status.FAIL if symptom else Status.WARN,
+        )
+
+
+def _toolkits_of_other_release(environment: Environment, matrix: Matrix) -> list[tuple[Installed, Version, Evidence]]:
+    """Each TensorFlow that takes CUDA from the system, its CUDA, and a toolkit, where none of the toolkits fits."""
+    toolkits = environment.cuda_toolkits.get() if environment.cuda_toolkits.known else ()
+    if not toolkits:
+        return []
+    shown = Evidence("cuda_toolkits", str(toolkits[0].version), environment.cuda_toolkits.source)
+    found = []
+    for item in installs(environment, "tensorflow"):
+        row = build_of(environment, item.framework, matrix)
+        cuda = None if row is None or row.bundles_cuda else row.cuda
+        if cuda is not None and not any(_same_names(cuda, toolkit.version) for toolkit in toolkits):
+            found.append((item, cuda, shown))
+    return found
+
+
+def _same_names(wanted: Version, toolkit: Version) -> bool:
+    """Whether a toolkit's libraries have the names that programs for CUDA `wanted` open: see cuda_sonames.csv."""
+    parts = 2 if wanted < limit("one-soname-per-major") else 1
+    return toolkit.release(parts) == wanted.release(parts)
+
+
+@check(
+    _JAX,
+    layer=Layer.LIBRARIES,
+    tier="X",
+    rank=13,
+    any_of=("pythons", "messages"),
+    explained_by=("ld-library-path-shadows-wheels", "driver-too-old-for-runtime"),
+    fix="Remove CUDA directories from LD_LIBRARY_PATH; reinstall jax with its CUDA extra.",
+    references=threads("jax-ml/jax#30050", "jax-ml/jax#28929"),
+)
+def jax_library_load(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """JAX's CUDA plug-in finds the libraries that it opens by name."""
+    found = [(python, use) for python, use in uses(environment) if is_jax(use)]
+    yield from _opened_by_name(environment, matrix, _JAX, found, "jax", "JAX")
+
+
+def _opened_by_name(
+    environment: Environment,
+    matrix: Matrix,
+    fault: Fault,
+    found: list[tuple[PythonEnvironment, LibraryUse]],
+    name: str,
+    title: str,
+) -> Iterator[Outcome]:
+    missing = [(python, use) for python, use in found if use.path is None]
+    if missing:
+        python = missing[0][0]
+        yield fault.found(
+            [use_evidence(use) for _, use in missing],
+            title=f"{title} does not find {', '.join(use.soname for _, use in missing)}",
+            subject=python.prefix,
+            remedy=bring(environment, matrix, name, _WHEELS, python),
+        )
+    elif messages := seen(environment, fault.id, without=_SYMPTOM):
+        library = named(messages, "library")
+        said = f"{title} cannot load {library}" if library else ""
+        yield fault.found(message_evidence(environment, messages), title=said)
+    elif found:
+        yield ok(f"{title} finds its CUDA libraries", evidence=[use_evidence(use) for _, use in found[:3]])
+    else:
+        yield nothing_to_judge(environment, f"{title} with CUDA")

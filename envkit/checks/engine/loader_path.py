@@ -1,0 +1,47 @@
+"""How a folder leaves LD_LIBRARY_PATH: that folder alone, as other programs may need the others."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from envkit.checks.engine.command import PATH, Command, export, fixed
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.managers import managers
+from envkit.checks.engine.remedies import steps
+from envkit.model import Environment
+
+_MODULES = (
+    "The cluster's modules set it: unload them, in a job script after its module load lines (module list shows the "
+    "names)."
+)
+FOR_GOOD = "To make it permanent, remove it from the line that sets it (grep -n LD_LIBRARY_PATH ~/.bashrc ~/.profile)."
+
+
+def library_path(environment: Environment) -> tuple[str, ...]:
+    """The folders of LD_LIBRARY_PATH, as far as it is known."""
+    variables = environment.variables.get() if environment.variables.known else {}
+    return tuple(folder.rstrip("/") for folder in variables.get("LD_LIBRARY_PATH", "").split(":") if folder)
+
+
+def folder_of(path: str) -> str:
+    """The folder of a file."""
+    return path.rpartition("/")[0]
+
+
+def without_folders(environment: Environment, advice: str, guilty: Collection[str], sign: str) -> Remedy:
+    """The remedy that takes the `guilty` folders out of LD_LIBRARY_PATH.
+
+    Where its value or they are not known: those that have `sign` in their path.
+    """
+    if sign == "cuda" and "modules" in managers(environment):
+        return Remedy(f"{advice} {_MODULES}", (fixed("module unload cuda cudnn nccl"),))
+    return Remedy(f"{advice} {FOR_GOOD}", dropping(environment, guilty, sign))
+
+
+def dropping(environment: Environment, guilty: Collection[str], sign: str) -> tuple[Command, ...]:
+    """The commands of that remedy, for this shell."""
+    folders = library_path(environment)
+    left = [folder for folder in folders if folder not in guilty]
+    if not folders or len(left) == len(folders):
+        return steps(environment, "drop-folders", sign=sign)
+    return (export("LD_LIBRARY_PATH", PATH(":".join(left))) if left else fixed("unset LD_LIBRARY_PATH"),)

@@ -1,0 +1,50 @@
+"""What manages the software of a machine: a project's tool, a cluster, or a system without packages of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from envkit.model import Environment, MachineKind
+
+APPLIANCES = {  # whose software nobody installs by hand, and how it is done there
+    "truenas": "TrueNAS ships its own driver, and manually installed packages damage it. Boot the previous boot "
+    "environment (System > Boot), or select another driver release under Apps > Settings.",
+    "unraid": "On Unraid, the Nvidia-Driver plugin provides the driver: choose the version there, then restart "
+    "the server.",
+    "nixos": "On NixOS this is declared in configuration.nix (hardware.nvidia), then: sudo nixos-rebuild switch.",
+    "talos": "On Talos, drivers are system extensions of the machine image: upgrade the node to another image.",
+    "ostree": "This system's /usr is an image: layer the packages with rpm-ostree install, or rebase to an image that "
+    "has the driver.",
+    "gke": "GKE installs the driver on its nodes: create a node pool with --accelerator "
+    "type=TYPE,count=1,gpu-driver-version=latest.",
+    "gpu-operator": "The GPU operator installs the driver in a container: set driver.version in its Helm values. "
+    "Driver packages on the node would conflict with it.",
+}
+_ENGINES = frozenset(("compose", "docker-run", "kubernetes"))
+_KERNELS = {"+truenas": "truenas", "-Unraid": "unraid", "-talos": "talos"}  # how a kernel of theirs is called
+
+
+def managers(environment: Environment) -> tuple[str, ...]:
+    """What manages the software here, as far as files, variables and the text tell."""
+    named = environment.managed_by.get() if environment.managed_by.known else ()
+    variables = environment.variables.get() if environment.variables.known else {}
+    told = [name for name, start in (("kubernetes", "KUBERNETES_"), ("slurm", "SLURM_")) if _any(variables, start)]
+    return tuple(dict.fromkeys((*named, *told)))
+
+
+def in_image(environment: Environment) -> bool:
+    """True where programs run in a container: what a shell of the host sets or installs does not reach them."""
+    inside = environment.system.machine_kind.value is MachineKind.CONTAINER
+    return inside or not _ENGINES.isdisjoint(managers(environment))
+
+
+def _any(variables: Iterable[str], start: str) -> bool:
+    return any(name.startswith(start) for name in variables)
+
+
+def appliance(environment: Environment) -> str:
+    """Which system without packages of one's own this is, a key of APPLIANCES; '' for an ordinary one."""
+    kernel = environment.system.kernel.value or ""
+    release = environment.system.os.value.id if environment.system.os.value is not None else ""
+    names = (*(name for sign, name in _KERNELS.items() if sign in kernel), release, *managers(environment))
+    return next((name for name in names if name in APPLIANCES), "")

@@ -1,0 +1,278 @@
+"""A remedy for the place it is given for: in the words of the tool that manages it, and with what it stops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from envkit._startup.records import record, replace
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
+from envkit.checks.engine.command import NAME, REQUIREMENT, URL, Command, Word, run
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.managers import APPLIANCES, appliance, in_image, managers
+from envkit.checks.engine.remedies import on_windows
+from envkit.checks.gpu.gpus import gpus_of
+from envkit.checks.nvidia_driver.driver_state import installed
+from envkit.model import Environment
+from envkit.tables.loader import read
+from envkit.tables.rows import DriverBranch
+
+_SYSTEM_TOOLS = regex(
+    r"\b(?:apt-get|apt-mark|dnf|yum|zypper|ubuntu-drivers|update-initramfs|dracut|mokutil|dkms|grubby|envkit install)\b"
+)
+_TOOLKIT = ("envkit", "install", "--cuda")
+_BUILD_ELSEWHERE = (
+    "This system takes no toolkit of its own: build in a container, from an nvidia/cuda image with devel."
+)
+_DRIVER_PACKAGES = regex(r"\b(?:dkms|install\b.{0,200}(?:nvidia|cuda-drivers|linux-headers|kernel-devel))")
+_PACKAGE = regex(r"[A-Za-z0-9._-]*")
+_PIP_UNINSTALL = ("python", "-m", "pip", "uninstall", "-y")
+_SIDE_EFFECTS = {  # a part of a command, and what it ends or how it is taken back
+    "systemctl restart docker": "Restarting Docker stops its running containers.",
+    "docker restart": "Restarting the container stops everything in it.",
+    "--gpu-reset": "The GPU must be idle for a reset: stop its programs first, including monitoring and "
+    "nvidia-persistenced.",
+    "wsl --shutdown": "wsl --shutdown stops everything in WSL, including Docker Desktop.",
+    "apt-mark hold": "To undo the hold, run the same command with unhold.",
+}
+_OWN_PYTHONS = {  # of programs that bring one, in their folder: on Windows, elsewhere
+    "comfyui-portable": (".\\python_embeded\\python.exe", ""),
+    "webui": (".\\venv\\Scripts\\python.exe", "venv/bin/python"),
+}
+
+
+def suited(environment: Environment, given: Remedy) -> Remedy:
+    """The remedy by the tools of this place, with a word on what it stops."""
+    given = _by_own_python(environment, given)
+    given = _by_project(environment, _by_system(environment, given))
+    return _with_words(given, _words_on_loss(environment, given))
+
+
+def _by_own_python(environment: Environment, given: Remedy) -> Remedy:
+    """With the Python of the program where a command would take whichever is first on PATH."""
+    programs = managers(environment)
+    of_windows, elsewhere = next((places for name, places in _OWN_PYTHONS.items() if name in programs), ("", ""))
+    own = of_windows if on_windows(environment) else elsewhere if environment.system.os.known else ""
+    steps = tuple(
+        replace(step, words=(own, *step.words[1:])) if own and step.words[:3] == ("python", "-m", "pip") else step
+        for step in given.steps
+    )
+    if steps == given.steps:
+        return given
+    return Remedy(f"{given.advice} Run it in the program's folder, whose Python it names.", steps)
+
+
+def _with_words(given: Remedy, words: Iterable[str]) -> Remedy:
+    return replace(given, advice=" ".join((given.advice, *words)))
+
+
+def _by_system(environment: Environment, given: Remedy) -> Remedy:
+    """Without the commands that an appliance has no place for."""
+    kind = appliance(environment)
+    tools = _DRIVER_PACKAGES if kind == "gpu-operator" else _SYSTEM_TOOLS
+    if not kind or not any(tools.search(step.line) for step in given.steps):
+        return given
+    toolkit = any(step.words[:3] == _TOOLKIT for step in given.steps)
+    return Remedy(f"{given.advice} {_BUILD_ELSEWHERE if toolkit else APPLIANCES[kind]}")
+
+
+@record
+class _PipCall:
+    """What a pip command of words asks for."""
+
+    verb: str
+    requirements: tuple[str, ...]
+    options: tuple[str, ...]
+    index: str
+    links: str  # a page of wheels (-f)
+
+
+def _pip_call(step: Command) -> _PipCall | None:
+    words = step.words
+    if words[1:3] != ("-m", "pip") or len(words) < 5 or words[3] not in ("install", "uninstall"):
+        return None
+    rest = list(words[4:])
+    index = _taken(rest, "--index-url")
+    links = _taken(rest, "-f")
+    options = tuple(word for word in rest if word.startswith("-"))
+    return _PipCall(words[3], tuple(word for word in rest if not word.startswith("-")), options, index, links)
+
+
+def _taken(words: list[str], option: str) -> str:
+    """The value of an option, which leaves the words with it; '' where it is not there."""
+    if option not in words:
+        return ""
+    place = words.index(option)
+    value = words[place + 1]
+    del words[place : place + 2]
+    return value
+
+
+def _by_project(environment: Environment, given: Remedy) -> Remedy:
+    """With the pip commands in the words of the project's manager: it would undo what pip does behind its back."""
+    calls = [_pip_call(step) for step in given.steps]
+    if not any(calls):
+        return given
+    names = managers(environment)
+    for name, speak in _SPEAKERS.items():
+        if name in names:
+            return speak(given, calls)
+    return _with_words(given, _lasting(environment, names))
+
+
+def _lasting(environment: Environment, names: tuple[str, ...]) -> Iterator[str]:
+    if "colab" in names:
+        yield "Restart the runtime afterwards."
+    elif in_image(environment):
+        yield "In a container, this is lost with the container: put it in the image, as a RUN line of its Dockerfile."
+
+
+def _installed_again(calls: list[_PipCall | None]) -> set[str]:
+    """The names of what is installed, whose removal beforehand is pip's need alone."""
+    lines = [line for call in calls if call and call.verb == "install" for line in call.requirements]
+    return {_name(line) for line in lines}
+
+
+def _name(requirement: str) -> str:
+    match = _PACKAGE.match(requirement)
+    return match.group().lower() if match else ""
+
+
+def _source(index: str) -> str:
+    """A name for an index: `pytorch-cu124` of the one that ends in whl/cu124."""
+    return f"pytorch-{index.rstrip('/').rpartition('/')[2]}"
+
+
+def _translated(
+    given: Remedy,
+    calls: list[_PipCall | None],
+    install: Callable[[_PipCall], Iterator[Command]],
+    remove: Callable[[tuple[str, ...]], Command],
+) -> tuple[Command, ...]:
+    again = _installed_again(calls)
+    steps: list[Command] = []
+    for step, call in zip(given.steps, calls, strict=True):
+        if call is None:
+            steps.append(step)
+        elif call.verb == "install":
+            steps += install(call)
+        elif gone := tuple(name for name in call.requirements if name not in again):
+            steps.append(remove(gone))
+    return tuple(steps)
+
+
+def _words(lines: Iterable[str]) -> list[Word]:
+    return [line if "://" in line else REQUIREMENT(line) for line in lines]
+
+
+def _uv(given: Remedy, calls: list[_PipCall | None]) -> Remedy:
+    def install(call: _PipCall) -> Iterator[Command]:
+        index = ("--index", f"{NAME(_source(call.index))}={URL(call.index)}") if call.index else ()
+        links = ("--find-links", URL(call.links)) if call.links else ()
+        yield run("uv", "add", *_words(call.requirements), *index, *links)
+
+    steps = _translated(given, calls, install, _removal("uv", "pip", "uninstall"))
+    explicit = " Mark the new index explicit = true there: nothing else should come from it."
+    has_index = any(call and call.index for call in calls)
+    return Remedy(
+        f"{given.advice} uv records the choice in pyproject.toml; uv sync would undo a plain pip install."
+        f"{explicit if has_index else ''}",
+        steps,
+    )
+
+
+def _uv_pip(given: Remedy, calls: list[_PipCall | None]) -> Remedy:
+    """An environment of uv has no pip of its own."""
+
+    def install(call: _PipCall) -> Iterator[Command]:
+        index = ("--index-url", URL(call.index)) if call.index else ()
+        links = ("--find-links", URL(call.links)) if call.links else ()
+        # uv takes an installed release for the wanted one, whichever build it is
+        anew = [word for line in call.requirements for word in ("--reinstall-package", NAME(_name(line)))]
+        again = anew if call.index or call.links else []
+        yield run("uv", "pip", "install", *call.options, *again, *_words(call.requirements), *index, *links)
+
+    return Remedy(given.advice, _translated(given, calls, install, _removal("uv", "pip", "uninstall")))
+
+
+def _poetry(given: Remedy, calls: list[_PipCall | None]) -> Remedy:
+    def install(call: _PipCall) -> Iterator[Command]:
+        source: tuple[Word, ...] = ()
+        if call.index:
+            source = ("--source", NAME(_source(call.index)))
+            yield run("poetry", "source", "add", "--priority=explicit", NAME(_source(call.index)), URL(call.index))
+        yield run("poetry", "add", *source, *_words(call.requirements))
+
+    remove = _removal("poetry", "run", *_PIP_UNINSTALL)
+    return Remedy(
+        f"{given.advice} Poetry records the choice in pyproject.toml and its lock file; poetry install would undo "
+        "a plain pip install.",
+        _translated(given, calls, install, remove),
+    )
+
+
+def _pixi(given: Remedy, calls: list[_PipCall | None]) -> Remedy:
+    """Its manifest names an index line by line, which no command writes."""
+    lines = [
+        f'{_name(line)} = {{ version = "=={line.rpartition("==")[2]}", index = "{call.index}" }}'
+        for call in calls
+        if call and call.index
+        for line in call.requirements
+    ]
+    if lines:
+        return Remedy(
+            f"{given.advice} In the manifest, below [pypi-dependencies]: {'; '.join(lines)}. Then run pixi install.",
+            (run("pixi", "install"),),
+        )
+
+    def install(call: _PipCall) -> Iterator[Command]:
+        yield run("pixi", "add", "--pypi", *_words(call.requirements))
+
+    return Remedy(
+        f"{given.advice} pixi records the choice in its manifest.",
+        _translated(given, calls, install, _removal("pixi", "run", *_PIP_UNINSTALL)),
+    )
+
+
+def _removal(*start: str) -> Callable[[tuple[str, ...]], Command]:
+    return lambda names: run(*start, *map(NAME, names))
+
+
+_SPEAKERS = {"uv": _uv, "poetry": _poetry, "pixi": _pixi, "uv-pip": _uv_pip}
+
+
+def _words_on_loss(environment: Environment, given: Remedy) -> Iterator[str]:
+    """What the commands end that runs now, and how it is saved."""
+    lines = [step.line for step in given.steps]
+    if any("sudo reboot" in line for line in lines):
+        yield _restart(environment)
+    yield from (words for part, words in _SIDE_EFFECTS.items() if any(part in line for line in lines))
+    yield from _too_new_for_driver(environment, given)
+
+
+def _too_new_for_driver(environment: Environment, given: Remedy) -> Iterator[str]:
+    """A toolkit of another major release than the driver runs compiles programs that do not start here."""
+    named = (Version.find(step.words[3]) for step in given.steps if step.words[:3] == _TOOLKIT)
+    newest = max((version for version in named if version is not None), default=None)
+    driver = installed(environment) if newest is not None else None
+    if newest is None or driver is None:
+        return
+    own = next((row.driver_cuda_version for row in read(DriverBranch) if row.branch == driver.major), None)
+    if own is not None and newest.major > own.major:
+        yield f"What it compiles does not run on driver {driver} (CUDA {own}): update the driver as well."
+
+
+def _restart(environment: Environment) -> str:
+    names = managers(environment)
+    if "kubernetes" in names:
+        return "The restart stops every pod on the node: first run kubectl drain NODE --ignore-daemonsets."
+    if "slurm" in names:
+        return (
+            "The restart stops every job on the node: first run scontrol update nodename=NODE state=drain reason=gpu."
+        )
+    if environment.system.display_server.known:
+        return "The restart closes the desktop session: save your work first."
+    gpus = gpus_of(environment)
+    if len(gpus) > 1:
+        return f"The restart stops the jobs on all {len(gpus)} GPUs: announce it or drain the node first."
+    return "The restart stops everything on this machine."

@@ -1,0 +1,64 @@
+"""Python packages that were written for another release of a library than the installed one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.checks.engine.command import REQUIREMENT, fixed, run
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Outcome, Remedy
+from envkit.checks.engine.messages import named, seen
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.frameworks.installs import installed_and_silent
+from envkit.model import Environment
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_ID = "library-release-mismatch"
+
+
+def _of_one_time(environment: Environment, matrix: Matrix) -> Remedy:
+    """A message that says which release it asks for is taken at its word."""
+    if wanted := named(seen(environment, _ID), "wanted"):
+        return Remedy(
+            "Install the release that the message asks for, in the program's environment; or update the package that "
+            "asks for it, if a newer release accepts what is installed. pip check lists what does not fit.",
+            (
+                run("python", "-m", "pip", "install", REQUIREMENT(wanted.rstrip(","))),
+                fixed("python -m pip check"),
+            ),
+        )
+    return Remedy(
+        "Use releases from the same time: update the package or the source that the traceback or the first error "
+        "names, or install the library release that its requirements name. pip check lists what does not fit.",
+        (fixed("python -m pip check"),),
+    )
+
+
+_AGES = Fault(
+    _ID,
+    "A package was written for another release of a library that it uses",
+    impact="The import or the build stops at a name that the installed release does not have; the driver is not at "
+    "fault.",
+    remedy=_of_one_time,
+)
+
+
+@check(
+    _AGES,
+    layer=Layer.FRAMEWORK_BUILD,
+    rank=58,
+    any_of=("pythons", "messages"),
+    fix="Update the package, or install the release of the library that it was written for.",
+    references=threads("protocolbuffers/protobuf#10051", "XPixelGroup/BasicSR#663"),
+)
+def library_release_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """Packages find the names that they use of protobuf, NumPy, torch, transformers, CUDA's headers and their like.
+
+    Libraries drop names after a time of warning. A package that was pinned to nothing then stops at its import, and
+    source that was written before stops in the compiler.
+    """
+    yield from installed_and_silent(environment, _AGES)

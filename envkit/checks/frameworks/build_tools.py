@@ -1,0 +1,124 @@
+"""What a build needs beside nvcc: a host compiler, headers, CMake, and Visual Studio's files for CUDA."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.checks.engine.command import fixed
+from envkit.checks.engine.evidence import known
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Outcome, Remedy, ok
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import on_windows, remedy
+from envkit.checks.frameworks.installs import installed_and_silent
+from envkit.model import Environment
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+
+def _tools(environment: Environment, matrix: Matrix) -> Remedy:
+    advice = "Install a C++ compiler and Python's headers, or use a prebuilt wheel."
+    if on_windows(environment):
+        return Remedy(
+            "Install the Visual Studio Build Tools with the workload for C++, and build in their command prompt; or "
+            "use a prebuilt wheel.",
+            (fixed("winget install --id Microsoft.VisualStudio.2022.BuildTools"),),
+        )
+    return remedy(environment, advice, "build-tools")
+
+
+_NO_TOOLS = Fault(
+    "build-tools-missing",
+    "A build found no C++ compiler, Python headers, or build tool",
+    impact="The package does not build; CUDA and torch are not at fault.",
+    remedy=_tools,
+)
+
+
+def _newer_compiler(environment: Environment, matrix: Matrix) -> Remedy:
+    advice = (
+        "Compile with a newer compiler: load the cluster's newer module, or install one into the environment from "
+        "conda-forge (gxx), and build in a shell where it is active. If nvcc is the one that refuses, use a newer "
+        "toolkit; or install an older release of the package, one that still builds with these compilers."
+    )
+    compiler = fixed("where cl") if on_windows(environment) else fixed("gcc --version")
+    return Remedy(advice, (compiler, fixed("nvcc --version")))
+
+
+_OLD_COMPILER = Fault(
+    "compiler-too-old",
+    "A compiler or CMake is too old for what is built",
+    impact="The build stops at an option, or at a header that asks for a newer C++ standard.",
+    remedy=_newer_compiler,
+)
+_NO_INTEGRATION = Fault(
+    "visual-studio-without-cuda",
+    "Visual Studio lacks the CUDA toolkit's extension files",
+    impact="CMake's Visual Studio generator finds no CUDA although nvcc is installed.",
+    remedy="Copy the files of extras\\visual_studio_integration\\MSBuildExtensions of the toolkit into the folder "
+    "MSBuild\\Microsoft\\VC\\v170\\BuildCustomizations of Visual Studio, or install CUDA again after Visual Studio "
+    "(component Visual Studio Integration). For Visual Studio 2019 the folder is v160. CMake with the generator Ninja, "
+    "in the x64 Native Tools prompt, needs neither.",
+    steps=(fixed("python -m pip install ninja"), fixed("cmake -G Ninja -B build")),
+)
+
+
+@check(
+    _NO_TOOLS,
+    layer=Layer.TOOLKIT,
+    rank=11,
+    any_of=("host_compilers", "messages"),
+    fix="Install a C++ compiler, Python's headers, CMake and ninja, or use a prebuilt wheel.",
+    references=("https://docs.pytorch.org/docs/stable/cpp_extension.html",),
+)
+def build_tools_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """A build of an extension finds the C++ compiler, Python's headers, CMake and ninja.
+
+    Extensions of PyTorch are compiled by the host compiler and nvcc together, against the headers of the Python that
+    runs them.
+    """
+    yield from _with_compiler(environment, _NO_TOOLS, "a compiler is installed")
+
+
+@check(
+    _OLD_COMPILER,
+    layer=Layer.TOOLKIT,
+    rank=12,
+    any_of=("host_compilers", "nvcc", "messages"),
+    fix="Build with a newer compiler, or install an older release of the package.",
+    references=threads("Dao-AILab/flash-attention#825", "jiexiong2016/GCNv2_SLAM#47"),
+)
+def compiler_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The compilers know the C++ standard and the options that a build asks for.
+
+    PyTorch's headers ask for a newer standard every few releases; the compilers of older systems, and nvcc of older
+    toolkits, do not have it.
+    """
+    yield from _with_compiler(environment, _OLD_COMPILER, "no build refused the compiler")
+
+
+def _with_compiler(environment: Environment, fault: Fault, healthy: str) -> Iterator[Outcome]:
+    """The fault where a message tells of it; health where a compiler is installed and none does."""
+    if reported := fault.reported(environment):
+        yield reported
+    elif environment.host_compilers.known and environment.host_compilers.get():
+        yield ok(healthy, evidence=[known(environment, "host_compilers")])
+
+
+@check(
+    _NO_INTEGRATION,
+    layer=Layer.TOOLKIT,
+    rank=13,
+    any_of=("pythons", "messages"),
+    fix="Copy the toolkit's MSBuildExtensions to Visual Studio, or install CUDA again after it.",
+    references=threads("abetlen/llama-cpp-python#1352", "NVlabs/tiny-cuda-nn#164"),
+)
+def visual_studio_without_cuda(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """Visual Studio has the files with which MSBuild compiles CUDA.
+
+    The toolkit's installer copies them into the Visual Studio that is there; one that comes later has none.
+    """
+    yield from installed_and_silent(environment, _NO_INTEGRATION)

@@ -1,0 +1,175 @@
+"""Extensions and engines that are installed and cannot work here: without operators, for another system or release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.base.versions import Version
+from envkit.checks.engine.command import REQUIREMENT, TO_FILL_IN, fixed, run
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Outcome, Remedy, Status
+from envkit.checks.engine.messages import said
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import on_windows
+from envkit.checks.frameworks.installs import (
+    distribution,
+    distribution_evidence,
+    first_python,
+    installed_and_silent,
+    judged,
+    pip,
+    release,
+)
+from envkit.model import Environment
+from envkit.tables.codes import limit
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_TENSORRT = ("tensorrt", "nvidia-tensorrt", "tensorrt-cu11", "tensorrt-cu12", "tensorrt-cu13")
+
+
+def _engine_anew(environment: Environment, matrix: Matrix) -> Remedy:
+    """By whichever program builds it, and the release that loads it: two installed ones are a cause of their own."""
+    have = [
+        f"{item.name} {item.version}"
+        for python in judged(environment)
+        for item in python.distributions
+        if item.name in _TENSORRT
+    ]
+    several = f" {' and '.join(have)} are both installed: keep the one that is imported." if len(have) > 1 else ""
+    return Remedy(
+        "Rebuild the engine from its model, on this GPU and with the TensorRT that loads it: trtexec of that very "
+        "release, or the Python that imports it (import tensorrt; tensorrt.__version__). A program that builds its "
+        f"own engines does so once the old file is deleted.{several}",
+        (run("trtexec", "--onnx=MODEL.onnx", "--saveEngine=MODEL.engine"),),
+    )
+
+
+def _for_windows(environment: Environment, matrix: Matrix) -> Remedy:
+    text = said(environment, "not-built-for-windows").lower()
+    python = first_python(environment)
+    if "bitsandbytes" in text or "cuda setup" in text or distribution(python, "bitsandbytes") is not None:
+        first = limit("bitsandbytes-for-windows")
+        return Remedy(
+            f"bitsandbytes includes libraries for Windows since {first}: install that release or a newer one in the "
+            "program's own environment, and remove forks of it (bitsandbytes-windows).",
+            (
+                pip(python, "uninstall", "-y", "bitsandbytes", "bitsandbytes-windows"),
+                pip(python, "install", "--no-deps", REQUIREMENT(f"bitsandbytes>={first}")),
+            ),
+        )
+    if "triton" in text:
+        return Remedy(
+            "triton is published for Linux only; install triton-windows instead. Or run the program in WSL 2.",
+            (pip(python, "install", "triton-windows"),),
+        )
+    return Remedy(
+        "Run it in WSL 2, or install a release or a fork that is built for Windows.", (fixed("wsl --install"),)
+    )
+
+
+def _with_operators(environment: Environment, matrix: Matrix) -> Remedy:
+    if "bitsandbytes" in said(environment, "extension-without-operators").lower():
+        python = first_python(environment)
+        return Remedy(
+            "Python imports a source folder of bitsandbytes that was not compiled, or the variable BNB_CUDA_VERSION "
+            "asks for a library that does not exist. Leave that folder, and install the wheel, which contains the "
+            "libraries for every CUDA release.",
+            (
+                fixed("unset BNB_CUDA_VERSION"),
+                pip(python, "uninstall", "-y", "bitsandbytes"),
+                pip(python, "install", "--no-deps", "bitsandbytes"),
+            ),
+        )
+    return Remedy(
+        "Install the package that contains the operators (mmcv instead of mmcv-lite, or mmcv-full for mmcv 1.x), or "
+        "build it from source with torch and nvcc of the same CUDA (for apex, with --cpp_ext and --cuda_ext).",
+        (run("python", "-m", "pip", "install", "--no-build-isolation", "--force-reinstall", "--no-deps", TO_FILL_IN),),
+    )
+
+
+_LITE = Fault(
+    "extension-without-operators",
+    "An extension is installed without its compiled CUDA operators",
+    impact="The Python part imports, but anything that needs the compiled part fails.",
+    remedy=_with_operators,
+)
+_NOT_FOR_WINDOWS = Fault(
+    "not-built-for-windows",
+    "A package has no GPU build for native Windows",
+    impact="No CUDA toolkit or variable changes that: the package contains code for Linux only.",
+    remedy=_for_windows,
+)
+_OTHER_ENGINE = Fault(
+    "engine-built-elsewhere",
+    "A serialized engine was built by a different TensorRT release or for a different GPU",
+    impact="TensorRT rejects the file; the driver and CUDA are not at fault.",
+    remedy=_engine_anew,
+)
+
+
+@check(
+    _LITE,
+    layer=Layer.FRAMEWORK_BUILD,
+    rank=29,
+    any_of=("pythons", "messages"),
+    fix="Install the package with the operators, or build it with a matching torch and nvcc.",
+    references=threads("open-mmlab/mmdetection#3272", "bitsandbytes-foundation/bitsandbytes#1559"),
+)
+def extension_without_operators(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """Packages whose Python part calls compiled operators have them.
+
+    Some come in two packages, or build their operators only when asked; what is left out shows at the first call.
+    """
+    yield from installed_and_silent(environment, _LITE)
+
+
+@check(
+    _NOT_FOR_WINDOWS,
+    layer=Layer.FRAMEWORK_BUILD,
+    rank=13,
+    any_of=("pythons", "messages"),
+    fix="Install a release that is built for Windows, or run it in WSL 2.",
+    references=threads("bitsandbytes-foundation/bitsandbytes#1104"),
+)
+def not_built_for_windows(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """Packages on native Windows hold code for it.
+
+    Several of the packages around PyTorch are published for Linux alone, or hold Linux libraries in a wheel that
+    installs everywhere.
+    """
+    first = limit("bitsandbytes-for-windows")
+    old = [item for python in judged(environment) if (item := distribution(python, "bitsandbytes"))]
+    early = [item for item in old if on_windows(environment) and _before(item.version, first)]
+    if early and not _NOT_FOR_WINDOWS.reported(environment):
+        yield _NOT_FOR_WINDOWS.found(
+            [distribution_evidence(early[0])],
+            title=f"bitsandbytes {early[0].version} has no library for Windows",
+            status=Status.WARN,
+        )
+    else:
+        yield from installed_and_silent(environment, _NOT_FOR_WINDOWS)
+
+
+def _before(text: str, first: Version) -> bool:
+    own = release(text)
+    return own is not None and own < first
+
+
+@check(
+    _OTHER_ENGINE,
+    layer=Layer.FRAMEWORK_BUILD,
+    rank=60,
+    any_of=("pythons", "messages"),
+    fix="Rebuild the engine with the TensorRT release that loads it, on this GPU.",
+    references=threads("yuvraj108c/ComfyUI-Dwpose-Tensorrt#5", "NVIDIA/TensorRT#2176"),
+)
+def engine_built_elsewhere(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """Serialized engines were built by the TensorRT that loads them, on such a GPU.
+
+    A plan file holds code for one GPU architecture in the format of one release.
+    """
+    yield from installed_and_silent(environment, _OTHER_ENGINE)

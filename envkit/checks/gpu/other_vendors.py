@@ -1,0 +1,124 @@
+"""What serves a machine whose GPU is not NVIDIA's, or a notebook without one: no setting of the firmware does."""
+
+from __future__ import annotations
+
+from envkit.checks.engine.command import Command, fixed
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.managers import in_image, managers
+from envkit.checks.engine.messages import named, seen
+from envkit.checks.engine.remedies import on_windows
+from envkit.checks.frameworks.installs import TORCH_PACKAGES, installs, named_python, pip
+from envkit.model import Environment
+
+_BY_VARIANT = {  # of the messages of no-gpu-on-pci: whose GPU it is, the most decisive first
+    "colab": "colab",
+    "kaggle": "kaggle",
+    "apple": "apple",
+    "mac": "apple",
+    "mac-prompt": "apple",
+    "homebrew": "apple",
+    "radeon": "amd",
+    "rx": "amd",
+    "ascend": "ascend",
+    "arc": "arc",
+    "intel": "processor",
+    "intel-lspci": "processor",
+}
+_MAKERS = {"apple": "an Apple", "amd": "an AMD", "ascend": "a Huawei", "arc": "an Intel"}
+_PLACES = {
+    "colab": "In Colab: Runtime > Change runtime type > a GPU, then run the cells again from the first one on. Nothing "
+    "has to be installed, and your own computer's driver does not matter.",
+    "kaggle": "In Kaggle: Settings > Accelerator > a GPU, then run the cells again from the first one on.",
+    "ascend": "Ascend processors run PyTorch with the package torch_npu of the release of torch: install it as the "
+    "guide of the CANN toolkit says, import torch_npu, and give the program the device npu instead of cuda.",
+}
+_APPLE = (
+    "CUDA does not exist for a Mac, and no package brings it: give the program the device mps, or cpu where it has an "
+    "option for it, instead of cuda; PyTorch's ordinary build for macOS has both. Operators that mps lacks run on the "
+    "CPU with the variable below. Packages of CUDA kernels (xformers, flash-attn, bitsandbytes) cannot be used here."
+)
+_WEB_UI = (
+    "A plain start installs NVIDIA's build. Put the folder venv aside and start the web UI with the option for this "
+    "card, which installs what it needs (the forks -amdgpu and -directml and SD.Next know it; --use-zluda is the "
+    "faster one for AMD cards that have it). To make it permanent, add it to COMMANDLINE_ARGS in webui-user.bat."
+)
+_DIRECTML = (
+    "CUDA only runs on NVIDIA GPUs. On Windows, PyTorch can use this one through DirectML: install it in the "
+    "program's environment, and select that device{option}; a program that cannot select a device runs on the CPU."
+)
+_ROCM = (
+    "CUDA only runs on NVIDIA GPUs. Remove the CUDA build, and install PyTorch's build for ROCm with the command from "
+    "its Get Started page (--index-url https://download.pytorch.org/whl/rocmX.Y, the ROCm that supports this "
+    "card); programs then see the card as cuda."
+)
+_XPU = (
+    "CUDA only runs on NVIDIA GPUs. Remove the CUDA build, install PyTorch's build for Intel GPUs (pip's option "
+    "--index-url https://download.pytorch.org/whl/xpu), and give the program the device xpu instead of cuda."
+)
+_PROCESSOR = (
+    "There is no GPU here that CUDA can use, and no driver or toolkit changes that: run the program on the CPU "
+    "({option}), or on a machine with an NVIDIA GPU. The installed framework runs on the CPU as it is."
+)
+_WITHOUT_TORCH = ("uninstall", "-y", *TORCH_PACKAGES)
+
+
+def other_vendor(environment: Environment) -> Remedy | None:
+    """The remedy for the GPU that the messages tell of, None where they tell of none."""
+    vendor = _vendor(environment)
+    if vendor in _PLACES:
+        return Remedy(_PLACES[vendor])
+    if vendor == "apple":
+        return Remedy(_APPLE, (fixed("export PYTORCH_ENABLE_MPS_FALLBACK=1"),))
+    if vendor in ("amd", "arc") and on_windows(environment):
+        return _of_windows(environment)
+    if vendor == "amd":
+        return Remedy(_ROCM, (_pip(environment, *_WITHOUT_TORCH),))
+    if vendor == "arc":
+        return Remedy(_XPU, (_pip(environment, *_WITHOUT_TORCH),))
+    return _on_processor(environment) if vendor else None
+
+
+def maker_of(environment: Environment) -> str:
+    """Whose GPU the messages tell of, in words; '' where they tell of none.
+
+    A processor's graphics are the whole of it only where somebody says so: a listing may lack a card that is broken.
+    """
+    vendor = _vendor(environment)
+    if vendor == "processor" and not environment.pci_gpus.known and seen(environment, "no-gpu-on-pci", "intel"):
+        return "Intel's"
+    return _MAKERS.get(vendor, "")
+
+
+def _vendor(environment: Environment) -> str:
+    messages = seen(environment, "no-gpu-on-pci")
+    variants = {message.signature.rpartition("/")[2] for message in messages}
+    own = next((vendor for variant, vendor in _BY_VARIANT.items() if variant in variants), "")
+    listed = named(messages, "gpu") or ""
+    return "amd" if own == "processor" and listed.startswith(("Advanced Micro", "AMD")) else own
+
+
+def _pip(environment: Environment, *words: str) -> Command:
+    return pip(named_python(environment), *words)
+
+
+def _of_windows(environment: Environment) -> Remedy:
+    programs = managers(environment)
+    if "webui" in programs:
+        return Remedy(_WEB_UI, (fixed("ren venv venv-cuda"), fixed("webui.bat --use-directml")))
+    install = _pip(environment, "install", "torch-directml")
+    if "comfyui" in programs:
+        return Remedy(_DIRECTML.format(option=" (--directml)"), (install, fixed("python main.py --directml")))
+    return Remedy(_DIRECTML.format(option=" (torch_directml.device())"), (install,))
+
+
+def _on_processor(environment: Environment) -> Remedy:
+    programs = managers(environment)
+    if "comfyui" in programs:
+        if "unraid" in programs or in_image(environment):
+            return Remedy(_PROCESSOR.format(option="the image's tag for the CPU instead of the one for CUDA"))
+        return Remedy(_PROCESSOR.format(option="the option --cpu"), (fixed("python main.py --cpu"),))
+    if next(installs(environment, "onnxruntime"), None) is not None:
+        return Remedy(
+            _PROCESSOR.format(option="in the code that makes the session: providers=['CPUExecutionProvider']")
+        )
+    return Remedy(_PROCESSOR.format(option="its device option, such as --device cpu"))

@@ -1,0 +1,113 @@
+"""What stops a healthy GPU from outside: the power supply, the server of MPS, the driver in a virtual machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.checks.engine.command import fixed
+from envkit.checks.engine.evidence import known
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Outcome, Remedy, ok
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import remedy
+from envkit.checks.gpu.gpus import seen_gpus
+from envkit.model import Environment
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_SHARE = 0.7  # of a card's power, which leaves a supply headroom and costs little speed
+
+
+def _less_power(environment: Environment, matrix: Matrix) -> Remedy:
+    """A lower limit for now: of the card's own power where its model is known."""
+    powers = {model.tdp_w for gpu in seen_gpus(environment, matrix) for model in gpu.models if model.tdp_w}
+    watts = round(min(powers) * _SHARE, -1) if powers else None
+    number = "" if watts else " (nvidia-smi -q -d POWER shows the range)"
+    return remedy(
+        environment,
+        f"Lower the power limit and see whether the machine stays up{number}; the limit lasts until the next restart. "
+        "The permanent fix is a power supply with headroom for the card's peaks and separate power cables.",
+        "power-limit-all" if watts else "power-range",
+        watts=int(watts) if watts else None,
+    )
+
+
+_SUPPLY = Fault(
+    "power-supply-overloaded",
+    "The machine powers off under GPU load",
+    impact="It shuts down or restarts in the middle of a run, and the log just ends.",
+    remedy=_less_power,
+)
+_MPS = Fault(
+    "mps-unreachable",
+    "CUDA cannot reach the MPS server",
+    impact="Programs fail when they initialize CUDA, although nvidia-smi shows an idle GPU.",
+    remedy="Start the control daemon as the user who runs the programs, with the same CUDA_MPS_PIPE_DIRECTORY, or "
+    "run without MPS: stop the daemon and unset the variable.",
+    steps=(fixed("printenv CUDA_MPS_PIPE_DIRECTORY"), fixed("nvidia-cuda-mps-control -d")),
+)
+_REFUSED = Fault(
+    "gpu-refused-in-vm",
+    "The driver refuses the GPU inside a virtual machine",
+    impact="The card is detected but does not start (code 43 on Windows), although it works on the host.",
+    remedy="Install driver branch 465 or newer in the guest, which no longer refuses. With an older one, hide the "
+    "hypervisor (libvirt: <hidden state='on'/> in the kvm section, and a different vendor_id).",
+    steps=(fixed("virsh edit GUEST"),),
+)
+
+
+@check(
+    _SUPPLY,
+    layer=Layer.HEALTH,
+    rank=29,
+    any_of=("gpus", "messages"),
+    fix="Use a power supply with more headroom; lower the power limit until then.",
+    references=threads("tensorflow/tensorflow#740", "tensorflow/tensorflow#8858"),
+)
+def power_supply_overloaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The power supply carries the peaks of the GPUs under full load.
+
+    For milliseconds a card draws far more than its limit. A supply that switches off for that leaves no message.
+    """
+    if reported := _SUPPLY.reported(environment):
+        yield reported
+    elif environment.gpus.known and environment.gpus.get():
+        yield ok("no sign that the machine powers off", evidence=[known(environment, "gpus")])
+
+
+@check(
+    _MPS,
+    layer=Layer.CUDA_DEVICES,
+    rank=42,
+    any_of=("driver.cuda_init", "messages"),
+    fix="Start the control daemon, or unset its variables.",
+    references=("https://docs.nvidia.com/deploy/mps/index.html",),
+)
+def mps_unreachable(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """Where programs share a GPU over MPS, its server answers them."""
+    if reported := _MPS.reported(environment):
+        yield reported
+    elif environment.driver.cuda_init.known and environment.driver.cuda_init.get().code == 0:
+        yield ok("CUDA starts", evidence=[known(environment, "driver.cuda_init")])
+
+
+@check(
+    _REFUSED,
+    layer=Layer.KERNEL_MODULE,
+    rank=45,
+    any_of=("gpus", "messages"),
+    fix="Use driver branch 465 or newer in the guest, or hide the hypervisor.",
+    references=threads("NVIDIA/kubevirt-gpu-device-plugin#2"),
+)
+def gpu_refused_in_vm(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """A passed-through GPU starts in its virtual machine.
+
+    Drivers before branch 465 refused GeForce cards where they saw a hypervisor.
+    """
+    if reported := _REFUSED.reported(environment):
+        yield reported
+    elif environment.gpus.known and environment.gpus.get():
+        yield ok("the driver lists a GPU", evidence=[known(environment, "gpus")])

@@ -1,0 +1,70 @@
+"""The driver branch that runs a CUDA release on these GPUs, and the commands that install it on this system."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from envkit.base.versions import Version
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.managers import managers
+from envkit.checks.engine.remedies import remedy
+from envkit.checks.gpu.gpus import seen_gpus
+from envkit.checks.gpu.module_flavors import needs_open
+from envkit.checks.nvidia_driver.driver_state import driver_platform, installed
+from envkit.model import Environment
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+    from envkit.tables.rows import DriverBranch
+
+_LONG, _KEPT = ("lts",), ("lts", "production")  # branches with the longest support; those that distributions package
+
+
+def branch_for(environment: Environment, matrix: Matrix, cuda: Version | None) -> DriverBranch | None:
+    """The first branch that distributions package, reports this CUDA and drives every GPU that was seen.
+
+    Without a CUDA the newest one of long support: of newer ones some no longer drive an old GPU that nobody named.
+    None where no branch does, or only one that is installed already.
+    """
+    families = {model.family for gpu in seen_gpus(environment, matrix) for model in gpu.models}
+    own = installed(environment) if driver_platform(environment) == "linux" else None
+    fitting = [
+        row
+        for row in matrix.driver_branches
+        if row.kind in (_LONG if cuda is None else _KEPT)
+        and row.driver_cuda_version is not None
+        and families <= {*(row.families or ())}
+        and (cuda is None or row.driver_cuda_version >= cuda.release(2))
+        and (own is None or row.branch > own.major)
+    ]
+    if not fitting:
+        return None
+    return fitting[-1] if cuda is None else fitting[0]
+
+
+def newer_driver(environment: Environment, matrix: Matrix, cuda: Version | None, otherwise: str) -> Remedy:
+    """The remedy that installs it; `otherwise` says what serves who has to keep the driver."""
+    branch = branch_for(environment, matrix, cuda)
+    if branch is None:
+        words = f"No driver of these GPUs runs CUDA {cuda.release(2)}." if cuda else "Update the driver."
+        return Remedy(f"{words} {otherwise}")
+    runs = f"which runs CUDA {branch.driver_cuda_version}"
+    if not any(gpu.models for gpu in seen_gpus(environment, matrix)):
+        otherwise = f"Check first that it still supports your GPU (envkit matrix gpus). {otherwise}"
+    if driver_platform(environment) != "linux":
+        number = branch.windows_majors[0] if branch.windows_majors else branch.branch
+        return Remedy(
+            f"Install NVIDIA's driver {number} or newer, {runs}, on Windows (from nvidia.com/drivers) and restart it; "
+            f"WSL and containers use that driver. {otherwise}"
+        )
+    if "slurm" in managers(environment):
+        return Remedy(
+            f"{otherwise} Only the cluster's administrators can install a newer driver "
+            f"(branch {branch.branch}, {runs})."
+        )
+    return remedy(
+        environment,
+        f"Install driver branch {branch.branch}, {runs}. {otherwise}",
+        "driver-open" if needs_open(environment, matrix) else "driver-newer",
+        branch=branch.branch,
+    )

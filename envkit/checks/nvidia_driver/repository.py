@@ -1,0 +1,56 @@
+"""NVIDIA's package repository as apt, dnf and image builds reach it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.checks.engine.command import fixed
+from envkit.checks.engine.evidence import known
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Outcome, Remedy, ok
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.model import Environment
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+
+def _new_key(environment: Environment, matrix: Matrix) -> Remedy:
+    return Remedy(
+        "Remove the old key and any duplicate lines for NVIDIA's repository, then install cuda-keyring for this "
+        "system from NVIDIA's repository, which contains the new key. In an image from 2022 or earlier, do this "
+        "before the first apt-get update, or use a newer tag.",
+        (
+            fixed("sudo apt-key del 7fa2af80"),
+            fixed("grep -rn developer.download.nvidia /etc/apt/sources.list /etc/apt/sources.list.d"),
+        ),
+    )
+
+
+_KEY = Fault(
+    "repository-key-replaced",
+    "apt does not have the signing key of NVIDIA's repository",
+    impact="apt-get update fails, so NVIDIA packages cannot be installed or updated.",
+    remedy=_new_key,
+)
+
+
+@check(
+    _KEY,
+    layer=Layer.USER_SPACE_DRIVER,
+    rank=60,
+    any_of=("packages", "messages"),
+    fix="Install cuda-keyring, and list the repository only once.",
+    references=threads("NVIDIA/nvidia-docker#1631", "NVIDIA/nvidia-docker#1636"),
+)
+def repository_key_replaced(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """The system knows the key that NVIDIA signs its repository with, and names the repository once.
+
+    NVIDIA changed the key in April 2022.
+    """
+    if reported := _KEY.reported(environment):
+        yield reported
+    elif environment.packages.known and environment.packages.get():
+        yield ok("NVIDIA packages are installed", evidence=[known(environment, "packages")])

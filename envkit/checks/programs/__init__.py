@@ -1,0 +1,1 @@
+"""What programs and their packages do wrong on a machine that works."""

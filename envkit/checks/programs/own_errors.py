@@ -1,0 +1,216 @@
+"""Errors that programs make themselves: the environment is not at fault, and reinstalling it fixes nothing."""
+
+from __future__ import annotations
+
+from envkit.checks.engine.command import TO_FILL_IN, export, fixed, run
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Status
+from envkit.checks.engine.references import threads
+from envkit.checks.programs.told import told_by_program
+
+_NOT_THE_MACHINE = "The program stops; driver, CUDA, and framework work."
+_ONE_BY_ONE = (export("CUDA_LAUNCH_BLOCKING", "1"), run("python", TO_FILL_IN))
+
+told_by_program(
+    Fault(
+        "gpu-assertion-failed",
+        "The program used an index or a label that is out of range (device-side assert)",
+        impact=_NOT_THE_MACHINE,
+        remedy="Run it again with synchronous kernel launches: the traceback then ends at the line at fault. Most "
+        "often a label is not below the number of classes, or a token ID is outside the vocabulary.",
+        steps=_ONE_BY_ONE,
+        status=Status.WARN,
+    ),
+    doc="""Indexes and labels that a kernel gets are within the bounds that it asserts.
+
+    The GPU reports a failed assertion late, at some other call; every call fails until the program is restarted.
+    """,
+    rank=1,
+    references=threads("pytorch/pytorch#25537", "pytorch/pytorch#16795"),
+)
+told_by_program(
+    Fault(
+        "gpu-illegal-memory-access",
+        "A GPU kernel accessed memory that is not its own",
+        impact="The program stops, and its later calls fail too.",
+        remedy="Run it again with synchronous kernel launches to see which kernel it is. In an extension (attention, "
+        "quantization, convolution) it is a bug of that package: update it. If unrelated programs fail the same way, "
+        "look for Xid lines in the kernel log; faulty memory or overclocking may be the cause.",
+        steps=(*_ONE_BY_ONE, fixed("sudo dmesg")),
+        status=Status.WARN,
+    ),
+    doc="""Kernels stay within the memory that they were given.
+
+    A wrong address ends the context of the program; the driver may add an Xid 13 or 31, which blames the program too.
+    """,
+    rank=2,
+    references=threads("pytorch/pytorch#42077"),
+)
+told_by_program(
+    Fault(
+        "tensor-shapes-differ",
+        "The shapes of two tensors do not fit this operation",
+        impact=_NOT_THE_MACHINE,
+        remedy="Print the shapes before the line that the traceback names, and compare them with the layer; or compare "
+        "the checkpoint with the model that it was made for.",
+        status=Status.WARN,
+    ),
+    doc="""The tensors of an operation have the shapes that it needs.
+
+    The data or the model is at fault; another installation changes nothing.
+    """,
+    rank=11,
+    references=threads("pytorch/pytorch#66783"),
+)
+told_by_program(
+    Fault(
+        "tensors-on-two-devices",
+        "The program mixes tensors of the CPU and of the GPU, or of two GPUs",
+        impact=_NOT_THE_MACHINE,
+        remedy="Move the model and all of its inputs to one device with .to(device). Start with the tensors in the "
+        "last line of the traceback.",
+        status=Status.WARN,
+    ),
+    doc="""All tensors of one operation are on one device.
+
+    Usually the model is on the GPU and an input on the CPU; both frameworks say so and stop.
+    """,
+    rank=3,
+    references=threads("BenMSK/trajectory_prediction_TraPHic#1"),
+)
+told_by_program(
+    Fault(
+        "half-precision-on-cpu",
+        "The model runs in half precision on the CPU",
+        impact="The CPU has no such kernel, and the program stops.",
+        remedy="Find out why it runs on the CPU: torch.cuda.is_available() must be True, and the model must be moved "
+        "to the GPU. To run on the CPU on purpose, load it in float32.",
+        steps=(fixed("python -c 'import torch; print(torch.version.cuda, torch.cuda.is_available())'"),),
+        status=Status.WARN,
+    ),
+    doc="""A model in half precision computes on a GPU.
+
+    Many CPU kernels exist only for float32 and bfloat16.
+    """,
+    rank=4,
+    references=threads("pytorch/pytorch#52291"),
+)
+told_by_program(
+    Fault(
+        "cuda-used-before-fork",
+        "The program used CUDA before it forked its worker processes",
+        impact="The workers cannot use the GPU.",
+        remedy="Start the workers with spawn: call torch.multiprocessing.set_start_method('spawn') first. For vLLM, "
+        "set the variable below. Or do not use CUDA before the workers start.",
+        steps=(export("VLLM_WORKER_MULTIPROC_METHOD", "spawn"),),
+        status=Status.WARN,
+    ),
+    doc="""A process that used CUDA starts its workers by spawn.
+
+    A forked child inherits a context that it cannot use.
+    """,
+    rank=5,
+    references=threads("pytorch/pytorch#40403"),
+)
+told_by_program(
+    Fault(
+        "ranks-share-a-gpu",
+        "Two ranks of one job use the same GPU",
+        impact="NCCL refuses to start.",
+        remedy="Give each process its own GPU: start it with torchrun, and call "
+        "torch.cuda.set_device(int(os.environ['LOCAL_RANK'])) first. Start no more processes than there are GPUs.",
+        steps=(fixed("nvidia-smi -L"), run("torchrun", "--nproc-per-node=gpu", TO_FILL_IN)),
+        status=Status.WARN,
+    ),
+    doc="""Each rank on a machine has a GPU of its own.
+
+    NCCL names the two ranks and the device that they share.
+    """,
+    rank=6,
+    references=threads("NVIDIA/nccl#1241"),
+)
+told_by_program(
+    Fault(
+        "collective-timed-out",
+        "A collective operation timed out: one rank waited for the others",
+        impact="The job ends. Which rank was late, and why, is earlier in the logs.",
+        remedy="Find the first error in any rank's log: a rank that died or took another code path leaves the others "
+        "waiting. If all ranks hang at the first step, run again with NCCL's own log.",
+        steps=(export("NCCL_DEBUG", "INFO"), export("TORCH_NCCL_TRACE_BUFFER_SIZE", "2000")),
+        status=Status.WARN,
+    ),
+    doc="""All ranks reach each collective operation within the time limit.
+
+    The watchdog names an operation that did not finish: a symptom, not the cause.
+    """,
+    rank=7,
+    references=threads("pytorch/pytorch#118369", "NVIDIA/nccl#1609"),
+)
+told_by_program(
+    Fault(
+        "nccl-error-unnamed",
+        "NCCL failed, and the message does not say why",
+        impact="Programs on several GPUs do not start.",
+        remedy="Run it again with NCCL's own log; its WARN line names the cause.",
+        steps=(export("NCCL_DEBUG", "INFO"), run("torchrun", "--nproc-per-node=gpu", TO_FILL_IN)),
+        status=Status.WARN,
+    ),
+    doc="""NCCL starts, or says why it does not.
+
+    PyTorch prints the kind of an error (system, CUDA, internal); its cause is in NCCL's own lines.
+    """,
+    rank=8,
+    references=threads("NVIDIA/nccl#207", "NVIDIA/nccl#473"),
+)
+told_by_program(
+    Fault(
+        "process-out-of-memory",
+        "The system killed a process because it ran out of memory",
+        impact="The program stops. This is the machine's memory, not the GPU's.",
+        remedy="Use fewer data-loader workers or load less data at a time; in a container, a pod, or a job, request "
+        "more memory. The kernel log names the process that was killed.",
+        steps=(fixed("free -h"), fixed("sudo dmesg -T --level=err")),
+        status=Status.WARN,
+    ),
+    doc="""The processes of a program fit into the memory of the machine, or of their container.
+
+    The kernel ends one with signal 9, and nothing but "Killed" or status 137 is printed.
+    """,
+    rank=9,
+    references=threads("pytorch/pytorch#8976"),
+)
+told_by_program(
+    Fault(
+        "gpu-library-call-failed",
+        "A call of cuDNN or cuBLAS failed, and the message does not say why",
+        impact="The program stops at that operation.",
+        remedy="Most often the GPU's memory is full: watch nvidia-smi while it runs, and try a batch of one. If that "
+        "fails too, run it with synchronous kernel launches, which shows the first error. Then compare driver, CUDA, "
+        "and cuDNN: what collect_env prints tells whether they fit.",
+        steps=(fixed("nvidia-smi"), *_ONE_BY_ONE, fixed("python -m torch.utils.collect_env")),
+        status=Status.WARN,
+    ),
+    doc="""Calls of the GPU's libraries succeed, or say why they do not.
+
+    Full memory, an earlier error in another kernel, and a library that does not fit all end in the same message.
+    """,
+    rank=10,
+    references=threads("pytorch/pytorch#16795"),
+)
+told_by_program(
+    Fault(
+        "bfloat16-not-on-gpu",
+        "The model runs in bfloat16, which this GPU does not have",
+        impact="The program stops. No other build, driver, or CUDA changes that.",
+        remedy="Run the model in float16: --dtype half for vLLM, fp16 instead of bf16 for a trainer, "
+        "torch_dtype=torch.float16 for a pipeline. FlashAttention needs the same generation of GPUs: choose another "
+        "attention backend (PyTorch's own, sdpa, or xformers).",
+        status=Status.WARN,
+    ),
+    doc="""A model in bfloat16 runs on a GPU that has it.
+
+    Ampere brought bfloat16; older GPUs compute in float16.
+    """,
+    rank=11,
+    references=threads("vllm-project/vllm#1157"),
+)

@@ -1,0 +1,129 @@
+"""What keeps a framework or a library from being installed or imported, whatever the GPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from envkit.checks.engine.ask import framework_by_package
+from envkit.checks.engine.command import fixed
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Remedy, Status
+from envkit.checks.engine.messages import named, seen
+from envkit.checks.engine.references import threads
+from envkit.checks.frameworks.builds import fresh
+from envkit.checks.programs.told import told_by_program
+from envkit.model import Environment
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_ABSENT = "framework-not-installed"
+
+
+def _install(environment: Environment, matrix: Matrix) -> Remedy:
+    """The build that fits, where the machine is told; else the question to put to envkit there."""
+    messages = seen(environment, _ABSENT)
+    framework = framework_by_package(matrix, named(messages, "module") or "torch")
+    why = (
+        "Install it into the Python that runs the program. An environment that is not activated, a notebook kernel, "
+        "and sudo each use another one."
+    )
+    return fresh(environment, matrix, framework.name if framework else "pytorch", why, messages)
+
+
+told_by_program(
+    Fault(
+        _ABSENT,
+        "The framework is not installed in the Python that runs the program",
+        impact="The program ends at its import.",
+        remedy=_install,
+    ),
+    doc="""The framework that a program imports is installed in the Python that runs it.
+
+    pip often belongs to a different Python from the one that runs.
+    """,
+    rank=20,
+    references=threads("pytorch/pytorch#15999", "pytorch/pytorch#172808"),
+)
+told_by_program(
+    Fault(
+        "python-externally-managed",
+        "The system's Python does not accept packages from pip",
+        impact="pip installs nothing; the GPU is not involved.",
+        remedy="Create a virtual environment and install there.",
+        steps=(fixed("python3 -m venv ~/venv"), fixed("source ~/venv/bin/activate")),
+    ),
+    doc="""Packages from pip go into an environment of their own.
+
+    Recent distributions mark their Python as managed by the system (PEP 668), and pip stops there.
+    """,
+    rank=21,
+    references=("https://peps.python.org/pep-0668/",),
+)
+told_by_program(
+    Fault(
+        "mkl-too-new-for-torch",
+        "The installed MKL is newer than this PyTorch can load",
+        impact="import torch fails.",
+        remedy="Downgrade MKL to a release that still has the symbol, in the conda environment.",
+        actions=("older-mkl",),
+    ),
+    doc="""The MKL that conda installed still exports what PyTorch's library asks for.
+
+    A newer MKL dropped iJIT_NotifyEvent, which older conda packages of PyTorch use.
+    """,
+    rank=22,
+    references=threads("pytorch/pytorch#123097"),
+)
+told_by_program(
+    Fault(
+        "openmp-loaded-twice",
+        "Two copies of the OpenMP library were loaded into one process",
+        impact="The second copy ends the program; the GPU is not involved.",
+        remedy="Install all packages from one source, so that there is one copy; with conda, the command below "
+        "switches to packages without MKL. KMP_DUPLICATE_LIB_OK=TRUE only hides the error and can give wrong results.",
+        steps=(fixed("conda install nomkl"),),
+        status=Status.WARN,
+    ),
+    doc="""One OpenMP runtime is loaded.
+
+    Packages from pip and conda each bring libiomp5 or libomp; the second one to start ends the process.
+    """,
+    rank=23,
+    references=threads("hiyouga/LlamaFactory#1725"),
+)
+told_by_program(
+    Fault(
+        "opencv-without-libgl",
+        "OpenCV needs a desktop library that is missing",
+        impact="import cv2 fails; the GPU is not involved.",
+        remedy="Install the OpenCV build that needs no desktop.",
+        steps=(
+            fixed("python -m pip uninstall -y opencv-python"),
+            fixed("python -m pip install opencv-python-headless"),
+        ),
+    ),
+    doc="""The libraries that OpenCV was linked with are there.
+
+    Images of servers and containers have no libGL.so.1 and no libgthread-2.0.so.0.
+    """,
+    rank=24,
+    references=threads("pytorch/ignite#1615", "opencv/opencv-python#370"),
+)
+told_by_program(
+    Fault(
+        "download-failed",
+        "A package download failed",
+        impact="Nothing was installed; the GPU is not involved.",
+        remedy="Try again. A slow connection needs a longer timeout; behind a proxy that inspects TLS, give pip its "
+        "certificate (--cert or PIP_CERT). If hashes do not match, the cache holds a partial file.",
+        steps=(fixed("python -m pip cache purge"), fixed("python -m pip config set global.timeout 120")),
+        status=Status.WARN,
+    ),
+    doc="""The package index can be reached, and downloads complete.
+
+    Wheels of GPU frameworks take gigabytes: a connection that drops or a proxy shows up here first.
+    """,
+    rank=25,
+    references=threads("pytorch/pytorch#124566", "AUTOMATIC1111/stable-diffusion-webui#11784"),
+)

@@ -1,0 +1,33 @@
+"""What a framework shows when it has no GPU, where nothing tells why."""
+
+from __future__ import annotations
+
+from envkit.checks.engine.command import fixed
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Status
+from envkit.checks.engine.references import threads
+from envkit.checks.programs.told import told_by_program
+
+told_by_program(
+    Fault(
+        "framework-sees-no-gpu",
+        "A framework sees no GPU",
+        impact="It runs on the CPU, or stops. Nothing else here shows why.",
+        remedy="Run these where the program runs. If nvidia-smi fails, the driver is the cause. If torch.version.cuda "
+        "is None, the build has no CUDA. Add what they print to the text and ask again.",
+        steps=(
+            fixed("nvidia-smi"),
+            fixed("python -c 'import torch; print(torch.__version__, torch.version.cuda)'"),
+            fixed("python -m torch.utils.collect_env"),
+        ),
+        status=Status.WARN,
+    ),
+    doc="""A framework finds the GPU.
+
+    Many faults look like this: a build without CUDA, a driver that is missing or too old, a container
+    without GPUs. Facts or other messages show which one it is.
+    """,
+    rank=30,
+    references=threads("pytorch/pytorch#99137", "pytorch/pytorch#16936"),
+    symptom=True,
+)

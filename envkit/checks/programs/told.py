@@ -1,0 +1,34 @@
+"""The family of checks that nothing but a program's own message can answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.checks.engine.evidence import known, passed
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Outcome, ok, skip
+from envkit.checks.engine.registry import Layer, check
+from envkit.model import Environment
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_SUMMED_UP = "Read the message from its first line; the one shown here is the decisive one."
+
+
+def told_by_program(fault: Fault, *, doc: str, rank: int, references: tuple[str, ...], symptom: bool = False) -> None:
+    """Register the check that finds `fault` where a program's message tells of it; a program that ran clears it."""
+
+    def run(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+        if reported := fault.reported(environment):
+            yield reported
+        elif passed(environment, "kernel"):
+            yield ok("a framework computed on the GPU", evidence=[known(environment, "measurements", "kernel")])
+        else:
+            yield skip("no program was watched here")
+
+    run.__doc__ = doc
+    fix = fault.remedy if isinstance(fault.remedy, str) else _SUMMED_UP
+    declared = check(fault, layer=Layer.PROGRAM, rank=rank, fix=fix, symptom=symptom, references=references)
+    declared(run)

@@ -1,0 +1,149 @@
+"""`envkit check`: does what this project's file installs run on this machine, or on another one?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from envkit._startup.records import replace
+from envkit.base.platforms import ARCHITECTURES
+from envkit.cli.complete import complete_file, complete_gpu, complete_os, complete_python, complete_target
+from envkit.cli.output import output_option, say, write_output
+
+if TYPE_CHECKING:
+    from envkit.solver.request import Request, RequestWords
+    from envkit.tables import Matrix
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  envkit check requirements.txt
+  envkit check uv.lock --gpu "GeForce RTX 5090" --driver 575.57.08
+  envkit check pyproject.toml environment.yml --target capture/ --json
+  envkit check requirements.txt --driver 535.183.01 --fix"""
+)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=complete_file)
+@click.option(
+    "--gpu",
+    "gpus",
+    multiple=True,
+    metavar="NAME_OR_CC",
+    shell_complete=complete_gpu,
+    help="GPU that it must run on, e.g. 'GeForce RTX 5090' or 8.6. Repeatable.",
+)
+@click.option("--driver", metavar="VERSION", help="Driver that it must run with, e.g. 550.54.15.")
+@click.option("--os", "os_id", metavar="ID", shell_complete=complete_os, help="Target OS, e.g. ubuntu22.04 or windows.")
+@click.option("--arch", type=click.Choice(ARCHITECTURES), help="CPU architecture. [default: the target's]")
+@click.option(
+    "--python", metavar="VERSION", shell_complete=complete_python, help="Python that it is installed for, e.g. 3.12."
+)
+@click.option(
+    "--target",
+    default="this",
+    show_default=True,
+    metavar="this|any|PATH",
+    shell_complete=complete_target,
+    help="What to check for: this machine, any machine, or a capture.",
+)
+@click.option("--extra", "extras", multiple=True, metavar="NAME", help="Also install this extra. Repeatable.")
+@click.option(
+    "--fix", is_flag=True, help="Print the smallest change that makes the file fit; with -o, the changed file."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@output_option
+def check(
+    files: tuple[str, ...],
+    gpus: tuple[str, ...],
+    driver: str | None,
+    os_id: str | None,
+    arch: str | None,
+    python: str | None,
+    target: str,
+    extras: tuple[str, ...],
+    fix: bool,
+    as_json: bool,
+    output: str | None,
+) -> int:
+    """Check what a project file installs: does it run on this machine, or with the named GPU and driver?
+
+    Reads requirements.txt, pyproject.toml, lock files (uv, Poetry, PDM, pylock,
+    Pipfile, conda-lock, pixi), environment.yml, pixi.toml, setup.py, setup.cfg,
+    and Dockerfiles. Runs nothing that is in them.
+    """
+    from envkit.api.project import project_report
+    from envkit.host.limits import limited
+    from envkit.render.check_report import exit_code, reports_json
+    from envkit.solver.request import RequestWords
+    from envkit.tables import Matrix
+
+    matrix = Matrix.load()
+    words = RequestWords(python=python, os_id=os_id, arch=arch, gpus=gpus, driver=driver)
+    request = _request(words, target, matrix)
+    if fix:
+        return _fixed(files, request, extras, output, matrix, gpu_meant=target != "any")
+    reports = []
+    for file in files:
+        with limited(f"check: {file}"):
+            reports.append(project_report(file, request, matrix, extras, gpu_meant=target != "any"))
+    if as_json:
+        write_output(reports_json([(report.name, report.findings) for report in reports]), output)
+    else:
+        write_output("\n\n".join(map(str, reports)), output)
+    return max(exit_code(report.findings) for report in reports)
+
+
+def _fixed(
+    files: tuple[str, ...],
+    request: Request,
+    extras: tuple[str, ...],
+    output: str | None,
+    matrix: Matrix,
+    *,
+    gpu_meant: bool,
+) -> int:
+    """Prints the change of one file as a diff, or writes the changed file; 1 where nothing that is tried helps."""
+    from difflib import unified_diff
+
+    from envkit.api.project import project_change
+    from envkit.base.errors import RequestError
+    from envkit.base.shown import shown
+    from envkit.host.limits import limited
+    from envkit.privacy.secrets import without_secrets
+    from envkit.render.check_report import exit_code
+
+    if len(files) > 1:
+        raise RequestError("--fix works on one file at a time.", "Name one.")
+    with limited(f"check: {files[0]}"):
+        text, change, report = project_change(files[0], request, matrix, extras, gpu_meant=gpu_meant)
+    if change is None:
+        fits = exit_code(report.findings) == 0
+        if fits:
+            say("Nothing needs to change.")
+        elif report.verdict.id is None:
+            say(f"Whether anything has to change is unknown.\n\n{report}")
+        else:
+            say(f"No change is known that would make it fit.\n\n{report}")
+        return 0 if fits else 1
+    say(f"{files[0]}: {'; '.join(change.told)}")
+    if output is not None:
+        write_output(change.text, output)
+        return 0
+    name = shown(files[0])
+    lines = unified_diff(text.splitlines(), change.text.splitlines(), name, name, lineterm="")
+    write_output("\n".join(shown(without_secrets(line)) for line in lines), None)
+    return 0
+
+
+def _request(words: RequestWords, target: str, matrix: Matrix) -> Request:
+    """The target of the check, completed from a machine. Raises RequestError or SourceError."""
+    from envkit.cli.environment import target_environment
+    from envkit.solver.parse import parse_request
+    from envkit.solver.target import for_environment
+
+    request = parse_request(words, matrix, container=False)
+    if target == "any" or (target == "this" and words.gpus and words.driver and words.os_id):
+        return request
+    completed = for_environment(request, target_environment(target, matrix), matrix)
+    return replace(completed, container=False)

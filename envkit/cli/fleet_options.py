@@ -1,0 +1,162 @@
+"""The options of every command that ends with a fleet's report, and that end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from envkit._startup.records import record
+from envkit.cli.complete import complete_file
+from envkit.cli.output import one_format, output_option, write_output
+from envkit.render.fleet import formats
+
+if TYPE_CHECKING:
+    from envkit.fleet.baseline import Baseline
+    from envkit.fleet.model import FleetReport, HostResult
+
+F = TypeVar("F", bound=Callable[..., Any])
+_FORMATS = formats()
+_OPTIONS = [
+    click.option(
+        "--baseline",
+        default="majority",
+        show_default=True,
+        metavar="majority|none|FILE",
+        shell_complete=complete_file,
+        help="What to compare machines with: the majority of similar machines, nothing, or a baseline file.",
+    ),
+    click.option(
+        "--group-by",
+        "group_by",
+        metavar="TRAIT,...",
+        help="Compare only machines that have these traits in common. [default: gpu,architecture]",
+    ),
+    click.option(
+        "--format",
+        "form",
+        type=click.Choice(_FORMATS),
+        help="Report format. [default: from the --output file extension, else text]",
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Same as --format json."),
+    click.option(
+        "--nodes",
+        type=click.Path(file_okay=False),
+        metavar="DIR",
+        help="Also write passing_nodes.txt, failing_nodes.txt, and unknown_nodes.txt to DIR.",
+    ),
+    click.option("--strict", is_flag=True, help="Warnings, unknown hosts, and drift also make the exit code 1."),
+    click.option("--mask", is_flag=True, help="Number the hosts, and redact names, addresses, and serial numbers."),
+    click.option("--verbose", "-v", is_flag=True, help="Also show traits without a majority."),
+]
+
+
+@record
+class ReportOptions:
+    """What `report_options` adds to a command."""
+
+    baseline: Baseline | None
+    compare: bool
+    alike: tuple[str, ...]
+    form: str
+    nodes: str | None
+    strict: bool
+    mask: bool
+    verbose: bool
+    output: str | None
+
+
+def report_options(function: F) -> F:
+    """Adds every option of a fleet's report and `-o`; the command takes them among its keyword arguments."""
+    function = output_option(function)
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def asked(given: dict[str, Any]) -> ReportOptions:
+    """What these options say, checked before any work is done. Raises RequestError or SourceError."""
+    from envkit.fleet.report import MAJORITY, NOTHING
+
+    baseline = given["baseline"]
+    return ReportOptions(
+        None if baseline in (MAJORITY, NOTHING) else _baseline(baseline),
+        baseline != NOTHING,
+        _alike(given["group_by"]),
+        one_format(given["form"], given["as_json"], given["output"], _FORMATS),
+        *(given[name] for name in ("nodes", "strict", "mask", "verbose", "output")),
+    )
+
+
+def reported(hosts: Sequence[HostResult], options: ReportOptions) -> int:
+    """Prints or writes the report of the hosts and returns the exit code."""
+    from envkit.fleet.report import exit_code, fleet_report, headline, masked
+
+    named = masked(hosts) if options.mask else hosts
+    fleet = fleet_report(named, options.baseline, compare=options.compare, alike=options.alike)
+    if options.nodes is not None:
+        _write_nodes(fleet, options.nodes)
+    write_output(_rendered(fleet, options), options.output, told=headline(fleet))
+    return exit_code(fleet, strict=options.strict)
+
+
+def _baseline(path: str) -> Baseline:
+    from envkit.base.errors import SourceError
+    from envkit.fleet.baseline import read_baseline
+    from envkit.fleet.report import MAJORITY, NOTHING
+    from envkit.ingest.sources import read_file
+
+    try:
+        text = read_file(path, "--baseline")
+    except SourceError as error:
+        hint = f"Give {MAJORITY}, {NOTHING}, or a TOML file that `envkit fleet baseline` wrote."
+        raise SourceError(error.message, hint) from error
+    return read_baseline(text, path)
+
+
+def _alike(group_by: str | None) -> tuple[str, ...]:
+    from envkit.base.errors import RequestError
+    from envkit.fleet.drift import ALIKE
+    from envkit.fleet.traits import KEYS
+
+    if group_by is None:
+        return ALIKE
+    keys = tuple(filter(None, (key.strip() for key in group_by.split(","))))
+    for key in keys:
+        if key not in KEYS:
+            raise RequestError.unknown_value("--group-by", key, KEYS)
+    if not keys:
+        raise RequestError("--group-by is empty.", f"Traits are {', '.join(KEYS)}.")
+    return keys
+
+
+def _rendered(fleet: FleetReport, options: ReportOptions) -> str:
+    from envkit.cli.terminal import paper
+    from envkit.render.fleet import FIRST, formatted
+    from envkit.render.reports import Look
+
+    page = paper(options.output is not None)
+    look = Look(options.verbose, page.color, page.width)
+    text = formatted(fleet, options.form, look)
+    return page.fitted(text) if options.form == FIRST else text
+
+
+def _write_nodes(fleet: FleetReport, folder: str) -> None:
+    import os
+
+    from envkit.base.errors import OutputError
+    from envkit.checks.engine.evidence import many
+    from envkit.cli.output import say, write_file
+    from envkit.fleet.report import node_lists
+
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"--nodes: cannot make {folder}: {error.strerror}.", "Choose a folder elsewhere.") from error
+    lists = node_lists(fleet)
+    for name, hosts in lists.items():
+        write_file("".join(f"{host}\n" for host in hosts), os.path.join(folder, f"{name}_nodes.txt"))
+    left = len(fleet.hosts) - sum(map(len, lists.values()))
+    if left:
+        say(f"{many(left, 'name')} cannot be a node's and {'is' if left == 1 else 'are'} in none of its lists.")

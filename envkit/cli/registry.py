@@ -1,0 +1,28 @@
+"""What the commands on this machine's registry share: its plans, and the scripts that they keep."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from envkit.host.run_script import ScriptRun
+    from envkit.install.registry import InstalledPlan
+
+
+def all_plans() -> tuple[InstalledPlan, ...]:
+    """The plans of this machine and of this user."""
+    from envkit.host.registry import is_there, plan_folders
+    from envkit.install.registry import installed_plans
+
+    return installed_plans(plan_folders(), is_there)
+
+
+def run_kept(path: str, option: str, *, as_root: bool) -> ScriptRun:
+    """Runs a script that a plan has kept, through sudo where root is needed; its lines are shown."""
+    from envkit.cli.install_run import display
+    from envkit.host.registry import kept_script
+    from envkit.host.run_script import is_root, run_script
+
+    script = kept_script(path)
+    with display() as tell:
+        return run_script(script, [option], tell, sudo=as_root and not is_root())

@@ -1,0 +1,70 @@
+"""Whether the NumPy that is installed beside a framework is one that its build takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from envkit._startup.regex import regex
+from envkit.base.versions import Version, VersionSpec
+from envkit.compat.software import numpy_spec, some_version_meets
+from envkit.compat.verdict import Verdict
+from envkit.tables.images import numpy_needs_python
+from envkit.tables.rows import FrameworkBuild
+
+RELATION = "numpy-meets-build"
+_ISSUE = regex(r"#\d+")
+_FIRST_OF_A_MAJOR = regex(r"<\d+$")
+_BEYOND = {"<": ">=", "<=": ">"}
+
+
+def numpy_meets(
+    build: FrameworkBuild, asked: str | None, python: Version | None, source_titles: Iterable[str]
+) -> Verdict | None:
+    """What a requirement of NumPy (`==2.0.0`, blank for any, None where nothing names it) is to a build.
+
+    It fails where no release meets both; it is a warning where pip brings one that the build does not take, which is
+    the newest one, where nothing holds it back. None where nothing is to say. `source_titles` are those of the build.
+    """
+    spec = numpy_spec(build.numpy) if build.numpy else None
+    wish = _readable(asked or "")
+    if spec is None or wish is None:
+        return None
+    title = f"{build.framework} {build.version} needs numpy{build.numpy}"
+    if not some_version_meets((spec, wish)):
+        return Verdict(RELATION, "fail", f"{title}, but numpy{asked} is also requested", build.sources)
+    beyond = _first_beyond(spec, wish)
+    if beyond is None or _bounds_itself(build, source_titles):
+        return None
+    told = f"numpy{asked} allows a newer one" if asked else "nothing here limits NumPy"
+    floor = numpy_needs_python(beyond)
+    pythons = build.pythons if python is None else (python,)  # one that nothing names is one that has a package
+    if floor is not None and pythons and pythons[-1] < floor:
+        return None
+    if floor is not None and pythons and pythons[0] < floor:
+        detail = f"{title}, and {told}; whether pip installs it depends on the Python version, which is not known"
+        return Verdict(RELATION, "unknown", detail, build.sources)
+    return Verdict(RELATION, "warn", f"{title}, and {told}", build.sources)
+
+
+def _bounds_itself(build: FrameworkBuild, source_titles: Iterable[str]) -> bool:
+    """True when the bound of a row is the one in the package's own metadata.
+
+    A bound that people found out cites the issue where they did; one that only keeps NumPy's next major away is
+    written as that major alone, while metadata writes the release out (`<2.0.0`).
+    """
+    return not any(map(_ISSUE.search, source_titles)) and not _FIRST_OF_A_MAJOR.search(build.numpy or "")
+
+
+def _readable(asked: str) -> VersionSpec | None:
+    try:
+        return VersionSpec.parse(asked)
+    except ValueError:
+        return None
+
+
+def _first_beyond(spec: VersionSpec, wish: VersionSpec) -> Version | None:
+    """The upper bound of a build that a requirement lets pip pass; None where it lets none."""
+    for operator, bound in spec.clauses:
+        if operator in _BEYOND and some_version_meets((wish, VersionSpec(((_BEYOND[operator], bound),)))):
+            return bound
+    return None

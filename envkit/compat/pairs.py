@@ -1,0 +1,62 @@
+"""Packages that require each other in certain versions: torchvision, vLLM and xFormers of torch, torch of Triton."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+
+from envkit.base.versions import Version, VersionSpec
+from envkit.compat.packages import Requirement, requirements_of
+from envkit.compat.software import some_version_meets
+from envkit.compat.verdict import Verdict
+from envkit.tables.loader import read
+from envkit.tables.pairs import PackagePair
+
+
+@lru_cache(maxsize=1)
+def pairs_by_package() -> Mapping[str, tuple[PackagePair, ...]]:
+    """The rows of each package, oldest release first."""
+    found: dict[str, list[PackagePair]] = {}
+    for row in read(PackagePair):
+        found.setdefault(row.package, []).append(row)
+    return {name: tuple(rows) for name, rows in found.items()}
+
+
+def required(row: PackagePair) -> tuple[Requirement, ...]:
+    """What a release requires of the others."""
+    return requirements_of(row.requires or ())
+
+
+def allows(rows: Iterable[PackagePair], package: str, version: Version) -> bool:
+    """Whether one of these releases goes with that version of another package."""
+    return any(all(line.spec.holds(version) for line in required(row) if line.package == package) for row in rows)
+
+
+def pair_agrees(rows: tuple[PackagePair, ...], wanted: str, others: Mapping[str, tuple[str, VersionSpec]]) -> Verdict:
+    """Whether a release that a requirement allows goes with what is asked of other packages.
+
+    `rows` are those releases, `wanted` the requirement in words, `others` each package with its requirement.
+    """
+    clashes = [_clash(row, others) for row in rows]
+    sources = rows[-1].sources if rows else ()
+    if rows and all(clashes):
+        line, other = next(filter(None, reversed(clashes)))
+        detail = f"{rows[-1].package} {rows[-1].version} requires {line}, but {other} is also requested"
+        return Verdict("pair-agrees", "fail", detail, sources)
+    return Verdict("pair-agrees", "ok" if rows else "unknown", f"{wanted} matches the other requirements", sources)
+
+
+def _clash(row: PackagePair, others: Mapping[str, tuple[str, VersionSpec]]) -> tuple[str, str] | None:
+    for line in required(row):
+        other = others.get(line.package)
+        if other is not None and not some_version_meets((line.spec, other[1])):
+            return line.line, other[0]
+    return None
+
+
+Holds = Callable[[str], bool]
+
+
+def meeting(package: str, holds: Holds) -> tuple[PackagePair, ...]:
+    """The releases on record whose number a requirement holds for."""
+    return tuple(row for row in pairs_by_package().get(package, ()) if holds(row.version))

@@ -1,0 +1,49 @@
+"""Which of the packages that are asked for cannot go together, by what each one's own releases require of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from envkit.base.names import normalized
+from envkit.base.versions import VersionSpec
+from envkit.compat.packages import requirements_of
+from envkit.compat.pairs import meeting, pair_agrees
+from envkit.compat.verdict import Verdict
+from envkit.dockerfile.packages import Package
+from envkit.dockerfile.specifiers import Release, Wish
+from envkit.tables.pairs import PackagePair
+
+
+def clashes(packages: Iterable[Package]) -> Iterator[tuple[Package, Verdict]]:
+    """Each package that no release of its neighbors goes with, and why; the last requirement of a name counts."""
+    last = {normalized(one.name): one for one in packages if one.tool == "pip" and one.spec}
+    specs = specs_of(last.values())
+    for one in last.values():
+        verdict = pair_agrees(releases_of(one), f"{one.name}{one.spec}", specs)
+        if verdict.status == "fail":
+            yield one, verdict
+
+
+def releases_of(package: Package) -> tuple[PackagePair, ...]:
+    """The releases on record that a requirement allows, oldest first."""
+    try:
+        wish = Wish.parse(package.spec.partition("+")[0], "pip")
+    except ValueError:
+        return ()
+
+    def held(version: str) -> bool:
+        try:
+            return wish.holds(Release.parse(version))
+        except ValueError:
+            return False
+
+    return meeting(normalized(package.name), held)
+
+
+def specs_of(packages: Iterable[Package]) -> dict[str, tuple[str, VersionSpec]]:
+    """Each package of pip with a bound, by its name: the requirement in words, and its versions."""
+    found: dict[str, tuple[str, VersionSpec]] = {}
+    for package in packages:
+        told = requirements_of((f"{package.name}{package.spec}",)) if package.tool == "pip" and package.spec else ()
+        found |= {normalized(package.name): (line.line, line.spec) for line in told}
+    return found

@@ -1,0 +1,135 @@
+"""What the rules on stopped builds know of one stage: its base, its certain commands, what it and those below tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from envkit._startup.records import record
+from envkit._startup.regex import regex
+from envkit.dockerfile.base import Base, base_of
+from envkit.dockerfile.contents import Contents, copied_images, parts_of, script_of
+from envkit.dockerfile.packages import Package
+from envkit.dockerfile.python import Pythons, pythons_of
+from envkit.dockerfile.script import Script
+from envkit.dockerfile.shell import ShellCommand
+from envkit.dockerfile.shell_words import Word
+from envkit.dockerfile.stages import BuildStage, needed_stages
+from envkit.tables.known_images import CUDA_REPOSITORY, image_name
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+# What a file may tell anywhere before a command, and what then leaves a rule in doubt.
+_TELLS = {
+    "leave": regex(r"(?i)break.system.packages|EXTERNALLY-MANAGED"),
+    "python": regex(
+        r"(?i)-m venv|virtualenv|\buv (?:venv|python|sync|run|init)\b|UV_PYTHON\b|conda|mamba|miniforge|pyenv"
+        r"|deadsnakes|Python-\d|activate"
+    ),
+    "compiler": regex(r"cuda-toolkit|cuda-nvcc|cuda-compiler|nvidia-cuda-|cuda-\d|cuda_\d|conda|mamba|SKIP_CUDA"),
+    "deadsnakes": regex(r"deadsnakes"),
+    "sources": regex(
+        r"add-apt-repository (?!.*deadsnakes)|sources\.list|/etc/(?:apt|yum)|\.deb\b|apt-key|keyring|archive\.debian"
+        r"|vault\.|old-releases"
+    ),
+    "key": regex(r"(?i)apt-key|keyring|3bf863cc|sources\.list|/etc/apt|allow-?(?:unauthenticated|insecure)|trusted="),
+    "terms": regex(
+        r"(?i)tos accept|ACCEPT_TOS|override-channels|nodefaults|condarc|channels defaults|default_channels|miniforge"
+    ),
+    "pip": regex(
+        r"python[\d.]*-(?:pip|full)\b|get-pip|ensurepip|\.sh\b|\bmake\b|ansible|pipx|pipenv|poetry|tox\b|jupyter|xargs"
+        r"|easy_install|\.deb\b|\buv\b"
+    ),
+    "anaconda": regex(r"(?:Mini|Ana)conda3-latest-"),
+}
+APT = ("apt-get", "apt", "aptitude")
+_TEXTS = ("ARG", "COPY", "ADD", "ENV")
+_BEFORE_A_COMMAND = regex(r"sudo|env|exec|-E|\w+=.*")
+
+
+@record
+class Step:
+    """A command that certainly runs, and what it installs."""
+
+    command: ShellCommand
+    packages: tuple[Package, ...]
+
+
+@record
+class Ground:
+    """One stage: `tells` are the names of what it or a stage below it says."""
+
+    base: Base
+    steps: tuple[Step, ...]
+    tells: frozenset[str]
+    environment: Mapping[str, str]
+    pythons: Pythons
+    first: bool  # it starts from an image itself
+
+    @property
+    def plain(self) -> bool:
+        """True for an image of a distribution, or one of nvidia/cuda: what it has of Python is the distribution's."""
+        system = self.base.system
+        own = (system.base_image or "").partition(":")[0] if system is not None else ""
+        return self.base.own is None and self.base.repository in (CUDA_REPOSITORY, own)
+
+
+def grounds(stages: tuple[BuildStage, ...], found: Contents, matrix: Matrix) -> Iterator[Ground]:
+    """Those of the stages that the image needs, each after the one that it starts from."""
+    installed = _by_command((*found.packages, *found.elsewhere))
+    made: dict[int, Ground] = {}
+    for stage in needed_stages(stages):
+        below = None if stage.parent is None else made[stage.parent]
+        base = base_of(stage, matrix) if below is None else below.base
+        script = script_of((stage,))
+        made[stage.index] = Ground(
+            base,
+            tuple(_steps(stage, installed)),
+            _tells(stage, script) | (below.tells if below is not None else frozenset()),
+            stage.environment,
+            pythons_of(base, script, Script(()), ()),
+            below is None,
+        )
+        yield made[stage.index]
+
+
+def arguments(command: ShellCommand, tools: Iterable[str], verbs: Iterable[str]) -> tuple[Word, ...] | None:
+    """The words after the verb where the command calls one of the tools with one of the verbs; None elsewhere."""
+    words = command.words
+    start = next((at for at, word in enumerate(words) if not _BEFORE_A_COMMAND.fullmatch(word)), len(words))
+    if start == len(words) or words[start].rpartition("/")[2] not in tools:
+        return None
+    at = next((at for at, word in enumerate(words) if at > start and word in verbs), None)
+    return None if at is None else words[at + 1 :]
+
+
+def _by_command(packages: Sequence[Package]) -> dict[tuple[int, ...], list[Package]]:
+    found: dict[tuple[int, ...], list[Package]] = {}
+    for package in packages:
+        found.setdefault(package.command, []).append(package)
+    return found
+
+
+def _steps(stage: BuildStage, installed: Mapping[tuple[int, ...], list[Package]]) -> Iterator[Step]:
+    for part in parts_of((stage,), "RUN"):
+        for number, command in enumerate(part.commands):
+            if not command.conditional:
+                yield Step(command, tuple(installed.get((stage.index, part.line, number), ())))
+
+
+def _tells(stage: BuildStage, script: Script) -> frozenset[str]:
+    texts = [part.text for part in parts_of((stage,), *_TEXTS)]
+    told = {
+        name
+        for name, pattern in _TELLS.items()
+        if script.search(pattern) is not None or any(pattern.search(text) for text in texts)
+    }
+    if any("from" in part.flags for part in parts_of((stage,), "COPY")):
+        told |= {"pip"}
+    images = (image for _, image in copied_images((stage,)))
+    if any(not image_name(image).repository.endswith("/uv") for image in images):
+        told |= {"python"}
+    if any("cuda" in part.text for part in parts_of((stage,), "COPY", "ADD")):
+        told |= {"compiler"}
+    return frozenset(told)

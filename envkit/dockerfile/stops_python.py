@@ -1,0 +1,136 @@
+"""Where a build stops at pip: in a Python that is managed, or with a get-pip.py that this Python is too old for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
+from envkit.checks.containers import image_stops as faults
+from envkit.checks.engine.findings import Finding
+from envkit.dockerfile.check_parts import command_subject, stop
+from envkit.dockerfile.ground import APT, Ground, arguments
+from envkit.dockerfile.shell_words import Word
+from envkit.tables.build_stops import ManagedPython
+from envkit.tables.installer import PipRow
+from envkit.tables.loader import read
+from envkit.tables.rows import OperatingSystem
+
+_PIP = regex(r"(?:/usr/bin/)?pip(3?(?:\.\d+)?)")
+_PYTHON = regex(r"(?:/usr/bin/)?python(3?(?:\.\d+)?)")
+_SCRIPT = "get-pip.py"
+_OWN_FOLDERS = ("/usr/", "/bin", "/sbin", "$")
+_OTHER_PYTHON = regex(r"(?i)break.system.packages|virtual_?env|conda|mamba|pyenv")
+_ELSEWHERE = ("--target", "-t", "--prefix", "--root", "--dry-run", "--python", "-p")
+_OF_UV = ("UV_SYSTEM_PYTHON", "--system")
+
+
+def managed(ground: Ground) -> Iterator[Finding]:
+    """The first command that installs into a Python which refuses that."""
+    system = ground.base.system
+    if system is None or not ground.plain or ground.tells & {"leave", "python"} or _another(ground.environment):
+        return
+    row = next((row for row in read(ManagedPython) if row.os_id == system.os_id), None)
+    if row is None:
+        return
+    for step in ground.steps:
+        if _installs_into_the_system(step.command.words, system, ground.environment):
+            yield stop(
+                faults.PYTHON_MANAGED,
+                f"pip refuses to install into the Python of {system.title}, which is marked as externally managed",
+                command_subject(step.command),
+                impact="The build stops with: error: externally-managed-environment.",
+                sources=row.sources,
+            )
+            return
+
+
+def pip_missing(ground: Ground) -> Iterator[Finding]:
+    """The first call of pip in an image that has none, where nothing in the file may bring it."""
+    system = ground.base.system
+    if system is None or system.package_manager != "apt" or not ground.plain or ground.tells & {"pip", "python"}:
+        return
+    for step in ground.steps:
+        if any(word == "pip" or "$" in word for word in arguments(step.command, APT, ("install",)) or ()):
+            return
+        if _called_pip(_without_sudo(step.command.words)):
+            yield stop(
+                faults.PIP_MISSING,
+                f"{ground.base.image} has no pip, and nothing before installs it",
+                command_subject(step.command),
+                impact="The build stops: pip is not found.",
+                sources=("distribution-packages",),
+            )
+            return
+
+
+def script_refuses(ground: Ground) -> Iterator[Finding]:
+    """The first call of a get-pip.py for newer Pythons than the one that runs it."""
+    newest_given_up = max(read(PipRow), key=lambda row: row.python)
+    downloaded = piped = False  # the script for current Pythons; by the command before
+    for step in ground.steps:
+        words = step.command.words
+        address = next((word for word in words if word.endswith(f"/{_SCRIPT}") and "://" in word), None)
+        if address is not None:
+            downloaded = piped = "/pip/" not in address
+            continue
+        runs = piped or any(word.endswith(_SCRIPT) for word in words[1:])
+        python = _run_by(words, ground) if downloaded and runs else None
+        piped = False
+        if python is not None and python.release(2) <= newest_given_up.python:
+            yield stop(
+                faults.INSTALLER_REFUSES,
+                f"get-pip.py for current versions of Python does not run on Python {python.release(2)}",
+                command_subject(step.command),
+                impact=f"The build stops with: This script does not work on Python {python.release(2)}.",
+                fix=f"Download pip/{python.release(2)}/get-pip.py from the same place.",
+                sources=newest_given_up.sources,
+            )
+            return
+
+
+def _run_by(words: tuple[Word, ...], ground: Ground) -> Version | None:
+    """The Python that runs a script by these words; None where they call another program, or that is not certain."""
+    caller = _without_sudo(words)
+    named = _PYTHON.fullmatch(caller[0]) if caller else None
+    rest = caller[1:2]
+    if named is None or (rest and rest[0] != "-" and not rest[0].endswith(_SCRIPT)):
+        return None
+    return ground.pythons.of(caller[0]) if ground.first or "." in named[1] else None
+
+
+def _another(environment: Mapping[str, str]) -> bool:
+    """True where ENV names another Python's folder, or gives leave."""
+    folders = environment.get("PATH", "").split(":")
+    return any(folder and not folder.startswith(_OWN_FOLDERS) for folder in folders) or any(
+        _OTHER_PYTHON.search(word) for word in (*environment, *environment.values())
+    )
+
+
+def _installs_into_the_system(words: tuple[Word, ...], system: OperatingSystem, environment: Mapping[str, str]) -> bool:
+    words = _without_sudo(words)
+    if any(word.partition("=")[0] in _ELSEWHERE for word in words):
+        return False
+    if words[:3] == ("uv", "pip", "install"):
+        return any(word in _OF_UV for word in (*words, *environment))
+    python = _PYTHON.fullmatch(words[0])
+    if python is not None and words[1:2] and words[1].endswith(_SCRIPT):
+        return _is_default(python[1], system)
+    pip = _called_pip(words)
+    return pip is not None and _is_default((python or pip)[1], system)
+
+
+def _without_sudo(words: tuple[Word, ...]) -> tuple[Word, ...]:
+    return words[1:] or words if words[0] == "sudo" else words
+
+
+def _called_pip(words: tuple[Word, ...]) -> re.Match[str] | None:
+    """The pip that installs something by these words."""
+    start = 2 if _PYTHON.fullmatch(words[0]) and words[1:2] == ("-m",) else 0
+    return _PIP.fullmatch(words[start]) if words[start + 1 : start + 2] == ("install",) else None
+
+
+def _is_default(number: str, system: OperatingSystem) -> bool:
+    """True for the number in python3 or pip3.12 that means the distribution's own Python."""
+    return "." not in number or (system.default_python is not None and number == str(system.default_python.release(2)))

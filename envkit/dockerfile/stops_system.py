@@ -1,0 +1,110 @@
+"""Where a build stops at packages of the distribution and at downloads: they are not there, or no longer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
+from envkit.checks.containers import image_stops as faults
+from envkit.checks.engine.findings import Finding
+from envkit.dockerfile.check_parts import command_subject, stop, subject_of
+from envkit.dockerfile.ground import APT, Ground, arguments
+from envkit.tables.build_stops import AptPythons, ArchivedSystem, GoneDownload, RotatedKey
+from envkit.tables.loader import read
+
+_MANAGERS = (*APT, "yum", "dnf", "microdnf")
+_FETCHES = ("update", "upgrade", "install", "makecache")
+_PYTHON = regex(r"python(\d\.\d+)(?:-(?:venv|dev|distutils|full|minimal|tk))?")
+_CONDA_IMAGES = ("continuumio/miniconda3", "continuumio/anaconda3")
+_USES_CHANNELS = ("install", "create", "update", "upgrade")
+
+
+def apt_pythons(ground: Ground) -> Iterator[Finding]:
+    """The first Python that neither the distribution has nor deadsnakes, where that is all that apt looks at."""
+    system = ground.base.system
+    if system is None or not ground.plain or "sources" in ground.tells:
+        return
+    rows = {row.repository: row for row in read(AptPythons) if row.os_id == system.os_id}
+    repositories = [None, "deadsnakes"] if "deadsnakes" in ground.tells else [None]
+    if any(name not in rows for name in repositories):
+        return
+    asked = [rows[name] for name in repositories]
+    known = {python for row in asked for python in row.pythons}
+    for step in ground.steps:
+        for word in arguments(step.command, APT, ("install",)) or ():
+            named = _PYTHON.fullmatch(word)
+            if named is not None and Version.parse(named[1]) not in known:
+                told = f"{system.title} has no package {word}"
+                told += ", and deadsnakes has none for it any more" if len(asked) > 1 else ""
+                impact = f"The build stops with: Unable to locate package {word}."
+                where = subject_of(word.line, word)
+                yield stop(faults.APT_WITHOUT_PACKAGE, told, where, impact=impact, sources=asked[-1].sources)
+                return
+
+
+def rotated_key(ground: Ground) -> Iterator[Finding]:
+    """The first apt-get update in an image that knows NVIDIA's old key alone."""
+    base = ground.base
+    row = next((row for row in read(RotatedKey) if row.holds(base.repository, base.tag)), None)
+    if row is None or "key" in ground.tells:
+        return
+    for step in ground.steps:
+        if arguments(step.command, APT, ("update",)) is not None:
+            told = f"{base.image} is older than NVIDIA's signing key of 2022: apt-get update fails"
+            impact = "The build stops with: NO_PUBKEY A4B469963BF863CC."
+            where = command_subject(step.command)
+            yield stop(faults.APT_KEY_ROTATED, told, where, impact=impact, sources=row.sources)
+            return
+
+
+def archived(ground: Ground) -> Iterator[Finding]:
+    """The first command that looks for packages of a distribution which has left its mirrors."""
+    base = ground.base
+    words = base.tag.split("-")
+    row = next(
+        (
+            row
+            for row in read(ArchivedSystem)
+            if (base.repository in row.repositories or not row.repositories)
+            and any(word == row.word or word.startswith(f"{row.word}.") for word in words)
+        ),
+        None,
+    )
+    if row is None or "sources" in ground.tells:
+        return
+    for step in ground.steps:
+        if arguments(step.command, _MANAGERS, _FETCHES) is not None:
+            told = f"The packages of {row.title} have left its mirrors for an archive"
+            impact = "The build stops: the package lists are not found."
+            where = command_subject(step.command)
+            yield stop(faults.ARCHIVE_GONE, told, where, impact=impact, sources=row.sources)
+            return
+
+
+def conda_terms(ground: Ground) -> Iterator[Finding]:
+    """The first use of the default channels by a conda that asks for their terms."""
+    base = ground.base
+    newest = base.repository in _CONDA_IMAGES and base.tag in ("", "latest")
+    if not (newest or "anaconda" in ground.tells) or "terms" in ground.tells:
+        return
+    for step in ground.steps:
+        given = arguments(step.command, ("conda",), _USES_CHANNELS)
+        if given is not None and not any(word in ("-f", "--file", "env") for word in step.command.words):
+            told = "conda stops here: the terms of service of its default channels have not been accepted"
+            impact = "The build stops with: CondaToSNonInteractiveError."
+            yield stop(faults.CONDA_TERMS, told, command_subject(step.command), impact=impact)
+            return
+
+
+def gone_download(ground: Ground) -> Iterator[Finding]:
+    """The first download of a file that is no longer there."""
+    rows = read(GoneDownload)
+    for step in ground.steps:
+        for word in step.command.words:
+            row = next((row for row in rows if row.address in word), None)
+            if row is not None:
+                impact = "The download fails, or brings a page in place of the installer."
+                where = subject_of(word.line, word.rpartition("/")[2])
+                yield stop(faults.INSTALLER_GONE, row.title, where, impact=impact, fix=row.fix, sources=row.sources)
+                return

@@ -1,0 +1,102 @@
+"""The Python packages of a plan, with the indexes that they come from: what every list of packages is written from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from envkit._startup.records import record
+from envkit.base.errors import EnvkitError
+from envkit.base.names import requirement_name
+from envkit.base.settings import Mirrors
+from envkit.base.versions import Version
+from envkit.compat.software import title_of
+from envkit.documents.commands import beyond_packages, plan_calls, plan_commands
+from envkit.solver.model import Plan
+from envkit.solver.pip_calls import PipInstall
+
+
+@record
+class PackageList:
+    """What an environment holds. Each call of pip keeps the index that its packages are to come from."""
+
+    title: str
+    name: str  # of the environment or project, for formats that ask for one
+    python: Version | None
+    calls: tuple[PipInstall, ...]
+    driver: Version | None = None  # the oldest that runs it
+    notes: tuple[str, ...] = ()
+    architecture: str = "x86_64"
+    platform: str = "linux"
+    index_url: str | None = None  # a mirror of the default index
+
+    @property
+    def release(self) -> str:
+        """The release of Python, '' where any will do."""
+        return str(self.python.release(2)) if self.python else ""
+
+    @property
+    def comments(self) -> list[str]:
+        """What stands above the packages, a sentence a line."""
+        driver = (f"The machine needs NVIDIA driver {self.driver} or newer.",) if self.driver else ()
+        lines = (f"{self.title}. Written by envkit.", *driver, *(f"Note: {note}." for note in self.notes))
+        return [f"# {line}" for line in lines]
+
+    @property
+    def requirements(self) -> tuple[tuple[str, str], ...]:
+        """Each requirement with the index that it has to come from, '' for the default one."""
+        return tuple((line, self._index(call)) for call in self.calls for line in call.requirements)
+
+    @property
+    def index_names(self) -> dict[str, str]:
+        """The indexes beside the default one, each with a name: `torch-cu124` of torch from what ends in whl/cu124."""
+        found: dict[str, str] = {}
+        for line, index in self.requirements:
+            if index:
+                found.setdefault(index, f"{requirement_name(line)}-{index.rstrip('/').rpartition('/')[2]}")
+        return found
+
+    @property
+    def pages(self) -> tuple[str, ...]:
+        """The pages of files that pip looks at beside each index."""
+        return tuple(dict.fromkeys(call.find_links for call in self.calls if call.find_links))
+
+    def _index(self, call: PipInstall) -> str:
+        return (call.index_url if call.index_url != self.index_url else None) or ""
+
+
+def package_list(plan: Plan, mirrors: Mirrors, form: str) -> PackageList:
+    """The list of a plan. Raises EnvkitError for one that needs more than Python packages."""
+    reason = beyond_packages(plan)
+    if reason:
+        instead = plan_commands(plan, mirrors)
+        hint = f"Run: {instead[0]}" if instead else "Name one with --framework."
+        raise EnvkitError(f"--format {form}: {reason}.", hint)
+    choice = plan.choice
+    return PackageList(
+        " and ".join(map(title_of, choice.builds)),
+        "-".join(("envkit", *(build.framework for build in choice.builds))),  # no project may require its own name
+        choice.python,
+        plan_calls(plan, mirrors),
+        choice.minimum_driver,
+        architecture=choice.architecture,
+        platform=plan.request.platform,
+        index_url=mirrors.index_url,
+    )
+
+
+def one_file(calls: Sequence[PipInstall]) -> list[str] | None:
+    """All calls as lines of one requirements file, None where they use different indexes: it cannot keep them apart."""
+    if len({call.index_url for call in calls}) > 1:
+        return None
+    settings = dict.fromkeys(setting for call in calls for setting in call.settings)
+    lines = [line for call in calls for line in call.requirements]
+    return [*(f"{option} {address}" for option, address in settings), *lines]
+
+
+def in_one_file(packages: PackageList, form: str) -> list[str]:
+    """The lines of a requirements file. Raises EnvkitError for packages of different indexes."""
+    lines = one_file(packages.calls)
+    if lines is None:
+        told = "its packages come from different indexes, which one file cannot keep apart"
+        raise EnvkitError(f"--format {form}: {told}.", "`envkit resolve --format pyproject`, pixi, uv and pip do.")
+    return lines

@@ -1,0 +1,70 @@
+"""The files of the Ansible playbook that collects a fleet's facts, and how Ansible is called with them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from envkit._startup.records import record
+from envkit._startup.regex import regex
+from envkit.base.errors import RequestError
+
+PLAYBOOK, CONFIG, PLUGIN, COLLECTOR = "playbook.yml", "ansible.cfg", "envkit_results.py", "collect.sh"
+ZIPAPP, DONE, ARRIVED = "envkit.pyz", "done.json", "arrived"
+PLACES = {PLAYBOOK: PLAYBOOK, CONFIG: CONFIG, PLUGIN: f"callback_plugins/{PLUGIN}", COLLECTOR: COLLECTOR}
+_NAME = regex(r"[^\W_][\w.@:-]{0,254}")
+
+
+@record
+class Run:
+    """What a person asks of a run; `forwarded` are options that Ansible gets as they are."""
+
+    inventory: str
+    limit: str = ""
+    forks: int = 50
+    host_limit: int = 60
+    forwarded: tuple[str, ...] = ()
+
+
+def command(program: str, run: Run, folder: str, done: bool) -> list[str]:
+    """The words that start Ansible; `folder` holds the playbook, `done` says whether hosts are to be left out."""
+    words = [
+        program, f"{folder}/{PLAYBOOK}", f"--inventory={run.inventory}", f"--forks={run.forks}",
+        "--extra-vars", f'{{"envkit_limit": {run.host_limit}}}',
+    ]  # fmt: skip
+    words += ["--extra-vars", f"@{folder}/{DONE}"] if done else []
+    words += [f"--limit={run.limit}"] if run.limit else []
+    return [*words, *run.forwarded]
+
+
+def asked_hosts(line: str) -> list[str]:
+    """The hosts that Ansible is about to ask, in the line with which its plug-in tells them; none in another line."""
+    try:
+        event = json.loads(line) if line.startswith("{") else {}
+    except ValueError:
+        return []
+    hosts = event.get("hosts") if event.get("event") == "asked" else None
+    return [host for host in hosts if isinstance(host, str)] if isinstance(hosts, list) else []
+
+
+def variables(own: Mapping[str, str], folder: str) -> dict[str, str]:
+    """The environment of Ansible: our configuration and none of the working folder's."""
+    return {
+        **own,
+        "ANSIBLE_CONFIG": f"{folder}/{CONFIG}",
+        "PYTHONWARNINGS": "ignore",
+        "ANSIBLE_FORCE_COLOR": "0",
+    }
+
+
+def inventory_of(names: Sequence[str]) -> str:
+    """Names as an inventory of one line. Raises RequestError for none, and for what is no name of a host."""
+    if not names:
+        raise RequestError("--inventory: no host is given.", "Give an inventory file, or comma-separated names.")
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise RequestError(
+                f"--inventory: {name[:80]!r} is not a host name.",
+                "Put a host with an unusual name in an inventory file.",
+            )
+    return ",".join(names) + ","

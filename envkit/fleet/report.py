@@ -1,0 +1,103 @@
+"""The report of a fleet from its hosts: a pure function of their results and what they are compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from envkit._startup.records import replace
+from envkit._startup.regex import regex
+from envkit.fleet.baseline import Baseline
+from envkit.fleet.causes import clusters
+from envkit.fleet.drift import ALIKE, FEWEST, by_baseline, by_majority, groups
+from envkit.fleet.model import Drift, FleetReport, HostResult, State
+
+MAJORITY, NOTHING = "majority", "none"
+_NODE = regex(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,252}")
+_FAILED = frozenset((State.FAIL,))
+_DOUBTFUL = frozenset((State.WARN, State.UNKNOWN))
+
+
+def fleet_report(
+    hosts: Iterable[HostResult], baseline: Baseline | None = None, *, compare: bool = True, alike: Sequence[str] = ALIKE
+) -> FleetReport:
+    """The hosts with their causes and their drift: from the baseline, or without one from the majority of their like.
+
+    Without `compare` no drift is looked for.
+    """
+    named = tuple(sorted(hosts, key=lambda host: host.name))
+    found = groups(named, alike)
+    drift: tuple[Drift, ...] = ()
+    if baseline is not None:
+        drift = tuple(by_baseline(found, baseline, alike))
+    elif compare:
+        drift = tuple(by_majority(found, alike))
+    compared = sum(len(members) for members in found.values() if baseline is not None or len(members) >= FEWEST)
+    return FleetReport(
+        named,
+        clusters(named),
+        tuple(sorted(drift, key=lambda item: (item.group, not item.expected))),
+        frozenset(name for item in drift if item.must for value in item.others for name in value.hosts),
+        baseline.name if baseline is not None else MAJORITY if compare else NOTHING,
+        sum(host.judged for host in named) - compared,
+    )
+
+
+def counts(report: FleetReport) -> dict[State, int]:
+    """How many hosts ended in each state, all states present."""
+    found = dict.fromkeys(State, 0)
+    for host in report.hosts:
+        found[host.state] += 1
+    return found
+
+
+def failing(report: FleetReport, host: HostResult) -> bool:
+    """True for a host that fails, or that differs from what a baseline demands."""
+    return host.state in _FAILED or host.name in report.drifted
+
+
+def exit_code(report: FleetReport, *, strict: bool) -> int:
+    """1 where a host failed, was not judged or differs from what a baseline demands; strict: or is not all well."""
+    if any(failing(report, host) or not host.judged for host in report.hosts):
+        return 1
+    doubtful = any(host.state in _DOUBTFUL for host in report.hosts)
+    return int(strict and (doubtful or any(item.expected for item in report.drift)))
+
+
+def masked(hosts: Sequence[HostResult]) -> list[HostResult]:
+    """The hosts under numbers instead of their names, in the order given."""
+    width = len(str(len(hosts)))
+    return [replace(host, name=f"host-{number:0{width}}") for number, host in enumerate(hosts, 1)]
+
+
+def not_judged(report: FleetReport) -> list[tuple[State, str, tuple[str, ...]]]:
+    """The hosts that were not judged, or not to an end, by state and reason, the most frequent first."""
+    found: dict[tuple[State, str], list[str]] = {}
+    for host in report.hosts:
+        if not host.judged or host.state is State.UNKNOWN:
+            found.setdefault((host.state, host.reason), []).append(host.name)
+    ordered = sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
+    return [(state, reason, tuple(names)) for (state, reason), names in ordered]
+
+
+def headline(report: FleetReport) -> str:
+    """The fleet in a line."""
+    number = counts(report)
+    judged = {State.OK: "ok", State.FAIL: "failed", State.WARN: "warned", State.UNKNOWN: "unknown"}
+    words = [f"{number[state]:,} {word}" for state, word in judged.items() if number[state]]
+    left = sum(not host.judged for host in report.hosts)
+    words += [f"{left:,} not judged"] if left else []
+    hosts = "1 host" if len(report.hosts) == 1 else f"{len(report.hosts):,} hosts"
+    return f"{hosts}: {', '.join(words)}."
+
+
+def node_lists(report: FleetReport) -> dict[str, list[str]]:
+    """The names of the hosts that pass, fail, and of which neither is known, as schedulers take them.
+
+    A name that a scheduler would read as several, or as an option, stands in none.
+    """
+    lists: dict[str, list[str]] = {"passing": [], "failing": [], "unknown": []}
+    for host in report.hosts:
+        known = host.judged and host.state is not State.UNKNOWN
+        if _NODE.fullmatch(host.name):
+            lists["failing" if failing(report, host) else "passing" if known else "unknown"].append(host.name)
+    return lists

@@ -1,0 +1,79 @@
+"""Limits for work on what a stranger wrote: processor time and memory, whatever the text makes a reader do."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from types import FrameType
+
+from envkit.base.errors import LimitError
+
+_MEMORY = 240 << 20  # bytes that the process may fill beside what it holds
+_SPARE = 60 << 20  # beyond which nothing is given: an interpreter without memory for its own words ends badly
+_LOOK_S = 0.02  # of processor time, between two looks
+_AGAIN_S = 1.0  # until it is told once more, should a handler on the way have swallowed it
+_ENDING = frozenset((__file__, contextlib.__file__))  # what runs when the block is left
+_DATA = 5  # column of statm: the pages that RLIMIT_DATA counts
+
+
+class _Beyond(BaseException):
+    """A limit is passed. No reader that goes on after an error of its own takes this for one."""
+
+
+@contextlib.contextmanager
+def limited(what: str, seconds: float = 6, memory: int = _MEMORY) -> Iterator[None]:
+    """Work within `seconds` of processor time and `memory` more bytes of data. Raises LimitError, which names `what`.
+
+    For a command's own process: it takes the process's profiling timer. Outside the main thread nothing is limited.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    import resource
+
+    until, most = time.process_time() + seconds, _held() + memory
+    beyond, again = "", 0.0
+
+    def look(number: int, frame: FrameType | None) -> None:
+        nonlocal beyond, again
+        now = time.process_time()
+        if frame is None or frame.f_code.co_filename in _ENDING or now < again:
+            return  # what it held is being given back
+        if _held() > most:
+            beyond = f"{memory >> 20} MiB of memory"
+        elif now > until:
+            beyond = f"{seconds:g} s"
+        if beyond:
+            again = now + _AGAIN_S
+            raise _Beyond
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    least = min(limit for limit in (most + _SPARE, soft, hard) if limit != resource.RLIM_INFINITY)
+    before = signal.signal(signal.SIGPROF, look)
+    resource.setrlimit(resource.RLIMIT_DATA, (least, hard))
+    signal.setitimer(signal.ITIMER_PROF, _LOOK_S, _LOOK_S)
+    try:
+        yield
+    except _Beyond:
+        pass
+    except MemoryError:  # one step took more than was left
+        beyond = f"{memory >> 20} MiB of memory"
+    finally:  # first of all, as even the words of an error need memory
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+        signal.signal(signal.SIGPROF, before)
+    if beyond:
+        raise LimitError(f"{what}: reading it takes over {beyond}.", "Name a smaller or simpler file.")
+
+
+def _held() -> int:
+    """The bytes of data of this process; 0 where the kernel does not tell."""
+    try:
+        with open("/proc/self/statm", "rb") as pages:
+            return int(pages.read().split()[_DATA]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError, ValueError):
+        return 0

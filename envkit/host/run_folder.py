@@ -1,0 +1,106 @@
+"""The folder of a run over a fleet: results appear whole, one by one, and only one program works in it at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any
+from urllib.parse import quote
+
+from envkit.base.errors import OutputError
+from envkit.host.whole_file import replacing
+
+_RESULTS, _LOCK = "hosts", ".lock"
+_LONGEST = 150  # characters of a file's name, of which escapes take three
+
+
+class RunFolder:
+    """The results of a run by the names of their hosts. Raises OutputError where the disk does not take one."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def names(self) -> list[str]:
+        """The hosts that have a result."""
+        return list(self._hosts())
+
+    def has_results(self) -> bool:
+        """True where a host has a result; results are read only until one is found."""
+        return any(True for _ in self._hosts())
+
+    def _hosts(self) -> Iterator[str]:
+        for name in sorted(os.listdir(os.path.join(self.path, _RESULTS))):
+            if name.endswith(".json") and not name.startswith("."):
+                host = self._document(os.path.join(self.path, _RESULTS, name)).get("host")
+                if isinstance(host, str):
+                    yield host
+
+    def store(self, host: str, document: Mapping[str, Any]) -> None:
+        """Write the result of a host."""
+        self.write(os.path.join(_RESULTS, file_name(host)), json.dumps(document))
+
+    def write(self, name: str, text: str) -> None:
+        """Write a file of the folder, whole or not at all."""
+        place = os.path.join(self.path, name)
+        try:
+            os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)
+            with replacing(place) as new, open(new, "w", encoding="utf-8", errors="backslashreplace") as stream:
+                stream.write(text)
+        except OSError as error:
+            raise OutputError(f"cannot write {place}: {error.strerror}.", "What has arrived so far is kept.") from error
+
+    def arrived(self, folder: str) -> Iterator[Mapping[str, Any]]:
+        """What Ansible has left in `folder`; each is removed once the caller has taken the next one."""
+        place = os.path.join(self.path, folder)
+        if not os.path.isdir(place):
+            return
+        for name in sorted(os.listdir(place)):
+            if name.endswith(".json"):
+                document = self._document(os.path.join(place, name))
+                if isinstance(document.get("host"), str):
+                    yield document
+                with suppress(OSError):
+                    os.unlink(os.path.join(place, name))
+
+    @staticmethod
+    def _document(place: str) -> Mapping[str, Any]:
+        try:
+            with open(place, encoding="utf-8", errors="replace") as stream:
+                document = json.load(stream)
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return document if isinstance(document, dict) else {}
+
+
+def file_name(host: str) -> str:
+    """A file name for a host of any name: one part of a path, never hidden."""
+    name = quote(host, safe="")
+    if name.startswith((".", "README")):
+        name = f"%{ord(name[0]):02X}{name[1:]}"
+    if len(name) > _LONGEST:
+        from hashlib import sha256
+
+        name = f"{name[:80]}-{sha256(host.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+    return f"{name}.json"
+
+
+@contextmanager
+def run_folder(path: str, resume: bool) -> Iterator[RunFolder]:
+    """The folder, made where it is not there. Raises OutputError where results lie in it or another run is at work."""
+    results = os.path.join(path, _RESULTS)
+    try:
+        if not resume and os.path.isdir(path) and any(name != _LOCK for name in os.listdir(path)):
+            raise OutputError(f"{path} is not empty.", "Name a new folder with --out, or add --resume.")
+        os.makedirs(results, mode=0o700, exist_ok=True)
+        lock = open(os.path.join(path, _LOCK), "w")  # noqa: SIM115 - held until the run ends
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror}.", "Name another folder with --out.") from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise OutputError(f"another run is active in {path}.", "Name another folder with --out.") from error
+        yield RunFolder(path)

@@ -1,0 +1,82 @@
+"""The steps that bring an image's Python packages, and runs of one kind joined into one layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from envkit._startup.records import replace
+from envkit.base.settings import Mirrors
+from envkit.image.options import ImageOptions
+from envkit.image.parts import Run, Step
+from envkit.image.python import VENV, pip_run
+from envkit.image.system import install
+from envkit.solver.pip_calls import PipInstall
+from envkit.tables.rows import OperatingSystem
+
+
+def merged(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """The steps with neighboring runs of the same kind in one layer; those with a note stay apart."""
+    result: list[Step] = []
+    for step in steps:
+        last = result[-1] if result else None
+        if isinstance(step, Run) and isinstance(last, Run) and _alike(step, last):
+            result[-1] = replace(last, commands=last.commands + step.commands)
+        else:
+            result.append(step)
+    return tuple(result)
+
+
+def _alike(one: Run, other: Run) -> bool:
+    plain = not (one.ignore or other.ignore or one.why or other.why or one.bind or other.bind)
+    return plain and one.caches == other.caches and one.secrets == other.secrets
+
+
+def own_steps(
+    calls: Iterable[PipInstall], options: ImageOptions, mirrors: Mirrors, system: OperatingSystem | None
+) -> tuple[Step, ...]:
+    """The user's own packages on top of an image that already holds everything else."""
+    steps: list[Step | None] = []
+    if options.apt and system is not None:
+        steps.append(install(system, options.apt, mirrors))
+    steps += [pip_step(call, options) for call in calls]
+    if options.requirements:
+        steps.append(requirements_step(options.requirements, mirrors))
+    return tuple(step for step in steps if step is not None)
+
+
+# Libraries that a framework looks for in the system, though they came as wheels.
+WHEEL_LIBRARIES = Run(
+    (
+        f"find {VENV}/lib -path '*/site-packages/nvidia/*' -name lib -type d > /etc/ld.so.conf.d/wheels.conf",
+        "ldconfig",
+    )
+)
+
+
+def _pip_words(call: PipInstall) -> str:
+    """The words after `pip install`, quoted for a shell, requirements on lines of their own."""
+    options = (f'{option} "{address}"' for option, address in call.settings)
+    return "\n".join([*options, *(f'"{line}"' for line in call.requirements)])
+
+
+def pip_step(call: PipInstall, options: ImageOptions) -> Run:
+    """One call of pip; one that brings the user's own packages says so."""
+    own = bool(options.pip) and all(line in call.requirements for line in options.pip)
+    why = "Your own packages, in a separate layer because they change most often; pinned only where you pinned them."
+    command = f"python -m pip install\n{_pip_words(call)}"
+    return pip_run((command,), ignore=("DL3013", "DL3059"), why=why) if own else pip_run((command,))
+
+
+def locked_step(file: str) -> Run:
+    """What a file pins, with its hashes."""
+    target = "/tmp/requirements.lock"
+    command = f"python -m pip install --require-hashes --no-deps --requirement {target}"
+    why = "Every package with the hashes that the index gave when the file was written."
+    return pip_run((command,), bind=f"{file}:{target}", ignore=("DL3059",), why=why)
+
+
+def requirements_step(file: str, mirrors: Mirrors) -> Run:
+    """What a requirements file of the build context names."""
+    target = "/tmp/requirements.txt"
+    index = "".join(f'{option} "{value}" ' for option, value in PipInstall((), index_url=mirrors.index_url).settings)
+    return pip_run((f"python -m pip install {index}--requirement {target}",), bind=f"{file}:{target}")

@@ -1,0 +1,80 @@
+"""What Ansible brought from a host becomes the document that is kept of it: its facts, or the state it ended in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from envkit.base.json_text import loads
+from envkit.base.shown import shown
+
+SCHEMA = 1
+_LONGEST = 300
+_UNREACHED = {  # words of ssh and Ansible, and what they mean
+    "connection refused": "connection refused",
+    "could not resolve": "host name not found",
+    "name or service not known": "host name not found",
+    "no route to host": "no route to the host",
+    "network is unreachable": "no route to the host",
+    "permission denied": "authentication failed",
+    "host key verification failed": "host key verification failed",
+    "timed out": "it timed out",
+    "timeout": "it timed out",
+    "connection reset": "connection reset",
+    "connection closed": "connection closed",
+}
+_ENDED, _KILLED, _NO_PROGRAM = 124, (137, -9), (2, 126, 127)  # by `timeout`: in time, by force; none that runs us
+
+
+def kept(event: Mapping[str, Any], limit_s: float = math.inf) -> dict[str, object]:
+    """The document of a host's result; a host had `limit_s` seconds."""
+    about: dict[str, object] = {"schema": SCHEMA, "host": event["host"], "seconds": event.get("seconds")}
+    facts = _facts(str(event.get("stdout") or "")) if event.get("by") == "python" else None
+    if facts is not None and event.get("rc") in (0, 1):
+        return about | {"environment": facts}
+    if event.get("by") == "shell" and event.get("rc") == 0 and str(event.get("stdout") or "").strip():
+        return about | {"text": str(event["stdout"])}
+    state, reason = _ended(event, limit_s)
+    return about | {"state": state, "reason": shown(reason)[:_LONGEST]}
+
+
+def _facts(stdout: str) -> dict[str, object] | None:
+    """The facts that were printed; a shell's greeting before them does no harm."""
+    try:
+        document = loads(stdout[max(stdout.find("{"), 0) :])
+    except ValueError:
+        return None
+    return document if isinstance(document, dict) and "system" in document else None
+
+
+def _ended(event: Mapping[str, Any], limit_s: float) -> tuple[str, str]:
+    """In which state a host without facts ended, and why."""
+    said = f"{event.get('message') or ''} {event.get('stderr') or ''}"
+    if "no space left on device" in said.lower() or "disk quota exceeded" in said.lower():
+        return "no-space", "no space left on the host's disk"
+    if event.get("arrived") == "unreachable":
+        return "unreachable", _unreached(said)
+    code = event.get("rc")
+    if code == _ENDED or "expected time frame" in said or "timed out" in said.lower() and code is None:
+        return "timed-out", "the host was still collecting when its time was over"
+    if code in _KILLED and (event.get("seconds") or 0) >= limit_s:
+        return "hung", "the collector did not end when it was told to"
+    if code in _KILLED:
+        return "crashed", "the collector was killed"
+    if code in _NO_PROGRAM:
+        return "no-python", "neither a Python that is new enough nor a POSIX shell"
+    if code not in (0, 1):
+        return "crashed", _last_words(said) or f"the collector ended with status {code}"
+    stdout = str(event.get("stdout") or "")
+    return "unreadable", f"it printed {_last_words(stdout)!r}, no facts" if stdout.strip() else "it printed nothing"
+
+
+def _unreached(said: str) -> str:
+    lower = said.lower()
+    return next((meaning for words, meaning in _UNREACHED.items() if words in lower), _last_words(said))
+
+
+def _last_words(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1][:120] if lines else ""

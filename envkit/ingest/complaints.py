@@ -1,0 +1,75 @@
+"""Whether a text says that something fails, in words that need not be a known message: such a text is not healthy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from envkit._startup.regex import regex
+from envkit.ingest.needed import needed
+from envkit.ingest.sentences import stated
+from envkit.ingest.text import Text, as_one
+from envkit.model import COMPLAINT, Message
+
+_MOST = 40  # places that are looked at: a log that repeats its words says nothing more
+_SEARCHED = 100_000  # characters at either end of the text
+_REACH = 120  # characters on either side of a word; no mention is as long
+_SHOWN = 300
+_FAILURE = regex(  # what begins a word is behind one `\b`: five times as fast as one in each alternative
+    r"(?:error|exception): {0,4}(?! |none\b|no\b|n/a|0\b)"
+    r"|\b(?:traceback \(most recent|cuda_error_(?!none)\w"
+    r"|(?:returns?|returned|prints?|gives|says|shows) {0,2}`?false\b"
+    r"|is_available(?:\(\))?[\s`:=>-]{0,6}(?:is |= )?`?false\b"
+    r"|(?:no kernel image|out of memory|no available memory|not enough memory)\b"
+    r"|(?:not|never|isn'?t) (?:being )?(?:detected|recogni[sz]ed|compatible|working|used|utili[sz]ed)\b"
+    r"|no (?:cuda |nvidia )?(?:gpus?|devices?) (?:is |are |was |were )?(?:detected|found|visible|available)\b"
+    r"|(?:does not|doesn'?t|don'?t|do not|won'?t|will not|cannot|can'?t|can not|could not|couldn'?t|unable to) "
+    r"(?:work|start|load|find|detect|see|open|import|use|run|initiali[sz]e|build|compile|boot|install)\b"
+    r"|(?<!nothing )(?<!--)(?:fails|failed|crash(?:es|ed|ing)|segfaults?|segmentation fault|core dumped)\b"
+    r"|(?:hangs|freezes)\b"
+    r"|(?:fehlermeldung|ошибка)\b)"
+    r"|报错|失败|无法|识别不到|エラー|失敗"
+)
+
+_PASSING = regex(
+    r"\s{0,8}(?:\[ {0,8}\d+\.\d{3,9}\]|\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4}\]|INFO\b"
+    r"|[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S{1,60} (?:kernel|systemd\[1\]|nv[a-z]{0,4}-[a-z]{4,14}\[\d{1,9}\]): "
+    r"|[\d-]{8,10} [\d:.]{8,16}: [IW] |(?:dmesg|lspci|pcilib|modinfo|modprobe|head|cat|ls): "
+    r"|Failed to connect to bus: |[●○×] {0,4}\S{1,80}\.service )"
+)  # what healthy machines and programs log too, and tools that may not show something
+
+
+def complaints(text: Text) -> tuple[Message, ...]:
+    """The first place where the text states a failure, as a message that no check explains; none where it does not."""
+    return tuple(_complaints(text))
+
+
+def _complaints(text: Text) -> Iterator[Message]:
+    for number, match in enumerate(_mentions(text)):
+        if number == _MOST:
+            return
+        if stated(text, match.start(), match.end()) and not _PASSING.match(text.line_at(match.start())):
+            file, line = text.place(match.start())
+            shown = " ".join(text.line_at(match.start()).split())[:_SHOWN]
+            yield Message(COMPLAINT, shown, line, {}, file)
+            return
+
+
+def _mentions(text: Text) -> Iterator[re.Match[str]]:
+    """Where a failure is mentioned, near either end of the text: who pastes a long log says it there.
+
+    The pattern is tried around the words that its matches hold, which are found fifty times as fast.
+    """
+    flat, [words] = text.flat, needed(_FAILURE.pattern)
+    held = set(filter(text.may_hold, words))
+    for first, last in ((0, _SEARCHED), (max(len(flat) - _SEARCHED, _SEARCHED), len(flat))):
+        places = sorted(place for word in held for place in _places(flat, word, first, last))
+        for start, end in as_one((place - _REACH, place + _REACH) for place in places):
+            yield from _FAILURE.finditer(flat, max(start, first), min(end, last))
+
+
+def _places(flat: str, word: str, first: int, last: int) -> Iterator[int]:
+    place = flat.find(word, first, last)
+    while place >= 0:
+        yield place
+        place = flat.find(word, place + len(word), last)

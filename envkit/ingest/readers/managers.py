@@ -1,0 +1,135 @@
+"""What manages the software of the machine, as commands, file names and kernels of the text show it.
+
+Applications that install their own environment are among it.
+
+$ kubectl get pods
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from envkit._startup.regex import regex
+from envkit.ingest.clues import Clue, Item, reader
+from envkit.ingest.text import Text
+
+_PROMPT = r"(?:^|[$#>`(]|&&|;|\+|\bran|\brun|\bafter|\band|\bUse|\buse|\bwith) {0,2}`?(?:sudo )?"
+_SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what shows it, and a plain part of each match
+    "uv": (
+        regex(_PROMPT + r"uv (?:sync|add|lock|run)\b|\btool\.uv\b|\buv\.lock\b", re.MULTILINE),
+        ("uv ", "tool.uv", "uv.lock"),
+    ),
+    "uv-pip": (regex(_PROMPT + r"uv (?:pip|venv) ", re.MULTILINE), ("uv pip", "uv venv")),
+    "poetry": (
+        regex(
+            _PROMPT + r"poetry (?:install|add|lock|run|update|env)\b|\btool\.poetry\b|\bpoetry\.lock\b", re.MULTILINE
+        ),
+        ("poetry ", "tool.poetry", "poetry.lock"),
+    ),
+    "pixi": (
+        regex(_PROMPT + r"pixi (?:install|add|run|info|shell)\b|\bpixi\.(?:toml|lock)\b", re.MULTILINE),
+        ("pixi",),
+    ),
+    "conda": (
+        regex(
+            _PROMPT + r"(?:conda|mamba|micromamba) (?:create|install|activate|env)\b"
+            r"|/(?:(?:ana|mini)conda3?|(?:mini|mamba)forge3?|micromamba|\.conda)/",
+            re.MULTILINE,
+        ),
+        ("conda", "mamba", "miniforge"),
+    ),
+    "kubernetes": (
+        regex(_PROMPT + r"(?:kubectl|helm|oc) [a-z-]{2,}|\bKUBERNETES_SERVICE_HOST\b|\bgpu-operator\b", re.MULTILINE),
+        ("kubectl ", "helm ", "oc ", "KUBERNETES_SERVICE_HOST", "gpu-operator"),
+    ),
+    "gpu-operator": (
+        regex(r"\bgpu-operator\b|\bnvidia-driver-daemonset\b|\bGPU Operator\b"),
+        ("gpu-operator", "nvidia-driver-daemonset", "GPU Operator"),
+    ),
+    "gke": (regex(r"\bGKE\b|\bgke-[a-z]|\bgcloud container\b"), ("GKE", "gke-", "gcloud container")),
+    "slurm": (
+        regex(
+            r"^#SBATCH |" + _PROMPT + r"(?:srun|sbatch|salloc|scontrol|squeue|sinfo)(?: |$)"
+            r"|\bSLURM_[A-Z]{2,}|\bslurmstepd:|\b(?:[Ss]lurm|SLURM) (?:job|cluster|login|node|partition|allocation)",
+            re.MULTILINE,
+        ),
+        ("#SBATCH", "srun", "sbatch", "salloc", "scontrol", "squeue", "sinfo", "SLURM", "lurm"),
+    ),
+    "pbs": (regex(r"^#PBS |" + _PROMPT + r"q(?:sub|stat)(?: |$)", re.MULTILINE), ("#PBS", "qsub", "qstat")),
+    "modules": (
+        regex(
+            _PROMPT + r"module (?:load|list|purge|show|avail|swap) ?|^[ \t]{0,8}module (?:load|purge)\b"
+            r"|^Currently Loaded Modul",
+            re.MULTILINE,
+        ),
+        ("module ", "Currently Loaded"),
+    ),
+    "docker-run": (regex(_PROMPT + r"(?:docker|podman) run ", re.MULTILINE), ("docker run", "podman run")),
+    "mpirun": (regex(_PROMPT + r"mpi(?:run|exec) +-", re.MULTILINE), ("mpirun ", "mpiexec ")),
+    "apptainer": (
+        regex(_PROMPT + r"(?:apptainer|singularity) (?:exec|run|shell|instance) |/\.singularity\.d/", re.MULTILINE),
+        ("apptainer ", "singularity ", "/.singularity.d/"),
+    ),
+    "compose": (
+        regex(
+            _PROMPT + r"docker[ -]compose\b|\b(?:docker-)?compose\.ya?ml\b|\b[Cc]ompose file\b"
+            r"|^[a-z][\w-]{1,40}[_-]\d{1,2} {1,20}\| ",
+            re.MULTILINE,
+        ),
+        ("compose", "Compose", " | "),
+    ),
+    "runfile": (
+        regex(
+            r"\bNVIDIA-Linux-\w{3,8}-\d{3}[\d.]{2,12}\.run\b"
+            r"|\bdriver (?:is|was|from|comes from|via) (?:the |a )?(?:NVIDIA )?\.run\b"
+        ),
+        ("NVIDIA-Linux-", ".run"),
+    ),
+    "azure": (regex(r"\bAzure\b|\bStandard_N[CDGV]\w{1,24}|\d-azure\b"), ("zure", "Standard_N")),
+    "confidential": (
+        regex(r"\b[Cc]onfidential (?:virtualization|VM|computing)\b|\bSEV-SNP\b|\bCVM\b"),
+        ("onfidential", "SEV-SNP", "CVM"),
+    ),
+    "truenas": (regex(r"\+truenas\b|\bTrueNAS\b"), ("truenas", "TrueNAS")),
+    "unraid": (regex(r"-Unraid\b|\bUnraid\b"), ("Unraid",)),
+    "nixos": (regex(r"\bNixOS\b|\bnixos-rebuild\b"), ("NixOS", "nixos-rebuild")),
+    "talos": (regex(r"\bTalos\b|-talos\b"), ("Talos", "-talos")),
+    "ostree": (
+        regex(r"\brpm-ostree\b|\bSilverblue\b|\bKinoite\b|\bBazzite\b|\bFedora CoreOS\b"),
+        ("rpm-ostree", "Silverblue", "Kinoite", "Bazzite", "Fedora CoreOS"),
+    ),
+    "colab": (
+        regex(r"\bGoogle Colab\b|\bcolab\.research\b|/content/|\bColab (?:notebook|runtime)\b"),
+        ("olab", "/content/"),
+    ),
+    "webui": (
+        regex(r"\bstable-diffusion-webui\b|\bSD\.Next\b|\bwebui(?:-user)?\.(?:bat|sh)\b|\bLaunching Web UI with\b"),
+        ("stable-diffusion-webui", "SD.Next", "webui", "Launching Web UI"),
+    ),
+    "comfyui-portable": (
+        regex(
+            r"\bpython_embeded\b|\bComfyUI_windows_portable\b|\bportable (?:version of )?Comfy"
+            r"|\bComfy(?:UI)? (?:windows )?portable\b",
+            re.IGNORECASE,
+        ),
+        ("python_embeded", "ortable"),
+    ),
+    "akmods": (regex(r"\bakmods?\b"), ("akmod",)),
+    "comfyui": (regex(r"\bComfyUI\b"), ("ComfyUI",)),
+    "vllm": (regex(r"\bvllm[./ =]|\bvLLM\b"), ("vllm", "vLLM")),
+    "sglang": (regex(r"\bsglang\b|\bSGLang\b"), ("sglang", "SGLang")),
+    "llama-cpp-python": (regex(r"\bllama[-_]cpp[-_]python\b|\bllama_cpp/"), ("llama",)),
+    "llama.cpp": (regex(r"\bllama\.cpp\b|\bllama-(?:server|cli)\b|\bggml_cuda_init\b"), ("llama", "ggml_cuda_init")),
+    "ollama": (regex(r"\b[oO]llama\b"), ("llama",)),
+    "koboldcpp": (regex(r"\b[kK]obold[cC]pp\b"), ("obold",)),
+}
+
+
+@reader("managers")
+def read(text: Text) -> Iterator[Clue]:
+    """Each manager that the text shows, once."""
+    for name, (pattern, needles) in _SHOWN.items():
+        match = next(iter(text.matches(pattern, *needles)), None)
+        if match is not None:
+            yield Item("managed_by", name, name, match.start())

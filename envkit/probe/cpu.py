@@ -1,0 +1,60 @@
+"""The processor as a benchmark counts it: its name, its physical cores, and how many of them this process may use."""
+
+from __future__ import annotations
+
+from envkit._startup.records import record
+from envkit.host.base import Host
+
+
+@record
+class Cpu:
+    """A processor. `cores` are physical ones; None where the kernel does not say."""
+
+    name: str
+    sockets: int
+    cores: int | None
+    usable: int | None  # logical ones that this process may run on
+    quota: float | None  # cores' worth of time that its cgroup is given
+
+    @property
+    def threads(self) -> int:
+        """How many threads can run at once without sharing a core: the least of what is known, one or more."""
+        known = [count for count in (self.cores, self.usable, self.quota) if count]
+        return max(1, int(min(known, default=1)))
+
+
+def cpu_of(host: Host) -> Cpu:
+    """The processor of this machine."""
+    blocks = [_fields(block) for block in (host.read_text("/proc/cpuinfo").value or "").split("\n\n") if block.strip()]
+    places = {(block.get("physical id"), block.get("core id")) for block in blocks if "core id" in block}
+    sockets = {block.get("physical id") for block in blocks if "physical id" in block}
+    name = next((block["model name"] for block in blocks if "model name" in block), "unknown processor")
+    return Cpu(name, max(1, len(sockets)), len(places) or None, _allowed(host), _quota(host))
+
+
+def _fields(block: str) -> dict[str, str]:
+    pairs = (line.partition(":") for line in block.splitlines())
+    return {name.strip(): value.strip() for name, sign, value in pairs if sign}
+
+
+def _allowed(host: Host) -> int | None:
+    """The processors in a list such as 0-3,8."""
+    text = _fields(host.read_text("/proc/self/status").value or "").get("Cpus_allowed_list", "")
+    count = 0
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        if not (first.isdigit() and (last or first).isdigit()):
+            return None
+        count += int(last or first) - int(first) + 1
+    return count or None
+
+
+def _quota(host: Host) -> float | None:
+    """The limit of the cgroup: of version 2 in one file, of version 1 in two."""
+    words = (host.read_text("/sys/fs/cgroup/cpu.max").value or "").split()
+    if not words:
+        paths = (f"/sys/fs/cgroup/cpu/cpu.cfs_{name}_us" for name in ("quota", "period"))
+        words = [(host.read_text(path).value or "").strip() for path in paths]
+    if len(words) < 2 or not (words[0].isdigit() and words[1].isdigit()) or int(words[1]) == 0:
+        return None
+    return int(words[0]) / int(words[1])

@@ -1,0 +1,175 @@
+"""The smallest change of a project's file that makes it fit: tried in the order of its size, and judged again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+from envkit._startup.records import record, replace
+from envkit._startup.regex import regex
+from envkit.base.names import normalized
+from envkit.base.versions import Version
+from envkit.checks.engine.findings import Finding, Remedy
+from envkit.compat.pairs import pairs_by_package, required
+from envkit.dockerfile.clashes import releases_of
+from envkit.dockerfile.framework_packages import Wanted
+from envkit.dockerfile.wanted import Problem
+from envkit.project.judge import Judged, is_fault
+from envkit.project.model import Item
+from envkit.project.nearest import fitting
+from envkit.tables.pairs import PackagePair
+from envkit.tables.rows import FrameworkBuild
+
+CHANGEABLE = ("requirements", "pyproject.toml", "Pipfile", "setup.py", "setup.cfg", "environment.yml")
+_TRIED = 12  # builds of one framework
+_VARIANT = regex(r"\bcu\d{2,3}\b")
+_QUOTED = regex(r"\"[^\"\n]{1,300}\"|'[^'\n]{1,300}'")
+_WRITTEN = regex(r"(?P<name>[A-Za-z0-9][\w.-]*\s?(?:\[[^\]\n]*\])?)[^;]*")
+_PINNED_TO_TORCH = ("torchvision", "torchaudio", "xformers", "vllm")
+
+Judge = Callable[[str], Judged]
+
+
+@record
+class Change:
+    """The text with which the file fits, and what of it is other."""
+
+    text: str
+    told: tuple[str, ...]
+
+
+def change_for(kind: str, text: str, judged: Judged, judge: Judge) -> Change | None:
+    """The first change with which nothing fails any more, None where none of those that are tried does."""
+    if kind not in CHANGEABLE or not judged.faults:
+        return None
+    for attempt in _attempts(kind, text, judged):
+        if attempt.text != text and not judge(attempt.text).faults:
+            return attempt
+    return None
+
+
+def with_change(findings: tuple[Finding, ...], change: Change | None) -> tuple[Finding, ...]:
+    """The findings, with the change that takes them away as the fix of each fault."""
+    if change is None:
+        return findings
+    remedy = Remedy(f"Change the file to use {', '.join(change.told)}. Run again with --fix to see the whole change.")
+    return tuple([replace(one, remedy=remedy) if is_fault(one) else one for one in findings])
+
+
+def _attempts(kind: str, text: str, judged: Judged) -> Iterator[Change]:
+    query, have = judged.query, judged.chosen
+    for wanted, build in have.builds.items():
+        one = have.item_of(wanted.package)
+        if one is None or one.file or wanted.tool != "pip":
+            continue
+        found = list(islice(fitting(wanted, build, query), _TRIED))
+        for other in found:
+            if one.index_line and other.index_url and _meets(wanted, build, other):
+                yield _other_index(text, one, other)
+        for other in found:
+            yield _other_release(kind, text, one, other, judged, wanted)
+
+
+def _meets(wanted: Wanted, build: FrameworkBuild | Problem, other: FrameworkBuild) -> bool:
+    """Whether another index alone may do: the requirement does not name the build by a suffix."""
+    return not wanted.suffix and (not isinstance(build, FrameworkBuild) or build.index_url != other.index_url)
+
+
+# ---- the text
+
+
+def _other_index(text: str, one: Item, build: FrameworkBuild) -> Change:
+    """The same file with another index, also in the names that tell which it is."""
+    lines = text.splitlines(keepends=True)
+    old = _VARIANT.search(lines[one.index_line - 1])
+    new = _VARIANT.search(build.index_url or "")
+    if old is None or new is None or old[0] == new[0]:
+        return Change(text, ())
+
+    def renamed(match: object) -> str:
+        word = str(match.group())  # type: ignore[attr-defined]  # a match of a regular expression
+        return word if word[1:-1] == old[0] else word.replace(old[0], new[0])
+
+    changed = _QUOTED.sub(renamed, text) if '"' in lines[one.index_line - 1] else None
+    if changed is None:
+        lines[one.index_line - 1] = lines[one.index_line - 1].replace(old[0], new[0])
+        changed = "".join(lines)
+    return Change(changed, (f"the index of {new[0]} in place of {old[0]}",))
+
+
+def _other_release(kind: str, text: str, one: Item, build: FrameworkBuild, judged: Judged, wanted: Wanted) -> Change:
+    """The file with another release, its companions, and its index where that is another."""
+    told: list[str] = []
+    changed = text
+    if build.index_url and one.index_line:
+        first = _other_index(text, one, build)
+        changed, told = first.text, list(first.told)
+    elif build.index_url or build.find_links:
+        if kind != "requirements":
+            return Change(text, ())
+        option = f"--extra-index-url {build.index_url}" if build.index_url else f"--find-links {build.find_links}"
+        changed, told = f"{option}\n{changed}", [option]
+    shift = len(changed.splitlines()) - len(text.splitlines())
+    suffix = _suffix(build) if kind == "requirements" else ""
+    for item, version in _pins(one, build, judged):
+        new = _rewritten(item.written, version, suffix if normalized(item.package.name).startswith("torch") else "")
+        lines = changed.splitlines(keepends=True)
+        line = item.package.line + shift
+        if not 0 < line <= len(lines):
+            return Change(text, ())
+        if item.written in lines[line - 1]:
+            lines[line - 1] = lines[line - 1].replace(item.written, new, 1)
+        else:
+            lines[line - 1] = _value_replaced(lines[line - 1], version, suffix)
+        changed = "".join(lines)
+        told.append(new)
+    return Change(changed, tuple(told))
+
+
+def _pins(one: Item, build: FrameworkBuild, judged: Judged) -> Iterator[tuple[Item, str]]:
+    """The items whose version changes with a build: the framework's own, and those that are made for its release."""
+    name = normalized(one.package.name)
+    if normalized(one.written.partition("=")[0].strip()) == name or one.written.startswith(one.package.name):
+        yield one, str(build.version)
+    for item in judged.chosen.items:
+        package = normalized(item.package.name)
+        if package in _PINNED_TO_TORCH and build.framework == "pytorch" and item.package.spec and not item.file:
+            version = _companion(item, build.version)
+            if version:
+                yield item, version
+
+
+def _companion(item: Item, torch: Version) -> str:
+    """The release of a package that goes with a torch, the wanted one if it does; '' where nothing has to change."""
+    kept = [row for row in releases_of(item.package) if _goes_with(row, torch)]
+    if kept and not item.package.spec.startswith("=="):
+        return ""
+    rows = kept or [row for row in pairs_by_package().get(normalized(item.package.name), ()) if _goes_with(row, torch)]
+    return rows[-1].version if rows else ""
+
+
+def _goes_with(row: PackagePair, torch: Version) -> bool:
+    return any(line.package == "torch" and line.spec.holds(torch) for line in required(row))
+
+
+def _suffix(build: FrameworkBuild) -> str:
+    """The suffix of a build beside that of the default index: +cu128."""
+    cuda = build.cuda.release(2) if build.framework == "pytorch" and build.cuda is not None else None
+    return f"+cu{cuda}".replace(".", "") if cuda is not None and not build.on_pypi else ""
+
+
+def _rewritten(written: str, version: str, suffix: str) -> str:
+    """A requirement with another version, its extras and marker kept."""
+    found = _WRITTEN.match(written)
+    if found is None:
+        return written
+    marker = written[found.end() :]
+    return f"{found['name'].strip()}=={version}{suffix}{marker}"
+
+
+_VALUE = regex(r"^([^=\n]*=\s*(?:\{[^}\n]*?version\s*=\s*)?)([\"'])[^\"'\n]*([\"'])")
+
+
+def _value_replaced(line: str, version: str, suffix: str) -> str:
+    """A line `name = "^2.0"` or `name = {version = "^2.0", …}` with another version."""
+    return _VALUE.sub(lambda match: f"{match[1]}{match[2]}=={version}{suffix}{match[3]}", line, count=1)

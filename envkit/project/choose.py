@@ -1,0 +1,159 @@
+"""Which build of each framework an installer takes for what a project's file asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from envkit._startup.records import record, replace
+from envkit.base.names import normalized
+from envkit.base.versions import Version, VersionSpec
+from envkit.compat.pairs import allows, meeting, required
+from envkit.compat.software import some_version_meets
+from envkit.dockerfile.base import Base
+from envkit.dockerfile.clashes import releases_of, specs_of
+from envkit.dockerfile.contents import Contents
+from envkit.dockerfile.cuda import conda_cuda
+from envkit.dockerfile.framework_packages import merged, wanted_of
+from envkit.dockerfile.markers import holds
+from envkit.dockerfile.wanted import Choices, choices
+from envkit.project.model import Item, Manifest
+from envkit.project.places import item
+from envkit.solver.request import Request
+from envkit.tables.pairs import PackagePair
+from envkit.tables.rows import FrameworkBuild
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_TORCH = "torch"
+
+
+@record
+class Chosen:
+    """What is installed, as far as it is on record."""
+
+    items: tuple[Item, ...]  # those that the target gets
+    unsure: tuple[Item, ...]  # whose markers cannot be told
+    contents: Contents
+    builds: Choices
+    python: Version | None
+
+    def item_of(self, package: str) -> Item | None:
+        """The item of a package by its comparable name."""
+        return next((one for one in self.items if normalized(one.package.name) == package), None)
+
+
+def chosen(manifest: Manifest, request: Request, extras: Iterable[str], matrix: Matrix) -> Chosen:
+    """What the target gets of the file, and the builds that its frameworks come as."""
+    python = manifest.python or _python_of(request) or _only_python(manifest.requires_python, matrix)
+    groups = {"", *extras}
+    here = [one for one in manifest.items if one.group in groups]
+    told = [_holds(one, python, request) for one in here]
+    items = [one for one, verdict in zip(here, told, strict=True) if verdict]
+    unsure = tuple(one for one, verdict in zip(here, told, strict=True) if verdict is None)
+    items += _brought_along(items)
+    contents = _contents(items, python, request, matrix)
+    bounds, specs = _bounds(items), specs_of(one.package for one in items)
+
+    def allowed(build: FrameworkBuild) -> bool:
+        return build.framework != "pytorch" or _goes_with(build, bounds, specs)
+
+    return Chosen(tuple(items), unsure, contents, choices(contents, matrix, allowed), python)
+
+
+def _python_of(request: Request) -> Version | None:
+    exact = request.python.exact if request.python is not None else None
+    return exact.release(2) if exact is not None and len(exact.parts) > 1 else None
+
+
+def _only_python(requires: str, matrix: Matrix) -> Version | None:
+    """The one Python line that a project allows, None where it allows several, or one that is not out yet."""
+    if not requires:
+        return None
+    known = {python.release(2) for build in matrix.builds("pytorch") for python in build.pythons if python.parts[0] > 2}
+    newest = max(known, default=None)
+    if newest is None:
+        return None
+    lines = [Version.of(newest.parts[0], minor) for minor in range(newest.parts[1] + 2)]
+    found = [line for line in lines if python_allowed(requires, line)]
+    return found[0] if len(found) == 1 and found[0] in known else None
+
+
+def python_allowed(requires: str, line: Version) -> bool:
+    """Whether a project's `requires-python` takes releases of a line such as 3.12; a text that is none forbids none."""
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    try:
+        allowed = SpecifierSet(requires)
+    except InvalidSpecifier:
+        return True
+    return any(allowed.contains(f"{line}.{patch}") for patch in (0, 99))
+
+
+def _holds(one: Item, python: Version | None, request: Request) -> bool | None:
+    if one.package.tool == "conda":
+        return True
+    platform = "windows" if request.platform == "windows" else "linux"
+    return holds(one.package.marker, python, request.architecture, platform, one.group)
+
+
+def _contents(items: list[Item], python: Version | None, request: Request, matrix: Matrix) -> Contents:
+    """The same as what a Dockerfile's commands put into a plain image."""
+    packages = [one.package for one in items]
+    nothing = Base(0, "", "", "", None, None, None, True, request.architecture)
+    return Contents(
+        base=nothing,
+        glibc=False,
+        cuda=None,
+        some_cuda=None,
+        cudnn=None,
+        some_cudnn=False,
+        python=python,
+        wanted=merged(one for package in packages for one in wanted_of(package, python, "", matrix)),
+        packages=tuple(packages),
+        conda_cuda=conda_cuda(packages),
+        index_set=False,
+        lists=(),
+        wheels=(),
+        driver_packages=(),
+        environment={},
+        platform="windows" if request.platform == "windows" else "linux",
+    )
+
+
+# ---- packages that go with one release of torch
+
+
+def _brought_along(items: list[Item]) -> list[Item]:
+    """torch, where the file does not name it and one of its packages requires it."""
+    names = {normalized(one.package.name) for one in items}
+    if names & {_TORCH, "pytorch", "pytorch-gpu"}:
+        return []
+    for one in items:
+        rows = releases_of(one.package) if one.package.tool == "pip" else ()
+        lines = [line for row in rows[-1:] for line in required(row) if line.package == _TORCH]
+        found = item(lines[0].line, one.package.line, one.package.places, file=one.file) if lines else None
+        if isinstance(found, Item):
+            return [replace(found, written=one.written, group=one.group)]
+    return []
+
+
+def _bounds(items: list[Item]) -> list[tuple[PackagePair, ...]]:
+    """Of each package with a bound of its own the releases on record that keep it."""
+    bounded = (one for one in items if one.package.tool == "pip" and one.package.spec)
+    found = [releases_of(one.package) for one in bounded if normalized(one.package.name) != _TORCH]
+    return [rows for rows in found if rows]
+
+
+def _goes_with(
+    build: FrameworkBuild,
+    bounds: Iterable[tuple[PackagePair, ...]],
+    specs: Mapping[str, tuple[str, VersionSpec]],
+) -> bool:
+    """Whether a build of torch goes with releases of all other packages, as they say and as it says itself."""
+    if not all(allows(rows, _TORCH, build.version) for rows in bounds):
+        return False
+    own = meeting(_TORCH, lambda version: version == str(build.version))
+    lines = [line for row in own for line in required(row) if line.package in specs]
+    return all(some_version_meets((line.spec, specs[line.package][1])) for line in lines)

@@ -1,0 +1,165 @@
+"""Judges one framework of a project's file: what its requirement installs, and whether that runs on the target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from envkit._startup.records import replace
+from envkit.checks.containers import project_faults as faults
+from envkit.checks.engine.findings import Finding, Remedy, Status
+from envkit.compat.gpu import gpu_runs_build
+from envkit.compat.software import title_of
+from envkit.compat.verdict import Verdict
+from envkit.dockerfile.check_parts import finding, status_of
+from envkit.dockerfile.cpu_builds import is_for_the_cpu
+from envkit.dockerfile.framework_packages import Wanted
+from envkit.dockerfile.specifiers import Release, Wish
+from envkit.dockerfile.wanted import Problem, cuda_comes_from
+from envkit.project.choose import Chosen
+from envkit.project.remedy import place_of, remedy_for
+from envkit.project.subject import subject_of
+from envkit.solver.constraints import CONSTRAINTS, Constraint
+from envkit.solver.query import Query
+from envkit.tables.rows import FrameworkBuild
+
+_OF_THE_SYSTEM = ("python-has-wheel", "glibc-meets-build", "platform", "architecture")
+_OTHER_INDEX = "Name the index of a CUDA build."
+_PYTORCH_CHANNELS = ("pytorch", "pytorch-nightly", "pytorch-lts")
+
+
+def framework_findings(
+    wanted: Wanted, build: FrameworkBuild | Problem, have: Chosen, query: Query
+) -> Iterator[Finding]:
+    """Whether the build that is installed is for a GPU, and runs on those of the target."""
+    one = have.item_of(wanted.package)
+    subject = subject_of(one, wanted)
+    if _for_the_cpu(wanted, build, have):
+        against = (one for one in _against_all(wanted, have, query) if one.relation == "python-has-wheel")
+        if (refused := next(against, None)) is not None:  # the package for the CPU is made for the same Pythons
+            yield of_relation(refused, subject)
+            return
+        yield _cpu(f"{wanted.package}{wanted.spec} installs a CPU build", subject, query)
+        return
+    if isinstance(build, Problem):
+        yield from _problem(wanted, build, subject, have, query)
+        return
+    origin = cuda_comes_from(build, wanted, have.contents) if wanted.tool == "pip" else "inside"
+    if build.cpu_only or origin == "nowhere":
+        fix = f"Ask for {build.package}." if origin == "nowhere" and build.package else _OTHER_INDEX
+        yield _cpu(f"{wanted.package} {build.version} has no CUDA", subject, query, fix)
+        return
+    judged = list(_build(_as_installed(build, wanted, have), wanted, subject, query))
+    if any(item.status is Status.FAIL for item in judged):
+        remedy = remedy_for(wanted, build, query)
+        judged = [replace(item, remedy=remedy) if item.status is Status.FAIL else item for item in judged]
+    yield from judged
+    if origin == "system" and build.cuda is not None:
+        cudnn = f" and cuDNN {build.cudnn}" if build.cudnn else ""
+        title = f"{title_of(build)} loads CUDA {build.cuda}{cudnn} from the system, but the file does not install them"
+        yield finding(faults.SYSTEM_CUDA, Status.UNKNOWN, title, subject, sources=build.sources)
+
+
+def _for_the_cpu(wanted: Wanted, build: FrameworkBuild | Problem, have: Chosen) -> bool:
+    if is_for_the_cpu(wanted, have.contents):
+        return not (isinstance(build, Problem) and build.status is Status.FAIL)
+    return False
+
+
+def _cpu(title: str, subject: str, query: Query, fix: str = _OTHER_INDEX) -> Finding:
+    meant = bool(query.request.gpus or query.request.driver)
+    status = Status.WARN if meant else Status.OK
+    remedy = Remedy(fix) if meant else None
+    return finding(
+        faults.CPU_BUILD,
+        status,
+        f"{title}: it will not use a GPU" if meant else title,
+        subject,
+        impact="Everything runs on the CPU without any error." if meant else "",
+        remedy=remedy,
+    )
+
+
+def _problem(wanted: Wanted, problem: Problem, subject: str, have: Chosen, query: Query) -> Iterator[Finding]:
+    """What is to say where no build can be named: still, what rules out every build of that release."""
+    refused = next(_against_all(wanted, have, query), None)
+    if refused is not None:
+        yield of_relation(refused, subject)
+        return
+    fault = faults.NOT_ON_INDEX if problem.status is Status.FAIL else faults.NOT_JUDGED
+    title = problem.told[0].lower() + problem.told[1:] if problem.told[:3].isalpha() else problem.told
+    yield finding(fault, problem.status, title, subject, remedy=Remedy(problem.fix) if problem.fix else None)
+
+
+def _against_all(wanted: Wanted, have: Chosen, query: Query) -> Iterator[Verdict]:
+    """The relations by which the target rules out every GPU build of the releases that are asked for."""
+    try:
+        wish = Wish.parse(wanted.spec, wanted.tool)
+    except ValueError:
+        return
+    if not wanted.spec or (wanted.tool == "conda" and not _from_pytorch(wanted, have)):
+        return
+    builds = (row for row in query.knowledge.tables.builds(wanted.framework) if row.cuda and not row.cpu_only)
+    rows = [row for row in builds if wish.holds(Release(row.version))]
+    for constraint in _asked(wanted, query) if rows else ():
+        if all(constraint.holds(query, row) is False for row in rows):
+            yield constraint.refusal(query, rows[-1])
+
+
+def _asked(wanted: Wanted, query: Query) -> Iterator[Constraint]:
+    """The constraints that the target has for a package; conda brings what the system would have to have."""
+    for constraint in CONSTRAINTS:
+        brought = wanted.tool == "conda" and constraint.relation in _OF_THE_SYSTEM
+        if not brought and constraint.asks(query) is not None:
+            yield constraint
+
+
+def _from_pytorch(wanted: Wanted, have: Chosen) -> bool:
+    """Whether conda takes builds of PyTorch's own channel: their CUDA is chosen by pytorch-cuda or cudatoolkit."""
+    return "pytorch-cuda" in have.contents.names or not set(_PYTORCH_CHANNELS).isdisjoint(wanted.source.split())
+
+
+def _as_installed(build: FrameworkBuild, wanted: Wanted, have: Chosen) -> FrameworkBuild:
+    """A build of another channel than PyTorch's own was compiled by others: which code it holds is not known here."""
+    if wanted.tool == "conda" and not _from_pytorch(wanted, have):
+        return replace(build, sass=None, ptx=None, min_compute_capability=None)
+    return build
+
+
+def of_relation(verdict: Verdict, subject: str) -> Finding:
+    """The finding that a relation's verdict is."""
+    fault = faults.OF_RELATION[verdict.relation]
+    status = status_of(verdict)
+    impact = faults.IMPACT_OF_RELATION[verdict.relation] if status is Status.FAIL else ""
+    remedy = Remedy(fault.fix) if status is Status.FAIL else None
+    return finding(fault, status, verdict.detail, subject, impact=impact, remedy=remedy, sources=verdict.sources)
+
+
+def _build(build: FrameworkBuild, wanted: Wanted, subject: str, query: Query) -> Iterator[Finding]:
+    """What every constraint says of the build that is installed; a fault of one kind is told once.
+
+    A release is built with the cuDNN that it names: where that one's GPUs are not on record, its own code counts.
+    """
+    told: dict[str, Finding] = {}
+    for constraint in _asked(wanted, query):
+        holds = constraint.holds(query, build)
+        if holds is not True and not (holds is None and constraint.relation == "gpu-on-cudnn"):
+            one = of_relation(constraint.refusal(query, build), subject)
+            kept = told.get(one.id)
+            if kept is None or (kept.status is not Status.FAIL and one.status is Status.FAIL):
+                told[one.id] = one
+    failed = [one for one in told.values() if one.status is Status.FAIL]
+    yield from failed or told.values()
+    if not told:
+        yield from _compiled_late(build, subject, query)
+        title = f"{wanted.package}{wanted.spec} installs {title_of(build)} {place_of(build, wanted)}"
+        yield finding(faults.INSTALLS, Status.OK, title.rstrip(), subject, sources=build.sources)
+
+
+def _compiled_late(build: FrameworkBuild, subject: str, query: Query) -> Iterator[Finding]:
+    for gpu in query.request.gpus:
+        verdict = gpu_runs_build(gpu.compute_capability, build, name=str(gpu))
+        if verdict.status == "warn":
+            impact = "The first start takes several minutes."
+            yield finding(
+                faults.GPU_WITHOUT_CODE, Status.WARN, verdict.detail, subject, impact=impact, sources=verdict.sources
+            )

@@ -1,0 +1,319 @@
+"""Judges what a project's file installs against driver, GPUs, Python and system of a target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from envkit._startup.records import record, replace
+from envkit.base.names import normalized
+from envkit.base.versions import Version, VersionSpec
+from envkit.checks.containers import project_faults as faults
+from envkit.checks.containers.image_faults import NUMPY_IMPACT
+from envkit.checks.engine.findings import Finding, Remedy, Status
+from envkit.compat.driver import branch_of, driver_runs_cuda
+from envkit.compat.gpu import gpu_runs_cuda
+from envkit.compat.numpy_bound import numpy_meets
+from envkit.compat.pairs import pairs_by_package
+from envkit.dockerfile.check_parts import finding, status_of
+from envkit.dockerfile.clashes import clashes
+from envkit.dockerfile.framework_packages import Wanted
+from envkit.dockerfile.wanted import cuda_comes_from
+from envkit.project.choose import Chosen, chosen, python_allowed
+from envkit.project.framework import framework_findings, of_relation
+from envkit.project.misspelled import meant_by
+from envkit.project.model import Manifest
+from envkit.project.places import is_requirement
+from envkit.project.subject import place_and_words, subject_of
+from envkit.solver.knowledge import knowledge_of
+from envkit.solver.not_covered import is_compiled
+from envkit.solver.query import Query
+from envkit.solver.request import Request
+from envkit.tables.rows import FrameworkBuild
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+
+@record
+class Judged:
+    """The findings on a file, and what they rest on."""
+
+    findings: tuple[Finding, ...]
+    chosen: Chosen
+    query: Query
+
+    @property
+    def faults(self) -> list[Finding]:
+        """What is wrong, a build for the CPU where a GPU is meant too."""
+        return [one for one in self.findings if is_fault(one)]
+
+
+def judge(manifest: Manifest, request: Request, extras: Iterable[str], matrix: Matrix) -> Judged:
+    """Every finding on a file, failures first, then in the order of its lines."""
+    have = chosen(manifest, request, extras, matrix)
+    query = Query(_question(request, have.python), knowledge_of(matrix))
+    found = [*_python_allowed(manifest, request, have), *_without_python(manifest, have)]
+    found += [*_pairs(have), *_suffixes(have)]
+    clashing = bool(found)
+    for wanted, build in have.builds.items():
+        found += framework_findings(wanted, build, have, query)
+    if not clashing:
+        found += _together(have, query)
+    found += _numpy(have, matrix)
+    found += _conda(have, query)
+    found += _driver_wanted(manifest, query)
+    found += _refused(manifest)
+    found += _not_judged(manifest, have, found, matrix)
+    order = {Status.FAIL: 0, Status.WARN: 1, Status.UNKNOWN: 2}
+    return Judged(tuple(sorted(dict.fromkeys(found), key=lambda one: order.get(one.status, 3))), have, query)
+
+
+def is_fault(one: Finding) -> bool:
+    """Whether a change of the file is to take a finding away."""
+    return one.status is Status.FAIL or (one.status is Status.WARN and one.id == faults.CPU_BUILD.id)
+
+
+def _question(request: Request, python: Version | None) -> Request:
+    spec = VersionSpec.parse(str(python)) if python is not None else None
+    return replace(request, frameworks=(), cuda=None, cudnn=None, python=spec)
+
+
+def without_gpu(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """The findings where a GPU is meant and the target has none: what is installed is known, not whether it runs."""
+    remedy = Remedy("Specify --gpu and --driver, or --target.")
+    return tuple(
+        replace(
+            one,
+            status=Status.UNKNOWN,
+            title=f"{one.title}; no GPU was given, so it was not checked against one",
+            remedy=remedy,
+        )
+        if one.id == faults.INSTALLS.id
+        else one
+        for one in findings
+    )
+
+
+# ---- the file by itself
+
+
+def _python_allowed(manifest: Manifest, request: Request, have: Chosen) -> Iterator[Finding]:
+    """Whether the project takes the Python of the target."""
+    python = have.python
+    if python is None or not manifest.requires_python or manifest.python is not None:
+        return
+    if not python_allowed(manifest.requires_python, python):
+        title = f"the project requires Python {manifest.requires_python}, and the target has {python}"
+        impact = "The installer rejects the project."
+        remedy = Remedy(f"Use Python {manifest.requires_python}.")
+        yield finding(faults.PYTHON_WITHOUT_PACKAGE, Status.FAIL, title, manifest.kind, impact=impact, remedy=remedy)
+
+
+def _without_python(manifest: Manifest, have: Chosen) -> Iterator[Finding]:
+    """The builds that have no package for any Python that the project allows, where the target names none."""
+    for wanted, build in have.builds.items() if have.python is None and manifest.requires_python else ():
+        if not isinstance(build, FrameworkBuild) or wanted.tool != "pip" or not build.pythons:
+            continue
+        if not any(python_allowed(manifest.requires_python, python) for python in build.pythons):
+            known = ", ".join(map(str, build.pythons))
+            yield finding(
+                faults.PYTHON_WITHOUT_PACKAGE,
+                Status.FAIL,
+                f"{build.framework} {build.version} has wheels only for Python {known}, but the project requires"
+                f" Python {manifest.requires_python}",
+                subject_of(have.item_of(wanted.package), wanted),
+                impact="The installer finds no matching distribution.",
+                remedy=Remedy(faults.PYTHON_WITHOUT_PACKAGE.fix),
+                sources=build.sources,
+            )
+
+
+def _pairs(have: Chosen) -> Iterator[Finding]:
+    """The requirements that no release of a package and of its neighbors meets together."""
+    for package, verdict in clashes(one.package for one in have.items):
+        yield finding(
+            faults.REQUIREMENTS_CLASH,
+            Status.FAIL,
+            verdict.detail,
+            subject_of(have.item_of(normalized(package.name))),
+            impact="The installer fails: the requirements conflict.",
+            remedy=Remedy("Use releases that were made for each other."),
+            sources=verdict.sources,
+        )
+
+
+def _suffixes(have: Chosen) -> Iterator[Finding]:
+    """The companions of a framework that are asked of the default index with the suffix of a build."""
+    for one in have.items:
+        package, places = one.package, one.package.places
+        if package.tool != "pip" or "+" not in package.spec or normalized(package.name) not in pairs_by_package():
+            continue
+        told = normalized(package.name) == "torch" and "+cu" in package.spec  # by the choice of its build
+        if package.wheel is None and not (places.index or places.more or told):
+            title = f"the default index has no {package.name} with {package.spec[package.spec.index('+') :]}"
+            remedy = Remedy("Name the index that has such builds, or drop the suffix.")
+            impact = "The installer finds no matching distribution."
+            yield finding(faults.NOT_ON_INDEX, Status.FAIL, title, subject_of(one), impact=impact, remedy=remedy)
+
+
+# ---- all of them
+
+
+def _together(have: Chosen, query: Query) -> Iterator[Finding]:
+    builds = [(wanted, build) for wanted, build in have.builds.items() if isinstance(build, FrameworkBuild)]
+    pip = [(wanted, _with_its_cuda(build, wanted, have)) for wanted, build in builds if wanted.tool == "pip"]
+    for (other, first), (wanted, second) in combinations(pip, 2):
+        if first.framework == second.framework and first.version != second.version:
+            yield _overwritten(other, first, wanted, second, subject_of(have.item_of(wanted.package), wanted))
+            continue
+        for verdict in query.together.verdicts(first, second):
+            if verdict.status == "fail":
+                yield finding(
+                    faults.REQUIREMENTS_CLASH,
+                    Status.FAIL,
+                    verdict.detail,
+                    subject_of(have.item_of(wanted.package), wanted),
+                    impact="The installer fails: the requirements conflict.",
+                    remedy=Remedy("Use compatible releases: envkit resolve finds them for both frameworks."),
+                    sources=verdict.sources,
+                )
+
+
+def _numpy(have: Chosen, matrix: Matrix) -> Iterator[Finding]:
+    """What the file's NumPy is to each framework; one that the file does not name, others may bring and limit."""
+    asked = have.contents.asked("numpy")
+    if asked is None:
+        return
+    subject = subject_of(have.item_of("numpy"))
+    for wanted, build in have.builds.items():
+        if not isinstance(build, FrameworkBuild) or wanted.tool != "pip":
+            continue
+        titles = (matrix.source(key).title for key in build.sources)
+        verdict = numpy_meets(build, asked, have.python, titles)
+        if verdict is not None:
+            status = status_of(verdict)
+            yield finding(
+                faults.NUMPY,
+                status,
+                verdict.detail,
+                subject,
+                impact="" if status is Status.UNKNOWN else NUMPY_IMPACT,
+                remedy=Remedy(f"Require numpy{build.numpy}."),
+                sources=verdict.sources,
+            )
+
+
+def _with_its_cuda(build: FrameworkBuild, wanted: Wanted, have: Chosen) -> FrameworkBuild:
+    """The build as this file installs it: the libraries of an extra that is not asked for are not required."""
+    return build if cuda_comes_from(build, wanted, have.contents) == "inside" else replace(build, bundles_cuda=False)
+
+
+def _overwritten(other: Wanted, first: FrameworkBuild, wanted: Wanted, second: FrameworkBuild, subject: str) -> Finding:
+    """Two packages of one framework, as tensorflow and tensorflow-gpu: an installer takes both."""
+    return finding(
+        faults.REQUIREMENTS_CLASH,
+        Status.FAIL,
+        f"{other.package} {first.version} and {wanted.package} {second.version} install the same files",
+        subject,
+        impact="Each overwrites the other's files, so what is imported is a mix of two releases.",
+        remedy=Remedy(f"Remove {other.package} or {wanted.package}."),
+        sources=tuple(dict.fromkeys((*first.sources, *second.sources))),
+    )
+
+
+def _conda(have: Chosen, query: Query) -> Iterator[Finding]:
+    """Whether driver and GPUs run the CUDA that conda brings, whatever loads it."""
+    held, request = have.contents.conda_cuda, query.request
+    if held is None or any(
+        isinstance(build, FrameworkBuild) for wanted, build in have.builds.items() if wanted.tool == "conda"
+    ):
+        return
+    subject = place_and_words(held.line, held.where)
+    verdicts = []
+    if query.driver is not None:
+        verdicts.append(
+            driver_runs_cuda(
+                query.driver,
+                held.version,
+                query.knowledge.tables,
+                data_center=query.data_center,
+                platform=request.platform,
+            )
+        )
+    for gpu in request.gpus:
+        verdicts.append(gpu_runs_cuda(gpu.compute_capability, held.version, query.knowledge.tables, name=str(gpu)))
+    yield from (of_relation(verdict, subject) for verdict in verdicts if status_of(verdict) is Status.FAIL)
+
+
+def _driver_wanted(manifest: Manifest, query: Query) -> Iterator[Finding]:
+    """Whether the driver reports the CUDA that the file asks of it."""
+    wanted, driver = manifest.driver_cuda, query.driver
+    branch = branch_of(driver, query.knowledge.tables, query.request.platform) if driver is not None else None
+    reported = branch.driver_cuda_version if branch is not None else None
+    if wanted is not None and reported is not None and reported < wanted:
+        title = f"the file requires a driver for CUDA {wanted}, and driver {driver} reports CUDA {reported}"
+        yield finding(
+            faults.DRIVER_TOO_OLD,
+            Status.FAIL,
+            title,
+            "system-requirements",
+            impact="pixi refuses to install the environment.",
+            remedy=Remedy(f'Update the driver, or ask for cuda = "{reported}" and packages that run with it.'),
+            sources=branch.sources if branch is not None else (),
+        )
+
+
+def _refused(manifest: Manifest) -> Iterator[Finding]:
+    """The lines at which the installer stops."""
+    for one in manifest.unread:
+        if one.refused:
+            right = one.name.replace("=", "==", 1)
+            yield finding(
+                faults.NOT_A_REQUIREMENT,
+                Status.FAIL,
+                f"{one.name} is not a valid requirement",
+                place_and_words(one.line, one.name, one.file),
+                impact="pip stops at this line and installs nothing.",
+                remedy=Remedy(f"Write {right}." if is_requirement(right) else faults.NOT_A_REQUIREMENT.fix),
+            )
+
+
+def _not_judged(manifest: Manifest, have: Chosen, found: list[Finding], matrix: Matrix) -> Iterator[Finding]:
+    names = [normalized(one.package.name) for one in have.items]
+    known = pairs_by_package()
+    unknown = [name for name in dict.fromkeys(names) if is_compiled(name) and name not in known]
+    if unknown:
+        title = f"Not checked, because envkit has no data: {', '.join(unknown)}"
+        yield finding(faults.NOT_JUDGED, Status.UNKNOWN, title, manifest.kind)
+    yield from _misspelled(have, matrix)
+    for one in manifest.unread:
+        if (
+            not one.refused
+            and not one.name.startswith((".", "-e"))
+            and "git+" not in one.name
+            and "://" not in one.name
+        ):
+            title = f"Not checked: {one.name} could not be read"
+            yield finding(faults.NOT_JUDGED, Status.UNKNOWN, title, place_and_words(one.line, one.name, one.file))
+    for item in have.unsure:
+        title = f"Not checked: whether {item.package.name} is installed depends on the Python: give --python"
+        yield finding(faults.NOT_JUDGED, Status.UNKNOWN, title, subject_of(item))
+    groups = dict.fromkeys(one.group for one in manifest.items if one.group)
+    if groups and not have.builds:
+        title = f"Not checked: the extras {', '.join(groups)}: name one with --extra"
+        yield finding(faults.NOT_JUDGED, Status.UNKNOWN, title, manifest.kind)
+    elif not have.builds and not found and not have.contents.conda_cuda:
+        title = "nothing in this file is known to use a GPU"
+        yield finding(faults.NOT_JUDGED, Status.UNKNOWN, title, manifest.kind)
+
+
+def _misspelled(have: Chosen, matrix: Matrix) -> Iterator[Finding]:
+    """The names one slip away from that of a package on record."""
+    known = {*(normalized(name) for row in matrix.frameworks for name in row.packages), *pairs_by_package()}
+    for one in have.items:
+        meant = meant_by(normalized(one.package.name), known)
+        if meant:
+            title = f"Not checked: {one.package.name} is not known to envkit; did you mean {meant}?"
+            yield finding(faults.NOT_JUDGED, Status.UNKNOWN, title, subject_of(one))

@@ -1,0 +1,43 @@
+"""What helps where a requirement's build does not run: the nearest one that does, or why there is none."""
+
+from __future__ import annotations
+
+from envkit.checks.containers import project_faults as faults
+from envkit.checks.engine.findings import Remedy
+from envkit.compat.verdict import Verdict
+from envkit.dockerfile.framework_packages import Wanted
+from envkit.project.nearest import fitting
+from envkit.solver.constraints import CONSTRAINTS
+from envkit.solver.query import Query
+from envkit.tables.rows import FrameworkBuild
+
+
+def remedy_for(wanted: Wanted, build: FrameworkBuild, query: Query) -> Remedy:
+    """The nearest build that runs on the target; where none does, why."""
+    other = next(iter(fitting(wanted, build, query)), None)
+    if other is not None:
+        return Remedy(f"Use {other.package} for CUDA {other.cuda} {place_of(other, wanted)}.")
+    title = build.framework if wanted.tool == "pip" else f"{build.framework} of conda"
+    told = f"o known build of {title} fits the target"
+    why = _none_runs(wanted.framework, query)
+    if why is None:
+        return Remedy(f"N{told}: none supports this driver, these GPUs, and this Python together.")
+    of_driver = faults.OF_RELATION[why.relation] is faults.DRIVER_TOO_OLD
+    return Remedy(f"{'Update the driver: n' if of_driver else 'N'}{told}: {why.detail}.")
+
+
+def _none_runs(framework: str, query: Query) -> Verdict | None:
+    """The first relation that rules every CUDA build of a framework out by itself."""
+    rows = [row for row in query.knowledge.tables.builds(framework) if row.package and row.cuda and not row.cpu_only]
+    for constraint in CONSTRAINTS if rows else ():
+        if constraint.asks(query) is not None and all(constraint.holds(query, row) is False for row in rows):
+            return constraint.refusal(query, rows[-1])
+    return None
+
+
+def place_of(build: FrameworkBuild, wanted: Wanted) -> str:
+    """Where the installer of a requirement takes a build from."""
+    if wanted.tool == "conda":
+        return "by conda"
+    place = build.index_url or build.find_links
+    return f"from {place}" if place else "from the default index"

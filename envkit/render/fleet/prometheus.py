@@ -1,0 +1,73 @@
+"""A fleet's report for the textfile collector of Prometheus' node exporter, which itself tells when it was written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from envkit.fleet.model import FleetReport
+from envkit.fleet.report import counts
+from envkit.render.fleet_words import COLUMNS
+from envkit.render.reports import Look
+
+_STATUS = {"warn": 1, "fail": 2, "error": 3}
+
+_Sample = tuple[dict[str, str], int]
+
+
+def report(fleet: FleetReport, look: Look) -> str:
+    """Gauges: hosts by state, the state of each host, checks that did not pass, causes, drift, and what a host is."""
+    told = [
+        (
+            "envkit_hosts",
+            "Hosts by state.",
+            [({"state": state.value}, number) for state, number in counts(fleet).items()],
+        ),
+        (
+            "envkit_host_state",
+            "The state of each host; its value is always 1.",
+            [({"host": host.name, "state": host.state.value}, 1) for host in fleet.hosts],
+        ),
+        ("envkit_check_status", "Checks that did not pass: 1 warned, 2 failed, 3 broke.", list(_checks(fleet))),
+        (
+            "envkit_cause_hosts",
+            "Hosts by cause.",
+            [({"check": item.cause.id, "subject": item.cause.subject}, len(item.hosts)) for item in fleet.causes],
+        ),
+        ("envkit_drift_hosts", "Hosts that differ from what is expected, by trait.", list(_drift(fleet))),
+        (
+            "envkit_info",
+            "What a host is; its value is always 1.",
+            [
+                ({"host": host.name, **{key: host.traits.get(key, "") for key in COLUMNS}}, 1)
+                for host in fleet.hosts
+                if host.judged
+            ],
+        ),
+    ]
+    return "\n".join(line for name, help_text, samples in told for line in _gauge(name, help_text, samples)) + "\n"
+
+
+def _checks(fleet: FleetReport) -> Iterator[_Sample]:
+    for host in fleet.hosts:
+        worst: dict[str, int] = {}
+        for status, check in host.troubles:
+            worst[check] = max(worst.get(check, 0), _STATUS[status])
+        yield from (({"host": host.name, "check": check}, number) for check, number in worst.items())
+
+
+def _drift(fleet: FleetReport) -> Iterator[_Sample]:
+    for item in fleet.drift:
+        if item.expected:
+            yield {"group": item.group, "key": item.key}, sum(len(other.hosts) for other in item.others)
+
+
+def _gauge(name: str, help_text: str, samples: Iterable[_Sample]) -> Iterator[str]:
+    yield f"# HELP {name} {help_text}"
+    yield f"# TYPE {name} gauge"
+    for labels, number in samples:
+        inside = ",".join(f'{key}="{_escaped(value)}"' for key, value in labels.items())
+        yield f"{name}{{{inside}}} {number}"
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

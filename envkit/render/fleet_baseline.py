@@ -1,0 +1,45 @@
+"""The majority of a fleet as the TOML file that `--baseline` reads."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from envkit.checks.engine.evidence import many
+from envkit.fleet.drift import ALIKE, groups, majority
+from envkit.fleet.model import HostResult
+from envkit.fleet.traits import KEYS
+
+_MUST = ("gpu_count",)
+
+
+def baseline_toml(hosts: Sequence[HostResult]) -> str:
+    """A section for each group of like machines: the values that most of them have; the others as comments."""
+    found = groups(hosts)
+    lines = ["# What these machines are expected to have; `envkit fleet report --baseline FILE` compares with it."]
+    lines += [f"must = [{', '.join(map(_text, _MUST))}]  # a machine that differs in these fails", ""]
+    for values, members in sorted(found.items()):
+        match = ", ".join(f"{key} = {_text(value)}" for key, value in zip(ALIKE, values, strict=True))
+        lines += [f"[[machines]]  # {many(len(members), 'machine')}", f"match = {{{match}}}", "[machines.expect]"]
+        lines += [*_expected(members), ""]
+    if not found:
+        lines += ["[[machines]]  # no machine is known well enough to set expectations", ""]
+    return "\n".join(lines)
+
+
+def _expected(members: Sequence[HostResult]) -> Iterator[str]:
+    for key in KEYS:
+        values = Counter(host.traits[key] for host in members if key in host.traits)
+        if key in ALIKE or not values:
+            continue
+        total, common = values.total(), majority(values)
+        if common is not None:
+            told = "" if len(values) == 1 else f"  # {values[common]} of {total}"
+            yield f"{key} = {_text(common)}{told}"
+        else:
+            yield f"# {key}: no majority, {many(len(values), 'value')} among {many(total, 'machine')}"
+
+
+def _text(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", r"\u007f")

@@ -1,0 +1,45 @@
+"""What changed between two runs over a fleet, as text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from envkit.base.json_text import dumps
+from envkit.checks.engine.evidence import many
+from envkit.fleet.changes import Change, FleetChanges
+from envkit.fleet.names import folded
+from envkit.render.page import Page
+
+SCHEMA = 1
+
+
+def changes_text(changes: FleetChanges, width: int, color: bool) -> str:
+    """Hosts that came or went, states, traits; each change with all hosts that made it."""
+    page = Page(width, color)
+    lines = []
+    for title, names in (("New", changes.added), ("Gone", changes.removed)):
+        lines += page.labelled(title, f"{many(len(names), 'host')}: {folded(names)}") if names else []
+    for change in (*changes.states, *changes.traits):
+        lines += page.wrap(f"{change.key}: {change.old or 'new'} -> {change.new}", "    ", "  ")
+        lines += page.wrap(f"{many(len(change.hosts), 'host')}: {folded(change.hosts)}", " " * 8, " " * 6)
+    lines.append(f"{many(changes.unchanged, 'host')} unchanged.")
+    return "\n".join(lines) + "\n"
+
+
+def changes_json(changes: FleetChanges) -> str:
+    """Keys schema, added, removed, states, traits, unchanged."""
+    return dumps(
+        {
+            "schema": SCHEMA,
+            "added": list(changes.added),
+            "removed": list(changes.removed),
+            "states": list(_documents(changes.states)),
+            "traits": list(_documents(changes.traits)),
+            "unchanged": changes.unchanged,
+        }
+    )
+
+
+def _documents(changes: Sequence[Change]) -> Iterator[dict[str, object]]:
+    for item in changes:
+        yield {"key": item.key, "old": item.old, "new": item.new, "hosts": list(item.hosts)}

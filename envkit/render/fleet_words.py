@@ -1,0 +1,38 @@
+"""What the reports of a fleet say alike in every format for people."""
+
+from __future__ import annotations
+
+from envkit.checks.engine.evidence import many
+from envkit.fleet.model import Drift, FleetReport, HostResult, Shared, State
+from envkit.fleet.report import MAJORITY, failing
+from envkit.fleet.traits import GPU
+
+COLUMNS = (GPU, "gpu_count", "driver", "kernel", "os")  # of the table of hosts, beside name, state and reason
+
+
+def shared_words(item: Shared) -> str:
+    """What the hosts of a cluster have in common, and how rare it is elsewhere."""
+    elsewhere = f"{item.outside} of {item.others} others" if item.outside else f"none of {many(item.others, 'other')}"
+    return f"{item.key} {item.value}: all {item.inside}, and {elsewhere}"
+
+
+def expectation(item: Drift) -> str:
+    """What is expected of a trait, and how many have it."""
+    if not item.expected:
+        return f"no majority, {many(len(item.others), 'value')} among {many(item.total, 'host')}"
+    return f"{' or '.join(item.expected)} expected, {item.count} of {item.total} have it"
+
+
+def compared(fleet: FleetReport) -> str:
+    """What the hosts were compared with."""
+    return "against the majority" if fleet.baseline == MAJORITY else f"against {fleet.baseline}"
+
+
+def explained(because_of: str) -> str:
+    """Which finding explains a difference, where one does."""
+    return f", explained by {because_of}" if because_of else ""
+
+
+def shown_state(fleet: FleetReport, host: HostResult) -> State:
+    """The state as a table shows it: a host that differs from what a baseline demands fails."""
+    return State.FAIL if failing(fleet, host) else host.state

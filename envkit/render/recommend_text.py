@@ -1,0 +1,198 @@
+"""The answers of `recommend` for people, in lines of the terminal's width, and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from envkit.advice.build import Judgement, Machine
+from envkit.advice.memory import GIB, Need
+from envkit.advice.rank import Change, LeftOut, Offer, Ranking, better_buy_below, relative_speed
+from envkit.advice.support import Support
+from envkit.advice.workload import Workload
+from envkit.base.wrap import hang
+from envkit.documents.citations import titles
+from envkit.render.rows import markdown_table
+from envkit.tables.advice import CloudInstance
+
+_LABELS = {"fail": "FAIL", "warn": "WARN", "ok": "ok", "unknown": "?", "info": "-"}
+_SHOWN_OUT = 3
+_LEAST_SHOWN = 1e-3  # of a unit of time
+_PLURALS = {"train": "training", "finetune": "fine-tuning", "lora": "LoRA", "infer": "inference"}
+
+
+def ranking_text(
+    ranking: Ranking,
+    top: int,
+    changes: Sequence[Change],
+    instances: dict[str, list[CloudInstance]],
+    width: int,
+    *,
+    named: bool = False,
+    verbose: bool = False,
+) -> str:
+    """The ranking, without a final newline."""
+    lines = [*_need(ranking.workload, ranking.need, width), ""]
+    first = next(iter((*ranking.offers, *ranking.unpriced)), None)
+    if first is None:
+        lines += ["Nothing fits.", *(line for change in changes for line in hang("  ", _change(change), width))]
+    for number, offer in enumerate(ranking.offers[:top], start=1):
+        lines += _offer(f"{number:<3}", offer, first or offer, instances, width)
+    if ranking.unpriced:
+        lines += ["", "Without a price"]
+        for offer in ranking.unpriced[: top if not ranking.offers else max(1, top // 2)]:
+            lines += _offer("-  ", offer, first or offer, instances, width)
+    lines += _left_out(ranking, width, whole=named or verbose)
+    if verbose:
+        lines += ["", *hang("Sources: ", "; ".join(_sources(ranking, top)), width)]
+    return "\n".join(lines)
+
+
+def ranking_markdown(ranking: Ranking, top: int, changes: Sequence[Change]) -> str:
+    """The ranking as a Markdown table below the need."""
+    offers = (*ranking.offers, *ranking.unpriced)
+    headers = ("", "card", "GPUs", "GiB", "GB/s", "W", "speed at best", "bound", "price", "notes")
+    rows = [
+        (
+            str(number), offer.card.name, str(offer.gpus), f"{offer.card.model.memory_gb:g}",
+            _known(offer.card.model.memory_bandwidth_gbs), _known(offer.card.watts(offer.gpus)),
+            _speed(offer, offers[0]), offer.step.bound if offer.step else "", _price(offer),
+            "; ".join((*offer.notes, *_support(offer.support))),
+        )
+        for number, offer in enumerate(offers[:top], start=1)
+    ]  # fmt: skip
+    head = " ".join(" ".join(_need(ranking.workload, ranking.need, 10_000)).split())
+    body = markdown_table(headers, rows) if rows else "Nothing fits."
+    return "\n\n".join([head, body, *(f"- {_change(change)}" for change in changes)])
+
+
+def machine_text(machine: Machine, judgements: Iterable[Judgement], width: int, *, verbose: bool = False) -> str:
+    """The judgment of a machine, worst first."""
+    told = ", ".join(f"{gpus} x {card.name}" for card, gpus in machine.cards)
+    lines = list(hang("Machine  ", told, width))
+    rows = sorted(judgements, key=lambda row: list(_LABELS).index(row.status))
+    for row in rows:
+        lines += hang(f"{_LABELS[row.status]:<5}{row.rule:<9} ", row.text, width)
+    if verbose:
+        lines += ["", *hang("Sources: ", "; ".join(titles(key for row in rows for key in row.sources)), width)]
+    return "\n".join(lines)
+
+
+def _need(workload: Workload, need: Need, width: int) -> Iterator[str]:
+    told = [workload.title, _PLURALS[workload.task], f"batch {workload.batch}", workload.precision.name]
+    if workload.optimizer is not None:
+        told.append(workload.optimizer.name)
+    parts = ", ".join(f"{part.name} {part.size / GIB:.2f}" for part in need.parts)
+    asked = f"at least {need.least_gb:g} GiB" if need.least_gb else ""
+    size = f"{(need.counted if parts else need.whole) / GIB:.1f} GiB" + (
+        f" ({parts}, and 10% headroom)" if parts else ""
+    )
+    yield from hang(
+        "Need  ", f"{', '.join(told)}: {size}, estimated" + (f"; {asked}" if asked and parts else ""), width
+    )
+    if workload.assumed:
+        yield from hang("      ", f"Assumed: {'; '.join(workload.assumed)}.", width)
+
+
+def _offer(
+    head: str, offer: Offer, first: Offer, instances: dict[str, list[CloudInstance]], width: int
+) -> Iterator[str]:
+    model = offer.card.model
+    count = f"{offer.gpus} x " if offer.gpus > 1 else ""
+    facts = [
+        f"{model.memory_gb:g} GiB",
+        f"{_known(model.memory_bandwidth_gbs)} GB/s",
+        f"{_known(offer.card.watts(offer.gpus))} W",
+    ]
+    if model.launch_year:
+        facts.append(str(model.launch_year))
+    yield from hang(head, f"{count}{offer.card.name}: {' · '.join([*facts, *filter(None, [_price(offer)])])}", width)
+    speed = _speed(offer, first)
+    if speed:
+        yield from hang("   ", speed, width)
+    carried = list(_support(offer.support))
+    if carried:
+        yield from hang("   ", f"software: {', '.join(carried)}", width)
+    for note in offer.notes:
+        yield from hang("   ", note, width)
+    rented = instances.get(model.name)
+    if rented:
+        yield from hang(
+            "   ", f"to rent: {', '.join(f'{row.provider} {row.instance} ({row.gpus})' for row in rented)}", width
+        )
+
+
+def _speed(offer: Offer, first: Offer, what: str = "step") -> str:
+    if offer.step is None:
+        return ""
+    took = f"{_duration(offer.step.seconds)} a {what} at best, {offer.step.bound} bound"
+    speed = relative_speed(offer, first)
+    if offer is first or speed is None:
+        return took
+    limit = better_buy_below(offer, first)
+    even = round(speed, 2) == 1
+    told = f"{limit:,.0f}" if limit else ("its price" if even else f"{speed:.2f} x its price")
+    beside = "as fast as the first" if even else f"{speed:.2f} x the speed of the first"
+    return f"{took}; {beside}, better buy below {told}"
+
+
+def _duration(seconds: float) -> str:
+    """Seconds, or milliseconds below one, in three figures and never with a power of ten."""
+    number, unit = (seconds, "s") if seconds >= 1 else (seconds * 1000, "ms")
+    if number < _LEAST_SHOWN:
+        return f"less than {_LEAST_SHOWN} {unit}"
+    return f"{number:,.0f} {unit}" if number >= 100 else f"{number:.3g} {unit}"
+
+
+def _price(offer: Offer) -> str:
+    if offer.price is None or offer.cost is None:
+        return ""
+    return f"{offer.cost:,.0f} {offer.price.currency}".strip() + (" used" if offer.price.used else "")
+
+
+def _support(support: Support) -> Iterator[str]:
+    for reach in support.reaches:
+        if reach.last is None:
+            yield f"{reach.software} ?" if not reach.ended else f"no {reach.software}"
+        else:
+            yield f"{reach.software} {reach.last}" + (" was its last" if reach.ended else "")
+
+
+def _left_out(ranking: Ranking, width: int, *, whole: bool) -> Iterator[str]:
+    """The cards that are out; those that a reader would think of first, unless all are asked for."""
+    if not ranking.out and not ranking.unknown:
+        return
+    yield ""
+    rows = ranking.out
+    told = list(rows) if whole else _nearest(rows)
+    for row in told:
+        yield from hang("Left out  ", f"{row.card.name}: {row.why}", width)
+    for row in ranking.unknown if whole else ():
+        yield from hang("Unknown   ", f"{row.card.name}: {row.why.removeprefix('unknown: ')}", width)
+    more = len(ranking.out) + len(ranking.unknown) - len(told)
+    if more and not whole:
+        counted = [f"{more} more (-v lists them)"]
+        if ranking.older:
+            counted.append(f"{ranking.older} older or of an unknown year: name one to compare it")
+        yield from hang("          ", "; ".join(counted), width)
+
+
+def _nearest(rows: Sequence[LeftOut]) -> list[LeftOut]:
+    """The fastest of those that are out by their memory or by what was asked, not by their form."""
+    real = [row for row in rows if row.card.form == "desktop"]
+    return sorted(real, key=lambda row: -(row.card.model.fp32_tflops or 0))[:_SHOWN_OUT]
+
+
+def _change(change: Change) -> str:
+    return f"{change.option}: {change.gain}"
+
+
+def _known(value: float | None) -> str:
+    return "?" if value is None else f"{value:g}"
+
+
+def _sources(ranking: Ranking, top: int) -> list[str]:
+    offers = (*ranking.offers, *ranking.unpriced)[:top]
+    keys = [key for part in ranking.need.parts for key in part.sources]
+    keys += [key for offer in offers for key in offer.card.sources]
+    keys += [key for offer in offers for reach in offer.support.reaches for key in reach.sources]
+    return titles(keys)

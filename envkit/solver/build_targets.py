@@ -1,0 +1,44 @@
+"""What builds of CUDA code are told to compile for, in the words of those that ask: PyTorch, CMake and nvcc."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from envkit._startup.records import record
+from envkit.base.versions import ComputeCapability
+from envkit.compat.gpu import ToolkitMatch, toolkit_match
+from envkit.solver.request import TargetGpu
+from envkit.tables.rows import Toolkit
+
+
+@record
+class BuildTargets:
+    """One list of GPUs in three spellings."""
+
+    torch: str  # TORCH_CUDA_ARCH_LIST
+    cmake: str  # CMAKE_CUDA_ARCHITECTURES
+    nvcc: tuple[str, ...]
+
+
+def build_targets(gpus: Iterable[TargetGpu], toolkit: Toolkit | None) -> BuildTargets | None:
+    """The targets for these GPUs that a toolkit has, each once, oldest first; None for no GPU."""
+    found = sorted({_target(gpu.compute_capability, toolkit) for gpu in gpus})
+    if not found:
+        return None
+    return BuildTargets(
+        ";".join(map(str, found)),
+        ";".join(_number(one) for one in found),
+        tuple(f"-gencode=arch={one.compute},code={one.sm}" for one in found),
+    )
+
+
+def _target(gpu: ComputeCapability, toolkit: Toolkit | None) -> ComputeCapability:
+    """The capability to compile for: the GPU's own, or the nearest below it whose code it runs, where nvcc is older."""
+    if toolkit is None or toolkit_match(gpu, toolkit) is not ToolkitMatch.BINARY:
+        return gpu
+    known = toolkit.compute_capabilities or (toolkit.max_compute_capability or gpu,)
+    return max((one for one in known if one.major == gpu.major and one.minor < gpu.minor), default=gpu)
+
+
+def _number(capability: ComputeCapability) -> str:
+    return capability.sm.removeprefix("sm_")

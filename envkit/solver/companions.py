@@ -1,0 +1,121 @@
+"""Packages that are asked for by name and made for one release of PyTorch: torchvision, vLLM, xFormers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from envkit.base.errors import RequestError
+from envkit.base.names import normalized
+from envkit.compat.pairs import allows, meeting, pairs_by_package, required
+from envkit.compat.software import title_of
+from envkit.solver.model import Choice
+from envkit.solver.request import Companion, FrameworkRequest, Request
+from envkit.solver.wheel_files import companions_for
+from envkit.tables.pairs import PackagePair
+from envkit.tables.rows import FrameworkBuild
+
+_FRAMEWORK, _TORCH = "pytorch", "torch"
+
+
+def companion_words(name: str, spec: str | None) -> FrameworkRequest | None:
+    """The torch that a companion is made for: `torchvision==0.20` asks for pytorch 2.5.0; None for another name.
+
+    The spec means what it means to pip; `==` of a release that is not on record takes the newest of its line. Raises
+    RequestError where there is none either.
+    """
+    package = normalized(name)
+    rows = pairs_by_package().get(package, ())
+    if not any(line.package == _TORCH for row in rows for line in required(row)):
+        return None
+    if spec is None:
+        return FrameworkRequest(_FRAMEWORK, companions=(Companion(package),))
+    written = "".join(spec.split())
+    found = _releases(package, written)
+    if not found:
+        newest = rows[-1].version
+        raise RequestError(f"--framework: {name}{spec} is not known here.", f"The newest known to envkit is {newest}.")
+    release = found[-1].version
+    lines = [line for line in required(found[-1]) if line.package == _TORCH]
+    if not lines:
+        told = f"--framework: which torch {package} {release} requires is not known to envkit."
+        raise RequestError(told, f"Plan --framework {_FRAMEWORK}, then: python -m pip install {package}=={release}")
+    return FrameworkRequest(_FRAMEWORK, lines[0].spec, (Companion(package, written, release),))
+
+
+def _releases(package: str, spec: str) -> tuple[PackagePair, ...]:
+    """The releases on record that pip takes for a spec, else those of the line that `==` names."""
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    pinned = "==" + spec.lstrip("=") if spec.startswith("=") and "," not in spec else ""
+    try:
+        wanted = SpecifierSet(pinned or spec, prereleases=True)
+    except InvalidSpecifier:
+        told = f"--framework: {package}{spec} is not a version that pip reads."
+        raise RequestError(told, f"Example: --framework {package}=={pairs_by_package()[package][-1].version}") from None
+    found = meeting(package, wanted.contains)
+    if found or not pinned or not pinned[-1].isdigit():
+        return found
+    try:
+        return meeting(package, SpecifierSet(f"{pinned}.*", prereleases=True).contains)
+    except InvalidSpecifier:  # a release candidate has no line
+        return ()
+
+
+def companion_warnings(choice: Choice, request: Request) -> Iterator[str]:
+    """What a plan says of the packages that were asked for by name and are not among those that it installs."""
+    for companion, build in _asked(choice, request):
+        release = _release_for(companion, build)
+        if companion.asked.startswith("=") and not _same(companion):
+            asked = f"{companion.package}{companion.asked}"
+            yield f"{asked} is not known to envkit: {companion.package} {release} was used"
+        if not release:
+            newest = pairs_by_package()[companion.package][-1].version
+            yield (
+                f"This plans {title_of(build)} alone: no known release of {companion.package} is made for it; "
+                f"for the newest one: --framework {companion.package}=={newest}"
+            )
+    for pinned in installed_after(choice, request):
+        yield (
+            f"This plans what {pinned.replace('==', ' ')} needs; install {pinned} after it with: "
+            f"python -m pip install {pinned}"
+        )
+
+
+def installed_after(choice: Choice, request: Request) -> tuple[str, ...]:
+    """The requirements of the packages that were asked for by name and that the builds do not bring."""
+    pinned = (
+        (f"{companion.package}=={release}", build)
+        for companion, build in _asked(choice, request)
+        if (release := _release_for(companion, build))
+    )
+    return tuple(line for line, build in pinned if line not in companions_for(build, choice.python))
+
+
+def _asked(choice: Choice, request: Request) -> Iterator[tuple[Companion, FrameworkBuild]]:
+    for framework, companion in request.companions:
+        build = next((one for one in choice.builds if one.framework == framework), None)
+        if build is not None:
+            yield companion, build
+
+
+def _release_for(companion: Companion, build: FrameworkBuild) -> str:
+    """The release that was taken, else the newest that is made for a build; '' where none is.
+
+    An open bound of an older release says nothing of the torch that came after it.
+    """
+    rows = pairs_by_package()[companion.package]
+    fitting = (
+        row.version
+        for row in reversed(rows)
+        if allows((row,), _TORCH, build.version)
+        and (row is rows[-1] or any(line.package == _TORCH and line.spec.exact for line in required(row)))
+    )
+    return companion.release or next(fitting, "")
+
+
+def _same(companion: Companion) -> bool:
+    """Whether the release that was taken is the one that `==` names to pip, or one of the line with `.*`."""
+    from packaging.specifiers import SpecifierSet
+
+    spec = "==" + companion.asked.lstrip("=")
+    return "," in spec or SpecifierSet(spec, prereleases=True).contains(companion.release)

@@ -1,0 +1,54 @@
+"""`--cuda` as people mean it who read it off nvidia-smi: the CUDA that the machine has, not the one in a package."""
+
+from __future__ import annotations
+
+from envkit._startup.records import replace
+from envkit.base.versions import Version
+from envkit.compat.driver import first_branch_floor
+from envkit.compat.software import title_of
+from envkit.compat.tables import Tables
+from envkit.compat.verdict import DriverVerdict
+from envkit.solver.model import NoPlan, Plan
+from envkit.solver.request import Request
+from envkit.solver.solve import resolve
+
+
+def resolve_having(request: Request, matrix: Tables) -> Plan | NoPlan:
+    """A plan for packages of that CUDA; where there are none, for packages that run on a driver which reports it.
+
+    A package that brings its CUDA needs a driver and nothing else, so a CUDA that none was built for may be on the
+    machine all the same. The plan says that it was read so; one for packages of that CUDA says what the other reading
+    would give.
+    """
+    plan = resolve(request, matrix)
+    cuda = request.cuda.exact if request.cuda is not None else None
+    if cuda is None or not request.frameworks or request.needs_toolkit or (isinstance(plan, Plan) and request.driver):
+        return plan
+    driver = request.driver or first_branch_floor(cuda, matrix)
+    if driver is None:
+        return plan
+    other = resolve(replace(request, cuda=None, driver=driver), matrix)
+    if isinstance(other, NoPlan) or other.choice.cuda is None or other.choice.needs_toolkit:
+        return plan
+    if isinstance(plan, NoPlan):
+        return replace(other, warnings=(_told(cuda, driver, other), *other.warnings))
+    newer = all(new.version > old.version for new, old in zip(other.choice.builds, plan.choice.builds, strict=True))
+    if not newer or any(verdict.status == DriverVerdict.FORWARD.value for verdict in other.verdicts):
+        return plan
+    return replace(plan, warnings=(*plan.warnings, _other_reading(cuda, driver, other)))
+
+
+def _other_reading(cuda: Version, driver: Version, plan: Plan) -> str:
+    names = " and ".join(title_of(build) for build in plan.choice.builds)
+    return (
+        f"if CUDA {cuda} is what nvidia-smi shows, ask with --driver {driver} in place of --cuda: {names} bundles its "
+        "own CUDA and runs on that driver"
+    )
+
+
+def _told(cuda: Version, driver: Version, plan: Plan) -> str:
+    names = " and ".join(title_of(build) for build in plan.choice.builds)
+    return (
+        f"no package is built for CUDA {cuda}, so it was read as the CUDA version that the machine reports (driver "
+        f"{driver}): {names} bundles its own CUDA and runs on that driver"
+    )

@@ -1,0 +1,54 @@
+"""Vendors' builds, containers and the CPU: what is said beside a refusal, before other hardware is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from envkit._startup.records import replace
+from envkit.base.versions import Version, VersionSpec
+from envkit.solver.query import Query
+from envkit.solver.request import FrameworkRequest
+from envkit.solver.search import feasible
+from envkit.tables.loader import read
+from envkit.tables.ways import OtherWay
+
+
+def other_ways(query: Query) -> tuple[str, ...]:
+    """What is known to work for a framework of the request although none of its builds on record does."""
+    return (*_ways(query), *_one_by_one(query))
+
+
+def _ways(query: Query) -> Iterator[str]:
+    request = query.request
+    for row in read(OtherWay):
+        for framework in request.frameworks:
+            here = request.platform in row.platforms and request.architecture in row.architectures
+            if (
+                here
+                and row.framework == framework.name
+                and _stands_for(row, framework, query)
+                and _for_gpus(row, query)
+            ):
+                yield row.way
+
+
+def _one_by_one(query: Query) -> Iterator[str]:
+    """That frameworks which cannot share an environment work each in one of its own."""
+    frameworks = query.request.frameworks
+    alone = (query.changed(replace(query.request, frameworks=(framework,))) for framework in frameworks)
+    if len(frameworks) > 1 and all(map(feasible, alone)):
+        calls = " and ".join(f"envkit resolve --framework '{framework}'" for framework in frameworks)
+        yield f"each of them works in an environment of its own: {calls}"
+
+
+def _for_gpus(row: OtherWay, query: Query) -> bool:
+    gpus = query.request.gpus
+    any_gpu = row.from_capability is None and row.to_capability is None
+    return any_gpu or (bool(gpus) and all(row.is_for(gpu.compute_capability) for gpu in gpus))
+
+
+def _stands_for(row: OtherWay, framework: FrameworkRequest, query: Query) -> bool:
+    """Whether the release that was asked for, or the newest, is one of those that the way stands for."""
+    asked = framework.spec.clauses[0][1] if framework.spec and framework.spec.clauses else None
+    newest: Version = asked or max(build.version for build in query.knowledge.build_set(framework.name).builds)
+    return VersionSpec.parse(row.versions).holds(newest)

@@ -1,0 +1,144 @@
+"""What advice on cards and machines counts with: networks, precisions, rules of thumb. Every figure has its source."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from envkit._startup.records import record
+from envkit.base.versions import ComputeCapability
+from envkit.tables.loader import read, table
+
+
+@table("advice/networks.csv", "name")
+@record
+class Network:
+    """One network: its size, the work of a training step and the outputs of its layers, both for one sample."""
+
+    name: str
+    title: str
+    parameters: int
+    step_gflop: float
+    activations: int
+    batch: int  # of the published figures
+    tokens: int | None  # of a sample, for one that reads text
+    convolves: bool  # most of its work is convolutions
+    sources: tuple[str, ...]
+
+
+@table("advice/transformers.csv", "title")
+@record
+class Transformer:
+    """The shape of a published transformer."""
+
+    title: str
+    parameters: int
+    layers: int
+    hidden: int
+    heads: int
+    kv_heads: int
+    vocabulary: int
+    sources: tuple[str, ...]
+
+
+@table("advice/precisions.csv", "name")
+@record
+class Precision:
+    """One precision: bytes of a weight and of a value, in which precision is computed, and the first GPU with units."""
+
+    name: str
+    weight_bytes: float
+    value_bytes: int
+    computes_in: str
+    from_capability: ComputeCapability
+    sources: tuple[str, ...]
+
+
+@table("advice/optimizers.csv", "name")
+@record
+class Optimizer:
+    """Bytes of its state for a parameter: in full precision, and in mixed precision with the fp32 copy of weights."""
+
+    name: str
+    full_bytes: int
+    mixed_bytes: int
+    sources: tuple[str, ...]
+
+
+@table("advice/rules.csv", "name")
+@record
+class Rule:
+    """One figure of experience, and what it says."""
+
+    name: str
+    value: float
+    text: str
+    sources: tuple[str, ...]
+
+
+@table("advice/power_plugs.csv", "gpu")
+@record
+class PowerPlug:
+    """How a board is fed beside the slot. A board without a row is unknown: makers differ."""
+
+    gpu: str
+    plug: str
+    sources: tuple[str, ...]
+
+
+@table("advice/restricted_sales.csv", "gpu")
+@record
+class RestrictedSale:
+    """A card that most people cannot buy, and why."""
+
+    gpu: str
+    text: str
+    sources: tuple[str, ...]
+
+
+@table("advice/build_sizes.csv", "cards")
+@record
+class BuildSize:
+    """What a machine with this many cards is advised to have."""
+
+    cards: int
+    supply_watts: int
+    memory_gb: int
+    cores: int | None
+    sources: tuple[str, ...]
+
+
+@table("advice/personas.csv", "name")
+@record
+class Persona:
+    """Someone's usual work: the options that stand for it."""
+
+    name: str
+    title: str
+    network: str
+    parameters: int | None
+    task: str
+    precision: str
+    batch: int
+    memory_gb: float
+    form: str
+    text: str
+    sources: tuple[str, ...]
+
+
+@table("advice/cloud_instances.csv", "provider", "instance")
+@record
+class CloudInstance:
+    """An instance type that carries GPUs. One without a row is unknown."""
+
+    provider: str
+    instance: str
+    gpu: str
+    gpus: int
+    as_of: str
+    sources: tuple[str, ...]
+
+
+@cache
+def rules() -> dict[str, Rule]:
+    """Every rule of experience by its name."""
+    return {row.name: row for row in read(Rule)}

@@ -1,0 +1,17 @@
+"""Packages that fit each other in certain versions only, as their own metadata says."""
+
+from __future__ import annotations
+
+from envkit._startup.records import record
+from envkit.tables.loader import table
+
+
+@table("package_pairs.csv", "package", "version")
+@record
+class PackagePair:
+    """What one release requires of the packages that depend on the GPU; () is certainly nothing."""
+
+    package: str
+    version: str  # as the index writes it: 0.0.28.post3
+    requires: tuple[str, ...] | None  # torch==2.5.1
+    sources: tuple[str, ...]

@@ -1,0 +1,33 @@
+"""What else there is where no build of a framework fits, as a table."""
+
+from __future__ import annotations
+
+from envkit._startup.records import record
+from envkit.base.versions import ComputeCapability
+from envkit.tables.loader import table
+
+
+@table("other_ways.csv", "framework", "way")
+@record
+class OtherWay:
+    """A vendor's build, a container or the CPU, for the GPUs from one compute capability to another.
+
+    Where both are blank it does not matter which GPU there is.
+    """
+
+    framework: str
+    versions: str  # releases of which it stands for
+    platforms: tuple[str, ...]
+    architectures: tuple[str, ...]
+    from_capability: ComputeCapability | None
+    to_capability: ComputeCapability | None
+    way: str
+    sources: tuple[str, ...]
+
+    def is_for(self, gpu: ComputeCapability) -> bool:
+        """Whether a GPU lies in its range."""
+        low, high = self.from_capability, self.to_capability
+        number = (gpu.major, gpu.minor)
+        return (low is None or number >= (low.major, low.minor)) and (
+            high is None or number <= (high.major, high.minor)
+        )

@@ -1,0 +1,83 @@
+"""Price files as people have them."""
+
+from __future__ import annotations
+
+import pytest
+
+from envkit.advice.prices import Price, parse_amount, parse_price, parse_prices
+from envkit.base.errors import RequestError
+from tests.advice.judging import cards, envkit
+
+
+def _prices(text: str) -> dict[str, Price]:
+    return parse_prices(text, cards(), "--prices")[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "amount", "currency"),
+    [
+        ("499", 499, ""), ("499.90", 499.9, ""), ("$1,299.99", 1299.99, "$"), ("1.299,99 €", 1299.99, "€"),
+        ("1 299", 1299, ""), ("EUR 700", 700, "EUR"), ("1299.00 usd", 1299, "USD"), ("1,299", 1299, ""),
+    ],
+)  # fmt: skip
+def test_amounts(text: str, amount: float, currency: str) -> None:
+    assert parse_amount(text, "--budget") == Price(amount, currency)
+
+
+@pytest.mark.parametrize("text", ["", "-5", "0", "free", "1e9", "nan", "12,34,5", "9" * 40, "5 6", "$", "1.2.3"])
+def test_what_is_no_amount_is_refused(text: str) -> None:
+    with pytest.raises(RequestError) as refused:
+        parse_amount(text, "--budget")
+    assert "--budget" in str(refused.value)
+
+
+@pytest.mark.parametrize(("words", "refused"), [
+    (("--price", "RTX 4090=1800 EUR", "--price", "RTX 3090=700 USD"), True),
+    (("--price", "RTX 4090=1800 EUR", "--budget", "$2000"), True),
+    (("--price", "RTX 4090=€1800", "--price", "RTX 3090=700 EUR", "--budget", "2000"), False),
+])  # fmt: skip
+def test_amounts_in_several_currencies_are_not_compared(words: tuple[str, ...], refused: bool) -> None:
+    done = envkit("recommend", "RTX 4090", "RTX 3090", *words)
+    assert ("cannot be compared" in done.stderr) == refused and done.returncode == (2 if refused else 0)
+
+
+def test_names_as_people_write_them() -> None:
+    found = _prices(
+        "Card;x,Price (EUR)\nnvidia rtx 4090,1800\n3060 12GB,280\nRTX3060 Ti,300\nTesla P40,200\nA100,9000\n"
+    )
+    assert found["GeForce RTX 4090"].amount == 1800
+    assert "GeForce RTX 4090 Laptop GPU" not in found and "GeForce RTX 4090 D" not in found
+    assert found["GeForce RTX 3060 (12GB)"].amount == 280 and "GeForce RTX 3060 (8GB)" not in found
+    assert {"GeForce RTX 3060 Ti (GDDR6)", "GeForce RTX 3060 Ti (GDDR6X)", "Tesla P40"} <= set(found)
+    assert "A100 80GB PCIe" in found
+
+
+def test_a_line_that_tells_of_no_card_is_said_and_the_others_count() -> None:
+    text = "\ufeffname,price,currency,condition\n\n,5\nRadeon VII,300,USD,\n"
+    text += "RTX 2070,,USD,\nRTX 2080,400,USD,used\nRTX 2060\n"
+    found, notes = parse_prices(text, cards(), "--prices")
+    assert found == {"GeForce RTX 2080": Price(400, "USD", True)}
+    assert len(notes) == 3 and "line 4" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "first line"), ("a,b\n1,2\n", "first line"), ("name,price\nRTX 2070,-3\n", "line 2"),
+        ("name,price\nRTX 2070,cheap\n", "line 2"), ("name,price\nRTX 2070,$3\nRTX 2080,€4\n", "cannot be compared"),
+    ],
+)  # fmt: skip
+def test_a_file_that_cannot_be_used_is_one_line(text: str, told: str) -> None:
+    with pytest.raises(RequestError) as refused:
+        _prices(text)
+    assert told in str(refused.value) and "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("word", ["4090", "=5", "4090=", "4090=-1", "Voodoo 2=10"])
+def test_an_option_that_is_no_price_is_refused(word: str) -> None:
+    with pytest.raises(RequestError):
+        parse_price(word, cards())
+
+
+def test_a_name_may_hold_the_sign() -> None:
+    assert parse_price("RTX 4090 = 1,800", cards()) == {"GeForce RTX 4090": Price(1800)}

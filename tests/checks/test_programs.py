@@ -1,0 +1,76 @@
+"""What programs and their packages do wrong by themselves, and the symptom that every fault can explain."""
+
+from __future__ import annotations
+
+import pytest
+
+from envkit.checks.engine.findings import Status
+from envkit.checks.engine.registry import all_checks
+from envkit.checks.engine.runner import run_checks
+from envkit.ingest import parse_text
+from envkit.model import Measurement
+from tests.checks.software import Case, assert_case, findings, machine, matrix
+
+RAN = machine(measurements=(Measurement("kernel", "", passed=True),))
+OWN_ERRORS = {
+    "gpu-assertion-failed": "RuntimeError: CUDA error: device-side assert triggered\n",
+    "gpu-illegal-memory-access": "RuntimeError: CUDA error: an illegal memory access was encountered\n",
+    "tensors-on-two-devices": "RuntimeError: Expected all tensors to be on the same device, but found at least two\n",
+    "half-precision-on-cpu": "RuntimeError: \"addmm_impl_cpu_\" not implemented for 'Half'\n",
+    "cuda-used-before-fork": "RuntimeError: Cannot re-initialize CUDA in forked subprocess.\n",
+    "ranks-share-a-gpu": "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000\n",
+    "collective-timed-out": "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1, OpType=ALLREDUCE)\n",
+    "nccl-error-unnamed": "NCCL error in: ../c10d/ProcessGroupNCCL.cpp:1275, unhandled system error\n",
+    "tensor-shapes-differ": "RuntimeError: mat1 and mat2 shapes cannot be multiplied (32x512 and 256x10)\n",
+    "gpu-library-call-failed": "RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED\n",
+    "process-out-of-memory": "RuntimeError: DataLoader worker (pid 12) is killed by signal: Killed.\n",
+    "bfloat16-not-on-gpu": "ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0.\n",
+    "openmp-loaded-twice": "OMP: Error #15: Initializing libomp.dll, but found libiomp5md.dll already initialized.\n",
+    "download-failed": "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.\n",
+    "framework-sees-no-gpu": ">>> torch.cuda.is_available()\nFalse\n",
+}
+FAULTS = {
+    "framework-not-installed": "ModuleNotFoundError: No module named 'torch'\n",
+    "python-externally-managed": "error: externally-managed-environment\n",
+    "mkl-too-new-for-torch": "ImportError: libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent\n",
+    "opencv-without-libgl": "ImportError: libGL.so.1: cannot open shared object file: No such file or directory\n",
+}
+CASES = (
+    *(Case(id, "warn", "message", parse_text(text)) for id, text in OWN_ERRORS.items()),
+    *(Case(id, "fail", "message", parse_text(text)) for id, text in FAULTS.items()),
+    *(Case(id, "ok", "ran", RAN) for id in (*OWN_ERRORS, *FAULTS)),
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_each_case_gets_its_verdict(case: Case) -> None:
+    assert_case(case)
+
+
+def test_any_failure_explains_that_a_framework_sees_no_gpu() -> None:
+    told = "torch.cuda.is_available() returns False.\n"
+    alone, beside = parse_text(told), parse_text(f"{told}torch 2.4.1+cpu, RTX 3060, driver 550.90\n")
+    [symptom] = findings("framework-sees-no-gpu", alone)
+    assert symptom.status is Status.WARN and symptom.because_of is None
+    found = run_checks(beside, matrix(), all_checks().values())
+    [symptom] = [one for one in found if one.id == "framework-sees-no-gpu"]
+    assert found[0].status is Status.FAIL and symptom.because_of == found[0].id
+
+
+def test_a_framework_that_a_build_does_not_see_is_not_called_missing() -> None:
+    text = (
+        "Getting requirements to build wheel did not run successfully.\nModuleNotFoundError: No module named 'torch'\n"
+    )
+    assert all(one.status is not Status.FAIL for one in findings("framework-not-installed", parse_text(text)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Why does is_available() exist? Does it return False on a Mac?\n",
+        "torch.cuda.is_available() returns True, so the GPU is used\n",
+        "I do not use the GPU for pytorch on purpose.\n",
+    ],
+)
+def test_what_is_asked_or_wanted_is_no_symptom(text: str) -> None:
+    assert all(one.status is not Status.WARN for one in findings("framework-sees-no-gpu", parse_text(text)))

@@ -1,0 +1,39 @@
+"""A fleet of hundreds says exactly what was planted, in time that grows with its size alone."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from envkit.fleet.report import fleet_report
+from envkit.render.fleet import formatted
+from envkit.render.reports import Look
+from tests.cli.run import envkit
+from tests.fleet.hosts import host
+from tests.fleet.simulation import CAUSES, differences, failing, write_fleet
+
+
+@pytest.mark.thorough
+def test_what_was_planted_is_what_is_told(tmp_path: Path) -> None:
+    assert len(failing()) == CAUSES
+    who = write_fleet(tmp_path / "fleet", 400)
+    done = envkit("fleet", "report", str(tmp_path / "fleet"), "--json")
+    assert done.returncode == 1 and differences(json.loads(done.stdout), who) == []
+
+
+def _seconds(number: int) -> float:
+    hosts = [host(f"n{n}", kernel=str(n % 7), driver=str(n), os="x") for n in range(number)]
+    start = time.process_time()
+    for form in ("text", "json", "markdown", "html", "prometheus"):
+        formatted(fleet_report(hosts), form, Look(True, False, 100))
+    return time.process_time() - start
+
+
+@pytest.mark.thorough
+def test_joining_and_printing_is_linear() -> None:
+    small = min(_seconds(500) for _ in range(3))
+    large = min(_seconds(4000) for _ in range(2))
+    assert large < 8 * 3 * small, (small, large)

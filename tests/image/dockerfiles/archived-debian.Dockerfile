@@ -1,0 +1,2 @@
+FROM debian:buster-slim
+RUN apt-get update && apt-get install -y python3-pip

@@ -1,0 +1,2 @@
+FROM python:3.10-slim
+RUN pip install torch==2.1.0 "numpy>=1.20"

@@ -1,0 +1,232 @@
+"""What a file installs together, and for which Python: what is asked for counts, and no more."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from envkit.api.project import project_change, project_report
+from envkit.base.errors import SourceError
+from envkit.base.names import normalized
+from envkit.checks.engine.findings import Finding, Status
+from envkit.dockerfile.check import check_dockerfile
+from envkit.project.read import read_manifest
+from envkit.solver.request import Request
+from envkit.tables import Matrix
+from tests.project.test_expected import request_of
+
+AMPERE = "--gpu 8.6 --driver 550.54.15 --python 3.10 --os ubuntu22.04"
+OPEN_PYTHON = "--gpu 8.6 --driver 550.54.15 --os ubuntu22.04"
+BLACKWELL = '--gpu "GeForce RTX 5090" --driver 535.54 --python 3.10 --os ubuntu22.04'
+
+
+def findings_on(text: str, target: str, folder: Path, name: str = "requirements.txt") -> tuple[Finding, ...]:
+    file = folder / name
+    file.write_text(text, encoding="utf-8")
+    matrix = Matrix.load()
+    return project_report(str(file), request_of(target, matrix), matrix).findings
+
+
+def failed(findings: tuple[Finding, ...]) -> set[str]:
+    return {one.id for one in findings if one.status is Status.FAIL}
+
+
+def test_libraries_of_an_extra_that_is_not_asked_for_clash_with_nothing(tmp_path: Path) -> None:
+    jax = "jax[cuda12]==0.4.30\n"
+    assert not failed(findings_on(f"tensorflow==2.15.0\n{jax}", AMPERE, tmp_path))
+    with_extra = findings_on(f"tensorflow[and-cuda]==2.15.0\n{jax}", AMPERE, tmp_path)
+    assert failed(with_extra) == {"project.requirements-clash"}
+
+
+@pytest.mark.parametrize("version", ["1.5.0", "2.1.0", "2.4.0", "2.6.99", "99.0"])
+@pytest.mark.parametrize("target", [AMPERE, f"{AMPERE} --arch aarch64"])
+def test_a_fix_is_a_sentence_of_its_own(version: str, target: str, tmp_path: Path) -> None:
+    """It is read below a title, not after it: `torch==2.15.0 is.` says nothing."""
+    for finding in findings_on(f"torch=={version}\n", target, tmp_path):
+        fix = finding.remedy.summary if finding.remedy else ""
+        assert not re.search(r"\b(is|are|is one|are some)\.$|^(It|They|That) ", fix), fix
+
+
+def test_a_package_is_counted_once_however_its_name_is_written() -> None:
+    text = (
+        '[project]\nname="x"\ndependencies=["Torch==2.6.0", "Flash.Attn==2.7.0"]\n'
+        '[tool.poetry.dependencies]\nPython="^3.11"\ntorch={version="2.6.0", source="pt"}\nflash_attn="2.7.0"\n'
+        '[[tool.poetry.source]]\nname="pt"\nurl="https://download.pytorch.org/whl/cu124"\n'
+    )
+    items = read_manifest("pyproject.toml", text, lambda name: None, "x86_64", "linux").items
+    assert [normalized(item.package.name) for item in items] == ["torch", "flash-attn"]
+
+
+def test_two_packages_of_one_framework_overwrite_each_other(tmp_path: Path) -> None:
+    two = findings_on("tensorflow==2.15.0\ntensorflow-gpu==2.4.0\n", OPEN_PYTHON, tmp_path)
+    assert failed(two) == {"project.requirements-clash"}
+    alike = findings_on("tensorflow==2.9.1\ntensorflow-gpu==2.9.1\n", OPEN_PYTHON, tmp_path)
+    assert "project.requirements-clash" not in failed(alike)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "fails"),
+    [("==3.8.*", True), (">=3.8,<3.9", True), (">=3.8", False), ("==3.9.*", False), ("nonsense", False)],
+)
+def test_the_one_python_of_a_project_is_the_one_it_is_judged_for(allowed: str, fails: bool, tmp_path: Path) -> None:
+    text = f'[project]\nname="x"\nversion="1"\nrequires-python="{allowed}"\ndependencies=["torch==2.6.0"]\n'
+    found = failed(findings_on(text, OPEN_PYTHON, tmp_path, "pyproject.toml"))
+    assert found == ({"project.python-without-package"} if fails else set())
+
+
+def test_a_pin_that_clashes_is_judged_as_it_stands(tmp_path: Path) -> None:
+    """Its neighbors want another torch: what the pinned one lacks on the target is told all the same."""
+    found = findings_on("torch==2.1.0\ntorchvision==0.17.0\n", BLACKWELL, tmp_path)
+    of_torch = {one.id for one in found if "torch==2.1.0" in one.subject}
+    assert of_torch == {"project.driver-too-old", "project.gpu-without-code"}
+    assert all("No GPU build" not in one.title for one in found)
+
+
+def test_an_open_torch_between_neighbors_that_exclude_each_other_is_not_guessed(tmp_path: Path) -> None:
+    found = findings_on("torch\ntorchvision==0.17.0\ntorchaudio==2.1.0\n", AMPERE, tmp_path)
+    assert any("No release of torch" in one.title for one in found) or failed(found)
+    assert not any(one.id == "project.installs" and one.title.startswith("torch ") for one in found)
+
+
+def test_a_file_that_is_not_there_is_said_to_be_missing(tmp_path: Path) -> None:
+    matrix = Matrix.load()
+    with pytest.raises(SourceError, match="No such file"):
+        project_report(str(tmp_path / "nope"), request_of(AMPERE, matrix), matrix)
+
+
+def test_the_fix_is_the_change_that_the_option_makes(tmp_path: Path) -> None:
+    target = BLACKWELL.replace("535.54", "575.57.08")
+    found = findings_on("torch==2.6.0\ntorchvision==0.21.0\n", target, tmp_path)
+    remedies = {one.remedy.summary for one in found if one.status is Status.FAIL and one.remedy}
+    matrix = Matrix.load()
+    _, change, _ = project_change(str(tmp_path / "requirements.txt"), request_of(target, matrix), matrix)
+    assert change is not None and change.told
+    assert len(remedies) == 1 and all(word in remedies.copy().pop() for word in (*change.told, "--fix"))
+
+
+def test_where_nothing_fits_the_fix_says_why(tmp_path: Path) -> None:
+    found = findings_on("torch==2.6.0\n", BLACKWELL, tmp_path)
+    remedies = [one.remedy.summary for one in found if one.status is Status.FAIL and one.remedy]
+    assert remedies and all(one.startswith("Update the driver: no known build of pytorch") for one in remedies)
+    assert all("--fix" not in one and "535" in one for one in remedies)
+
+
+def test_without_a_gpu_what_is_installed_is_told_and_the_verdict_is_unknown(tmp_path: Path) -> None:
+    file = tmp_path / "requirements.txt"
+    file.write_text("torch==2.6.0\n", encoding="utf-8")
+    matrix = Matrix.load()
+    request = request_of("--python 3.10 --os ubuntu22.04", matrix)
+    report = project_report(str(file), request, matrix, gpu_meant=True)
+    first = " ".join(str(report).split("\n\n")[0].split())
+    assert report.verdict.status is Status.UNKNOWN and "ubuntu22.04 x86_64, no GPU or driver, Python 3.10" in first
+    assert "--gpu" in str(report) and "torch==2.6.0 installs" in str(report)
+    assert project_report(str(file), request, matrix).verdict.status is Status.OK
+    named = project_report(str(file), request_of(AMPERE, matrix), matrix, gpu_meant=True)
+    assert named.verdict.status is Status.OK and "sm_86, driver 550.54.15" in " ".join(str(named).split())
+
+
+def test_a_line_that_pip_refuses_fails_with_the_right_spelling(tmp_path: Path) -> None:
+    found = findings_on("numpy (>=1.20)\ntorch=2.6.0\n\x1b[31mtorch\n-e .\n${WHEEL}\n", AMPERE, tmp_path)
+    refused = [one for one in found if one.status is Status.FAIL]
+    assert {one.id for one in refused} == {"project.invalid-requirement"}
+    assert [one.subject.split(":")[0] for one in refused] == ["line 2", "line 3"]
+    assert refused[0].remedy is not None and refused[0].remedy.summary == "Write torch==2.6.0."
+
+
+def test_an_index_that_stays_is_no_part_of_the_change(tmp_path: Path) -> None:
+    text = "torch==2.6.0\ntorchvision==0.20.0\n--index-url https://download.pytorch.org/whl/cu118\n"
+    found = findings_on(text, AMPERE, tmp_path)
+    remedies = [one.remedy.summary for one in found if one.status is Status.FAIL and one.remedy]
+    assert len(remedies) == 1 and "torchvision==0.21.0" in remedies[0] and "in place of" not in remedies[0]
+
+
+@pytest.mark.parametrize(
+    ("torch", "numpy", "status"),
+    [
+        ("torch==2.1.0", "numpy==2.0.0", Status.FAIL),
+        ("torch==1.13.1", "numpy>=2", Status.FAIL),
+        ("torch==2.1.0", "numpy", Status.WARN),
+        ("torch==2.1.0", "numpy>=1.20", Status.WARN),
+        ("torch==2.1.0", "numpy~=1.26", None),
+        ("torch==2.1.0", "numpy<2", None),
+        ("torch==2.6.0", "numpy==2.0.0", None),
+        ("tensorflow==2.15.0", "numpy==2.0.0", Status.FAIL),
+        ("tensorflow==2.15.0", "numpy", None),  # its own metadata holds NumPy back
+    ],
+)
+def test_numpy_is_one_that_the_framework_takes(torch: str, numpy: str, status: Status | None, tmp_path: Path) -> None:
+    """`check` and `dockerfile --check` read one relation, so they tell one thing of one pair."""
+    of_file = findings_on(f"{torch}\n{numpy}\n", AMPERE, tmp_path)
+    text = f'FROM python:3.10-slim\nRUN pip install "{torch}" "{numpy}"\n'
+    of_image = check_dockerfile(text, Request(), Matrix.load())
+    for findings in (of_file, of_image):
+        told = [one.status for one in findings if "numpy" in one.id]
+        assert told == ([status] if status else [])
+
+
+@pytest.mark.parametrize(
+    ("pins", "clash"),
+    [
+        ("torch==2.6.0 torchvision==0.15.2", True),
+        ("torch==2.3.0 torchvision==0.19.0", True),
+        ("torch==2.6.0 torchaudio==2.5.1", True),
+        ("torch==2.6.0 torchvision==0.21.0 torchaudio==2.6.0", False),
+        ("torch==2.6.0 torchvision", False),
+    ],
+)
+def test_a_file_and_a_dockerfile_are_told_the_same_of_a_pair(pins: str, clash: bool, tmp_path: Path) -> None:
+    of_file = findings_on(pins.replace(" ", "\n"), AMPERE, tmp_path)
+    of_image = check_dockerfile(f"FROM python:3.10-slim\nRUN pip install {pins}\n", Request(), Matrix.load())
+    for findings in (of_file, of_image):
+        assert any(one.id.endswith("requirements-clash") for one in findings) is clash
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("tesnorflow", "tensorflow"), ("tensorflw", "tensorflow"), ("torchvison", "torchvision"), ("torchx", "")],
+)
+def test_a_misspelled_package_is_told_with_what_was_meant(name: str, meant: str, tmp_path: Path) -> None:
+    titles = [one.title for one in findings_on(f"{name}==1.0\n", AMPERE, tmp_path)]
+    assert any(title.endswith(f"did you mean {meant}?") for title in titles) is bool(meant)
+
+
+@pytest.mark.parametrize(
+    ("pins", "clash"),
+    [
+        ("jax==0.4.30\njaxlib==0.4.36\n", True),
+        ("jax==0.4.36\njaxlib==0.4.30\n", True),
+        ("jax==0.4.30\njaxlib==0.4.30\n", False),
+        ("jax==0.4.35\njaxlib==0.4.34\n", False),  # its metadata takes the one before
+    ],
+)
+def test_jax_takes_the_jaxlib_that_it_names(pins: str, clash: bool, tmp_path: Path) -> None:
+    found = findings_on(pins, AMPERE, tmp_path)
+    assert any(one.id == "project.requirements-clash" for one in found) is clash
+    fixes = [one.remedy.summary for one in found if one.id == "project.cpu-build" and one.remedy]
+    assert all("jax[cuda12]==" in fix for fix in fixes)
+
+
+@pytest.mark.parametrize("gpu", ["A100", '"GeForce RTX 3090"'])
+def test_a_suffix_that_runs_is_kept(gpu: str, tmp_path: Path) -> None:
+    target = f"--gpu {gpu} --driver 550.54.15 --python 3.11 --os ubuntu22.04"
+    found = findings_on("torch==2.6.0+cu124\n", target, tmp_path)
+    fixes = [one.remedy.summary for one in found if one.status is Status.FAIL and one.remedy]
+    assert fixes and all("/cu124, torch==2.6.0+cu124." in fix for fix in fixes)
+
+
+@pytest.mark.parametrize(("allowed", "fails"), [(">=3.13", True), (">=3.9", False), (">=3.11", False)])
+def test_a_python_that_no_wheel_is_for_fails_without_a_named_one(allowed: str, fails: bool, tmp_path: Path) -> None:
+    text = f'[project]\nname="x"\nversion="1"\nrequires-python="{allowed}"\ndependencies=["tensorflow==2.15.0"]\n'
+    found = failed(findings_on(text, OPEN_PYTHON, tmp_path, "pyproject.toml"))
+    assert ("project.python-without-package" in found) is fails
+
+
+def test_a_list_that_powershell_wrote_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "requirements.txt"
+    file.write_bytes("torch==2.4.1\r\ntorchvision==0.18.0\r\n".encode("utf-16"))
+    matrix = Matrix.load()
+    assert failed(project_report(str(file), request_of(AMPERE, matrix), matrix).findings) == {
+        "project.requirements-clash"
+    }
