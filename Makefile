@@ -31,12 +31,12 @@ test: $(VENV)/test.stamp
 
 # The same with the fuzz and the other long tests that `make test` leaves out.
 test-thorough: $(VENV)/test.stamp
-	$(PARALLEL) -m "$(UNIT)"
+	$(PARALLEL) -m "$(UNIT)" --durations=20
 
 # Real Docker builds, real install runs, a real browser, real wheels. Needs root on Debian or Ubuntu. They wait for
 # disks, networks and each other's containers, so two at a time; a file's tests share what one of them has made.
 test-integration: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "$(REAL)" --ignore=tests/image/test_builds.py -o cache_dir=.cache/pytest-$@ $(AGAIN)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "$(REAL)" --durations=20 --ignore=tests/image/test_builds.py -o cache_dir=.cache/pytest-$@ $(AGAIN)
 
 # Real images of whole frameworks: tens of gigabytes, which `docker builder prune` gives back.
 test-builds: $(VENV)/test.stamp
