@@ -7,7 +7,6 @@ bundle) are carried in for the time of the run; the mounts live in a namespace o
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import signal
 import subprocess
@@ -20,16 +19,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.engine.roots import root_archive
-from tests.engine.tools import CACHE, run
-from tests.newcomer.settings import apt_settings, mounts, variables
+from tests.engine.tools import CACHE
+from tests.newcomer.root import Root
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PACKAGES = ("python3", "python3-venv", "make", "git", "ca-certificates")
 CLONE = "/srv/envkit"  # in the distribution, outside every home
 COMMANDS = ("make doctor", "make test")
 LIMIT_S = 300  # of one command in the gate: the environment is made, and the tests may take 120 s on two quiet cores
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 @dataclass(frozen=True)
@@ -44,20 +41,17 @@ NEWCOMERS = (Newcomer("debian12"), Newcomer("ubuntu24.04", guest=True))
 
 
 class Machine:
-    """One unpacked distribution with a clone of this repository."""
+    """One bare distribution with a clone of this repository."""
 
     def __init__(self, who: Newcomer, folder: Path) -> None:
-        self.who, self.root = who, folder / "root"
-        self.root.mkdir(parents=True)
+        self.who, self.root = who, Root(who.os_id, folder)
 
     def prepare(self) -> float:
         """Unpacks, installs what a newcomer has, clones; the seconds that it took."""
         started = time.monotonic()
-        run(["tar", "-C", str(self.root), "-x", "-p", "-f", str(root_archive(self.who.os_id))])
-        (self.root / "etc/apt/apt.conf.d/host").write_text(apt_settings())
-        self._done(f"apt-get update -qq && apt-get install -qq -y --no-install-recommends {' '.join(PACKAGES)}")
+        self.root.unpack(*PACKAGES)
         if self.who.guest:
-            self._done(
+            self.root.done(
                 "useradd --create-home guest && chown root:root /home/guest && chmod 555 /home/guest"
                 " && cd /tmp && apt-get download -qq docker.io && dpkg-deb -x docker.io_*.deb docker"
                 " && mv docker/usr/bin/docker /usr/bin/ && rm -r docker*"
@@ -66,39 +60,17 @@ class Machine:
         return time.monotonic() - started
 
     def _clone(self) -> None:
-        target = self.root / CLONE.lstrip("/")
-        trusting = self.root.parent / "gitconfig"  # a checkout may belong to another user than the gate's
+        target = self.root.path / CLONE.lstrip("/")
+        trusting = self.root.path.parent / "gitconfig"  # a checkout may belong to another user than the gate's
         trusting.write_text("[safe]\n\tdirectory = *\n")
         command = ["git", "clone", "--quiet", "--depth=1", f"file://{REPOSITORY}", str(target)]
         subprocess.run(command, env={**os.environ, "GIT_CONFIG_GLOBAL": str(trusting)}, check=True)
         if self.who.guest:
-            self._done(f"chown -R guest: {CLONE}")
+            self.root.done(f"chown -R guest: {CLONE}")
 
-    def _done(self, script: str) -> None:
-        done = self.call(script, user="root", capture=True)
-        assert done.returncode == 0, f"{self.who.os_id}: {script}\n{done.stdout}"
-
-    def call(self, script: str, user: str, capture: bool = False) -> subprocess.CompletedProcess[str]:
-        """Runs the script in the distribution, with its own /proc and this machine's settings for the network."""
-        root, home = str(self.root), "/root" if user == "root" else f"/home/{user}"
-        inner = ["mount --make-rprivate /"]
-        for target, source in mounts().items():
-            place = self.root / target.lstrip("/")
-            (place if source.is_dir() else place.parent).mkdir(parents=True, exist_ok=True)
-            if source.is_file():
-                place.touch()
-            inner.append(f"mount --bind -o ro {shlex.quote(str(source))} {shlex.quote(str(place))}")
-        for kind, target in (("proc", "proc"), ("sysfs", "sys"), ("devpts", "dev/pts"), ("tmpfs", "dev/shm")):
-            (self.root / target).mkdir(exist_ok=True)
-            inner.append(f"mount -t {kind} {kind} {shlex.quote(root)}/{target}")
-        environment = {"PATH": _PATH, "HOME": home, "LANG": "C.UTF-8", "TERM": "dumb", **variables()}
-        as_user = f"--userspec={user}:{user}" if user != "root" else ""
-        words = [f"{name}={value}" for name, value in environment.items()]
-        start = shlex.join(["/usr/bin/env", "-i", *words, "sh", "-c", script])
-        inner.append(f"exec chroot {as_user} {shlex.quote(root)} {start}")
-        command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-ec", "\n".join(inner)]
-        out = subprocess.PIPE if capture else None
-        return subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, text=True, check=False)
+    def call(self, script: str, user: str) -> int:
+        """The exit status of a script, whose output is shown."""
+        return self.root.call(script, user, stdout=None, stderr=subprocess.STDOUT).returncode
 
 
 @dataclass(frozen=True)
@@ -127,7 +99,7 @@ def try_out(machine: Machine) -> Iterator[Ran]:
     for command in COMMANDS:
         print(f"--- {where}: {command}", flush=True)
         started = time.monotonic()
-        code = machine.call(f"cd {CLONE} && {command}", user).returncode
+        code = machine.call(f"cd {CLONE} && {command}", user)
         ran = Ran(where, command, code, time.monotonic() - started)
         yield ran
         if not ran.good:
