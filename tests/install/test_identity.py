@@ -123,10 +123,19 @@ def test_another_cudnn_in_somebodys_toolkit_is_refused(tmp_path: Path) -> None:
 
 
 def environment(folder: Path, *distributions: str) -> None:
-    """An environment of this Python, with these distributions as pip lists them."""
+    """An environment of this Python, with pip's name and these distributions."""
     subprocess.run([sys.executable, "-m", "venv", "--symlinks", "--without-pip", str(folder)], check=True)
     packages = next(folder.glob("lib/python*/site-packages"))
-    (packages / "pip.py").write_text(f"print({chr(10).join(distributions)!r})\n")
+    (packages / "pip.py").touch()
+    for distribution in distributions:
+        distribute(packages, *distribution.split("=="))
+
+
+def distribute(folder: Path, name: str, version: str) -> None:
+    """What an installed distribution says of itself there."""
+    (folder / f"{name}-{version}.dist-info").mkdir(parents=True)
+    about = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nSummary: größer\n\nName: of the text\n"
+    (folder / f"{name}-{version}.dist-info/METADATA").write_text(about, encoding="utf-8")
 
 
 def _of_pytorch(folder: Path, body: str) -> subprocess.CompletedProcess[str]:
@@ -150,10 +159,37 @@ def test_another_version_in_a_shared_environment_is_refused(
 def test_an_environment_is_judged_without_what_the_shell_tells_python(tmp_path: Path) -> None:
     """ROS, Spack and shared folders set PYTHONPATH: what lies there is not in the environment."""
     environment(tmp_path / "env")
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other/pip.py").write_text("print('torch==' + '1.0.0')\n")
+    distribute(tmp_path / "other", "torch", "1.0.0")
     done = _of_pytorch(tmp_path, f"export PYTHONPATH={tmp_path}/other PYTHONHOME=/nowhere\ndistribution_here torch")
     assert done.stdout == "", done
+
+
+@pytest.mark.parametrize(
+    ("distribution", "asked", "answer"),
+    [
+        ("torch==2.6.0+cu124", "torch 2.6.0", "torch==2.6.0+cu124"),
+        ("torch==2.6.0", "torch 2.6", ""),
+        ("onnxruntime_gpu==1.31.1", "ONNXRuntime-GPU", "onnxruntime_gpu==1.31.1"),
+        ("zope.interface==5.0", "zope-interface", "zope.interface==5.0"),
+        ("torchvision==0.21.0", "torch", ""),
+    ],
+)
+def test_what_an_environment_holds_is_asked_once(distribution: str, asked: str, answer: str, tmp_path: Path) -> None:
+    environment(tmp_path / "env", distribution)
+    counted = f"""
+    eval "real_$(declare -f environment_says)"
+    environment_says() {{ echo asked >>{tmp_path}/asked; real_environment_says; }}
+    python_is_complete; python_is_complete; distribution_here {asked}
+    """
+    done = _of_pytorch(tmp_path, counted)
+    assert done.stdout.strip() == answer, done
+    assert (tmp_path / "asked").read_text() == "asked\n"
+
+
+def test_an_environment_whose_pip_is_gone_is_none(tmp_path: Path) -> None:
+    environment(tmp_path / "env")
+    next(tmp_path.glob("env/lib/python*/site-packages/pip.py")).unlink()
+    assert _of_pytorch(tmp_path, "if python_is_complete; then echo whole; fi").stdout == ""
 
 
 @pytest.mark.parametrize("name", ["PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PIP_TARGET", "PIP_PREFIX", "PIP_USER"])
