@@ -1,4 +1,8 @@
-"""What the program answers to the labelled reports: `python -m tests.reports.score [BATCH]` prints a table."""
+"""What the program answers to the labelled reports: `python -m tests.reports.score [BATCH]` prints a table.
+
+A question has a text of a few words, so that a warning may be all that can be said: it is an answer where nothing
+fails. A healthy question gets neither.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import csv
 import io
 import json
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
@@ -27,18 +32,36 @@ class Answer:
 
 
 def batches() -> tuple[str, ...]:
-    """The folders of labelled reports, oldest first."""
-    return tuple(sorted(path.parent.name for path in FOLDER.glob("batch-*/labels.csv")))
+    """The folders of labelled reports and of questions."""
+    return tuple(sorted(path.parent.name for path in FOLDER.glob("*/*.csv")))
 
 
 def answers(batch: str) -> Iterator[Answer]:
-    """The program's answer to every report of a batch."""
-    with open(FOLDER / batch / "labels.csv", encoding="utf-8", newline="") as stream:
-        for label in csv.DictReader(stream):
-            findings = _findings(FOLDER / batch / f"{label['name']}.txt")
-            fails = [finding["id"] for finding in findings or () if finding["status"] == "fail"]
-            first = fails[0] if fails else ""
-            yield Answer(label["name"], label["family"], label["kind"], _outcome(label, findings, first), first)
+    """The program's answer to every report or question of a batch."""
+    labels = FOLDER / batch / "labels.csv"
+    for label in _rows(labels) if labels.exists() else _rows(FOLDER / batch / "questions.csv"):
+        findings = _asked(label["text"]) if "text" in label else _findings(FOLDER / batch / f"{label['name']}.txt")
+        first = _first(findings or [], "fail")
+        if "text" in label and not first:
+            warned = _first(findings or [], "warn")
+            first = warned if label["kind"] != "faulty" or warned in label["accepted_ids"].split("|") else ""
+        yield Answer(label["name"], label["family"], label["kind"], _outcome(label, findings, first), first)
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with open(path, encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def _asked(text: str) -> list[dict[str, str]] | None:
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".txt") as stream:
+        stream.write(f"{text}\n")
+        stream.flush()
+        return _findings(Path(stream.name))
+
+
+def _first(findings: list[dict[str, str]], status: str) -> str:
+    return next((finding["id"] for finding in findings if finding["status"] == status), "")
 
 
 def _outcome(label: dict[str, str], findings: list[dict[str, str]] | None, first: str) -> str:
