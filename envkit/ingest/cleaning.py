@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from envkit._startup.regex import regex
 from envkit.ingest.text import Text
@@ -14,8 +15,9 @@ _TAG = regex(r"</?(?:pre|code|details|summary|p|br|div|span|strong|tt|samp|kbd|b
 _QUOTE = regex(r"^[ \t]{0,3}(?:>(?!>>(?: |$))[ \t]?)+")
 _FENCE = regex(r"^[ \t]*(?:```|~~~)[\w+.{}=\t -]{0,60}$")
 _TIMESTAMP = regex(r"^\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z (?:stdout |stderr )?(?:[FP] )?")
-_COMPOSE = regex(r"^[A-Za-z0-9][\w.-]{0,60}-\d{1,4} {1,30}\| ")  # docker compose logs: `web-1  | …`
+_COMPOSE = regex(r"^[A-Za-z0-9][\w.-]{0,60}[-_]\d{1,4} {1,30}\| ")  # docker compose logs: `web-1  | …`
 _PREFIXES = ((">", _QUOTE), ("Z ", _TIMESTAMP), ("| ", _COMPOSE), ("```", _FENCE), ("~~~", _FENCE))
+_PROGRAMS = {_COMPOSE: "compose"}  # who puts the prefix there
 _PLAIN = (
     ("\u2018", "'"),
     ("\u2019", "'"),
@@ -42,10 +44,14 @@ def clean(raw: str) -> Text:
     if "<" in text:
         text = _TAG.sub("", text)
     lines = text.split("\n")
+    programs: list[str] = []
     for mark, prefix in _PREFIXES:
         if mark in text:
-            lines = [line[found.end() :] if mark in line and (found := prefix.match(line)) else line for line in lines]
-    return _numbered([line.rstrip() for line in lines])
+            plain = [line[found.end() :] if mark in line and (found := prefix.match(line)) else line for line in lines]
+            if prefix in _PROGRAMS and plain != lines:
+                programs.append(_PROGRAMS[prefix])
+            lines = plain
+    return replace(_numbered([line.rstrip() for line in lines]), programs=tuple(programs))
 
 
 def _without_returns(raw: str) -> str:
@@ -62,7 +68,7 @@ def together(named: Sequence[tuple[str, Text]]) -> Text:
     """Several texts about one machine as one, each with the name that its lines are told by."""
     if len(named) == 1:
         ((name, only),) = named
-        return Text(only.lines, only.numbers, ((1, name),))
+        return replace(only, files=((1, name),))
     lines: list[str] = []
     numbers: list[int] = []
     files = []
@@ -71,7 +77,8 @@ def together(named: Sequence[tuple[str, Text]]) -> Text:
         files.append((before + 1, name))
         lines += text.lines
         numbers += (before + number for number in text.numbers)
-    return Text(tuple(lines), tuple(numbers), tuple(files))
+    programs = dict.fromkeys(program for _, text in named for program in text.programs)
+    return Text(tuple(lines), tuple(numbers), tuple(files), tuple(programs))
 
 
 def _numbered(lines: list[str]) -> Text:

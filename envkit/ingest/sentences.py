@@ -30,6 +30,35 @@ _ELSEWHERE = regex(
     r"|(?:change|feature) request)\b",
     re.IGNORECASE,
 )
+_SHORT = 60  # characters on either side of a printed message that can deny it
+_NAMED = r"(?: (?:the|an?|any|that|this|my|our|such|same|usual|old|infamous|famous|error|message|warning|line|issue))"
+_ABSENT = regex(  # `we do not have "…"`, `this is not the … issue`; never the words of a program before its message
+    r"(?:\b(?:do|does|did|has|have|had|is|are)(?:n'?t| not)(?: \w{2,10})? "
+    r"(?:have|get|see|show|print|say|give|report|receive|hit|got|seen|mention|contain)(?:s|ting|ing)?"
+    + _NAMED
+    + r"{0,3}"
+    r"|\b(?:no longer|never) (?:get|got|have|had|see|saw|seen|shows?|prints?)" + _NAMED + r"{0,3}"
+    r"|\b(?:is|are|was|were|'s)(?:n'?t| not)(?: about| due to| caused by)?" + _NAMED + r"{1,3}"
+    r"|\b(?:without|instead of|rather than|unlike|got rid of|gets rid of|fixe[sd]|solve[sd]|no more|no)"
+    r"(?:" + _NAMED + r"{1,3}(?= [\x22'`(])| (?=[\x22'`]))"
+    r"|\b(?:keine?n?|nicht(?: mehr)?)(?: den| die| das)?(?: Fehler| Meldung)?)[\s\x22'`:(]{1,4}$"
+    r"|(?:没有|不是|不再)(?:出现|报)?[\s\x22'`“「:：]{0,3}$",
+    re.IGNORECASE,
+)
+_GONE = regex(
+    r"[^\w.\n]{0,4}(?:(?:error|message|warning|line|issue|problem|one|part|Fehler|Meldung) )?"
+    r"(?:(?:is|are|was|has|have|ist|sind|'s) )?(?:now |finally |all |already |also |jetzt |nun )?"
+    r"(?:gone|solved|fixed|resolved|disappeared|vanished|went away|weg|behoben|verschwunden"
+    r"|not (?:my|the|our|an?) (?:problem|issue|case|question|error)"
+    r"|(?:no longer|does(?:n'?t| not)|did(?:n'?t| not)) (?:appears?|shows?|shown|comes?|occurs?|happens?|there|printed)"
+    r"|any ?more\b|since\b(?! (?:the|my|an?|I|we|yesterday|today|last)\b)|已经?解决|消失|没有了|不再出现)"
+    r"(?![^.\n]{0,8}\b(?:when|if|once|only|until|unless|as long|as soon|for (?:a|some|\d)|by|with)\b)"
+    r"(?![^.\n]{0,80}\b(?:until|comes? back|came back|returns?|returned|is back|again)\b)",
+    re.IGNORECASE,
+)
+_OPENED = regex(r"[\x22`“][^\x22`“”\n]{0,60}$")
+_CLOSED = regex(r"[^\x22`“”\n]{0,80}[\x22`”]")
+_CURED = regex(r"(?<!not )(?<!n't )\b(?:fixed|solved|resolved|cured)\b(?: \w{1,12}){0,3} $", re.IGNORECASE)
 _CLAUSES = regex(r"[,;!?\n(]|\.(?=\s)")
 _WORKED = regex(
     r"\b(?:work(?:s|ed)|(?:was|were|is) (?:fine|ok|okay|good)|ran|used the gpu|no (?:such )?problem|helps"
@@ -54,11 +83,24 @@ def earlier(text: Text, start: int) -> bool:
     return bool(_WORKED.search(clause) or _FROM.search(clause[:place]))
 
 
+def denied(text: Text, start: int, end: int) -> bool:
+    """Whether the sentence says of a program's message from `start` to `end` that it is not there, or no longer."""
+    if opened := _OPENED.search(text.whole, max(start - _SHORT, 0), start):
+        closed = _CLOSED.match(text.whole, end, end + 2 * _SHORT)
+        start, end = opened.start() + 1, closed.end() - 1 if closed else end
+    if _ABSENT.search(text.whole, max(start - _SHORT, 0), start):
+        return True
+    return _GONE.match(text.whole, end, end + 3 * _SHORT) is not None
+
+
 def stated(text: Text, start: int, end: int) -> bool:
     """Whether what stands from `start` to `end` is told of this machine as true."""
+    if denied(text, start, end):
+        return False
     words, place = _around(text, start, end, _ENDS)
     if words.rstrip().endswith(("?", "？")) and _CHOICE.search(words):
         return False
     if _ELSEWHERE.search(words):
         return False
-    return not _DENIAL.search(words[max(place - _NEAR, 0) : place])
+    near = words[max(place - _NEAR, 0) : place]
+    return not _DENIAL.search(near) and not _CURED.search(near)

@@ -15,7 +15,7 @@ from envkit._startup.regex import regex
 from envkit.base.errors import DataError
 from envkit.ingest.cleaning import rejoined
 from envkit.ingest.needed import needed
-from envkit.ingest.sentences import stated
+from envkit.ingest.sentences import denied, stated
 from envkit.ingest.text import ALIKE, Part, Text, as_one
 from envkit.model import Message
 from envkit.tables.findings import Signature
@@ -79,7 +79,8 @@ def _found(text: Text, parts: Sequence[Part]) -> Iterator[Message]:
             continue
         for start, end in windows:
             for match in compiled(signature, of_kernel=of_kernel).finditer(text.whole, start, end):
-                if not signature.in_own_words or stated(text, match.start(), match.end()):
+                place = match.start(), match.end()
+                if stated(text, *place) if signature.in_own_words else not denied(text, *place):
                     yield _message(signature, text, match)
 
 

@@ -29,11 +29,13 @@ class Text:
     """Cleaned lines and, for each, its line number in the text as it was pasted (from 1).
 
     Several files can be one text: `files` then holds the number that the first line of each has, and its name.
+    `programs` are those whose prefixes were taken off the lines.
     """
 
     lines: tuple[str, ...]
     numbers: Sequence[int] = field(repr=False)
     files: tuple[tuple[int, str], ...] = ((1, ""),)
+    programs: tuple[str, ...] = ()
 
     @cached_property
     def whole(self) -> str:

@@ -210,3 +210,12 @@ NMS = "RuntimeError: operator torchvision::nms does not exist\n"
 def test_rows_of_a_listing_without_its_head_are_read(words: str) -> None:
     first = run_checks(parse_text(words), matrix(), all_checks().values())[0]
     assert first.remedy is not None and "torchvision==0.18.0" in " ".join(first.remedy.commands)
+
+
+@pytest.mark.parametrize("line", ("web-1  | no GPU here", "comfy_web_1 | no GPU here"))
+def test_the_prefix_of_a_container_s_log_shows_who_manages_it(line: str) -> None:
+    assert parse_text(line).managed_by.get() == ("compose",)
+
+
+def test_a_table_is_no_container_s_log() -> None:
+    assert not parse_text("| web-1 | running |\nname | gpu-1").managed_by.known

@@ -73,11 +73,10 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
     ),
     "compose": (
         regex(
-            _PROMPT + r"docker[ -]compose\b|\b(?:docker-)?compose\.ya?ml\b|\b[Cc]ompose file\b"
-            r"|^[a-z][\w-]{1,40}[_-]\d{1,2} {1,20}\| ",
+            _PROMPT + r"docker[ -]compose\b|\b(?:docker-)?compose\.ya?ml\b|\b[Cc]ompose file\b",
             re.MULTILINE,
         ),
-        ("compose", "Compose", " | "),
+        ("compose", "Compose"),
     ),
     "runfile": (
         regex(
@@ -128,7 +127,9 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
 
 @reader("managers")
 def read(text: Text) -> Iterator[Clue]:
-    """Each manager that the text shows, once."""
+    """Each manager that the text shows, or whose prefixes its lines had, once."""
+    for name in text.programs:
+        yield Item("managed_by", name, name, 0)
     for name, (pattern, needles) in _SHOWN.items():
         match = next(iter(text.matches(pattern, *needles)), None)
         if match is not None:

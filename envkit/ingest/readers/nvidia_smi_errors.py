@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.ingest.clues import Clue, Fact, reader
+from envkit.ingest.sentences import denied
 from envkit.ingest.text import Text
 from envkit.model import CallResult
 
@@ -31,15 +32,22 @@ _WORDS = (
 @reader("nvidia-smi's error")
 def read(text: Text) -> Iterator[Clue]:
     """NVML's return code by its words, and the library version that newer releases add."""
-    for match in text.matches(_FAILED, "Failed to initialize NVML"):
+    for match in _said(text, _FAILED, "Failed to initialize NVML"):
         for words, code, name in _WORDS:
             if match["words"].lower().startswith(words.lower()):
                 result = CallResult(code, name, "nvmlInit", words)
                 yield Fact("driver.nvml", result, match.start())
                 yield Fact("driver.nvidia_smi", result, match.start())
-    for match in text.matches(_TALK, "NVIDIA-SMI has failed", lines=5):
+    for match in _said(text, _TALK, "NVIDIA-SMI has failed", lines=5):
         result = CallResult(9, "NVML_ERROR_DRIVER_NOT_LOADED", "nvmlInit", "couldn't communicate with the driver")
         yield Fact("driver.nvml", result, match.start())
         yield Fact("driver.nvidia_smi", result, match.start())
     for match in text.matches(_LIBRARY, "NVML library version"):
         yield Fact("driver.user_space", Version.parse(match["version"]), match.start())
+
+
+def _said(text: Text, pattern: re.Pattern[str], needle: str, lines: int = 1) -> Iterator[re.Match[str]]:
+    """The errors that are there: `the "…" is gone` tells of none."""
+    for match in text.matches(pattern, needle, lines=lines):
+        if not denied(text, match.start(), match.end()):
+            yield match

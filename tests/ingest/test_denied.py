@@ -1,0 +1,43 @@
+"""A message that somebody quotes to say that it is not there, or no longer: it is no evidence."""
+
+from __future__ import annotations
+
+import pytest
+
+from envkit.ingest import parse_text
+from envkit.model import COMPLAINT
+
+_MISMATCH = "Failed to initialize NVML: Driver/library version mismatch"
+_NO_CUDA = "Torch not compiled with CUDA enabled"
+DENIED = (
+    'We do NOT have "CUDA driver version is insufficient for CUDA runtime version" here, how do I pick a GPU?',
+    "The error 'no kernel image is available for execution on the device' is gone now, thanks.",
+    f'This is not the "{_NO_CUDA}" issue. My question is about seeds.',
+    "I no longer get RuntimeError: Numpy is not available, the update helped.",
+    f'Our log has no "{_MISMATCH}", all fine.',
+    f'Nach dem Neustart ist "{_MISMATCH}" weg.',
+    f'With 2.7.1 the "{_NO_CUDA}" message does not appear. Nice work',
+    f'升级之后没有 "{_NO_CUDA}" 了,谢谢',
+    'fixed the "CUDA_HOME environment variable is not set" error by installing the toolkit',
+)
+THERE = (
+    f'The error "{_MISMATCH}" is gone after a reboot but comes back the next day.',
+    f'"{_MISMATCH}" is gone until the next update',
+    f"I do not have any idea: {_NO_CUDA}",
+    "It does not work. RuntimeError: Numpy is not available",
+    "It is not my code: CUDA driver version is insufficient for CUDA runtime version",
+    "Could not load library libcudnn_ops_infer.so.8. Error: libcudnn_ops_infer.so.8: cannot open shared object file",
+    f"I didn't change a thing, {_MISMATCH} since the update",
+)
+
+
+@pytest.mark.parametrize("text", DENIED)
+def test_a_message_that_is_denied_is_none(text: str) -> None:
+    environment = parse_text(text)
+    assert [message.signature for message in environment.messages.get() if message.signature != COMPLAINT] == []
+    assert not environment.driver.nvml.known
+
+
+@pytest.mark.parametrize("text", THERE)
+def test_a_message_is_there_where_the_sentence_denies_something_else(text: str) -> None:
+    assert [message for message in parse_text(text).messages.get() if message.signature != COMPLAINT]
