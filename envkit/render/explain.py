@@ -41,7 +41,7 @@ def explanation(check: Check | ImageFault) -> str:
 
 def _place(check: Check) -> list[str]:
     """Where in the stack a check looks, what it needs, and the checks that explain it."""
-    parts = _row("Layer", check.layer.name.lower().replace("user_space", "user-space").replace("_", " "))
+    parts = _row("Layer", check.layer.title)
     parts += _row("Needs", "; ".join([TIERS[check.tier], *_facts(check)]))
     if check.explained_by:
         parts += _row("Caused by", ", ".join(check.explained_by))

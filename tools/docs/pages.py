@@ -74,12 +74,19 @@ def with_report(page: Path) -> str:
 def check_page() -> str:
     """The check reference: every check by layer, with what it looks at, its fix and its sources."""
     checks = all_checks()
-    lines = ["# Checks", "", GENERATED, "", f"{len(checks)} checks, in the order in which a broken layer wins.", ""]
+    lines = [
+        "# Checks",
+        "",
+        GENERATED,
+        "",
+        f"{len(checks)} checks by layer. The lowest broken layer is the root cause.",
+        "",
+    ]
     layer = None
     for check in checks.values():
         if check.layer is not layer:
             layer = check.layer
-            lines += [f"## {layer.value}. {layer.name.replace('_', ' ').capitalize()}", ""]
+            lines += [f"## {layer.value}. {layer.title[0].upper()}{layer.title[1:]}", ""]
         lines += _check(check)
     faults = image_faults()
     files = {"image.": ("Dockerfiles", "dockerfile --check FILE"), "project.": ("Project files", "check FILE")}
@@ -93,7 +100,7 @@ def check_page() -> str:
 
 def _check(check: Check | ImageFault) -> list[str]:
     lines = [f"### `{check.id}`", "", f"**{check.title}**", ""]
-    for paragraph in check.doc.split("\n\n"):
+    for paragraph in f"Expected: {check.doc}".split("\n\n"):
         lines += [" ".join(paragraph.split()), ""]
     if isinstance(check, Check):
         lines.append(f"- Needs: {TIERS[check.tier]}")
@@ -110,12 +117,13 @@ def coverage_page() -> str:
     from tests.checks.coverage import coverage
 
     checks = all_checks()
-    lines = ["# Where each check is proved", "", GENERATED, "", f"{len(checks)} checks, by what they look at.", ""]
-    lines += ["| looks at | id | not ok at | for example | ok at | for example |", "|---|---|---|---|---|---|"]
+    covered = f"{len(checks)} checks by layer, with the machines, texts, and cases of the tests that cover them."
+    lines = ["# How each check is tested", "", GENERATED, "", covered, ""]
+    lines += ["| layer | id | not ok in | for example | ok in | for example |", "|---|---|---|---|---|---|"]
     for check in checks.values():
         bad, good = coverage()[check.id]
         counted = f"{len(bad)} | {', '.join(bad[:2])} | {len(good)} | {', '.join(good[:1])}"
-        lines.append(f"| {check.layer.name.replace('_', ' ').lower()} | `{check.id}` | {counted} |")
+        lines.append(f"| {check.layer.title} | `{check.id}` | {counted} |")
     return "\n".join([*lines, ""])
 
 

@@ -120,7 +120,7 @@ def _in_container(environment: Environment) -> bool:
     references=threads("NVIDIA/nvidia-docker#904", "aws/deep-learning-containers#598"),
 )
 def container_no_gpu_injected(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """A container on a host with a GPU has the driver's device nodes."""
+    """A container on a GPU host has the driver's device nodes."""
     nodes = environment.driver.device_nodes
     paths = [node.path for node in nodes.get()] if nodes.known else []
     asked = variables(environment).get("NVIDIA_VISIBLE_DEVICES")
@@ -167,7 +167,7 @@ def _host_gpu(environment: Environment) -> Evidence | None:
     references=threads("NVIDIA/nvidia-docker#1226", "NVIDIA/libnvidia-container#231"),
 )
 def driver_capabilities_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """A container with GPU nodes was given libcuda and libnvidia-ml as well: the capabilities compute and utility."""
+    """A container with GPU device nodes also has libcuda and libnvidia-ml (the compute and utility capabilities)."""
     nodes = environment.driver.device_nodes
     gpu_nodes = [node for node in nodes.get() if re.fullmatch(r"/dev/nvidia\d+", node.path)] if nodes.known else []
     missing = [name for name in (CUDA, NVML) if has_library(environment, name) is False]
@@ -201,7 +201,7 @@ def driver_capabilities_missing(environment: Environment, matrix: Matrix) -> Ite
     references=threads("ameli/manylinux-cuda#5", "NVIDIA/nvidia-docker#1256"),
 )
 def driver_baked_into_image(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """No driver package is installed inside a container: the driver's libraries come from the host."""
+    """No driver package is installed inside a container; the driver's libraries come from the host."""
     if reported := _BAKED.reported(environment):
         yield reported
         return
@@ -242,10 +242,10 @@ DRIVER_PACKAGE = regex(
     references=threads("NVIDIA/nvidia-container-toolkit#48", "NVIDIA/nvidia-docker#1730", "NVIDIA/gpu-operator#485"),
 )
 def container_loses_gpu(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """A container may still open the GPU nodes that it was given.
+    """A container can still open the GPU device nodes it was given.
 
-    `systemctl daemon-reload` on the host rewrites the device rules of containers whose GPU did not come through CDI;
-    from then on NVML says "Unknown Error" inside while the host is fine.
+    `systemctl daemon-reload` on the host resets the device rules of containers that did not get their GPU through CDI.
+    After that, NVML reports "Unknown Error" inside the container, although the host is fine.
     """
     nodes = environment.driver.device_nodes.get() if environment.driver.device_nodes.known else ()
     others = given_to_others(environment)

@@ -164,9 +164,9 @@ _SELINUX = Fault(
     references=threads("NVIDIA/nvidia-docker#1034", "NVIDIA/nvidia-docker#1243", "infiniflow/ragflow#9573"),
 )
 def docker_no_nvidia_runtime(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """On a machine with a GPU, Docker has a way to give it to containers: NVIDIA's hook, its runtime or CDI.
+    """On a machine with a GPU, Docker can give containers access to it: through NVIDIA's hook, its runtime, or CDI.
 
-    Without any of them `docker run --gpus all` stops with "could not select device driver".
+    Without any of them, `docker run --gpus all` stops with "could not select device driver".
     """
     engine, toolkit = _docker(environment), environment.containers.container_toolkit
     evidence = [
@@ -206,8 +206,8 @@ def docker_no_nvidia_runtime(environment: Environment, matrix: Matrix) -> Iterat
 def docker_from_snap_or_desktop(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """Docker is Docker Engine.
 
-    A snap is confined and has its own configuration; Docker Desktop for Linux runs in a virtual machine without
-    the GPU.
+    The snap is confined and has its own configuration; Docker Desktop for Linux runs in a virtual machine that has no
+    GPU.
     """
     engine = _docker(environment)
     if reported := _OTHER_DOCKER.reported(environment):
@@ -246,7 +246,7 @@ def docker_from_snap_or_desktop(environment: Environment, matrix: Matrix) -> Ite
     ),
 )
 def cdi_unresolvable(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Where a CDI specification for nvidia.com/gpu exists, every file that it names exists too."""
+    """If there is a CDI specification for nvidia.com/gpu, every file it names exists."""
     missing = environment.containers.cdi_missing_paths
     if messages := seen(environment, _NO_CDI.id):
         yield _NO_CDI.found([*message_evidence(environment, messages), known(environment, "containers.cdi_specs")])
@@ -277,7 +277,7 @@ def cdi_unresolvable(environment: Environment, matrix: Matrix) -> Iterator[Outco
     references=threads("NVIDIA/nvidia-container-toolkit#85", "NVIDIA/libnvidia-container#154"),
 )
 def rootless_cgroups(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """A rootless engine uses CDI, or NVIDIA's hook is told to leave device cgroups alone."""
+    """A rootless engine uses CDI, or NVIDIA's hook is configured to leave device cgroups alone."""
     engine = _docker(environment)
     config = environment.containers.toolkit_config
     no_cgroups = (
@@ -311,7 +311,7 @@ def rootless_cgroups(environment: Environment, matrix: Matrix) -> Iterator[Outco
     references=threads("NVIDIA/nvidia-container-toolkit#580", "NVIDIA/nvidia-container-toolkit#210"),
 )
 def selinux_blocks_device(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """SELinux lets containers open the GPU's nodes."""
+    """SELinux lets containers open the GPU's device nodes."""
     enforcing = environment.system.selinux.known and environment.system.selinux.get() == "enforcing"
     refused = answered(environment, "nvml", "NO_PERMISSION")
     if reported := _SELINUX.reported(environment):

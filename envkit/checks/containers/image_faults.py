@@ -18,8 +18,8 @@ BASE_GONE = image_fault(
     title="The Dockerfile uses an image that is not in its registry",
     doc="""Every image named by FROM and COPY --from can be pulled.
 
-    Tags of nvidia/cuda are deleted some time after their end of support, and `latest` went first. Others never
-    existed: a release is published under its full version, for some distributions only.""",
+    nvidia/cuda tags are deleted some time after their end of support; `latest` was the first to go. Other tags never
+    existed: a release is published under its full version, and only for some distributions.""",
     fix="Use the nearest supported tag, or install CUDA on a plain distribution image.",
     references=(*threads("NVIDIA/nvidia-docker#1768", "NVIDIA/nvidia-docker#1735", "NVIDIA/nvidia-docker#1454"), _TAGS),
 )
@@ -28,26 +28,26 @@ BASE_END_OF_LIFE = image_fault(
     title="The base image is past its end of support",
     doc="""The images that the file starts from are still supported.
 
-    An image past its end of support no longer gets security updates, and its tag may be deleted: then the build
-    stops.""",
+    An image past its end of support no longer gets security updates, and its tag may be deleted, which breaks the
+    build.""",
     fix="Move to the newest patch of the same CUDA release, or to a release that is supported.",
     references=(_SUPPORT, *threads("NVIDIA/nvidia-docker#1768")),
 )
 BASE_ON_RECORD = image_fault(
     "image.base-on-record",
     title="The base image is known",
-    doc="""The images that the file starts from are in the tables, which say what they hold.
+    doc="""envkit's data lists the images that the file starts from, and what they contain.
 
-    Informational: ok for a supported tag, unknown for one whose support status was not recorded.""",
+    Informational: ok for a supported tag, unknown for one whose support status is not known.""",
     fix="No action needed.",
     references=(_TAGS,),
 )
 BASE_UNKNOWN = image_fault(
     "image.base-unknown",
-    title="Whether the base image exists, and what it holds, is not known",
-    doc="""The name of each base image is complete, and its tag is in the tables.
+    title="It is not known whether the base image exists, or what it contains",
+    doc="""The name of each base image is complete, and its tag is in envkit's data.
 
-    Nothing built on an unknown image can be judged: neither its CUDA nor its Python is known.""",
+    Nothing built on an unknown image can be checked, because neither its CUDA nor its Python is known.""",
     fix="Give the build argument a default, or name a tag that envkit matrix image_tags lists.",
     references=(_FROM, _TAGS),
 )
@@ -56,18 +56,18 @@ DRIVER_INSIDE = image_fault(
     title="The image installs its own NVIDIA driver",
     doc="""No RUN installs a driver.
 
-    The container toolkit brings the host's driver libraries in. Others beside them differ from the host's kernel
-    module sooner or later: "Driver/library version mismatch".""",
+    The container toolkit mounts the host's driver libraries. Sooner or later, a second set in the image differs from
+    the host's kernel module: "Driver/library version mismatch".""",
     fix="Remove the driver package; install cuda-toolkit-X-Y or the libraries alone.",
     references=threads("k4yt3x/video2x#1226", "E4S-Project/e4s#172", "NVIDIA/nvidia-docker#1256"),
 )
 DRIVER_TOO_OLD = image_fault(
     "image.driver-too-old",
     title="The driver is too old for the image's CUDA",
-    doc="""The driver of --driver, or of the machine that --target names, runs every CUDA that the image uses.
+    doc="""The driver given by --driver, or of the --target machine, runs every CUDA version that the image uses.
 
-    Images of nvidia/cuda carry NVIDIA_REQUIRE_CUDA: with an older driver their containers do not start. Elsewhere the
-    container starts, and CUDA fails inside.""",
+    nvidia/cuda images set NVIDIA_REQUIRE_CUDA, so their containers do not start with an older driver. Containers of
+    other images start, and CUDA fails inside.""",
     fix="Update the host driver, or use an older CUDA version.",
     references=(
         *threads("NVIDIA/nvidia-container-toolkit#152", "SyneRBI/PETRIC2#27", "zai-org/ChatGLM3#100"),
@@ -77,10 +77,10 @@ DRIVER_TOO_OLD = image_fault(
 NEEDS_NEWER_DRIVER = image_fault(
     "image.needs-newer-driver",
     title="A framework bundles a newer CUDA than the base image and needs a newer driver",
-    doc="""A framework that brings CUDA of its own runs with the drivers that the base image is made for.
+    doc="""A framework that bundles CUDA runs with the drivers that the base image supports.
 
-    The default index has builds for the newest CUDA. On an image for an older one the container starts on hosts whose
-    driver is too old for the framework, which then finds no GPU.""",
+    The default index has builds for the newest CUDA. An image for an older CUDA also starts on hosts whose driver is
+    too old for the framework, which then finds no GPU.""",
     fix="Install a build for the CUDA of the base image, or start from an image with the framework's CUDA.",
     references=(
         *threads("zai-org/ChatGLM3#100", "googlecolab/colabtools#1685"),
@@ -89,64 +89,64 @@ NEEDS_NEWER_DRIVER = image_fault(
 )
 DRIVER_UNKNOWN = image_fault(
     "image.driver-unknown",
-    title="Whether the driver meets the image's requirement is unknown",
-    doc="""What NVIDIA_REQUIRE_CUDA of the image asks for can be compared with the named driver.
+    title="It is not known whether the driver meets the image's requirement",
+    doc="""The image's NVIDIA_REQUIRE_CUDA can be compared with the given driver.
 
-    Its conditions name CUDA versions, driver branches and brands of GPUs, which are not known for every driver.""",
+    Its conditions name CUDA versions, driver branches, and GPU brands, which are not known for every driver.""",
     fix="Name the GPU with --gpu, or a driver whose branch is in envkit matrix driver_branches.",
     references=(_TOOLKIT_GUIDE,),
 )
 GPU_UNKNOWN_TO_CUDA = image_fault(
     "image.gpu-unknown-to-cuda",
     title="The image's CUDA does not support the GPU",
-    doc="""The CUDA libraries of the image support each GPU of --gpu, or of the machine that --target names.
+    doc="""The image's CUDA libraries support each GPU given by --gpu, or of the --target machine.
 
-    A release older than the GPU does not support it, and newer releases drop old GPUs.""",
+    A CUDA release older than the GPU does not support it, and newer releases drop old GPUs.""",
     fix="Use a CUDA release that supports the GPU.",
     references=(*threads("pytorch/pytorch#190385", "replicate/cog#3104"), _COMPATIBILITY),
 )
 GPU_WITHOUT_CODE = image_fault(
     "image.gpu-without-code",
     title="A framework's build has no kernels for the GPU",
-    doc="""Each framework's build holds code that each named GPU runs.
+    doc="""Each framework's build has code for each of the given GPUs.
 
-    Without it the first kernel stops with "no kernel image is available for execution on the device".""",
+    Without it, the first kernel fails with "no kernel image is available for execution on the device".""",
     fix="Use a release that supports the GPU.",
     references=threads("pytorch/pytorch#150733", "pytorch/pytorch#172352", "lllyasviel/FramePack#550"),
 )
 CUDA_MISSING = image_fault(
     "image.cuda-missing",
     title="A framework needs a system CUDA, and the image has none",
-    doc="""Where a framework's package brings no CUDA libraries, the image has them.
+    doc="""If a framework's package does not bundle the CUDA libraries, the image has them.
 
-    A base flavor of nvidia/cuda has little more than the runtime library; a plain distribution has nothing.""",
+    The base flavor of nvidia/cuda has little more than the runtime library; a plain distribution image has nothing.""",
     fix="Start from a runtime or devel flavor with that CUDA, or install the package that brings its libraries.",
     references=(*threads("C0untFloyd/roop-unleashed#941", "tensorflow/tensorflow#38164"), _IMAGE_README),
 )
 CUDA_UNKNOWN = image_fault(
     "image.cuda-unknown",
-    title="Which CUDA the image holds is not known",
-    doc="""The image's CUDA is named: by the base image, by a package with a version, or by a runfile.
+    title="It is not known which CUDA the image contains",
+    doc="""The base image, a package with a version, or a runfile shows which CUDA the image contains.
 
-    Without it neither drivers nor GPUs nor frameworks that use it can be judged.""",
+    Otherwise, drivers, GPUs, and frameworks cannot be checked against it.""",
     fix="Name the CUDA release in what is installed, as in cuda-toolkit-12-4.",
     references=(_IMAGE_README,),
 )
 CUDNN_MISSING = image_fault(
     "image.cudnn-missing",
     title="A framework needs a system cuDNN, and the image has none",
-    doc="""Where a framework's package loads cuDNN from the system, the image has it.
+    doc="""If a framework loads cuDNN from the system, the image has it.
 
-    Only the tags of nvidia/cuda with cudnn in their name hold it.""",
+    Only nvidia/cuda tags with cudnn in their name contain it.""",
     fix="Start from a tag with that cuDNN, or install it.",
     references=threads("tensorflow/tensorflow#38164", "NVIDIA/nvidia-docker#53", "jhj0517/Whisper-WebUI#346"),
 )
 CUDNN_DIFFERS = image_fault(
     "image.cudnn-differs",
     title="The image's cuDNN has a different major version from the one a framework loads",
-    doc="""The cuDNN of the image has the major version that the framework was built with.
+    doc="""The image's cuDNN has the major version that the framework was built with.
 
-    The major version is in the library's name (libcudnn.so.8): another one is not found.""",
+    The major version is part of the library's name (libcudnn.so.8), so a different one is not found.""",
     fix="Start from an image with the cuDNN that the framework was built with.",
     references=threads("tensorflow/tensorflow#20271", "tensorflow/tensorflow#60750"),
 )
@@ -155,7 +155,7 @@ FRAMEWORK_FOR_OTHER_CUDA = image_fault(
     title="A framework's package was built for a different CUDA from the image's",
     doc="""A framework that loads CUDA from the system was built for the image's CUDA.
 
-    Library names carry the major version, some the minor one: the import fails, or the GPU stays unused.""",
+    Library names contain the major version, some also the minor one; otherwise the import fails or no GPU is used.""",
     fix="Use an image with the CUDA that the framework was built for, or the release built for the image's.",
     references=(
         *threads("tensorflow/tensorflow#20271", "microsoft/onnxruntime#7384"),
@@ -164,10 +164,10 @@ FRAMEWORK_FOR_OTHER_CUDA = image_fault(
 )
 FRAMEWORK_VERSION = image_fault(
     "image.framework-version",
-    title="Which build of a framework is installed is unknown, or there is none",
-    doc="""Each framework's requirement names a release that its index has for this platform.
+    title="A framework's build is not known, or does not exist",
+    doc="""Each framework requirement names a release that its index provides for this platform.
 
-    A version with a suffix such as +cu118 is on its own index only, and no release was built for every CUDA.""",
+    A version with a suffix such as +cu118 is only on its own index, and no release has builds for every CUDA.""",
     fix="Pin a release, and name the index that has it.",
     references=("https://pytorch.org/get-started/previous-versions/", *threads("pytorch/pytorch#91543")),
 )
@@ -176,7 +176,7 @@ PYTHON_WITHOUT_PACKAGE = image_fault(
     title="A framework has no package for the image's Python",
     doc="""Each framework's release has a package for the Python that pip runs with.
 
-    pip says "No matching distribution found", or takes another release.""",
+    Otherwise, pip says "No matching distribution found" or installs a different release.""",
     fix="Install a Python that the release has a package for, or use another release.",
     references=threads("pytorch/pytorch#91543", "docker-library/python#341"),
 )
@@ -185,8 +185,8 @@ GLIBC_MISSING = image_fault(
     title="The image's distribution has no glibc",
     doc="""The image's C library is glibc.
 
-    The packages of frameworks, CUDA and cuDNN are built for glibc; distributions with musl, such as Alpine, do not
-    load them.""",
+    Framework, CUDA, and cuDNN packages are built for glibc; distributions with musl, such as Alpine, cannot load
+    them.""",
     fix="Start from an image of a distribution with glibc.",
     references=threads("docker-library/python#341", "pytorch/pytorch#1618", "pytorch/pytorch#102592"),
 )
@@ -195,45 +195,45 @@ GLIBC_TOO_OLD = image_fault(
     title="The image's glibc is older than a framework's package needs",
     doc="""The image's glibc is at least as new as the one that the package was built on.
 
-    pip passes over packages for a newer glibc (manylinux), and finds none.""",
+    pip skips packages for a newer glibc (manylinux) and finds no other.""",
     fix="Start from a newer distribution, or use an older release.",
     references=threads("pytorch/pytorch#123649", "mlverse/torch#1414"),
 )
 GLIBC_TOO_NEW = image_fault(
     "image.glibc-too-new",
     title="The image's glibc refuses to load a framework's library",
-    doc="""No library of the framework asks for an executable stack where glibc refuses that.
+    doc="""No library of the framework requires an executable stack if the image's glibc refuses that.
 
-    Newer releases of glibc do not load such libraries with dlopen: the import fails.""",
+    Newer glibc releases refuse to dlopen such libraries, so the import fails.""",
     fix="Start from a distribution with an older glibc, or use a newer release.",
     references=("https://sourceware.org/git/?p=glibc.git;a=blob;f=NEWS",),
 )
 CPU_BUILD = image_fault(
     "image.cpu-build",
     title="A framework is installed without CUDA",
-    doc="""In an image for GPUs each framework is a build for GPUs.
+    doc="""In a GPU image, every framework is a GPU build.
 
-    A CPU index, a -cpu package or a missing extra gives a build that does not see the GPU, without any error.""",
+    A CPU index, a -cpu package, or a missing extra installs a build that does not see the GPU, without any error.""",
     fix="Install the CUDA build.",
     references=threads("pytorch/pytorch#3717", "facebookresearch/detectron2#460", "conda/conda#14761"),
 )
 NUMPY_UNBOUNDED = image_fault(
     "image.numpy-unbounded",
     title="NumPy is not pinned below the release that breaks a framework",
-    doc="""Where a framework's package does not bound NumPy itself, the Dockerfile does.
+    doc="""If a framework's package does not limit the NumPy version, the Dockerfile does.
 
-    pip brings the newest NumPy, and code compiled for NumPy 1 fails with NumPy 2.""",
+    pip installs the newest NumPy, and code compiled for NumPy 1 fails with NumPy 2.""",
     fix="Pin NumPy in the same pip install.",
     references=threads("pytorch/pytorch#135013", "pytorch/pytorch#107302", "tensorflow/tensorflow#71587"),
 )
 REQUIREMENTS_CLASH = image_fault(
     "image.requirements-clash",
     title="Two packages that the Dockerfile installs conflict",
-    doc="""What the commands install can be installed together.
+    doc="""The packages that the commands install are compatible with each other.
 
-    torchvision, torchaudio, xFormers and vLLM are each made for one release of torch, and name it in their metadata:
-    in one command pip stops, and a later command replaces what an earlier one installed.""",
-    fix="Use the release that was made for the other one.",
+    torchvision, torchaudio, xFormers, and vLLM are each built for one release of torch, which their metadata names.
+    In a single command, pip stops; a later command replaces what an earlier one installed.""",
+    fix="Use releases that were built for each other.",
     references=threads("vllm-project/vllm#8626", "pytorch/vision#1405"),
 )
 NUMPY_IMPACT = "The import fails or warns: the package was compiled for an older NumPy."
@@ -242,7 +242,7 @@ LIST_UNREAD = image_fault(
     title="A requirements file was not checked",
     doc="""Every requirements file that a command installs from is next to the Dockerfile.
 
-    Files from a URL, another image, or a project directory are not known.""",
+    Files from a URL, another image, or a project directory cannot be read.""",
     fix="Run the check in the build context, with the Dockerfile in the same directory.",
     references=(_COPY,),
 )

@@ -58,7 +58,7 @@ _OLD_DRIVER = Fault(
     references=threads("NVIDIA/nvidia-container-toolkit#152", "ggml-org/llama.cpp#9665"),
 )
 def image_needs_newer_driver(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The host's driver meets NVIDIA_REQUIRE_CUDA of the image: one alternative of the expression holds in full."""
+    """The host's driver meets the image's NVIDIA_REQUIRE_CUDA: one alternative in it is fully met."""
     requirement = variables(environment).get("NVIDIA_REQUIRE_CUDA", "").strip()
     if messages := seen(environment, _OLD_DRIVER.id):
         condition = named(messages, "condition")

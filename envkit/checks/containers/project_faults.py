@@ -11,38 +11,38 @@ _UV_PYTORCH = "https://docs.astral.sh/uv/guides/integration/pytorch/"
 
 INSTALLS = image_fault(
     "project.installs",
-    title="What a requirement installs is known and runs on the target",
-    doc="""Each framework that the file asks for is a build known to envkit, and every relation to the target holds.
+    title="A requirement installs a known build that runs on the target",
+    doc="""Each framework in the file resolves to a build that envkit knows and that runs on the target.
 
-    It informs: a requirement without a CUDA in it takes the build of the index that it is looked for at, and that
-    build's CUDA decides which driver and GPUs do.""",
+    Informational: a requirement that does not name a CUDA version gets the build that its index provides, and that
+    build's CUDA determines which drivers and GPUs work.""",
     fix="No action needed.",
     references=(_UV_PYTORCH,),
 )
 DRIVER_TOO_OLD = image_fault(
     "project.driver-too-old",
     title="What the file installs needs a newer driver than the target has",
-    doc="""The driver of the target runs the CUDA inside every package that the file installs.
+    doc="""The target's driver runs the CUDA bundled in every package that the file installs.
 
-    Without a bound the newest release is taken, and with it a CUDA that older drivers do not run: the import works,
-    and the framework finds no GPU.""",
+    Without an upper bound, the newest release is installed, with a CUDA that older drivers do not run: the import
+    works, but the framework finds no GPU.""",
     fix="Use the same release built for an older CUDA, pin an older release, or update the driver.",
     references=(*threads("vllm-project/vllm#13398"), _COMPATIBILITY),
 )
 GPU_WITHOUT_CODE = image_fault(
     "project.gpu-without-code",
     title="What the file installs has no kernels for the target's GPU",
-    doc="""Every package that the file installs holds code for each GPU of the target.
+    doc="""Every package that the file installs has code for each GPU of the target.
 
-    One that does not imports, sees the GPU, and stops at the first kernel: no kernel image is available for execution
-    on the device.""",
+    A package without it can be imported and sees the GPU, but fails at the first kernel: no kernel image is available
+    for execution on the device.""",
     fix="Use a release, or a build for another CUDA, that supports the GPU.",
     references=threads("openral/openral#167", "obss/sahi#1446"),
 )
 PYTHON_WITHOUT_PACKAGE = image_fault(
     "project.python-without-package",
     title="What the file asks for is not available for the target's Python",
-    doc="""Every release that the file asks for has a package for the Python of the target, which the project allows.
+    doc="""Every release in the file has a package for the target's Python, which the project allows.
 
     Otherwise the installer finds no matching distribution, or builds from source for hours.""",
     fix="Use a Python version that the release supports, or a different release.",
@@ -51,73 +51,73 @@ PYTHON_WITHOUT_PACKAGE = image_fault(
 SYSTEM_TOO_OLD = image_fault(
     "project.system-does-not-take-it",
     title="What the file asks for is not available for the target's system",
-    doc="""Every release that the file asks for has a package for the target's system, processor and glibc.
+    doc="""Every release in the file has a package for the target's system, processor, and glibc.
 
-    Windows, aarch64 and old distributions are where one is missing most often.""",
+    Packages are most often missing for Windows, aarch64, and old distributions.""",
     fix="Use a release with packages for that system, or a container with a system that it supports.",
     references=(_PIP_INDEX,),
 )
 REQUIREMENTS_CLASH = image_fault(
     "project.requirements-clash",
     title="Two requirements of the file conflict",
-    doc="""What the file asks for can be installed together.
+    doc="""The requirements in the file are compatible with each other.
 
-    torchvision, torchaudio, xFormers and vLLM are each made for one release of torch, and name it in their metadata;
-    frameworks that pin different libraries of CUDA do not share an environment.""",
-    fix="Use the release that was made for the other one.",
+    torchvision, torchaudio, xFormers, and vLLM are each built for one release of torch, which their metadata names.
+    Frameworks that pin different CUDA libraries cannot share an environment.""",
+    fix="Use releases that were built for each other.",
     references=threads("vllm-project/vllm#8626", "pytorch/vision#1405"),
 )
 NUMPY = image_fault(
     "project.numpy-not-for-framework",
     title="The file's NumPy is newer than a framework supports",
-    doc="""Where a framework was compiled for NumPy before a certain release, the file holds NumPy below it.
+    doc="""If a framework does not work with newer NumPy releases, the file keeps NumPy below them.
 
-    Older wheels of PyTorch do not bound NumPy themselves: the installer brings NumPy 2, which they fail with.""",
+    Older PyTorch wheels do not limit the NumPy version themselves, so pip installs NumPy 2, with which they fail.""",
     fix="Pin NumPy below the first release that the framework does not support.",
     references=threads("pytorch/pytorch#135013", "pytorch/pytorch#107302"),
 )
 CPU_BUILD = image_fault(
     "project.cpu-build",
     title="A framework is installed as a CPU build",
-    doc="""Where a GPU is intended, no framework in the file is a CPU-only build.
+    doc="""If the target has a GPU, no framework in the file is a CPU-only build.
 
-    The index, suffix, or extra decides; on Windows, the default index has only CPU builds of torch.""",
+    The index, suffix, or extra determines the build; on Windows, the default index has only CPU builds of torch.""",
     fix="Name the index of a CUDA build.",
     references=(_UV_PYTORCH,),
 )
 NOT_ON_INDEX = image_fault(
     "project.not-on-index",
     title="A package is not on the index that its installer uses",
-    doc="""Every build that the file names is on an index that the file names for it.
+    doc="""Every build in the file is on the index that the file uses for it.
 
-    The default index takes no versions with a suffix such as +cu121.""",
+    The default index does not accept versions with a suffix such as +cu121.""",
     fix="Name the index that has that build, or drop the suffix.",
     references=(_PIP_INDEX,),
 )
 NOT_A_REQUIREMENT = image_fault(
     "project.invalid-requirement",
     title="A line of the file is not a valid requirement",
-    doc="""Every line of a requirements file names a package as pip takes it: a name, extras, versions, and a marker.
+    doc="""Every line of a requirements file is valid for pip: a name, extras, versions, and a marker.
 
-    conda's single equals sign is not one of pip's comparisons. pip stops at the first such line.""",
+    pip does not accept conda's single equals sign, and stops at the first invalid line.""",
     fix="Write a name with a comparison such as ==, or remove the line.",
     references=("https://pip.pypa.io/en/stable/reference/requirement-specifiers/",),
 )
 SYSTEM_CUDA = image_fault(
     "project.needs-system-cuda",
     title="A framework loads CUDA from the system",
-    doc="""No framework of the file depends on CUDA libraries that the file does not bring.
+    doc="""No framework in the file depends on CUDA libraries that the file does not install.
 
-    The system's CUDA and cuDNN then have to be of the right release; envkit doctor looks for them.""",
+    Otherwise, the system's CUDA and cuDNN must have the right version; envkit doctor checks them.""",
     fix="Install the CUDA and cuDNN that the release was built for, or a release that brings them.",
     references=(_COMPATIBILITY,),
 )
 NOT_JUDGED = image_fault(
     "project.not-judged",
     title="Part of the file could not be checked",
-    doc="""Everything that the file installs for the GPU is known to envkit.
+    doc="""envkit knows every GPU package that the file installs.
 
-    Everything else is listed: silence would look like approval.""",
+    Anything it does not know is listed, because silence would look like approval.""",
     fix="Pin the release, name the extra, or pass the file that was not read.",
     references=(_PIP_INDEX,),
 )

@@ -71,9 +71,9 @@ _OTHER_L4T = Fault(
     references=threads("NVIDIA/libnvidia-container#287", "NVIDIA/nvidia-container-toolkit#63"),
 )
 def engine_without_cdi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """An engine that is asked for CDI devices knows them.
+    """A container engine that is asked for CDI devices supports them.
 
-    Podman does from 4.1 on, Docker from 25 on. An older one looks for a file of the device's name.
+    Podman supports CDI since 4.1 and Docker since 25. Older engines look for a file with the device's name.
     """
     podman = environment.containers.podman
     if reported := _NO_CDI.reported(environment):
@@ -97,9 +97,9 @@ def engine_without_cdi(environment: Environment, matrix: Matrix) -> Iterator[Out
     references=threads("dusty-nv/jetson-containers#164"),
 )
 def jetson_container_of_other_release(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Images for a Jetson are of the L4T release that runs on it.
+    """A Jetson runs container images made for its own L4T release.
 
-    Up to L4T 32 an image takes CUDA from the host; later ones bring it, for the driver of their own release.
+    Up to L4T 32, an image takes CUDA from the host. Later images include CUDA, for the driver of their own release.
     """
     messages = seen(environment, _OTHER_L4T.id)
     image, host = named(messages, "image"), environment.system.l4t_release

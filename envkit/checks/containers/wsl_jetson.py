@@ -84,7 +84,7 @@ _SERVER_WHEEL = Fault(
     references=threads("microsoft/WSL#5548"),
 )
 def wsl1(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Linux inside Windows runs as WSL 2, the one that reaches the GPU."""
+    """Linux on Windows runs as WSL 2, the only version that can use the GPU."""
     if kind(environment) is MachineKind.WSL1:
         yield _WSL1.found([known(environment, "system.machine_kind"), known(environment, "system.kernel")])
     elif reported := _WSL1.reported(environment):
@@ -104,7 +104,7 @@ def wsl1(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     references=threads("microsoft/WSL#8587", "microsoft/WSL#5663"),
 )
 def wsl_driver_inside(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """In WSL the driver is that of Windows: no Linux driver package hides its libcuda."""
+    """WSL uses the Windows driver; no Linux driver package shadows its libcuda."""
     reported = _LINUX_DRIVER.reported(environment)
     packages = environment.packages.get() if environment.packages.known else ()
     drivers = [item for item in packages if DRIVER_PACKAGE.match(item.name) and item.state == "installed"]
@@ -141,7 +141,7 @@ def wsl_driver_inside(environment: Environment, matrix: Matrix) -> Iterator[Outc
     references=threads("microsoft/WSL#5548", "microsoft/WSL#11888", "microsoft/WSL#7716"),
 )
 def wsl_libcuda_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """In WSL 2 there are /dev/dxg and the libcuda that the Windows driver puts into /usr/lib/wsl/lib."""
+    """WSL 2 has /dev/dxg and the libcuda that the Windows driver installs in /usr/lib/wsl/lib."""
     refused = answered(environment, "nvml", "OPERATING_SYSTEM")
     works = bool(environment.gpus.value) and not refused
     heard = seen(environment, _UNREACHED.id, without=_AT_EACH_START if works else "")
@@ -177,9 +177,10 @@ def _from_nvidia(items: list[Installed]) -> bool:
     references=(_GUIDE, *threads("pytorch/pytorch#86676", "conda-forge/pytorch-cpu-feedstock#303")),
 )
 def jetson_generic_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """On a Jetson the frameworks are builds for its integrated GPU.
+    """The frameworks on a Jetson are built for its integrated GPU.
 
-    aarch64 wheels of the package index are for servers or for the CPU; desktop kernels do not run on these GPUs.
+    The package index's aarch64 wheels are for servers or for the CPU, and kernels for desktop GPUs do not run on a
+    Jetson.
     """
     from envkit.compat.gpu import CodeMatch, code_match
 
@@ -236,7 +237,7 @@ def jetson_generic_wheel(environment: Environment, matrix: Matrix) -> Iterator[O
     references=threads("NVIDIA/nvidia-container-toolkit#1853"),
 )
 def jetson_no_nvml(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """On a Jetson nvidia-smi and NVML may be missing or empty; that says nothing about its GPU."""
+    """On a Jetson, nvidia-smi and NVML may be missing or report nothing; that says nothing about its GPU."""
     if kind(environment) is not MachineKind.JETSON:
         yield skip("not a Jetson", evidence=[known(environment, "system.machine_kind")])
     elif environment.driver.nvml.known and environment.driver.nvml.get().code == 0:

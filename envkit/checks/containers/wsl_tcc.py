@@ -35,9 +35,9 @@ _TCC = Fault(
     references=threads("microsoft/WSL#13027"),
 )
 def wsl_gpu_in_tcc_mode(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Under WSL 2 every GPU of the machine runs in WDDM mode on Windows.
+    """With WSL 2, every GPU of the machine is in WDDM mode on Windows.
 
-    WSL reaches GPUs through WDDM. A card in TCC mode is not reachable, and its presence hides the others too.
+    WSL reaches GPUs through WDDM. It cannot use a card in TCC mode, and one such card hides the others, too.
     """
     if reported := _TCC.reported(environment):
         yield reported

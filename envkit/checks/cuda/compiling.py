@@ -41,9 +41,9 @@ _NO_TARGET = Fault(
     references=threads("ggml-org/llama.cpp#18430", "NVlabs/instant-ngp#1044", "NVlabs/instant-ngp#1320"),
 )
 def cuda_architecture_not_chosen(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """A build that is to find the GPU's architecture by itself runs where there is a GPU.
+    """A build that detects the GPU's architecture runs on a machine with a GPU.
 
-    Without one, as in docker build, CMake passes on an empty or meaningless architecture, and nvcc stops.
+    Without a GPU, as in docker build, CMake passes on an empty or invalid architecture, and nvcc stops.
     """
     if reported := _NO_TARGET.reported(environment):
         yield reported

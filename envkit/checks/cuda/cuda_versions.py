@@ -116,8 +116,8 @@ _PTX = Fault(
 def driver_too_old_for_runtime(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """The driver runs the CUDA version that each installed framework was built for.
 
-    From CUDA 11 on, one driver runs every release of a major line from that line's floor on. Error 35 "driver version
-    is insufficient" also appears when there is no driver at all; that is `driver-not-installed`.
+    Since CUDA 11, a driver that meets a major version's minimum runs every release of that major version. Error 35,
+    "driver version is insufficient", also appears when there is no driver at all; see `driver-not-installed`.
     """
     driver = installed(environment)
     found = [item for item in installs(environment) if item.framework.cuda is not None]
@@ -209,10 +209,10 @@ def _has_compat(environment: Environment) -> bool:
     references=threads("vllm-project/vllm#28305", "NVIDIA/CUDALibrarySamples#47"),
 )
 def ptx_newer_than_driver(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """PTX that is compiled on this machine is not newer than the driver's own CUDA.
+    """PTX that is compiled on this machine is no newer than the driver's own CUDA version.
 
-    Minor-version compatibility covers binary code, not PTX: what Triton, nvcc or NVRTC of CUDA X.Y make for a GPU
-    without binary code, a driver that knows only an older X.Y refuses with error 222.
+    Minor-version compatibility covers binary code, not PTX. If Triton, nvcc, or NVRTC from a newer CUDA release
+    generates PTX, an older driver rejects it with error 222.
     """
     limit = environment.driver.driver_cuda_version
     if reported := _PTX.reported(environment):
@@ -282,9 +282,9 @@ def _words(items: tuple[object, ...]) -> str:
 def nvidia_smi_cuda_vs_nvcc(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """The CUDA versions of nvidia-smi, nvcc, and the frameworks may differ; this shows them side by side.
 
-    nvidia-smi tells the highest CUDA that the driver runs, nvcc tells the toolkit, and a framework has the CUDA that
-    it was built with. Only two pairs matter: framework against driver, and nvcc against framework when an extension
-    is compiled.
+    nvidia-smi shows the highest CUDA version the driver supports, nvcc shows the toolkit's version, and a framework has
+    the CUDA version it was built with. Only two pairs matter: framework and driver, and, for compiling extensions, nvcc
+    and framework.
     """
     parts, evidence = [], []
     if environment.driver.driver_cuda_version.known:

@@ -113,9 +113,9 @@ def _cudnn_use(python: PythonEnvironment) -> LibraryUse | None:
     references=threads("MahmoudAshraf97/whisper-diarization#259", "jhj0517/Whisper-WebUI#346"),
 )
 def cudnn_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Every program that asks for libcudnn finds one of the major release that it asks for.
+    """Every program that needs libcudnn finds one of the right major version.
 
-    pip puts cuDNN where only PyTorch looks; CTranslate2, ONNX Runtime and others look on the loader's path.
+    pip installs cuDNN where only PyTorch looks; CTranslate2, ONNX Runtime, and others search the loader's path.
     """
     wanted = [(python, use) for python, use in uses(environment) if "cudnn" in use.soname]
     missing = [(python, use) for python, use in wanted if use.path is None]
@@ -156,10 +156,10 @@ def _present(environment: Environment) -> list[Evidence]:
     references=threads("bmaltais/kohya_ss#1096", "pytorch/pytorch#81881", "NVIDIA/nvidia-docker#1726"),
 )
 def cudnn_mixed_sublibraries(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """libcudnn and its parts (ops, cnn, adv …) in one folder are of one release.
+    """libcudnn and its sublibraries (ops, cnn, adv, …) in one directory are from the same release.
 
-    The wheels for CUDA 11, 12 and 13 all write the folder nvidia/cudnn: the last one installed wins file by file, and
-    uninstalling one takes files from the other.
+    The wheels for CUDA 11, 12, and 13 all write to nvidia/cudnn: the last one installed overwrites the others file by
+    file, and uninstalling one deletes files of another.
     """
     faults = [outcome for python in judged(environment) for outcome in _mixed_wheel(python)]
     faults += [outcome for item in _cudnns(environment) for outcome in _mixed_folder(item)]
@@ -246,7 +246,7 @@ def _mixed_folder(item: Cudnn) -> Iterator[Outcome]:
     references=threads("tensorflow/tensorflow#60750", "pytorch/pytorch#80877"),
 )
 def cudnn_older_than_build(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The cuDNN that each framework loads has the major release it was built with, and is not older."""
+    """Each framework loads a cuDNN of the major version it was built with, and no older."""
     outcomes = [outcome for item in installs(environment) if (outcome := _against_build(item)) is not None]
     messages = seen(environment, "cudnn-older-than-build")
     if messages and not any(outcome.status is Status.FAIL for outcome in outcomes):
@@ -298,7 +298,8 @@ def _against_build(item: Installed) -> Outcome | None:
 def cudnn_dropped_arch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """The cuDNN in use has kernels for every GPU of the machine.
 
-    Builds for CUDA 13 never had Maxwell, Pascal and Volta; late builds for CUDA 12 hold only part of their kernels.
+    Builds for CUDA 13 never supported Maxwell, Pascal, or Volta; late builds for CUDA 12 contain only some of their
+    kernels.
     """
     from envkit.compat.software import gpu_on_cudnn
 

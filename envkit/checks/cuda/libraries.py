@@ -174,9 +174,10 @@ def is_jax(use: LibraryUse) -> bool:
     references=threads("vllm-project/vllm#31018", "PaddlePaddle/PaddleOCR#9049"),
 )
 def libcudart_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Every CUDA library that an installed framework names is found by the loader.
+    """The loader finds every CUDA library that an installed framework needs.
 
-    Names of another CUDA major mean that the package was built for that one, or expects a system CUDA.
+    A library name with a different CUDA major version means that the package was built for that version, or expects
+    CUDA to be installed on the system.
     """
     missing = [
         (python, use)
@@ -240,9 +241,9 @@ def _wheel(python: PythonEnvironment, soname: str) -> str:
     references=threads("pytorch/pytorch#111469", "pytorch/pytorch#131312", "pytorch/pytorch#134929"),
 )
 def nvjitlink_symbol(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """libnvJitLink is of the same CUDA release as libcusparse, or newer.
+    """libnvJitLink is from the same CUDA release as libcusparse, or newer.
 
-    An older one, from LD_LIBRARY_PATH, the system or a pinned wheel, lacks the symbols that cusparse asks for.
+    An older one, from LD_LIBRARY_PATH, the system, or a pinned wheel, lacks symbols that cuSPARSE needs.
     """
     found = 0
     for python in judged(environment):
@@ -303,10 +304,11 @@ def _pair(python: PythonEnvironment) -> tuple[tuple[Evidence, Version] | None, t
     references=threads("pytorch/pytorch#80637", "tensorflow/tensorflow#60750", "jax-ml/jax#28929"),
 )
 def ld_library_path_shadows_wheels(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """What LD_LIBRARY_PATH holds does not displace the libraries that the wheels bring.
+    """LD_LIBRARY_PATH does not override the libraries that come with the wheels.
 
-    It wins over RUNPATH and loses against RPATH and against files that the framework loads by path; so a CUDA folder on
-    LD_LIBRARY_PATH is a fault only where a library is really taken from it although a wheel brings the same.
+    LD_LIBRARY_PATH takes precedence over RUNPATH, but not over RPATH or over libraries that a framework loads by path.
+    A CUDA directory on it is therefore a fault only if a library is actually loaded from there although a wheel
+    provides it.
     """
     found = 0
     for python in judged(environment):

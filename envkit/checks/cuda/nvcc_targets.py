@@ -124,10 +124,10 @@ _DROPPED = Fault(
     references=threads("NVlabs/instant-ngp#1562", "facebookarchive/caffe2#442"),
 )
 def gcc_too_new_for_nvcc(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The compiler that nvcc would call is one that it accepts.
+    """nvcc accepts the host compiler that it would call.
 
-    Every toolkit has a newest GCC; with a newer one every compilation stops. The limit is read from the toolkit's own
-    headers where they are there, and from the tables otherwise.
+    Each toolkit supports GCC up to a certain version; with a newer one, every compilation stops. The limit is read from
+    the toolkit's own headers if they are installed, and from envkit's data otherwise.
     """
     place = build_nvcc(environment)
     limit = _gcc_limit(environment, matrix, place[0]) if place else None
@@ -214,10 +214,10 @@ def _compiler(compiler: HostCompiler) -> Evidence:
     references=threads("NVIDIA/nvbandwidth#25", "torch/distro#130"),
 )
 def nvcc_too_old_for_gpu(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """nvcc can make binary code for every GPU: its own target, or a lower one of the same major.
+    """nvcc can generate binary code for every GPU: for its own target, or a lower one of the same major version.
 
-    An older nvcc can still make PTX, which the driver compiles at the first start; asked for the GPU's own target it
-    stops with "Unsupported gpu architecture".
+    An older nvcc can still generate PTX, which the driver compiles when the program first runs. If it is given the
+    GPU's own target, it stops with "Unsupported gpu architecture".
     """
     yield from _targets(environment, matrix, _OLD_NVCC)
 
@@ -232,9 +232,10 @@ def nvcc_too_old_for_gpu(environment: Environment, matrix: Matrix) -> Iterator[O
     references=threads("pytorch/pytorch#190385"),
 )
 def toolkit_dropped_arch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """nvcc still compiles for every GPU of the machine.
+    """nvcc still supports every GPU of the machine.
 
-    CUDA 12 dropped Kepler, CUDA 13 Maxwell, Pascal and Volta: nothing that such a toolkit makes runs on them.
+    CUDA 12 dropped Kepler; CUDA 13 dropped Maxwell, Pascal, and Volta. Nothing that such a toolkit compiles runs on
+    those GPUs.
     """
     yield from _targets(environment, matrix, _DROPPED)
 

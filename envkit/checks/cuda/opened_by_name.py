@@ -62,7 +62,7 @@ _JAX = Fault(
 def tf_cannot_dlopen(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """TensorFlow finds every CUDA library that it opens by name.
 
-    It does not always say which one is missing; one missing library switches every GPU off.
+    A single missing library turns off GPU support, and TensorFlow does not always say which one is missing.
     """
     found = [(python, use) for python, use in uses(environment) if is_tensorflow(use)]
     told = seen(environment, _TENSORFLOW.id, without=_SYMPTOM)

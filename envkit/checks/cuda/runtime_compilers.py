@@ -117,7 +117,7 @@ def libdevice_not_found(environment: Environment, matrix: Matrix) -> Iterator[Ou
     references=threads("tensorflow/tensorflow#60790"),
 )
 def ptxas_missing_or_old(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """XLA and Triton find a ptxas, and it knows the GPU."""
+    """XLA and Triton find a ptxas that supports the GPU."""
     from envkit.compat.gpu import toolkit_match
 
     for python in judged(environment) if not seen(environment, _NO_PTXAS.id) else ():
@@ -174,7 +174,7 @@ def _xla_tool(environment: Environment, fault: Fault, tool: str, title: str) -> 
     references=threads("woct0rdho/triton-windows#113"),
 )
 def triton_needs_compiler(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """torch.compile finds what Triton builds its launchers with: a C compiler and Python.h."""
+    """torch.compile finds what Triton needs to build its launchers: a C compiler and Python.h."""
     users = [item for item in installs(environment, "pytorch") if item.framework.cuda and item.python.build_tools]
     if reported := _NO_COMPILER.reported(environment):
         yield reported

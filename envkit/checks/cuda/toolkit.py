@@ -118,8 +118,8 @@ _OTHER_CUDA = Fault(
 def toolkit_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """A build of a CUDA extension finds nvcc.
 
-    Wheels and the driver do not bring it. Programs that only run wheels need none, so that its absence alone is
-    healthy; it is a fault when a build asked for it.
+    Neither the driver nor framework wheels include nvcc. Programs that only use prebuilt wheels do not need it, so it
+    counts as missing only if a build looked for it.
     """
     if reported := _NO_TOOLKIT.reported(environment):
         yield reported
@@ -177,10 +177,10 @@ def _looked_for_nvcc(environment: Environment) -> bool:
     references=threads("pytorch/pytorch#73047", "open-mmlab/OpenPCDet#1275"),
 )
 def nvcc_vs_torch_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The nvcc that PyTorch's extension builder would take has the major CUDA release of PyTorch.
+    """The nvcc that PyTorch would use to build extensions has the same CUDA major version as PyTorch.
 
-    Another major makes every build of an extension stop; another minor only brings a warning. Neither affects running
-    wheels.
+    With a different major version, every extension build stops; a different minor version only causes a warning.
+    Neither affects prebuilt wheels.
     """
     place = build_nvcc(environment)
     torch = _torch_with_cuda(environment)
@@ -270,9 +270,9 @@ _WRAPPER = Fault(
     references=threads("NVIDIA/nvbandwidth#25", "mit-han-lab/torchsparse#79", "mesonbuild/meson#6076"),
 )
 def several_toolkits_in_path(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """With several toolkits, PATH gives the one that CUDA_HOME names, or the newest.
+    """With several toolkits installed, the nvcc on PATH belongs to CUDA_HOME, or to the newest toolkit.
 
-    Parts of two in one build do not fit: a compiler of one refuses headers or targets of the other.
+    A build that mixes parts of two toolkits fails: the compiler of one rejects the headers or targets of the other.
     """
     if mixed := _SEVERAL.reported(
         environment,
@@ -324,9 +324,9 @@ def several_toolkits_in_path(environment: Environment, matrix: Matrix) -> Iterat
     references=threads("NVIDIA/nvidia-container-toolkit#1088", "xmrig/xmrig#3233", "cBio/cbio-cluster#90"),
 )
 def cuda_symlink_wrong(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The link /usr/local/cuda leads to a toolkit, and to the newest one installed.
+    """The /usr/local/cuda symlink points to the newest installed toolkit.
 
-    Installers set it to what was installed last, which need not be the newest.
+    Installers point it to whatever was installed last, which may not be the newest.
     """
     link = environment.cuda_link
     versioned = [item for item in toolkits(environment) if item.path.startswith(f"{DEFAULT_LINK}-")]
@@ -369,10 +369,10 @@ def _link_to(root: str) -> Command:
     references=("https://pytorch.org/docs/stable/cpp_extension.html",),
 )
 def nvcc_wrapper_misleads(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The folder above nvcc is the toolkit, or CUDA_HOME says where the toolkit is.
+    """The directory above nvcc's bin directory is the toolkit, or CUDA_HOME says where the toolkit is.
 
-    Build tools take the folder two levels above nvcc for the toolkit. With a wrapper script or a ccache link that is
-    /usr/local or /usr, and no header is found there.
+    Build tools assume that the toolkit is two levels above nvcc. With a wrapper script or a ccache symlink, that is
+    /usr/local or /usr, which has no CUDA headers.
     """
     nvcc = environment.nvcc.get()
     guessed = posixpath.dirname(posixpath.dirname(nvcc.path))

@@ -89,10 +89,10 @@ _OTHER_PINS = Fault(
     references=threads("pytorch/pytorch#97990", "pytorch/pytorch#193491", "rocker-org/ml#34"),
 )
 def nvidia_wheels_pin_conflict(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Every nvidia-* wheel has the release that the installed frameworks ask for.
+    """Every nvidia-* wheel has the version that the installed frameworks require.
 
-    Another package may have upgraded one of them. The framework was built and tested with its own pins; others bring
-    undefined symbols or wrong kernels.
+    Another package may have upgraded one of them. The framework was built and tested with the versions it pins; others
+    cause undefined symbols or wrong kernels.
     """
     looked = 0
     for python in judged(environment):
@@ -152,9 +152,10 @@ _FAMILIES = Fault(
     references=threads("pytorch/pytorch#97990"),
 )
 def nvidia_families_mixed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """All NVIDIA wheels of an environment are of one CUDA family.
+    """All NVIDIA wheels in an environment are for the same CUDA major version.
 
-    Wheels for CUDA 11 and 12 carry -cu11 and -cu12 in their names, later ones only for cuDNN and its kin.
+    Wheels for CUDA 11 and 12 have -cu11 or -cu12 in their names; later ones have such a suffix only for cuDNN and
+    similar libraries.
     """
     looked = 0
     for python in judged(environment):

@@ -35,6 +35,12 @@ class Layer(IntEnum):
     TOOLKIT = 10
     PROGRAM = 11  # what a program does on a machine that works
 
+    @property
+    def title(self) -> str:
+        """The layer's name in a sentence."""
+        written = {Layer.PLACE: "platform", Layer.PCI: "PCI", Layer.USER_SPACE_DRIVER: "user-space driver"}
+        return written.get(self) or self.name.lower().replace("_", " ").replace("cuda", "CUDA")
+
 
 @record
 class Check:

@@ -56,9 +56,9 @@ _AGES = Fault(
     references=threads("protocolbuffers/protobuf#10051", "XPixelGroup/BasicSR#663"),
 )
 def library_release_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Packages find the names that they use of protobuf, NumPy, torch, transformers, CUDA's headers and their like.
+    """Packages find the names they use from protobuf, NumPy, torch, transformers, the CUDA headers, and so on.
 
-    Libraries drop names after a time of warning. A package that was pinned to nothing then stops at its import, and
-    source that was written before stops in the compiler.
+    Libraries remove names after a deprecation period. A package that does not pin them then fails at import, and older
+    source code fails to compile.
     """
     yield from installed_and_silent(environment, _AGES)

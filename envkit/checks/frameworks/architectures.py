@@ -78,10 +78,10 @@ _NO_LONGER = Fault(
     references=threads("pytorch/pytorch#150733", "lllyasviel/FramePack#550", "replicate/cog#3104"),
 )
 def arch_newer_than_build(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Each framework's build holds code that each GPU runs: binaries of its major release, or PTX that can be compiled.
+    """Each framework's build has code for each GPU: binaries for its major compute capability, or PTX to compile.
 
-    A build runs on a GPU of the same major and an equal or higher minor capability: sm_80 serves 8.6 and 8.9. Asking
-    for the GPU's exact number in the list is wrong. Targets such as sm_90a do not carry over.
+    Binary code runs on GPUs with the same major compute capability and an equal or higher minor one: sm_80 also covers
+    8.6 and 8.9. The GPU's exact number therefore need not be in the list. Targets such as sm_90a do not carry over.
     """
     yield from _architectures(environment, matrix, _TOO_OLD)
 
@@ -97,9 +97,10 @@ def arch_newer_than_build(environment: Environment, matrix: Matrix) -> Iterator[
     references=threads("pytorch/pytorch#172352", "pytorch/pytorch#190385", "Comfy-Org/ComfyUI#16438"),
 )
 def arch_dropped_by_framework(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """No GPU is older than the oldest that the framework's build holds code for.
+    """No GPU is older than the oldest one that the framework's build supports.
 
-    Wheels lose old GPUs with newer CUDA releases; a build for an older CUDA of the same release often still has them.
+    Wheels for newer CUDA releases drop old GPUs; a build of the same release for an older CUDA often still supports
+    them.
     """
     yield from _architectures(environment, matrix, _NO_LONGER)
 

@@ -75,10 +75,10 @@ _NO_INTEGRATION = Fault(
     references=("https://docs.pytorch.org/docs/stable/cpp_extension.html",),
 )
 def build_tools_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """A build of an extension finds the C++ compiler, Python's headers, CMake and ninja.
+    """Extension builds find the C++ compiler, Python's headers, CMake, and ninja.
 
-    Extensions of PyTorch are compiled by the host compiler and nvcc together, against the headers of the Python that
-    runs them.
+    PyTorch extensions are compiled by the host compiler and nvcc together, against the headers of the Python that runs
+    them.
     """
     yield from _with_compiler(environment, _NO_TOOLS, "a compiler is installed")
 
@@ -92,10 +92,10 @@ def build_tools_missing(environment: Environment, matrix: Matrix) -> Iterator[Ou
     references=threads("Dao-AILab/flash-attention#825", "jiexiong2016/GCNv2_SLAM#47"),
 )
 def compiler_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The compilers know the C++ standard and the options that a build asks for.
+    """The compilers support the C++ standard and the options that a build uses.
 
-    PyTorch's headers ask for a newer standard every few releases; the compilers of older systems, and nvcc of older
-    toolkits, do not have it.
+    Every few releases, PyTorch's headers require a newer standard, which the compilers of older systems and nvcc of
+    older toolkits do not support.
     """
     yield from _with_compiler(environment, _OLD_COMPILER, "no build refused the compiler")
 
@@ -117,8 +117,9 @@ def _with_compiler(environment: Environment, fault: Fault, healthy: str) -> Iter
     references=threads("abetlen/llama-cpp-python#1352", "NVlabs/tiny-cuda-nn#164"),
 )
 def visual_studio_without_cuda(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Visual Studio has the files with which MSBuild compiles CUDA.
+    """Visual Studio has the files that MSBuild needs to compile CUDA.
 
-    The toolkit's installer copies them into the Visual Studio that is there; one that comes later has none.
+    The toolkit's installer copies them into the Visual Studio that is already installed; one installed later does not
+    have them.
     """
     yield from installed_and_silent(environment, _NO_INTEGRATION)

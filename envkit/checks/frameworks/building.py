@@ -69,10 +69,10 @@ _HEADERS_CLASH = Fault(
     references=threads("open-mmlab/mmdetection#12414", "Dao-AILab/flash-attention#246"),
 )
 def build_isolation_hides_torch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """What a setup.py imports while it is read is there: torch is not, in the environment that pip makes for builds.
+    """The modules that a setup.py imports are available in the isolated environment in which pip builds it.
 
-    pip and uv build in a fresh environment with the declared requirements alone. A setup.py that imports torch without
-    declaring it stops there, although torch is installed.
+    pip and uv build in a fresh environment that contains only the declared requirements. A setup.py that imports torch
+    without declaring it fails there, although torch is installed.
     """
     if reported := _ISOLATED.reported(environment):
         yield reported
@@ -93,10 +93,10 @@ def build_isolation_hides_torch(environment: Environment, matrix: Matrix) -> Ite
     references=threads("Dao-AILab/flash-attention#347", "Dao-AILab/flash-attention#358"),
 )
 def build_out_of_memory(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """A parallel build starts no more compilers than memory allows.
+    """A parallel build starts no more compilers than fit in memory.
 
-    ninja starts one per processor, and each takes gigabytes for CUDA code; the kernel then ends one, and nothing but
-    "Killed" or signal 9 tells of it.
+    ninja starts one compiler per processor, and each can take gigabytes for CUDA code. The kernel then kills one, and
+    the only sign is "Killed" or signal 9.
     """
     memory, processors = environment.system.memory_bytes, environment.system.processors
     if reported := _KILLED.reported(environment):
@@ -121,10 +121,10 @@ def build_out_of_memory(environment: Environment, matrix: Matrix) -> Iterator[Ou
     references=threads("NVIDIA/cuda-samples#378"),
 )
 def glibc_newer_than_toolkit(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """nvcc's headers fit the math headers of the system's glibc.
+    """nvcc's headers are compatible with the math headers of the system's glibc.
 
-    Newer releases of glibc declare functions such as cospi and rsqrt that the toolkit's headers declare too, with
-    another exception specification. No choice of host compiler changes that.
+    Newer glibc releases declare functions such as cospi and rsqrt that the toolkit's headers also declare, with a
+    different exception specification. Choosing another host compiler does not help.
     """
     glibc, place = environment.system.glibc, build_nvcc(environment)
     if reported := _HEADERS_CLASH.reported(environment):

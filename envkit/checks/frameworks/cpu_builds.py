@@ -102,10 +102,10 @@ _NO_PLUGIN = Fault(
     references=threads("pytorch/pytorch#3717", "facebookresearch/detectron2#460", "conda/conda#14761"),
 )
 def cpu_only_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Where there is a GPU, the installed frameworks are GPU builds.
+    """On a machine with a GPU, the installed frameworks are GPU builds.
 
     The wrong index, a lock file, the package cache, or a dependency can pull in a CPU build: everything looks healthy,
-    but `is_available()` returns False. ROCm and XPU builds have no CUDA either and are not CPU builds.
+    but `is_available()` returns False. ROCm and XPU builds have no CUDA either, but are not CPU builds.
     """
     if kind(environment) is MachineKind.JETSON:
         yield skip("on a Jetson, jetson-generic-wheel checks this")
@@ -125,9 +125,9 @@ def cpu_only_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcome
     references=threads("pytorch/pytorch#168065", "pytorch/pytorch#134790"),
 )
 def cpu_wheel_on_aarch64(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """On an aarch64 machine with a GPU the installed frameworks are GPU builds.
+    """On an aarch64 machine with a GPU, the installed frameworks are GPU builds.
 
-    The default aarch64 wheels were CPU-only for years, and those of the index are for servers, not for Jetson.
+    For years, the default aarch64 wheels were CPU-only; those on the index are for servers, not for Jetson.
     """
     if kind(environment) is MachineKind.JETSON:
         yield skip("on a Jetson, jetson-generic-wheel checks this")
@@ -210,7 +210,7 @@ def _blind_on_windows(environment: Environment, items: list[Installed]) -> tuple
     references=("https://docs.jax.dev/en/latest/installation.html",),
 )
 def jax_no_cuda_plugin(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """On a machine with a GPU, JAX has a CUDA plug-in of the release of jaxlib."""
+    """On a machine with a GPU, JAX has a CUDA plug-in that matches jaxlib."""
     items = list(installs(environment, "jax"))
     reported = _NO_PLUGIN.reported(environment)
     if reported and not any(item.framework.cuda for item in items):

@@ -137,10 +137,10 @@ _FOREIGN = Fault(
     references=threads("Dao-AILab/flash-attention#975", "Dao-AILab/flash-attention#1644", "huggingface/open-r1#684"),
 )
 def extension_abi_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Every compiled extension finds the symbols of the installed torch, and was built for this Python.
+    """Every compiled extension finds its symbols in the installed torch, and was built for this Python.
 
-    flash-attn, xformers and others carry the torch, CUDA and Python they were built for; with another one they stop
-    with an undefined symbol.
+    Wheels of flash-attn, xFormers, and others are built for one version of torch, CUDA, and Python; with any other,
+    they fail with an undefined symbol.
     """
     looked = 0
     for python in judged(environment):

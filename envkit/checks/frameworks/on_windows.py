@@ -79,10 +79,10 @@ _RUNTIME = Fault(
     references=threads("thu-ml/tianshou#297", "ultralytics/yolov3#1643"),
 )
 def windows_paging_file_small(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Windows can back every process's libraries with memory and paging file.
+    """Windows has enough memory and paging file to load the libraries of every process.
 
-    Each process that imports torch reserves gigabytes for the CUDA libraries. Many workers exceed the limit, and the
-    loader then fails on whichever library is next (WinError 1455): none of them is missing.
+    Each process that imports torch reserves gigabytes for the CUDA libraries. Many workers together exceed the limit,
+    and the loader then fails on whichever library comes next (WinError 1455), although none is missing.
     """
     yield from _loads(_PAGING_FILE, environment)
 
@@ -96,10 +96,10 @@ def windows_paging_file_small(environment: Environment, matrix: Matrix) -> Itera
     references=threads("ostris/ai-toolkit#50", "pytorch/pytorch#131662"),
 )
 def windows_runtime_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Every library that the framework's own libraries load is there.
+    """Every library that the framework's own libraries depend on is installed.
 
-    WinError 126 names the library that Windows was asked for, not the missing one below it: the Visual C++ runtime, or
-    the OpenMP library that Visual Studio brings.
+    WinError 126 names the library that was requested, not the missing dependency: the Visual C++ runtime, or the OpenMP
+    library that comes with Visual Studio.
     """
     yield from _loads(_RUNTIME, environment)
 

@@ -38,10 +38,10 @@ _TWO = Fault(
     references=threads("TaterTotterson/microWakeWord-Trainer-Nvidia-Docker#1", "microsoft/onnxruntime#7748"),
 )
 def onnxruntime_two_packages(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """One distribution owns the folder onnxruntime/.
+    """Only one package provides the onnxruntime/ directory.
 
-    A dependency that asks for onnxruntime puts the CPU build over the one for GPUs, and CUDAExecutionProvider is gone,
-    although pip still lists onnxruntime-gpu.
+    A dependency on onnxruntime installs the CPU build over the GPU build. CUDAExecutionProvider is then gone, although
+    pip still lists onnxruntime-gpu.
     """
     messages = seen(environment, "cpu-only-wheel", "onnxruntime", "onnxruntime-provider")
     for python in judged(environment):

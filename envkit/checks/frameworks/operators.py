@@ -120,9 +120,10 @@ _OTHER_ENGINE = Fault(
     references=threads("open-mmlab/mmdetection#3272", "bitsandbytes-foundation/bitsandbytes#1559"),
 )
 def extension_without_operators(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Packages whose Python part calls compiled operators have them.
+    """Packages that call compiled operators from Python have them.
 
-    Some come in two packages, or build their operators only when asked; what is left out shows at the first call.
+    Some are split into two packages, or build their operators only on request; what was left out shows up at the first
+    call.
     """
     yield from installed_and_silent(environment, _LITE)
 
@@ -136,10 +137,10 @@ def extension_without_operators(environment: Environment, matrix: Matrix) -> Ite
     references=threads("bitsandbytes-foundation/bitsandbytes#1104"),
 )
 def not_built_for_windows(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Packages on native Windows hold code for it.
+    """Packages installed on native Windows were built for it.
 
-    Several of the packages around PyTorch are published for Linux alone, or hold Linux libraries in a wheel that
-    installs everywhere.
+    Several packages around PyTorch are published only for Linux, or contain Linux libraries in a wheel that installs
+    anywhere.
     """
     first = limit("bitsandbytes-for-windows")
     old = [item for python in judged(environment) if (item := distribution(python, "bitsandbytes"))]
@@ -168,8 +169,8 @@ def _before(text: str, first: Version) -> bool:
     references=threads("yuvraj108c/ComfyUI-Dwpose-Tensorrt#5", "NVIDIA/TensorRT#2176"),
 )
 def engine_built_elsewhere(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Serialized engines were built by the TensorRT that loads them, on such a GPU.
+    """A serialized engine was built by the TensorRT version that loads it, on the same kind of GPU.
 
-    A plan file holds code for one GPU architecture in the format of one release.
+    A plan file contains code for one GPU architecture, in the format of one release.
     """
     yield from installed_and_silent(environment, _OTHER_ENGINE)

@@ -70,7 +70,7 @@ _DISK_FULL = Fault(
     references=threads("conda/conda#13746", "conda-forge/python-feedstock#171"),
 )
 def user_site_shadows_env(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """No framework lies in ~/.local as well as in the environment: the copy in the home folder is found first."""
+    """No framework is in both ~/.local and the environment: Python would find the copy in the home directory first."""
     looked = 0
     for python in judged(environment):
         home = {item.name: item for item in python.distributions if item.user_site}
@@ -128,9 +128,9 @@ def _removal(names: list[str]) -> str:
     references=threads("pytorch/pytorch#39473", "pytorch/pytorch#19943"),
 )
 def local_module_shadows(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Nothing in the working folder or on PYTHONPATH has the name of a framework or of a standard module.
+    """Nothing in the working directory or on PYTHONPATH has the name of a framework or of a standard module.
 
-    Python imports what lies in the working folder first: a torch.py there is imported instead of PyTorch.
+    Python looks in the working directory first: a torch.py there is imported instead of PyTorch.
     """
     shadows = sorted({path for python in judged(environment) for path in python.shadowing_modules})
     frameworks = [
@@ -178,7 +178,7 @@ def _renamed(path: str) -> Command:
     references=threads("pytorch/pytorch#147669", "ContinuumIO/anaconda-issues#10739"),
 )
 def pip_belongs_to_other_python(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The pip of PATH installs into the active environment."""
+    """The pip on PATH installs into the active environment."""
     looked = 0
     for python in judged(environment)[:1]:
         if not python.pip_python or not python.executable:
@@ -215,9 +215,9 @@ def pip_belongs_to_other_python(environment: Environment, matrix: Matrix) -> Ite
     references=threads("pypa/pip#5816", "pypa/pip#7745"),
 )
 def disk_full_at_install(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The folder that pip unpacks in and the one it installs to have room for a CUDA build, about 6 GB.
+    """pip's temporary directory and the install directory have room for a CUDA build, about 6 GB.
 
-    TMPDIR is often a small tmpfs, so that df shows space elsewhere.
+    TMPDIR is often a small tmpfs, so df may show free space elsewhere.
     """
     messages = seen(environment, "disk-full-at-install")
     free = environment.system.free_bytes

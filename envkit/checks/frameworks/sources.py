@@ -70,10 +70,10 @@ _EXPLICIT = Remedy(
     references=threads("visualbruno/ComfyUI-Trellis2#131"),
 )
 def package_index_wrong(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The index that an installation names is there, and holds builds.
+    """The package index that an install command names exists and contains builds.
 
-    PyTorch's indexes are named after the CUDA releases that it is built for, which are few. One that does not exist
-    answers with nothing, and pip says that there is no version.
+    PyTorch's indexes are named after the few CUDA releases it is built for. An index that does not exist returns
+    nothing, and pip says that there is no matching version.
     """
     asked = seen(environment, _INDEX_ID)
     wrong = [message for message in asked if _not_there(message.values.get("tag"), matrix)]
@@ -120,10 +120,10 @@ def _not_there(tag: str | None, matrix: Matrix) -> bool:
     references=threads("conda-forge/pytorch-cpu-feedstock#364", "prefix-dev/pixi#1288"),
 )
 def conda_sees_no_gpu(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Where conda's solver is to choose a build for CUDA, its virtual package __cuda is there.
+    """Where conda's solver should choose a CUDA build, the virtual package __cuda is present.
 
-    conda makes it from the driver that it finds. On a login node, in the build of an image or where libcuda is hidden
-    there is none, and builds that ask for it count as impossible. pixi asks its manifest instead.
+    conda derives it from the driver it finds. On a login node, in an image build, or where libcuda is hidden, it finds
+    none, and builds that need __cuda cannot be selected. pixi reads it from its manifest instead.
     """
     for item in installs(environment):
         by_conda = {own.name for own in item.python.distributions if own.installer == "conda"}

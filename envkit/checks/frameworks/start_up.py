@@ -47,9 +47,9 @@ _INSTRUCTIONS = Fault(
     references=threads("numpy/numpy#18131", "tensorflow/tensorflow#17411", "tensorflow/tensorflow#18275"),
 )
 def cpu_lacks_instructions(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The processor has the instructions that the installed packages were compiled for.
+    """The processor supports the instructions that the installed packages were compiled for.
 
-    TensorFlow and others ask for AVX; some builds misjudge small ARM processors.
+    TensorFlow and others require AVX; some builds misdetect small ARM processors.
     """
     if reported := _INSTRUCTIONS.reported(environment):
         yield reported

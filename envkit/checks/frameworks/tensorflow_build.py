@@ -87,10 +87,10 @@ _NATIVE = Fault(
     references=threads("tensorflow/tensorflow#66750", "tensorflow/tensorflow#62328"),
 )
 def tf_finds_no_driver(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """TensorFlow does not print "Could not find cuda drivers on your machine" where there is a GPU.
+    """On a machine with a GPU, TensorFlow does not print "Could not find cuda drivers on your machine".
 
-    The message is a symptom, printed on every machine without a GPU. It means that libcuda could not be opened: no
-    driver, a container without the GPU, or a CPU build.
+    The message is only a symptom, printed on every machine without a GPU. It means that libcuda could not be opened:
+    there is no driver, the container has no GPU, or it is a CPU build.
     """
     messages = seen(environment, "tf-finds-no-driver")
     silent = [item for item in installs(environment, "tensorflow") if item.framework.cuda is not None]
@@ -116,7 +116,7 @@ def tf_finds_no_driver(environment: Environment, matrix: Matrix) -> Iterator[Out
     references=("https://www.tensorflow.org/install/pip",),
 )
 def tf_native_windows(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """TensorFlow on Windows is a release that still had native GPU support, or runs in WSL 2."""
+    """TensorFlow on Windows is a release with native GPU support, or runs in WSL 2."""
     last = _last_native(environment, matrix)
     late = [
         item

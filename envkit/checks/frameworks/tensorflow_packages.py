@@ -72,7 +72,7 @@ _EMPTY = Fault(
     references=threads("tensorflow/tensorflow#11529", "tensorflow/text#416"),
 )
 def tf_two_packages(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """One distribution owns the folder tensorflow/: the last one installed wins, uninstalling one breaks the other."""
+    """Only one package provides tensorflow/; the last one installed overwrites it, and uninstalling one breaks both."""
     looked = 0
     for python in judged(environment):
         owners = [item for item in python.distributions if item.name in _TF_FAMILY and item.installer != "conda"]
@@ -122,7 +122,7 @@ def _is_stub(item: Distribution) -> bool:
     references=threads("tensorflow/tensorflow#60074", "googlecolab/colabtools#4431"),
 )
 def tensorflow_gpu_removed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """tensorflow-gpu is a release that still holds TensorFlow; later ones were emptied and refuse to install."""
+    """tensorflow-gpu is a release that still contains TensorFlow; later ones are empty and refuse to install."""
     looked = 0
     for python in judged(environment):
         item = distribution(python, "tensorflow-gpu")

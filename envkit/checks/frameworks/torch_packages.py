@@ -130,9 +130,10 @@ _NUMPY = Fault(
     references=threads("pytorch/vision#8985", "pytorch/pytorch#157648"),
 )
 def torchvision_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """torchvision and torchaudio are those of the installed torch, for the same CUDA.
+    """torchvision and torchaudio match the installed torch and its CUDA version.
 
-    Their compiled parts load only with the torch they were built for: "operator torchvision::nms does not exist".
+    Their compiled operators load only with the torch they were built for; otherwise: "operator torchvision::nms does
+    not exist".
     """
     looked = 0
     for python in judged(environment):
@@ -200,10 +201,10 @@ def _unlike_companion(matrix: Matrix, torch: Distribution, partner: Distribution
     references=threads("thousandbrainsproject/tbp.monty#385", "meta-pytorch/torchcodec#1309"),
 )
 def torch_replaced_by_dependency(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """One installer brought PyTorch, and its companions are from the same source.
+    """PyTorch and its companions come from the same installer and the same source.
 
-    A CPU build of torch beside a CUDA build of torchvision, or pip's torch over conda's, shows that a later
-    installation replaced the torch that somebody chose.
+    A CPU build of torch next to a CUDA build of torchvision, or pip's torch over conda's, shows that a later
+    installation replaced the original torch.
     """
     looked = 0
     for python in judged(environment):
@@ -281,9 +282,9 @@ def _anew(
     references=threads("pytorch/pytorch#135013", "pytorch/pytorch#107302"),
 )
 def numpy2_abi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The installed NumPy is one that the frameworks were built for.
+    """The frameworks were built for the installed NumPy.
 
-    Frameworks compiled with NumPy 1 cannot use NumPy 2: "Numpy is not available", "_ARRAY_API not found".
+    Frameworks compiled for NumPy 1 cannot use NumPy 2: "Numpy is not available", "_ARRAY_API not found".
     """
     from envkit.compat.software import numpy_spec
 

@@ -82,7 +82,7 @@ _ORDER = Fault(
     references=("https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-environment-variables",),
 )
 def bad_cuda_env_vars(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """No variable that makes CUDA slow, chatty or waiting was left in the shell."""
+    """No variable that makes CUDA slow, verbose, or synchronous was left set."""
     here = variables(environment)
     left_on = {name: why for name, why in _DEBUG.items() if here.get(name, "").strip() not in _OFF}
     if here.get("CUDA_AUTO_BOOST", "1").strip() == "0":
@@ -108,10 +108,10 @@ def bad_cuda_env_vars(environment: Environment, matrix: Matrix) -> Iterator[Outc
     references=threads("ModelCloud/Device-SMI#40", "pytorch/pytorch#86539", "tensorflow/tensorflow#32881"),
 )
 def device_order_confusion(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """With GPUs of several models, CUDA and nvidia-smi number them alike.
+    """With different GPU models, CUDA and nvidia-smi number the GPUs in the same order.
 
-    CUDA puts the fastest first unless CUDA_DEVICE_ORDER says otherwise, nvidia-smi goes by PCI address. Where the
-    newer and larger GPU has the lower address, both count alike.
+    Unless CUDA_DEVICE_ORDER says otherwise, CUDA lists the fastest GPU first; nvidia-smi sorts by PCI address. If the
+    faster GPU has the lower address, both orders are the same.
     """
     gpus = environment.gpus.get()
     names = sorted({gpu.name for gpu in gpus})
@@ -200,8 +200,8 @@ _NOT_THERE = Fault(
 def cuda_visible_devices_empty(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """CUDA_VISIBLE_DEVICES is unset, or names at least one GPU.
 
-    Empty, -1 and NoDevFiles (what a scheduler sets for a job without GPUs) hide every GPU: programs say "No CUDA GPUs
-    are available" on a healthy machine.
+    An empty value, -1, or NoDevFiles (which schedulers set for jobs without GPUs) hides every GPU: programs say "No
+    CUDA GPUs are available" on a healthy machine.
     """
     here = variables(environment)
     value = here.get(VISIBLE)
@@ -248,9 +248,9 @@ def _shown_none(environment: Environment) -> str:
     references=threads("thuml/Time-Series-Library#768"),
 )
 def cuda_visible_devices_invalid(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Every item of CUDA_VISIBLE_DEVICES is an index or UUID of a GPU that is there, and none is listed twice.
+    """Every item in CUDA_VISIBLE_DEVICES is the index or UUID of an existing GPU, and none is listed twice.
 
-    CUDA stops reading at the first wrong item and says nothing.
+    CUDA stops at the first invalid item and does not report it.
     """
     value = variables(environment).get(VISIBLE)
     reported = _NOT_THERE.reported(environment)

@@ -81,7 +81,7 @@ _NO_WHEEL = Fault(
     references=threads("pytorch/pytorch#91543"),
 )
 def python_no_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Frameworks have wheels for this Python: it is neither too new nor too old for every release."""
+    """There are framework wheels for this Python; it is neither too new nor too old."""
     reported = _NO_WHEEL.reported(environment)
     yield from (reported,) if reported else ()
     for python in judged(environment):
@@ -192,7 +192,7 @@ _OLD_LIBSTDCXX = Fault(
     references=threads("pytorch/pytorch#123649", "mlverse/torch#1414"),
 )
 def glibc_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The system's glibc is at least what the installed wheels and their binaries ask for."""
+    """The system's glibc is at least as new as the installed wheels and their binaries require."""
     glibc = environment.system.glibc
     needs = [(need, why, python) for python in judged(environment) for need, why in _glibc_needs(python)]
     if reported := _OLD_GLIBC.reported(environment):
@@ -237,9 +237,9 @@ def _glibc_needs(python: PythonEnvironment) -> Iterator[tuple[Version, str]]:
     references=threads("kvcache-ai/ktransformers#439", "pytorch/pytorch#157709", "numpy/numpy#26986"),
 )
 def libstdcxx_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The first libstdc++.so.6 in loader order offers the GLIBCXX version that compiled packages ask for.
+    """The first libstdc++.so.6 in loader order provides the GLIBCXX version that compiled packages need.
 
-    conda brings its own, which comes before the system's.
+    conda has its own, which takes precedence over the system's.
     """
     if reported := _OLD_LIBSTDCXX.reported(environment):
         yield reported

@@ -75,10 +75,11 @@ _LINK_ERRORS = Fault(
     references=threads("NVIDIA/gpu-operator#492", "system76/firmware-open#66"),
 )
 def bar_not_assigned(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Every memory region that a GPU asks for has an address.
+    """Every memory region that a GPU requests has an address.
 
-    Firmware without "Above 4G decoding", many GPUs, or a small virtual machine leave too little room; the driver then
-    says that a PCI I/O region is invalid and does not start the GPU.
+    If the firmware does not have "Above 4G decoding" enabled, if there are many GPUs, or if a virtual machine's PCI
+    window is small, there is too little room. The driver then reports an invalid PCI I/O region and does not start the
+    GPU.
     """
     known_gpus = [gpu for gpu in _pci(environment, matrix) if gpu.pci and gpu.pci.bars_assigned is not None]
     without = [gpu for gpu in known_gpus if gpu.pci and not gpu.pci.bars_assigned]
@@ -110,9 +111,10 @@ def bar_not_assigned(environment: Environment, matrix: Matrix) -> Iterator[Outco
     references=threads("xCuri0/ReBarUEFI#119"),
 )
 def resizable_bar_off(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Where several GPUs exchange data, the window onto a GPU's memory (BAR1) is as large as the memory.
+    """If several GPUs exchange data, the window into each GPU's memory (BAR1) covers all of it.
 
-    Without resizable BAR it is 256 MiB. One GPU alone hardly notices, nor do cards that never exchange any over PCIe.
+    Without Resizable BAR, it is 256 MiB. That hardly matters for a single GPU, or for cards that never exchange data
+    over PCIe.
     """
     gpus = [gpu for gpu in _pci(environment, matrix) if gpu.pci and gpu.pci.bar1_bytes]
     small = [gpu for gpu in gpus if _small_window(gpu)]
@@ -154,10 +156,10 @@ def _window(environment: Environment, gpu: SeenGpu) -> Evidence:
     references=threads("local-inference-lab/rtx6kpro#88"),
 )
 def pcie_link_errors(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The links of the GPUs work without errors that count.
+    """The GPUs' PCIe links have no significant errors.
 
-    A marginal link repeats packets: the kernel counts corrected and uncorrected errors, NVML the replays. A few
-    corrected ones are normal.
+    A marginal link retransmits packets: the kernel counts corrected and uncorrected errors, and NVML counts replays. A
+    few corrected errors are normal.
     """
     gpus = seen_gpus(environment, matrix)
     bad = [gpu for gpu in gpus if _too_many(gpu)]

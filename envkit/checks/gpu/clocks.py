@@ -75,10 +75,10 @@ def _hot_bits(laptop: bool) -> int:
     references=threads("mlfoundations/open_clip#703", "tensorflow/tensorflow#40042", "NVIDIA/DCGM#270"),
 )
 def thermal_throttle(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """No GPU lowers its clocks because of heat.
+    """No GPU reduces its clocks because of heat.
 
-    Throughput then sinks after some minutes, without an error. Lower clocks at idle, application clocks and the power
-    cap at full load are normal, and so is it that the driver keeps a laptop below its limit of heat.
+    If one does, throughput drops after a few minutes, without an error. Lower clocks at idle, application clocks, and
+    the power cap under full load are normal, as is a laptop that the driver keeps below its temperature limit.
     """
     reasons = _reasons(environment)
     laptops = _laptops(environment, matrix)
@@ -111,10 +111,10 @@ def thermal_throttle(environment: Environment, matrix: Matrix) -> Iterator[Outco
     ),
 )
 def hw_power_brake(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """No signal from outside (power supply, board controller) holds a GPU's clocks at their minimum.
+    """No external signal (from the power supply or the board controller) holds a GPU's clocks at their minimum.
 
-    The GPU then does half the work or less, without an error. The software power cap at full load is not that, nor is
-    what a laptop does on its battery.
+    If one does, the GPU runs at half speed or less, without an error. This is not the software power cap under full
+    load, nor what a laptop does on battery power.
     """
     reasons = _reasons(environment)
     laptops = _laptops(environment, matrix)
@@ -151,10 +151,10 @@ def _no_brake(environment: Environment, reasons: list[tuple[Gpu, int]], title: s
     references=("https://github.com/leptonai/gpud",),
 )
 def power_limit_lowered(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """No GPU has a lower power limit than the others of its model in the machine.
+    """No GPU has a lower power limit than the other GPUs of its model in the machine.
 
-    A limit is lowered on purpose, for heat, noise or the power supply; forgotten on one GPU, it makes all wait for that
-    one. Laptops move the limit all the time.
+    Limits are lowered on purpose, because of heat, noise, or the power supply; if one GPU's limit was forgotten, all
+    the others wait for it. Laptops change the limit all the time.
     """
     gpus = [gpu for gpu in seen_gpus(environment, matrix) if not gpu.laptop]
     peers: dict[str, float] = {}

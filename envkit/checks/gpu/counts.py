@@ -115,10 +115,10 @@ class Count:
     references=threads("NVIDIA/NVSentinel#684", "NVIDIA/NVSentinel#195", "leptonai/gpud#604"),
 )
 def gpu_count_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """PCI, kernel module, device files, NVML and CUDA show the same number of GPUs; CUDA shows that of a Jetson.
+    """PCI, kernel module, device files, NVML, and CUDA show the same number of GPUs (on a Jetson, only CUDA counts).
 
-    No layer can show more than the one below it; the first step where the number falls names the layer that loses a
-    GPU. GPUs that are reserved for virtual machines do not count, nor old ones that have another driver.
+    No layer can show more GPUs than the one below it; the first layer with a lower number is the one that loses a GPU.
+    GPUs that are reserved for virtual machines, and old ones that use another driver, do not count.
     """
     jetson = kind(environment) is MachineKind.JETSON  # whose drivers have other names
     if loaded(environment) is False and not driver_lives_elsewhere(environment) and not jetson:

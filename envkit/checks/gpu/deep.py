@@ -79,10 +79,10 @@ _SLOW = Fault(
     references=threads("pytorch/pytorch#537", "pytorch/pytorch#12283", "pytorch/pytorch#5302"),
 )
 def gpu_test_failed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Where `--deep` ran copies and frameworks on a GPU, every step ended well and in time.
+    """When `--deep` ran copies and frameworks on a GPU, every step finished successfully and in time.
 
-    A step that fails is a fault, also where everything else looks healthy. One that takes minutes the first time mostly
-    compiles the framework's code for a GPU that it was not built for.
+    A failed step is a fault even if everything else looks healthy. A step that takes minutes the first time is usually
+    compiling the framework's code for a GPU it was not built for.
     """
     measured = environment.measurements
     if not measured.known:

@@ -180,10 +180,10 @@ def _running(environment: Environment) -> bool | None:
     ),
 )
 def fabric_manager_not_running(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """On a machine with NVSwitches (HGX, DGX) the Fabric Manager is running.
+    """On a machine with NVSwitches (HGX, DGX), the Fabric Manager is running.
 
-    Until it has set up the NVLink fabric, CUDA answers 802 "system not yet initialized" while nvidia-smi looks fine.
-    Machines without NVSwitch do not need it.
+    Until it has set up the NVLink fabric, CUDA returns error 802, "system not yet initialized", although nvidia-smi
+    looks fine. Machines without NVSwitches do not need it.
     """
     has, running = switches(environment, matrix), _running(environment)
     evidence, messages = _not_ready(environment), seen(environment, _STOPPED.id)
@@ -271,10 +271,10 @@ def fabric_manager_version_mismatch(environment: Environment, matrix: Matrix) ->
     references=threads("NVIDIA/gpu-operator#610", "siderolabs/extensions#717", "leptonai/gpud#1147"),
 )
 def fabric_manager_nothing_to_do(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Where the Fabric Manager failed, it had nothing to do.
+    """If the Fabric Manager failed, the machine does not need it.
 
-    "NV_WARN_NOTHING_TO_DO" has two meanings. Without NVSwitches the service is useless and its failure harmless. On
-    HGX boards of the Blackwell family it needs the package nvlsm as well, and without it CUDA answers 802.
+    "NV_WARN_NOTHING_TO_DO" has two meanings. Without NVSwitches, the service has no purpose and its failure is
+    harmless. HGX boards of the Blackwell generation also need the package nvlsm; without it, CUDA returns error 802.
     """
     messages = seen(environment, "fabric-manager-nothing-to-do")
     failed = environment.driver.fabric_manager.known and environment.driver.fabric_manager.get() == _FAILED
@@ -319,10 +319,10 @@ def _has_nvlsm(environment: Environment) -> bool:
     references=threads("wilicc/gpu-burn#133", "huggingface/huggingface_hub#4134", "jax-ml/jax#34113"),
 )
 def error_802_other_causes(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """CUDA does not return error 802 where no Fabric Manager is missing.
+    """CUDA does not return error 802 for a reason other than a missing Fabric Manager.
 
-    It does so with some pairs of CUDA release and kernel, in a container or virtual machine whose host has not set up
-    the fabric, and while the Fabric Manager is still starting.
+    Other reasons are certain combinations of CUDA release and kernel, a container or virtual machine whose host has not
+    set up the fabric, and a Fabric Manager that is still starting.
     """
     codes = answered(environment, "cuda", "SYSTEM_NOT_READY")
     messages = (*seen(environment, "error-802-other-causes"), *seen(environment, "fabric-manager-not-running", *_802))

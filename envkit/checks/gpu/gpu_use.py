@@ -99,11 +99,11 @@ _SLEPT = Fault(
     references=threads("pytorch/pytorch#3871", "NVIDIA/DIGITS#2005"),
 )
 def compute_mode_exclusive(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """No program was kept out of a GPU by its compute mode.
+    """No program was refused a GPU because of its compute mode.
 
-    In exclusive mode a second program gets "all CUDA-capable devices are busy or unavailable" (46); in prohibited mode
-    every program does. Administrators and schedulers set the exclusive mode on purpose: where nobody was refused, it is
-    no fault.
+    In exclusive mode, a second program gets "all CUDA-capable devices are busy or unavailable" (error 46); in
+    prohibited mode, every program does. Administrators and schedulers set exclusive mode on purpose, so the mode alone
+    is not a fault.
     """
     modes = [gpu for gpu in gpus_of(environment) if gpu.compute_mode]
     shut = [gpu for gpu in modes if gpu.compute_mode != _DEFAULT]
@@ -161,9 +161,10 @@ def _kept_out(environment: Environment, shut: list[Gpu], said: tuple[Evidence, .
     references=threads("DDMAL/Rodan#1332", "JeremyMain/GPUProfiler#134"),
 )
 def vgpu_unlicensed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Every virtual GPU (vGPU) has its license.
+    """Every virtual GPU (vGPU) has a license.
 
-    Without one it is slowed down after some minutes and then refuses CUDA, while nvidia-smi looks fine.
+    An unlicensed vGPU is slowed down after a few minutes and then refuses CUDA programs, although nvidia-smi looks
+    fine.
     """
     bad = [gpu for gpu in gpus_of(environment) if gpu.licensed is False and gpu.virtualization_mode in (None, "vgpu")]
     for gpu in bad:
@@ -197,10 +198,10 @@ def vgpu_unlicensed(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     references=threads("apache/mxnet#17837", "apache/mxnet#4242", "NVIDIA/gpu-operator#2880"),
 )
 def gpu_memory_held_by_lost_process(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Used GPU memory belongs to processes that still exist.
+    """All used GPU memory belongs to processes that still exist.
 
-    Orphaned workers, or processes in another container, hold memory that no list of processes shows: "out of memory"
-    on a GPU that looks empty.
+    Orphaned workers, or processes in another container, can hold memory without being listed: "out of memory" on a GPU
+    that looks empty.
     """
     ran_out = seen(environment, _HELD.id)
     elsewhere = driver_lives_elsewhere(environment) or lends_vgpus(environment)
@@ -269,9 +270,9 @@ def _integrated(gpu: Gpu) -> bool:
     references=threads("jcjohnson/neural-style#150"),
 )
 def display_server_on_compute_gpu(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """No desktop takes memory and time from a GPU that is made for servers.
+    """No desktop takes memory and time from a server GPU.
 
-    On a desktop machine a screen on the only GPU is what it is for, and in a virtual machine a remote desktop is.
+    A desktop on the only GPU of a desktop machine, or a remote desktop in a virtual machine, is intended.
     """
     shown = [gpu for gpu in seen_gpus(environment, matrix) if gpu.nvml and gpu.nvml.display_active is not None]
     active = [gpu for gpu in shown if gpu.data_center and gpu.nvml and gpu.nvml.display_active]
@@ -307,9 +308,9 @@ def display_server_on_compute_gpu(environment: Environment, matrix: Matrix) -> I
     references=threads("pytorch/pytorch#88639", "ollama/ollama#5464", "pop-os/default-settings#64"),
 )
 def cuda_broken_after_suspend(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """CUDA still works after the machine slept.
+    """CUDA still works after the machine was suspended.
 
-    Where video memory is not kept over sleep, `cuInit` answers 999 from then on, while nvidia-smi works.
+    If video memory was not preserved during sleep, `cuInit` returns error 999 from then on, although nvidia-smi works.
     """
     codes, slept = answered(environment, "cuda", "UNKNOWN"), environment.system.last_resume
     if codes and slept.known:

@@ -89,10 +89,10 @@ def _named_for_sure(environment: Environment, gpu: Gpu) -> int | str:
     references=threads("vllm-project/vllm#5222", "leptonai/gpud#80", "awslabs/awsome-distributed-ai#1190"),
 )
 def ecc_uncorrectable(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """No GPU has met a memory error since its last reset that ECC could not correct.
+    """No GPU has had a memory error that ECC could not correct since its last reset.
 
-    Such an error stops the program that met it (CUDA error 214, XID 48, 94 or 95). A contained one (94) harms that
-    program only.
+    Such an error stops the program that hit it (CUDA error 214; Xid 48, 94, or 95). A contained error (Xid 94) affects
+    only that program.
     """
     bad = [gpu for gpu in gpus_of(environment) if gpu.ecc_uncorrectable]
     lines, again = _xid_lines(environment), _when_it_recurs(environment)
@@ -163,9 +163,9 @@ def _no_memory_fault(environment: Environment, name: str, title: str) -> Outcome
     ),
 )
 def row_remap_failed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Every faulty memory row could be replaced by a spare one.
+    """Every faulty memory row was replaced with a spare one.
 
-    When no spare is left (XID 64), memory errors come back for good.
+    When no spare rows are left (Xid 64), memory errors will keep coming back.
     """
     bad = [gpu for gpu in gpus_of(environment) if gpu.remapped_rows_failed]
     for gpu in bad:
@@ -190,10 +190,10 @@ def row_remap_failed(environment: Environment, matrix: Matrix) -> Iterator[Outco
     references=threads("leptonai/gpud#108", "leptonai/gpud#987"),
 )
 def row_remap_pending(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """No faulty memory row waits to be replaced.
+    """No faulty memory row is waiting to be remapped.
 
-    The replacement happens at the next reset of the GPU (XID 63 says the same thing, so it is reported once). Older
-    GPUs retire pages instead.
+    Rows are remapped at the next GPU reset (Xid 63 means the same thing, so it is reported once). Older GPUs retire
+    pages instead.
     """
     bad = [gpu for gpu in gpus_of(environment) if gpu.remapped_rows_pending or gpu.retired_pages_pending]
     for gpu in bad:

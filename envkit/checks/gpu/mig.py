@@ -56,9 +56,10 @@ _ONE_INSTANCE = Fault(
     references=threads("pytorch/pytorch#130181"),
 )
 def mig_enabled_no_instance(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Every GPU with MIG on has at least one instance.
+    """Every GPU in MIG mode has at least one instance.
 
-    CUDA offers instances only: without one it says "no CUDA GPUs are available", although nvidia-smi lists the GPU.
+    In MIG mode, CUDA sees only instances: without one, it says "no CUDA GPUs are available", although nvidia-smi lists
+    the GPU.
     """
     divided = _divided(environment)
     for gpu in divided:
@@ -92,10 +93,10 @@ def mig_enabled_no_instance(environment: Environment, matrix: Matrix) -> Iterato
     references=threads("pytorch/pytorch#95784", "pytorch/pytorch#131650"),
 )
 def mig_one_instance_visible(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """With several MIG instances, each process names its own by UUID.
+    """With several MIG instances, each process selects its own by UUID.
 
-    CUDA gives one instance to a process. Numbers in CUDA_VISIBLE_DEVICES all lead to the first one, so the others
-    stay idle; the form MIG-GPU-… of old drivers is not understood any more.
+    CUDA gives each process one instance. Any index in CUDA_VISIBLE_DEVICES selects the first one, so the others stay
+    idle; the MIG-GPU-… form of old drivers is no longer accepted.
     """
     instances = [uuid for gpu in _divided(environment) for uuid in gpu.mig_instances or ()]
     variables = environment.variables.get() if environment.variables.known else {}

@@ -100,10 +100,10 @@ def _below_switches(gpus: tuple[SeenGpu, ...]) -> bool:
     references=threads("NVIDIA/NVSentinel#1481", "Azure/azurehpc-health-checks#162"),
 )
 def nvlink_inactive(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Every GPU with active NVLink connections has as many as the other GPUs of its model in the machine.
+    """Every GPU with active NVLinks has as many of them as the other GPUs of its model in the machine.
 
-    Otherwise exchanging data falls back to PCIe. Cards without a bridge have none active, which is no fault; on boards
-    that link all of their GPUs it is one.
+    Otherwise, data exchange falls back to PCIe. Cards without a bridge have no active links, which is normal; on boards
+    that link all of their GPUs, it is a fault.
     """
     counted = [gpu for gpu in gpus_of(environment) if gpu.nvlinks_active is not None]
     most: dict[tuple[str, bool], int] = {}
@@ -161,9 +161,10 @@ _OVER_NVLINK = "the GPUs use NVLink; it would matter only for RDMA with network 
     references=threads("NVIDIA/nccl#2079", "aikitoria/open-gpu-kernel-modules#6"),
 )
 def acs_blocks_p2p(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """On bare metal with several GPUs, the bridges above them let them talk to each other directly.
+    """On bare metal with several GPUs, the PCIe bridges let the GPUs communicate directly.
 
-    PCIe ACS redirects such traffic through the root: NCCL gets slow or hangs. Hosts of virtual machines need ACS.
+    PCIe ACS redirects that traffic through the root complex, which makes NCCL slow or hang. Virtual-machine hosts need
+    ACS.
     """
     bridges = environment.kernel.acs_redirect
     facts = [known(environment, "kernel.acs_redirect")]
@@ -200,9 +201,9 @@ def _hosts_machines(environment: Environment) -> bool:
     references=threads("NVIDIA/nccl#257", "NVIDIA/nccl#304", "aikitoria/open-gpu-kernel-modules#6"),
 )
 def iommu_translation_hang(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """On bare metal with several GPUs, the IOMMU passes their traffic through.
+    """On bare metal with several GPUs, the IOMMU is off or in passthrough mode.
 
-    In translating mode the first exchange between GPUs can hang at 100 % load. Hosts of virtual machines want it.
+    In translation mode, the first transfer between GPUs can hang at 100% load. Virtual-machine hosts need that mode.
     """
     mode = environment.kernel.iommu
     facts = [known(environment, "kernel.iommu")]
@@ -231,9 +232,9 @@ def iommu_translation_hang(environment: Environment, matrix: Matrix) -> Iterator
     references=threads("NVIDIA/nccl-tests#117", "NVIDIA/nccl#1637", "huggingface/accelerate#2328"),
 )
 def geforce_p2p_hang(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """No program on several GeForce RTX 40 or 50 cards hung or stopped where it tried peer access, which they lack.
+    """No program with several GeForce RTX 40 or 50 cards hung or failed by trying peer access, which they lack.
 
-    Old drivers and NCCL releases try it all the same; newer ones use the memory of the host.
+    Old drivers and NCCL releases try it anyway; newer ones go through host memory.
     """
     cards = [gpu for gpu in seen_gpus(environment, matrix) if _NO_PEER_GEFORCE.search(gpu.name)]
     reported = _NO_PEERS.reported(environment)

@@ -106,8 +106,8 @@ _SMALL_SHM = Fault(
 def nccl_wrong_interface(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """The network interfaces that NCCL and Gloo are told to use exist on this machine.
 
-    A name copied from another machine, or a bridge of a container engine, ends in "connection refused" or in a
-    program that waits for ever.
+    An interface name copied from another machine, or a container engine's bridge, causes "connection refused" or a
+    program that waits forever.
     """
     settings = _settings(environment)
     interfaces = environment.network_interfaces
@@ -164,9 +164,9 @@ def _matches(value: str, interfaces: tuple[str, ...]) -> bool:
     references=threads("NVIDIA/nccl-tests#206", "NVIDIA/nccl#778"),
 )
 def memlock_too_low(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """On a machine with InfiniBand or RoCE, programs may lock as much memory as they like.
+    """On a machine with InfiniBand or RoCE, programs can lock as much memory as they need.
 
-    RDMA registers its buffers; with a small limit that fails with "cannot allocate memory".
+    RDMA locks its buffers in memory; with a low limit, that fails with "cannot allocate memory".
     """
     limit, devices = environment.system.memlock_bytes, environment.system.infiniband_devices
     facts = [known(environment, "system.memlock_bytes"), known(environment, "system.infiniband_devices")]
@@ -192,10 +192,10 @@ def memlock_too_low(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     references=threads("NVIDIA/nccl-tests#206"),
 )
 def peermem_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """On a machine with InfiniBand or RoCE, network cards reach GPU memory directly.
+    """On a machine with InfiniBand or RoCE, network cards can access GPU memory directly.
 
-    That needs the module nvidia_peermem, or the open kernel module on a kernel with DMA-BUF. Without it data between
-    machines takes the way through main memory.
+    This needs the module nvidia_peermem, or the open kernel module on a kernel with DMA-BUF. Without it, data between
+    machines is copied through main memory.
     """
     devices, peer = environment.system.infiniband_devices, environment.driver.peermem_loaded
     facts = [known(environment, "driver.peermem_loaded"), known(environment, "system.infiniband_devices")]
@@ -233,9 +233,10 @@ def _dma_buf(environment: Environment) -> bool | None:
     references=threads("pytorch/pytorch#5040", "pytorch/pytorch#108861", "NVIDIA/nccl#473"),
 )
 def shm_too_small(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """A container in which frameworks run has at least a gigabyte of /dev/shm.
+    """A container that runs frameworks has at least 1 GB of /dev/shm.
 
-    Engines give 64 MiB. Data loaders and NCCL exchange through it and die with "Bus error".
+    Container engines provide only 64 MiB by default. Data loaders and NCCL use it to exchange data and crash with "Bus
+    error" when it is full.
     """
     size = environment.system.shm_bytes
     facts = [known(environment, "system.shm_bytes"), known(environment, "system.machine_kind")]

@@ -53,11 +53,11 @@ _SLOW = Fault(
     references=_REFERENCES,
 )
 def pcie_width_degraded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Every link from a GPU up to the root has as many lanes as both of its ends allow.
+    """Every PCIe link from a GPU up to the root has as many lanes as both of its ends support.
 
-    Dirty contacts, a riser or a wrong bifurcation setting costs half of the bandwidth or more, without any error. A
-    board that has only eight lanes, a slot that has fewer than the card, and a slot that shares its lanes with the one
-    beside it work as built. What a virtual machine sees of a link is not judged.
+    Dirty contacts, a riser, or a wrong bifurcation setting costs half of the bandwidth or more, without any error. A
+    board with only eight lanes, a slot with fewer lanes than the card, and slots that share lanes all work as designed.
+    Links seen from inside a virtual machine are not checked.
     """
     gpus = seen_gpus(environment, matrix)
     if no_pci_expected(environment) and not any(gpu.nvml and gpu.nvml.link_width_max for gpu in gpus):
@@ -173,10 +173,10 @@ def _link_evidence(environment: Environment, link: Link) -> list[Evidence]:
     references=threads("local-inference-lab/rtx6kpro#88", "NVIDIA/NVSentinel#890", "Syllo/nvtop#6", "janhq/jan#183"),
 )
 def pcie_gen_degraded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """While a GPU works, its link runs at the highest rate that both ends have.
+    """When a GPU is busy, its PCIe link runs at the highest speed that both ends support.
 
-    GPUs slow the link down while they idle (generation 1 at idle is normal and no fault), so only the rate under
-    load counts. Signal trouble, a riser or an old setting in the firmware can hold it at half or a quarter.
+    GPUs slow the link down at idle (Gen1 is normal then), so only the speed under load counts. Poor signal quality, a
+    riser, or an old firmware setting can limit it to half or a quarter.
     """
     gpus = seen_gpus(environment, matrix)
     if gpus and is_virtual(environment) and not seen(environment, "pcie-gen-degraded"):

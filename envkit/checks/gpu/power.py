@@ -68,9 +68,10 @@ _REFUSED = Fault(
     references=threads("tensorflow/tensorflow#740", "tensorflow/tensorflow#8858"),
 )
 def power_supply_overloaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The power supply carries the peaks of the GPUs under full load.
+    """The power supply can handle the GPUs' power spikes under full load.
 
-    For milliseconds a card draws far more than its limit. A supply that switches off for that leaves no message.
+    For milliseconds, a card can draw far more than its power limit. A power supply that shuts off because of that
+    leaves no message.
     """
     if reported := _SUPPLY.reported(environment):
         yield reported
@@ -87,7 +88,7 @@ def power_supply_overloaded(environment: Environment, matrix: Matrix) -> Iterato
     references=("https://docs.nvidia.com/deploy/mps/index.html",),
 )
 def mps_unreachable(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Where programs share a GPU over MPS, its server answers them."""
+    """If programs share a GPU through MPS, its server responds to them."""
     if reported := _MPS.reported(environment):
         yield reported
     elif environment.driver.cuda_init.known and environment.driver.cuda_init.get().code == 0:
@@ -103,9 +104,9 @@ def mps_unreachable(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     references=threads("NVIDIA/kubevirt-gpu-device-plugin#2"),
 )
 def gpu_refused_in_vm(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """A passed-through GPU starts in its virtual machine.
+    """A GPU that is passed through starts in its virtual machine.
 
-    Drivers before branch 465 refused GeForce cards where they saw a hypervisor.
+    Drivers before branch 465 refused to start GeForce cards under a hypervisor.
     """
     if reported := _REFUSED.reported(environment):
         yield reported

@@ -71,9 +71,9 @@ _OFF = Fault(
     references=threads("NVIDIA/open-gpu-kernel-modules#1151"),
 )
 def no_gpu_on_pci(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The machine shows at least one NVIDIA display function on PCI.
+    """The machine has at least one NVIDIA display device on PCI.
 
-    Without one no driver, container or framework can help: this is the first thing to know.
+    Without one, no driver, container, or framework can help, so this is checked first.
     """
     place = kind(environment)
     if no_pci_expected(environment) and place is not None:
@@ -112,9 +112,9 @@ def _no_gpu(environment: Environment, evidence: list[Evidence] | tuple[Evidence,
     references=threads("canonical/nvidia-prime#13", "swuecho/chat#412"),
 )
 def optimus_gpu_off(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The graphics switch of the laptop leaves the NVIDIA GPU on.
+    """The laptop's graphics switching has not turned the NVIDIA GPU off.
 
-    A GPU that sleeps between two uses (D3cold with a driver bound) is healthy: it wakes by itself.
+    A GPU that sleeps between uses (D3cold with a driver bound) is healthy: it wakes up by itself.
     """
     switch = environment.system.prime_profile
     if switch.known and switch.get().lower() in _OFF_SWITCHES:

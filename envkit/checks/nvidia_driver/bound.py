@@ -101,10 +101,10 @@ _NOVA = Fault(
     references=("https://github.com/NVIDIA/gpu-operator",),
 )
 def gpu_bound_to_vfio(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Not all GPUs are held back for virtual machines (vfio-pci, pci-stub).
+    """Not all GPUs are reserved for virtual machines (vfio-pci, pci-stub).
 
-    A reserved GPU has no device node here. On a host of virtual machines that is wanted, and so it is where others are
-    left to the driver, or where a text shows the guest's driver at work.
+    A reserved GPU has no device node on the host. That is intended on a virtual-machine host, when other GPUs are left
+    to the driver, or when the text shows that the guest's driver works.
     """
     reserved = reserved_for_vms(environment)
     everything = bool(reserved) and len(reserved) == len(environment.pci_gpus.get()) and not environment.gpus.value
@@ -142,8 +142,8 @@ def _options(environment: Environment) -> list[Evidence]:
 def nouveau_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """No NVIDIA GPU is bound to nouveau.
 
-    One driver owns a device: while nouveau has the GPU, NVIDIA's module cannot take it. That the nouveau module is
-    loaded for another card is no fault.
+    Only one driver can own a device: while nouveau has the GPU, NVIDIA's module cannot use it. It is fine for the
+    nouveau module to be loaded for another card.
     """
     yield from _other_driver(environment, matrix, _NOUVEAU, "nouveau")
 
@@ -160,7 +160,7 @@ def nouveau_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome
 def nova_core_bound(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """No NVIDIA GPU is bound to NovaCore, the kernel's own driver for Turing and later.
 
-    New kernels load it first, as older ones did with nouveau; NVIDIA's module then cannot take the GPU.
+    New kernels load it first, as older ones did with nouveau; NVIDIA's module then cannot use the GPU.
     """
     yield from _other_driver(environment, matrix, _NOVA, "NovaCore")
 

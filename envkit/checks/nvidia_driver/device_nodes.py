@@ -74,10 +74,10 @@ def given_to_others(environment: Environment) -> tuple[DeviceNode, ...]:
     references=("https://github.com/NVIDIA/DCGM", "https://github.com/NVIDIA/gpu-operator"),
 )
 def device_nodes_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Every GPU that the kernel module drives has its file `/dev/nvidiaN`, and `/dev/nvidiactl` is there.
+    """Every GPU that the kernel module drives has its `/dev/nvidiaN`, and `/dev/nvidiactl` exists.
 
-    The module does not create them: X, nvidia-persistenced or the setuid tool nvidia-modprobe does. Without them only
-    root's first call of nvidia-smi brings the GPU to life.
+    The module does not create them; X, nvidia-persistenced, or the setuid tool nvidia-modprobe does. Without them, the
+    GPU cannot be used until root runs nvidia-smi once.
     """
     nodes, owned = gpu_nodes(environment), environment.driver.procfs_gpus
     if reported := _NO_NODES.reported(environment):
@@ -122,9 +122,9 @@ def _nodes_evidence(environment: Environment) -> Evidence:
     references=threads("openSUSE/nvidia-driver-G06#52", "NVIDIA/nvidia-container-toolkit#210"),
 )
 def device_node_permission(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """This user may read and write the driver's device files.
+    """This user can read and write the driver's device files.
 
-    Module options, a group, SELinux or the device rules of a container can forbid it; with sudo everything works.
+    Module options, a group, SELinux, or a container's device rules can prevent that; with sudo, everything works.
     """
     observed, others = environment.driver.device_nodes, given_to_others(environment)
     closed = [
@@ -172,10 +172,11 @@ def _closed(environment: Environment, closed: list[DeviceNode], refused: tuple[E
     references=threads("tensorflow/tensorflow#5777", "pytorch/pytorch#49081", "ollama/ollama#5464"),
 )
 def uvm_module_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The module `nvidia_uvm` is loaded and its device file is there when CUDA asks for it.
+    """The module `nvidia_uvm` is loaded and its device file exists when CUDA needs it.
 
-    NVML and nvidia-smi do not need it, CUDA does: "nvidia-smi works, CUDA says unknown error" is its sign. The first
-    CUDA call loads it where nvidia-modprobe has its setuid bit, so its absence alone is no fault.
+    CUDA needs it, but NVML and nvidia-smi do not; the typical sign is that nvidia-smi works while CUDA reports an
+    unknown error. The first CUDA call loads it if nvidia-modprobe is setuid root, so a missing module alone is not a
+    fault.
     """
     codes = answered(environment, "cuda", "UNKNOWN", "NOT_INITIALIZED")
     absent = _uvm_absent(environment)

@@ -94,10 +94,10 @@ _NOT_LOADED = Fault(
     references=threads("NVIDIA/nvidia-docker#988", "tensorflow/tensorflow#66750"),
 )
 def driver_not_installed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Where there is a GPU, there is a driver: a kernel module or its libraries.
+    """A machine with a GPU has a driver: a kernel module or its libraries.
 
-    Without any driver the CUDA runtime reports version 0 and complains that the driver is "insufficient" (error 35),
-    which sounds like an old driver and is none.
+    Without a driver, the CUDA runtime sees version 0 and reports that the driver is "insufficient" (error 35), which
+    sounds like an old driver.
     """
     if present := _signs_of_a_driver(environment):
         yield ok("a driver is installed", evidence=present)
@@ -164,10 +164,10 @@ def _absent(environment: Environment) -> Outcome:
     references=threads("NVIDIA/nvidia-docker#988", "microsoft/WSL#7716", "junxnone/tio#206"),
 )
 def driver_module_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Where the driver's libraries are, its kernel module is loaded.
+    """If the driver's libraries are installed, its kernel module is loaded.
 
-    "nvidia-smi has failed because it couldn't communicate with the driver" is this symptom; it has at least six
-    causes, and each has a check of its own that stands before this one.
+    The symptom is "nvidia-smi has failed because it couldn't communicate with the driver". It has at least six causes,
+    each with its own check that takes precedence over this one.
     """
     if loaded(environment):
         yield ok("the kernel module is loaded", evidence=[known(environment, "driver.kernel_module")])

@@ -112,8 +112,8 @@ _REFUSED = Fault(
 def driver_dropped_gpu(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """The installed driver branch supports every GPU of the machine.
 
-    New branches drop old GPUs, and old branches do not know new ones. The driver then ignores the GPU and nvidia-smi
-    says "No devices were found".
+    New branches drop old GPUs, and old branches do not support new ones. The driver then ignores the GPU, and
+    nvidia-smi says "No devices were found".
     """
     version = installed(environment)
     gpus = seen_gpus(environment, matrix)
@@ -196,7 +196,7 @@ def _gpu_evidence(environment: Environment, gpu: SeenGpu) -> Evidence:
     references=threads("NVIDIA/open-gpu-kernel-modules#322", "NVIDIA/open-gpu-kernel-modules#19"),
 )
 def open_module_on_pre_turing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The open kernel module is used only where every GPU has a GPU System Processor (Turing and later)."""
+    """The open kernel module is used only if every GPU has a GPU System Processor (Turing and later)."""
     yield from _flavor(environment, matrix, _OPEN, wrong_is_open=True)
 
 
@@ -210,7 +210,7 @@ def open_module_on_pre_turing(environment: Environment, matrix: Matrix) -> Itera
     references=threads("NVIDIA/cloud-native-docs#6", "NVIDIA/open-gpu-kernel-modules#789"),
 )
 def proprietary_module_on_blackwell(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """GPUs that need the open kernel module (Blackwell, Grace Hopper) have it."""
+    """GPUs that need the open kernel module (Blackwell, Grace Hopper) use it."""
     yield from _flavor(environment, matrix, _PROPRIETARY, wrong_is_open=False)
 
 
@@ -288,10 +288,10 @@ def _loaded_flavor(environment: Environment) -> tuple[bool | None, list[Evidence
     references=threads("NVIDIA/nvtrust#55"),
 )
 def vm_gpu_unsupported_by_release(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The driver inside a virtual machine accepts the GPU that it was given.
+    """The driver inside a virtual machine supports the GPU that was assigned to it.
 
-    A virtual or confidential-computing GPU needs the guest flavor or a newer branch: the ordinary driver says that
-    the GPU "is not supported by the release", although the same card works on bare metal.
+    A virtual or confidential-computing GPU needs the guest driver or a newer branch: the regular driver says that the
+    GPU "is not supported by the release", although the same card works on bare metal.
     """
     in_vm = "The driver refuses the GPU of this virtual machine" if is_virtual(environment) else ""
     if reported := _REFUSED.reported(environment, title=in_vm):

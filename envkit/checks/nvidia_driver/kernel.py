@@ -191,9 +191,9 @@ _UNSIGNED = Fault(
     references=threads("junxnone/tio#206", "negativo17/nvidia-driver#56", "M-Bab/linux-kernel-amdgpu-binaries#101"),
 )
 def module_missing_for_running_kernel(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The running kernel has an nvidia module of its own.
+    """The running kernel has its own nvidia module.
 
-    A kernel upgrade leaves the module behind when DKMS did not run, its headers are missing, or the package of
+    After a kernel upgrade, the module is missing if DKMS did not run, the kernel headers are missing, or the package of
     prebuilt modules does not follow the kernel. The GPU is then gone after the next reboot.
     """
     if loaded(environment):
@@ -255,9 +255,9 @@ def _left_behind(environment: Environment, others: set[str]) -> Outcome:
     references=threads("NVIDIA/open-gpu-kernel-modules#441", "zen-kernel/zen-kernel#305"),
 )
 def kernel_headers_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Where DKMS builds the driver's module, the headers of the running kernel are installed.
+    """If DKMS builds the driver's module, the headers of the running kernel are installed.
 
-    Without them DKMS skips the build in silence. A prebuilt, signed module needs no headers.
+    Without them, DKMS silently skips the build. A prebuilt, signed module needs no headers.
     """
     if environment.kernel.headers.known:
         yield ok("the headers are installed", evidence=[known(environment, "kernel.headers")])
@@ -300,7 +300,7 @@ def _dkms_evidence(environment: Environment) -> list[Evidence]:
 def dkms_build_failed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """DKMS has built and installed the module for the running kernel.
 
-    A kernel that is newer than the driver branch, or a compiler other than the kernel's, breaks the build; DKMS
+    The build fails if the kernel is newer than the driver branch supports, or if the compiler is not the kernel's; DKMS
     then says `added` instead of `installed`.
     """
     if loaded(environment):
@@ -347,8 +347,8 @@ def _last_error(environment: Environment) -> list[Evidence]:
 def secure_boot_unsigned_module(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """With Secure Boot on, the driver's module is signed with an enrolled key.
 
-    The kernel refuses a module that it cannot verify: "Key was rejected by service". No EFI variables means legacy
-    boot or that nobody may look, which is not the same as "off".
+    The kernel rejects a module that it cannot verify: "Key was rejected by service". If there are no EFI variables, the
+    machine booted in legacy mode or they cannot be read, which is not the same as "off".
     """
     if loaded(environment):
         yield ok("the kernel accepted the module", evidence=[known(environment, "system.secure_boot")])

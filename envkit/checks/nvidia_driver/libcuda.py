@@ -109,9 +109,9 @@ _STUB = Fault(
     references=threads("NVIDIA/nvidia-docker#1294", "NVIDIA/nvidia-docker#1515", "gpustack/gpustack#1254"),
 )
 def cuda_compat_on_unsupported_hw(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The forward-compatibility libcuda of `cuda-compat` is used on data-center GPUs only.
+    """The forward-compatibility libcuda of `cuda-compat` is used only on data-center GPUs.
 
-    NVIDIA supports it on no GeForce or workstation card; there CUDA answers error 804.
+    NVIDIA does not support it on GeForce or workstation cards; on those, CUDA returns error 804.
     """
     library = _first_libcuda(environment)
     if reported := _COMPAT.reported(environment, answered(environment, "cuda", "COMPAT_NOT_SUPPORTED_ON_DEVICE")):
@@ -146,10 +146,10 @@ def _compat(environment: Environment, matrix: Matrix, library: DriverLibrary) ->
     references=threads("NVIDIA/nvidia-docker#1256", "easydiffusion/easydiffusion#379", "llm-d/llm-d#706"),
 )
 def driver_lib_mismatch_803(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The first libcuda in the loader's order has the version of the loaded kernel module.
+    """The first libcuda in loader order has the version of the loaded kernel module.
 
-    Another one comes from an image that ships driver libraries, a compat package newer than the driver allows, or a
-    half-finished upgrade; CUDA answers error 803.
+    A different one comes from an image that includes driver libraries, a compat package that is newer than the driver
+    allows, or an incomplete upgrade; CUDA then returns error 803.
     """
     library, module = _first_libcuda(environment), environment.driver.kernel_module
     if reported := _FOREIGN.reported(environment, answered(environment, "cuda", "SYSTEM_DRIVER_MISMATCH")):
@@ -179,9 +179,9 @@ def driver_lib_mismatch_803(environment: Environment, matrix: Matrix) -> Iterato
     references=threads("NixOS/nixpkgs#293320"),
 )
 def libcuda_stub_loaded(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The loader finds the driver's libcuda, not the stub that a toolkit brings for linking.
+    """The loader finds the driver's libcuda, not the stub that a toolkit provides for linking.
 
-    The stub has the same name inside (libcuda.so.1) and answers every call with error 34.
+    The stub has the same soname (libcuda.so.1) and returns error 34 for every call.
     """
     library = _first_libcuda(environment)
     on_path = [folder for folder in library_path(environment) if folder.endswith("/stubs")]

@@ -152,7 +152,7 @@ _NO_COUNTERS = Fault(
 def driver_library_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """The driver's libraries have exactly the version of the loaded kernel module.
 
-    After an upgrade (often an automatic one) the old module keeps running with new libraries; NVML fails with
+    After an upgrade (often an automatic one), the old module stays loaded next to new libraries, and NVML fails with
     "Driver/library version mismatch". A reboot is enough if the module on disk already matches the new libraries.
     """
     module, library = environment.driver.kernel_module, environment.driver.user_space
@@ -214,9 +214,9 @@ def _reinstall(environment: Environment) -> Remedy:
     references=threads("NVIDIA/libnvidia-container#231"),
 )
 def nvml_library_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Where the kernel module is loaded, `libnvidia-ml.so.1` can be found.
+    """If the kernel module is loaded, `libnvidia-ml.so.1` can be found.
 
-    Distributions split the driver; without this part nvidia-smi and every monitor report no GPU.
+    Distributions split the driver into packages; without this one, nvidia-smi and all monitoring tools report no GPU.
     """
     codes = answered(environment, "nvml", "LIBRARY_NOT_FOUND")
     if has_library(environment, NVML):
@@ -242,8 +242,8 @@ def nvml_library_missing(environment: Environment, matrix: Matrix) -> Iterator[O
 def nvidia_smi_hangs(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """The driver answers NVML and nvidia-smi within their time limit.
 
-    A driver in a deadlock, or a GPU in trouble, leaves the caller in a state that cannot be killed; monitors then show
-    old values as if all were well.
+    A deadlocked driver or a failing GPU leaves the caller in a state in which it cannot be killed; monitoring tools
+    keep showing old values as if all were well.
     """
     paths = ("driver.nvml", "driver.nvidia_smi")
     facts = (environment.driver.nvml, environment.driver.nvidia_smi)
@@ -294,10 +294,11 @@ def _late(environment: Environment) -> list[Evidence]:
     references=threads("NVIDIA/nvidia-docker#723", "Azure/aks-gpu#105", "dmlc/cxxnet#108"),
 )
 def persistence_off(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """No program and no container waits too long for the driver to start a GPU.
+    """No program or container has to wait too long for the driver to initialize a GPU.
 
-    Without persistence mode, the default, the driver starts a server's GPUs anew for every first program, which takes
-    seconds, and starting a container can time out. Where nobody complains of that, it is no problem.
+    Without persistence mode, which is the default, the driver initializes a server's GPUs again for each program that
+    finds them idle. That takes seconds, and starting a container can time out. If nothing complains about that, it is
+    not a problem.
     """
     gpus = [gpu for gpu in gpus_of(environment) if gpu.persistence_mode is not None]
     if reported := _SLEEPING.reported(environment):
@@ -317,10 +318,9 @@ def persistence_off(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     references=threads("gpuopenanalytics/pynvml#19"),
 )
 def profiling_counters_restricted(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Nobody was refused the GPU's performance counters.
+    """No profiler was denied access to the GPU's performance counters.
 
-    They are for root only by default, which is a safety measure and no fault; a profiler then stops with
-    ERR_NVGPUCTRPERM.
+    By default, only root can read them, as a security measure; for other users, a profiler stops with ERR_NVGPUCTRPERM.
     """
     params = environment.driver.params
     if reported := _NO_COUNTERS.reported(environment):

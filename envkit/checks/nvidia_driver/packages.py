@@ -83,7 +83,7 @@ _MIXED = Fault(
 def unattended_upgrade_of_driver(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """No automatic upgrade has replaced driver or kernel packages since the last boot.
 
-    The old module keeps running with new libraries: the GPU stops answering some morning.
+    Otherwise, the old module stays loaded next to new libraries, and the GPU stops working overnight.
     """
     observed = environment.package_changes
     automatic = [line for line in observed.get() if _UNATTENDED in line] if observed.known else []
@@ -108,10 +108,10 @@ def unattended_upgrade_of_driver(environment: Environment, matrix: Matrix) -> It
     references=threads("NVIDIA/DIGITS#558", "openSUSE/nvidia-driver-G06#90", "Azure/azhpc-images#86"),
 )
 def runfile_over_packages(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The driver was installed one way only, and its libraries have one version.
+    """The driver was installed in only one way, and all of its libraries have the same version.
 
-    A runfile over distribution packages (often by the driver box of the CUDA runfile) leaves libraries of two
-    versions; which one a program loads is chance, and the mismatch survives restarts.
+    A runfile installed over distribution packages (often through the driver option of the CUDA runfile) leaves
+    libraries of two versions. Which of them a program loads is unpredictable, and a reboot does not fix the mismatch.
     """
     versions, packages = _library_versions(environment), driver_packages(environment)
     observed = environment.driver.runfile_installed
@@ -192,8 +192,8 @@ def _package_evidence(environment: Environment, packages: tuple[SystemPackage, .
 def driver_repos_mixed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """The driver's packages come from one source, and every one of them is fully installed.
 
-    NVIDIA and the distributions split one branch differently under equal names: mixed, they overwrite each other or
-    hold each other back.
+    NVIDIA and the distributions split the same branch into different packages with the same names: mixed, they
+    overwrite or block each other.
     """
     packages = driver_packages(environment)
     broken = tuple(package for package in packages if _HALF_DONE.search(package.state))

@@ -46,9 +46,9 @@ _KEY = Fault(
     references=threads("NVIDIA/nvidia-docker#1631", "NVIDIA/nvidia-docker#1636"),
 )
 def repository_key_replaced(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The system knows the key that NVIDIA signs its repository with, and names the repository once.
+    """The system has the key that NVIDIA signs its repository with, and lists the repository only once.
 
-    NVIDIA changed the key in April 2022.
+    NVIDIA replaced the key in April 2022.
     """
     if reported := _KEY.reported(environment):
         yield reported

@@ -123,10 +123,11 @@ def log_unread(environment: Environment) -> Outcome:
     references=threads("NVIDIA/open-gpu-kernel-modules#507", "NVIDIA/open-gpu-kernel-modules#1151"),
 )
 def gpu_fallen_off_bus(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Every GPU answers on the PCI bus.
+    """Every GPU responds on the PCI bus.
 
-    A lost GPU reads ffff in its configuration space, makes NVML say "GPU is lost" and leaves XID 79 in the kernel
-    log: power, heat, slot, riser, firmware or a dying card. A reboot without a power cycle often does not help.
+    The configuration space of a lost GPU reads as ffff, NVML reports "GPU is lost", and the kernel log shows Xid 79.
+    The cause can be power, heat, the slot, a riser, the firmware, or a failing card. A reboot without a power cycle
+    often does not help.
     """
     lost, messages = answered(environment, "nvml", "GPU_IS_LOST"), seen(environment, "gpu-fallen-off-bus")
     mute = [] if all_work(environment, matrix) and not lost and not messages else _mute(environment)
@@ -191,9 +192,9 @@ def _came_back(environment: Environment, messages: tuple[Message, ...], evidence
     ),
 )
 def gsp_timeout(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The GPU System Processor (GSP), which runs much of the driver, answers.
+    """The GPU System Processor (GSP), which runs much of the driver, is responding.
 
-    When its firmware stops, the kernel log shows XID 119 or 120 and nvidia-smi hangs from then on.
+    When its firmware stops, the kernel log shows Xid 119 or 120, and nvidia-smi hangs from then on.
     """
     if reported := _GSP.reported(environment):
         yield reported
@@ -231,10 +232,10 @@ def gsp_timeout(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     ),
 )
 def rm_init_adapter_failed(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Every GPU that the kernel module owns could be started.
+    """Every GPU that the kernel module owns was initialized.
 
-    "RmInitAdapter failed" or "No devices were found" with a loaded module means that the driver saw the card and gave
-    up: power, firmware, wrong module flavor, memory window or a bad card.
+    "RmInitAdapter failed", or "No devices were found" with a loaded module, means that the driver saw the card and gave
+    up: because of power, firmware, the wrong module flavor, the memory window, or a bad card.
     """
     dead = environment.driver.uninitialised_gpus
     evidence = []
@@ -280,10 +281,11 @@ def _never_started(environment: Environment, addresses: tuple[str, ...]) -> bool
     references=("https://docs.nvidia.com/deploy/xid-errors/", *threads("leptonai/gpud#987")),
 )
 def xid_other(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The kernel log holds no XID that points to hardware, firmware or the driver.
+    """The kernel log has no Xid that points to hardware, firmware, or the driver.
 
-    An XID is the driver's error number. Some (13, 31, 43, 45) come from a fault in a program and say nothing about
-    the machine. Users may often not read the log; then this was not checked, which is not the same as healthy.
+    An Xid is the driver's error number. Some (13, 31, 43, 45) come from a fault in a program and say nothing about the
+    machine. Regular users often cannot read the log; in that case this was not checked, which is not the same as
+    healthy.
     """
     pairs = xid_messages(environment, "xid-other")
     serious = [pair for pair in pairs if pair[0].kind not in (_APPLICATION, _INFORMATION)]

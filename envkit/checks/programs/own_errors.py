@@ -8,7 +8,7 @@ from envkit.checks.engine.findings import Status
 from envkit.checks.engine.references import threads
 from envkit.checks.programs.told import told_by_program
 
-_NOT_THE_MACHINE = "The program stops; driver, CUDA, and framework work."
+_NOT_THE_MACHINE = "The program stops; the driver, CUDA, and the framework are fine."
 _ONE_BY_ONE = (export("CUDA_LAUNCH_BLOCKING", "1"), run("python", TO_FILL_IN))
 
 told_by_program(
@@ -21,9 +21,9 @@ told_by_program(
         steps=_ONE_BY_ONE,
         status=Status.WARN,
     ),
-    doc="""Indexes and labels that a kernel gets are within the bounds that it asserts.
+    doc="""The indexes and labels passed to a kernel are within the bounds that it asserts.
 
-    The GPU reports a failed assertion late, at some other call; every call fails until the program is restarted.
+    The GPU reports a failed assertion late, at some other call, and every call fails until the program is restarted.
     """,
     rank=1,
     references=threads("pytorch/pytorch#25537", "pytorch/pytorch#16795"),
@@ -39,9 +39,9 @@ told_by_program(
         steps=(*_ONE_BY_ONE, fixed("sudo dmesg")),
         status=Status.WARN,
     ),
-    doc="""Kernels stay within the memory that they were given.
+    doc="""Kernels access only memory that was allocated for them.
 
-    A wrong address ends the context of the program; the driver may add an Xid 13 or 31, which blames the program too.
+    A wrong address ends the program's CUDA context; the driver may log Xid 13 or 31, which also points to the program.
     """,
     rank=2,
     references=threads("pytorch/pytorch#42077"),
@@ -55,9 +55,9 @@ told_by_program(
         "the checkpoint with the model that it was made for.",
         status=Status.WARN,
     ),
-    doc="""The tensors of an operation have the shapes that it needs.
+    doc="""The tensors of an operation have matching shapes.
 
-    The data or the model is at fault; another installation changes nothing.
+    The data or the model is at fault; reinstalling anything does not help.
     """,
     rank=11,
     references=threads("pytorch/pytorch#66783"),
@@ -71,7 +71,7 @@ told_by_program(
         "last line of the traceback.",
         status=Status.WARN,
     ),
-    doc="""All tensors of one operation are on one device.
+    doc="""All tensors of an operation are on the same device.
 
     Usually the model is on the GPU and an input on the CPU; both frameworks say so and stop.
     """,
@@ -88,7 +88,7 @@ told_by_program(
         steps=(fixed("python -c 'import torch; print(torch.version.cuda, torch.cuda.is_available())'"),),
         status=Status.WARN,
     ),
-    doc="""A model in half precision computes on a GPU.
+    doc="""A model in half precision runs on a GPU.
 
     Many CPU kernels exist only for float32 and bfloat16.
     """,
@@ -105,9 +105,9 @@ told_by_program(
         steps=(export("VLLM_WORKER_MULTIPROC_METHOD", "spawn"),),
         status=Status.WARN,
     ),
-    doc="""A process that used CUDA starts its workers by spawn.
+    doc="""A process that has used CUDA starts its workers with spawn.
 
-    A forked child inherits a context that it cannot use.
+    A forked child inherits a CUDA context that it cannot use.
     """,
     rank=5,
     references=threads("pytorch/pytorch#40403"),
@@ -122,9 +122,9 @@ told_by_program(
         steps=(fixed("nvidia-smi -L"), run("torchrun", "--nproc-per-node=gpu", TO_FILL_IN)),
         status=Status.WARN,
     ),
-    doc="""Each rank on a machine has a GPU of its own.
+    doc="""Each rank on a machine has its own GPU.
 
-    NCCL names the two ranks and the device that they share.
+    NCCL's message names the two ranks and the device they share.
     """,
     rank=6,
     references=threads("NVIDIA/nccl#1241"),
@@ -141,7 +141,7 @@ told_by_program(
     ),
     doc="""All ranks reach each collective operation within the time limit.
 
-    The watchdog names an operation that did not finish: a symptom, not the cause.
+    The watchdog names an operation that did not finish; that is a symptom, not the cause.
     """,
     rank=7,
     references=threads("pytorch/pytorch#118369", "NVIDIA/nccl#1609"),
@@ -157,7 +157,7 @@ told_by_program(
     ),
     doc="""NCCL starts, or says why it does not.
 
-    PyTorch prints the kind of an error (system, CUDA, internal); its cause is in NCCL's own lines.
+    PyTorch prints only the kind of error (system, CUDA, internal); the cause is in NCCL's own log.
     """,
     rank=8,
     references=threads("NVIDIA/nccl#207", "NVIDIA/nccl#473"),
@@ -172,9 +172,9 @@ told_by_program(
         steps=(fixed("free -h"), fixed("sudo dmesg -T --level=err")),
         status=Status.WARN,
     ),
-    doc="""The processes of a program fit into the memory of the machine, or of their container.
+    doc="""A program's processes fit in the memory of the machine, or of their container.
 
-    The kernel ends one with signal 9, and nothing but "Killed" or status 137 is printed.
+    Otherwise, the kernel kills one with signal 9, and the only sign is "Killed" or status 137.
     """,
     rank=9,
     references=threads("pytorch/pytorch#8976"),
@@ -190,9 +190,9 @@ told_by_program(
         steps=(fixed("nvidia-smi"), *_ONE_BY_ONE, fixed("python -m torch.utils.collect_env")),
         status=Status.WARN,
     ),
-    doc="""Calls of the GPU's libraries succeed, or say why they do not.
+    doc="""Calls to the GPU libraries succeed, or say why they do not.
 
-    Full memory, an earlier error in another kernel, and a library that does not fit all end in the same message.
+    Full memory, an earlier error in another kernel, and an incompatible library all end in the same message.
     """,
     rank=10,
     references=threads("pytorch/pytorch#16795"),
@@ -207,9 +207,9 @@ told_by_program(
         "attention backend (PyTorch's own, sdpa, or xformers).",
         status=Status.WARN,
     ),
-    doc="""A model in bfloat16 runs on a GPU that has it.
+    doc="""A model in bfloat16 runs on a GPU that supports it.
 
-    Ampere brought bfloat16; older GPUs compute in float16.
+    bfloat16 needs Ampere or newer; older GPUs use float16.
     """,
     rank=11,
     references=threads("vllm-project/vllm#1157"),

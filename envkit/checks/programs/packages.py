@@ -40,7 +40,7 @@ told_by_program(
     ),
     doc="""The framework that a program imports is installed in the Python that runs it.
 
-    pip often belongs to a different Python from the one that runs.
+    pip often belongs to a different Python from the one that runs the program.
     """,
     rank=20,
     references=threads("pytorch/pytorch#15999", "pytorch/pytorch#172808"),
@@ -53,9 +53,9 @@ told_by_program(
         remedy="Create a virtual environment and install there.",
         steps=(fixed("python3 -m venv ~/venv"), fixed("source ~/venv/bin/activate")),
     ),
-    doc="""Packages from pip go into an environment of their own.
+    doc="""Packages from pip go into a virtual environment.
 
-    Recent distributions mark their Python as managed by the system (PEP 668), and pip stops there.
+    Recent distributions mark their Python as externally managed (PEP 668), and pip refuses to install into it.
     """,
     rank=21,
     references=("https://peps.python.org/pep-0668/",),
@@ -68,9 +68,9 @@ told_by_program(
         remedy="Downgrade MKL to a release that still has the symbol, in the conda environment.",
         actions=("older-mkl",),
     ),
-    doc="""The MKL that conda installed still exports what PyTorch's library asks for.
+    doc="""The MKL that conda installed still exports the symbols that PyTorch needs.
 
-    A newer MKL dropped iJIT_NotifyEvent, which older conda packages of PyTorch use.
+    Newer MKL releases dropped iJIT_NotifyEvent, which older conda packages of PyTorch use.
     """,
     rank=22,
     references=threads("pytorch/pytorch#123097"),
@@ -85,9 +85,9 @@ told_by_program(
         steps=(fixed("conda install nomkl"),),
         status=Status.WARN,
     ),
-    doc="""One OpenMP runtime is loaded.
+    doc="""Only one OpenMP runtime is loaded.
 
-    Packages from pip and conda each bring libiomp5 or libomp; the second one to start ends the process.
+    Packages from pip and conda each include libiomp5 or libomp; the second copy to start ends the process.
     """,
     rank=23,
     references=threads("hiyouga/LlamaFactory#1725"),
@@ -103,9 +103,9 @@ told_by_program(
             fixed("python -m pip install opencv-python-headless"),
         ),
     ),
-    doc="""The libraries that OpenCV was linked with are there.
+    doc="""The libraries that OpenCV was linked with are installed.
 
-    Images of servers and containers have no libGL.so.1 and no libgthread-2.0.so.0.
+    Server and container images have no libGL.so.1 or libgthread-2.0.so.0.
     """,
     rank=24,
     references=threads("pytorch/ignite#1615", "opencv/opencv-python#370"),
@@ -122,7 +122,7 @@ told_by_program(
     ),
     doc="""The package index can be reached, and downloads complete.
 
-    Wheels of GPU frameworks take gigabytes: a connection that drops or a proxy shows up here first.
+    GPU framework wheels are gigabytes in size, so an unstable connection or a proxy shows up here first.
     """,
     rank=25,
     references=threads("pytorch/pytorch#124566", "AUTOMATIC1111/stable-diffusion-webui#11784"),

@@ -22,7 +22,7 @@ told_by_program(
         ),
         status=Status.WARN,
     ),
-    doc="""A framework finds the GPU.
+    doc="""The framework sees the GPU.
 
     Many faults look like this: a build without CUDA, a driver that is missing or too old, a container
     without GPUs. Facts or other messages show which one it is.
