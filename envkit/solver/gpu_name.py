@@ -28,8 +28,8 @@ Pieces = tuple[str, ...]
 def model_of(text: str, matrix: Matrix) -> GpuModel:
     """The model whose name holds each word of `text`, whole: of several that judge alike a data-centre one.
 
-    `V100` is no `GV100`, and `K40` is the beginning of `K40m`. Raises RequestError with the models that fit where
-    they judge differently, else with the nearest names.
+    `V100` is no `GV100`, `K40` is the beginning of `K40m`, and `A100` an A100 PCIe rather than an A100X. Raises
+    RequestError with the models that fit where they judge differently, else with the nearest names.
     """
     named = matrix.gpu_by_name(text)
     if named is not None:
@@ -44,7 +44,14 @@ def model_of(text: str, matrix: Matrix) -> GpuModel:
             f"--gpu: {text!r} fits models that differ in what they run: {', '.join(told[:_SHOWN])}{more}.",
             "Give a whole name, or the compute capability.",
         )
-    return min(models, key=lambda row: (not row.data_center, len(_WORD.findall(row.name.lower())), len(_pieces(row))))
+    return min(models, key=lambda row: (not row.data_center, *_length_beside(text, row)))
+
+
+def _length_beside(text: str, row: GpuModel) -> tuple[int, int, int, str]:
+    """How much more a model's name says than the text: words cut short, words, parts of words, name."""
+    words = _WORD.findall(row.name.lower())
+    cut_short = sum(word not in words for word in _WORD.findall(text.lower()))
+    return cut_short, len(words), len(_pieces(row)), row.name
 
 
 @lru_cache(maxsize=256)

@@ -41,7 +41,7 @@ def refuse_system(text: str) -> None:
     from envkit.tables.images import ForeignSystem
     from envkit.tables.loader import read
 
-    row = next((row for row in read(ForeignSystem) if text.lower().startswith(row.word)), None)
+    row = next((row for row in read(ForeignSystem) if re.match(rf"{row.word}(?![a-z])", text.lower())), None)
     if row is not None:
         raise RequestError(f"--os: envkit does not plan for {row.title}: {row.reason}.", "Example: --os ubuntu24.04")
 

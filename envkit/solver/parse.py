@@ -24,6 +24,7 @@ _EXAMPLES = {
     "--framework": "Examples: --framework pytorch==2.6 or --framework 'mxnet>=1.5'",
 }
 _FRAMEWORK = regex(r"([A-Za-z][\w.-]*)\s*((?:[=<>!~]=?|==)\s*[\d.*].*)?")
+_ANY_WINDOWS = regex(r"win(?:dows)?[ _-]?(?:server[ _-]?)?[0-9.]*")  # its releases run the same drivers and packages
 _SUFFIXED = regex(r"==\s*(\d+(?:\.\d+)*)(\.post\d+)")
 
 
@@ -148,7 +149,7 @@ def parse_os(text: str, matrix: Matrix) -> str:
     row = matrix.operating_system(text.lower())
     if row is not None:
         return row.os_id
-    if text.lower() == WINDOWS:
+    if _ANY_WINDOWS.fullmatch(text.lower()):
         return WINDOWS
     refuse_system(text)
     newest_first = [row.os_id for row in reversed(matrix.operating_systems)]

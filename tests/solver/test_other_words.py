@@ -46,6 +46,7 @@ def test_every_cuda_on_record_is_understood_as_wheels_write_it(matrix: Matrix) -
         (RequestWords(cuda="cpu"), "asks for a CPU build"),
         (RequestWords(cuda="rocm6.2"), "not for NVIDIA GPUs"),
         (RequestWords(os_id="alpine3.20"), "its C library is musl"),
+        (RequestWords(os_id="scratchbox"), "unknown value 'scratchbox'"),
         (RequestWords(python="3.13t"), "does not know which packages"),
         (RequestWords(gpus=("sm_86a",)), "there is no target sm_86a"),
         (RequestWords(gpus=("9.0f",)), "there is no target 9.0f"),
@@ -159,3 +160,8 @@ def test_a_plan_for_packages_of_a_cuda_says_what_its_driver_would_run(matrix: Ma
     assert warnings_of(RequestWords(("pytorch",), cuda="13.2")) == ()  # nothing newer
     volta = warnings_of(RequestWords(("pytorch",), cuda="9.0", gpus=("Tesla V100-PCIE-16GB",)))
     assert not any("nvidia-smi" in warning for warning in volta)  # it would take cuda-compat
+
+
+@pytest.mark.parametrize("text", ["windows", "Windows11", "win10", "windows-server-2022", "windows 8.1"])
+def test_every_release_of_windows_is_windows(text: str, matrix: Matrix) -> None:
+    assert parse_request(RequestWords(os_id=text), matrix, container=False).platform == "windows"
