@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from envkit.host.base import CommandResult
 
-_SIGNS = (
+SIGNS = (
     "/proc/driver/nvidia/version",
     "/sys/module/nvidia",
     "/dev/dxg",  # WSL
@@ -19,6 +19,7 @@ _SIGNS = (
     "/dev/nvgpu",
     "/dev/nvhost-ctrl",
 )
+LOADED = ("nvidia", "nvgpu", "tegra")  # how the names of its modules begin
 _MODULES = "/proc/modules"
 _TOOLS = ("nvidia-smi",)
 _WHY = "not asked, as no driver is loaded"
@@ -33,11 +34,11 @@ CUDA_ANSWER: Mapping[str, object] = {
 
 def surely_not_loaded() -> bool:
     """True only where the kernel lists its modules and shows no sign of a driver."""
-    if any(os.path.exists(path) for path in _SIGNS):
+    if any(os.path.exists(path) for path in SIGNS):
         return False
     try:
         with open(_MODULES, encoding="utf-8", errors="replace") as modules:
-            return not any(line.startswith(("nvidia", "nvgpu", "tegra")) for line in modules)
+            return not any(line.startswith(LOADED) for line in modules)
     except OSError:
         return False  # gVisor, or a kernel without modules
 

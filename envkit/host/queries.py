@@ -65,8 +65,13 @@ def _without_child(subject: str, variables: Mapping[str, str]) -> dict[str, obje
     library = _LIBRARIES.get(subject)
     if library is None or may_load(library, variables):
         return None
+    return without_library(subject)
+
+
+def without_library(subject: str) -> dict[str, object]:
+    """What the child says of `nvml` or `cuda` where the loader finds no such library."""
     if subject == "cuda":
-        return {"load_error": f"{library}: cannot open shared object file: No such file or directory"}
+        return {"load_error": f"{_LIBRARIES[subject]}: cannot open shared object file: No such file or directory"}
     return {"library": "", "init": {"code": 12, "name": "NVML_ERROR_LIBRARY_NOT_FOUND", "call": "nvmlInit"}}
 
 

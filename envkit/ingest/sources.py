@@ -71,9 +71,17 @@ def from_text(text: str, source: str, option: str = "--from") -> Environment:
 
 
 def _facts_in(text: str, source: str, option: str) -> Environment | None:
-    """The environment that a facts JSON holds, None for other text. Raises SourceError for one that tells nothing."""
+    """The environment of a facts JSON or of what the collector printed, None for other text.
+
+    Raises SourceError for one that tells nothing.
+    """
+    from envkit.capture.collected_text import is_collected
     from envkit.ingest.own import own_document, own_report
 
+    if is_collected(text):
+        from envkit.ingest.collected import from_collector
+
+        return from_collector(text, source)
     if text.lstrip().startswith("{"):
         from envkit.base.json_text import loads
 

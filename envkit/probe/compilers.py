@@ -10,9 +10,9 @@ from envkit.host.base import Host
 from envkit.model import HostCompiler, Observed, Problem, found, missing
 from envkit.probe.text import derived
 
-_VARIABLES = ("NVCC_CCBIN", "CUDAHOSTCXX", "CXX", "CC")
+VARIABLES = ("NVCC_CCBIN", "CUDAHOSTCXX", "CXX", "CC")
 _NAMES = regex(r"(?:\w+-linux-gnu-)?(gcc|g\+\+|clang|clang\+\+)(?:-(\d+(?:\.\d+)*))?")
-_PROGRAM_FOLDERS = ("/usr/bin", "/usr/local/bin", "/opt/rh/*/root/usr/bin")
+PROGRAM_FOLDERS = ("/usr/bin", "/usr/local/bin", "/opt/rh/*/root/usr/bin")
 _NUMBERS = regex(r"\d+(?:\.\d+)*")
 
 
@@ -37,7 +37,7 @@ def host_compilers(host: Host) -> Observed[tuple[HostCompiler, ...]]:
 
 def _chosen(host: Host) -> list[str]:
     """Compilers by preference: what variables name, then `gcc` and `clang` on PATH."""
-    named = [host.variables().get(name, "").split(" ")[0] for name in _VARIABLES]
+    named = [host.variables().get(name, "").split(" ")[0] for name in VARIABLES]
     paths = []
     for program in [*named, "gcc", "clang"]:
         if program.startswith("/"):
@@ -50,7 +50,7 @@ def _chosen(host: Host) -> list[str]:
 
 def _on_disk(host: Host) -> list[str]:
     paths = []
-    for folder in _PROGRAM_FOLDERS:
+    for folder in PROGRAM_FOLDERS:
         for pattern in ("gcc*", "clang*"):
             paths += [path for path in host.glob(f"{folder}/{pattern}") if _NAMES.fullmatch(posixpath.basename(path))]
     return paths

@@ -28,14 +28,14 @@ PATHS = (
     "containers.injected",
     "containers.device_links",
 )
-_DAEMON_FILES = ("/etc/docker/daemon.json", "/var/snap/docker/current/config/daemon.json")
-_CDI_FOLDERS = ("/etc/cdi", "/var/run/cdi")
+DAEMON_FILES = ("/etc/docker/daemon.json", "/var/snap/docker/current/config/daemon.json")
+CDI_FOLDERS = ("/etc/cdi", "/var/run/cdi")
 _CDI_KIND = regex(r"""["']?kind["']?\s*:\s*["']?nvidia\.com/(?:gpu|mig)""")
 _CDI_PATH = regex(r"""^[ \t-]*["']?(?:hostPath|path)["']?[ \t]*:[ \t]*["']?(/[^"'\s,]+)""", re.MULTILINE)
-_TOOLKIT_CONFIG = "/etc/nvidia-container-runtime/config.toml"
+TOOLKIT_CONFIG = "/etc/nvidia-container-runtime/config.toml"
 _CONFIG_BYTES = 65_536  # the one that is shipped has two thousand
-_TOOLKIT_PROGRAMS = ("nvidia-ctk", "nvidia-container-runtime", "nvidia-container-runtime-hook")
-_PLUGIN_FOLDERS = (
+TOOLKIT_PROGRAMS = ("nvidia-ctk", "nvidia-container-runtime", "nvidia-container-runtime-hook")
+PLUGIN_FOLDERS = (
     "/usr/local/lib/docker/cli-plugins",
     "/usr/local/libexec/docker/cli-plugins",
     "/usr/lib/docker/cli-plugins",
@@ -54,7 +54,7 @@ def probe(host: Host) -> Facts:
         "containers.daemon_json": _daemon_json(host),
         "containers.cdi_specs": specs,
         "containers.cdi_missing_paths": derived(specs, lambda paths: _missing_paths(host, paths)),
-        "containers.toolkit_config": derived(host.read_text(_TOOLKIT_CONFIG, _CONFIG_BYTES), _settings),
+        "containers.toolkit_config": derived(host.read_text(TOOLKIT_CONFIG, _CONFIG_BYTES), _settings),
         "containers.podman": _version_of(host, "podman"),
         "containers.injected": _injected(host),
         "containers.device_links": _device_links(host),
@@ -122,24 +122,24 @@ def _version_of(host: Host, program: str) -> Observed[Version]:
 def _buildx(host: Host) -> Observed[str]:
     """The path of the buildx plugin that the docker client would start."""
     home = host.identity().get("home")
-    folders = [f"{home}/.docker/cli-plugins", *_PLUGIN_FOLDERS] if home else list(_PLUGIN_FOLDERS)
+    folders = [f"{home}/.docker/cli-plugins", *PLUGIN_FOLDERS] if home else list(PLUGIN_FOLDERS)
     answers = [host.real_path(f"{folder}/docker-buildx") for folder in folders]
     return first_known(answers)
 
 
 def _toolkit(host: Host) -> Observed[Version]:
     """The version of the NVIDIA container toolkit's programs; ABSENT when none of them is on PATH."""
-    for program in _TOOLKIT_PROGRAMS:
+    for program in TOOLKIT_PROGRAMS:
         path = host.which(program)
         if path.value is not None:
             result = host.run([path.value, "--version"], _COMMAND_LIMIT_S)
             return derived(result, lambda result: Version.find(result.stdout))
-    return derived(host.which(_TOOLKIT_PROGRAMS[0]), lambda path: None)
+    return derived(host.which(TOOLKIT_PROGRAMS[0]), lambda path: None)
 
 
 def _daemon_json(host: Host) -> Observed[Mapping[str, object]]:
     home = host.identity().get("home")
-    paths = (*_DAEMON_FILES, f"{home}/.config/docker/daemon.json") if home else _DAEMON_FILES
+    paths = (*DAEMON_FILES, f"{home}/.config/docker/daemon.json") if home else DAEMON_FILES
     settings = derived(first_known([host.read_text(path) for path in paths]), json_object, "not a JSON object")
     return derived(settings, engine_settings)
 
@@ -155,15 +155,15 @@ def json_object(text: str) -> Mapping[str, object] | None:
 
 def _cdi_specs(host: Host) -> Observed[tuple[str, ...]]:
     """Specification files whose kind is an NVIDIA device; ABSENT when no folder holds one."""
-    folders = [host.list_dir(folder) for folder in _CDI_FOLDERS]
+    folders = [host.list_dir(folder) for folder in CDI_FOLDERS]
     paths = [
-        f"{folder}/{name}" for folder, names in zip(_CDI_FOLDERS, folders, strict=True) for name in names.value or ()
+        f"{folder}/{name}" for folder, names in zip(CDI_FOLDERS, folders, strict=True) for name in names.value or ()
     ]
     specs = [path for path in paths if _CDI_KIND.search(host.read_text(path, 4_000_000).value or "")]
     if specs:
-        return found(tuple(specs), ", ".join(_CDI_FOLDERS))
+        return found(tuple(specs), ", ".join(CDI_FOLDERS))
     if any(folder.known for folder in folders):
-        return missing(Problem.ABSENT, ", ".join(_CDI_FOLDERS), "no specification for NVIDIA GPUs")
+        return missing(Problem.ABSENT, ", ".join(CDI_FOLDERS), "no specification for NVIDIA GPUs")
     return derived(first_known(folders), lambda names: None)
 
 

@@ -13,10 +13,10 @@ from envkit.model import CudaLink, CudaToolkit, Nvcc, Observed, Problem, found, 
 from envkit.probe.cuda_tools import banner, behind, carried
 from envkit.probe.text import Facts, derived
 
-_LINK = "/usr/local/cuda"
-_VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR")
-_PATTERNS = (
-    (_LINK, ""),
+LINK = "/usr/local/cuda"
+VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR")
+PATTERNS = (
+    (LINK, ""),
     ("/usr/local/cuda-*", ""),
     ("/opt/cuda", "package"),
     ("/opt/cuda-*", ""),
@@ -24,8 +24,8 @@ _PATTERNS = (
     ("/usr/lib/nvidia-cuda-toolkit", "package"),
     ("/usr/lib/cuda", "package"),
 )
-_WHEEL_PATTERNS = ("lib/python3*/site-packages/nvidia/cuda_nvcc", "lib/python3*/site-packages/nvidia/cu[0-9]*")
-_TOOLS = ("bin2c", "fatbinary", "nvcc")  # the smallest file that carries the compiler's banner comes first
+WHEEL_PATTERNS = ("lib/python3*/site-packages/nvidia/cuda_nvcc", "lib/python3*/site-packages/nvidia/cu[0-9]*")
+TOOLS = ("bin2c", "fatbinary", "nvcc")  # the smallest file that carries the compiler's banner comes first
 _HEADER_NUMBER = regex(r"#define\s+(?:CUDA_VERSION|CUDART_VERSION)\s+(\d+)")
 _DIST_INFO = regex(r"nvidia_cuda_nvcc(?:_cu\d+)?-(\d+(?:\.\d+)+)\.dist-info")
 _GCC_GUARD = regex(
@@ -52,8 +52,8 @@ def _home(host: Host) -> Observed[str]:
 
 
 def _link(host: Host) -> Observed[CudaLink]:
-    target = host.read_link(_LINK)
-    resolves = host.real_path(_LINK).known
+    target = host.read_link(LINK)
+    resolves = host.real_path(LINK).known
     return derived(target, lambda target: CudaLink(target, resolves))
 
 
@@ -84,10 +84,10 @@ def prefixes(host: Host) -> tuple[str, ...]:
 
 def _candidates(host: Host, compiler: Nvcc | None) -> Iterator[tuple[str, str]]:
     """Folders to look at, with where they come from when the place tells."""
-    for pattern, origin in _PATTERNS:
+    for pattern, origin in PATTERNS:
         links_last = sorted(host.glob(pattern), key=lambda path: host.real_path(path).value != path)
         yield from ((path, origin) for path in links_last)
-    for name in _VARIABLES:
+    for name in VARIABLES:
         path = host.variables().get(name, "")
         if path.startswith("/"):
             yield posixpath.normpath(path), ""
@@ -98,7 +98,7 @@ def _candidates(host: Host, compiler: Nvcc | None) -> Iterator[tuple[str, str]]:
         yield conda, "conda"
         yield f"{conda}/targets/x86_64-linux", "conda"
     for prefix in prefixes(host):
-        for pattern in _WHEEL_PATTERNS:
+        for pattern in WHEEL_PATTERNS:
             yield from ((path, "wheel") for path in host.glob(f"{prefix}/{pattern}"))
 
 
@@ -179,7 +179,7 @@ def _from_dist_info(host: Host, root: str) -> tuple[Version, str] | None:
 
 def _from_tools(host: Host, root: str) -> tuple[Version, str] | None:
     """The banner inside the compiler's programs."""
-    for tool in _TOOLS:
+    for tool in TOOLS:
         path = f"{root}/bin/{tool}"
         version = carried(host.read_bytes(path).value or b"")
         if version is not None:

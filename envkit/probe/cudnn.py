@@ -12,10 +12,10 @@ from envkit.model import Cudnn, Observed, Problem, found, missing
 from envkit.probe.cuda import prefixes
 from envkit.probe.text import derived
 
-_HEADERS = ("cudnn_version.h", "cudnn.h")
+HEADERS = ("cudnn_version.h", "cudnn.h")
 _NUMBERS = regex(r"#define\s+CUDNN_(MAJOR|MINOR|PATCHLEVEL)\s+(\d+)")
 _LIBRARY = regex(r"(libcudnn\w*)\.so\.(\d+(?:\.\d+)+)")
-_SYSTEM = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
+SYSTEM = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
 _CUDA_OF_WHEEL = regex(r"nvidia_cudnn_cu(\d+)-")
 
 
@@ -36,7 +36,7 @@ def cudnns(host: Host) -> Observed[tuple[Cudnn, ...]]:
 
 def _places(host: Host) -> Iterator[tuple[str, str, str]]:
     """Folder of libraries, folder of headers, origin."""
-    for folder in _SYSTEM:
+    for folder in SYSTEM:
         include = f"/usr/include/{folder.rsplit('/', 1)[-1]}" if "linux-gnu" in folder else "/usr/include"
         yield folder, include, "system"
     yield "", "/usr/include", "header"
@@ -82,7 +82,7 @@ def _sublibraries(host: Host, folder: str) -> dict[str, Version]:
 
 
 def _header(host: Host, folder: str) -> tuple[Version, str] | None:
-    for name in _HEADERS:
+    for name in HEADERS:
         path = f"{folder}/{name}"
         numbers = dict(_NUMBERS.findall(host.read_text(path, 4_000_000).value or ""))
         if len(numbers) == 3:

@@ -7,17 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 from envkit._startup.records import record
-from envkit._startup.regex import regex
 from envkit.base.names import normalized
 from envkit.base.versions import whole_number
 from envkit.host.base import Host
 from envkit.model import Distribution
 
-_RELEVANT = regex(
-    r"(torch|tensorflow|tf-|nvidia-|jax|mxnet|paddle|cupy|onnxruntime|triton|flash-attn|xformers|bitsandbytes|numpy"
-    r"|keras|ctranslate2|vllm|deepspeed|cuda-|mindspore|chainer|tensorrt|sgl-kernel|flashinfer|cudnn|pytorch)"
-)
-_METADATA_BYTES = 60_000  # the header; a README may follow it
+RELEVANT = (  # how the names of distributions begin that are read in depth
+    "torch", "tensorflow", "tf-", "nvidia-", "jax", "mxnet", "paddle", "cupy", "onnxruntime", "triton", "flash-attn",
+    "xformers", "bitsandbytes", "numpy", "keras", "ctranslate2", "vllm", "deepspeed", "cuda-", "mindspore", "chainer",
+    "tensorrt", "sgl-kernel", "flashinfer", "cudnn", "pytorch",
+)  # fmt: skip
+METADATA_BYTES = 60_000  # the header; a README may follow it
 _RECORD_BYTES = 4_000_000
 _MOST = 10_000  # distributions of one folder; the largest environments have some hundreds
 _MOST_IN_DEPTH = 2000
@@ -28,7 +28,7 @@ def distributions_in(host: Host, folder: str, *, user_site: bool = False) -> Ite
     """The distributions of one site-packages folder, sorted by file name, and conda's own records beside it."""
     read = 0
     for entry, name, version in islice(_named(host.list_dir(folder).value or ()), _MOST):
-        in_depth = read < _MOST_IN_DEPTH and bool(_RELEVANT.match(name))
+        in_depth = read < _MOST_IN_DEPTH and name.startswith(RELEVANT)
         read += in_depth
         yield _distribution(host, f"{folder}/{entry}", name, version, user_site, in_depth)
     prefix = posixpath.dirname(posixpath.dirname(posixpath.dirname(folder)))
@@ -97,7 +97,7 @@ def _distribution(host: Host, path: str, name: str, version: str, user_site: boo
 
 def _headers(host: Host, path: str) -> Mapping[str, list[str]]:
     file_name = "METADATA" if path.endswith(".dist-info") else "PKG-INFO"
-    text = host.read_text(f"{path}/{file_name}", _METADATA_BYTES).value or ""
+    text = host.read_text(f"{path}/{file_name}", METADATA_BYTES).value or ""
     headers: dict[str, list[str]] = {}
     for line in text.replace("\r\n", "\n").split("\n\n", 1)[0].splitlines():
         key, separator, value = line.partition(":")
@@ -120,7 +120,7 @@ def _conda_records(host: Host, prefix: str) -> Iterator[Distribution]:
         if stem == entry or stem.count("-") < 2:
             continue
         name, version, build = stem.rsplit("-", 2)
-        if _RELEVANT.match(normalized(name)):
+        if normalized(name).startswith(RELEVANT):
             yield Distribution(
                 normalized(name), version, f"{prefix}/conda-meta/{entry}", wheel_tags=(build,), installer="conda"
             )

@@ -38,10 +38,10 @@ SERVICE_PATHS = (
     "driver.fabric_manager_version",
 )
 VERSION_FILE = "/proc/driver/nvidia/version"
-_SYS_VERSION = "/sys/module/nvidia/version"
-_PARAMS = "/proc/driver/nvidia/params"
-_LIBRARY_NAMES = ("libcuda.so.1", "libnvidia-ml.so.1", "libnvidia-ptxjitcompiler.so.1")
-_FOLDERS = (
+SYS_VERSION = "/sys/module/nvidia/version"
+PARAMS = "/proc/driver/nvidia/params"
+LIBRARY_NAMES = ("libcuda.so.1", "libnvidia-ml.so.1", "libnvidia-ptxjitcompiler.so.1")
+FOLDERS = (
     "/usr/lib/*-linux-gnu",
     "/usr/lib/*-linux-gnu/nvidia",
     "/usr/lib/*-linux-gnu/nvidia/*",
@@ -62,13 +62,13 @@ _FOLDERS = (
     "/usr/lib/*-linux-gnu/tegra",
 )
 _ANSWER_S = 4.0
-_UNINSTALLER = "/usr/bin/nvidia-uninstall"
-_INSTALLER_LOG = "/var/log/nvidia-installer.log"
-_FABRIC_MANAGERS = tuple(
+UNINSTALLER = "/usr/bin/nvidia-uninstall"
+INSTALLER_LOG = "/var/log/nvidia-installer.log"
+FABRIC_MANAGERS = tuple(
     f"{folder}/nv-fabricmanager"
     for folder in ("/usr/bin", "/usr/libexec/nvidia/tesla/bin", "/run/nvidia/driver/usr/bin")
 )
-_FABRIC_UNIT = "nvidia-fabricmanager"
+FABRIC_UNIT = "nvidia-fabricmanager"
 _FABRIC_PROCESS = "nv-fabricmanage"
 
 
@@ -77,7 +77,7 @@ def probe(host: Host) -> Facts:
     from envkit.probe import relevant
 
     line = _module_line(host)
-    parameters = derived(host.read_text(_PARAMS), lambda text: relevant.parameters(colon_pairs(text)))
+    parameters = derived(host.read_text(PARAMS), lambda text: relevant.parameters(colon_pairs(text)))
     libraries = _libraries(host)
     loaded = loaded_modules(host)
     owned = _owned(host)
@@ -132,7 +132,7 @@ def services(host: Host, limit_s: float = _ANSWER_S) -> Facts:
 
 def kernel_module(host: Host) -> Observed[Version]:
     """The loaded module's version, as sysfs has it, or as its line in /proc says."""
-    from_sysfs = derived(host.read_text(_SYS_VERSION), Version.find)
+    from_sysfs = derived(host.read_text(SYS_VERSION), Version.find)
     return first_known([from_sysfs, derived(_module_line(host), lambda line: line.version)])
 
 
@@ -159,12 +159,12 @@ def _libraries(host: Host) -> Observed[tuple[DriverLibrary, ...]]:
 
 
 def _candidates(host: Host, cache: Mapping[str, str], searched: list[str]) -> Iterator[str]:
-    for name in _LIBRARY_NAMES:
+    for name in LIBRARY_NAMES:
         yield from (f"{folder}/{name}" for folder in searched)
         if name in cache:
             yield cache[name]
-    for folder in dict.fromkeys(path for pattern in _FOLDERS for path in host.glob(pattern)):
-        for name in _LIBRARY_NAMES:
+    for folder in dict.fromkeys(path for pattern in FOLDERS for path in host.glob(pattern)):
+        for name in LIBRARY_NAMES:
             stem = name.removesuffix(".1")
             yield from host.glob(f"{folder}/{stem}.[0-9]*")
             yield from host.glob(f"{folder}/{stem}") if folder.endswith("stubs") else ()
@@ -174,7 +174,7 @@ def _library(path: str, real: str, cache: Mapping[str, str], mounted: frozenset[
     file = real.rsplit("/", 1)[-1]
     stem, _, tail = file.partition(".so.")
     number = Version.find(tail)  # libcuda.so.1.1 on WSL and Jetson is the interface's version, not the driver's
-    name = next((name for name in _LIBRARY_NAMES if name.startswith(stem.removesuffix(".so") + ".so")), file)
+    name = next((name for name in LIBRARY_NAMES if name.startswith(stem.removesuffix(".so") + ".so")), file)
     return DriverLibrary(
         name,
         real,
@@ -206,7 +206,7 @@ def _user_space(libraries: Observed[tuple[DriverLibrary, ...]]) -> Observed[Vers
     if libraries.value is None:
         return derived(libraries, lambda value: None)
     real = [item for item in libraries.value if item.version is not None and not item.stub and not item.compat]
-    for name in _LIBRARY_NAMES:
+    for name in LIBRARY_NAMES:
         chosen = next((item for item in real if item.name == name), None)
         if chosen is not None and chosen.version is not None:
             return found(chosen.version, chosen.path)
@@ -231,18 +231,18 @@ def _where(gpus: dict[str, dict[str, str]], key: str, part: str) -> tuple[str, .
 
 def _runfile(host: Host) -> Observed[Version]:
     """The version that NVIDIA's own installer left behind; ABSENT when it was not used or was undone."""
-    uninstaller = host.status(_UNINSTALLER)
+    uninstaller = host.status(UNINSTALLER)
     if not uninstaller.known:
         return derived(uninstaller, lambda status: None)
-    log = host.read_text(_INSTALLER_LOG, 4_000_000)
+    log = host.read_text(INSTALLER_LOG, 4_000_000)
     match = re.search(
         r"^[ \t]*(?:installer )?version:?[ \t]+(\d+(?:\.\d+)+)|Driver \(?version:? (\d+(?:\.\d+)+)",
         log.value or "",
         re.MULTILINE,
     )
     if match:
-        return found(Version.parse(match.group(1) or match.group(2)), _INSTALLER_LOG)
-    return missing(Problem.UNPARSABLE, _UNINSTALLER, "its version is not in the installer's log")
+        return found(Version.parse(match.group(1) or match.group(2)), INSTALLER_LOG)
+    return missing(Problem.UNPARSABLE, UNINSTALLER, "its version is not in the installer's log")
 
 
 def _kept_over_suspend(parameters: dict[str, str]) -> bool | None:
@@ -288,14 +288,14 @@ def _fabric_manager(host: Host) -> Observed[str]:
     program = _fabric_program(host)
     word = ""
     if program.known:
-        state = host.run(["systemctl", "is-active", _FABRIC_UNIT], 2.0)
+        state = host.run(["systemctl", "is-active", FABRIC_UNIT], 2.0)
         words = {"active": "running", "failed": "failed"}
         word = words.get(state.value.stdout.strip(), "installed") if state.value else "installed"
     if word != "running" and len(host.list_dir(GPUS).value or ()) > 1:
         services = host.query("services", 2.0)
         if services.value is not None and _FABRIC_PROCESS in (services.value.get("running") or ()):  # type: ignore[operator]
             return found("running", services.source)
-    return found(word, f"systemctl is-active {_FABRIC_UNIT}") if word else derived(program, lambda path: None)
+    return found(word, f"systemctl is-active {FABRIC_UNIT}") if word else derived(program, lambda path: None)
 
 
 def _fabric_version(host: Host) -> Observed[Version]:
@@ -307,6 +307,6 @@ def _fabric_version(host: Host) -> Observed[Version]:
 
 def _fabric_program(host: Host) -> Observed[str]:
     """The first of the usual places that has the program."""
-    statuses = {path: host.status(path) for path in _FABRIC_MANAGERS}
+    statuses = {path: host.status(path) for path in FABRIC_MANAGERS}
     there = next((path for path, status in statuses.items() if status.known), None)
     return found(there, there) if there else derived(first_known(statuses.values()), lambda status: None)

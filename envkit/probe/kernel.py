@@ -24,7 +24,7 @@ PATHS = (
     "kernel.iommu",
     "kernel.compiler",
 )
-_MODULE_FILES = tuple(
+MODULE_FILES = tuple(
     f"/lib/modules/*/{place}/nvidia.ko*"
     for place in (
         "updates/dkms",
@@ -39,11 +39,11 @@ _MODULE_FILES = tuple(
         "kernel/nvidia-*/bits",
     )
 )
-_MODPROBE_FILES = tuple(f"{folder}/modprobe.d/*.conf" for folder in ("/etc", "/run", "/usr/lib", "/lib"))
-_DKMS = "/var/lib/dkms"
+MODPROBE_FILES = tuple(f"{folder}/modprobe.d/*.conf" for folder in ("/etc", "/run", "/usr/lib", "/lib"))
+DKMS = "/var/lib/dkms"
 _OF_INTEREST = regex(r"^(nvidia|nouveau|nova|vfio|pci[_-]stub)")
 _LOG_TAIL = 40  # lines of a make.log: the error stands at its end
-_MODINFO_FILES = 4
+MODINFO_FILES = 4
 GCC = r"gcc\S{0,60}\s{1,4}(?:version\s{1,4}|\([^()]{0,80}(?:\([^()]{0,80}\)[^()]{0,80})?\)\s{1,4})(\d+\.\d+(?:\.\d+)?)"
 _GCC = regex(GCC)
 MODULE_LINE = regex(
@@ -106,9 +106,9 @@ def _module_files(host: Host, running: str) -> Observed[tuple[ModuleFile, ...]]:
     if folder.value is None:
         return derived(folder, lambda names: None)
     paths = sorted(
-        {path for pattern in _MODULE_FILES for path in host.glob(pattern)}, key=lambda path: _kernel_of(path) != running
+        {path for pattern in MODULE_FILES for path in host.glob(pattern)}, key=lambda path: _kernel_of(path) != running
     )
-    files = [_module_file(host, path, ask=index < _MODINFO_FILES) for index, path in enumerate(paths)]
+    files = [_module_file(host, path, ask=index < MODINFO_FILES) for index, path in enumerate(paths)]
     return found(tuple(files), "/lib/modules")
 
 
@@ -143,7 +143,7 @@ def _modprobe(host: Host) -> Observed[tuple[tuple[str, ...], ...]]:
     folder = host.list_dir("/etc/modprobe.d")
     if folder.value is None and folder.problem is not Problem.ABSENT:
         return derived(folder, lambda names: None)
-    lines = [line for pattern in _MODPROBE_FILES for path in host.glob(pattern) for line in _lines(host, path)]
+    lines = [line for pattern in MODPROBE_FILES for path in host.glob(pattern) for line in _lines(host, path)]
     return found(tuple(tuple(line.split()) for line in lines if line.split()), "/etc/modprobe.d")
 
 
@@ -205,19 +205,19 @@ def _options(configuration: tuple[tuple[str, ...], ...]) -> dict[str, str]:
 
 def _dkms(host: Host) -> Observed[tuple[DkmsEntry, ...]]:
     """What `dkms status` would say of nvidia modules, from DKMS's own folders."""
-    modules = host.list_dir(_DKMS)
+    modules = host.list_dir(DKMS)
     if modules.value is None:
         return derived(modules, lambda names: None)
     entries: list[DkmsEntry] = []
     for module in modules.value:
         if module.startswith("nvidia"):
-            for version in host.list_dir(f"{_DKMS}/{module}").value or ():
+            for version in host.list_dir(f"{DKMS}/{module}").value or ():
                 entries.extend(_dkms_entries(host, module, version))
-    return found(tuple(entries), _DKMS)
+    return found(tuple(entries), DKMS)
 
 
 def _dkms_entries(host: Host, module: str, version: str) -> Iterator[DkmsEntry]:
-    folder = f"{_DKMS}/{module}/{version}"
+    folder = f"{DKMS}/{module}/{version}"
     names = host.list_dir(folder).value or ()
     if version.startswith("kernel-") or not names:
         return
@@ -231,17 +231,17 @@ def _dkms_entries(host: Host, module: str, version: str) -> Iterator[DkmsEntry]:
         for architecture in host.list_dir(f"{folder}/{kernel}").value or ():
             if not host.list_dir(f"{folder}/{kernel}/{architecture}/module").known:
                 continue
-            link = host.real_path(f"{_DKMS}/{module}/kernel-{kernel}-{architecture}")
+            link = host.real_path(f"{DKMS}/{module}/kernel-{kernel}-{architecture}")
             state = "installed" if link.value == f"{folder}/{kernel}/{architecture}" else "built"
             yield DkmsEntry(module, version, kernel, state)
 
 
 def _make_log(host: Host) -> Observed[str]:
     """The end of the newest make.log that stands in a build folder: DKMS moves it away when a build succeeds."""
-    logs = host.glob(f"{_DKMS}/nvidia*/*/build/make.log")
+    logs = host.glob(f"{DKMS}/nvidia*/*/build/make.log")
     if not logs:
-        folder = host.list_dir(_DKMS)
-        return missing(folder.problem or Problem.ABSENT, _DKMS, "no build log")
+        folder = host.list_dir(DKMS)
+        return missing(folder.problem or Problem.ABSENT, DKMS, "no build log")
     dates = {path: host.status(path) for path in logs}
     newest = max(logs, key=lambda path: status.modified if (status := dates[path].value) else 0.0)
     return derived(host.read_text(newest, 4_000_000), log_tail)

@@ -8,7 +8,7 @@ from envkit.model import Observed, Problem, found, missing
 from envkit.probe.text import Facts, derived
 
 LOG = "/dev/kmsg"
-_JOURNAL = ("journalctl", "-k", "-b", "-q", "--no-pager", "-o", "short-monotonic")
+JOURNAL = ("journalctl", "-k", "-b", "-q", "--no-pager", "-o", "short-monotonic")
 # What relevant lines hold, in lower case; plain words, as a pattern of alternatives takes ten times as long.
 WORDS = (
     "nvrm",
@@ -45,7 +45,7 @@ def _read(host: Host) -> Observed[str]:
     buffer = host.read_text(LOG, 16_000_000)
     if buffer.known or buffer.problem is Problem.NOT_LOOKED:
         return buffer
-    journal = host.run(_JOURNAL, 3.0)
+    journal = host.run(JOURNAL, 3.0)
     if journal.value is not None and journal.value.exit_code == 0 and journal.value.stdout.strip():
         return found(journal.value.stdout, "journalctl -k -b")
     return missing(Problem.DENIED, LOG, "the kernel log is for root only")

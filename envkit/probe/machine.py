@@ -36,8 +36,8 @@ PATHS = (
 _KERNEL_RELEASE = "/proc/sys/kernel/osrelease"
 _CPU = "/proc/cpuinfo"
 _DEVICE_TREE = "/proc/device-tree/compatible"
-_CONTAINER_FILES = {"/.dockerenv": "docker", "/run/.containerenv": "podman"}
-_CONTAINER_VARIABLES = {
+CONTAINER_FILES = {"/.dockerenv": "docker", "/run/.containerenv": "podman"}
+CONTAINER_VARIABLES = {
     "APPTAINER_CONTAINER": "apptainer",
     "SINGULARITY_CONTAINER": "singularity",
     "KUBERNETES_SERVICE_HOST": "kubernetes",
@@ -51,8 +51,8 @@ _DRIVER_FILE = regex(r"/lib(?:cuda|nvidia)[\w-]*\.so|/nvidia-smi$")
 _VIRTUAL_VENDORS = regex(
     r"(?i)qemu|kvm|vmware|innotek|xen|bochs|parallels|bhyve|openstack|google compute|amazon ec2|alibaba|virtual"
 )
-_SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
-_SPACES = ("/", "/tmp", "/var/lib/docker", "/usr/local")
+SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+SPACES = ("/", "/tmp", "/var/lib/docker", "/usr/local")
 _DISPLAYS = ("Xorg", "Xwayland", "X", "gnome-shell", "kwin_wayland", "weston", "sway")
 
 
@@ -115,7 +115,7 @@ def _container_mark(host: Host) -> str:
     A virtual machine may boot a file system that was made from an image and keeps its marks; there the kernel's own
     threads can be seen.
     """
-    for name in _CONTAINER_VARIABLES:
+    for name in CONTAINER_VARIABLES:
         if host.variables().get(name):
             return name
     if GVISOR in (host.read_text(_VERSION).value or ""):
@@ -123,7 +123,7 @@ def _container_mark(host: Host) -> str:
     kernel_threads = (host.read_text("/proc/2/comm").value or "").strip() == "kthreadd"
     if kernel_threads and not _overlaid(host):
         return ""
-    for path in _CONTAINER_FILES:
+    for path in CONTAINER_FILES:
         if host.status(path).known:
             return path
     if host.read_text("/run/systemd/container").known:
@@ -176,12 +176,12 @@ def _engine(host: Host, mark: str) -> str:
         return match.group() if match else ""
     if mark == "/run/systemd/container":
         return (host.read_text(mark).value or "").strip()
-    return {**_CONTAINER_FILES, **_CONTAINER_VARIABLES, _VERSION: "gvisor"}.get(mark, "an engine without a mark")
+    return {**CONTAINER_FILES, **CONTAINER_VARIABLES, _VERSION: "gvisor"}.get(mark, "an engine without a mark")
 
 
 def _secure_boot(host: Host) -> Observed[bool]:
     """The fifth byte of the firmware's variable; ABSENT without one, which is a legacy boot or a guest, not "off"."""
-    return derived(host.read_bytes(_SECURE_BOOT, 16), lambda content: content[4] == 1 if len(content) > 4 else None)
+    return derived(host.read_bytes(SECURE_BOOT, 16), lambda content: content[4] == 1 if len(content) > 4 else None)
 
 
 def _chosen(text: str) -> str | None:
@@ -217,7 +217,7 @@ def _memlock(text: str) -> int | None:
 
 def _free(host: Host) -> Observed[dict[str, int]]:
     about = host.identity()
-    paths = dict.fromkeys([*_SPACES, about.get("home", ""), about.get("prefix", "")])
+    paths = dict.fromkeys([*SPACES, about.get("home", ""), about.get("prefix", "")])
     spaces = {path: host.free_bytes(path) for path in paths if path}
     known = {path: space.value for path, space in spaces.items() if space.value is not None}
     return found(known, "statvfs") if known else derived(spaces["/"], lambda value: None)

@@ -6,7 +6,7 @@ from envkit.host.base import Host
 from envkit.model import Observed, Problem, found, missing
 from envkit.model.observed import unseen
 
-_FILES = {  # of a project's folder
+FILES = {  # of a project's folder
     "uv.lock": "uv",
     "poetry.lock": "poetry",
     "pixi.lock": "pixi",
@@ -20,5 +20,5 @@ def managed_by(host: Host) -> Observed[tuple[str, ...]]:
     folder = host.identity().get("cwd", "")
     if not folder:
         return unseen()
-    names = tuple(name for file, name in _FILES.items() if host.status(f"{folder}/{file}").known)
+    names = tuple(name for file, name in FILES.items() if host.status(f"{folder}/{file}").known)
     return found(names, _SOURCE) if names else missing(Problem.ABSENT, _SOURCE)

@@ -18,8 +18,8 @@ PATHS = (
 )
 _MOST_FILES = 20
 _MACHINES = {0x3E: "x86_64", 0xB7: "aarch64", 0x15: "ppc64le", 0x03: "i686", 0x28: "armv7l", 0xF3: "riscv64"}
-_LIBC = ("/lib/*/libc.so.6", "/lib64/libc.so.6", "/lib/libc.so.6", "/usr/lib/libc.so.6")
-_LIBSTDCXX = ("/usr/lib/*/libstdc++.so.6", "/usr/lib64/libstdc++.so.6", "/usr/lib/libstdc++.so.6")
+LIBC = ("/lib/*/libc.so.6", "/lib64/libc.so.6", "/lib/libc.so.6", "/usr/lib/libc.so.6")
+LIBSTDCXX = ("/usr/lib/*/libstdc++.so.6", "/usr/lib64/libstdc++.so.6", "/usr/lib/libstdc++.so.6")
 _GLIBC_BANNER = regex(rb"GNU C Library [^\n]{0,80}?version (\d+\.\d+)")
 _GLIBCXX_NAME = regex(rb"GLIBCXX_(\d+(?:\.\d+)+)\0")
 
@@ -77,7 +77,7 @@ def glibc(host: Host) -> Observed[Version]:
     running = identity(host, "glibc")
     if running.known:
         return derived(running, Version.find)
-    for pattern in _LIBC:
+    for pattern in LIBC:
         for path in host.glob(pattern):
             match = _GLIBC_BANNER.search(host.read_bytes(path, 8_000_000).value or b"")
             if match:
@@ -87,7 +87,7 @@ def glibc(host: Host) -> Observed[Version]:
 
 def _glibcxx(host: Host) -> Observed[Version]:
     """The highest GLIBCXX version of the system's libstdc++.so.6."""
-    for pattern in _LIBSTDCXX:
+    for pattern in LIBSTDCXX:
         for path in host.glob(pattern):
             content = host.read_bytes(path, 8_000_000)
             if content.value is None:

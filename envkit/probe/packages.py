@@ -26,13 +26,13 @@ _RELEVANT = regex(
 _STANZA_NAME = regex(r"^Package: (\S+)$", re.MULTILINE)
 _FIELDS = regex(r"^(Package|Status|Version|Maintainer|Architecture): (.*)$", re.MULTILINE)
 _DOMAIN = regex(r"@([\w.-]+)>")
-_RPM_DATABASES = ("/var/lib/rpm", "/usr/lib/sysimage/rpm")
-_RPM_QUERY = ("rpm", "-qa", "--qf", "%{NAME}\\t%{VERSION}-%{RELEASE}\\t%{VENDOR}\\n")
-_APT_FILES = ("/etc/apt/sources.list", "/etc/apt/sources.list.d/*.list", "/etc/apt/sources.list.d/*.sources")
-_YUM_FILES = ("/etc/yum.repos.d/*.repo", "/etc/zypp/repos.d/*.repo")
+RPM_DATABASES = ("/var/lib/rpm", "/usr/lib/sysimage/rpm")
+RPM_QUERY = ("rpm", "-qa", "--qf", "%{NAME}\\t%{VERSION}-%{RELEASE}\\t%{VENDOR}\\n")
+APT_FILES = ("/etc/apt/sources.list", "/etc/apt/sources.list.d/*.list", "/etc/apt/sources.list.d/*.sources")
+YUM_FILES = ("/etc/yum.repos.d/*.repo", "/etc/zypp/repos.d/*.repo")
 _REPOSITORY = regex(r"https?://\S+|file:/\S+")
 _GPU_REPOSITORY = regex(r"nvidia|cuda|graphics-drivers|negativo17|rpmfusion", re.IGNORECASE)
-_HISTORY = "/var/log/apt/history.log"
+HISTORY = "/var/log/apt/history.log"
 _DRIVER_PACKAGE = regex(
     r"(?<![\w.+-])((?:(?:lib)?nvidia|linux-image|linux-modules-nvidia)-[\w.+-]{1,80})(?::\w{1,8})? \(([^)\n]{0,200})\)"
 )
@@ -52,8 +52,8 @@ def packages(host: Host) -> Observed[tuple[SystemPackage, ...]]:
     status = host.read_text(DPKG_STATUS, _LIMIT)
     if status.known:
         return derived(status, lambda text: tuple(_dpkg(text)))
-    if any(host.status(path).known for path in _RPM_DATABASES):
-        return derived(host.run(_RPM_QUERY, 4.0), lambda result: tuple(_rpm(result.stdout)))
+    if any(host.status(path).known for path in RPM_DATABASES):
+        return derived(host.run(RPM_QUERY, 4.0), lambda result: tuple(_rpm(result.stdout)))
     return derived(status, lambda text: None)
 
 
@@ -130,7 +130,7 @@ def _nvidia_sources(text: str) -> Iterator[str]:
 
 def _repositories(host: Host) -> Observed[tuple[str, ...]]:
     """The URLs of package sources that carry NVIDIA's software; empty when there are sources and none does."""
-    paths = [path for pattern in (*_APT_FILES, *_YUM_FILES) for path in host.glob(pattern)]
+    paths = [path for pattern in (*APT_FILES, *YUM_FILES) for path in host.glob(pattern)]
     if not paths:
         folder = host.list_dir("/etc")
         return missing(folder.problem or Problem.ABSENT, "/etc/apt, /etc/yum.repos.d", "no package sources")
@@ -148,7 +148,7 @@ def _urls(text: str) -> Iterator[str]:
 
 def _changes(host: Host) -> Observed[tuple[str, ...]]:
     """Driver and kernel packages that apt upgraded since boot, `DATE COMMAND: PACKAGE (OLD, NEW)`."""
-    history = host.read_text(_HISTORY, _LIMIT)
+    history = host.read_text(HISTORY, _LIMIT)
     boot = re.search(r"^btime (\d+)", host.read_text("/proc/stat").value or "", re.MULTILINE)
     if history.value is not None and boot is None:
         return missing(Problem.NOT_LOOKED, "/proc/stat", "when the machine was started is not known")

@@ -21,7 +21,7 @@ PATHS = (
     "driver.nvswitches",
     "kernel.acs_redirect",
 )
-_DEVICES = "/sys/bus/pci/devices"
+DEVICES = "/sys/bus/pci/devices"
 _NUMBER = regex(r"\d+(?:\.\d+)?")
 _UNASSIGNED = 0x20000000  # IORESOURCE_UNSET
 _MEMORY = 0x200  # IORESOURCE_MEM; no program needs the I/O region, which many machines leave without address
@@ -41,7 +41,7 @@ def probe(host: Host, table: DeviceTable = unknown_device, asleep: Mapping[str, 
 
     `asleep` holds power states that were read before anybody woke a GPU, by address.
     """
-    names = host.list_dir(_DEVICES)
+    names = host.list_dir(DEVICES)
     if names.value is None:
         problem: Observed[None] = derived(names, lambda value: None)
         return {"pci_gpus": problem, "driver.nvswitches": problem, "kernel.acs_redirect": problem}
@@ -52,8 +52,8 @@ def probe(host: Host, table: DeviceTable = unknown_device, asleep: Mapping[str, 
     gpus = tuple(replace(gpu, power_state=(asleep or {}).get(gpu.pci_address, gpu.power_state)) for gpu in found_gpus)
     switches = sum(kind == NVSWITCH_CLASS for kind in classes.values())
     return {
-        "pci_gpus": found(gpus, _DEVICES),
-        "driver.nvswitches": found(switches, _DEVICES),
+        "pci_gpus": found(gpus, DEVICES),
+        "driver.nvswitches": found(switches, DEVICES),
         "kernel.acs_redirect": _acs_redirect(host, gpus),
     }
 
@@ -67,18 +67,18 @@ def _nvidia_class(host: Host, name: str) -> str:
 
 def _lent(host: Host, name: str) -> bool:
     """True for a part of a GPU that a virtual machine can be given (SR-IOV): no GPU of its own."""
-    return host.read_link(f"{_DEVICES}/{name}/physfn").known
+    return host.read_link(f"{DEVICES}/{name}/physfn").known
 
 
 def _text(host: Host, name: str, file: str) -> str:
-    return (host.read_text(f"{_DEVICES}/{name}/{file}", 4096).value or "").strip()
+    return (host.read_text(f"{DEVICES}/{name}/{file}", 4096).value or "").strip()
 
 
 def _gpu(host: Host, name: str, kind: str, table: DeviceTable, slots: dict[str, str]) -> PciGpu:
-    path = host.real_path(f"{_DEVICES}/{name}").value or f"{_DEVICES}/{name}"
+    path = host.real_path(f"{DEVICES}/{name}").value or f"{DEVICES}/{name}"
     bridges = [part for part in path.split("/")[:-1] if part and pci_address(part) == part]
     device = _text(host, name, "device").removeprefix("0x").upper()
-    driver = host.real_path(f"{_DEVICES}/{name}/driver").value or ""
+    driver = host.real_path(f"{DEVICES}/{name}/driver").value or ""
     numa = _text(host, name, "numa_node")
     power = _text(host, name, "power_state")
     model = table(device)
@@ -100,7 +100,7 @@ def _gpu(host: Host, name: str, kind: str, table: DeviceTable, slots: dict[str, 
         _aer(host, name),
         model[0] if model else "",
         model[1] if model else None,
-        None if window is None else host.status(f"{_DEVICES}/{name}/resource{window}_resize").known,
+        None if window is None else host.status(f"{DEVICES}/{name}/resource{window}_resize").known,
     )
 
 
@@ -163,7 +163,7 @@ def _assigned(resources: list[tuple[int, int, int]]) -> bool | None:
 
 def _config_readable(host: Host, name: str) -> bool | None:
     """False when the vendor id in config space reads ffff: the device no longer answers."""
-    config = host.read_bytes(f"{_DEVICES}/{name}/config", 64)
+    config = host.read_bytes(f"{DEVICES}/{name}/config", 64)
     return config.value[:2] != b"\xff\xff" if config.value else None
 
 
@@ -182,14 +182,14 @@ def _acs_redirect(host: Host, gpus: tuple[PciGpu, ...]) -> Observed[tuple[str, .
     bridges = dict.fromkeys(link.pci_address for gpu in gpus for link in gpu.hops)
     redirecting = []
     for bridge in bridges:
-        config = host.read_bytes(f"{_DEVICES}/{bridge}/config", 4096)
+        config = host.read_bytes(f"{DEVICES}/{bridge}/config", 4096)
         if config.value is None or len(config.value) <= _EXTENDED_CONFIG:
-            return missing(config.problem or Problem.DENIED, f"{_DEVICES}/{bridge}/config", "for root only")
+            return missing(config.problem or Problem.DENIED, f"{DEVICES}/{bridge}/config", "for root only")
         if _redirects(config.value):
             redirecting.append(bridge)
     if not bridges:
-        return missing(Problem.ABSENT, _DEVICES, "no bridge above a GPU")
-    return found(tuple(redirecting), f"{_DEVICES}/*/config")
+        return missing(Problem.ABSENT, DEVICES, "no bridge above a GPU")
+    return found(tuple(redirecting), f"{DEVICES}/*/config")
 
 
 def _redirects(config: bytes) -> bool:

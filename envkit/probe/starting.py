@@ -8,14 +8,14 @@ from envkit.host.base import Host
 from envkit.probe.text import colon_pairs
 
 GPUS = "/proc/driver/nvidia/gpus"
-_BOUND = "/sys/bus/pci/drivers/nvidia/*/power_state"
+BOUND = "/sys/bus/pci/drivers/nvidia/*/power_state"
 _DAEMON = "nvidia-persistenced/socket"
 _ASLEEP = ("D3hot", "D3cold")
 
 
 def sleeping(host: Host) -> Mapping[str, str]:
     """The power state of each GPU that sleeps, by its address. Any question to the driver wakes it."""
-    states = {path.split("/")[-2]: (host.read_text(path, 64).value or "").strip() for path in host.glob(_BOUND)}
+    states = {path.split("/")[-2]: (host.read_text(path, 64).value or "").strip() for path in host.glob(BOUND)}
     return {address: state for address, state in states.items() if state in _ASLEEP}
 
 

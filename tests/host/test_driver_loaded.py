@@ -27,5 +27,5 @@ def test_only_a_list_of_modules_without_ours_is_proof(
     if modules is not None:
         (tmp_path / "modules").write_text(modules)
     monkeypatch.setattr(driver_loaded, "_MODULES", str(tmp_path / "modules"))
-    monkeypatch.setattr(driver_loaded, "_SIGNS", (str(tmp_path if sign else tmp_path / "none"),))
+    monkeypatch.setattr(driver_loaded, "SIGNS", (str(tmp_path if sign else tmp_path / "none"),))
     assert driver_loaded.surely_not_loaded() is expected
