@@ -41,6 +41,7 @@ class Containers:
     podman: Observed[Version] = field(default_factory=unseen)
     injected: Observed[bool] = field(default_factory=unseen)  # inside a container: the driver was mounted in
     device_links: Observed[bool] = field(default_factory=unseen)  # /dev/char holds links to the driver's nodes
+    image: Observed[Name] = field(default_factory=unseen)  # the one that a text starts or names in a manifest
 
 
 @record

@@ -12,15 +12,15 @@ from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
-from envkit.checks.engine.managers import managers
-from envkit.checks.engine.messages import seen
+from envkit.checks.engine.managers import in_image, managers
+from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.frameworks.variables import variables
 from envkit.checks.nvidia_driver.device_nodes import given_to_others
-from envkit.checks.nvidia_driver.driver_state import CUDA, NVML, answered, has_library
-from envkit.model import Environment, MachineKind
+from envkit.checks.nvidia_driver.driver_state import CUDA, NVML, answered, driver_platform, has_library, installed
+from envkit.model import Environment, MachineKind, Message
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -29,14 +29,24 @@ if TYPE_CHECKING:
 _APPTAINER = ("apptainer-no-nv", "apptainer-no-nv-new", "apptainer-told")
 
 
+_BY_CLASS = Remedy(
+    "Where the cluster has the runtime class nvidia (the first command lists it), a pod gets the driver through it "
+    "alone: below spec, beside containers, add runtimeClassName: nvidia. The container needs resources: {limits: "
+    "{nvidia.com/gpu: 1}} as well. A pod cannot be changed: the second command deletes it and creates it anew (FILE is "
+    "its manifest), and the third shows whether it runs.",
+    (
+        fixed("kubectl get runtimeclass"),
+        fixed("kubectl replace --force -f FILE"),
+        fixed("kubectl get pods --watch"),
+    ),
+)
+
+
 def _with_gpu(environment: Environment, matrix: Matrix) -> Remedy:
     """In the words of what starts the container; it has to be created anew in any case."""
     names = managers(environment)
     if "kubernetes" in names:
-        return Remedy(
-            "Request the GPU in the pod spec: resources: {limits: {nvidia.com/gpu: 1}}; also set runtimeClassName: "
-            "nvidia if the cluster defines that class."
-        )
+        return _BY_CLASS
     if "compose" in names:
         return Remedy(
             "Under the service in the compose file, add deploy: {resources: {reservations: {devices: [{driver: nvidia, "
@@ -67,14 +77,20 @@ def _kept(environment: Environment, matrix: Matrix) -> Remedy:
     """Links on the host, which a reload of systemd needs to find the devices; then the container anew."""
     toolkit = environment.containers.container_toolkit.value
     upgrade = ("container-toolkit",) if toolkit is not None and toolkit < _LINKS_SINCE else ()
+    on_cluster = "kubernetes" in managers(environment)
+    anew = (
+        "delete the pod (kubectl get pods; its controller makes a new one)"
+        if on_cluster
+        else ("restart the container (find it with docker ps)")
+    )
     return remedy(
         environment,
-        "Create links to the device nodes, add a udev rule so that they survive reboots, and restart the container "
-        "(find it with docker ps) when its work is done. Without the links, the GPU is lost again each time "
+        f"Create links to the device nodes, add a udev rule so that they survive reboots, and {anew} "
+        "when its work is done. Without the links, the GPU is lost again each time "
         "systemd reloads its units.",
         *upgrade,
         "device-links",
-        "restart-pod" if "kubernetes" in managers(environment) else "restart-container",
+        "restart-pod" if on_cluster else "restart-container",
     )
 
 
@@ -138,6 +154,11 @@ def container_no_gpu_injected(environment: Environment, matrix: Matrix) -> Itera
             )
     elif reported := _NOT_GIVEN.reported(environment):
         yield reported
+    elif insufficient := without_driver(environment, matrix):
+        yield _NOT_GIVEN.found(
+            [*message_evidence(environment, insufficient), known(environment, "driver.kernel_module")],
+            title="The container got no driver: the host's runs every CUDA release, and cannot be too old",
+        )
     elif not _in_container(environment):
         yield skip("not inside a container", evidence=[known(environment, "system.machine_kind")])
     elif paths:
@@ -147,6 +168,19 @@ def container_no_gpu_injected(environment: Environment, matrix: Matrix) -> Itera
         )
     else:
         yield unknown("the device nodes were not probed", evidence=[known(environment, "driver.device_nodes")])
+
+
+def without_driver(environment: Environment, matrix: Matrix) -> tuple[Message, ...]:
+    """The messages of a driver that is too old, from a container on a host whose driver runs the newest CUDA."""
+    from envkit.compat.driver import branch_of
+
+    own = installed(environment)
+    branch = branch_of(own, matrix, driver_platform(environment)) if own is not None and in_image(environment) else None
+    runs = branch.driver_cuda_version if branch is not None else None
+    newest = max((row.release.major for row in matrix.toolkits if row.release is not None), default=None)
+    if runs is None or newest is None or runs.major < newest:
+        return ()
+    return seen(environment, "driver-too-old-for-runtime")
 
 
 def _host_gpu(environment: Environment) -> Evidence | None:

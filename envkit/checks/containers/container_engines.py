@@ -86,11 +86,20 @@ def _plain_engine(environment: Environment, matrix: Matrix) -> Remedy:
 def _specification(environment: Environment, matrix: Matrix) -> Remedy:
     """By what is wrong with it: written by the operator, in a folder that nobody reads, stale, or not there."""
     text = said(environment, "cdi-unresolvable")
-    if "kubernetes" in managers(environment) or "management.nvidia.com" in text:
+    if "management.nvidia.com" in text:
+        return Remedy(
+            "The kind management.nvidia.com/gpu is for the operator's own pods, and its specification has no device "
+            "but all. In this pod's manifest set runtimeClassName: nvidia in place of nvidia-cdi, and take out an "
+            "NVIDIA_VISIBLE_DEVICES of its own: nvidia.com/gpu under resources chooses the GPU. The first command "
+            "deletes the pod and creates it anew (FILE is its manifest), the second shows whether it runs. If it still "
+            "fails, upgrade the operator, whose toolkit writes the specifications.",
+            (fixed("kubectl replace --force -f FILE"), fixed("kubectl get pods --watch")),
+        )
+    if "kubernetes" in managers(environment):
         return Remedy(
             "The operator writes the specifications of its nodes: let its toolkit rewrite them. Pods that ask for "
             "nvidia.com/gpu need runtimeClassName: nvidia where CDI is not switched on in the ClusterPolicy "
-            "(cdi.enabled); the kind management.nvidia.com/gpu is for the operator's own pods.",
+            "(cdi.enabled).",
             (fixed("kubectl -n gpu-operator rollout restart daemonset nvidia-container-toolkit-daemonset"),),
         )
     if named(seen(environment, "cdi-unresolvable"), "device"):

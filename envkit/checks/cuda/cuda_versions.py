@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.records import replace
 from envkit.base.versions import Version, whole_number
+from envkit.checks.containers.container_driver import without_driver
 from envkit.checks.engine.ask import framework_of, resolve_command, tells_framework
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
@@ -125,7 +126,7 @@ def driver_too_old_for_runtime(environment: Environment, matrix: Matrix) -> Iter
         found = as_on_pypi(environment, matrix)
     outcomes = [_driver_against(environment, matrix, driver, item) for item in found] if driver else []
     failed = any(outcome.status is Status.FAIL for outcome in outcomes)
-    if not failed and loaded(environment) is not False and (reported := _reported(environment)):
+    if not failed and not _from_empty_container(environment, matrix) and (reported := _reported(environment)):
         outcomes = [reported, *outcomes]
     if outcomes:
         yield from outcomes
@@ -135,6 +136,11 @@ def driver_too_old_for_runtime(environment: Environment, matrix: Matrix) -> Iter
         yield unknown("the driver's version is not known", evidence=[known(environment, "driver.kernel_module")])
     else:
         yield nothing_to_judge(environment, "CUDA-enabled framework")
+
+
+def _from_empty_container(environment: Environment, matrix: Matrix) -> bool:
+    """Whether the message means that no driver is there: none is loaded, or the container got none."""
+    return loaded(environment) is False or bool(without_driver(environment, matrix))
 
 
 def _reported(environment: Environment) -> Outcome | None:

@@ -52,6 +52,11 @@ _CLAUSE = r"(?:[=!]=|[<>~]=?|===)[0-9A-Za-z][0-9A-Za-z.*+!_-]*"
 CAPABILITY = Form("a compute capability", r"[0-9]{1,2}\.[0-9]")
 GPU = Form("the number or the PCI address of a GPU", rf"[0-9]{{1,3}}|{pci.ADDRESS}")
 GROUP = Form("the name of a group", r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
+IMAGE = Form(
+    "the name of an image",
+    r"[a-z0-9][a-z0-9._/-]{0,200}(?::[\w.-]{1,80}|:[0-9]{2,5}/[a-z0-9._/-]{1,200}(?::[\w.-]{1,80})?)?",
+)
+MODULE = Form("the name of a module", r"[a-z]{2,10}/[0-9][0-9.]{0,12}")
 NAME = Form("a name", r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 NUMBER = Form("a number", r"[0-9]{1,9}")
 PATH = Form("an absolute path in plain characters", r"(?:/|[A-Za-z]:[\\/]).*")

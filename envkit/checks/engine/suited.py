@@ -10,6 +10,7 @@ from envkit.base.versions import Version
 from envkit.checks.engine.command import NAME, REQUIREMENT, URL, Command, Word, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import APPLIANCES, appliance, in_image, managers
+from envkit.checks.engine.place import in_place
 from envkit.checks.engine.remedies import on_windows
 from envkit.checks.gpu.gpus import gpus_of
 from envkit.checks.nvidia_driver.driver_state import installed
@@ -43,7 +44,7 @@ _OWN_PYTHONS = {  # of programs that bring one, in their folder: on Windows, els
 
 def suited(environment: Environment, given: Remedy) -> Remedy:
     """The remedy by the tools of this place, with a word on what it stops."""
-    given = _by_own_python(environment, given)
+    given = _by_own_python(environment, in_place(environment, given))
     given = _by_project(environment, _by_system(environment, given))
     return _with_words(given, _words_on_loss(environment, given))
 
@@ -121,9 +122,7 @@ def _by_project(environment: Environment, given: Remedy) -> Remedy:
 
 
 def _lasting(environment: Environment, names: tuple[str, ...]) -> Iterator[str]:
-    if "colab" in names:
-        yield "Restart the runtime afterwards."
-    elif in_image(environment):
+    if in_image(environment) or "container" in names:
         yield "In a container, this is lost with the container: put it in the image, as a RUN line of its Dockerfile."
 
 
@@ -238,7 +237,22 @@ def _removal(*start: str) -> Callable[[tuple[str, ...]], Command]:
     return lambda names: run(*start, *map(NAME, names))
 
 
-_SPEAKERS = {"uv": _uv, "poetry": _poetry, "pixi": _pixi, "uv-pip": _uv_pip}
+def _colab(given: Remedy, calls: list[_PipCall | None]) -> Remedy:
+    """A notebook's cell: %pip is the pip of its kernel, and ! starts every other program."""
+    return Remedy(
+        f"{given.advice} Put it into the notebook's own install cell, in place of what that installs now, and restart "
+        "the runtime: on the next machine, only that cell runs.",
+        tuple(_in_cell(step) for step in given.steps),
+    )
+
+
+def _in_cell(step: Command) -> Command:
+    if step.words[:3] == ("python", "-m", "pip"):
+        return replace(step, words=("%pip", *step.words[3:]))
+    return replace(step, shell=f"!{step.shell}") if step.shell.startswith("python ") else step
+
+
+_SPEAKERS = {"uv": _uv, "poetry": _poetry, "pixi": _pixi, "uv-pip": _uv_pip, "colab": _colab}
 
 
 def _words_on_loss(environment: Environment, given: Remedy) -> Iterator[str]:

@@ -1,6 +1,7 @@
-"""Signs that the text was written inside a container: a prompt with its id or a pod's name, marker files, its cgroup.
+"""Containers of a text: signs that it was written inside one, and the image that a command or a manifest names.
 
 root@3f9c1d2a77b0:/workspace# nvidia-smi
+docker run --rm --gpus all -v /srv:/srv vllm/vllm-openai:v0.4.2 --model /srv/m
 """
 
 from __future__ import annotations
@@ -28,6 +29,42 @@ _BANNER = regex(
     r"|PaddlePaddle) ==$|^Container image Copyright \(c\)",
     re.MULTILINE,
 )
+
+_RUN = regex(r"\b(?:docker|podman|nerdctl) (?:container )?run (?P<words>[^\n]{1,600})")
+_IMAGE = regex(r"(?:[a-z0-9][a-z0-9._-]{0,60}(?::\d{2,5})?/){0,4}[a-z0-9][a-z0-9._-]{0,80}(?::[\w.-]{1,80})?")
+_MANIFEST = regex(
+    rf"^[ \t]{{0,20}}(?:- )?image: {{1,4}}[\"']?(?P<image>{_IMAGE.pattern})[\"']?[ \t]{{0,8}}$", re.MULTILINE
+)
+_ALONE = frozenset(
+    ("--rm", "--init", "--privileged", "--detach", "--interactive", "--tty", "--read-only", "--no-healthcheck")
+)
+_TRIAL = "nvidia/cuda"  # what people start to see whether any container gets the GPU
+
+
+@reader("container image")
+def read_image(text: Text) -> Iterator[Clue]:
+    """The image that is started or named in a manifest, where it is one; a trial with a plain CUDA image aside."""
+    named = [(_started(match["words"]), match.start()) for match in text.matches(_RUN, "run ")]
+    named += [(match["image"], match.start()) for match in text.matches(_MANIFEST, "image: ")]
+    images = {image: offset for image, offset in named if image}
+    own = {image: offset for image, offset in images.items() if not image.startswith(_TRIAL)} or images
+    if len(own) == 1:
+        image, offset = next(iter(own.items()))
+        yield Fact("containers.image", image, offset)
+
+
+def _started(words: str) -> str:
+    """The image among the words behind `docker run`: the first that is neither an option nor the value of one."""
+    skipped = False
+    for word in words.split():
+        if skipped:
+            skipped = False
+        elif word.startswith("-"):
+            joined = "=" in word or word in _ALONE or (word[1:2] != "-" and set(word[1:]) <= set("itd"))
+            skipped = not joined
+        else:
+            return word if _IMAGE.fullmatch(word) and word != "\\" else ""
+    return ""
 
 
 @reader("container")

@@ -40,9 +40,28 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
         ("conda", "mamba", "miniforge"),
     ),
     "kubernetes": (
-        regex(_PROMPT + r"(?:kubectl|helm|oc) [a-z-]{2,}|\bKUBERNETES_SERVICE_HOST\b|\bgpu-operator\b", re.MULTILINE),
-        ("kubectl ", "helm ", "oc ", "KUBERNETES_SERVICE_HOST", "gpu-operator"),
+        regex(
+            _PROMPT + r"(?:microk8s |k3s )?(?:kubectl|helm|oc) [a-z-]{2,}|\bKUBERNETES_SERVICE_HOST\b|\bgpu-operator\b"
+            r"|\bk8s\b(?!\.)|\bruntimeClassName:|^kind: (?:Pod|Deployment|Job|DaemonSet|StatefulSet)\b"
+            r"|\bcri-containerd-",
+            re.MULTILINE,
+        ),
+        (
+            *(
+                "kubectl ",
+                "helm ",
+                "oc ",
+                "KUBERNETES_SERVICE_HOST",
+                "gpu-operator",
+                "k8s",
+                "runtimeClassName",
+                "kind: ",
+            ),
+            "cri-containerd-",
+        ),
     ),
+    "microk8s": (regex(r"\bmicrok8s\b"), ("microk8s",)),
+    "k3s": (regex(_PROMPT + r"k3s kubectl ", re.MULTILINE), ("k3s kubectl",)),
     "gpu-operator": (
         regex(r"\bgpu-operator\b|\bnvidia-driver-daemonset\b|\bGPU Operator\b"),
         ("gpu-operator", "nvidia-driver-daemonset", "GPU Operator"),
@@ -51,16 +70,17 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
     "slurm": (
         regex(
             r"^#SBATCH |" + _PROMPT + r"(?:srun|sbatch|salloc|scontrol|squeue|sinfo)(?: |$)"
-            r"|\bSLURM_[A-Z]{2,}|\bslurmstepd:|\b(?:[Ss]lurm|SLURM) (?:job|cluster|login|node|partition|allocation)",
+            r"|\bSLURM_[A-Z]{2,}|\bslurmstepd:|\bsbatch\b|--gres=gpu\b"
+            r"|\b(?:[Ss]lurm|SLURM) (?:job|cluster|login|node|partition|allocation)",
             re.MULTILINE,
         ),
-        ("#SBATCH", "srun", "sbatch", "salloc", "scontrol", "squeue", "sinfo", "SLURM", "lurm"),
+        ("#SBATCH", "srun", "sbatch", "salloc", "scontrol", "squeue", "sinfo", "SLURM", "lurm", "--gres=gpu"),
     ),
     "pbs": (regex(r"^#PBS |" + _PROMPT + r"q(?:sub|stat)(?: |$)", re.MULTILINE), ("#PBS", "qsub", "qstat")),
     "modules": (
         regex(
             _PROMPT + r"module (?:load|list|purge|show|avail|swap) ?|^[ \t]{0,8}module (?:load|purge)\b"
-            r"|^Currently Loaded Modul",
+            r"|^Currently Loaded Modul|\bmodule commands?\b",
             re.MULTILINE,
         ),
         ("module ", "Currently Loaded"),
@@ -90,6 +110,13 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
         regex(r"\b[Cc]onfidential (?:virtualization|VM|computing)\b|\bSEV-SNP\b|\bCVM\b"),
         ("onfidential", "SEV-SNP", "CVM"),
     ),
+    "container": (
+        regex(
+            r"\b(?:[Tt]he|[Mm]y|[Oo]ur|[Nn]ew|[Oo]ld|[Aa]pi|[Ww]orker|[Ss]erver|[Dd]ocker) containers?\b(?! toolkit)"
+        ),
+        ("container",),
+    ),
+    "dgx": (regex(r"\bDGX\b(?! Spark)"), ("DGX",)),
     "truenas": (regex(r"\+truenas\b|\bTrueNAS\b"), ("truenas", "TrueNAS")),
     "unraid": (regex(r"-Unraid\b|\bUnraid\b"), ("Unraid",)),
     "nixos": (regex(r"\bNixOS\b|\bnixos-rebuild\b"), ("NixOS", "nixos-rebuild")),

@@ -2,6 +2,8 @@
 
 index, name, driver_version, memory.total [MiB], pcie.link.width.current
 0, NVIDIA L4, 550.90.07, 23034 MiB, 16
+$ nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
+Tesla T4, 580.95.05
 """
 
 from __future__ import annotations
@@ -17,11 +19,12 @@ from envkit.ingest.text import Text
 from envkit.ingest.values import decimal, number, yes
 
 _NAME = regex(r"([a-z][a-z0-9_.]{2,60})(?: \[[A-Za-z%]{1,12}\])?")  # of a column, with its unit
+_ASKED = regex(r"--query-gpu[= ](?P<names>[a-z0-9_.,]{2,400}) [^\n]{0,80}\bnoheader\b")
 
 
 @reader("nvidia-smi --query-gpu")
 def read(text: Text) -> Iterator[Clue]:
-    """One GPU per line below a header that holds only known query names."""
+    """One GPU per line below a header that holds only known query names, or below the command that asks for them."""
     offset = 0
     columns: list[str] = []
     for line in text.lines:
@@ -38,7 +41,11 @@ def read(text: Text) -> Iterator[Clue]:
 
 
 def _columns(line: str) -> list[str]:
-    """The query names of a header line, none for any other line."""
+    """The query names of a header line or of a command without one, none for any other line."""
+    asked = _ASKED.search(line) if "noheader" in line else None
+    if asked:
+        names = asked["names"].split(",")
+        return names if len(names) > 1 and _KNOWN.issuperset(names) else []
     first, comma, _ = line.partition(",")
     if not comma or first.partition(" ")[0] not in _KNOWN:
         return []

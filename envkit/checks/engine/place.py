@@ -1,0 +1,61 @@
+"""Commands for the place that a text names: its image, the kubectl of its cluster, its modules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from envkit._startup.records import replace
+from envkit.base.versions import Version
+from envkit.checks.engine.command import IMAGE, MODULE, Command, fixed, run
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.managers import managers
+from envkit.model import Environment
+
+_BLANK = "IMAGE"  # where a command starts an image that the text may name
+_KUBECTLS = {"microk8s": ("microk8s",), "k3s": ("sudo", "k3s")}  # what stands before kubectl there
+_CLUSTERS = frozenset(("slurm", "pbs", "modules"))
+_TOOLKIT = ("envkit", "install", "--cuda")
+_SET_BY_MODULE = "/usr/local/cuda"  # of variables that a module sets itself
+_MODULES = (
+    "On this cluster the toolkit comes as a module: load it in the job script before the program starts, with the "
+    "cuDNN module that belongs to it where the program needs cuDNN (the first command lists both). If there is none "
+    "of this release, ask the administrators for it."
+)
+
+
+def in_place(environment: Environment, given: Remedy) -> Remedy:
+    """The remedy with what the text names of its place put into the commands."""
+    names = managers(environment)
+    if not _CLUSTERS.isdisjoint(names):
+        given = _by_modules(given)
+    return replace(given, steps=tuple(_placed(environment, names, step) for step in given.steps))
+
+
+def _placed(environment: Environment, names: tuple[str, ...], step: Command) -> Command:
+    if step.words[:1] == ("kubectl",):
+        prefix = next((words for name, words in _KUBECTLS.items() if name in names), ())
+        return replace(step, words=(*prefix, *step.words))
+    if step.shell.startswith("kubectl "):
+        prefix = next((words for name, words in _KUBECTLS.items() if name in names), ())
+        return replace(step, shell=" ".join((*prefix, step.shell)))
+    image = IMAGE(environment.containers.image.value) if environment.containers.image.known else None
+    if isinstance(image, str):
+        words = tuple(image if word == _BLANK else word for word in step.words)
+        return replace(step, words=words, shell=step.shell.replace(_BLANK, image))
+    return step
+
+
+def _by_modules(given: Remedy) -> Remedy:
+    """A toolkit is loaded there, not installed: nobody has root, and nodes share no /usr/local."""
+    wanted = [Version.find(step.words[3]) for step in given.steps if step.words[:3] == _TOOLKIT]
+    versions = [version for version in wanted if version is not None]
+    if not versions:
+        return given
+    kept = (step for step in given.steps if step.words[:3] != _TOOLKIT and _SET_BY_MODULE not in step.line)
+    steps = (*_module(versions[0]), *(step for step in kept if "CUDA_HOME" not in step.line))
+    return Remedy(f"{given.advice} {_MODULES}", steps)
+
+
+def _module(version: Version) -> Iterator[Command]:
+    yield fixed("module avail cuda cudnn")
+    yield run("module", "load", MODULE(f"cuda/{version.release(2)}"))
