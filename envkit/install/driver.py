@@ -108,7 +108,19 @@ def _install_driver(plan: Plan, options: ScriptOptions, mirrors: Mirrors, minimu
         no_opengl_option=option_for(style, "driver", "other-display"),
         kernel_source_option=option_for(style, "driver", "kernel-source"),
         dkms_option=option_for(style, "driver", "dkms"),
+        older=tuple(_older(plan.request.gpus, minimum)),
     )
+
+
+def _older(gpus: tuple[TargetGpu, ...], minimum: Version) -> Iterator[tuple[int, Version]]:
+    """The branches before the plan's, newest first, each with the CUDA release that it and all the GPUs run."""
+    knowledge = knowledge_of(Matrix.load())
+    for branch in reversed(Matrix.load().driver_branches):
+        cuda = branch.driver_cuda_version
+        if cuda is None or branch.branch >= minimum.major or module_for(branch, gpus) is None:
+            continue
+        if all(knowledge.gpu_runs_cuda(gpu.compute_capability, cuda) for gpu in gpus):
+            yield branch.branch, cuda
 
 
 def _refuse_unfit(version: Version | None, minimum: Version, last: int | None) -> None:

@@ -12,6 +12,7 @@ from envkit.tables.loader import read
 from envkit.tables.rows import DriverBranch
 
 _OPEN_BY_DEFAULT = ("default", "only")
+_LASTING = ("lts", "production")  # the kinds of branches that distributions recommend
 _BRANCH = "{branch}"
 
 
@@ -44,13 +45,15 @@ def _module_row(gpu: TargetGpu) -> ModuleRow:
 def packages_for(
     os_id: str, branches: Sequence[DriverBranch], gpus: tuple[TargetGpu, ...], last: int | None
 ) -> tuple[DriverPackage, ...]:
-    """The packages to try, in order: those of one branch first, newest branch first. `last`: the GPUs' last branch.
+    """The packages to try: those of one branch first, lasting branches before others, newest first.
 
-    What a repository offers under a name changes, so each comes with the branches that its module may be of.
+    `last`: the GPUs' last branch. What a repository offers under a name changes, so each comes with the branches that
+    its module may be of.
     """
     rows = _rows(os_id)
     spans = _spans(branches, gpus, last)
     preferred = {module_for(branch, gpus) for branch in branches}
+    branches = sorted(branches, key=lambda branch: branch.kind not in _LASTING)
     found = [
         _package(row, str(branch.branch), spans[row.module])
         for branch in branches

@@ -81,6 +81,9 @@ class InstallDriver:
     no_opengl_option: str
     kernel_source_option: str
     dkms_option: str  # has the kernel's updates build the module; '' where the installer has no such option
+    older: tuple[
+        tuple[int, Version], ...
+    ]  # too old for the plan: branch, and the CUDA release that it and the GPUs run
 
     @property
     def has_apt_headers(self) -> bool:
