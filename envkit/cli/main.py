@@ -52,6 +52,29 @@ Examples:
   envkit dockerfile --framework tensorflow > Dockerfile"""
 
 
+class WithOthers(click.Command):
+    """A command that is called by its name alone, or with the name of another one as its first word."""
+
+    others: tuple[str, ...] = ()  # the names
+
+    def other(self, name: str) -> click.Command:
+        """The command of one of these names, imported now."""
+        raise NotImplementedError
+
+    def meant(self, words: list[str]) -> tuple[click.Command, list[str]]:
+        """The command that these words are for, and what is left of them."""
+        return (self.other(words[0]), words[1:]) if words[:1] and words[0] in self.others else (self, words)
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """The context of the command that is meant."""
+        command, words = self.meant(args)
+        if command is self:
+            return super().make_context(info_name, args, parent, **extra)
+        return command.make_context(f"{info_name} {args[0]}", words, parent, **extra)
+
+
 class LazyGroup(click.Group):
     """A group that knows its commands by name and loads one when it is called.
 
@@ -92,8 +115,10 @@ class LazyGroup(click.Group):
 
             raise click.UsageError(f"no such command {args[0]!r}. {did_you_mean(args[0], self.known)}".rstrip(), ctx)
         name, command, rest = super().resolve_command(ctx, args)
-        if type(command) is click.Command and not ctx.resilient_parsing:  # a group has commands of its own
-            _refuse_repeated(command, click.Context(command, ctx, name, **command.context_settings), rest)
+        if command is not None and not ctx.resilient_parsing:
+            meant, words = command.meant(rest) if isinstance(command, WithOthers) else (command, rest)
+            if not isinstance(meant, click.Group):  # its commands are resolved by itself
+                _refuse_repeated(meant, click.Context(meant, ctx, name, **meant.context_settings), words)
         return name, command, rest
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:

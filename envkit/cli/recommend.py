@@ -11,6 +11,7 @@ from envkit._startup.regex import regex
 from envkit.advice.workload import CHECKPOINTING, TASKS, WorkloadWords
 from envkit.base.errors import RequestError
 from envkit.cli.complete import complete_file, complete_gpu
+from envkit.cli.main import WithOthers
 from envkit.cli.options import taken
 from envkit.cli.output import one_format, output_option, say, write_output
 
@@ -49,27 +50,18 @@ class _Given:
     top: int
 
 
-class _WithMachine(click.Command):
-    """A command whose first word may be `machine`, which is a command of its own."""
+class _Recommend(WithOthers):
+    others = ("machine",)
 
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
-    ) -> click.Context:
-        """The context of the command that is meant."""
-        other = self.below().get(args[0]) if args[:1] == ["machine"] else None
-        if other is not None:
-            return other.make_context(f"{info_name} machine", args[1:], parent, **extra)
-        return super().make_context(info_name, args, parent, **extra)
-
-    def below(self) -> dict[str, click.Command]:
-        """The commands that a first word names."""
+    def other(self, name: str) -> click.Command:
+        """The command that judges a build."""
         from envkit.cli.recommend_machine import machine
 
-        return {"machine": machine}
+        return machine
 
 
 @click.command(
-    cls=_WithMachine,
+    cls=_Recommend,
     epilog="""\b
 Examples:
   envkit recommend --for vision

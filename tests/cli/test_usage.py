@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -20,6 +21,7 @@ from envkit.model.paths import fact_paths
 from envkit.solver.not_covered import unknown_gpu
 from envkit.tables import Matrix
 from tests.cli.run import envkit
+from tools.docs.pages import commands
 
 
 def test_alone_says_what_to_do_next() -> None:
@@ -303,7 +305,26 @@ def test_output_leaves_links_and_pipes_what_they_are(tmp_path: Path) -> None:
     assert Path("/dev/null").is_char_device()
 
 
-def test_an_option_for_one_value_is_refused_when_it_is_given_twice() -> None:
+def _options_of_one_value() -> list[tuple[str, str]]:
+    """Every option that takes one value, with the words of its command."""
+    return [
+        (name, param.opts[-1])
+        for name, command in commands()
+        for param in command.params
+        if isinstance(param, click.Option) and not (param.multiple or param.is_flag or param.count)
+    ]
+
+
+@pytest.mark.parametrize(("name", "option"), _options_of_one_value(), ids=lambda word: word.replace(" ", "-"))
+def test_an_option_for_one_value_is_refused_when_it_is_given_twice(name: str, option: str) -> None:
+    done = CliRunner().invoke(program, [*name.split(), option, "1", f"{option}=2"], prog_name="envkit")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert f"{option} is given more than once. Give it once." in done.stderr
+
+
+def test_every_kind_of_command_has_options_of_one_value() -> None:
+    assert {len(name.split()) for name, _ in _options_of_one_value()} == {1, 2}
+    assert {"recommend", "recommend machine", "fleet report"} <= {name for name, _ in _options_of_one_value()}
     done = envkit("resolve", "--framework", "pytorch", "--cuda", "12.6", "--cuda=11.8", "--target", "any")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.splitlines()[0] == "envkit resolve: --cuda is given more than once. Give it once."

@@ -10,7 +10,7 @@ import click
 
 from envkit import __version__
 from envkit.checks.engine.registry import Check, ImageFault, all_checks, image_faults
-from envkit.cli.main import envkit
+from envkit.cli.main import WithOthers, envkit
 from envkit.render.explain import TIERS
 from envkit.tables import Matrix
 
@@ -33,8 +33,8 @@ def _commands_of(group: click.Group, above: str) -> Iterator[tuple[str, click.Co
         yield f"{above}{name}", command
         if isinstance(command, click.Group):
             yield from _commands_of(command, f"{above}{name} ")
-        below: dict[str, click.Command] = getattr(command, "below", dict)()
-        yield from ((f"{above}{name} {word}", other) for word, other in below.items())
+        if isinstance(command, WithOthers):
+            yield from ((f"{above}{name} {word}", command.other(word)) for word in command.others)
 
 
 def command_page() -> str:
