@@ -7,6 +7,7 @@ from math import ceil
 
 from envkit._startup.records import record
 from envkit.advice.cards import Card
+from envkit.compat.module_flavors import flavors_of
 from envkit.solver.guide import runs
 from envkit.tables import Matrix
 from envkit.tables.advice import BuildSize, Network, PowerPlug, rules
@@ -49,7 +50,7 @@ class Judgement:
 def judged(machine: Machine, matrix: Matrix) -> tuple[Judgement, ...]:
     """Every rule that says something about the machine."""
     return tuple(
-        judgement for rule in (_power, _circuit, _cables, _lanes, _air, _memory) for judgement in rule(machine)
+        judgement for rule in (_power, _circuit, _cables, _lanes, _air, _memory, _driver) for judgement in rule(machine)
     ) + tuple(_together(machine, matrix))
 
 
@@ -89,8 +90,10 @@ def _remedy(machine: Machine, total: int) -> str:
     cards = sum(board.model.tdp_w or 0 for board in machine.boards)
     limited = (total - cards * (1 - share.value)) * headroom
     if machine.supply_watts is not None and limited <= machine.supply_watts:
-        limits = ", ".join(f"{board.model.tdp_w * share.value:.0f} W" for board in _each(machine) if board.model.tdp_w)
-        return f"A power limit would be enough (nvidia-smi -pl, {limits}): {kept.text}."
+        limits = ", ".join(
+            f"{board.model.tdp_w * share.value:.0f} W for {board.name}" for board in _each(machine) if board.model.tdp_w
+        )
+        return f"A power limit would be enough (nvidia-smi -pl: {limits}): {kept.text}."
     return f"Use one of {ceil(total * headroom / 10) * 10} W or more."
 
 
@@ -217,6 +220,20 @@ def _together(machine: Machine, matrix: Matrix) -> Iterator[Judgement]:
             yield Judgement("ok", "software", text, build.sources)
             return
     yield Judgement("warn", "software", f"no known PyTorch release has kernels for {told}", ())
+
+
+def _driver(machine: Machine) -> Iterator[Judgement]:
+    """All cards of a system run on one driver, with one flavor of its kernel module."""
+    flavors = [(card.name, flavor) for card in _each(machine) if (flavor := flavors_of(card.model))]
+    open_only = [name for name, flavor in flavors if not flavor.proprietary]
+    proprietary_only = [name for name, flavor in flavors if not flavor.open]
+    if open_only and proprietary_only:
+        told = (
+            f"on Linux, {', '.join(open_only)} needs the open kernel module and {', '.join(proprietary_only)} the "
+            "proprietary one, and a system loads only one of them: use two machines, or give one of the cards to a "
+            "virtual machine"
+        )
+        yield Judgement("fail", "driver", told, tuple(dict.fromkeys(key for _, row in flavors for key in row.sources)))
 
 
 def _counted(number: int, thing: str) -> str:

@@ -8,7 +8,7 @@ from envkit._startup.records import record
 from envkit.advice.memory import GIB
 from envkit.base.versions import ComputeCapability
 from envkit.tables import Matrix
-from envkit.tables.advice import Precision
+from envkit.tables.advice import Precision, TensorRatio
 from envkit.tables.loader import read
 from envkit.tables.rows import GpuBoard, GpuModel
 
@@ -66,16 +66,23 @@ class Card:
         """Its rate in a precision, and whether that is on record: units of tensor cores may be faster than is known.
 
         A precision without units of its own is computed in fp32 by the frameworks, so no rate is below that one's.
+        Where the row of the board is silent, the rate is that of its line of cards beside their rate in fp32.
         """
         board, plain = self.board, self.model.fp32_tflops
-        if self.capability < _first_with(precision):
-            return plain, True
+        row = _precision(precision)
+        if self.capability < row.from_capability:
+            return self.tflops("fp16") if row.stored_from else (plain, True)
         if precision == "fp32" or board is None:
             return plain, precision == "fp32" or self.model.tensor_cores is False
-        special: float | None = getattr(board, _RATES[precision])
+        special: float | None = getattr(board, _RATES[precision]) or self._by_its_line(precision)
         known = special is not None or self.model.tensor_cores is False
         rates = [rate for rate in (plain, special, board.fp16_tflops if precision == "fp16" else None) if rate]
         return (max(rates) if rates else None), known
+
+    def _by_its_line(self, precision: str) -> float | None:
+        ratio = next((ratio for ratio in read(TensorRatio) if ratio.holds(self.model)), None)
+        times: float | None = getattr(ratio, precision) if ratio else None
+        return times * self.model.fp32_tflops if times and self.model.fp32_tflops else None
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -84,8 +91,8 @@ class Card:
 
 
 @cache
-def _first_with(precision: str) -> ComputeCapability:
-    return next(row.from_capability for row in read(Precision) if row.name == precision)
+def _precision(name: str) -> Precision:
+    return next(row for row in read(Precision) if row.name == name)
 
 
 def all_cards(matrix: Matrix) -> tuple[Card, ...]:

@@ -12,6 +12,7 @@ from math import inf
 
 from envkit._startup.records import record, replace
 from envkit.advice.cards import Card
+from envkit.advice.exchange import exchange_of
 from envkit.advice.memory import GIB, Need, need_of
 from envkit.advice.prices import Price
 from envkit.advice.speed import Effort, Step, effort_of, step_on, times_as_fast
@@ -187,10 +188,10 @@ class Judge:
         if sale is not None and not named and card.name not in self._prices:
             return LeftOut(card, sale.text, sale.sources)
         precision = self.workload.precision
-        if card.capability < precision.from_capability:
-            why = (
-                f"no hardware support for {precision.name}: it requires compute capability {precision.from_capability}"
-            )
+        stored = None if self.workload.trains else precision.stored_from
+        first = stored or precision.from_capability
+        if card.capability < first:
+            why = f"no hardware support for {precision.name}: it requires compute capability {first}"
             return LeftOut(card, why, precision.sources)
         reason = refusal(card, self.limits.wanted, self._matrix)
         return LeftOut(card, *reason) if reason else None
@@ -217,27 +218,51 @@ class Judge:
         return LeftOut(card, f"{watts} W, more than {self.limits.watts} W", card.sources)
 
     def _notes(self, offer: Offer, named: bool) -> Iterable[str]:
-        card, support = offer.card, offer.support
+        yield from self._about_card(offer, named)
+        yield from self._about_support(offer.support)
+        if offer.card.per_board > 1:
+            yield f"{offer.card.per_board} GPUs on a board, memory and rates are per GPU"
+        if offer.gpus > 1:
+            yield from self._together(offer)
+        if offer.price and offer.price.used:
+            yield "a used price: not comparable with new prices"
+
+    def _about_card(self, offer: Offer, named: bool) -> Iterable[str]:
+        card, precision = offer.card, self.workload.precision
         if named and card.form not in FORMS[self.limits.form] and card.form:
             yield _FORM_TOLD[card.form]
+        if card.form == "laptop":
+            yield "its power, and with it its speed, is up to the manufacturer of the laptop"
         sale = _restricted().get(card.model.name)
         if sale is not None:
             yield sale.text
         if offer.step and not offer.step.rate_known:
-            precision = self.effort.precision if self.effort else ""
-            yield f"its rate in {precision} is unknown: the fp32 rate was used"
-        if self.workload.precision.computes_in != "fp32" and card.model.tensor_cores is False:
-            yield f"no tensor cores: {self.workload.precision.computes_in} is hardly faster than fp32"
+            yield f"its rate in {self.effort.precision if self.effort else ''} is unknown: the fp32 rate was used"
+        if card.capability < precision.from_capability:
+            yield f"no {precision.name} units: weights are stored so, and computed with in fp16"
+        if precision.computes_in != "fp32" and card.model.tensor_cores is False:
+            yield f"no tensor cores: {precision.computes_in} is hardly faster than fp32"
+
+    def _about_support(self, support: Support) -> Iterable[str]:
         if support.last_driver_branch:
             yield _driver_note(support, self.limits)
         elif support.oldest:
             yield "the oldest generation that the newest CUDA supports, so the next one to be dropped"
-        if card.per_board > 1:
-            yield f"{card.per_board} GPUs on a board, memory and rates are per GPU"
-        if offer.gpus > 1:
-            yield from _together(offer, alone=self.need.whole <= (card.memory or 0))
-        if offer.price and offer.price.used:
-            yield "a used price: not comparable with new prices"
+
+    def _together(self, offer: Offer) -> Iterable[str]:
+        """How several cards share the work, and what they exchange for it."""
+        alone = self.need.whole <= (offer.card.memory or 0)
+        if alone:
+            how = "each card can hold the whole model and take its share of the batch (data parallel)"
+        else:
+            how = f"the model has to be split among the cards ({_ways_to_split(self.workload, offer.gpus)})"
+        yield f"{how}; the speed is an upper bound"
+        nvlink = offer.card.board.nvlink_gbs if offer.card.board else None
+        if nvlink == 0:
+            yield "no NVLink: the cards communicate over PCIe"
+        exchange = exchange_of(self.need, offer.card, offer.gpus, split=not alone)
+        if exchange is not None:
+            yield f"each step they exchange {exchange.size / 1e9:.1f} GB: {exchange.told} at best over {exchange.link}"
 
     def _place(self, offer: Offer) -> tuple[float | str, ...]:
         """Where an offer stands: value for money where prices are known, else speed; then everything that is better.
@@ -264,16 +289,13 @@ def _driver_note(support: Support, limits: Limits) -> str:
     return f"{told}, maintained until {ends}" if ends else told
 
 
-def _together(offer: Offer, *, alone: bool) -> Iterable[str]:
-    how = (
-        "each card can hold the whole model and take its share of the batch (data parallel)"
-        if alone
-        else "the model has to be split among the cards (FSDP, ZeRO or tensor parallelism)"
-    )
-    yield f"{how}; the speed is an upper bound"
-    nvlink = offer.card.board.nvlink_gbs if offer.card.board else None
-    if nvlink == 0:
-        yield "no NVLink: the cards communicate over PCIe"
+def _ways_to_split(workload: Workload, gpus: int) -> str:
+    """By name; tensor parallelism gives each card the same number of attention heads."""
+    heads = round(workload.shape.heads) if workload.shape else None
+    others = "FSDP or ZeRO" if workload.trains else "pipeline parallelism"
+    if heads and heads % gpus:
+        return f"{others}; tensor parallelism needs a number of cards that divides the {heads} attention heads"
+    return f"{others.replace(' or', ',')} or tensor parallelism"
 
 
 def relative_speed(offer: Offer, first: Offer) -> float | None:
@@ -325,7 +347,13 @@ def _tries(judge: Judge) -> Iterable[tuple[str, tuple[str, ...]]]:
     workload, limits = judge.workload, judge.limits
     yield "gpus", tuple(str(count) for count in (2, 4, 8) if count > limits.gpus)
     if workload.parameters:
-        lower = {"fp32": ("fp16",), "tf32": ("fp16",), "infer": ("int8", "int4")}
+        lower = {
+            "fp32": ("fp16",),
+            "tf32": ("fp16",),
+            "bf16": ("fp16", "fp32"),
+            "fp8": ("bf16", "fp16"),
+            "infer": ("int8", "int4"),
+        }
         yield "precision", lower.get(workload.task, lower.get(workload.precision.name, ()))
         if workload.batch > 1:
             yield "batch", tuple(str(workload.batch // by) for by in (2, 4, 8, 16) if workload.batch >= by)

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from envkit.advice.build import Judgement, Machine
 from envkit.advice.memory import GIB, Need
-from envkit.advice.rank import Change, LeftOut, Offer, Ranking, better_buy_below, relative_speed
+from envkit.advice.rank import FORMS, Change, LeftOut, Offer, Ranking, better_buy_below, relative_speed
 from envkit.advice.support import Support
 from envkit.advice.workload import Workload
+from envkit.base.durations import duration
 from envkit.base.wrap import hang
 from envkit.documents.citations import titles
 from envkit.render.rows import markdown_table
@@ -16,7 +17,6 @@ from envkit.tables.advice import CloudInstance
 
 _LABELS = {"fail": "FAIL", "warn": "WARN", "ok": "ok", "unknown": "?", "info": "-"}
 _SHOWN_OUT = 3
-_LEAST_SHOWN = 1e-3  # of a unit of time
 _PLURALS = {"train": "training", "finetune": "fine-tuning", "lora": "LoRA", "infer": "inference"}
 
 
@@ -124,7 +124,7 @@ def _offer(
 def _speed(offer: Offer, first: Offer, what: str = "step") -> str:
     if offer.step is None:
         return ""
-    took = f"{_duration(offer.step.seconds)} a {what} at best, {offer.step.bound} bound"
+    took = f"{duration(offer.step.seconds)} a {what} at best, {offer.step.bound} bound"
     speed = relative_speed(offer, first)
     if offer is first or speed is None:
         return took
@@ -133,14 +133,6 @@ def _speed(offer: Offer, first: Offer, what: str = "step") -> str:
     told = f"{limit:,.0f}" if limit else ("its price" if even else f"{speed:.2f} x its price")
     beside = "as fast as the first" if even else f"{speed:.2f} x the speed of the first"
     return f"{took}; {beside}, better buy below {told}"
-
-
-def _duration(seconds: float) -> str:
-    """Seconds, or milliseconds below one, in three figures and never with a power of ten."""
-    number, unit = (seconds, "s") if seconds >= 1 else (seconds * 1000, "ms")
-    if number < _LEAST_SHOWN:
-        return f"less than {_LEAST_SHOWN} {unit}"
-    return f"{number:,.0f} {unit}" if number >= 100 else f"{number:.3g} {unit}"
 
 
 def _price(offer: Offer) -> str:
@@ -163,7 +155,7 @@ def _left_out(ranking: Ranking, width: int, *, whole: bool) -> Iterator[str]:
         return
     yield ""
     rows = ranking.out
-    told = list(rows) if whole else _nearest(rows)
+    told = list(rows) if whole else _nearest(rows, ranking.limits.form)
     for row in told:
         yield from hang("Left out  ", f"{row.card.name}: {row.why}", width)
     for row in ranking.unknown if whole else ():
@@ -176,9 +168,9 @@ def _left_out(ranking: Ranking, width: int, *, whole: bool) -> Iterator[str]:
         yield from hang("          ", "; ".join(counted), width)
 
 
-def _nearest(rows: Sequence[LeftOut]) -> list[LeftOut]:
+def _nearest(rows: Sequence[LeftOut], form: str) -> list[LeftOut]:
     """The fastest of those that are out by their memory or by what was asked, not by their form."""
-    real = [row for row in rows if row.card.form == "desktop"]
+    real = [row for row in rows if row.card.form in FORMS[form]]
     return sorted(real, key=lambda row: -(row.card.model.fp32_tflops or 0))[:_SHOWN_OUT]
 
 

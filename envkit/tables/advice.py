@@ -7,6 +7,7 @@ from functools import cache
 from envkit._startup.records import record
 from envkit.base.versions import ComputeCapability
 from envkit.tables.loader import read, table
+from envkit.tables.rows import GpuModel
 
 
 @table("advice/networks.csv", "name")
@@ -43,14 +44,40 @@ class Transformer:
 @table("advice/precisions.csv", "name")
 @record
 class Precision:
-    """One precision: bytes of a weight and of a value, in which precision is computed, and the first GPU with units."""
+    """One precision: bytes of a weight and of a value, in which precision is computed, and the first GPU with units.
+
+    From `stored_from` on, GPUs without units run models whose weights are stored so, and compute in fp16.
+    """
 
     name: str
     weight_bytes: float
     value_bytes: int
     computes_in: str
     from_capability: ComputeCapability
+    stored_from: ComputeCapability | None
     sources: tuple[str, ...]
+
+
+@table("advice/tensor_ratios.csv", "family", "names")
+@record
+class TensorRatio:
+    """How many times its fp32 rate the tensor cores of a line of cards reach: dense, with sums in fp32.
+
+    The line is the cards of a GPU family whose names begin with `names`, without those in `but`.
+    """
+
+    family: str
+    names: str
+    but: tuple[str, ...]
+    fp16: float
+    bf16: float | None
+    tf32: float | None
+    fp8: float | None
+    sources: tuple[str, ...]
+
+    def holds(self, model: GpuModel) -> bool:
+        """Whether a GPU model is of this line."""
+        return self.family == model.family and model.name.startswith(self.names) and model.name not in self.but
 
 
 @table("advice/optimizers.csv", "name")

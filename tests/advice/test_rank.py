@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from itertools import combinations
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 
 from envkit.advice.prices import Price
 from envkit.advice.rank import Offer, Ranking
+from envkit.tables.advice import TensorRatio
+from envkit.tables.loader import read
 from tests.advice.judging import MATRIX, card, cards, judge
 
 WORKLOADS = [
@@ -147,6 +150,27 @@ def test_dense_rates_of_tensor_cores_are_what_the_chips_can_do() -> None:
         assert low <= rate / one.model.fp32_tflops <= high, one.name
         tf32 = one.board.tensor_tf32_tflops if one.board else None
         assert tf32 is None or tf32 == pytest.approx(rate / 2, rel=0.02), one.name
+
+
+def test_rates_on_record_are_those_of_their_line_of_cards() -> None:
+    held: Counter[str] = Counter()
+    for one in cards():
+        lines = [row for row in read(TensorRatio) if row.holds(one.model)]
+        assert len(lines) <= 1, one.name
+        for line, precision in ((line, name) for line in lines for name in ("fp16", "bf16", "tf32", "fp8")):
+            rate = getattr(one.board, f"tensor_{precision}_tflops")
+            if rate is not None:
+                assert rate == pytest.approx(getattr(line, precision) * one.model.fp32_tflops, rel=0.03), one.name
+                held[f"{line.family} {line.names}"] += 1
+    unseen = {"NVIDIA RTX PRO", "NVIDIA A800"}  # the latter's only board on record is that of a desktop
+    assert len(held) >= len(read(TensorRatio)) - len(unseen)
+
+
+def test_a_rate_that_is_on_record_for_its_line_is_known() -> None:
+    rate, known = card("GeForce RTX 4060 Ti (16GB)").tflops("fp16")
+    assert rate == pytest.approx(44.12) and known
+    assert card("GeForce RTX 5090 D").tflops("fp16")[1] is False  # cut down for its market
+    assert card("L20").tflops("fp16")[1] is False
 
 
 def test_every_gpu_has_its_board_and_every_board_its_gpu() -> None:

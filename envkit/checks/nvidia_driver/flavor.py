@@ -15,9 +15,10 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import SeenGpu, seen_gpus
-from envkit.checks.gpu.module_flavors import flavors_of, needs_open
+from envkit.checks.gpu.module_flavors import needs_open
 from envkit.checks.nvidia_driver.bound import left_to_another_driver
 from envkit.checks.nvidia_driver.driver_state import installed
+from envkit.compat.module_flavors import flavors_of
 from envkit.model import Environment
 
 if TYPE_CHECKING:

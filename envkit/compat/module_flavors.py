@@ -1,0 +1,12 @@
+"""Which flavors of the driver's kernel module drive a GPU: the open one, the proprietary one, or both."""
+
+from __future__ import annotations
+
+from envkit.tables.codes import ModuleFlavour, module_flavours
+from envkit.tables.rows import GpuModel
+
+
+def flavors_of(model: GpuModel) -> ModuleFlavour | None:
+    """What is known of the model's chip, or else of its family."""
+    rows = [row for row in module_flavours() if row.family == model.family and row.chip in ("", model.chip)]
+    return max(rows, key=lambda row: len(row.chip), default=None)
