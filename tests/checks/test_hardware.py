@@ -86,8 +86,8 @@ def limits(*watts: float) -> dict[str, object]:
 
 
 CASES = (
-    Case(WIDTH, "fail", "quarter", machine(pci_gpus=(card(lanes=4),)), "23.6 GB/s are lost"),
-    Case(WIDTH, "warn", "half-on-a-desktop", machine(pci_gpus=(card(lanes=8),)), "15.8 GB/s are lost"),
+    Case(WIDTH, "fail", "quarter", machine(pci_gpus=(card(lanes=4),)), "7.9 GB/s each way instead of 31.5"),
+    Case(WIDTH, "warn", "half-on-a-desktop", machine(pci_gpus=(card(lanes=8),)), "15.8 GB/s each way instead of 31.5"),
     Case(WIDTH, "warn", "half-on-a-server", machine(pci_gpus=(card(A40, lanes=8),))),
     Case(WIDTH, "ok", "shared-by-two-cards", machine(two_cards(8, 8)), "shared with GPU 0000:02:00.0"),
     Case(WIDTH, "ok", "board-divides-by-design", machine(two_cards(8, 8, (8, 8))), "as built"),
@@ -114,7 +114,7 @@ CASES = (
     ),
     Case(WIDTH, "ok", "nvml-idle", machine(gpus=(gpu(link_width_current=4, link_width_max=16),))),
     Case(WIDTH, "ok", "nvml-busy-half", machine(nvml_link(8)), "a slot may have no more"),
-    Case(WIDTH, "warn", "nvml-busy-quarter", machine(nvml_link(4)), "23.6 GB/s are lost"),
+    Case(WIDTH, "warn", "nvml-busy-quarter", machine(nvml_link(4)), "7.9 GB/s each way instead of 31.5"),
     Case(WIDTH, "fail", "nvml-busy-half-on-a-board-without-slots", machine(nvml_link(8, H100))),
     Case(WIDTH, "unknown", "passed-through", machine(nvml_link(8, H100, virtualization_mode="passthrough"))),
     Case(WIDTH, "unknown", "no-port-above-it", machine(nvml_link(1, at="00000000:00:1E.0"))),
@@ -134,7 +134,7 @@ CASES = (
         machine(
             gpus=(gpu(link_generation_current=1, link_generation_max=4, link_width_current=16, utilization_percent=99),)
         ),
-        "4.0 instead of 31.5 GB/s",
+        "4.0 GB/s each way instead of 31.5",
     ),
     Case(
         RATE,

@@ -297,7 +297,8 @@ def container_loses_gpu(environment: Environment, matrix: Matrix) -> Iterator[Ou
         yield skip("not inside a container", evidence=[known(environment, "system.machine_kind")])
     elif nodes and not refused:
         yield ok(
-            "the container may open its GPU nodes", evidence=[known(environment, "driver.device_nodes", nodes[0].path)]
+            "the container can open its GPU device nodes",
+            evidence=[known(environment, "driver.device_nodes", nodes[0].path)],
         )
     else:
         yield skip("the container has no GPU nodes", evidence=[known(environment, "driver.device_nodes")])

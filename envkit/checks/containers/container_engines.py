@@ -124,14 +124,14 @@ def _specification(environment: Environment, matrix: Matrix) -> Remedy:
 
 _NO_RUNTIME = Fault(
     "docker-no-nvidia-runtime",
-    "Docker has no way to give GPUs to containers",
+    "Docker cannot give containers access to the GPU",
     impact="Containers cannot use the GPU.",
     remedy=_configure,
 )
 _OTHER_DOCKER = Fault(
     "docker-from-snap-or-desktop",
     "Docker comes from snap or Docker Desktop and cannot reach the GPU",
-    impact="Containers cannot use the GPU although the NVIDIA Container Toolkit is configured.",
+    impact="Containers cannot use the GPU, although the NVIDIA Container Toolkit is configured.",
     remedy=_plain_engine,
 )
 _NO_CDI = Fault(
@@ -200,7 +200,7 @@ def docker_no_nvidia_runtime(environment: Environment, matrix: Matrix) -> Iterat
         impact = f"{_NO_RUNTIME.impact} Programs on the host are not affected."
         yield _NO_RUNTIME.found(evidence, impact=impact, status=Status.WARN)
     else:
-        yield unknown("whether the NVIDIA Container Toolkit is installed is not known", evidence=evidence)
+        yield unknown("it is not known whether the NVIDIA Container Toolkit is installed", evidence=evidence)
 
 
 @check(

@@ -99,7 +99,7 @@ def _requirement(environment: Environment, matrix: Matrix, requirement: str) -> 
     if met:
         return ok("the driver meets the image's requirement", evidence=evidence)
     if met is None:
-        return unknown("whether the driver meets the image's requirement is unknown", evidence=evidence)
+        return unknown("it is not known whether the driver meets the image's requirement", evidence=evidence)
     title = f"The driver does not meet the image's requirement ({requirement.split()[0]})"
     return _OLD_DRIVER.found(evidence, title=title)
 

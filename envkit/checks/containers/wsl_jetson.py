@@ -160,7 +160,9 @@ def wsl_libcuda_missing(environment: Environment, matrix: Matrix) -> Iterator[Ou
     elif works:
         yield ok("the Windows driver answers", evidence=[known(environment, "gpus", "listed")])
     else:
-        yield unknown("which libraries are there is not known", evidence=[known(environment, "driver.libraries")])
+        yield unknown(
+            "it is not known which libraries are installed", evidence=[known(environment, "driver.libraries")]
+        )
 
 
 def _from_nvidia(items: list[Installed]) -> bool:

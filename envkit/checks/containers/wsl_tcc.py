@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 _TCC = Fault(
     "wsl-gpu-in-tcc-mode",
-    "A GPU in TCC mode blocks WSL from all GPUs",
+    "A GPU in TCC mode hides all GPUs from WSL",
     impact="No GPU can be used in WSL, not even those in WDDM mode.",
-    remedy="On Windows, as administrator: set each GPU that can to WDDM, or disable the one in TCC mode in the device "
-    "manager; then restart WSL.",
+    remedy="On Windows, as administrator: switch each GPU that supports it to WDDM, or disable the one in TCC mode in "
+    "Device Manager; then restart WSL.",
     steps=(fixed("nvidia-smi -dm 0"), fixed("wsl --shutdown")),
 )
 

@@ -48,6 +48,6 @@ def cuda_architecture_not_chosen(environment: Environment, matrix: Matrix) -> It
     if reported := _NO_TARGET.reported(environment):
         yield reported
     elif build_nvcc(environment) and gpu_present(environment):
-        yield ok("builds find a GPU to compile for", evidence=[known(environment, "nvcc")])
+        yield ok("builds can detect a GPU", evidence=[known(environment, "nvcc")])
     else:
         yield skip("no build for a GPU of this machine was seen")

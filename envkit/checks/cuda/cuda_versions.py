@@ -146,7 +146,7 @@ def _from_empty_container(environment: Environment, matrix: Matrix) -> bool:
 def _reported(environment: Environment) -> Outcome | None:
     messages = seen(environment, _TOO_OLD.id)
     have, need = (_cuda_words(named(messages, key)) for key in ("found", "needs"))
-    more = f": it knows CUDA {have}" + (f", {need} is needed" if need else "") if have else ""
+    more = f": it supports CUDA {have}" + (f", but {need} is needed" if need else "") if have else ""
     return _TOO_OLD.reported(environment, title=f"{_TOO_OLD.title}{more}")
 
 
@@ -301,9 +301,9 @@ def nvidia_smi_cuda_vs_nvcc(environment: Environment, matrix: Matrix) -> Iterato
         evidence.append(known(environment, "nvcc", str(environment.nvcc.get().version)))
     for item in installs(environment):
         if item.framework.cuda is not None:
-            parts.append(f"{item.framework.package} brings or needs CUDA {item.framework.cuda}")
+            parts.append(f"{item.framework.package} includes or needs CUDA {item.framework.cuda}")
             evidence.append(item.evidence("cuda", item.framework.cuda))
     if len(parts) < 2:
-        yield skip("there are no two CUDA versions to compare", evidence=evidence)
+        yield skip("there are fewer than two CUDA versions to compare", evidence=evidence)
     else:
         yield ok("; ".join(parts), evidence=evidence)

@@ -84,7 +84,7 @@ _MIXED = Fault(
 _OLDER = Fault(
     "cudnn-older-than-build",
     "The loaded cuDNN is older than the one the framework was built with",
-    impact="Convolutions fail or are refused.",
+    impact="Convolutions fail.",
     remedy=_newer_cudnn,
 )
 _DROPPED = Fault(
@@ -252,7 +252,7 @@ def cudnn_older_than_build(environment: Environment, matrix: Matrix) -> Iterator
     if messages and not any(outcome.status is Status.FAIL for outcome in outcomes):
         have, need = named(messages, "loaded"), named(messages, "built")
         loaded, built = Version.find(have or ""), Version.find(need or "")
-        known_pair = f"cuDNN {have} is loaded, the framework was built with {need}" if have and need else ""
+        known_pair = f"cuDNN {have} is loaded, but the framework was built with {need}" if have and need else ""
         shown = message_evidence(environment, messages)
         if loaded is not None and built is not None and loaded > built:
             yield skip(f"{known_pair}: a newer one, which old releases also reject", evidence=shown)

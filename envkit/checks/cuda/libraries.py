@@ -134,7 +134,7 @@ _OLD_LINKER = Fault(
 _SHADOWED = Fault(
     "ld-library-path-shadows-wheels",
     "Another CUDA library was loaded instead of the wheel's own",
-    impact="The framework was not tested with that release: expect symbol errors and wrong cuDNN versions.",
+    impact="The framework was not tested with that release; expect symbol errors or the wrong cuDNN version.",
     remedy=_own_libraries,
     status=Status.WARN,
 )
@@ -318,7 +318,7 @@ def ld_library_path_shadows_wheels(environment: Environment, matrix: Matrix) -> 
         if taken and wheels:
             yield _SHADOWED.found(
                 [use_evidence(use) for use in taken],
-                title=f"{', '.join(use.soname for use in taken)} come from LD_LIBRARY_PATH, not from the wheels",
+                title=f"{', '.join(use.soname for use in taken)} loaded from LD_LIBRARY_PATH, not from the wheels",
                 subject=python.prefix,
             )
         elif python.library_uses:

@@ -97,7 +97,7 @@ def _target(environment: Environment, check_id: str) -> str:
 _NEW_GCC = Fault(
     "gcc-too-new-for-nvcc",
     "nvcc rejects the host compiler as too new",
-    impact="Every nvcc compilation fails; programs that are already compiled run.",
+    impact="No CUDA code compiles; programs that are already compiled still run.",
     remedy=_older_gcc,
 )
 _OLD_NVCC = Fault(

@@ -102,7 +102,7 @@ _NO_TOOLKIT = Fault(
 _OTHER_CUDA = Fault(
     "nvcc-vs-torch-mismatch",
     "nvcc and PyTorch have different CUDA versions",
-    impact="PyTorch refuses to compile extensions; existing programs run.",
+    impact="PyTorch refuses to compile extensions; existing programs still run.",
     remedy=_toolkit_of_torch,
 )
 
@@ -347,7 +347,7 @@ def cuda_symlink_wrong(environment: Environment, matrix: Matrix) -> Iterator[Out
     else:
         yield _WRONG_LINK.found(
             [toolkit_evidence(default), toolkit_evidence(newest)],
-            title=f"{DEFAULT_LINK} is CUDA {default.version}, the newest installed is {newest.version}",
+            title=f"{DEFAULT_LINK} is CUDA {default.version}, but the newest installed is {newest.version}",
             status=Status.WARN,
             impact="Programs that look there use the older toolkit.",
             remedy=Remedy(

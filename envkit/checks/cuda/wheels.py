@@ -46,7 +46,7 @@ _NEEDED_EXACTLY = (
 
 def _with_its_pins(environment: Environment, matrix: Matrix) -> Remedy:
     """The framework again, whose pins bring its wheels; those of another CUDA go first, as they share its folders."""
-    why = "Reinstall the framework with its pins, and put the other package into its own environment."
+    why = "Reinstall the framework with the versions it pins, and put the other package in its own environment."
     item = next(installs(environment, "pytorch"), None)
     own = distribution(item.python, "torch") if item is not None else None
     row = build_of_torch(environment, matrix, own.version) if own is not None else None
@@ -74,8 +74,8 @@ def _with_its_pins(environment: Environment, matrix: Matrix) -> Remedy:
 
 _OTHER_PINS = Fault(
     "nvidia-wheels-pin-conflict",
-    "NVIDIA wheels differ from the releases that a framework pins",
-    impact="The framework was built with its pins; other releases bring undefined symbols or wrong kernels.",
+    "NVIDIA wheels differ from the versions that a framework pins",
+    impact="The framework was built with the versions it pins; others cause undefined symbols or wrong kernels.",
     remedy=_with_its_pins,
 )
 
@@ -85,7 +85,7 @@ _OTHER_PINS = Fault(
     layer=Layer.LIBRARIES,
     rank=5,
     any_of=("pythons", "messages"),
-    fix="Reinstall the framework with its pins, and put the other package into its own environment.",
+    fix="Reinstall the framework with the versions it pins, and put the other package in its own environment.",
     references=threads("pytorch/pytorch#97990", "pytorch/pytorch#193491", "rocker-org/ml#34"),
 )
 def nvidia_wheels_pin_conflict(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -125,7 +125,7 @@ def _pins(python: PythonEnvironment, faults: list[Broken]) -> Outcome:
     )
     return _OTHER_PINS.found(
         [distribution_evidence(owner), *(distribution_evidence(fault.installed) for fault in faults)],
-        title=f"{owner.name} {owner.version} pins other NVIDIA wheels than are installed: {listed}",
+        title=f"{owner.name} {owner.version} does not match the installed NVIDIA wheels: {listed}",
         subject=python.prefix,
         status=Status.FAIL if certain else Status.WARN,
         remedy=Remedy(
@@ -137,8 +137,8 @@ def _pins(python: PythonEnvironment, faults: list[Broken]) -> Outcome:
 
 _FAMILIES = Fault(
     "nvidia-cu11-cu12-cu13-mixed",
-    "NVIDIA wheels for different CUDA versions in one environment",
-    impact="Gigabytes of unused wheels, and directories that both sets write to.",
+    "NVIDIA wheels for different CUDA versions are in one environment",
+    impact="The unused wheels take up gigabytes, and both sets write to the same directories.",
     remedy="Give each framework its own environment.",
     status=Status.WARN,
 )
@@ -172,7 +172,7 @@ def nvidia_families_mixed(environment: Environment, matrix: Matrix) -> Iterator[
             wrong_one = seen(environment, "ld-library-path-shadows-wheels", "nccl", "runtime-symbol")
             yield _FAMILIES.found(
                 [*evidence, *message_evidence(environment, wrong_one)],
-                title=f"NVIDIA wheels of {' and '.join(sorted(families))} in one environment",
+                title=f"NVIDIA wheels for {' and '.join(sorted(families))} are in one environment",
                 subject=python.prefix,
                 status=Status.FAIL if wrong_one else None,
                 remedy=Remedy("Give each framework its own environment.", (pip(python, "list"),)),

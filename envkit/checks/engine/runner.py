@@ -174,7 +174,7 @@ def _not_looked(check: Check, environment: Environment) -> Outcome:
     unsure = next((path for path, found in seen.items() if not found.known and not found.absent), None)
     if unsure and not without_gpu(environment):
         return _missing(unsure, seen[unsure])
-    title = f"not checked: missing from {' or '.join(map(in_words, paths)) or 'these facts'}"
+    title = f"not checked: nothing is known about {' or '.join(map(in_words, paths)) or 'it'}"
     return not_looked(environment, title, *paths)
 
 

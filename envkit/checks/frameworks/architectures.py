@@ -161,7 +161,9 @@ def _architecture(
         )
     if fault != wanted.id:
         return ok(
-            f"{item.framework.package} has kernels for {own}" if fault is None else f"another check covers {gpu.title}",
+            f"{item.framework.package} has kernels for {own}"
+            if fault is None
+            else f"see the other check for {gpu.title}",
             subject=subject,
             evidence=evidence,
         )

@@ -97,7 +97,7 @@ def compiler_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outco
     Every few releases, PyTorch's headers require a newer standard, which the compilers of older systems and nvcc of
     older toolkits do not support.
     """
-    yield from _with_compiler(environment, _OLD_COMPILER, "no build refused the compiler")
+    yield from _with_compiler(environment, _OLD_COMPILER, "no build rejected the compiler")
 
 
 def _with_compiler(environment: Environment, fault: Fault, healthy: str) -> Iterator[Outcome]:

@@ -35,7 +35,7 @@ def _newer_toolkit(environment: Environment, matrix: Matrix) -> Remedy:
 _ISOLATED = Fault(
     "build-isolation-hides-torch",
     "pip builds an extension in an environment without torch",
-    impact="The package's setup.py fails on import torch before anything is compiled; torch itself is fine.",
+    impact="The package's setup.py fails at import torch before anything is compiled; torch itself is fine.",
     remedy="Install the build requirements into the environment, then build without isolation.",
     steps=(
         fixed("python -m pip install setuptools wheel ninja packaging psutil"),
@@ -55,7 +55,7 @@ _KILLED = Fault(
 _HEADERS_CLASH = Fault(
     "glibc-newer-than-toolkit",
     "The CUDA toolkit's headers clash with the system's glibc",
-    impact="Every CUDA source file fails in the headers; programs that are already compiled run.",
+    impact="No CUDA source file compiles; programs that are already compiled still run.",
     remedy=_newer_toolkit,
 )
 

@@ -87,7 +87,7 @@ _ON_AARCH64 = replace(
 _NO_PLUGIN = Fault(
     "jax-no-cuda-plugin",
     "JAX has no CUDA plug-in",
-    impact="JAX runs on the CPU with only a warning.",
+    impact="JAX prints only a warning and runs on the CPU.",
     remedy=_cuda_extra,
 )
 

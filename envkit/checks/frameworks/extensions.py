@@ -161,7 +161,7 @@ def extension_abi_mismatch(environment: Environment, matrix: Matrix) -> Iterator
     elif not looked:
         torches = any(distribution(python, "torch") for python in judged(environment))
         yield (
-            unknown("what the compiled extensions were built for is unknown")
+            unknown("it is not known what the compiled extensions were built for")
             if torches
             else nothing_to_judge(environment, "PyTorch")
         )

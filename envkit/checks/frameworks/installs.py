@@ -70,8 +70,8 @@ def cuda_majors(python: PythonEnvironment) -> set[str]:
 def nothing_to_judge(environment: Environment, what: str) -> Outcome:
     """The outcome where no `what` is there: skip after a look at the installed packages, unknown without one."""
     if environment.pythons.known:
-        return skip(f"no {what} installed")
-    return unknown(f"whether any {what} is installed is not known")
+        return skip(f"no {what} is installed")
+    return unknown(f"it is not known whether any {what} is installed")
 
 
 def installed_and_silent(environment: Environment, fault: Fault) -> Iterator[Outcome]:

@@ -24,7 +24,7 @@ _GPU = "onnxruntime-gpu"
 _TWO = Fault(
     "onnxruntime-two-packages",
     "Several ONNX Runtime packages share one directory",
-    impact="The one installed last is imported; with the CPU build there is no CUDAExecutionProvider.",
+    impact="Whichever was installed last is imported; the CPU build has no CUDAExecutionProvider.",
     remedy="Uninstall all of them, then install the GPU package.",
 )
 

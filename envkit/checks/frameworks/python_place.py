@@ -37,20 +37,20 @@ def _unpack_at_home(environment: Environment, matrix: Matrix) -> Remedy:
 _HIDDEN_BY_HOME = Fault(
     "user-site-shadows-env",
     "A package in the home directory was imported instead of the environment's",
-    impact="A different release runs from the one in the environment.",
+    impact="A different release from the environment's is used.",
     remedy="Disable the user site directory, or uninstall the copies there.",
     steps=(_LEAVE_HOME_OUT,),
 )
 _HIDDEN_BY_FILE = Fault(
     "local-module-shadows",
     "A file in the working directory is imported instead of the framework",
-    impact="The import fails halfway, or names are missing.",
+    impact="The import fails partway, or names are missing.",
     remedy="Rename it, or start Python in another directory.",
 )
 _OTHER_PIP = Fault(
     "pip-belongs-to-other-python",
-    "A package was installed for a different Python from the one that runs",
-    impact="What pip installs is not what python imports.",
+    "pip installs packages for a different Python from the one that runs",
+    impact="Python does not see the packages that pip installs.",
     remedy="Install with the Python that runs the program.",
     steps=(fixed("python -m pip install …"),),
 )
@@ -89,9 +89,9 @@ def user_site_shadows_env(environment: Environment, matrix: Matrix) -> Iterator[
                     for name in hidden[:3]
                     for evidence in (distribution_evidence(home[name]), distribution_evidence(own[name]))
                 ],
-                title=f"The home directory's {', '.join(hidden[:4])} hides what {python.prefix} has",
+                title=f"The home directory's {', '.join(hidden[:4])} shadows the one in {python.prefix}",
                 subject=python.prefix,
-                impact=f"Python imports {home[hidden[0]].version}, not {own[hidden[0]].version} of the environment.",
+                impact=f"Python imports {home[hidden[0]].version}, not the environment's {own[hidden[0]].version}.",
                 remedy=Remedy(
                     "Disable the user site directory in this shell, or permanently with the same line in the "
                     f"environment's activate script. Or remove the copies with the Python that installed them: "
@@ -144,7 +144,7 @@ def local_module_shadows(environment: Environment, matrix: Matrix) -> Iterator[O
     renamed = tuple(_renamed(path.rstrip("/")) for path in (frameworks or shadows)[:3])
     fix = Remedy("Rename it, or start Python in another directory.", renamed)
     if frameworks or messages:
-        name = posixpath.basename((frameworks or ["a module of your own"])[0].rstrip("/"))
+        name = posixpath.basename((frameworks or ["A module"])[0].rstrip("/"))
         title = f"{name} in the working directory is imported instead of the framework"
         yield _HIDDEN_BY_FILE.found(evidence, title=title, remedy=fix)
     elif shadows:
@@ -203,7 +203,7 @@ def pip_belongs_to_other_python(environment: Environment, matrix: Matrix) -> Ite
     if reported := _OTHER_PIP.reported(environment):
         yield reported
     elif not looked:
-        yield nothing_to_judge(environment, "pip on PATH")
+        yield nothing_to_judge(environment, "pip")
 
 
 @check(

@@ -27,7 +27,7 @@ def _index_that_exists(environment: Environment, matrix: Matrix) -> Remedy:
     """The build that fits; where too little is known to choose one, the question that names it."""
     messages = seen(environment, _INDEX_ID)
     name = framework_of(environment, matrix, messages)
-    why = "Use an index that exists. A build for an older CUDA runs on the same driver, whatever nvcc's version is."
+    why = "Use an index that exists. A build for an older CUDA runs with the same driver, regardless of nvcc's version."
     return bring(environment, matrix, name, why, messages=messages)
 
 
@@ -43,7 +43,7 @@ def _override(environment: Environment, matrix: Matrix) -> Remedy:
 _NO_INDEX = Fault(
     _INDEX_ID,
     "The package index has no such build",
-    impact="pip and uv find no version there for any Python or system.",
+    impact="pip and uv find no version there, whatever the Python or system.",
     remedy=_index_that_exists,
 )
 _NO_VIRTUAL_PACKAGE = Fault(

@@ -107,8 +107,8 @@ _UNFIT = Fault(
 )
 _REPLACED = Fault(
     _REPLACED_ID,
-    "Another installation replaced PyTorch",
-    impact="An unintended build is in use.",
+    "A later installation replaced PyTorch",
+    impact="Programs use a build that nobody chose.",
     remedy=_chosen_torch,
 )
 _NUMPY = Fault(

@@ -61,14 +61,14 @@ _LEFT_ON = Fault(
     "bad-cuda-env-vars",
     "CUDA debugging or profiling variables are set",
     impact="CUDA programs are slow, noisy, or hang.",
-    remedy="Unset the ones that you do not need now.",
+    remedy="Unset the ones you do not need.",
     status=Status.WARN,
 )
 _ORDER = Fault(
     "device-order-confusion",
     "CUDA numbers the GPUs in a different order from nvidia-smi",
-    impact="Index 0 of CUDA is the fastest GPU, index 0 of nvidia-smi the one with the lowest PCI address.",
-    remedy="Make CUDA order GPUs by PCI address too, or select GPUs by UUID.",
+    impact="In CUDA, index 0 is the fastest GPU; in nvidia-smi, it is the one with the lowest PCI address.",
+    remedy="Make CUDA sort GPUs by PCI address, too, or select GPUs by UUID.",
     steps=(fixed("export CUDA_DEVICE_ORDER=PCI_BUS_ID"),),
     status=Status.WARN,
 )
@@ -96,7 +96,7 @@ def bad_cuda_env_vars(environment: Environment, matrix: Matrix) -> Iterator[Outc
         [Evidence(f"variables[{name}]", here[name], environment.variables.source) for name in left_on],
         title=f"{', '.join(left_on)} {'is' if len(left_on) == 1 else 'are'} set",
         impact="; ".join(f"{name}: {why}" for name, why in left_on.items()) + ".",
-        remedy=Remedy("Unset the ones that you do not need now.", (run("unset", *left_on),)),
+        remedy=Remedy("Unset the ones you do not need.", (run("unset", *left_on),)),
     )
 
 
@@ -301,7 +301,7 @@ def _wrong(item: str, gpus: tuple[Gpu, ...] | None) -> str:
     index = whole_number(item)
     if index is not None:
         past = gpus is not None and index >= len(gpus)
-        return f"({item}) names no GPU: this machine has {many(len(gpus or ()), 'GPU')}" if past else ""
+        return f"({item}) does not exist: this machine has {many(len(gpus or ()), 'GPU')}" if past else ""
     if not _UUID.fullmatch(item):
         return f"({item!r}) is neither an index nor a UUID"
     if item.startswith("GPU-"):

@@ -86,14 +86,14 @@ def bar_not_assigned(environment: Environment, matrix: Matrix) -> Iterator[Outco
     for gpu in without:
         yield _NO_WINDOW.found(
             [Evidence("pci_gpus.bars_assigned", "no", environment.pci_gpus.source)],
-            title=f"{gpu.title} got no memory window from the firmware",
+            title=f"{gpu.title} was not assigned PCI memory by the firmware",
             subject=gpu.subject,
         )
     if without:
         return
     tried = message_evidence(environment, seen(environment, "bar-not-assigned"))
     if tried and all_work(environment, matrix):
-        yield ok("every GPU works: the kernel found room for its BARs in the end", evidence=tried)
+        yield ok("every GPU works: the kernel assigned its BARs after all", evidence=tried)
     elif reported := _NO_WINDOW.reported(environment):
         yield reported
     elif known_gpus:

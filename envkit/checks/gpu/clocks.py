@@ -26,8 +26,8 @@ _TOLERANCE_W = 1.0
 _HOT = Fault(
     "thermal-throttle",
     "A GPU is thermally throttled",
-    impact="Programs run slower the longer they run.",
-    remedy="Clean and check fans, airflow and the fan curve of the case.",
+    impact="Programs slow down the longer they run.",
+    remedy="Clean the fans; check them, the airflow, and the fan curves.",
     actions=("throttle",),
     status=Status.WARN,
 )
@@ -122,7 +122,7 @@ def hw_power_brake(environment: Environment, matrix: Matrix) -> Iterator[Outcome
     for gpu in held:
         yield _BRAKE.found(
             [_reason(environment, gpu)],
-            title=f"{title_of(gpu)}: a hardware signal holds its clocks down",
+            title=f"{title_of(gpu)}: a hardware signal is holding its clocks down",
             subject=name_of(gpu),
             index=gpu.index,
         )

@@ -83,8 +83,8 @@ _DESKTOP = Fault(
 _SLEPT = Fault(
     "cuda-broken-after-suspend",
     "CUDA stopped working after the machine went to sleep",
-    impact="CUDA programs fail with 'unknown error' although nvidia-smi works.",
-    remedy="Reload the module while no program is using the GPU. To prevent it, preserve video memory across sleep.",
+    impact="CUDA programs fail with 'unknown error', although nvidia-smi works.",
+    remedy="Reload the module while no program is using the GPU. To prevent this, preserve video memory across sleep.",
     actions=("reload-uvm", "keep-memory"),
 )
 
@@ -289,7 +289,7 @@ def display_server_on_compute_gpu(environment: Environment, matrix: Matrix) -> I
     if reported := _DESKTOP.reported(environment):
         yield reported
     elif shown:
-        yield ok("no desktop takes a server's GPU", evidence=[known(environment, "system.display_server")])
+        yield ok("no desktop runs on a server GPU", evidence=[known(environment, "system.display_server")])
 
 
 @check(
@@ -320,13 +320,13 @@ def cuda_broken_after_suspend(environment: Environment, matrix: Matrix) -> Itera
         yield ok(
             "CUDA does not return cudaErrorUnknown (999)", evidence=[known(environment, "driver.cuda_init", "not 999")]
         )
-    elif reported := _SLEPT.reported(environment, title="CUDA cannot start, which often happens after sleep"):
+    elif reported := _SLEPT.reported(environment, title="CUDA cannot start, as often happens after sleep"):
         yield reported
     elif codes and slept.absent:
         yield ok(
-            "CUDA does not work, but the machine did not sleep", evidence=[known(environment, "system.last_resume")]
+            "CUDA does not work, but the machine was not suspended", evidence=[known(environment, "system.last_resume")]
         )
     elif environment.driver.cuda_init.absent:
         yield skip("there is no CUDA driver")
     else:
-        yield unknown("whether CUDA works, or whether the machine slept, is not known")
+        yield unknown("it is not known whether CUDA works, or whether the machine was suspended")

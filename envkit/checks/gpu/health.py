@@ -25,7 +25,7 @@ _CONTAINED = 94  # the XID of a memory error that stopped only the program that 
 _LOST = ("gpu-fallen-off-bus",)
 _RESET = (
     "Let running jobs finish, then reset the GPU. If it cannot be reset (in a virtual machine, or on a board with "
-    "NVSwitches), restart the machine. If the errors come again, take the card out of service (RMA)."
+    "NVSwitches), restart the machine. If the errors come back, RMA the card."
 )
 _FAILS_AGAIN = (
     "The errors came back after the row was remapped: this memory is failing. Take the card out of service and RMA it; "
@@ -147,7 +147,9 @@ def _no_memory_fault(environment: Environment, name: str, title: str) -> Outcome
     if counted:
         return ok(title, evidence=[field_evidence(environment, gpu, name) for gpu in counted[:4]])
     if gpus_of(environment) and environment.kernel.log.known:
-        return ok(f"{title} in the kernel log; these GPUs do not count them", evidence=[known(environment, "gpus", "")])
+        return ok(
+            f"{title} in the kernel log; these GPUs do not report a count", evidence=[known(environment, "gpus", "")]
+        )
     return not_looked(environment, "not reported by NVML or the kernel log", "gpus", "kernel.log")
 
 

@@ -123,9 +123,9 @@ def _named_by_number(environment: Environment, asked: str, instances: int) -> Ou
     old = "MIG-GPU-" in asked
     return _ONE_INSTANCE.found(
         [Evidence(f"variables.{_VARIABLE}", asked, environment.variables.source)],
-        title=f"{_VARIABLE}={asked} uses the old form of instance names"
+        title=f"{_VARIABLE}={asked} uses the old form of MIG instance names"
         if old
-        else f"{_VARIABLE}={asked} gives a process the first of {instances} MIG instances only",
+        else f"{_VARIABLE}={asked} gives each process only the first of {instances} MIG instances",
         impact="CUDA finds no device." if old else "",
         status=Status.WARN if asked.strip() == "0" else Status.FAIL,  # one process that takes the first instance works
     )

@@ -37,9 +37,9 @@ _SWITCH = "NCCL_P2P_DISABLE"
 def _links_up(environment: Environment, matrix: Matrix) -> Remedy:
     if has_nvswitch_board(environment):
         advice = (
-            "Look at the links and at the Fabric Manager's log. Then drain the node: with the Fabric Manager stopped, "
-            "reset all GPUs (sudo nvidia-smi --gpu-reset) and start it again; after that a cold power cycle; after "
-            "that, contact the vendor. These GPUs have no bridge to reseat."
+            "Check the links and the Fabric Manager's log. Then drain the node, stop the Fabric Manager, reset all "
+            "GPUs (sudo nvidia-smi --gpu-reset), and start it again. If that does not help, power-cycle the machine; "
+            "then contact the vendor. These GPUs have no bridge to reseat."
         )
         return remedy(environment, advice, "nvlink", "fabric-state")
     return remedy(environment, "Check the links; with the machine turned off, reseat the bridge.", "nvlink")
@@ -48,7 +48,7 @@ def _links_up(environment: Environment, matrix: Matrix) -> Remedy:
 _LINK_DOWN = Fault(
     "nvlink-inactive",
     "A GPU has NVLinks that are down",
-    impact="Traffic with this GPU goes over PCIe and slows down all the others.",
+    impact="Traffic to and from this GPU goes over PCIe and slows down all the others.",
     remedy=_links_up,
     status=Status.WARN,
 )
@@ -115,7 +115,7 @@ def nvlink_inactive(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     for gpu in down:
         yield _LINK_DOWN.found(
             [field_evidence(environment, gpu, "nvlinks_active", f"{gpu.nvlinks_active} of {gpu.nvlinks_total}")],
-            title=f"{gpu.name} has {gpu.nvlinks_active} active NVLinks, its peers have {most[_equals(gpu)]}",
+            title=f"{gpu.name} has {gpu.nvlinks_active} active NVLinks; its peers have {most[_equals(gpu)]}",
             subject=name_of(gpu),
             status=Status.FAIL,
         )
@@ -245,4 +245,4 @@ def geforce_p2p_hang(environment: Environment, matrix: Matrix) -> Iterator[Outco
         yield skip("fewer than two affected GPUs") if several else unknown("the GPUs were not probed")
     else:
         names = Evidence("gpus", ", ".join(gpu.name for gpu in cards), environment.gpus.source)
-        yield ok(f"{len(cards)} GeForce cards without peer access, and no program that hung", evidence=[names])
+        yield ok(f"{len(cards)} GeForce cards without peer access; no program hung", evidence=[names])

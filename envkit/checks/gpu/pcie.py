@@ -102,9 +102,8 @@ def _narrowed(environment: Environment, gpu: SeenGpu, link: Link, gpus: tuple[Se
         impact=_cost(link),
         remedy=remedy(
             environment,
-            "Reseat the card and check its contacts; remove the riser; set the slot to all lanes in the firmware "
-            "(bifurcation); check the board's manual for slots (including SSD slots) that share lanes; try "
-            "another slot.",
+            "Reseat the card and clean its contacts; remove the riser; turn off bifurcation for the slot in the "
+            "firmware; check the board's manual for slots (including SSD slots) that share lanes; try another slot.",
             "lspci",
             address=gpu.address,
         ),
@@ -155,7 +154,7 @@ def _lost(generation: int, lanes: int, expected: int) -> str:
     has, could = gigabytes_per_second(generation, lanes), gigabytes_per_second(generation, expected)
     if has is None or could is None:
         return ""
-    return f"At most {has:.1f} instead of {could:.1f} GB/s each way: {could - has:.1f} GB/s are lost."
+    return f"The link carries at most {has:.1f} GB/s each way instead of {could:.1f}."
 
 
 def _link_evidence(environment: Environment, link: Link) -> list[Evidence]:
@@ -247,4 +246,4 @@ def _lost_by_rate(gpu: SeenGpu, now: int, possible: int) -> str:
     could = gigabytes_per_second(possible, lanes) if lanes else None
     if has is None or could is None:
         return _SLOWER
-    return f"At most {has:.1f} instead of {could:.1f} GB/s each way: {could - has:.1f} GB/s are lost."
+    return f"The link carries at most {has:.1f} GB/s each way instead of {could:.1f}."

@@ -76,7 +76,7 @@ def power_supply_overloaded(environment: Environment, matrix: Matrix) -> Iterato
     if reported := _SUPPLY.reported(environment):
         yield reported
     elif environment.gpus.known and environment.gpus.get():
-        yield ok("no sign that the machine powers off", evidence=[known(environment, "gpus")])
+        yield ok("no sign of sudden power-offs", evidence=[known(environment, "gpus")])
 
 
 @check(

@@ -89,7 +89,7 @@ def no_gpu_on_pci(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
     elif messages := seen(environment, "no-gpu-on-pci"):
         yield _no_gpu(environment, message_evidence(environment, messages))
     else:
-        yield unknown("whether the machine has an NVIDIA GPU is unknown")
+        yield unknown("it is not known whether the machine has an NVIDIA GPU")
 
 
 def _no_gpu(environment: Environment, evidence: list[Evidence] | tuple[Evidence, ...]) -> Outcome:

@@ -29,7 +29,7 @@ _NOT_LOADED = ("no-gpu-on-pci", "driver-not-installed", "driver-module-not-loade
 _NO_NODES = Fault(
     "device-nodes-missing",
     "NVIDIA device nodes (/dev/nvidia*) are missing",
-    impact="Programs of regular users find no GPU until root has used it once.",
+    impact="Regular users' programs find no GPU until root has used it once.",
     remedy="Create the device files now and at every boot.",
     actions=("device-nodes",),
 )
@@ -43,7 +43,7 @@ _CLOSED = Fault(
 _NO_UVM = Fault(
     "uvm-module-not-loaded",
     "The module nvidia_uvm, which CUDA needs, is not loaded",
-    impact="CUDA cannot start (unknown error 999 or initialization error 3) although nvidia-smi works.",
+    impact="CUDA cannot start (unknown error 999 or initialization error 3), although nvidia-smi works.",
     remedy="Load the module now, and at every boot.",
     actions=("load-uvm", "uvm-at-boot"),
 )

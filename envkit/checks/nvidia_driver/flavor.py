@@ -147,7 +147,7 @@ def _supported(environment: Environment, matrix: Matrix, gpu: SeenGpu, branch: i
         return _unsupported(environment, matrix, gpu, f"ended with branch {newest}", newest, branch, evidence)
     row = matrix.driver_branch(branch)
     if row is None or not row.families:
-        return unknown(f"what branch {branch} supports is not known", subject=gpu.subject, evidence=evidence)
+        return unknown(f"it is not known which GPUs branch {branch} supports", subject=gpu.subject, evidence=evidence)
     families = {model.family for model in gpu.models}
     if families & set(row.families):
         return ok(f"branch {branch} supports {gpu.title}", subject=gpu.subject, evidence=evidence)
@@ -245,7 +245,7 @@ def _fits(
     rows = [flavors_of(model) for model in gpu.models]
     supported = [row.open if word == "open" else row.proprietary for row in rows if row is not None]
     if not supported:
-        return unknown(f"which module {gpu.title} needs is not known", subject=gpu.subject, evidence=evidence)
+        return unknown(f"it is not known which module {gpu.title} needs", subject=gpu.subject, evidence=evidence)
     if any(supported):
         return ok(f"the {word} module supports {gpu.title}", subject=gpu.subject, evidence=evidence)
     return fault.found(

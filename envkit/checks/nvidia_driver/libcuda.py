@@ -117,7 +117,9 @@ def cuda_compat_on_unsupported_hw(environment: Environment, matrix: Matrix) -> I
     if reported := _COMPAT.reported(environment, answered(environment, "cuda", "COMPAT_NOT_SUPPORTED_ON_DEVICE")):
         yield reported
     elif library is None:
-        yield unknown("which libcuda would be loaded is unknown", evidence=[known(environment, "driver.libraries")])
+        yield unknown(
+            "it is not known which libcuda would be loaded", evidence=[known(environment, "driver.libraries")]
+        )
     elif not library.compat:
         yield ok("programs get the driver's own libcuda", evidence=[_library_evidence(environment, library)])
     else:
@@ -200,4 +202,6 @@ def libcuda_stub_loaded(environment: Environment, matrix: Matrix) -> Iterator[Ou
             evidence=[known(environment, "variables", on_path[0])],
         )
     else:
-        yield unknown("which libcuda would be loaded is unknown", evidence=[known(environment, "driver.libraries")])
+        yield unknown(
+            "it is not known which libcuda would be loaded", evidence=[known(environment, "driver.libraries")]
+        )

@@ -112,8 +112,8 @@ _NO_NVML = Fault(
 )
 _NO_ANSWER = Fault(
     "nvidia-smi-hangs",
-    "The driver does not answer: nvidia-smi or NVML hangs",
-    impact="Every program that calls the driver also hangs and cannot be killed.",
+    "nvidia-smi or NVML hangs: the driver does not respond",
+    impact="Every program that calls the driver hangs, too, and cannot be killed.",
     remedy="Collect a bug report first, then reboot.",
     actions=_COLLECT,
 )

@@ -65,7 +65,7 @@ _GSP = Fault(
 )
 _NOT_STARTED = Fault(
     "rm-init-adapter-failed",
-    "The driver sees a GPU but could not start it",
+    "The driver sees a GPU but could not initialize it",
     impact="CUDA and nvidia-smi do not list this GPU.",
     remedy="Read the lines before the failure in the kernel log; check power cables and the firmware setting "
     "'Above 4G decoding'; try a newer driver. If none of that helps, try the card in another machine.",
@@ -255,9 +255,7 @@ def rm_init_adapter_failed(environment: Environment, matrix: Matrix) -> Iterator
     elif loaded(environment) is False:
         yield skip("no driver is loaded")
     elif environment.gpus.known or dead.known:
-        yield ok(
-            "the driver started every GPU that it owns", evidence=[known(environment, "driver.uninitialised_gpus")]
-        )
+        yield ok("the driver initialized every GPU it owns", evidence=[known(environment, "driver.uninitialised_gpus")])
     else:
         yield not_looked(environment, "whether the driver started the GPUs was not probed")
 

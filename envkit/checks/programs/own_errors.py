@@ -31,10 +31,10 @@ told_by_program(
 told_by_program(
     Fault(
         "gpu-illegal-memory-access",
-        "A GPU kernel accessed memory that is not its own",
-        impact="The program stops, and its later calls fail too.",
+        "A GPU kernel made an illegal memory access",
+        impact="The program stops, and every later CUDA call in it fails.",
         remedy="Run it again with synchronous kernel launches to see which kernel it is. In an extension (attention, "
-        "quantization, convolution) it is a bug of that package: update it. If unrelated programs fail the same way, "
+        "quantization, convolution) it is a bug in that package; update it. If unrelated programs fail the same way, "
         "look for Xid lines in the kernel log; faulty memory or overclocking may be the cause.",
         steps=(*_ONE_BY_ONE, fixed("sudo dmesg")),
         status=Status.WARN,

@@ -26,7 +26,7 @@ def _install(environment: Environment, matrix: Matrix) -> Remedy:
     framework = framework_by_package(matrix, named(messages, "module") or "torch")
     why = (
         "Install it into the Python that runs the program. An environment that is not activated, a notebook kernel, "
-        "and sudo each use another one."
+        "and sudo can each use a different Python."
     )
     return fresh(environment, matrix, framework.name if framework else "pytorch", why, messages)
 
@@ -35,7 +35,7 @@ told_by_program(
     Fault(
         _ABSENT,
         "The framework is not installed in the Python that runs the program",
-        impact="The program ends at its import.",
+        impact="The program stops at the import.",
         remedy=_install,
     ),
     doc="""The framework that a program imports is installed in the Python that runs it.

@@ -26,7 +26,7 @@ def told_by_program(fault: Fault, *, doc: str, rank: int, references: tuple[str,
         elif passed(environment, "kernel"):
             yield ok("a framework computed on the GPU", evidence=[known(environment, "measurements", "kernel")])
         else:
-            yield skip("no program was watched here")
+            yield skip("only a program's error message can show this")
 
     run.__doc__ = doc
     fix = fault.remedy if isinstance(fault.remedy, str) else _SUMMED_UP
