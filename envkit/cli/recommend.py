@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
     from envkit.tables.advice import CloudInstance, Persona
 
-_FORMATS = ["text", "json", "markdown"]
+_FORMATS = ["text", "json", "markdown", "html"]
 _FORMS = ["desktop", "laptop", "server", "any"]
 _PERSONAS = ["starter", "hobby", "kaggle", "vision", "nlp", "cluster"]
 _COUNT = click.IntRange(min=1, max=1_000_000)
@@ -156,10 +156,10 @@ def recommend(
         from envkit.documents.recommend import ranking_document
 
         text = dumps(ranking_document(ranking, options.top, changes, instances, notes))
-    elif form == "markdown":
-        from envkit.render.recommend_text import ranking_markdown
+    elif form in ("markdown", "html"):
+        from envkit.render.recommend_text import ranking_html, ranking_markdown
 
-        text = ranking_markdown(ranking, options.top, changes)
+        text = (ranking_html if form == "html" else ranking_markdown)(ranking, options.top, changes)
     else:
         from envkit.base.shown import shown_lines
         from envkit.cli.terminal import paper

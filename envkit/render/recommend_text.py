@@ -1,4 +1,4 @@
-"""The answers of `recommend` for people, in lines of the terminal's width, and as Markdown."""
+"""The answers of `recommend` for people, in lines of the terminal's width, as Markdown, and as a page."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from envkit.advice.workload import Workload
 from envkit.base.durations import duration
 from envkit.base.wrap import hang
 from envkit.documents.citations import titles
+from envkit.render.plots import Bar, Row, page
 from envkit.render.rows import markdown_table
 from envkit.tables.advice import CloudInstance
 
+_HEADERS = ("", "card", "GPUs", "GiB", "GB/s", "W", "speed at best", "bound", "price", "notes")
 _LABELS = {"fail": "FAIL", "warn": "WARN", "ok": "ok", "unknown": "?", "info": "-"}
 _SHOWN_OUT = 3
 _PLURALS = {"train": "training", "finetune": "fine-tuning", "lora": "LoRA", "infer": "inference"}
@@ -49,9 +51,28 @@ def ranking_text(
 
 def ranking_markdown(ranking: Ranking, top: int, changes: Sequence[Change]) -> str:
     """The ranking as a Markdown table below the need."""
+    rows = _rows(ranking, top)
+    body = markdown_table(_HEADERS, rows) if rows else "Nothing fits."
+    return "\n\n".join([_need_told(ranking), body, *(f"- {_change(change)}" for change in changes)])
+
+
+def ranking_html(ranking: Ranking, top: int, changes: Sequence[Change]) -> str:
+    """The ranking as a page: the need, the table, and how long a step takes at best on each card."""
+    rows = _rows(ranking, top)
+    told = _need_told(ranking) + ("" if rows else " Nothing fits. " + ". ".join(_change(change) for change in changes))
+    bars = step_bars((*ranking.offers, *ranking.unpriced)[:top])
+    plots = [("Milliseconds of a step at best", bars)] if bars else []
+    return page("Cards for this workload", told, _HEADERS, [Row(row) for row in rows], plots)
+
+
+def step_bars(offers: Sequence[Offer]) -> list[Bar]:
+    """A bar for each card whose steps can be told: the least time of one, in milliseconds."""
+    return [Bar(_counted(offer), offer.step.seconds * 1000, "possible") for offer in offers if offer.step is not None]
+
+
+def _rows(ranking: Ranking, top: int) -> list[tuple[str, ...]]:
     offers = (*ranking.offers, *ranking.unpriced)
-    headers = ("", "card", "GPUs", "GiB", "GB/s", "W", "speed at best", "bound", "price", "notes")
-    rows = [
+    return [
         (
             str(number), offer.card.name, str(offer.gpus), f"{offer.card.model.memory_gb:g}",
             _known(offer.card.model.memory_bandwidth_gbs), _known(offer.card.watts(offer.gpus)),
@@ -60,9 +81,14 @@ def ranking_markdown(ranking: Ranking, top: int, changes: Sequence[Change]) -> s
         )
         for number, offer in enumerate(offers[:top], start=1)
     ]  # fmt: skip
-    head = " ".join(" ".join(_need(ranking.workload, ranking.need, 10_000)).split())
-    body = markdown_table(headers, rows) if rows else "Nothing fits."
-    return "\n\n".join([head, body, *(f"- {_change(change)}" for change in changes)])
+
+
+def _need_told(ranking: Ranking) -> str:
+    return ". ".join(" ".join(line.split()) for line in _need(ranking.workload, ranking.need, 10_000))
+
+
+def _counted(offer: Offer) -> str:
+    return f"{offer.gpus} x {offer.card.name}" if offer.gpus > 1 else offer.card.name
 
 
 def machine_text(machine: Machine, judgements: Iterable[Judgement], width: int, *, verbose: bool = False) -> str:
@@ -97,7 +123,6 @@ def _offer(
     head: str, offer: Offer, first: Offer, instances: dict[str, list[CloudInstance]], width: int
 ) -> Iterator[str]:
     model = offer.card.model
-    count = f"{offer.gpus} x " if offer.gpus > 1 else ""
     facts = [
         f"{model.memory_gb:g} GiB",
         f"{_known(model.memory_bandwidth_gbs)} GB/s",
@@ -105,7 +130,7 @@ def _offer(
     ]
     if model.launch_year:
         facts.append(str(model.launch_year))
-    yield from hang(head, f"{count}{offer.card.name}: {' · '.join([*facts, *filter(None, [_price(offer)])])}", width)
+    yield from hang(head, f"{_counted(offer)}: {' · '.join([*facts, *filter(None, [_price(offer)])])}", width)
     speed = _speed(offer, first)
     if speed:
         yield from hang("   ", speed, width)

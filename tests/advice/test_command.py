@@ -56,7 +56,7 @@ def test_a_card_that_is_owned_and_instances_to_rent() -> None:
     assert "times as fast" in done.stderr and "g4dn.xlarge" in done.stdout
 
 
-@pytest.mark.parametrize("form", ["json", "markdown", "text"])
+@pytest.mark.parametrize("form", ["json", "markdown", "text", "html"])
 def test_formats(form: str) -> None:
     done = envkit("recommend", "--for", "nlp", "--format", form)
     assert done.returncode == 0, done.stderr
@@ -65,6 +65,16 @@ def test_formats(form: str) -> None:
         assert document["schema"] == 1 and document["status"] == "ok"
         assert all(card["sources"] for card in document["cards"])
         assert all(part["sources"] for part in document["need"]["parts"])
+
+
+def test_a_page_has_the_table_and_a_bar_for_each_card(tmp_path: Path) -> None:
+    page = tmp_path / "cards.html"
+    assert envkit("recommend", "RTX 3090", "2x RTX 3060 12GB", "-o", str(page)).returncode == 0
+    text = page.read_text()
+    assert text.startswith("<!doctype html>") and "at best" in text and "<script" not in text
+    assert text.count("<rect ") == 2 and ">2 x GeForce RTX 3060" in text
+    assert envkit("recommend", "RTX 3090", "--memory", "99", "-o", str(page)).returncode == 1
+    assert "Nothing fits" in page.read_text() and "<svg" not in page.read_text()
 
 
 def test_help_of_both() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from tools.docs.pages import check_page, command_page, coverage_page, help_module, man_page, matrix_page, with_report
+from tools.docs.pictures import cards_picture, times_picture, with_times
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES: dict[str, Callable[[], str]] = {
@@ -19,6 +20,9 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/reference/coverage.md": coverage_page,
     "docs/reference/matrix.md": matrix_page,
     "docs/envkit.1": man_page,
+    "docs/pictures/cards.svg": cards_picture,
+    "docs/pictures/cpu-times.svg": times_picture,
+    "docs/is-my-machine-slow.md": partial(with_times, ROOT / "docs/is-my-machine-slow.md"),
     "README.md": partial(with_report, ROOT / "README.md"),
     "README.zh-CN.md": partial(with_report, ROOT / "README.zh-CN.md"),
 }
