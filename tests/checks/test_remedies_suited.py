@@ -23,6 +23,7 @@ TORCH = fixed("python -m pip install torch==2.6.0 --index-url https://download.p
 REMOVAL = fixed("python -m pip uninstall -y torch tensorflow-cpu")
 SYSTEM = re.compile(r"\b(?:apt-get|apt-mark|dnf|yum|zypper|ubuntu-drivers|dracut|update-initramfs) ")
 PACKAGES = re.compile(r"\b(?:apt-get|apt-mark|dnf|yum|zypper|ubuntu-drivers) ")
+DESKTOP_DRIVERS = re.compile(r"\b(?:ubuntu-drivers|nvidia-driver-\d|cuda-drivers)")
 STOPS = {  # a command that ends what runs, and a word that the advice then has
     r"sudo reboot": "restart",
     r"docker restart|systemctl restart docker": "restart",
@@ -205,7 +206,8 @@ def test_no_variable_is_cleared_that_holds_more_than_the_fault() -> None:
 def test_no_appliance_gets_packages() -> None:
     for given in remedies_given():
         kind = appliance(given.environment)
-        tools = PACKAGES if kind == "gpu-operator" else SYSTEM  # a node has an initramfs of its own
+        # A node has an initramfs of its own, and a DGX takes all but its driver as Ubuntu does.
+        tools = {"gpu-operator": PACKAGES, "dgx": DESKTOP_DRIVERS}.get(kind, SYSTEM)
         here = [line for line in given.commands if "docker build" not in line]
         assert not kind or not tools.search("\n".join(here)), given
 
@@ -390,6 +392,7 @@ def test_what_facts_and_messages_show_is_told_once() -> None:
         ("6/b6-39", "cdi-unresolvable", ["rm -f /etc/cdi/nvidia.yaml /var/run/cdi/nvidia.yaml"], "no longer there"),
         ("1/b1-30", "tf-cannot-dlopen", ["LD_LIBRARY_PATH=/usr/local/cuda-10.1/lib64"], "TensorFlow 2.2.0 loads"),
         ("1/b1-42", "gpu-assertion-failed", ["export CUDA_LAUNCH_BLOCKING=1", "python …"], "number of classes"),
+        ("11/b11-01", "ptx-newer-than-driver", [], "A DGX takes its driver from the repositories of DGX OS"),
         ("2/b2-29", "ptx-newer-than-driver", ["nvidia-driver-535"], "CUDA 11.7, the driver's own"),
     ],
 )

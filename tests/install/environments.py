@@ -1,9 +1,9 @@
 """Real environments of five frameworks on bare distributions: `python -m tests.install.environments [WORD…]`.
 
-As root, with debootstrap and this machine's package index; words choose distributions and frameworks. Each script of
-`envkit install` is run, run again, verified and rolled back; then one bundle is installed where there is no network.
-The lines that it prints are a table of docs/install-runs.md. Nothing but the index and the distribution's archive is
-asked: the Python is the distribution's own.
+As root, with debootstrap and this machine's package index; words choose distributions, frameworks and the bundle. Each
+script of `envkit install` is run, run again, verified and rolled back; then one bundle is installed where there is no
+network. The lines that it prints are a table of docs/install-runs.md. Nothing but the index and the distribution's
+archive is asked: the Python is the distribution's own.
 """
 
 from __future__ import annotations
@@ -32,13 +32,14 @@ PLAYED = (
 # Where the index itself lacks the build that would be chosen, or the system the Python that the framework needs.
 ASKED = {("ubuntu22.04", "pytorch"): ("--cuda", "13.0")}
 GUESTS = {("ubuntu24.04", "mxnet"): "debian12"}  # its plan, with --any-os, beside that system's Python
+BUNDLE = "bundle"  # of the smallest one, without a network
 COLUMNS = ("system", "framework", "requirement", "install", "verified without a driver", "run again", "rolled back")
 
 
 def main() -> int:
     """Exit status 0 when every run came to its end."""
     systems = [word for word in sys.argv[1:] if word in SYSTEMS] or list(SYSTEMS)
-    frameworks = [word for word in sys.argv[1:] if word in FRAMEWORKS] or list(FRAMEWORKS)
+    trials = [word for word in sys.argv[1:] if word in (*FRAMEWORKS, BUNDLE)] or [*FRAMEWORKS, BUNDLE]
     print(_line(COLUMNS), _line(["---"] * len(COLUMNS)), sep="\n", flush=True)
     good = True
     for system in systems:
@@ -46,9 +47,8 @@ def main() -> int:
         try:
             root = Root(system, folder)
             root.unpack("python3", "ca-certificates")
-            for framework in frameworks:
-                good = _tried(root, framework) and good
-            good = _bundled(root) and good
+            for trial in trials:
+                good = (_bundled(root) if trial == BUNDLE else _tried(root, trial)) and good
         finally:
             shutil.rmtree(folder)
     return 0 if good else 1
@@ -100,7 +100,7 @@ def _bundled(root: Root) -> bool:
     """One framework from a bundle, without a network."""
     bundle = root.path / "bundle"
     run(_asked(root.os_id, "onnxruntime", "--bundle", str(bundle)), limit_s=1800)
-    root.done("apt-get install -qq -y --no-install-recommends python3-venv")
+    root.done("apt-get install -qq -y --no-install-recommends python3-venv libgomp1")  # what a bundle does not hold
     shutil.copy(bundle / "install.sh", root.path / "install.sh")
     reached = root.call("getent hosts pypi.org || cat < /dev/tcp/127.0.0.1/80", network=False).returncode == 0
     result, seconds = _run(root, "--offline", "/bundle", network=False)
@@ -111,6 +111,8 @@ def _bundled(root: Root) -> bool:
         "", _told(_run(root, "--rollback", network=False)),
     )  # fmt: skip
     print(_line(cells), flush=True)
+    if result.get("exit_code"):
+        print(f"    {result.get('message')}", flush=True)
     return result.get("exit_code") == 0 and not reached
 
 

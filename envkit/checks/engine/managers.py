@@ -15,6 +15,9 @@ APPLIANCES = {  # whose software nobody installs by hand, and how it is done the
     "talos": "On Talos, drivers are system extensions of the machine image: upgrade the node to another image.",
     "ostree": "This system's /usr is an image: layer the packages with rpm-ostree install, or rebase to an image that "
     "has the driver.",
+    "dgx": "A DGX takes its driver from the repositories of DGX OS: a server branch, and with NVSwitches the Fabric "
+    "Manager of exactly its version. Ubuntu's desktop packages do not keep the two together. Upgrade it as the DGX OS "
+    "user guide says: https://docs.nvidia.com/dgx/",
     "gke": "GKE installs the driver on its nodes: create a node pool with --accelerator "
     "type=TYPE,count=1,gpu-driver-version=latest.",
     "gpu-operator": "The GPU operator installs the driver in a container: set driver.version in its Helm values. "
@@ -46,5 +49,6 @@ def appliance(environment: Environment) -> str:
     """Which system without packages of one's own this is, a key of APPLIANCES; '' for an ordinary one."""
     kernel = environment.system.kernel.value or ""
     release = environment.system.os.value.id if environment.system.os.value is not None else ""
-    names = (*(name for sign, name in _KERNELS.items() if sign in kernel), release, *managers(environment))
+    product = ("dgx",) if "DGX" in (environment.system.vendor.value or "") else ()
+    names = (*(name for sign, name in _KERNELS.items() if sign in kernel), release, *product, *managers(environment))
     return next((name for name in names if name in APPLIANCES), "")

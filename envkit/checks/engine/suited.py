@@ -25,7 +25,10 @@ _TOOLKIT = ("envkit", "install", "--cuda")
 _BUILD_ELSEWHERE = (
     "This system takes no toolkit of its own: build in a container, from an nvidia/cuda image with devel."
 )
-_DRIVER_PACKAGES = regex(r"\b(?:dkms|install\b.{0,200}(?:nvidia|cuda-drivers|linux-headers|kernel-devel))")
+_DRIVER_PACKAGES = {  # appliances where all other packages are people's own
+    "gpu-operator": regex(r"\b(?:dkms|install\b.{0,200}(?:nvidia|cuda-drivers|linux-headers|kernel-devel))"),
+    "dgx": regex(r"\b(?:ubuntu-drivers|install\b.{0,200}(?:nvidia-(?:driver|headless|open|dkms)|cuda-drivers))"),
+}
 _PACKAGE = regex(r"[A-Za-z0-9._-]*")
 _PIP_UNINSTALL = ("python", "-m", "pip", "uninstall", "-y")
 _SIDE_EFFECTS = {  # a part of a command, and what it ends or how it is taken back
@@ -70,7 +73,7 @@ def _with_words(given: Remedy, words: Iterable[str]) -> Remedy:
 def _by_system(environment: Environment, given: Remedy) -> Remedy:
     """Without the commands that an appliance has no place for."""
     kind = appliance(environment)
-    tools = _DRIVER_PACKAGES if kind == "gpu-operator" else _SYSTEM_TOOLS
+    tools = _DRIVER_PACKAGES.get(kind, _SYSTEM_TOOLS)
     if not kind or not any(tools.search(step.line) for step in given.steps):
         return given
     toolkit = any(step.words[:3] == _TOOLKIT for step in given.steps)
