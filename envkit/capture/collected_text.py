@@ -74,7 +74,7 @@ def collected(text: str) -> Collected:
 def _records(text: str) -> Iterator[tuple[str, str, _Lines]]:
     word = about = ""
     lines: list[str] = []
-    for line in text[text.find(HEADER) :].replace("\r\n", "\n").split("\n"):
+    for line in _last_run(text.replace("\r\n", "\n")).split("\n"):
         if line.startswith("|"):
             lines.append(line[1:])
         elif line:
@@ -82,6 +82,12 @@ def _records(text: str) -> Iterator[tuple[str, str, _Lines]]:
             word, _, about = line.partition(" ")
             lines = []
     yield word, about, lines
+
+
+def _last_run(text: str) -> str:
+    """The newest run that came to its end: the log of a pod holds one after the other."""
+    runs = text.split(f"{HEADER}\n")[1:]
+    return next((run for run in reversed(runs) if "\nend\n" in run or run.endswith("\nend")), runs[-1] if runs else "")
 
 
 def _path(told: Collected, path: str, lines: _Lines) -> None:

@@ -12,6 +12,8 @@ COMMANDS = {
     "baseline": "Write the values that most machines have to a baseline file.",
     "diff": "Print what changed between two runs.",
     "playbook": "Write the Ansible playbook that collects, so that you can run it yourself.",
+    "kubernetes": "Write Kubernetes manifests that collect on every node with GPUs.",
+    "slurm": "Write a Slurm batch script that collects, or a prolog that keeps jobs from broken nodes.",
 }
 
 

@@ -90,6 +90,11 @@ def headline(report: FleetReport) -> str:
     return f"{hosts}: {', '.join(words)}."
 
 
+def is_node(name: str) -> bool:
+    """True for a name that a scheduler takes for one node, and not for several or for an option."""
+    return _NODE.fullmatch(name) is not None
+
+
 def node_lists(report: FleetReport) -> dict[str, list[str]]:
     """The names of the hosts that pass, fail, and of which neither is known, as schedulers take them.
 
@@ -98,6 +103,6 @@ def node_lists(report: FleetReport) -> dict[str, list[str]]:
     lists: dict[str, list[str]] = {"passing": [], "failing": [], "unknown": []}
     for host in report.hosts:
         known = host.judged and host.state is not State.UNKNOWN
-        if _NODE.fullmatch(host.name):
+        if is_node(host.name):
             lists["failing" if failing(report, host) else "passing" if known else "unknown"].append(host.name)
     return lists

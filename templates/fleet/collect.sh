@@ -1,7 +1,7 @@
 #!/bin/sh
 # Prints what the probes of envkit read of a machine, for hosts without Python 3.10. Needs a POSIX shell and the tools
 # that every system has; changes nothing, and starts no program outside of the system's folders.
-#   sh collect.sh [SECONDS] > host.txt
+#   sh collect.sh [SECONDS [unasked]] > host.txt    unasked: the driver's device files are closed here, so ask no program
 #   envkit doctor --from host.txt
 # Written by `envkit fleet playbook`. What it asks stands in envkit/capture/collector.py, made of what the probes read.
 searched=$PATH
@@ -15,7 +15,7 @@ each=$((limit / 6 + 1)) # seconds for one program or file
 timeout 1 true 2>/dev/null && timed=yes || timed=
 
 limited() { # COMMAND...
-    if [ "$timed" ]; then timeout "$each" "$@"; else "$@"; fi
+    if [ "$timed" ]; then timeout "$each" "$@"; else "$@"; fi </dev/null
 }
 
 marked() { # what a record holds; the empty line behind it says that the last line was whole
@@ -356,7 +356,7 @@ for path in @rpm_databases@; do
 done
 program nvidia-smi
 place=$(found nvidia-smi) || place=/usr/lib/wsl/lib/nvidia-smi
-if [ "$loaded" ] && [ -x "$place" ]; then
+if [ "$loaded" ] && [ -x "$place" ] && [ "${2:-asked}" = asked ]; then
     run "$place" -L
     if [ "$code" != 124 ]; then run "$place" -q -x; fi
 fi

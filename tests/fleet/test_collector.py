@@ -231,6 +231,13 @@ def test_a_part_of_it_says_less_and_nothing_else(cut: int) -> None:
     assert environment.gpus.problem is Problem.NOT_LOOKED
 
 
+def test_of_several_runs_the_newest_whole_one_counts() -> None:
+    newer = TEXT.replace("5.4.0-150", "5.4.0-200")
+    cut = TEXT.replace("5.4.0-150", "5.4.0-300")[:300]
+    assert CollectedHost(TEXT + newer + cut).identity()["kernel"] == "5.4.0-200-generic"
+    assert CollectedHost(cut).identity()["kernel"] == "5.4.0-300-generic"
+
+
 HOSTILE = [
     "# envkit collected 1\npath\n|\ntext \n|x\nbytes /a\n|zz\nrun x y\nrun 99999 z\nspace /\n|\nprogram\nabout\nend",
     "# envkit collected 1\n" + "|" * 100_000 + "\nasked " + "*" * 5000 + "\nname " + "/a" * 5000,

@@ -29,6 +29,8 @@ READS_NOTHING_FOREIGN = {
     "explain": "prints our own words",
     "fleet doctor": "collects, and then reports as `fleet report` does",
     "fleet playbook": "writes our own files",
+    "fleet kubernetes": "writes our own files",
+    "fleet slurm": "writes our own files",
     "installed": "reads root's notes; its own test has hostile ones",
     "matrix": "prints our own tables",
     "probe": "looks at this machine; tests/redact prints hostile facts",
