@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
+from envkit._startup.regex import regex
 from envkit.base.json_text import loads
 from envkit.base.shown import shown
 
 SCHEMA = 1
 _LONGEST = 300
+_RAN = regex(r"^envkit: ended after (\d{1,9}) s$", re.MULTILINE)  # of the playbook: without transfer and waiting
 _UNREACHED = {  # words of ssh and Ansible, and what they mean
     "connection refused": "connection refused",
     "could not resolve": "host name not found",
@@ -50,7 +53,7 @@ def _facts(stdout: str) -> dict[str, object] | None:
 
 def _ended(event: Mapping[str, Any], limit_s: float) -> tuple[str, str]:
     """In which state a host without facts ended, and why."""
-    said = f"{event.get('message') or ''} {event.get('stderr') or ''}"
+    said = f"{event.get('message') or ''} {_RAN.sub('', str(event.get('stderr') or ''))}"
     if "no space left on device" in said.lower() or "disk quota exceeded" in said.lower():
         return "no-space", "no space left on the host's disk"
     if event.get("arrived") == "unreachable":
@@ -58,7 +61,7 @@ def _ended(event: Mapping[str, Any], limit_s: float) -> tuple[str, str]:
     code = event.get("rc")
     if code == _ENDED or "expected time frame" in said or "timed out" in said.lower() and code is None:
         return "timed-out", "the host was still collecting when its time was over"
-    if code in _KILLED and (event.get("seconds") or 0) >= limit_s:
+    if code in _KILLED and _ran_s(event) >= limit_s:
         return "hung", "the collector did not end when it was told to"
     if code in _KILLED:
         return "crashed", "the collector was killed"
@@ -68,6 +71,12 @@ def _ended(event: Mapping[str, Any], limit_s: float) -> tuple[str, str]:
         return "crashed", _last_words(said) or f"the collector ended with status {code}"
     stdout = str(event.get("stdout") or "")
     return "unreadable", f"it printed {_last_words(stdout)!r}, no facts" if stdout.strip() else "it printed nothing"
+
+
+def _ran_s(event: Mapping[str, Any]) -> float:
+    """How long the collector ran on the host; as long as the host took where nobody told."""
+    ran = _RAN.search(str(event.get("stderr") or ""))
+    return float(ran.group(1)) if ran else float(event.get("seconds") or 0)
 
 
 def _unreached(said: str) -> str:
