@@ -1,4 +1,4 @@
-"""`envkit fleet doctor` over a simulated fleet through the real Ansible: time, memory, and whether it tells what is there.
+"""`envkit fleet doctor` over a simulated fleet through the real Ansible: time, memory, and what it tells.
 
 Each host is a local connection whose `python3` prints the facts of a recorded machine. Run as
 `python -m tools.bench.fleet_engine [HOSTS [FORKS]]`; ansible-playbook has to be on PATH.
@@ -32,7 +32,8 @@ def _run(folder: Path, number: int, forks: int) -> None:
     who = _fleet(folder, number)
     report = folder / "report.json"
     command = [
-        sys.executable, "-m", "envkit", "fleet", "doctor", "-i", str(folder / "hosts.ini"), "--out", str(folder / "run"),
+        sys.executable, "-m", "envkit", "fleet", "doctor", "-i", str(folder / "hosts.ini"),
+        "--out", str(folder / "run"),
         "--forks", str(forks), "--host-limit", "600", "-o", str(report),
     ]  # fmt: skip
     started = time.monotonic()
@@ -50,9 +51,8 @@ def _run(folder: Path, number: int, forks: int) -> None:
     _, _, used = os.wait4(process.pid, 0)
     ended, spent = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     wrong = differences(json.loads(report.read_text()), who)
-    print(
-        f"{number:,} hosts, {forks} at a time: {last - started:.0f} s until the last host, {ended - last:.1f} s for the report"
-    )
+    print(f"{number:,} hosts, {forks} at a time: the last one after {last - started:.0f} s")
+    print(f"the report {ended - last:.1f} s later")
     cpu = used.ru_utime + used.ru_stime
     print(f"processor time of all processes {cpu:.0f} s, {cpu / number:.2f} s a host")
     print(f"largest process {spent.ru_maxrss >> 10} MB; envkit's own at most {largest.get('envkit', 0) >> 10} MB")
