@@ -82,6 +82,9 @@ def doctor(
         return reported(judged([out], mask=options.mask, jobs=jobs), options)
 
 
+_OF_INVENTORIES = (".ini", ".yml", ".yaml", ".json", ".cfg", ".txt", ".toml", ".py", ".sh")  # no host is called so
+
+
 def _inventory(given: str) -> str:
     import os
     import sys
@@ -93,7 +96,7 @@ def _inventory(given: str) -> str:
         return inventory_of(sys.stdin.read().split())
     if os.path.exists(given):
         return os.path.abspath(given)
-    if "," not in given and os.sep in given:
+    if "," not in given and (os.sep in given or given.endswith(_OF_INVENTORIES)):
         raise RequestError(f"--inventory: {given} does not exist.", "Give a file, or comma-separated host names.")
     return inventory_of([name.strip() for name in given.split(",") if name.strip()])
 

@@ -192,3 +192,10 @@ def test_the_policy_of_the_page_names_its_script_and_nothing_else() -> None:
 def test_the_page_names_every_trait() -> None:
     text = (ROOT / "docs" / "fleet.md").read_text()
     assert [key for key in KEYS if f"`{key}`" not in text] == []
+
+
+@pytest.mark.parametrize("name", ["hosts.ini", "lab.yaml", "a/b"])
+def test_an_inventory_that_is_not_there_is_no_host(name: str, tmp_path: Path) -> None:
+    done = envkit("fleet", "doctor", "-i", name, "--out", str(tmp_path / "run"))
+    assert done.returncode == 2 and f"{name} does not exist" in done.stderr
+    assert not list((tmp_path / "run").glob("hosts/*"))
