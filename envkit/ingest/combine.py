@@ -31,6 +31,8 @@ from envkit.model.observed import TOLD
 from envkit.model.paths import with_facts
 
 T = TypeVar("T")
+_LAST = ("licensed",)  # of a GPU: a license is there some time after the start
+_MIG_UUID = "MIG-"  # what the UUID of an instance begins with; tables number instances instead
 _SAME = {  # facts that a told one repeats
     "driver.user_space": ("driver.kernel_module",),
     "nvcc": ("cuda_toolkits",),
@@ -210,8 +212,23 @@ def _fill(known: dict[str, Any], values: Mapping[str, object]) -> None:
     for name, value in values.items():
         if value is None:
             continue
-        if known.get(name) in (None, "") or (name == "name" and _cut(str(known["name"])) and not _cut(str(value))):
+        if known.get(name) in (None, "") or _tells_more(name, known[name], value):
             known[name] = value
+
+
+def _tells_more(name: str, known: object, value: object) -> bool:
+    """Whether a later value counts: a whole name, instances by their UUIDs, or what comes and goes."""
+    if name == "name":
+        return _cut(str(known)) and not _cut(str(value))
+    if name in _LAST:
+        return value != known
+    if name == "mig_instances" and isinstance(known, tuple) and isinstance(value, tuple):
+        return len(value) >= len(known) and not _by_uuid(known) and _by_uuid(value)
+    return False
+
+
+def _by_uuid(instances: Sequence[str]) -> bool:
+    return all(instance.startswith(_MIG_UUID) for instance in instances)
 
 
 def _cut(name: str) -> bool:

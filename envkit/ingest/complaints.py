@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from envkit._startup.regex import regex
+from envkit.ingest.ends import ended
 from envkit.ingest.needed import needed
 from envkit.ingest.sentences import stated
 from envkit.ingest.text import Text, as_one
@@ -21,7 +22,7 @@ _FAILURE = regex(  # what begins a word is behind one `\b`: five times as fast a
     r"|(?:returns?|returned|prints?|gives|says|shows) {0,2}`?false\b"
     r"|is_available(?:\(\))?[\s`:=>-]{0,6}(?:is |= )?`?false\b"
     r"|(?:no kernel image|out of memory|no available memory|not enough memory)\b"
-    r"|(?:not|never|isn'?t) (?:being )?(?:detected|recogni[sz]ed|compatible|working|used|utili[sz]ed)\b"
+    r"|(?:not|never|isn'?t) (?:being )?(?:detected|recogni[sz]ed(?! as )|compatible|working|used|utili[sz]ed)\b"
     r"|no (?:cuda |nvidia )?(?:gpus?|devices?) (?:is |are |was |were )?(?:detected|found|visible|available)\b"
     r"|(?:does not|doesn'?t|don'?t|do not|won'?t|will not|cannot|can'?t|can not|could not|couldn'?t|unable to) "
     r"(?:work|start|load|find|detect|see|open|import|use|run|initiali[sz]e|build|compile|boot|install)\b"
@@ -33,10 +34,15 @@ _FAILURE = regex(  # what begins a word is behind one `\b`: five times as fast a
 
 _PASSING = regex(
     r"\s{0,8}(?:\[ {0,8}\d+\.\d{3,9}\]|\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4}\]|INFO\b"
-    r"|[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S{1,60} (?:kernel|systemd\[1\]|nv[a-z]{0,4}-[a-z]{4,14}\[\d{1,9}\]): "
-    r"|[\d-]{8,10} [\d:.]{8,16}: [IW] |(?:dmesg|lspci|pcilib|modinfo|modprobe|head|cat|ls): "
+    r"|(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8}|\d{4}-\d\d-\d\dT[\d:]{8}\S{1,16}) \S{1,60} "
+    r"(?:kernel|systemd\[1\]|nv[a-z]{0,4}-[a-z]{4,14}(?:\[\d{1,9}\])?): "
+    r"|[\d-]{8,10} [\d:.]{8,16}: [IW] "
+    r"|(?:dmesg|lspci|pcilib|modinfo|modprobe|head|cat|ls|ldconfig|lsmod|systemctl|which): "
     r"|Failed to connect to bus: |[●○×] {0,4}\S{1,80}\.service )"
 )  # what healthy machines and programs log too, and tools that may not show something
+
+
+_OF_THE_DRIVER = regex(r"NVIDIA-SMI|NVML")
 
 
 def complaints(text: Text) -> tuple[Message, ...]:
@@ -45,13 +51,14 @@ def complaints(text: Text) -> tuple[Message, ...]:
 
 
 def _complaints(text: Text) -> Iterator[Message]:
-    for number, match in enumerate(_mentions(text)):
-        if number == _MOST:
+    for count, match in enumerate(_mentions(text)):
+        if count == _MOST:
             return
-        if stated(text, match.start(), match.end()) and not _PASSING.match(text.line_at(match.start())):
-            file, line = text.place(match.start())
-            shown = " ".join(text.line_at(match.start()).split())[:_SHOWN]
-            yield Message(COMPLAINT, shown, line, {}, file)
+        line = text.line_at(match.start())
+        over = ended(text, "driver-module-not-loaded") if _OF_THE_DRIVER.search(line) else -1
+        if match.start() > over and stated(text, match.start(), match.end()) and not _PASSING.match(line):
+            file, number = text.place(match.start())
+            yield Message(COMPLAINT, " ".join(line.split())[:_SHOWN], number, {}, file)
             return
 
 

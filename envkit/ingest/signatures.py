@@ -14,6 +14,7 @@ from functools import cache
 from envkit._startup.regex import regex
 from envkit.base.errors import DataError
 from envkit.ingest.cleaning import rejoined
+from envkit.ingest.ends import ended
 from envkit.ingest.needed import needed
 from envkit.ingest.sentences import denied, stated
 from envkit.ingest.text import ALIKE, Part, Text, as_one
@@ -77,10 +78,12 @@ def _found(text: Text, parts: Sequence[Part]) -> Iterator[Message]:
         windows = [near for near in around if _holds_needed(text, signature, *near)]
         if not windows or not signature.counts_where(text.says):
             continue
+        over = ended(text, signature.signature)
         for start, end in windows:
             for match in compiled(signature, of_kernel=of_kernel).finditer(text.whole, start, end):
                 place = match.start(), match.end()
-                if stated(text, *place) if signature.in_own_words else not denied(text, *place):
+                counts = stated(text, *place) if signature.in_own_words else not denied(text, *place)
+                if counts and match.start() > over:
                     yield _message(signature, text, match)
 
 

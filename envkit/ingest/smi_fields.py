@@ -12,6 +12,7 @@ from envkit._startup.regex import regex
 from envkit.ingest.values import decimal, number, yes
 
 Path = tuple[str, ...]  # headings or tags, the value's own last
+_LICENSE = ("vGPU Software Licensed Product", "Product Name")  # which is not that of the GPU
 _WIDTH = regex(r"(\d{1,2})x")
 
 
@@ -41,6 +42,8 @@ def gpu_values(tree: Iterable[tuple[Path, str]], spelling: Spelling) -> dict[str
     for path, value in tree:
         if any(_plain(name) in ("mig-devices", "mig-device", "mig_devices") for name in path[:-1]):
             continue  # an instance has memory, counters and processes of its own
+        if path[-2:] == _LICENSE:
+            continue
         for field in _ending_in(spelling).get(path[-1], ()):
             wanted = field.path(spelling)
             if field.name not in values and path[-len(wanted) :] == wanted:

@@ -20,7 +20,15 @@ from envkit.model.software import (
     Nvcc,
     PythonEnvironment,
 )
-from envkit.model.surroundings import COMPLAINT, Containers, DockerEngine, Measurement, Message, SystemPackage
+from envkit.model.surroundings import (
+    COMPLAINT,
+    Containers,
+    DockerEngine,
+    Measurement,
+    Message,
+    NodeDevices,
+    SystemPackage,
+)
 from envkit.model.system import DkmsEntry, Identity, Kernel, MachineKind, ModuleFile, OsRelease, System
 
 __all__ = [
@@ -49,6 +57,7 @@ __all__ = [
     "Message",
     "ModuleFile",
     "Nvcc",
+    "NodeDevices",
     "Observed",
     "OsRelease",
     "PciGpu",

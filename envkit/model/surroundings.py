@@ -27,6 +27,15 @@ class DockerEngine:
 
 
 @record
+class NodeDevices:
+    """The devices of one kind that a Kubernetes node has, and those among them that pods can be given."""
+
+    resource: Plain  # nvidia.com/gpu
+    capacity: int
+    allocatable: int
+
+
+@record
 class Containers:
     """Container engines and the NVIDIA container toolkit."""
 
@@ -40,6 +49,7 @@ class Containers:
     toolkit_config: Observed[Mapping[Plain, FreeText]] = field(default_factory=unseen)  # keys of config.toml
     podman: Observed[Version] = field(default_factory=unseen)
     injected: Observed[bool] = field(default_factory=unseen)  # inside a container: the driver was mounted in
+    node_devices: Observed[tuple[NodeDevices, ...]] = field(default_factory=unseen)  # of Kubernetes nodes
     device_links: Observed[bool] = field(default_factory=unseen)  # /dev/char holds links to the driver's nodes
     image: Observed[Name] = field(default_factory=unseen)  # the one that a text starts or names in a manifest
 

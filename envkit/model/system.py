@@ -69,6 +69,9 @@ class System:
     lockdown: Observed[Plain] = field(default_factory=unseen)  # none, integrity, confidentiality
     prime_profile: Observed[Plain] = field(default_factory=unseen)  # /etc/prime-discrete: on, off, on-demand
     infiniband_devices: Observed[tuple[Interface, ...]] = field(default_factory=unseen)
+    hosted_guests: Observed[FreeText] = field(default_factory=unseen)  # what shows that it hosts virtual machines
+    firmware: Observed[Plain] = field(default_factory=unseen)  # of a virtual machine: SeaBIOS, OVMF
+    gpu_enclosure: Observed[FreeText] = field(default_factory=unseen)  # what shows a GPU outside its case (eGPU)
 
 
 @record

@@ -50,6 +50,16 @@ class MessageCause:
     tell_apart: str  # the command whose output decides
 
 
+@table("message_ends.csv", "signature")
+@record
+class MessageEnd:
+    """Words that end what a message told of: it counts only where none of them stands behind it in the text."""
+
+    signature: str  # a signature, or a check's id for all its signatures
+    words: tuple[str, ...]  # in lower case
+    reference: str  # where both were seen
+
+
 @table("remedies.csv", "action", "family", "step")
 @record
 class RemedyStep:

@@ -18,6 +18,7 @@ OWN = {
     "sources.csv",
     "tables.csv",  # when each table was last compared with its sources
     "message_causes.csv",  # what a row of signatures.csv can also come from
+    "message_ends.csv",  # words after which a row of signatures.csv counts no more
     "not_covered.csv",  # names of what the program does not hold
 }
 NO_PAGE = {"cuda-notes-13.4", "envkit-estimate", "gpu-guide-2019", "inference", "legacy-help", "public-scripts"}

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import ComputeCapability, Version
-from envkit.checks.cuda.toolkit import build_nvcc, default_gcc, toolkit_row, toolkits
+from envkit.checks.cuda.host_gcc import default_gcc
+from envkit.checks.cuda.toolkit import build_nvcc, toolkit_row, toolkits
 from envkit.checks.engine.ask import install_cuda
 from envkit.checks.engine.command import PATH, Command, export
 from envkit.checks.engine.evidence import known

@@ -7,17 +7,18 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
+from envkit.checks.cuda.asked import only_asked
 from envkit.checks.engine.ask import install_cuda
 from envkit.checks.engine.command import PATH, Command, export, fixed, run
 from envkit.checks.engine.evidence import known, not_looked
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
-from envkit.checks.engine.messages import named, seen
+from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy, steps
 from envkit.checks.frameworks.installs import Installed, installs, nothing_to_judge
-from envkit.model import CudaToolkit, Environment, HostCompiler, Nvcc
+from envkit.model import CudaToolkit, Environment, Nvcc
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -99,6 +100,7 @@ _NO_TOOLKIT = Fault(
     impact="Extensions (flash-attn, DeepSpeed ops, …) cannot be compiled; prebuilt wheels are not affected.",
     remedy=_toolkit_of_framework,
 )
+_WITHOUT = "no CUDA toolkit: programs run, compiling CUDA extensions would need one"
 _OTHER_CUDA = Fault(
     "nvcc-vs-torch-mismatch",
     "nvcc and PyTorch have different CUDA versions",
@@ -121,7 +123,10 @@ def toolkit_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     Neither the driver nor framework wheels include nvcc. Programs that only use prebuilt wheels do not need it, so it
     counts as missing only if a build looked for it.
     """
-    if reported := _NO_TOOLKIT.reported(environment):
+    asked = seen(environment, _NO_TOOLKIT.id)
+    if asked and only_asked(environment, matrix, _NO_TOOLKIT.id):
+        yield ok(_WITHOUT, evidence=message_evidence(environment, asked))
+    elif reported := _NO_TOOLKIT.reported(environment):
         yield reported
     elif _leads_nowhere(environment):
         yield _named_in_vain(environment)
@@ -129,7 +134,7 @@ def toolkit_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcom
         yield ok(f"nvcc {place[0]} found ({place[1]})", evidence=[Evidence("nvcc", str(place[0]), place[1])])
     elif _looked_for_nvcc(environment):
         yield ok(
-            "no CUDA toolkit: programs run, compiling CUDA extensions would need one",
+            _WITHOUT,
             evidence=[known(environment, "nvcc"), known(environment, "cuda_toolkits", "none with nvcc")],
         )
     else:
@@ -154,12 +159,6 @@ def _named_in_vain(environment: Environment) -> Outcome:
         else Remedy("Remove the variable and the line that sets it.", (fixed("unset CUDA_HOME CUDA_PATH"),)),
         status=Status.WARN,
     )
-
-
-def default_gcc(environment: Environment) -> HostCompiler | None:
-    """The GCC that builds call where nobody names one; None where there is none or it is not known."""
-    compilers = environment.host_compilers.get() if environment.host_compilers.known else ()
-    return next((item for item in compilers if item.name == "gcc" and item.default), None)
 
 
 def _looked_for_nvcc(environment: Environment) -> bool:

@@ -56,6 +56,7 @@ _LIKE = {  # os-release ID or ID_LIKE of what has no row there
     "opensuse": ("suse",),
     "opensuse-tumbleweed": ("suse",),
 }
+_KERNELS = {".el": "rhel", ".fc": "fedora", "-pve": "debian"}  # what kernels are called, and whose they are
 _RESTARTS = ("sudo reboot",)
 _OF_THE_HOST = frozenset(
     (
@@ -100,7 +101,7 @@ FORMS = {  # what may stand in a blank of remedies.csv
 def families(environment: Environment) -> tuple[str, ...]:
     """Where commands for this distribution are found, most exact first; empty when it is unknown or none of ours."""
     if not environment.system.os.known:
-        return ()
+        return _of_kernel(environment.system.kernel.value or "")
     release = environment.system.os.get()
     if release.id == "ubuntu":
         return _LIKE["ubuntu"]
@@ -108,6 +109,11 @@ def families(environment: Environment) -> tuple[str, ...]:
     if row is not None:
         return _BY_FAMILY.get((row.family, row.package_manager), ())
     return next((_LIKE[word] for word in (release.id, *release.id_like) if word in _LIKE), ())
+
+
+def _of_kernel(kernel: str) -> tuple[str, ...]:
+    """The families that the name of a kernel gives away."""
+    return next((_LIKE[word] for sign, word in _KERNELS.items() if sign in kernel), ())
 
 
 def on_windows(environment: Environment) -> bool:
@@ -143,13 +149,17 @@ def steps(environment: Environment, action: str, **values: object) -> tuple[Comm
 def _family(environment: Environment, action: str) -> str:
     """The family whose commands are given for `action`: the distribution's own, `any`, or '' for none."""
     known = _templates()[action]
-    own = families(environment) if environment.system.os.known else _MOST_FREQUENT
+    own = families(environment) if _known(environment) else _MOST_FREQUENT
     return next((family for family in (*own, "any") if family in known), "")
+
+
+def _known(environment: Environment) -> bool:
+    return environment.system.os.known or bool(families(environment))
 
 
 def _assumed(environment: Environment, actions: tuple[str, ...]) -> str:
     """What to say of commands for a distribution that nobody told."""
-    if environment.system.os.known or appliance(environment):
+    if _known(environment) or appliance(environment):
         return ""
     given = {_family(environment, action) for action in actions}
     labels = [label for family, label in _LABELS.items() if family in given]

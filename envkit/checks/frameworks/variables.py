@@ -314,9 +314,10 @@ def _wrong(item: str, gpus: tuple[Gpu, ...] | None) -> str:
 
 
 def _instances(gpus: tuple[Gpu, ...] | None) -> list[str] | None:
-    """The UUIDs of all MIG instances, None where some GPU's were not told."""
+    """The UUIDs of all MIG instances, None where some GPU's were not told, or by their numbers only."""
     told_all = gpus and all(gpu.mig_mode is False or gpu.mig_instances is not None for gpu in gpus)
-    return [uuid for gpu in gpus or () for uuid in gpu.mig_instances or ()] if told_all else None
+    uuids = [uuid for gpu in gpus or () for uuid in gpu.mig_instances or ()]
+    return uuids if told_all and all(uuid.startswith("MIG-") for uuid in uuids) else None
 
 
 def _among(item: str, uuids: list[str]) -> bool:

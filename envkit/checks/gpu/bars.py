@@ -22,11 +22,20 @@ if TYPE_CHECKING:
 _MANY_ERRORS = 100  # corrected errors since the start; a handful is normal on a healthy link
 _MANY_LINES = 10  # of corrected errors in a log, where no counter tells; the kernel writes only a part of them
 _SEVERITY = regex(r"PCIe Bus Error: severity=(\w+)")
+_SEABIOS = "SeaBIOS"
+_HARMLESS = "correct"  # corrected, correctable: the link repaired it
 _SMALL_WINDOW = 256 * 1024**2  # bytes of BAR1 without resizable BAR
 _TIMES_SMALLER = 16  # memory this many times the window: most of the card is out of reach at once
 
 
 def _larger_window(environment: Environment, matrix: Matrix) -> Remedy:
+    if environment.system.firmware.value == _SEABIOS:
+        return Remedy(
+            "On the host: give the virtual machine the CPU type host and the machine type q35, or fewer GPUs, and "
+            "switch it off and on. Its firmware, SeaBIOS, has no setting for the 64-bit PCI window; OVMF has one, but "
+            "a system that was installed with SeaBIOS does not start with it as it is. From inside the guest, only "
+            "the kernel option pci=realloc can be tried."
+        )
     if is_virtual(environment):
         return Remedy(
             "On the host: give the virtual machine a larger 64-bit PCI window, or fewer GPUs. QEMU with OVMF takes "
@@ -182,11 +191,17 @@ def _said(environment: Environment, matrix: Matrix, counted: list[Evidence]) -> 
     messages = seen(environment, "pcie-link-errors")
     shown = environment.messages.get() if environment.messages.known else ()
     pasted = any(message in shown for message in messages)
-    if not messages or (pasted and (complained(environment) or not all_work(environment, matrix))):
+    if not messages or (pasted and (complained(environment) or _alone(environment, matrix))):
         return bool(messages)  # somebody thought it worth showing
     log = environment.kernel.log.get() if environment.kernel.log.known else [message.text for message in messages]
     severities = [match.group(1).lower() for line in log for match in [_SEVERITY.search(line)] if match]
-    return set(severities) != {"corrected"} or (not counted and len(severities) >= _MANY_LINES)
+    grave = any(not severity.startswith(_HARMLESS) for severity in severities)
+    return grave or (not counted and len(severities) >= _MANY_LINES)
+
+
+def _alone(environment: Environment, matrix: Matrix) -> bool:
+    """Whether the text shows nothing of the GPUs but their errors: neither that they work nor where they are."""
+    return not all_work(environment, matrix) and not environment.pci_gpus.value
 
 
 def _too_many(gpu: SeenGpu) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit._startup.regex import regex
 from envkit.checks.engine.evidence import not_looked
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Status, ok
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 # NVML's clock event bits (nvml.h); 0x1 idle, 0x2 application clocks and 0x4 software power cap are no faults
 _IDLE, _HW_SLOWDOWN, _SW_THERMAL, _HW_THERMAL, _POWER_BRAKE = 0x1, 0x8, 0x20, 0x40, 0x80
 _TOLERANCE_W = 1.0
+_FANS = regex(r"GeForce|TITAN")
+_RESTING = 10  # percent of utilization below which clocks are nobody's concern
 
 
 _HOT = Fault(
@@ -61,8 +64,14 @@ def _laptops(environment: Environment, matrix: Matrix) -> set[int]:
     return {gpu.nvml.index for gpu in seen_gpus(environment, matrix) if gpu.nvml is not None and gpu.laptop}
 
 
-def _hot_bits(laptop: bool) -> int:
-    return _HW_THERMAL if laptop else _SW_THERMAL | _HW_THERMAL
+def _cooled_to_a_target(environment: Environment, matrix: Matrix) -> set[int]:
+    """The indices of laptops' GPUs and of cards with fans: their driver lowers clocks a little before they get hot."""
+    gpus = seen_gpus(environment, matrix)
+    return {gpu.nvml.index for gpu in gpus if gpu.nvml is not None and (gpu.laptop or _FANS.search(gpu.name))}
+
+
+def _hot_bits(by_design: bool) -> int:
+    return _HW_THERMAL if by_design else _SW_THERMAL | _HW_THERMAL
 
 
 @check(
@@ -78,11 +87,12 @@ def thermal_throttle(environment: Environment, matrix: Matrix) -> Iterator[Outco
     """No GPU reduces its clocks because of heat.
 
     If one does, throughput drops after a few minutes, without an error. Lower clocks at idle, application clocks, and
-    the power cap under full load are normal, as is a laptop that the driver keeps below its temperature limit.
+    the power cap under full load are normal, as is a laptop, or a card with fans of its own, that the driver keeps
+    below its temperature limit.
     """
     reasons = _reasons(environment)
-    laptops = _laptops(environment, matrix)
-    hot = [gpu for gpu, bits in reasons if bits & _hot_bits(gpu.index in laptops) and not bits & _IDLE]
+    cooled = _cooled_to_a_target(environment, matrix)
+    hot = [gpu for gpu, bits in reasons if bits & _hot_bits(gpu.index in cooled) and not bits & _IDLE]
     for gpu in hot:
         yield _HOT.found(
             [_reason(environment, gpu)],
@@ -118,7 +128,7 @@ def hw_power_brake(environment: Environment, matrix: Matrix) -> Iterator[Outcome
     """
     reasons = _reasons(environment)
     laptops = _laptops(environment, matrix)
-    held = [gpu for gpu, bits in reasons if _held(bits) and gpu.index not in laptops]
+    held = [gpu for gpu, bits in reasons if _held(bits) and gpu.index not in laptops and not _rests(gpu)]
     for gpu in held:
         yield _BRAKE.found(
             [_reason(environment, gpu)],
@@ -128,6 +138,10 @@ def hw_power_brake(environment: Environment, matrix: Matrix) -> Iterator[Outcome
         )
     if not held:
         yield _BRAKE.reported(environment) or _no_brake(environment, reasons, "no hardware power-brake slowdown")
+
+
+def _rests(gpu: Gpu) -> bool:
+    return gpu.utilization_percent is not None and gpu.utilization_percent < _RESTING
 
 
 def _held(bits: int) -> bool:

@@ -13,7 +13,7 @@ from envkit.checks.engine.messages import complained, message_evidence, named, s
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
-from envkit.checks.gpu.gpus import gpus_of, in_a_rack, on_nvswitch_board, seen_gpus
+from envkit.checks.gpu.gpus import gpus_of, has_nvswitch_board, in_a_rack, on_nvswitch_board, seen_gpus
 from envkit.checks.nvidia_driver.driver_state import answered
 from envkit.model import Environment
 from envkit.model.observed import is_told
@@ -291,6 +291,10 @@ def fabric_manager_nothing_to_do(environment: Environment, matrix: Matrix) -> It
         yield ok("every GPU has joined the fabric", evidence=evidence)
     elif has and _blackwell(environment, matrix) and not _has_nvlsm(environment):
         yield _NO_NVLSM.found(evidence, packages=_NVLSM)
+    elif has is None and seen(environment, _STOPPED.id, *_802):
+        yield skip("CUDA waits for the Fabric Manager, which therefore has something to do")
+    elif has is None and has_nvswitch_board(environment) and not messages:
+        yield unknown("whether this board has NVSwitches is not known", evidence=evidence)
     elif has is None:
         yield _NO_SWITCH.found(evidence)
     elif has:

@@ -13,7 +13,7 @@ from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
-from envkit.checks.gpu.gpus import gpus_of, lends_vgpus, seen_gpus
+from envkit.checks.gpu.gpus import gpus_of, is_vgpu, lends_vgpus, seen_gpus
 from envkit.checks.gpu.health import field_evidence, name_of, title_of
 from envkit.checks.nvidia_driver.driver_state import answered
 from envkit.model import Environment, Gpu
@@ -241,7 +241,7 @@ def _unlisted(environment: Environment, gpus: list[Gpu]) -> Outcome:
             field_evidence(environment, gpu, "memory_used_bytes", f"{amount}, no process")
             for gpu, amount in zip(gpus, used, strict=True)
         ],
-        title=f"{gpus[0].name}: {used[0]} in use, but no process is listed"
+        title=f"{title_of(gpus[0])}: {used[0]} in use, but no process is listed"
         if one
         else f"Memory of {len(gpus)} GPUs is used, and no process is listed",
         subject=name_of(gpus[0]) if one else "",
@@ -251,7 +251,7 @@ def _unlisted(environment: Environment, gpus: list[Gpu]) -> Outcome:
 
 
 def _held_by_nobody(gpu: Gpu) -> bool:
-    shared = gpu.mig_mode or gpu.virtualization_mode in ("vgpu", "host-vgpu") or gpu.display_active
+    shared = gpu.mig_mode or is_vgpu(gpu) or gpu.virtualization_mode == "host-vgpu" or gpu.display_active
     if shared or gpu.utilization_percent or _integrated(gpu):  # a GPU that computes has a process, listed or not
         return False
     return gpu.processes == () and (gpu.memory_used_bytes or 0) > _MUCH_MEMORY

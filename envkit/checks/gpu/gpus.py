@@ -21,6 +21,7 @@ _RACK = regex(r"\bGB[23]00\b")
 _GRACE = regex(r"\bG[HB]\d{2,3}\b")
 _NO_PEERS = regex(r"GeForce RTX|TITAN RTX")
 _VGPU_MODULE = "nvidia_vgpu_vfio"
+_PART = regex(r"-\d{1,3}[ABCQ]$")  # a virtual GPU is called after its card and its share of it
 _LAPTOP = regex(r"laptop|max-q(?! workstation)|mobile|notebook", re.IGNORECASE)
 
 
@@ -111,6 +112,11 @@ def on_nvswitch_board(name: str) -> bool:
 def has_nvswitch_board(environment: Environment) -> bool:
     """True where one of the GPUs that are described sits on such a board."""
     return any(on_nvswitch_board(gpu.name) for gpu in gpus_of(environment))
+
+
+def is_vgpu(gpu: Gpu) -> bool:
+    """True for a virtual GPU, as its driver or its name (A40-8Q) says."""
+    return gpu.virtualization_mode == "vgpu" or bool(_PART.search(gpu.name))
 
 
 def on_grace(name: str) -> bool:

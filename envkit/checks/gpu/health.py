@@ -206,7 +206,12 @@ def row_remap_pending(environment: Environment, matrix: Matrix) -> Iterator[Outc
             subject=name_of(gpu),
             index=_named_for_sure(environment, gpu),
         )
-    if not bad:
+    done = [gpu for gpu in gpus_of(environment) if gpu.remapped_rows_pending is False]
+    if done and len(done) == len(gpus_of(environment)):  # what the log tells of is done since
+        told = message_evidence(environment, seen(environment, _REMAP_PENDING.id))
+        fields = [field_evidence(environment, gpu, "remapped_rows_pending", "no") for gpu in done[:4]]
+        yield ok("no row remapping pending", evidence=[*fields, *told])
+    elif not bad:
         yield _REMAP_PENDING.reported(environment) or _no_memory_fault(
             environment, "remapped_rows_pending", "no row remapping pending"
         )

@@ -24,7 +24,7 @@ from envkit.checks.gpu.gpus import (
     reserved_for_vms,
     seen_gpus,
 )
-from envkit.checks.gpu.health import field_evidence, name_of
+from envkit.checks.gpu.health import field_evidence, name_of, title_of
 from envkit.model import Environment, Gpu, MachineKind
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def nvlink_inactive(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     for gpu in down:
         yield _LINK_DOWN.found(
             [field_evidence(environment, gpu, "nvlinks_active", f"{gpu.nvlinks_active} of {gpu.nvlinks_total}")],
-            title=f"{gpu.name} has {gpu.nvlinks_active} active NVLinks; its peers have {most[_equals(gpu)]}",
+            title=f"{title_of(gpu)} has {gpu.nvlinks_active} active NVLinks; its peers have {most[_equals(gpu)]}",
             subject=name_of(gpu),
             status=Status.FAIL,
         )

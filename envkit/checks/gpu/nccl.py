@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
 from envkit.checks.engine.command import fixed
-from envkit.checks.engine.evidence import kind, known
+from envkit.checks.engine.evidence import kind, known, only_told
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import managers
-from envkit.checks.engine.messages import seen
+from envkit.checks.engine.messages import complained, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -242,7 +242,7 @@ def shm_too_small(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
     facts = [known(environment, "system.shm_bytes"), known(environment, "system.machine_kind")]
     reported = _SMALL_SHM.reported(environment)
     small = size.known and size.get() < _ENOUGH_SHM and kind(environment) is MachineKind.CONTAINER
-    if small and (reported or _used(environment)):
+    if small and (reported or (_used(environment) and (complained(environment) or not only_told(environment)))):
         title = f"/dev/shm of this container has {size.get() // 1024**2} MiB"
         yield _SMALL_SHM.found(facts, title=title, status=Status.FAIL if reported else Status.WARN)
     elif reported:

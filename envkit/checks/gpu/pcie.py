@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.evidence import is_virtual, managed_elsewhere, no_pci_expected, not_looked
+from envkit.checks.engine.evidence import is_virtual, known, managed_elsewhere, no_pci_expected, not_looked
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Status, ok, skip, unknown
 from envkit.checks.engine.messages import seen
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _REFERENCES = threads("scitix/sichek#122", "local-inference-lab/rtx6kpro#88", "NVIDIA/NVSentinel#890")
 
 
+_BY_CABLE = "all that the cable of an external enclosure has"
 _SLOWER = "Copies between host and GPU are slower than they should be."
 _NARROW = Fault(
     "pcie-width-degraded",
@@ -63,24 +64,25 @@ def pcie_width_degraded(environment: Environment, matrix: Matrix) -> Iterator[Ou
     if no_pci_expected(environment) and not any(gpu.nvml and gpu.nvml.link_width_max for gpu in gpus):
         yield managed_elsewhere(environment)
         return
-    outcomes = [outcome for gpu in gpus for outcome in [_width(environment, gpu, gpus)] if outcome is not None]
+    outcomes = [outcome for gpu in gpus for outcome in _widths(environment, gpu, gpus)]
     yield from outcomes or [not_looked(environment, "no GPU's PCIe link was probed")]
 
 
-def _width(environment: Environment, gpu: SeenGpu, gpus: tuple[SeenGpu, ...]) -> Outcome | None:
+def _widths(environment: Environment, gpu: SeenGpu, gpus: tuple[SeenGpu, ...]) -> list[Outcome]:
     if gpu.slotless:
-        return skip(f"{gpu.title} is integrated with its CPU and has no PCIe slot", subject=gpu.subject)
+        return [skip(f"{gpu.title} is integrated with its CPU and has no PCIe slot", subject=gpu.subject)]
     if is_virtual(environment):
-        return unknown("the PCIe ports of a virtual machine are emulated", subject=gpu.subject)
+        return [unknown("the PCIe ports of a virtual machine are emulated", subject=gpu.subject)]
     links = [link for link in links_above(gpu) if link.width is not None]
     hurt = [link for link in links if narrow(link)]
     if hurt and not gpu.laptop:
-        return _narrowed(environment, gpu, min(hurt, key=lambda link: link.width or 0), gpus)
+        judged = [_narrowed(environment, gpu, link, gpus) for link in hurt]
+        return [outcome for outcome in judged if outcome.status is not Status.OK] or judged[:1]
     if links:
-        return _as_built(environment, gpu, links)
+        return [_as_built(environment, gpu, links)]
     if gpu.nvml is not None and gpu.nvml.link_width_current is not None:
-        return _width_by_nvml(environment, gpu, gpu.nvml)
-    return None
+        return [_width_by_nvml(environment, gpu, gpu.nvml, gpus)]
+    return []
 
 
 def _narrowed(environment: Environment, gpu: SeenGpu, link: Link, gpus: tuple[SeenGpu, ...]) -> Outcome:
@@ -88,6 +90,9 @@ def _narrowed(environment: Environment, gpu: SeenGpu, link: Link, gpus: tuple[Se
     title = f"{gpu.title} has {link.width} of {link.width_expected} PCIe lanes {link.place}"
     evidence = _link_evidence(environment, link)
     halved = (link.width or 0) * 2 >= (link.width_expected or 0)
+    outside = _outside(environment) if link.upper is None else ()
+    if outside:
+        return ok(f"{gpu.title}: x{link.width}, {_BY_CABLE}", subject=gpu.subject, evidence=[*evidence, *outside])
     if shared:
         title = f"{title}: shared with {' and '.join(other.subject for other in shared)}"
     elif link.upper is None:
@@ -120,7 +125,13 @@ def _as_built(environment: Environment, gpu: SeenGpu, links: list[Link]) -> Outc
     return ok(f"{gpu.title}: {words}", subject=gpu.subject, evidence=evidence)
 
 
-def _width_by_nvml(environment: Environment, gpu: SeenGpu, nvml: Gpu) -> Outcome:
+def _outside(environment: Environment) -> tuple[Evidence, ...]:
+    """What shows that a GPU is in an enclosure of its own: Thunderbolt, USB4, and OCuLink carry four lanes."""
+    enclosure = environment.system.gpu_enclosure
+    return (known(environment, "system.gpu_enclosure"),) if enclosure.known else ()
+
+
+def _width_by_nvml(environment: Environment, gpu: SeenGpu, nvml: Gpu, gpus: tuple[SeenGpu, ...]) -> Outcome:
     """By NVML alone: it tells the lanes of the card, and not those of its slot, which may have half of them."""
     now, most = nvml.link_width_current or 0, nvml.link_width_max
     evidence = [Evidence(f"gpus[{nvml.index}].link_width_current", f"x{now} of x{most}", environment.gpus.source)]
@@ -130,7 +141,12 @@ def _width_by_nvml(environment: Environment, gpu: SeenGpu, nvml: Gpu) -> Outcome
     if now >= expected or gpu.laptop:
         return ok(f"{gpu.title}: x{now}, the maximum for this card and slot", subject=gpu.subject, evidence=evidence)
     title = f"{gpu.title} has {now} of {expected} PCIe lanes"
+    if outside := _outside(environment):
+        return ok(f"{gpu.title}: x{now}, {_BY_CABLE}", subject=gpu.subject, evidence=[*evidence, *outside])
     on_board = on_nvswitch_board(gpu.name)  # which has no slots
+    if not gpu.data_center and any(_wider(other, now) for other in gpus):
+        words = "another slot has more, as on most boards that are no server's"
+        return ok(f"{title}; {words}", subject=gpu.subject, evidence=evidence)
     if not gpu.busy or not (on_board or now * 2 < expected):
         words = "a slot may have no more" if gpu.busy else "not judged while it idles"
         return ok(f"{title}; {words}", subject=gpu.subject, evidence=evidence)
@@ -141,6 +157,11 @@ def _width_by_nvml(environment: Environment, gpu: SeenGpu, nvml: Gpu) -> Outcome
         impact=_lost(nvml.link_generation_max, now, expected) if nvml.link_generation_max else "",
         status=Status.FAIL if on_board else Status.WARN,
     )
+
+
+def _wider(gpu: SeenGpu, lanes: int) -> bool:
+    """Whether this card has more lanes in use, as NVML tells."""
+    return gpu.nvml is not None and (gpu.nvml.link_width_current or 0) > lanes
 
 
 def _cost(link: Link) -> str:
@@ -212,8 +233,8 @@ def _rate(environment: Environment, gpu: SeenGpu) -> Outcome | None:
         more = f"; the card alone supports Gen{alone}, its slot or processor does not" if alone > possible else ""
         title = f"{gpu.title}: PCIe Gen{now}, the maximum for this card and slot{more}"
         return ok(title, subject=gpu.subject, evidence=evidence)
-    if not gpu.busy:
-        words = "while idle" if gpu.busy is False else "under an unknown load"
+    if not gpu.busy or _on_one_lane(gpu):
+        words = "on one lane" if gpu.busy else "while idle" if gpu.busy is False else "under an unknown load"
         title = f"{gpu.title}: PCIe Gen{now} of Gen{possible} {words}; idle links slow down to save power"
         return ok(title, subject=gpu.subject, evidence=evidence)
     return _SLOW.found(
@@ -222,6 +243,11 @@ def _rate(environment: Environment, gpu: SeenGpu) -> Outcome | None:
         subject=gpu.subject,
         impact=_lost_by_rate(gpu, now, possible),
     )
+
+
+def _on_one_lane(gpu: SeenGpu) -> bool:
+    """Whether it hangs on a riser of one lane: what is put there does not need PCIe, and many boards slow it down."""
+    return gpu.nvml is not None and gpu.nvml.link_width_current == 1
 
 
 def _generations(environment: Environment, gpu: SeenGpu) -> tuple[int | None, int | None, list[Evidence]]:

@@ -10,7 +10,7 @@ from envkit.checks.engine.evidence import NO_OWN_DRIVER, known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, unknown
 from envkit.checks.engine.managers import managers
-from envkit.checks.engine.messages import seen
+from envkit.checks.engine.messages import complained, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 
+_HOST_KERNEL = "-pve"  # of Proxmox VE
 _IDS = regex(r"\bvfio-pci\.ids=(?P<ids>[0-9a-fA-F:,]+)")
 
 
@@ -109,15 +110,29 @@ def gpu_bound_to_vfio(environment: Environment, matrix: Matrix) -> Iterator[Outc
     reserved = reserved_for_vms(environment)
     everything = bool(reserved) and len(reserved) == len(environment.pci_gpus.get()) and not environment.gpus.value
     for gpu in reserved if everything else ():
-        yield _RESERVED.found(
-            [_holder(environment, gpu), *_options(environment)],
-            title=f"{gpu.name or 'This GPU'} is reserved for virtual machines by {gpu.driver}",
-            subject=f"GPU {gpu.pci_address}",
-            status=Status.FAIL if _wanted_here(environment) else Status.WARN,
-        )
+        yield _kept_back(environment, gpu)
     if not everything:
         words = "the others are reserved for virtual machines" if reserved else "no GPU is bound to vfio-pci"
         yield (None if reserved else _RESERVED.reported(environment)) or _free(environment, words)
+
+
+def _kept_back(environment: Environment, gpu: PciGpu) -> Outcome:
+    title = f"{gpu.name or 'This GPU'} is reserved for virtual machines by {gpu.driver}"
+    evidence = [_holder(environment, gpu), *_options(environment)]
+    subject = f"GPU {gpu.pci_address}"
+    hosts = hosts_guests(environment)
+    if hosts is not None and not complained(environment):
+        return ok(f"{title}, which this machine hosts", subject=subject, evidence=[*evidence, hosts])
+    wanted = hosts is not None or _wanted_here(environment)
+    return _RESERVED.found(evidence, title=title, subject=subject, status=Status.FAIL if wanted else Status.WARN)
+
+
+def hosts_guests(environment: Environment) -> Evidence | None:
+    """What shows that virtual machines run here: a driver that the text tells of can then be that of a guest."""
+    kernel = environment.system.kernel
+    if kernel.known and _HOST_KERNEL in kernel.get():
+        return known(environment, "system.kernel")
+    return known(environment, "system.hosted_guests") if environment.system.hosted_guests.known else None
 
 
 def _wanted_here(environment: Environment) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
-from envkit.checks.cuda.toolkit import default_gcc
+from envkit.checks.cuda.host_gcc import default_gcc
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import NO_OWN_DRIVER, NO_PCI_GPU, is_virtual, known
 from envkit.checks.engine.faults import Fault
@@ -236,11 +236,16 @@ def _places(environment: Environment) -> list[Evidence]:
     return [known(environment, "kernel.dkms", lines or "none")]
 
 
+def _in_words(kernels: list[str]) -> str:
+    *first, last = kernels
+    return f"{', '.join(first)} and {last} have" if first else f"{last} has"
+
+
 def _left_behind(environment: Environment, others: set[str]) -> Outcome:
     running = environment.system.kernel.get()
     return _MISSING.found(
         [known(environment, "system.kernel"), *_places(environment)],
-        title=f"The running kernel {running} has no driver module; {', '.join(sorted(others))} has one",
+        title=f"The running kernel {running} has no driver module; {_in_words(sorted(others))} one",
         impact="The driver cannot be loaded, so no program sees the GPU. This follows a kernel upgrade.",
     )
 

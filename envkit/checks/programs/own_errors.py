@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from envkit.checks.engine.command import TO_FILL_IN, export, fixed, run
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Status
+from envkit.checks.engine.messages import complained, seen
 from envkit.checks.engine.references import threads
+from envkit.checks.gpu.gpus import all_work
 from envkit.checks.programs.told import told_by_program
+
+if TYPE_CHECKING:
+    from envkit.model import Environment
+    from envkit.tables import Matrix
+
+_OF_A_LIMIT = ("memcg", "memory cgroup", "oomkilled")  # not the machine's memory, but what a job or pod may take
+
+
+def _ended_by_its_limit(environment: Environment, matrix: Matrix) -> str:
+    """Why a line of the log is of one job only: its own limit ended it, all GPUs work, and nobody complains."""
+    lines = [message.text.lower() for message in seen(environment, "process-out-of-memory")]
+    by_limit = all(any(words in line for words in _OF_A_LIMIT) for line in lines)
+    quiet = by_limit and not complained(environment) and all_work(environment, matrix)
+    return "a job or a pod met its own memory limit; the machine has more" if quiet else ""
+
 
 _NOT_THE_MACHINE = "The program stops; the driver, CUDA, and the framework are fine."
 _ONE_BY_ONE = (export("CUDA_LAUNCH_BLOCKING", "1"), run("python", TO_FILL_IN))
@@ -172,6 +191,7 @@ told_by_program(
         steps=(fixed("free -h"), fixed("sudo dmesg -T --level=err")),
         status=Status.WARN,
     ),
+    past=_ended_by_its_limit,
     doc="""A program's processes fit in the memory of the machine, or of their container.
 
     Otherwise, the kernel kills one with signal 9, and the only sign is "Killed" or status 137.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.engine.evidence import known, passed
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, ok, skip
+from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.registry import Layer, check
 from envkit.model import Environment
 
@@ -17,11 +18,25 @@ if TYPE_CHECKING:
 _SUMMED_UP = "Read the message from its first line; the one shown here is the decisive one."
 
 
-def told_by_program(fault: Fault, *, doc: str, rank: int, references: tuple[str, ...], symptom: bool = False) -> None:
-    """Register the check that finds `fault` where a program's message tells of it; a program that ran clears it."""
+def told_by_program(
+    fault: Fault,
+    *,
+    doc: str,
+    rank: int,
+    references: tuple[str, ...],
+    symptom: bool = False,
+    past: Callable[[Environment, Matrix], str] = lambda environment, matrix: "",
+) -> None:
+    """Register the check that finds `fault` where a program's message tells of it; a program that ran clears it.
+
+    `past` says in words why the message is of a program that ended long ago and of no fault of the machine, '' where
+    it may be what the text is about.
+    """
 
     def run(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-        if reported := fault.reported(environment):
+        if (messages := seen(environment, fault.id)) and (why := past(environment, matrix)):
+            yield ok(why, evidence=message_evidence(environment, messages))
+        elif reported := fault.reported(environment):
             yield reported
         elif passed(environment, "kernel"):
             yield ok("a framework computed on the GPU", evidence=[known(environment, "measurements", "kernel")])

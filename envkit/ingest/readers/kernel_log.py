@@ -12,6 +12,7 @@ from envkit._startup.regex import regex
 from envkit.base.pci import ADDRESS, pci_address
 from envkit.base.versions import Version
 from envkit.ingest.clues import Clue, Fact, Item, reader
+from envkit.ingest.ends import ended
 from envkit.ingest.readers.proc_version import loaded_module
 from envkit.ingest.text import Text
 from envkit.model import PciGpu
@@ -40,7 +41,10 @@ _IOMMU = regex(r"iommu: Default domain type: (?P<kind>Translated|Passthrough)")
 def read(text: Text) -> Iterator[Clue]:
     """The loaded module's version and flavor, GPUs that it names, and the log lines themselves."""
     yield from loaded_module(text, "NVRM: loading")
+    over = ended(text, "driver-library-mismatch/kernel-log")
     for match in text.matches(_CLIENT, "API mismatch", lines=8):
+        if match.start() < over:
+            continue
         yield Fact("driver.kernel_module", Version.parse(match["module"]), match.start())
         yield Fact("driver.user_space", Version.parse(match["client"]), match.start())
     for match in text.matches(_PCI_ID, "PCI ID: 10de"):

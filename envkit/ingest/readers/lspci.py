@@ -15,7 +15,7 @@ from envkit._startup.regex import regex
 from envkit.base.pci import ADDRESS, pci_address
 from envkit.ingest.clues import Clue, Fact, Item, reader
 from envkit.ingest.text import Text
-from envkit.model import PcieLink, PciGpu
+from envkit.model import MachineKind, PcieLink, PciGpu
 
 _DEVICE = regex(
     rf"^(?P<address>{ADDRESS}) (?P<kind>[A-Z0-9][\w /.-]{{2,60}}?)(?: \["
@@ -40,6 +40,7 @@ _DISPLAY = ("VGA compatible controller", "3D controller", "Display controller")
 _UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 _CLASSES = {"VGA compatible controller": "0300", "3D controller": "0302", "Display controller": "0380"}
 _UNPLACED = ("<unassigned>", "<ignored>")
+_EMULATED = regex(r"^Red Hat, Inc\. (?:QEMU|Virtio)|^VMware |^InnoTek Systemberatung |\bQEMU\b")
 _WHOLE = 8  # devices: fewer are no whole listing of a machine
 
 
@@ -58,6 +59,9 @@ def read(text: Text) -> Iterator[Clue]:
     redirecting = [pci_address(device["address"]) for device, details, _ in blocks if any(map(_ACS.match, details))]
     if redirecting:
         yield Fact("kernel.acs_redirect", tuple(redirecting), blocks[0][2])
+    emulated = next((offset for device, _, offset in blocks if _EMULATED.search(device["what"])), None)
+    if emulated is not None:
+        yield Fact("system.machine_kind", MachineKind.VM, emulated)
     if not gpus and _whole(text, blocks):
         yield Fact("pci_gpus", (), blocks[0][2])
 

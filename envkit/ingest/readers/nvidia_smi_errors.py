@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.ingest.clues import Clue, Fact, reader
+from envkit.ingest.ends import ended
 from envkit.ingest.sentences import denied
 from envkit.ingest.text import Text
 from envkit.model import CallResult
@@ -19,6 +20,7 @@ from envkit.model import CallResult
 _FAILED = regex(r"Failed to initialize NVML: (?P<words>[A-Z][\w/ ,'-]{3,60})")
 _TALK = regex(r"NVIDIA-SMI has failed because it couldn't communicate with\s{1,4}the NVIDIA driver")
 _LIBRARY = regex(r"^NVML library version: (?P<version>\d{3}(?:\.\d{1,9}){1,2})$", re.MULTILINE)
+_CHECKS = ("driver-library-mismatch", "driver-module-not-loaded")  # whose messages these are
 _WORDS = (
     ("Driver/library version mismatch", 18, "NVML_ERROR_LIB_RM_VERSION_MISMATCH"),
     ("Insufficient Permissions", 4, "NVML_ERROR_NO_PERMISSION"),
@@ -47,7 +49,8 @@ def read(text: Text) -> Iterator[Clue]:
 
 
 def _said(text: Text, pattern: re.Pattern[str], needle: str, lines: int = 1) -> Iterator[re.Match[str]]:
-    """The errors that are there: `the "…" is gone` tells of none."""
+    """The errors that are there: `the "…" is gone` tells of none, nor does one before a restart that helped."""
+    over = max(ended(text, id) for id in _CHECKS)
     for match in text.matches(pattern, needle, lines=lines):
-        if not denied(text, match.start(), match.end()):
+        if match.start() > over and not denied(text, match.start(), match.end()):
             yield match

@@ -32,16 +32,19 @@ _TOP = regex(
     r"^(?P<key>Driver Version|KMD Version|CUDA Version|CUDA UMD Version|Attached GPUs) {2,}: (?P<value>\S+)",
     re.MULTILINE,
 )
+_PROGRAM = "nvidia-smi"
 _LIMIT = 1200  # lines of one GPU's block
 _PARTS = regex(
     r"^ {2,40}(?:(?:Clocks (?:Throttle|Event) Reasons|Remapped Rows|Retired Pages|GPU Link Info|PCIe Generation"
-    r"|Link Width|Fabric|(?:GPU )?Power Readings|MIG Mode)|(?:[HS]W (?:Thermal|Power Brake) Slowdown"
-    r"|Remapping Failure Occurred|Pending Page Blacklist) {1,40}: ?\w[^\n]{0,20})$",
+    r"|Link Width|Fabric|(?:GPU )?Power Readings|MIG Mode|vGPU Software Licensed Product)"
+    r"|(?:[HS]W (?:Thermal|Power Brake) Slowdown|Remapping Failure Occurred|Pending Page Blacklist"
+    r"|License Status|Virtualization Mode) {1,40}: ?\w[^\n]{0,60})$",
     re.MULTILINE,
 )
 _PART_WORDS = (
     *("Clocks Throttle", "Clocks Event", "Remapped Rows", "Retired Pages", "GPU Link Info", "PCIe Generation"),
     *("Link Width", "Fabric", "Power Readings", "MIG Mode", "Slowdown", "Remapping Failure", "Pending Page"),
+    *("Licensed Product", "License Status", "Virtualization Mode"),
 )
 
 
@@ -69,20 +72,30 @@ def read(text: Text) -> Iterator[Clue]:
 
 
 def _without_gpu(text: Text) -> Iterator[Clue]:
-    """The GPUs of excerpts that do not say which GPU they are of; one that tells the same again is of the next."""
+    """The GPUs of excerpts that do not say which GPU they are of.
+
+    One that tells the same again is of the next GPU; where the program was called again in between, what it says then
+    counts.
+    """
     gpus: list[tuple[int, dict[tuple[str, ...], str]]] = []
+    told: list[set[tuple[str, ...]]] = []  # of each GPU, since the program was last called
     read_to = -1
     for match in text.matches(_PARTS, *_PART_WORDS):
         first = text.index(match.start())
         if first <= read_to:
             continue
         lines = list(_tree(text, first, within=len(match[0]) - len(match[0].lstrip())))
+        if any(_PROGRAM in line for line in text.lines[read_to + 1 : first]):
+            told = []
         read_to = first + len(lines)
         if not lines:
             continue
-        if not gpus or any(path in gpus[-1][1] for path, _ in lines):
+        if not told or any(path in told[-1] for path, _ in lines):
+            told.append(set())
+        if len(told) > len(gpus):
             gpus.append((match.start(), {}))
-        gpus[-1][1].update(lines)
+        gpus[len(told) - 1][1].update(lines)
+        told[-1].update(path for path, _ in lines)
     for offset, tree in gpus:
         yield GpuClue(Listing.DRIVER, None, gpu_values(tree.items(), Spelling.TEXT), offset)
         yield GpusIncomplete(offset)

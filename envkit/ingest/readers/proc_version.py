@@ -44,12 +44,16 @@ def read(text: Text) -> Iterator[Clue]:
 
 
 def loaded_module(text: Text, start: str) -> Iterator[Clue]:
-    """The version and flavor of the loaded module, by the driver's own lines that begin with `start`."""
-    for match in text.matches(MODULE_LINE, "NVRM version", "NVRM: loading"):
-        if match.group().startswith(start):
-            line = module_in(match)
-            yield Fact("driver.kernel_module", line.version, match.start())
-            yield Fact("driver.open_kernel_module", line.open, match.start())
+    """The version and flavor of the loaded module, by the last of the driver's own lines that begin with `start`.
+
+    A log of several boots has one of each.
+    """
+    lines = text.matches(MODULE_LINE, "NVRM version", "NVRM: loading")
+    own = [match for match in lines if match.group().startswith(start)]
+    for match in own[-1:]:
+        line = module_in(match)
+        yield Fact("driver.kernel_module", line.version, match.start())
+        yield Fact("driver.open_kernel_module", line.open, match.start())
 
 
 def _module(text: Text, match: re.Match[str]) -> ModuleFile:

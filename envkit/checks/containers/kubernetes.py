@@ -1,0 +1,58 @@
+"""Kubernetes nodes: how many of their GPUs pods can be given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.checks.engine.command import TO_FILL_IN, fixed, run
+from envkit.checks.engine.evidence import many
+from envkit.checks.engine.faults import Fault
+from envkit.checks.engine.findings import Evidence, Outcome, ok
+from envkit.checks.engine.references import threads
+from envkit.checks.engine.registry import Layer, check
+from envkit.model import Environment, NodeDevices
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_UNHEALTHY = Fault(
+    "kubernetes-gpu-unhealthy",
+    "A Kubernetes node has GPUs that the device plugin calls unhealthy",
+    impact="The scheduler gives no pod these GPUs.",
+    remedy="The log of the device plugin on this node names the GPU and the error (often an Xid), and the node's log "
+    "of the kernel tells more. Repair that first; the plugin counts the GPU again after it is restarted.",
+    steps=(fixed("kubectl get pods -A -o wide"), run("kubectl", "logs", "-n", TO_FILL_IN, TO_FILL_IN)),
+)
+
+
+@check(
+    _UNHEALTHY,
+    layer=Layer.HEALTH,
+    rank=20,
+    needs=("containers.node_devices",),
+    explained_by=("gpu-fallen-off-bus", "gsp-timeout", "ecc-uncorrectable", "driver-library-mismatch"),
+    fix="Read the device plugin's log on the node, repair what it names, and restart the plugin.",
+    references=threads("NVIDIA/k8s-device-plugin#75", "NVIDIA/k8s-device-plugin#58", "NVIDIA/k8s-device-plugin#189"),
+)
+def kubernetes_gpu_unhealthy(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
+    """A Kubernetes node can give pods all of the GPUs that it has.
+
+    Its capacity counts every GPU that the device plugin found, and allocatable only those that it calls healthy. GPUs
+    that pods use already are in both numbers.
+    """
+    devices = environment.containers.node_devices.get()
+    evidence = [_counted(environment, each) for each in devices]
+    missing = [each for each in devices if each.allocatable < each.capacity]
+    for each in missing:
+        title = (
+            f"{many(each.capacity - each.allocatable, 'device')} of {each.capacity} ({each.resource}) cannot be used"
+        )
+        yield _UNHEALTHY.found([_counted(environment, each)], title=title)
+    if not missing:
+        yield ok("pods can be given every GPU of the node", evidence=evidence)
+
+
+def _counted(environment: Environment, devices: NodeDevices) -> Evidence:
+    words = f"{devices.resource}: {devices.allocatable} of {devices.capacity}"
+    return Evidence("containers.node_devices", words, environment.containers.node_devices.source)
