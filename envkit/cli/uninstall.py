@@ -37,9 +37,9 @@ def uninstall(names: tuple[str, ...], everything: bool, dry_run: bool, yes: bool
     """Remove what envkit's install scripts installed.
 
     \b
-    Files that other installations still use are kept, as are files that envkit
-    did not create. NAME is the name of an installation, a prefix of one, or a
-    directory.
+    Files that other installations still use are kept, and so are files that
+    envkit did not create. NAME is an installation as `envkit installed` lists
+    it, the beginning of that name, or its directory.
     """
     from envkit.install.registry import named, newest_first, script_of
 
@@ -66,9 +66,9 @@ def _show(chosen: Sequence[InstalledPlan]) -> None:
 
 def _agreed() -> bool:
     if not at_terminal(sys.stdin):
-        say("Nothing was changed: pass --yes to remove it.")
+        say("Nothing was changed. There is no terminal to ask on: pass --yes to remove it.")
         return False
-    agreed = click.confirm("Remove it?", default=False, err=True)
+    agreed = click.confirm("Remove this?", default=False, err=True)
     if not agreed:
         say("Nothing was changed.")
     return agreed
@@ -81,7 +81,8 @@ def _removed(chosen: Sequence[InstalledPlan], scripts: dict[str, str]) -> Iterat
         run = run_kept(scripts[plan.name], "--rollback", as_root=plan.for_all)
         yield plan.name, run
         if run.exit_code:
-            say(f"Stopped: {len(chosen) - number} more not removed." if number < len(chosen) else "Not removed.")
+            left = ", ".join(other.name for other in chosen[number:])
+            say(f"{plan.name} was not removed. {f'Not tried: {left}.' if left else ''}".rstrip())
             return
 
 

@@ -23,9 +23,10 @@ def use(toolkit: str, dry_run: bool, as_json: bool) -> int:
     """Point /usr/local/cuda and login shells at a toolkit that envkit installed.
 
     \b
-    TOOLKIT is its release, such as 11.8, or its directory. Where
-    update-alternatives manages the link, its choice is set. Removing that
-    installation restores the previous link.
+    TOOLKIT is its release, such as 11.8, or its directory; `envkit installed`
+    lists them. Shells that are already open keep their settings. If
+    update-alternatives manages the link, envkit sets the choice there. When
+    that toolkit is uninstalled, the link points where it did before.
     """
     from envkit.base.json_text import dumps
     from envkit.host.registry import link_target
@@ -36,11 +37,20 @@ def use(toolkit: str, dry_run: bool, as_json: bool) -> int:
     script = script_of(plan)
     code = 0
     if dry_run:
-        would = "already" if before == wanted else f"now; with this command, to {wanted}"
-        say(f"{LINK} leads to {before or 'nothing'} {would}.")
+        say(_would(before, wanted))
     else:
         code = exit_code(run_kept(script, "--use", as_root=True))
     if as_json:
         after = link_target(LINK)
         write_output(dumps({"schema": 1, "toolkit": wanted, "before": before, "after": after}), None)
     return code
+
+
+def _would(before: str | None, wanted: str) -> str:
+    """What the command would change."""
+    from envkit.install.registry import LINK
+
+    if before == wanted:
+        return f"{LINK} already points to {wanted}: nothing would change."
+    now = f"points to {before}" if before else "does not exist"
+    return f"{LINK} {now}; envkit use would point it to {wanted}."

@@ -22,7 +22,7 @@ _STEPS: Mapping[str, tuple[str, ...]] = {
 _FOLDERS = ("toolkit", "environment")
 _HALF = ("started", "failed", "interrupted")
 _COLUMNS = 3  # that every line of the notes has at least
-_NO_TOOLKIT = "A toolkit installed with --no-symlink, or without root, has its own settings: . DIR/envkit.sh"
+_NO_TOOLKIT = "For a toolkit installed with --no-symlink or without root, run: . DIR/envkit.sh"
 
 
 class Notes(Protocol):
@@ -218,7 +218,7 @@ def toolkit_user(word: str, plans: Sequence[InstalledPlan]) -> InstalledPlan:
     if not found:
         known = ", ".join(f"{release} in {path}" for path, release in sorted(toolkits.items()))
         raise RequestError(
-            f"{word}: no such toolkit was installed by envkit here.", f"There is {known}." if known else _NO_TOOLKIT
+            f"{word}: envkit has not installed such a toolkit here.", f"There is {known}." if known else _NO_TOOLKIT
         )
     if len(found) > 1:
         raise RequestError(f"{word}: there are several: {', '.join(sorted(found))}.", "Give the directory.")

@@ -26,7 +26,7 @@ def installed_text(
     if not plans:
         lines = ["envkit has not installed anything here.", ""]
     if link is not None:
-        lines += hang("", f"{LINK} leads to {link}.", width)
+        lines += hang("", f"{LINK} points to {link}.", width)
     if others:
         lines += hang("", f"Not installed by envkit: {', '.join(others)}", width)
     return "\n".join(lines).rstrip("\n")
@@ -71,9 +71,9 @@ def removal_text(plans: Sequence[InstalledPlan], width: int) -> str:
             ("Removes", [what for what in own if what not in stays]),
             ("Packages", plan.packages),
             ("Files", plan.files),
-            ("Stays", [f"{what}, which {' and '.join(users)} uses" for what, users in stays.items()]),
+            ("Keeps", [f"{what} (used by {' and '.join(users)})" for what, users in stays.items()]),
         ):
             if words:
                 lines += hang(f"  {label:<9} ", ", ".join(words), width)
-    lines += hang("", "Files that envkit did not put there stay, and are listed.", width)
+    lines += hang("", "Files in these directories that envkit did not create are kept and listed.", width)
     return "\n".join(lines)

@@ -73,7 +73,8 @@ def _choices(choice: Choice, request: Request) -> Iterator[tuple[str, str]]:
     for build in choice.builds:
         yield build.framework, _package(build, choice.own_image(build))
     if choice.cuda is not None:
-        where = "system toolkit" if choice.needs_toolkit else "bundled in the wheels"
+        bundled = not choice.needs_toolkit and all(build.bundles_cuda for build in choice.builds)
+        where = "bundled in the wheels" if bundled else "system toolkit"
         yield "CUDA", f"{choice.cuda} ({where})"
     if choice.cudnn_version is not None:
         yield "cuDNN", str(choice.cudnn_version)

@@ -16,7 +16,7 @@ from envkit.base.versions import Version
 from envkit.install.options import ScriptOptions
 from tests.engine.engine import Engine
 from tests.install.conftest import LEGACY, NEW, OLDER, Job
-from tests.install.machine import Done, Machine, machine
+from tests.install.machine import Done, Machine, machine, without_notes
 from tests.install.plans import plan, scripted
 from tests.install.shell import call
 from tests.install.test_together import wheel
@@ -187,7 +187,15 @@ def test_pairs_of_plans_installed_and_taken_back_in_either_order(
         for first, last in itertools.permutations((0, 1)):
             install(0)
             install(1, *(["--upgrade"] if pair == newer else []))
-            if pair != newer:
+            if pair == newer:
+                # The older script finds its release replaced: it says so, changes nothing, and breaks nothing.
+                after = without_notes(target.tree())
+                refused = target.install(environment=places, name="0.sh")
+                assert refused.exit_code == 3 and "pass --upgrade" in refused.stderr, refused.stderr
+                assert without_notes(target.tree()) == after
+                assert install(1).changed_nothing
+                verified(target, "1.sh")
+            else:
                 assert install(0).changed_nothing and install(1).changed_nothing
                 verified(target, "0.sh", "1.sh")
             install(first, "--rollback")
