@@ -16,7 +16,8 @@ Commands:
               reports.
   resolve     Find compatible versions, or explain why there are none.
   install     Print (or run) an unattended install script.
-  installed   List what envkit's install scripts installed, and what uses it.
+  installed   List what envkit's install scripts installed, and what depends on
+              it.
   use         Point /usr/local/cuda and login shells at another CUDA toolkit.
   uninstall   Remove what install scripts installed.
   dockerfile  Print (or build) a Dockerfile.

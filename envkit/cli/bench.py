@@ -46,18 +46,24 @@ Examples:
 @click.option("--threads", metavar="N,N", help="CPU threads. [default: the available physical cores]")
 @click.option("--precision", metavar="NAME,NAME", help="fp32, tf32, fp16, or bf16.")
 @click.option(
-    "--seconds", type=click.FloatRange(0.1, 600), default=5, show_default=True, help="How long to time each workload."
+    "--seconds",
+    type=click.FloatRange(0.1, 600),
+    metavar="SECONDS",
+    default=5,
+    show_default=True,
+    help="How long to time each workload.",
 )
 @click.option(
     "--limit",
     type=click.FloatRange(1, 3600),
+    metavar="SECONDS",
     default=120,
     show_default=True,
-    help="Time limit for each workload, in seconds.",
+    help="Time limit for each workload.",
 )
 @click.option("--baseline", metavar="FILE", shell_complete=complete_file, help="Compare with an earlier run.")
 @click.option("--save-baseline", metavar="FILE", help="Write the medians to FILE.")
-@click.option("--strict", is_flag=True, help="Exit with 1 for unknown verdicts, too.")
+@click.option("--strict", is_flag=True, help="Exit with status 1 for unknown verdicts, too.")
 @click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
 @click.option("--format", "form", type=click.Choice(_FORMATS), help="Output format. [default: text]")
 @output_option

@@ -66,11 +66,11 @@ def check(
     as_json: bool,
     output: str | None,
 ) -> int:
-    """Check what a project file installs: does it run on this machine, or with the named GPU and driver?
+    """Check whether what a project file installs runs on this machine, or with the given GPU and driver.
 
     Reads requirements.txt, pyproject.toml, lock files (uv, Poetry, PDM, pylock,
     Pipfile, conda-lock, pixi), environment.yml, pixi.toml, setup.py, setup.cfg,
-    and Dockerfiles. Runs nothing that is in them.
+    and Dockerfiles. Does not execute any of them.
     """
     from envkit.api.project import project_report
     from envkit.host.limits import limited
@@ -124,7 +124,7 @@ def _fixed(
         elif report.verdict.id is None:
             say(f"Whether anything has to change is unknown.\n\n{report}")
         else:
-            say(f"No change is known that would make it fit.\n\n{report}")
+            say(f"No known change makes it fit.\n\n{report}")
         return 0 if fits else 1
     say(f"{files[0]}: {'; '.join(change.told)}")
     if output is not None:

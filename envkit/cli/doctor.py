@@ -67,7 +67,7 @@ Examples:
 @click.option(
     "--fail-on",
     type=click.Choice(["fail", "warn", "unknown"]),
-    help="Lowest severity that makes the exit code 1: fail (default), warn, or unknown (a check could not run).",
+    help="Lowest severity that makes the exit status 1: fail (default), warn, or unknown (a check could not run).",
 )
 @click.option("--strict", is_flag=True, help="Same as --fail-on unknown.")
 @timeout_option

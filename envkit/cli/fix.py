@@ -55,7 +55,7 @@ def fix_here(look: Callable[[], Report], checks: dict[str, Check], *, dry_run: b
         plan = replace(plan, steps=as_run(plan.steps))
     _show(plan, report)
     if dry_run or not plan.runs:
-        left = "Run the first of these commands yourself." if plan.steps else "There is no command for it."
+        left = "Run the first of these commands yourself." if plan.steps else "There is no command to run."
         say("Nothing was changed." if dry_run and plan.runs else f"Nothing was changed. {left}")
         return report
     if not yes and not _can_ask():

@@ -7,13 +7,13 @@ import click
 from envkit.cli.main import LazyGroup
 
 COMMANDS = {
-    "doctor": "Collect from every host of an inventory, and diagnose them all.",
+    "doctor": "Collect facts from every host in an inventory, and diagnose them all.",
     "report": "Combine captures, facts, and reports of many machines into one report.",
     "baseline": "Write the values that most machines have to a baseline file.",
     "diff": "Print what changed between two runs.",
-    "playbook": "Write the Ansible playbook that collects, so that you can run it yourself.",
-    "kubernetes": "Write Kubernetes manifests that collect on every node with GPUs.",
-    "slurm": "Write a Slurm batch script that collects, or a prolog that keeps jobs from broken nodes.",
+    "playbook": "Write the Ansible playbook that collects the facts, to run it yourself.",
+    "kubernetes": "Write Kubernetes manifests that collect the facts of every GPU node.",
+    "slurm": "Write a Slurm batch script that collects the facts, or a prolog that keeps jobs off broken nodes.",
 }
 
 

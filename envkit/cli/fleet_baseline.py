@@ -18,9 +18,10 @@ Examples:
 @jobs_option
 @output_option
 def baseline(sources: tuple[str, ...], jobs: int | None, output: str | None) -> None:
-    """Write what most of the machines have, as a file of expected values for --baseline.
+    """Write the values that most machines have to a file of expected values for --baseline.
 
-    Edit it: what is listed under must fails a machine that differs; a value can be a list or a range of versions.
+    Edit the file: a machine that differs in a trait listed under must fails. A value can be a list or a range of
+    versions.
     """
     from envkit.cli.judging import judged
     from envkit.render.fleet_baseline import baseline_toml

@@ -22,7 +22,7 @@ Examples:
 def diff(old: str, new: str, as_json: bool, jobs: int | None, output: str | None) -> int:
     """Print what changed between two runs: hosts, states, and traits.
 
-    Exit code 1 if a machine is worse than before: it warns, fails, or could not be judged.
+    The exit status is 1 if a machine is worse than before: it warns, fails, or could not be checked.
     """
     from envkit.cli.judging import judged
     from envkit.cli.terminal import paper

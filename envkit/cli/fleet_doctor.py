@@ -31,12 +31,13 @@ Examples:
     shell_complete=complete_file,
     help="An Ansible inventory, comma-separated host names, or - for names on standard input.",
 )
-@click.option("-l", "--limit", default="", metavar="PATTERN", help="Query only these hosts of the inventory.")
+@click.option("-l", "--limit", default="", metavar="PATTERN", help="Query only these hosts from the inventory.")
 @click.option("--out", required=True, type=click.Path(file_okay=False), metavar="DIR", help="Keep the results in DIR.")
 @click.option("--resume", is_flag=True, help="Query only the hosts that have no result in DIR yet.")
 @click.option(
     "--forks",
     type=click.IntRange(1, 1000),
+    metavar="N",
     default=50,
     show_default=True,
     help="How many hosts to query at the same time.",
@@ -50,7 +51,7 @@ Examples:
     help="Time limit per host.",
 )
 @click.option("--become", is_flag=True, help="Become root on the hosts.")
-@click.option("-K", "--ask-become-pass", is_flag=True, help="Ask for the password for becoming root.")
+@click.option("-K", "--ask-become-pass", is_flag=True, help="Ask for the password to become root.")
 @jobs_option
 @report_options
 def doctor(
@@ -65,10 +66,10 @@ def doctor(
     jobs: int | None,
     **given: Any,
 ) -> int:
-    """Diagnose every host of an inventory and join the answers into one report.
+    """Diagnose every host in an inventory and combine the results into one report.
 
-    Ansible reaches the hosts. They only tell their facts; nothing is installed or left there. A host without Python
-    3.10 is asked by a shell, which tells less.
+    Ansible connects to the hosts. It only collects facts; nothing is installed or left behind. On a host without
+    Python 3.10, a shell script collects them.
     """
     options = asked(given)
     refuse_unwritable(options.output, "--output")  # before the hosts are asked

@@ -46,7 +46,7 @@ _OPTIONS = [
         metavar="DIR",
         help="Also write passing_nodes.txt, failing_nodes.txt, and unknown_nodes.txt to DIR.",
     ),
-    click.option("--strict", is_flag=True, help="Warnings, unknown hosts, and drift also make the exit code 1."),
+    click.option("--strict", is_flag=True, help="Warnings, unknown hosts, and drift also make the exit status 1."),
     click.option("--mask", is_flag=True, help="Number the hosts, and redact names, addresses, and serial numbers."),
     click.option("--verbose", "-v", is_flag=True, help="Also show traits without a majority."),
 ]

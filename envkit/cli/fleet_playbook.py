@@ -21,7 +21,7 @@ Examples:
     help="Write the playbook and what it needs to this new directory.",
 )
 def playbook(output: str) -> None:
-    """Write the Ansible playbook that collects the facts of every host, to run by yourself.
+    """Write the Ansible playbook that collects the facts of every host, to run it yourself.
 
     It changes nothing on the hosts and leaves nothing behind.
     """

@@ -84,7 +84,7 @@ Examples:
 @click.option("--yes", is_flag=True, help="With --run: do not ask.")
 @click.option("--bundle", metavar="DIR", help="Download everything into DIR for use with the script's --offline DIR.")
 def install(**given: Any) -> int:
-    """Print an unattended install script (bash) for the versions chosen; --run executes it.
+    """Print an unattended install script (bash) for the chosen versions; --run executes it.
 
     \b
     Only the script goes to stdout; the plan goes to stderr. The script is

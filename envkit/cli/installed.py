@@ -21,9 +21,9 @@ Examples:
 @click.option("-v", "--verbose", is_flag=True, help="Also list packages and files outside its directories.")
 @output_option
 def installed(name: str | None, as_json: bool, verbose: bool, output: str | None) -> int:
-    """List what envkit's install scripts installed, and which of them use it.
+    """List what envkit's install scripts installed, and what depends on it.
 
-    NAME is the name of an installation, the beginning of one, or a directory.
+    NAME is the name of an installation, a prefix of one, or a directory.
     """
     from envkit.base.json_text import dumps
     from envkit.base.shown import inert

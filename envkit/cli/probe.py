@@ -20,7 +20,7 @@ Examples:
 @timeout_option
 @output_option
 def probe(root: str | None, as_json: bool, mask: bool, timeout: float | None, output: str | None) -> None:
-    """Print the facts about this machine, each with its source or the reason that it is missing."""
+    """Print the facts about this machine, each with its source or the reason it is missing."""
     from envkit.cli.environment import this_machine, under_root
 
     environment = under_root(root) if root else this_machine(driver_limit_s=timeout)

@@ -78,16 +78,18 @@ Examples:
     help="Network: resnet-50, resnet-56, alexnet-s, alexnet-r, fcn-s, fcn-5, fcn-r, lstm-32, or lstm-64.",
 )
 @click.option("--parameters", metavar="N", help="Size of a transformer, e.g. 7B or 350M.")
-@click.option("--layers", type=_COUNT, help="Number of layers.")
-@click.option("--hidden", type=_COUNT, help="Hidden size.")
-@click.option("--heads", type=_COUNT, help="Number of attention heads.")
-@click.option("--kv-heads", type=_COUNT, help="Heads with their own keys and values (grouped-query attention).")
-@click.option("--vocab", "vocabulary", type=_COUNT, help="Vocabulary size.")
+@click.option("--layers", type=_COUNT, metavar="N", help="Number of layers.")
+@click.option("--hidden", type=_COUNT, metavar="N", help="Hidden size.")
+@click.option("--heads", type=_COUNT, metavar="N", help="Number of attention heads.")
+@click.option(
+    "--kv-heads", type=_COUNT, metavar="N", help="Heads with their own keys and values (grouped-query attention)."
+)
+@click.option("--vocab", "vocabulary", type=_COUNT, metavar="N", help="Vocabulary size.")
 @click.option("--task", type=click.Choice(TASKS), help="What to do with it.")
 @click.option("--precision", metavar="NAME", help="fp32, tf32, bf16, fp16, fp8, int8, or int4.")
 @click.option("--optimizer", metavar="NAME", help="sgd, momentum, adam, or adam8bit.")
-@click.option("--batch", type=_COUNT, help="Samples or sequences per step.")
-@click.option("--sequence", type=_COUNT, help="Tokens per sequence.")
+@click.option("--batch", type=_COUNT, metavar="N", help="Samples or sequences per step.")
+@click.option("--sequence", type=_COUNT, metavar="N", help="Tokens per sequence.")
 @click.option(
     "--checkpointing",
     type=click.Choice(CHECKPOINTING),
@@ -102,21 +104,24 @@ Examples:
 @click.option(
     "--gpus",
     type=click.IntRange(1, 8),
+    metavar="N",
     default=1,
     show_default=True,
     help="Maximum number of cards to split the work over.",
 )
-@click.option("--max-watts", type=_COUNT, help="Maximum power draw of all cards together.")
+@click.option("--max-watts", type=_COUNT, metavar="W", help="Maximum power draw of all cards together.")
 @click.option("--form", type=click.Choice(_FORMS), help="Where the card goes. [default: desktop]")
 @click.option("--display", is_flag=True, help="The card also drives a display.")
-@click.option("--framework", metavar="NAME[SPEC]", help="Framework that has to run, e.g. pytorch or tensorflow==2.15.")
-@click.option("--cuda", metavar="SPEC", help="CUDA version that has to run, e.g. 12.4.")
-@click.option("--years", type=click.IntRange(1, 20), help="How many years the card has to be supported.")
+@click.option("--framework", metavar="NAME[SPEC]", help="Framework that must run, e.g. pytorch or tensorflow==2.15.")
+@click.option("--cuda", metavar="SPEC", help="CUDA version that must run, e.g. 12.4.")
+@click.option("--years", type=click.IntRange(1, 20), metavar="N", help="How many years the card must be supported.")
 @click.option("--as-of", type=click.IntRange(2013, 2100), metavar="YEAR", help="Recommend as of this year.")
 @click.option("--owned", metavar="NAME", help="Card that you own: each result shows how much faster it is.")
 @click.option("--for", "persona", type=click.Choice(_PERSONAS), help="A typical user profile instead of a workload.")
 @click.option("--cloud", is_flag=True, help="Also list AWS instance types with the card.")
-@click.option("--top", type=click.IntRange(1, 400), default=5, show_default=True, help="Number of cards to show.")
+@click.option(
+    "--top", type=click.IntRange(1, 400), metavar="N", default=5, show_default=True, help="Number of cards to show."
+)
 @click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
 @click.option("--format", "form_of_output", type=click.Choice(_FORMATS), help="Output format. [default: text]")
 @click.option("--verbose", "-v", is_flag=True, help="Also list every card left out, and the sources.")

@@ -28,7 +28,7 @@ Examples:
 )
 @click.option("--gpu", "gpus", multiple=True, required=True, metavar="NAME[xN]", shell_complete=complete_gpu,
               help="Card and quantity. Repeatable.")  # fmt: skip
-@click.option("--cpu-watts", type=click.IntRange(1, 10_000), help="Power draw of the CPUs. [default: 125]")
+@click.option("--cpu-watts", type=click.IntRange(1, 10_000), metavar="W", help="Power draw of the CPUs. [default: 125]")
 @click.option("--psu", type=click.IntRange(1, 100_000), metavar="W", help="Total power of the power supplies.")
 @click.option("--slots", metavar="x16,x8,...", help="Lanes of each slot that holds a card.")
 @click.option("--pcie", type=click.IntRange(1, 6), metavar="GENERATION", help="PCIe generation of the slots.")

@@ -44,7 +44,7 @@ def uninstall(names: tuple[str, ...], everything: bool, dry_run: bool, yes: bool
     from envkit.install.registry import named, newest_first, script_of
 
     if bool(names) == everything:
-        raise RequestError("Name what to remove, or give --all.", "See: envkit installed")
+        raise RequestError("Specify what to remove, or pass --all.", "See: envkit installed")
     if dry_run and yes:
         raise RequestError("--dry-run and --yes cannot be used together.", "Use only one of them.")
     plans = all_plans()

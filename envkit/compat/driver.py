@@ -149,8 +149,8 @@ def _driver_detail(driver: Version, floors: DriverFloors, level: DriverVerdict, 
             f"installing cuda-compat-{cuda.major}-{cuda.minor} provides forward compatibility"
         )
     if level is DriverVerdict.UNKNOWN:
-        known = f"CUDA {cuda} needs {native}, and" if native else f"no driver floor is recorded for CUDA {cuda};"
-        tail = "whether cuda-compat covers this branch is not recorded" if native else "it may or may not run"
+        known = f"CUDA {cuda} needs {native}, and" if native else f"the minimum driver for CUDA {cuda} is not known;"
+        tail = "it is not known whether cuda-compat covers this branch" if native else "it may or may not run"
         return f"driver {driver}: {known} {tail}"
-    compat = "; cuda-compat is not made for this branch" if data_center else ""
+    compat = "; cuda-compat does not support this branch" if data_center else ""
     return f"driver {driver} is too old for CUDA {cuda}: it needs {floors.lowest} or newer{compat}"

@@ -36,7 +36,7 @@ def gpu_on_driver(
     number, row = branch_number(driver, tables, platform), branch_of(driver, tables, platform)
     sources = row.sources if row else ()
     if number is None:
-        detail = f"the branch of driver {driver} for Windows is not recorded"
+        detail = f"the branch of Windows driver {driver} is not known"
         return Verdict("gpu-on-driver", "unknown", detail, sources)
     if last_driver_branch is not None and number > last_driver_branch:
         detail = f"{label} is no longer supported by driver {driver}: {last_driver_branch} is its last branch"
@@ -85,7 +85,7 @@ def _by_family(family: str | None, label: str, number: int, tables: Tables) -> t
     listing = [row for row in tables.driver_branches if row.families is not None]
     supporting = [row.branch for row in listing if family in (row.families or ())]
     if family is None or not supporting:
-        return "unknown", f"the family of {label} is not recorded"
+        return "unknown", f"the family of {label} is not known"
     own = next((row for row in listing if row.branch == number), None)
     supported = f"driver branch {number} supports {label}, family {family}"
     refused = f"driver branch {number} does not support {label}, family {family}; branches {_span(supporting)} do"
@@ -96,7 +96,7 @@ def _by_family(family: str | None, label: str, number: int, tables: Tables) -> t
         return "ok", supported
     edge = listing[0].branch if number < first else listing[-1].branch
     if edge in (first, last):
-        return "unknown", f"the GPUs of driver branch {number} are not recorded"
+        return "unknown", f"it is not known which GPUs driver branch {number} supports"
     return "fail", refused
 
 
@@ -139,7 +139,7 @@ def last_driver_runs_cuda(
     sources = sources_of(toolkits_of(cuda, tables))
     runs = last_branch_reaches(last_branch, floors, tables, platform)
     if runs is None:
-        detail = f"no driver floor is recorded for CUDA {cuda}"
+        detail = f"the minimum driver is not known for CUDA {cuda}"
         return Verdict("gpu-last-driver", "unknown", detail, sources)
     if runs:
         detail = f"R{last_branch}, the last driver branch for {name}, is new enough for CUDA {cuda} ({floors.lowest})"
@@ -175,7 +175,7 @@ def gpu_on_kernel_module(
     first_open, open_only = firsts[FIRST_OPEN_FAMILY], firsts[OPEN_ONLY_FAMILY]
     sources = tables.driver_branches[-1].sources if tables.driver_branches else ()
     if first_open is None or open_only is None:
-        return Verdict("gpu-on-kernel-module", "unknown", "the GPU families are not recorded", sources)
+        return Verdict("gpu-on-kernel-module", "unknown", "the GPU families are not known", sources)
     plain = ComputeCapability(compute_capability.major, compute_capability.minor)
     if open_module and plain < first_open:
         detail = f"{label} is older than {FIRST_OPEN_FAMILY}: NVIDIA's open kernel module does not support it"

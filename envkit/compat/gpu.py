@@ -84,9 +84,9 @@ def _build_reason(match: CodeMatch, label: str, build: FrameworkBuild, driver_ve
     if match is CodeMatch.NATIVE:
         return "ok", f"has binary kernels for {label}"
     if match is CodeMatch.BINARY:
-        return "ok", f"has binary kernels that run on {label} ({held})"
+        return "ok", f"has binary kernels ({held}) that run on {label}"
     if match is CodeMatch.UNKNOWN:
-        return "unknown", f"may or may not have kernels for {label}: its architecture list is not recorded"
+        return "unknown", f"may or may not have kernels for {label}: its architecture list is not known"
     if match is CodeMatch.JIT:
         ptx = " ".join(target.compute for target in build.ptx or ())
         if driver_verdict == DriverVerdict.MINOR_VERSION.value:
@@ -101,8 +101,9 @@ def _build_reason(match: CodeMatch, label: str, build: FrameworkBuild, driver_ve
         )
     if build.sass is None and build.min_compute_capability is not None:
         return "fail", f"needs compute capability {build.min_compute_capability} or newer, not {label}"
-    ptx = " ".join(target.compute for target in build.ptx or ()) or "none"
-    return "fail", f"has no kernels for {label}: binaries {held or 'none'}, PTX {ptx}"
+    ptx = " ".join(target.compute for target in build.ptx or ())
+    inside = " and ".join(filter(None, (held and f"binaries for {held}", ptx and f"PTX for {ptx}")))
+    return "fail", f"has no kernels for {label}" + (f", only {inside}" if inside else "")
 
 
 class ToolkitMatch(str, Enum):
@@ -178,7 +179,7 @@ def gpu_runs_cuda(gpu: ComputeCapability, cuda: Version, tables: Tables, *, name
         detail = f"CUDA {cuda} predates {label}, but its kernels for the same major compute capability run on it"
         return Verdict("gpu-runs-cuda", "ok", detail, sources)
     if match is ToolkitMatch.UNKNOWN:
-        return Verdict("gpu-runs-cuda", "unknown", f"the GPUs of CUDA {cuda} are not recorded", sources)
+        return Verdict("gpu-runs-cuda", "unknown", f"it is not known which GPUs CUDA {cuda} supports", sources)
     first, last = cuda_span(gpu, tables)
     if match is ToolkitMatch.DROPPED:
         return Verdict("gpu-runs-cuda", "fail", f"CUDA {cuda} dropped {label}: CUDA {last} was its last", sources)

@@ -132,8 +132,8 @@ def wheels_share_libraries(
     if len(known) < len(needs):
         missing = " and ".join(name for name, row in zip(names, needs, strict=True) if row is None)
         detail = (
-            f"which CUDA library packages {missing} requires is unknown: an environment has one version of each, so "
-            f"whether {names[0]} and {names[1]} can share them is unknown"
+            f"it is not known which CUDA library packages {missing} requires, so it is not known whether {names[0]} "
+            f"and {names[1]} can share an environment"
         )
         return Verdict(relation, "unknown", detail, sources)
     wanted, others = (requirements_of(row.requires or ()) for row in known)
@@ -142,6 +142,6 @@ def wheels_share_libraries(
         detail = f"the CUDA library packages that {names[0]} and {names[1]} require are compatible"
         return Verdict(relation, "ok", detail, sources)
     one, other, file = clash
-    why = f"both packages write {file}" if file else "an environment has only one version of a package"
-    detail = f"{names[0]} requires {one.line}, {names[1]} requires {other.line}: {why}"
+    why = f"both packages write {file}" if file else "an environment can have only one version of a package"
+    detail = f"{names[0]} requires {one.line}, but {names[1]} requires {other.line}; {why}"
     return Verdict(relation, "fail", detail, sources)

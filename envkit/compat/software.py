@@ -48,7 +48,7 @@ def python_has_wheel(build: FrameworkBuild, python: Version | VersionSpec) -> Ve
     """The verdict on a build and the wanted Pythons (3.10, not 3.10.4)."""
     has = has_python(build, python)
     if has is None:
-        detail = f"the Python versions of {title_of(build)} are not recorded"
+        detail = f"it is not known which Python versions {title_of(build)} supports"
         return Verdict("python-has-wheel", "unknown", detail, build.sources)
     if has:
         return Verdict("python-has-wheel", "ok", f"{title_of(build)} has a wheel for Python {python}", build.sources)
@@ -94,7 +94,7 @@ def glibc_meets(build: FrameworkBuild, glibc: Version | None, *, where: str = ""
         GlibcMatch.UNKNOWN: (
             f"{title} needs glibc {build.min_glibc} or newer; which glibc {place} has is not known"
             if build.min_glibc
-            else f"the glibc that {title} needs is not recorded"
+            else f"it is not known which glibc {title} needs"
         ),
     }
     return Verdict("glibc-meets-build", status, details[match], build.sources)
@@ -189,7 +189,7 @@ def toolkit_serves_build(build: FrameworkBuild, toolkit: Toolkit) -> Verdict:
         )
         return Verdict("toolkit-serves-build", "warn", detail, sources)
     if match is LibraryMatch.UNKNOWN:
-        detail = f"the CUDA version that {title_of(build)} was made for is not recorded"
+        detail = f"it is not known which CUDA version {title_of(build)} was built for"
         return Verdict("toolkit-serves-build", "unknown", detail, sources)
     detail = f"{title_of(build)} cannot load the libraries of CUDA {toolkit.release}"
     return Verdict("toolkit-serves-build", "fail", detail, sources)
@@ -273,14 +273,14 @@ def gpu_on_cudnn(
     ]
     apart = _made_for_others(cudnn, gpu, rows, tables) if cuda is None else None
     if apart is not None:
-        detail = f"cuDNN {cudnn} is made for CUDA {apart.cuda} and older, which do not support {label}"
+        detail = f"cuDNN {cudnn} was built for CUDA {apart.cuda} and older, which do not support {label}"
         return Verdict("gpu-on-cudnn", "fail", detail, apart.sources)
     answers = [cudnn_knows_gpu(row, gpu) for row in rows if cuda is not None or _is_for_gpu(row, gpu, tables)]
     sources = rows[-1].sources if rows else ()
     if True in answers:
         return Verdict("gpu-on-cudnn", "ok", f"cuDNN {cudnn} has kernels for {label}", sources)
     if None in answers or not answers:
-        return Verdict("gpu-on-cudnn", "unknown", f"which GPUs cuDNN {cudnn} supports is not known to envkit", sources)
+        return Verdict("gpu-on-cudnn", "unknown", f"it is not known which GPUs cuDNN {cudnn} supports", sources)
     low, high = rows[-1].min_compute_capability, rows[-1].max_compute_capability
     bounds = " ".join([*([f"from {low}"] if low else []), *([f"to {high}"] if high else [])])
     detail = f"cuDNN {cudnn} has no kernels for {label}: it supports compute capabilities {bounds}"

@@ -18,7 +18,7 @@ def compiler_fits_nvcc(name: str, version: Version, toolkit: Toolkit) -> Verdict
         return Verdict(
             "compiler-fits-nvcc",
             "unknown",
-            f"the newest {_TITLES.get(name, name)} for {what} is not recorded",
+            f"the newest {_TITLES.get(name, name)} for {what} is not known",
             toolkit.sources,
         )
     bound = _crossed(name, version, toolkit)
@@ -69,7 +69,7 @@ def other_gcc(system: OperatingSystem, toolkit: Toolkit) -> Version | None:
 def os_compiler_fits_nvcc(system: OperatingSystem, toolkit: Toolkit) -> Verdict:
     """Whether the distribution has a GCC that nvcc accepts: its default one, or another that can be installed."""
     if system.default_gcc is None:
-        detail = f"the GCC of {system.title} is not recorded"
+        detail = f"the GCC version of {system.title} is not known"
         return Verdict("compiler-fits-nvcc", "unknown", detail, system.sources)
     default = compiler_fits_nvcc("gcc", system.default_gcc, toolkit)
     if default.status != "fail":
@@ -77,11 +77,11 @@ def os_compiler_fits_nvcc(system: OperatingSystem, toolkit: Toolkit) -> Verdict:
     hints = {
         CompilerEffort.INSTALL: f"install gcc-{other_gcc(system, toolkit)} and pass it with nvcc -ccbin",
         CompilerEffort.UNKNOWN: (
-            f"which others {system.title} packages is not recorded: frameworks run, but compiling with nvcc "
-            "needs a different one"
+            f"it is not known which other GCC releases {system.title} has: frameworks run, but nvcc needs "
+            "a different GCC"
         ),
         CompilerEffort.IMPOSSIBLE: (
-            f"{system.title} packages none that it supports: frameworks run, but compiling with nvcc does not work"
+            f"{system.title} has no package of a supported GCC: frameworks run, but nvcc cannot compile"
         ),
     }
     detail = f"{default.detail} (the {system.title} default); {hints[compiling_effort(system, toolkit)]}"
@@ -96,7 +96,7 @@ def runfile_on_os(system: OperatingSystem, toolkit: Toolkit) -> Verdict:
             "runfile-on-os", "ok", f"CUDA {toolkit.version} officially supports {system.title}", toolkit.sources
         )
     if listed is None or not toolkit.os_ids_complete:
-        detail = f"whether CUDA {toolkit.version} supports {system.title} is not recorded; the runfile may still work"
+        detail = f"it is not known whether CUDA {toolkit.version} supports {system.title}; the runfile may still work"
         return Verdict("runfile-on-os", "unknown", detail, toolkit.sources)
     detail = (
         f"CUDA {toolkit.version} does not officially support {system.title} (only "
@@ -116,4 +116,4 @@ def image_fits(tag: ImageTag) -> Verdict:
         return Verdict("image-on-os", "fail", f"{name} {told}", tag.sources)
     if tag.state == "unsupported":
         return Verdict("image-on-os", "warn", f"{name} is past its end of support and may be deleted", tag.sources)
-    return Verdict("image-on-os", "unknown", f"{name} was seen, but its state is unknown", tag.sources)
+    return Verdict("image-on-os", "unknown", f"{name} exists, but its support status is not known", tag.sources)

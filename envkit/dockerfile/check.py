@@ -80,7 +80,7 @@ def _targets_unknown(found: Contents, request: Request) -> Iterator[Finding]:
     line, source = found.base.line, found.base.image
     if found.some_cuda is not None:
         line, source = found.some_cuda.line, found.some_cuda.text
-    title = f"which CUDA {source} holds is not known to envkit, nor whether it runs with {' and '.join(named)}"
+    title = f"it is not known which CUDA {source} contains, or whether it runs with {' and '.join(named)}"
     yield finding(faults.CUDA_UNKNOWN, Status.UNKNOWN, title, subject_of(line, source))
 
 
@@ -92,7 +92,7 @@ def _driver_inside(found: Contents) -> Iterator[Finding]:
             Status.FAIL,
             f"{name} installs an NVIDIA driver in the image",
             subject_of(mention.line, name),
-            impact="Its libraries hide the host's, and fail where they differ from the host's kernel module.",
+            impact="Its libraries shadow the host's, and fail if they do not match the host's kernel module.",
             remedy=Remedy(f"Remove {name}: the NVIDIA container toolkit mounts the host's driver with --gpus all."),
         )
 
@@ -106,7 +106,7 @@ def _clashes(found: Contents) -> Iterator[Finding]:
             verdict.detail,
             subject_of(package.line, f"{package.name}{package.spec}"),
             impact="In one command pip stops; a later command replaces what an earlier one installed.",
-            remedy=Remedy("Use releases that were made for each other."),
+            remedy=Remedy("Use releases that were built for each other."),
             sources=verdict.sources,
         )
 

@@ -87,7 +87,7 @@ def _not_on_record(image: str, other: FrameworkImage | None, subject: str, stops
         title = f"{image} cannot exist: that release was published with cuDNN {other.cudnn}"
         fix = f"Name {other.repository}:{other.tag}."
         return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix, sources=other.sources)
-    title = f"whether {image} exists, and what it holds, is not known to envkit"
+    title = f"it is not known whether {image} exists, or what it contains"
     remedy = Remedy("Compare it with the tags known to envkit: envkit matrix framework_images")
     return finding(faults.BASE_UNKNOWN, Status.UNKNOWN, title, subject, remedy=remedy)
 
@@ -124,7 +124,7 @@ def _unlisted(image: str, tag: str, subject: str, stops: str, matrix: Matrix) ->
         title = f"{image} cannot be pulled: tags of CUDA {named} name all three numbers of a release"
         fix = nearest_tag(_as_row(tag, matrix), matrix)
         return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix)
-    title = f"whether {image} exists is not known to envkit"
+    title = f"it is not known whether {image} exists"
     fix = (
         nearest_tag(_as_row(tag, matrix), matrix)
         if named is not None

@@ -73,9 +73,7 @@ def _needs_glibc(wanted: Wanted, matrix: Matrix) -> bool:
 
 
 def _glibc_unknown(wanted: Wanted, subject: str) -> Finding:
-    title = (
-        f"whether {wanted.package} can be installed is not known to envkit: the image seems to carry glibc beside musl"
-    )
+    title = f"it is not known whether {wanted.package} can be installed: the image seems to have both glibc and musl"
     return finding(faults.GLIBC_MISSING, Status.UNKNOWN, title, subject)
 
 
@@ -178,7 +176,7 @@ def _without_cuda(
     title = f"{build.framework} {build.version} loads CUDA {build.cuda} from the system, and"
     if found.some_cuda or not found.base.plain:
         source = found.some_cuda.text if found.some_cuda else found.base.image
-        told = f"{title} which CUDA {source} holds is not known to envkit"
+        told = f"{title} it is not known which CUDA {source} contains"
         return finding(faults.CUDA_UNKNOWN, Status.UNKNOWN, told, subject)
     remedy = Remedy(f"Start from an image with the CUDA {build.cuda} libraries (runtime, not base).", (anew,))
     if build.bundles_cuda:  # with its extra it would bring them

@@ -40,7 +40,7 @@ def requirement_findings(found: Contents, request: Request, matrix: Matrix) -> I
         return
     subject = subject_of(found.base.line, found.base.image)
     if met is None:
-        title = f"whether its containers start with driver {driver} is not known to envkit: it asks for {asked}"
+        title = f"it is not known whether its containers start with driver {driver}: it requires {asked}"
         yield finding(faults.DRIVER_UNKNOWN, Status.UNKNOWN, title, subject)
     elif not met:
         yield finding(

@@ -88,12 +88,12 @@ def chosen_build(
         told = f"Which {wanted.package} is installed depends on a constraints file that was not read"
         return Problem(Status.UNKNOWN, told, "Pin a release.")
     if wanted.nightly:
-        told = f"Which nightly build of {wanted.package} is installed is not known to envkit"
+        told = f"It is not known which nightly build of {wanted.package} is installed"
         return Problem(Status.UNKNOWN, told, "Pin a release.")
     fitting = _taken(wish, named, allowed)
     if fitting and _has_own_place(wanted, builds):
-        told = f"Which build of {wanted.package}{wanted.spec} {wanted.places} offers is not known to envkit"
-        return Problem(Status.UNKNOWN, told, f"The data knows {wanted.package} of the default index.")
+        told = f"It is not known which build of {wanted.package}{wanted.spec} {wanted.places} has"
+        return Problem(Status.UNKNOWN, told, f"envkit knows only the default index of {wanted.package}.")
     if not fitting:
         return _no_version(wanted, wish, named, builds, found)
     candidates = _of_variant(wanted, fitting, named, found)
@@ -182,7 +182,7 @@ def _of_variant(
         return of_cuda + [build for build in on_default if build not in of_cuda] or _no_variant(wanted, fitting, named)
     if wanted.default_index and not on_default and not wanted.other_index and not found.index_set:
         place = fitting[-1].index_url or fitting[-1].find_links
-        told = f"{wanted.package}{wanted.spec} is not known to envkit for the default index"
+        told = f"envkit does not know {wanted.package}{wanted.spec} on the default index"
         return Problem(Status.UNKNOWN, told, f"{place} has it: name that index." if place else "Name its index.")
     places = {place.rstrip("/") for place in wanted.places.split()}
     return [build for build in fitting if build.on_pypi or _places_of(build) & places] or fitting
@@ -218,7 +218,7 @@ def _of_conda(wanted: Wanted, fitting: list[FrameworkBuild], found: Contents) ->
     ]
     if not of_cuda:
         asked = f"{wanted.package}{wanted.spec} for CUDA {found.conda_cuda.version}"
-        told = f"Whether conda has {asked} is not known to envkit"
+        told = f"It is not known whether conda has {asked}"
         return Problem(Status.UNKNOWN, told, "Check with conda search.")
     return of_cuda
 
@@ -304,7 +304,7 @@ def _no_version(
 ) -> Problem:
     if taken(wish, named):
         told = f"No release of {wanted.package} known to envkit goes with all packages next to it"
-        return Problem(Status.UNKNOWN, told, "Use releases that were made for each other.")
+        return Problem(Status.UNKNOWN, told, "Use releases that were built for each other.")
     asked = f"{wanted.package}{wanted.spec}"
     where = f" for {found.base.architecture}" if found.base.architecture != "x86_64" else ""
     others = taken(wish, [build for build in builds if build.package])
@@ -318,7 +318,7 @@ def _no_version(
         return Problem(Status.UNKNOWN, told, f"See: envkit matrix {wanted.framework}")
     last = max(named, key=lambda build: package_release(build).order).version
     if wish.exact is not None and wish.exact.numbers > last:
-        told = f"No {asked} is known to envkit{where}; the newest is {last}"
+        told = f"envkit knows no {asked}{where}; the newest is {last}"
         return Problem(Status.UNKNOWN, told, f"Check the version; {wanted.package}=={last} is known to envkit.")
     known = f"{wanted.package}=={last} is known{where}; `envkit matrix {wanted.framework}` lists the others."
     return Problem(Status.UNKNOWN, f"{asked} is not known to envkit{where}", known)

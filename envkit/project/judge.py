@@ -139,7 +139,7 @@ def _pairs(have: Chosen) -> Iterator[Finding]:
             verdict.detail,
             subject_of(have.item_of(normalized(package.name))),
             impact="The installer fails: the requirements conflict.",
-            remedy=Remedy("Use releases that were made for each other."),
+            remedy=Remedy("Use releases that were built for each other."),
             sources=verdict.sources,
         )
 

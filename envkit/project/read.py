@@ -40,8 +40,8 @@ def kind_of(path: str) -> str:
         if pattern.search(name):
             return kind
     raise SourceError(
-        f"{path}: this is not the name of a project file.",
-        "Name a requirements.txt, pyproject.toml, lock file, environment.yml, setup.py or Dockerfile.",
+        f"{path} does not have the name of a project file.",
+        "Name a requirements.txt, pyproject.toml, lock file, environment.yml, setup.py, or Dockerfile.",
     )
 
 

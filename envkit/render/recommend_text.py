@@ -36,7 +36,7 @@ def ranking_text(
     lines = [*_need(ranking.workload, ranking.need, width), ""]
     first = next(iter((*ranking.offers, *ranking.unpriced)), None)
     if first is None:
-        lines += ["Nothing fits.", *(line for change in changes for line in hang("  ", _change(change), width))]
+        lines += ["No card fits.", *(line for change in changes for line in hang("  ", _change(change), width))]
     for number, offer in enumerate(ranking.offers[:top], start=1):
         lines += _offer(f"{number:<3}", offer, first or offer, instances, width)
     if ranking.unpriced:
@@ -52,14 +52,14 @@ def ranking_text(
 def ranking_markdown(ranking: Ranking, top: int, changes: Sequence[Change]) -> str:
     """The ranking as a Markdown table below the need."""
     rows = _rows(ranking, top)
-    body = markdown_table(_HEADERS, rows) if rows else "Nothing fits."
+    body = markdown_table(_HEADERS, rows) if rows else "No card fits."
     return "\n\n".join([_need_told(ranking), body, *(f"- {_change(change)}" for change in changes)])
 
 
 def ranking_html(ranking: Ranking, top: int, changes: Sequence[Change]) -> str:
     """The ranking as a page: the need, the table, and how long a step takes at best on each card."""
     rows = _rows(ranking, top)
-    told = _need_told(ranking) + ("" if rows else " Nothing fits. " + ". ".join(_change(change) for change in changes))
+    told = _need_told(ranking) + ("" if rows else " No card fits. " + ". ".join(_change(change) for change in changes))
     bars = step_bars((*ranking.offers, *ranking.unpriced)[:top])
     plots = [("Milliseconds of a step at best", bars)] if bars else []
     return page("Cards for this workload", told, _HEADERS, [Row(row) for row in rows], plots)
@@ -157,7 +157,7 @@ def _speed(offer: Offer, first: Offer, what: str = "step") -> str:
     even = round(speed, 2) == 1
     told = f"{limit:,.0f}" if limit else ("its price" if even else f"{speed:.2f} x its price")
     beside = "as fast as the first" if even else f"{speed:.2f} x the speed of the first"
-    return f"{took}; {beside}, better buy below {told}"
+    return f"{took}; {beside}, better value below {told}"
 
 
 def _price(offer: Offer) -> str:
@@ -189,7 +189,7 @@ def _left_out(ranking: Ranking, width: int, *, whole: bool) -> Iterator[str]:
     if more and not whole:
         counted = [f"{more} more (-v lists them)"]
         if ranking.older:
-            counted.append(f"{ranking.older} older or of an unknown year: name one to compare it")
+            counted.append(f"{ranking.older} older or undated: name one to compare it")
         yield from hang("          ", "; ".join(counted), width)
 
 

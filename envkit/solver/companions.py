@@ -37,7 +37,7 @@ def companion_words(name: str, spec: str | None) -> FrameworkRequest | None:
     release = found[-1].version
     lines = [line for line in required(found[-1]) if line.package == _TORCH]
     if not lines:
-        told = f"--framework: which torch {package} {release} requires is not known to envkit."
+        told = f"--framework: it is not known which torch {package} {release} requires."
         raise RequestError(told, f"Plan --framework {_FRAMEWORK}, then: python -m pip install {package}=={release}")
     return FrameworkRequest(_FRAMEWORK, lines[0].spec, (Companion(package, written, release),))
 
@@ -67,11 +67,11 @@ def companion_warnings(choice: Choice, request: Request) -> Iterator[str]:
         release = _release_for(companion, build)
         if companion.asked.startswith("=") and not _same(companion):
             asked = f"{companion.package}{companion.asked}"
-            yield f"{asked} is not known to envkit: {companion.package} {release} was used"
+            yield f"{asked} is not known to envkit; {companion.package} {release} was used instead"
         if not release:
             newest = pairs_by_package()[companion.package][-1].version
             yield (
-                f"This plans {title_of(build)} alone: no known release of {companion.package} is made for it; "
+                f"This plans {title_of(build)} alone: no known release of {companion.package} was built for it; "
                 f"for the newest one: --framework {companion.package}=={newest}"
             )
     for pinned in installed_after(choice, request):

@@ -66,12 +66,15 @@ def _framework_reason(framework: FrameworkRequest, query: Query) -> Verdict:
     build, broken = min(wanted, key=_nearness)
     told = [constraint.refusal(query, build) for constraint in broken[:2]]
     reason = "; ".join(verdict.detail for verdict in told)
-    named = reason.startswith(f"{build.framework} {build.version}")
-    subject = "" if named else title_of(build)
+    title = title_of(build)
+    own = reason.startswith(f"{title} ")
     if len(wanted) > 1:
-        nearest = f"closest is {subject}" if subject else "closest one"
-        subject = f"none of the {len(wanted)} builds of {framework} works. The {nearest}"
-    return Verdict(told[0].relation, "fail", f"{subject}: {reason}" if subject else reason, told[0].sources)
+        count = "neither of the 2" if len(wanted) == 2 else f"none of the {len(wanted)}"
+        which = f", which {reason.removeprefix(f'{title} ')}" if own else f": {reason}"
+        reason = f"{count} builds of {framework} works. The closest is {title}{which}"
+    elif not own:
+        reason = f"{title}: {reason}"
+    return Verdict(told[0].relation, "fail", reason, told[0].sources)
 
 
 def _nearness(rejected: tuple[FrameworkBuild, tuple[Constraint, ...]]) -> tuple[object, ...]:

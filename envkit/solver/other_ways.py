@@ -38,7 +38,7 @@ def _one_by_one(query: Query) -> Iterator[str]:
     alone = (query.changed(replace(query.request, frameworks=(framework,))) for framework in frameworks)
     if len(frameworks) > 1 and all(map(feasible, alone)):
         calls = " and ".join(f"envkit resolve --framework '{framework}'" for framework in frameworks)
-        yield f"each of them works in an environment of its own: {calls}"
+        yield f"each works in its own environment: {calls}"
 
 
 def _for_gpus(row: OtherWay, query: Query) -> bool:

@@ -231,8 +231,8 @@ def _known(spec: VersionSpec, option: str, versions: Iterable[Version]) -> Versi
     wanted = spec.clauses[0][1]
     if known and wanted > known[-1]:
         raise RequestError(
-            f"{option}: {wanted} is newer than any that this version of envkit knows.",
-            f"The newest is {known[-1]}; a newer envkit may know it.",
+            f"{option}: {wanted} is newer than any release this version of envkit knows.",
+            f"The newest is {known[-1]}. Update envkit, or choose that.",
         )
     nearest = sorted(
         known, key=lambda version: (version.major != wanted.major, abs(_number(version) - _number(wanted)))

@@ -19,20 +19,20 @@ def unjudged(build: FrameworkBuild, choice: Choice, query: Query) -> Iterator[Ve
         return
     request, sources = query.request, build.sources
     if query.knowledge.is_cuda_unknown(build):
-        told = f"the CUDA that {title_of(build)} uses is not recorded"
+        told = f"the CUDA that {title_of(build)} uses is not known"
         if request.cuda is not None:
-            yield Verdict("cuda-version", "unknown", f"{told}: whether it can be {request.cuda} is not known", sources)
+            yield Verdict(
+                "cuda-version", "unknown", f"{told}, so it is not known whether it can be {request.cuda}", sources
+            )
         for gpu in request.gpus:
-            yield Verdict("gpu-runs-cuda", "unknown", f"{told}: whether it runs on {gpu} is not known", sources)
+            yield Verdict("gpu-runs-cuda", "unknown", f"{told}, so it is not known whether it runs on {gpu}", sources)
         if query.driver is not None:
-            detail = f"{told}: whether driver {query.driver} runs it is not known"
+            detail = f"{told}, so it is not known whether driver {query.driver} runs it"
             yield Verdict("driver-runs-cuda", "unknown", detail, sources)
     wanted = request.cudnn
     if wanted is not None and has_own_cudnn(build) and query.knowledge.cudnn_meets(build, wanted) is None:
-        told = (
-            f"the cuDNN of {title_of(build)} is {'recorded as ' + str(build.cudnn) if build.cudnn else 'not recorded'}"
-        )
-        yield Verdict("cudnn-version", "unknown", f"{told}: whether it is {wanted} is not known", sources)
+        told = f"the cuDNN of {title_of(build)} is {build.cudnn if build.cudnn else 'not known'}"
+        yield Verdict("cudnn-version", "unknown", f"{told}, so it is not known whether it is {wanted}", sources)
 
 
 def _given(build: FrameworkBuild, givers: tuple[str, ...], choice: Choice, query: Query) -> Iterator[Verdict]:

@@ -71,7 +71,7 @@ def _floor_verdict(cuda: Version, choice: Choice, query: Query) -> Verdict:
     rows = query.knowledge.toolkits(cuda)
     sources = rows[-1].sources if rows else ()
     if floors.native is None:
-        return Verdict("minimum-driver", "unknown", f"no driver floor is recorded for CUDA {cuda}", sources)
+        return Verdict("minimum-driver", "unknown", f"the minimum driver is not known for CUDA {cuda}", sources)
     minor = floors.minor_version
     if minor is None or minor >= floors.native:
         return Verdict("minimum-driver", "ok", f"CUDA {cuda} needs driver {floors.native} or newer", sources)
@@ -154,7 +154,7 @@ def _system_verdicts(choice: Choice, query: Query) -> Iterator[Verdict]:
 
 def _unknown_system(query: Query) -> Iterator[Verdict]:
     if query.request.os_id is not None and query.request.platform != "windows":
-        detail = f"{query.request.os_id} is not in the tables: whether the plan works on it is not known"
+        detail = f"{query.request.os_id} is not in the data of envkit, so it is not known whether the plan works on it"
         yield Verdict("os-is-maintained", "unknown", detail)
 
 
@@ -167,7 +167,7 @@ def _image_verdict(choice: Choice, system: OperatingSystem, query: Query) -> Ver
         lacking = [title_of(build) for build in choice.builds if query.knowledge.is_cuda_unknown(build)]
         if not lacking:
             return Verdict("image-on-os", "ok", f"the plan has no CUDA, so the plain {plain} image is enough")
-        detail = f"the CUDA of {' and '.join(lacking)} is unknown: the plain {plain} image has none"
+        detail = f"it is not known which CUDA {' and '.join(lacking)} needs; the plain {plain} image has none"
         return Verdict("image-on-os", "warn", detail)
     if choice.toolkit is None:
         return Verdict("image-on-os", "ok", f"the packages bundle CUDA, so the plain {plain} image is enough")

@@ -74,7 +74,7 @@ def test_a_page_has_the_table_and_a_bar_for_each_card(tmp_path: Path) -> None:
     assert text.startswith("<!doctype html>") and "at best" in text and "<script" not in text
     assert text.count("<rect ") == 2 and ">2 x GeForce RTX 3060" in text
     assert envkit("recommend", "RTX 3090", "--memory", "99", "-o", str(page)).returncode == 1
-    assert "Nothing fits" in page.read_text() and "<svg" not in page.read_text()
+    assert "No card fits" in page.read_text() and "<svg" not in page.read_text()
 
 
 def test_help_of_both() -> None:

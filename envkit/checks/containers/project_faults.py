@@ -136,7 +136,7 @@ OF_RELATION = {
 }
 IMPACT_OF_RELATION = {
     "driver-runs-cuda": "It installs and imports, but finds no GPU: the driver is too old.",
-    "gpu-on-driver": "The driver does not know the GPU.",
+    "gpu-on-driver": "The driver does not support the GPU.",
     "gpu-last-driver": "No driver that supports this GPU can run it.",
     "gpu-runs-cuda": 'The first kernel fails with "no kernel image is available for execution on the device".',
     "gpu-runs-build": 'The first kernel fails with "no kernel image is available for execution on the device".',
