@@ -24,7 +24,9 @@
     direction = number === column ? -direction : 1;
     column = number;
     rows.sort((one, other) => direction * order.compare(one.cells[number], other.cells[number]));
+    body.remove(); // the rows move where nothing has to be laid out
     body.append(...rows.map(entry => entry.row));
+    table.append(body);
     table.querySelectorAll("th").forEach((head, index) => {
       head.ariaSort = index === number ? (direction > 0 ? "ascending" : "descending") : "none";
     });
