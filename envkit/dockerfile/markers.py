@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from envkit.base import requirements
 from envkit.base.versions import Version
 
 # What the machine that builds says of itself.
@@ -18,8 +19,6 @@ def holds(
     """Whether the marker holds with that CPython on a platform; None where that cannot be told."""
     if not marker:
         return True
-    from packaging.markers import InvalidMarker, Marker, UndefinedComparison, UndefinedEnvironmentName
-
     if any(name in marker for name in _OF_THE_HOST):
         return None
     if python is None and any(name in marker for name in _OF_PYTHON):
@@ -36,7 +35,4 @@ def holds(
     }
     if python is not None:
         environment |= {"python_version": str(python.release(2)), "python_full_version": str(python.release(3))}
-    try:
-        return Marker(marker).evaluate(environment)
-    except (InvalidMarker, UndefinedComparison, UndefinedEnvironmentName):
-        return None
+    return requirements.holds(requirements.marker(marker), environment)

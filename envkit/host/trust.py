@@ -37,12 +37,49 @@ def is_trusted(path: str) -> bool:
     return True
 
 
-class _Steps:
+def leads_to(path: str, status: os.stat_result) -> bool:
+    """True where a path leads to the file of that status by links that its owner, root or the caller has made."""
+    links = _Links()
+    walk(links, os.path.join(os.getcwd(), path))
+    return links.owners <= _accepted() | {status.st_uid} and os.path.samestat(os.stat(path), status)
+
+
+class _Names:
+    """Walks along names."""
+
+    def __init__(self) -> None:
+        self._done: list[str] = []
+
+    def leave(self) -> None:
+        del self._done[-1:]
+
+    def top(self) -> None:
+        self._done.clear()
+
+
+class _Links(_Names):
+    """Notes whose links it follows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.owners: set[int] = set()
+
+    def enter(self, name: str, follow: bool) -> str | None:
+        here = "/".join(["", *self._done, name])
+        status = os.lstat(here)
+        if follow and stat.S_ISLNK(status.st_mode):
+            self.owners.add(status.st_uid)
+            return os.readlink(here)
+        self._done.append(name)
+        return None
+
+
+class _Steps(_Names):
     """Looks at each folder, link and file on the way, none of which may be somebody else's."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._owners = _accepted()
-        self._done: list[str] = []
         self._look("/")
 
     def enter(self, name: str, follow: bool) -> str | None:
@@ -51,12 +88,6 @@ class _Steps:
             return os.readlink(here)
         self._done.append(name)
         return None
-
-    def leave(self) -> None:
-        del self._done[-1:]
-
-    def top(self) -> None:
-        self._done.clear()
 
     def _look(self, path: str) -> int:
         """The mode of a path that nobody else owns and may change. Raises Untrusted."""

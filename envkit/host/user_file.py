@@ -9,6 +9,8 @@ from typing import IO
 
 from envkit.base.decode import marked
 from envkit.base.errors import SourceError
+from envkit.host.handles import Mounted, read
+from envkit.host.trust import leads_to
 
 _LIMIT = 1_000_000
 _HANDED_OVER = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")  # by the shell, as `<(command)` does: a pipe by intent
@@ -36,13 +38,30 @@ def read_user_file(option: str, path: str, limit: int = _LIMIT) -> str:
 def opened(path: str) -> IO[bytes]:
     """The file, open to be read. Raises OSError, also for a pipe, a device or a socket, none of which is opened.
 
-    Whoever unpacked a stranger's folder did not choose to wait for a pipe in it.
+    Whoever unpacked a stranger's folder did not choose to wait for a pipe in it. A file of the kernel that has no end,
+    such as /proc/kmsg, ends where one would wait for more. Root follows no link of a user to a file of somebody else:
+    what is told of it would leave the circle that may read it.
     """
-    if not path.startswith(_HANDED_OVER):
-        mode = os.stat(path).st_mode
-        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # opening a folder says so by itself
+    if path.startswith(_HANDED_OVER):
+        return open(path, "rb")  # noqa: SIM115 - the caller closes it
+    mode = os.stat(path).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # opening a folder says so by itself
+        raise OSError(0, "it is a pipe, a device, or a socket")
+    stream = open(path, "rb", opener=_without_waiting)  # noqa: SIM115
+    try:
+        status = os.fstat(stream.fileno())
+        if not stat.S_ISREG(status.st_mode):  # exchanged meanwhile
             raise OSError(0, "it is a pipe, a device, or a socket")
-    return open(path, "rb")  # noqa: SIM115 - the caller closes it
+        if os.geteuid() == 0 and not leads_to(path, status):
+            raise OSError(0, "a link on its path belongs to a user, and leads to a file of somebody else")
+    except OSError:
+        stream.close()
+        raise
+    return stream
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
 
 
 def _bytes(option: str, path: str, limit: int) -> bytes:
@@ -53,7 +72,7 @@ def _bytes(option: str, path: str, limit: int) -> bytes:
         if path == "-":
             return sys.stdin.buffer.read(limit + 1)
         with opened(path) as stream:
-            return stream.read(limit + 1)
+            return stream.read(limit + 1) or b""
     except OSError as error:
         raise SourceError(f"{option}: cannot read {path}: {error.strerror}.", "Name a readable file.") from error
 
@@ -63,15 +82,13 @@ def read_beside(path: str, name: str) -> str | None:
     such file, for one that is too large or no text, and beside standard input."""
     if path == "-":
         return None
-    from pathlib import Path  # 4 ms, which a report of a text need not wait for
-
-    folder = Path(path).resolve().parent
+    folder = os.path.dirname(os.path.realpath(path))
     try:
-        place = (folder / name).resolve()
-        if not place.is_relative_to(folder) or not place.is_file():
+        inside = os.path.relpath(os.path.realpath(os.path.join(folder, name)), folder)
+        if inside.partition("/")[0] == "..":
             return None
-        with place.open("rb") as stream:
-            data = stream.read(_LIMIT + 1)
+        with Mounted(folder, links=False).opened(inside) as handle:
+            data = read(handle, _LIMIT + 1)
         return None if len(data) > _LIMIT or b"\0" in data else data.decode("utf-8-sig")
     except (OSError, ValueError):  # a name that no file system takes, and text that is none
         return None

@@ -127,7 +127,7 @@ def read_stream(stream: IO[bytes], name: str, option: str) -> str:
     """All that the stream gives, as text. Raises LimitError for more than a report or a log can be."""
     from envkit.base.decode import decoded
 
-    data = stream.read(_MOST_BYTES + 1)
+    data = stream.read(_MOST_BYTES + 1) or b""
     if len(data) > _MOST_BYTES:
         raise LimitError(
             f"{option}: {name} is longer than {_MOST_BYTES >> 20} MiB.", "Cut it to the part that matters."

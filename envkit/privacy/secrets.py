@@ -18,7 +18,7 @@ _SIGNS = """
     bearer basic digest negotiate login :// @ eyj ghp_ gho_ ghs_ ghu_ ghr_ github_pat_ hf_ npm_ glpat- gldt-
     glrt- glcbt- glptt- glft- glimt- glagent- gloas- glsoat- glffct- sk- sk_ pk_ rk_ xox xapp- pypi- nvapi-
     dckr_ dop_ lin_api aiza ya29. sg. akia asia abia acca aroa aida :aa kinit mysql connection netrc identified
-    -u --user
+    -u --user rootpw sshpw wireless_
 """
 _KEY_BLOCK = regex(r"-----BEGIN[ A-Z0-9]{0,40}PRIVATE KEY[ A-Z]{0,10}-----[\s\S]*?(?:-----END[ A-Z0-9]{0,60}-----|\Z)")
 _TOKEN = regex(
@@ -46,7 +46,9 @@ _NAMED = regex(
     r"|(?<![a-z])(?:auth|pass|pwd|pw|psk|authkey|netrc)|(?:signature|(?<![a-z])sig)(?==)"
     r"|(?:api|access|account|secret|private|signing|encryption|license|license|client|ssh|storage|service|shared|session"
     r"|app|auth|deploy|master|admin)[_-]?(?:access[_-]?)?(?:key|id_?token)(?:[_-]?data)?"
-    r"|[_-](?:key|pw|pat|pin|dsn|psk|sas)|_licen[cs]e)"
+    r"|[_-](?:key|pw|pat|pin|dsn|psk|sas)|_licen[cs]e"
+    # of the kernel's command line: for dracut, Arch, Debian's initrd and installer, Anaconda
+    r"|(?<![a-z])(?:luks\.key|cryptkey|zfskey|keyfile|rootpw|sshpw)|(?<=,)key(?==)|wireless_(?:wep|wpa))"
     r"(?:[_-][\w-]{1,30}(?![\w-]))?(?:\\{0,2}[\"'])?\s{0,3}(?::=|=>|[:=])\s{0,3}\\{0,2})" + _NOT_A_VALUE + _VALUE
 )
 _OPTION = regex(

@@ -8,6 +8,7 @@ from typing import Any
 from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
+from envkit.base.requirements import requirement
 from envkit.dockerfile.packages import ListFile, Package, Places, named
 from envkit.dockerfile.shell_words import Word
 from envkit.project.model import Item, Unread
@@ -103,13 +104,7 @@ def item(
 
 def is_requirement(text: str) -> bool:
     """Whether installers take a text for a requirement."""
-    from packaging.requirements import InvalidRequirement, Requirement
-
-    try:
-        Requirement(text)
-    except InvalidRequirement:
-        return False
-    return True
+    return requirement(text) is not None
 
 
 def sorted_out(found: Sequence[Item | Unread | None]) -> tuple[tuple[Item, ...], tuple[Unread, ...]]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from functools import cache, lru_cache
+from collections.abc import Hashable, Iterable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
@@ -54,10 +54,30 @@ def _length_beside(text: str, row: GpuModel) -> tuple[int, int, int, str]:
     return cut_short, len(words), len(_pieces(row)), row.name
 
 
-@lru_cache(maxsize=256)
 def models_of(text: str, matrix: GpuTables) -> tuple[GpuModel, ...]:
-    """The models of the tables that a name can mean; the checks all ask for the same few names."""
-    return tuple(models_named(text, matrix.gpus))
+    """The models of the tables that a name can mean, as `models_named` finds them among a few."""
+    series = _SERIES.search(text)
+    if series is not None:
+        return _series(series[1], matrix)
+    by_piece = _by_piece(matrix)
+    words = _words(_plain(text)) or _words(text)
+    few: tuple[GpuModel, ...] = min((by_piece.get(piece, ()) for word in words for piece in word), key=len, default=())
+    return tuple(models_named(text, few))
+
+
+@cache
+def _by_piece(matrix: GpuTables) -> Mapping[str, tuple[GpuModel, ...]]:
+    """The models whose name holds a piece: a name is held against those with its rarest piece alone."""
+    found: dict[str, list[GpuModel]] = {}
+    for row in matrix.gpus:
+        for piece in dict.fromkeys(_pieces(row)):
+            found.setdefault(piece, []).append(row)
+    return {piece: tuple(rows) for piece, rows in found.items()}
+
+
+@cache
+def _series(number: str, matrix: GpuTables) -> tuple[GpuModel, ...]:
+    return tuple(row for row in matrix.gpus if _of_series(number, row))
 
 
 def models_named(text: str, rows: Iterable[GpuModel]) -> list[GpuModel]:
@@ -115,9 +135,13 @@ def _stands_in(word: Pieces, pieces: Pieces) -> bool:
 
 def _without_asides(text: str, rows: Iterable[GpuModel]) -> list[GpuModel]:
     """The models that fit when words are left out which tell no two of them apart; a Tesla stays a data-centre GPU."""
-    said = _WORD.findall(text.lower())
-    kept = " ".join(word for word in said if not _ASIDE.fullmatch(word))
-    return [row for row in _holding(_words(kept), rows) if row.data_center or "tesla" not in said]
+    tesla = "tesla" in _WORD.findall(text.lower())
+    return [row for row in _holding(_words(_plain(text)), rows) if row.data_center or not tesla]
+
+
+def _plain(text: str) -> str:
+    """A name without what is said beside it."""
+    return " ".join(word for word in _WORD.findall(text.lower()) if not _ASIDE.fullmatch(word))
 
 
 def _judged(row: GpuModel) -> Hashable:

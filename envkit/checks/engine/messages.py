@@ -5,12 +5,13 @@ A message's signature is the id of the check that it points to, or `<id>/<varian
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from envkit.base.pci import pci_address
 from envkit.checks.engine.findings import Evidence
 from envkit.model import COMPLAINT, Environment, Message
+from envkit.model.kept import kept
 
 _SHOWN = 3  # lines quoted as evidence; the rest repeat them
 _LONGEST = 240  # characters of one quoted line
@@ -33,9 +34,8 @@ def seen(
     left_out = f"{id}/{without}"
     return tuple(
         message
-        for message in all_messages(environment)
-        if (message.signature in wanted if wanted else message.signature.split("/", 1)[0] == id)
-        and message.signature != left_out
+        for message in _by_check(environment).get(id, ())
+        if (not wanted or message.signature in wanted) and message.signature != left_out
     )
 
 
@@ -49,6 +49,7 @@ def complained(environment: Environment) -> bool:
     return any(message.signature == COMPLAINT for message in environment.messages.value or ())
 
 
+@kept
 def all_messages(environment: Environment) -> tuple[Message, ...]:
     """Every known message of the pasted text, then those of the kernel log and of failed steps that are not in it."""
     pasted = environment.messages.get() if environment.messages.known else ()
@@ -59,6 +60,15 @@ def all_messages(environment: Environment) -> tuple[Message, ...]:
         return pasted
     same = {(message.signature, tuple(sorted(message.values.items()))) for message in pasted}
     return (*pasted, *(new for new in others if (new.signature, tuple(sorted(new.values.items()))) not in same))
+
+
+@kept
+def _by_check(environment: Environment) -> Mapping[str, tuple[Message, ...]]:
+    """The messages by the id of the check that they point to."""
+    found: dict[str, list[Message]] = {}
+    for message in all_messages(environment):
+        found.setdefault(message.signature.partition("/")[0], []).append(message)
+    return {id: tuple(messages) for id, messages in found.items()}  # noqa: A001 - as in reports
 
 
 def _log(environment: Environment) -> tuple[str, ...]:
@@ -81,18 +91,25 @@ def _in_lines(lines: tuple[str, ...]) -> tuple[Message, ...]:
 
 def message_evidence(environment: Environment, messages: Iterable[Message]) -> tuple[Evidence, ...]:
     """The first few of `messages` as evidence, each with its line number where it has one."""
-    pasted = environment.messages.get() if environment.messages.known else ()
-    logged = _in_lines(_log(environment)) if _log(environment) else ()
     lines = {message.text: message for message in messages}  # one line can match several signatures
-    evidence = []
-    for message in list(lines.values())[:_SHOWN]:
-        if message in pasted:
-            evidence.append(_evidence(message, "messages", environment.messages.source))
-        elif message in logged:
-            evidence.append(_evidence(message, "kernel.log", environment.kernel.log.source))
-        else:
-            evidence.append(_evidence(message, "measurements", "--deep"))
-    return tuple(evidence)
+    origins = _origins(environment)
+    return tuple(
+        _evidence(message, *origins.get(_place(message), ("measurements", "--deep")))
+        for message in list(lines.values())[:_SHOWN]
+    )
+
+
+@kept
+def _origins(environment: Environment) -> Mapping[tuple[str, str, int, str], tuple[str, str]]:
+    """The fact that holds each message of the pasted text and of the kernel log, and the fact's source."""
+    pasted, lines = environment.messages, _log(environment)
+    logged = _in_lines(lines) if lines else ()
+    found = {_place(message): ("kernel.log", environment.kernel.log.source) for message in logged}
+    return found | {_place(message): ("messages", pasted.source) for message in pasted.value or ()}
+
+
+def _place(message: Message) -> tuple[str, str, int, str]:
+    return message.signature, message.text, message.line, message.file
 
 
 def by_messages(evidence: Iterable[Evidence]) -> bool:

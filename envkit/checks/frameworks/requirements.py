@@ -6,10 +6,14 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import record
+from envkit.base.requirements import holds, requirement
 from envkit.model import Distribution, Environment, PythonEnvironment
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
+
+_MOST_BUNDLES = 100  # packages that are asked for with extras
+_MOST_EXTRAS = 100  # of one package; each is held against each of its lines
 
 
 @record
@@ -34,21 +38,22 @@ def broken(
     A package that is not installed at all is not listed: its files may come from elsewhere. A line that cannot be
     read, or whose marker does not hold on this `architecture` (x86_64, aarch64), asks for nothing.
     """
-    wanted = set(owners)
     installed = {item.name: item for item in python.distributions if item.installer != "conda"}
-    waiting = [(installed[name], frozenset[str]()) for name in sorted(wanted & set(installed))]
-    result, seen = [], set()
+    waiting = [(installed[name], frozenset[str]()) for name in sorted(installed.keys() & set(owners))]
+    result: list[Broken] = []
+    seen: set[tuple[str, frozenset[str]]] = set()
     while waiting:
         owner, extras = waiting.pop(0)
-        for requirement in _requirements(owner, prefixes, extras, python, architecture):
-            name = _plain(requirement.name)
+        for wanted in _requirements(owner, prefixes, extras, python, architecture):
+            name = _plain(wanted.name)
             item = installed.get(name)
             if item is None:
                 continue
-            if not requirement.specifier.contains(_version_text(item.version), prereleases=True):
-                result.append(Broken(owner, item, str(requirement.specifier)))
-            key = (name, frozenset(requirement.extras))
-            if requirement.extras and key not in seen:  # a package that only bundles others, as cuda-toolkit[cublas]
+            if not wanted.specifier.contains(_version_text(item.version), prereleases=True):
+                result.append(Broken(owner, item, str(wanted.specifier)))
+            key = (name, frozenset(sorted(wanted.extras)[:_MOST_EXTRAS]))
+            # a package that only bundles others, as cuda-toolkit[cublas]
+            if wanted.extras and key not in seen and len(seen) < _MOST_BUNDLES:
                 seen.add(key)
                 waiting.append((item, key[1]))
     return result
@@ -57,10 +62,6 @@ def broken(
 def _requirements(
     owner: Distribution, prefixes: tuple[str, ...], extras: frozenset[str], python: PythonEnvironment, architecture: str
 ) -> Iterator[Requirement]:
-    from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
-    from packaging.requirements import InvalidRequirement, Requirement
-    from packaging.specifiers import InvalidSpecifier
-
     environment = {
         "platform_system": "Linux",
         "sys_platform": "linux",
@@ -73,15 +74,12 @@ def _requirements(
     for line in owner.requires:
         if not _plain(line).startswith(prefixes):
             continue
-        try:
-            requirement = Requirement(line)
-            holds = requirement.marker is None or any(
-                requirement.marker.evaluate({**environment, "extra": extra}) for extra in (extras or {""})
-            )
-        except (InvalidRequirement, InvalidSpecifier, UndefinedComparison, UndefinedEnvironmentName):
-            continue
-        if holds:
-            yield requirement
+        wanted = requirement(line)
+        if wanted is not None and (
+            wanted.marker is None
+            or any(holds(wanted.marker, {**environment, "extra": extra}) for extra in (extras or {""}))
+        ):
+            yield wanted
 
 
 def _plain(name: str) -> str:

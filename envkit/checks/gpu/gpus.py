@@ -9,6 +9,7 @@ from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.base.pci import pci_address
 from envkit.model import Environment, Gpu, Observed, PciGpu
+from envkit.model.kept import kept
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -85,6 +86,7 @@ class SeenGpu:
         return self.nvml.utilization_percent >= BUSY_PERCENT
 
 
+@kept
 def seen_gpus(environment: Environment, matrix: Matrix) -> tuple[SeenGpu, ...]:
     """Every GPU that PCI or NVML shows, in PCI order, then those that only NVML or a text knows."""
     nvml = _value(environment.gpus)

@@ -17,6 +17,7 @@ from envkit.ingest.readers.proc_version import loaded_module
 from envkit.ingest.text import Text
 from envkit.model import PciGpu
 from envkit.probe.kernel_log import WORDS, relevant
+from envkit.probe.relevant import kernel_words
 
 _PREFIX = regex(
     r"^(?:\[[ ]{0,8}\d{1,8}\.\d{1,6}\] |\[\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\] "
@@ -54,7 +55,7 @@ def read(text: Text) -> Iterator[Clue]:
     for match in text.matches(_RESUME, "PM: suspend exit"):
         yield Fact("system.last_resume", text.line_at(match.start()).strip(), match.start())
     for match in text.matches(_CMDLINE, "ommand line: ", "cat /proc/cmdline", lines=2):
-        yield Fact("kernel.cmdline", match["line"].strip(), match.start())
+        yield Fact("kernel.cmdline", kernel_words(match["line"]), match.start())
     for match in text.matches(_IOMMU, "Default domain type"):
         kind = "translated" if match["kind"] == "Translated" else "passthrough"
         yield Fact("kernel.iommu", kind, match.start())

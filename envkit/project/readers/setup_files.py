@@ -12,6 +12,7 @@ from envkit.project.model import Beside, Item, Manifest, Unread
 from envkit.project.places import NOWHERE, item, sorted_out
 
 _LIMIT = 300_000
+_MOST_SUMMANDS = 1000
 
 
 def read_setup_py(text: str) -> Manifest:
@@ -69,12 +70,16 @@ def _requirements(
     node: ast.expr | None, constants: Mapping[str, ast.expr], group: str
 ) -> Iterator[Item | Unread | None]:
     waiting = [node] if node is not None else []
-    while waiting:
+    for _ in range(_MOST_SUMMANDS):  # a name can stand for a sum of itself
+        if not waiting:
+            return
         value = _value(waiting.pop(), constants)
         if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
             waiting += (value.right, value.left)
         elif value is not None:
             yield from _listed_in(value, constants, group)
+    if waiting:
+        yield Unread(waiting[-1].lineno, "requirements that are computed")
 
 
 def _listed_in(value: ast.expr, constants: Mapping[str, ast.expr], group: str) -> Iterator[Item | Unread | None]:
