@@ -17,12 +17,18 @@ def all_plans() -> tuple[InstalledPlan, ...]:
     return installed_plans(plan_folders(), is_there)
 
 
-def run_kept(path: str, option: str, *, as_root: bool) -> ScriptRun:
+def kept_script(plan: InstalledPlan) -> str:
+    """The text of the script that a plan has kept. Raises EnvkitError where there is none that may be run."""
+    from envkit.host import registry
+    from envkit.install.registry import script_of
+
+    return registry.kept_script(script_of(plan))
+
+
+def run_kept(script: str, option: str, *, as_root: bool) -> ScriptRun:
     """Runs a script that a plan has kept, through sudo where root is needed; its lines are shown."""
     from envkit.cli.install_run import display
-    from envkit.host.registry import kept_script
     from envkit.host.run_script import is_root, run_script
 
-    script = kept_script(path)
     with display() as tell:
         return run_script(script, [option], tell, sudo=as_root and not is_root())

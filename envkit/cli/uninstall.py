@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from envkit.base.errors import RequestError
+from envkit.base.errors import EnvkitError, RequestError
 from envkit.cli.complete import complete_installed
 from envkit.cli.install_run import exit_code
 from envkit.cli.output import say, write_output
-from envkit.cli.registry import all_plans, run_kept
+from envkit.cli.registry import all_plans, kept_script, run_kept
 from envkit.cli.terminal import at_terminal, paper
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def uninstall(names: tuple[str, ...], everything: bool, dry_run: bool, yes: bool
     envkit did not create. NAME is an installation as `envkit installed` lists
     it, the beginning of that name, or its directory.
     """
-    from envkit.install.registry import named, newest_first, script_of
+    from envkit.install.registry import named, newest_first
 
     if bool(names) == everything:
         raise RequestError("Specify what to remove, or pass --all.", "See: envkit installed")
@@ -49,7 +49,7 @@ def uninstall(names: tuple[str, ...], everything: bool, dry_run: bool, yes: bool
         raise RequestError("--dry-run and --yes cannot be used together.", "Use only one of them.")
     plans = all_plans()
     chosen = newest_first(plans if everything else [named(name, plans) for name in names])
-    scripts = {plan.name: script_of(plan) for plan in chosen}
+    scripts = {plan.name: kept_script(plan) for plan in chosen}
     _show(chosen)
     agreed = bool(chosen) and not dry_run and (yes or _agreed())
     done = dict(_removed(chosen, scripts)) if agreed else {}
@@ -66,8 +66,7 @@ def _show(chosen: Sequence[InstalledPlan]) -> None:
 
 def _agreed() -> bool:
     if not at_terminal(sys.stdin):
-        say("Nothing was changed. There is no terminal to ask on: pass --yes to remove it.")
-        return False
+        raise EnvkitError("uninstall: there is no terminal to ask on.", "Pass --yes to remove without asking.")
     agreed = click.confirm("Remove this?", default=False, err=True)
     if not agreed:
         say("Nothing was changed.")

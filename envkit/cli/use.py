@@ -7,7 +7,7 @@ import click
 from envkit.cli.complete import complete_toolkit
 from envkit.cli.install_run import exit_code
 from envkit.cli.output import say, write_output
-from envkit.cli.registry import all_plans, run_kept
+from envkit.cli.registry import all_plans, kept_script, run_kept
 
 
 @click.command(
@@ -30,11 +30,11 @@ def use(toolkit: str, dry_run: bool, as_json: bool) -> int:
     """
     from envkit.base.json_text import dumps
     from envkit.host.registry import link_target
-    from envkit.install.registry import LINK, script_of, toolkit_user
+    from envkit.install.registry import LINK, toolkit_user
 
     plan = toolkit_user(toolkit, all_plans())
     wanted, before = plan.of("toolkit")[0].what, link_target(LINK)
-    script = script_of(plan)
+    script = kept_script(plan)
     code = 0
     if dry_run:
         say(_would(before, wanted))

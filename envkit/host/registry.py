@@ -66,12 +66,17 @@ def _is_list(name: str) -> bool:
 
 
 def kept_script(path: str) -> str:
-    """The script that a plan keeps. Raises SourceError where others than root and this user could have written it."""
+    """The script that a plan keeps. Raises SourceError where others than root and this user could have written it, and
+    for one of another plan, as a copy of a plan's folder holds."""
+    hint = "Run your own copy with --rollback."
     try:
         check(path)
     except Untrusted as error:
-        raise SourceError(f"{path} is not run: {error.strerror}.", "Run your own copy with --rollback.") from error
-    return read_user_file("registry", path)
+        raise SourceError(f"{path} is not run: {error.strerror}.", hint) from error
+    script = read_user_file("registry", path)
+    if f"\nPLAN_ID={os.path.basename(os.path.dirname(path))}\n" not in script:
+        raise SourceError(f"{path} is not run: its folder is not that of its plan.", hint)
+    return script
 
 
 def is_there(path: str) -> bool:

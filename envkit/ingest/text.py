@@ -99,6 +99,10 @@ class Text:
             if after - number > 1:
                 yield self._starts[index], self._starts[index + 1] - 1
 
+    def start(self, index: int) -> int:
+        """The offset in `whole` at which the line of that index starts."""
+        return self._starts[index]
+
     def index(self, offset: int) -> int:
         """The index in `lines` of the line that holds `offset` of `whole`."""
         return bisect_right(self._starts, offset, 0, len(self.lines)) - 1

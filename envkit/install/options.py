@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from os.path import normpath
 
 from envkit._startup.records import record
 from envkit.base.errors import RequestError
+
+# Folders of the system, each with what may be filled below it: places of module files, and memory.
+_SYSTEMS: Mapping[str, tuple[str, ...]] = {
+    "etc": ("modulefiles", "environment-modules", "lmod"),
+    "dev": ("shm",),
+    "run": ("user",),
+    **dict.fromkeys(("bin", "sbin", "lib", "lib32", "lib64", "libx32", "boot", "proc", "sys"), ()),
+}
 
 
 @record
@@ -66,6 +74,10 @@ def _told(letter: str) -> str:
 
 
 def _is_the_systems(path: str) -> bool:
-    """Whether a folder is one of the first of the file tree, which hold far more than an install lays there."""
+    """Whether a folder is one of the first of the file tree, which hold far more than an install lays there, or one
+    whose files the system reads or runs by itself: login shells all of /etc/profile.d, cron all of /etc/cron.d."""
     parts = [part for part in normpath(path).split("/") if part]
-    return len(parts) < 2 or (parts[0] in ("usr", "var") and len(parts) == 2)
+    top, below = (*parts, "", "")[:2]
+    if len(parts) < 2 or top in ("usr", "var") and len(parts) == 2:
+        return True
+    return top in _SYSTEMS and below not in _SYSTEMS[top] or (top, below) in (("usr", "bin"), ("usr", "sbin"))

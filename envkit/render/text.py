@@ -32,9 +32,12 @@ def doctor_text(
     page, answer, shown = Page(width, color), verdict(environment, findings), troubles(findings)
     lines = [] if shown and answer.id == shown[0].id else [*_no_finding(answer, page), ""]
     ids = {finding.id for finding in shown}
+    caused: dict[str | None, list[Finding]] = {}
+    for finding in shown:
+        caused.setdefault(finding.because_of, []).append(finding)
     for finding in shown:
         if finding.because_of not in ids:
-            follow = [other for other in shown if other.because_of == finding.id]
+            follow = caused.get(finding.id, [])
             said = answer if finding is shown[0] and answer.id == finding.id else None
             lines += [*_finding(finding, follow, said, page, verbose=verbose), ""]
     if verbose:

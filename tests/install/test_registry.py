@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,7 +61,7 @@ def test_what_is_installed_is_listed_used_and_removed(
         for wanted in ("9.0", "12.4", "9.0", "9.0"):
             told = json.loads(target.sh(f"python3 -m envkit use {wanted} --json"))
             assert told["after"] == f"/usr/local/cuda-{wanted}" and release() == wanted
-        assert "pass --yes" in envkit("uninstall cuda-12.4 </dev/null") and release() == "9.0"
+        assert "Pass --yes" in envkit("uninstall cuda-12.4 </dev/null || true") and release() == "9.0"
         assert "Taken back: the machine's files and links are as before." in envkit("uninstall cuda-12.4 --yes")
         assert target.install("--verify-only", name="old.sh").exit_code == 0 and release() == "9.0"
         done = json.loads(target.sh("python3 -m envkit uninstall --all --yes --json"))
@@ -203,8 +203,7 @@ def test_use_finds_a_toolkit_by_release_or_directory_and_says_what_there_is() ->
         (("uninstall",), 2, "--all"),
         (("uninstall", "x", "--all"), 2, "--all"),
         (("uninstall", "--all", "--dry-run"), 0, "Removes"),
-        (("uninstall", "--all"), 0, "Nothing was changed"),
-        (("uninstall", "--all", "--yes"), 1, "is not run"),  # the script of somebody else
+        (("uninstall", "--all"), 1, "there is no terminal to ask on"),
         pytest.param(("use", "12.4", "--dry-run"), 0, "/usr/local/cuda-12.4", marks=ROOT),
         pytest.param(("use", "3.0"), 2, "There is 12.4.1", marks=ROOT),
     ],
@@ -217,16 +216,46 @@ def test_the_commands_answer_in_one_line(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    folder = tmp_path / "cuda-12.4.1-a"
-    folder.mkdir()
-    for name, text in {**FIRST.texts, "install.sh": "echo '{}'; touch ran"}.items():
-        (folder / name).write_text(text)
-    (folder / "install.sh").chmod(0o666)
+    _kept(tmp_path / "cuda-12.4.1-a", "cuda-12.4.1-a")
     monkeypatch.setenv("ENVKIT_STATE_DIR", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     assert exit_code(words) == code and not (tmp_path / "ran").exists()
     said = capsys.readouterr()
     assert told in said.out + said.err and "Traceback" not in said.err
+
+
+def _kept(folder: Path, plan: str) -> Path:
+    """The folder of a plan, and the script in it."""
+    folder.mkdir()
+    script = f"#!/bin/bash\nPLAN_ID={plan}\necho '{{}}'; touch ran\n"
+    for name, text in {**FIRST.texts, "install.sh": script}.items():
+        (folder / name).write_text(text)
+    (folder / "install.sh").chmod(0o700)
+    return folder / "install.sh"
+
+
+NOT_RUN: dict[str, Callable[[Path], object]] = {
+    "writable to others": lambda folder: _kept(folder / "cuda-12.4.1-a", "cuda-12.4.1-a").chmod(0o666),
+    "a copy of a plan's folder": lambda folder: _kept(folder / "cuda-12.4.1-a.bak", "cuda-12.4.1-a"),
+    "another script": lambda folder: _kept(folder / "$(touch ran)", "driver\n"),
+}
+
+
+@pytest.mark.parametrize("words", [("uninstall", "--all", "--yes"), ("uninstall", "--all", "--dry-run"), ("use", "12")])
+@pytest.mark.parametrize("kept", NOT_RUN)
+def test_a_script_that_is_not_its_plans_own_is_neither_run_nor_promised(
+    kept: str,
+    words: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    NOT_RUN[kept](tmp_path)
+    monkeypatch.setenv("ENVKIT_STATE_DIR", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert exit_code(words) == 1 and not (tmp_path / "ran").exists()
+    said = capsys.readouterr()
+    assert "is not run" in said.err and not said.out
 
 
 def test_notes_that_may_not_be_read_are_one_line(

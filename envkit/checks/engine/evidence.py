@@ -7,6 +7,7 @@ from enum import Enum
 from envkit.base.pci import pci_address
 from envkit.checks.engine.findings import Evidence, Outcome, skip, unknown
 from envkit.model import PASTED, Environment, MachineKind
+from envkit.model.kept import kept
 from envkit.model.paths import fact
 
 NO_OWN_DRIVER = (MachineKind.CONTAINER, MachineKind.WSL1, MachineKind.WSL2)
@@ -138,6 +139,7 @@ def managed_elsewhere(environment: Environment) -> Outcome:
     return skip(words, evidence=[known(environment, "system.machine_kind")])
 
 
+@kept
 def is_virtual(environment: Environment) -> bool:
     """True in a virtual machine, and in a container in one: PCI ports and IOMMU tell nothing about the hardware.
 

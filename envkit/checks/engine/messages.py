@@ -112,6 +112,12 @@ def _place(message: Message) -> tuple[str, str, int, str]:
     return message.signature, message.text, message.line, message.file
 
 
+def any_pasted(environment: Environment, messages: Iterable[Message]) -> bool:
+    """Whether one of `messages` stands in a pasted text, and not in a log that was read."""
+    origins = _origins(environment)
+    return any(origins.get(_place(message), ("",))[0] == "messages" for message in messages)
+
+
 def by_messages(evidence: Iterable[Evidence]) -> bool:
     """True where nothing but lines of text is in `evidence`: no fact of the machine shows the same."""
     return all(item.fact in _FACTS for item in evidence)

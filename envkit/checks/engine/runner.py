@@ -162,9 +162,11 @@ def _told_once(outcomes: list[Outcome]) -> list[Outcome]:
     if shown is None:
         return outcomes
     told = [one for one in outcomes if one.fault is shown.fault and by_messages(one.evidence)]
-    lines = [item for one in told for item in one.evidence if item not in shown.evidence]
+    known = set(shown.evidence)
+    lines = [item for one in told for item in one.evidence if item not in known]
     full = replace(shown, evidence=(*shown.evidence, *lines))
-    return [full if one is shown else one for one in outcomes if one not in told]
+    left_out = {id(one) for one in told}
+    return [full if one is shown else one for one in outcomes if id(one) not in left_out]
 
 
 def _not_looked(check: Check, environment: Environment) -> Outcome:

@@ -234,11 +234,9 @@ def _messages(environment: Environment, matrix: Matrix, id: str) -> tuple[Messag
     "No kernel image" fits both: it yields to one that names the other, and tells of a GPU that new builds leave out
     that it was dropped.
     """
-    ranged = [message for message in seen(environment, _DROPPED) if message.values.get("most")]
-    above = tuple(message for message in ranged if _beside_range(message) > 0)
-    dropped = tuple(
-        message for message in seen(environment, _DROPPED) if message not in ranged or _beside_range(message) < 0
-    )
+    said = seen(environment, _DROPPED)
+    above = tuple(message for message in said if message.values.get("most") and _beside_range(message) > 0)
+    dropped = tuple(message for message in said if not message.values.get("most") or _beside_range(message) < 0)
     newer = (*seen(environment, _NEWER), *above)
     exact = tuple(message for message in newer if message.values)
     if not dropped and newer and not exact and _left_out(environment, matrix):

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from envkit.base.pci import pci_address
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, ok
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import SeenGpu
 from envkit.model import Environment, Measurement
+from envkit.model.kept import kept
 from envkit.tables.codes import gigabytes_per_second
 
+_SHOWN = 8  # copies of one GPU; --deep makes one of each kind
 _COPIES = ("copy-to-device", "copy-to-host")
 _HEALTHY_SHARE = 0.6  # pinned copies reach 67 to 87 % of the wire figure on healthy links, 57 % is the least reported
 
@@ -45,9 +49,13 @@ def measured_copies(
 
 
 def _copies(environment: Environment, gpu: SeenGpu) -> list[Measurement]:
-    measured = environment.measurements.get() if environment.measurements.known else ()
-    return [
-        item
-        for item in measured
-        if item.name in _COPIES and item.value is not None and pci_address(item.subject) == pci_address(gpu.address)
-    ]
+    return _copies_by_address(environment).get(pci_address(gpu.address), [])[:_SHOWN]
+
+
+@kept
+def _copies_by_address(environment: Environment) -> Mapping[str, list[Measurement]]:
+    found: dict[str, list[Measurement]] = {}
+    for item in environment.measurements.value or ():
+        if item.name in _COPIES and item.value is not None:
+            found.setdefault(pci_address(item.subject), []).append(item)
+    return found

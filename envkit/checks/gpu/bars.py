@@ -9,7 +9,7 @@ from envkit._startup.regex import regex
 from envkit.checks.engine.evidence import is_virtual, known, managed_elsewhere, no_pci_expected
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
-from envkit.checks.engine.messages import complained, message_evidence, seen
+from envkit.checks.engine.messages import any_pasted, complained, message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -189,9 +189,8 @@ def pcie_link_errors(environment: Environment, matrix: Matrix) -> Iterator[Outco
 def _said(environment: Environment, matrix: Matrix, counted: list[Evidence]) -> bool:
     """True where messages alone are reason enough: a few corrected errors in the log of a machine are not."""
     messages = seen(environment, "pcie-link-errors")
-    shown = environment.messages.get() if environment.messages.known else ()
-    pasted = any(message in shown for message in messages)
-    if not messages or (pasted and (complained(environment) or _alone(environment, matrix))):
+    shown = any_pasted(environment, messages)
+    if not messages or (shown and (complained(environment) or _alone(environment, matrix))):
         return bool(messages)  # somebody thought it worth showing
     log = environment.kernel.log.get() if environment.kernel.log.known else [message.text for message in messages]
     severities = [match.group(1).lower() for line in log for match in [_SEVERITY.search(line)] if match]

@@ -22,6 +22,7 @@ from envkit.tables.codes import Xid, xids
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
+_FEW = 3  # messages of one GPU, and as many of none
 _APPLICATION, _INFORMATION = "application", "information"
 _XID_CHECKS = (
     "xid-other",
@@ -131,9 +132,12 @@ def gpu_fallen_off_bus(environment: Environment, matrix: Matrix) -> Iterator[Out
     """
     lost, messages = answered(environment, "nvml", "GPU_IS_LOST"), seen(environment, "gpu-fallen-off-bus")
     mute = [] if all_work(environment, matrix) and not lost and not messages else _mute(environment)
+    by_address: dict[str, list[Message]] = {}
+    for message in messages if mute else ():
+        by_address.setdefault(address_of((message,)), []).append(message)
     for gpu in mute:
         fact = Evidence(f"pci_gpus[{gpu.pci_address}].config_readable", "no (ffff)", environment.pci_gpus.source)
-        own = tuple(m for m in messages if address_of((m,)) in ("", gpu.pci_address))
+        own = [*by_address.get(gpu.pci_address, [])[:_FEW], *by_address.get("", [])[:_FEW]]
         evidence = [fact, *lost, *message_evidence(environment, own)]
         title = f"{gpu.name} has fallen off the PCI bus" if gpu.name else ""
         yield _LOST.found(evidence, title=title, subject=f"GPU {gpu.pci_address}")
@@ -287,8 +291,11 @@ def xid_other(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """
     pairs = xid_messages(environment, "xid-other")
     serious = [pair for pair in pairs if pair[0].kind not in (_APPLICATION, _INFORMATION)]
-    for code in dict.fromkeys(row.code for row, _ in serious):
-        yield _reported(environment, [pair for pair in serious if pair[0].code == code])
+    by_code: dict[int, list[tuple[Xid, Message]]] = {}
+    for pair in serious:
+        by_code.setdefault(pair[0].code, []).append(pair)
+    for same in by_code.values():
+        yield _reported(environment, same)
     if serious:
         return
     if pairs:

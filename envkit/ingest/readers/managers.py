@@ -151,6 +151,9 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
     "koboldcpp": (regex(r"\b[kK]obold[cC]pp\b"), ("obold",)),
 }
 
+# Lines that begin like those of a service, among logs and tables with bars: one place of each line is looked at.
+_COMPOSE_LINE = regex(r"[a-z][\w-]{1,40}[_-]\d{1,2} {1,20}\| ")
+
 
 @reader("managers")
 def read(text: Text) -> Iterator[Clue]:
@@ -161,3 +164,7 @@ def read(text: Text) -> Iterator[Clue]:
         match = next(iter(text.matches(pattern, *needles)), None)
         if match is not None:
             yield Item("managed_by", name, name, match.start())
+    starts = (text.start(index) for index in text.lines_with(" | "))
+    line = next((start for start in starts if _COMPOSE_LINE.match(text.whole, start)), None)
+    if line is not None:
+        yield Item("managed_by", "compose", "compose", line)
