@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import codecs
 
+from envkit._startup.regex import regex
+
 _MARKS = (  # the longer first: UTF-32's mark begins as UTF-16's does
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -11,13 +13,25 @@ _MARKS = (  # the longer first: UTF-32's mark begins as UTF-16's does
     (codecs.BOM_UTF16_BE, "utf-16"),
     (codecs.BOM_UTF8, "utf-8-sig"),
 )
+_LONG, _BLOCK = 4 << 20, 1 << 20  # bytes
+_ASTRAL = regex("[\U00010000-\U0010ffff]")
 _SAMPLE = 4096  # bytes that tell enough
 _MANY = 0.6  # of every second byte; Latin letters in UTF-16 have a NUL in each
 
 
 def decoded(data: bytes) -> str:
-    """The text that `data` holds, by its byte order mark or, without one, by where its NULs stand."""
-    return data.decode(marked(data) or _without_mark(data[:_SAMPLE]), "replace")
+    """The text that `data` holds, by its byte order mark or, without one, by where its NULs stand.
+
+    In a long one what stands beyond the basic plane, most of it pictures, becomes a replacement character: a single one
+    makes every character of the text, and of each copy of it, four bytes wide.
+    """
+    encoding = marked(data) or _without_mark(data[:_SAMPLE])
+    if len(data) <= _LONG:
+        return data.decode(encoding, "replace")
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    blocks = (data[start : start + _BLOCK] for start in range(0, len(data), _BLOCK))
+    pieces = [_ASTRAL.sub("\ufffd", decoder.decode(block)) for block in blocks]
+    return "".join([*pieces, decoder.decode(b"", final=True)])
 
 
 def marked(data: bytes) -> str:

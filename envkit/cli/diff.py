@@ -45,26 +45,28 @@ def diff(old: str, new: str, as_json: bool, mask: bool, verbose: bool, output: s
     from envkit.cli.terminal import paper
     from envkit.comparison.culprits import difference
     from envkit.documents.verdict import verdict
+    from envkit.host.limits import FOREIGN_S, limited
     from envkit.tables import Matrix
 
     if old == new == "-":
         raise RequestError("OLD and NEW cannot both be standard input.", "Name a file for one of them.")
     checks, matrix = all_checks(), Matrix.load()
     environments = [recorded(source, option) for source, option in ((old, "OLD"), (new, "NEW"))]
-    reports = [judged(environment, list(checks.values()), matrix, mask=mask) for environment in environments]
-    sides = [(report.environment, report.findings) for report in reports]
-    found = difference(sides[0], sides[1], checks)
-    before, after = [_named(*side, source) for side, source in zip(sides, (old, new), strict=True)]
-    if as_json:
-        from envkit.documents.difference import difference_json
+    with limited(f"{old}, {new}", FOREIGN_S):
+        reports = [judged(environment, list(checks.values()), matrix, mask=mask) for environment in environments]
+        sides = [(report.environment, report.findings) for report in reports]
+        found = difference(sides[0], sides[1], checks)
+        before, after = [_named(*side, source) for side, source in zip(sides, (old, new), strict=True)]
+        if as_json:
+            from envkit.documents.difference import difference_json
 
-        text = difference_json(before, after, found)
-    else:
-        from envkit.render.difference_text import difference_text
+            text = difference_json(before, after, found)
+        else:
+            from envkit.render.difference_text import difference_text
 
-        page = paper(output is not None)
-        shown = inert((before, after, found))
-        text = page.fitted(difference_text(*shown, verbose=verbose, color=page.color, width=page.width))
+            page = paper(output is not None)
+            shown = inert((before, after, found))
+            text = page.fitted(difference_text(*shown, verbose=verbose, color=page.color, width=page.width))
     write_output(text, output)
     return int(found.worse or verdict(*sides[1]).status is Status.UNKNOWN)
 

@@ -12,6 +12,8 @@ from envkit.cli.output import one_format, output_option, timeout_option, write_o
 from envkit.render.reports import formats
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from envkit.checks.engine.registry import Check, ImageFault
     from envkit.model import Environment
 
@@ -146,14 +148,26 @@ def doctor(
     limit = "unknown" if strict else fail_on or "fail"
     if fix:
         return _fix(checks, known, limit, lambda: this_machine(deep, None, timeout), dry_run=dry_run, yes=yes)
-    environments = _environments(sources, root, assume, deep, lambda: this_machine(deep, here, timeout))
-    from envkit.api.report import judged
-    from envkit.cli.report import exit_code, rendered, told
+    with _bounded(sources):
+        environments = _environments(sources, root, assume, deep, lambda: this_machine(deep, here, timeout))
+        from envkit.api.report import judged
+        from envkit.cli.report import exit_code, rendered, told
 
-    reports = [judged(item, checks, Matrix.load(), mask=mask, chosen=bool(ids)) for item in environments]
-    text = rendered(reports, form, verbose=verbose, to_file=output is not None)
+        reports = [judged(item, checks, Matrix.load(), mask=mask, chosen=bool(ids)) for item in environments]
+        text = rendered(reports, form, verbose=verbose, to_file=output is not None)
     write_output(text, output, told=told(reports))
     return exit_code(reports, limit)
+
+
+def _bounded(sources: tuple[str, ...]) -> AbstractContextManager[None]:
+    """Bounds of time and memory for what somebody else wrote; this machine has its own for each probe."""
+    if not sources:
+        from contextlib import nullcontext
+
+        return nullcontext()
+    from envkit.host.limits import FOREIGN_S, limited
+
+    return limited(f"--from: {'standard input' if sources[0] == '-' else sources[0]}", FOREIGN_S)
 
 
 def _fix(

@@ -71,7 +71,10 @@ def under_root(root: str) -> Environment:
 
 def recorded(source: str, option: str = "--from") -> Environment:
     """A capture folder, a facts JSON, or pasted text (`-`: stdin), told apart by what they are. Raises SourceError."""
-    (environment,) = all_recorded([source], option)
+    from envkit.host.limits import FOREIGN_S, limited
+
+    with limited(f"{option}: {'standard input' if source == '-' else source}", FOREIGN_S):
+        (environment,) = all_recorded([source], option)
     return environment
 
 

@@ -36,15 +36,15 @@ def host_results(source: HostSource, checks: Sequence[Check], matrix: Matrix, *,
         try:
             return [_result(told, checks, matrix, mask=mask) for told in told_by(source)]
         except SourceError as error:
-            return [_not_judged(source.name, State.UNREADABLE, unreadable(source, error), mask=mask)]
+            return [not_judged(source.name, State.UNREADABLE, unreadable(source, error), mask=mask)]
 
     answer = guarded(judged)
     if isinstance(answer, Outcome):
-        return [_not_judged(source.name, State.UNREADABLE, answer.title, mask=mask)]
+        return [not_judged(source.name, State.UNREADABLE, answer.title, mask=mask)]
     return answer
 
 
-def _not_judged(name: str, state: State, reason: str, seconds: float | None = None, *, mask: bool) -> HostResult:
+def not_judged(name: str, state: State, reason: str, seconds: float | None = None, *, mask: bool) -> HostResult:
     """A host without facts, with the words that say why: those of whoever tried to reach it, a password among them."""
     reason = without_secrets(reason)
     if mask:
@@ -65,7 +65,7 @@ def _shown_name(name: str) -> str:
 
 def _result(told: Told, checks: Sequence[Check], matrix: Matrix, *, mask: bool) -> HostResult:
     if told.environment is None:
-        return _not_judged(told.name, State(told.state), told.reason, told.seconds, mask=mask)
+        return not_judged(told.name, State(told.state), told.reason, told.seconds, mask=mask)
     name, environment = _shown_name(told.name), told.environment
     if unread(environment):  # damaged, binary, or of something else: nobody can say how the machine is
         return HostResult(name, State.UNREADABLE, "nothing in it was recognized", seconds=told.seconds)

@@ -12,7 +12,7 @@ from envkit.ingest import parse_text, parse_texts
 if TYPE_CHECKING:
     from envkit.model import Environment
 
-_MOST_BYTES = 64 << 20  # of a text: a long log; the driver's own bug report has some five million
+_MOST_BYTES = 24 << 20  # of a text: a long log; the driver's own bug report has some five million
 
 
 def read_file(source: str, option: str) -> str:

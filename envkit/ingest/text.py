@@ -17,7 +17,7 @@ from itertools import accumulate
 _SAME = 1000  # times that one line is looked at; a log that has it more often repeats itself
 ALIKE = 100  # lines that differ in digits alone of which the messages are looked for
 _SHORT = 10_000  # characters of a text that is searched for a needle at once
-_CHUNK = 1_000_000  # bytes of which words are taken at a time
+_CHUNK = 10_000  # lines of which words are taken at a time
 _WORD_BYTES = bytes(byte | 32 if chr(byte).isascii() and chr(byte).isalpha() else 32 for byte in range(256))
 _DIGITS = bytes.maketrans(b"123456789", b"0" * 9)
 Part = tuple[int, int]  # of a text: where it begins and ends
@@ -45,10 +45,7 @@ class Text:
     @cached_property
     def flat(self) -> str:
         """The whole in lower case with a blank for each newline; every character where it is in `whole`."""
-        folded = self.whole.lower()
-        if len(folded) != len(self.whole):  # some letters have a longer lower case
-            folded = self.whole.translate(_FOLDED)
-        return folded.replace("\n", " ")
+        return " ".join(map(_folded, self.lines))  # line by line: it takes room for twelve times what it folds at once
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -58,15 +55,10 @@ class Text:
     @cached_property
     def _words(self) -> frozenset[bytes]:
         """Every run of ASCII letters in the text, in lower case."""
-        once = "\n".join(dict.fromkeys(self.lines))  # long logs repeat their lines
-        data = once.encode("utf-8", "replace").translate(_WORD_BYTES)
         words: set[bytes] = set()
-        start = 0
-        while start < len(data):
-            end = data.find(b" ", start + _CHUNK)
-            end = len(data) if end < 0 else end
-            words.update(data[start:end].split())
-            start = end
+        for start in range(0, len(self.lines), _CHUNK):
+            once = "\n".join(dict.fromkeys(self.lines[start : start + _CHUNK]))  # long logs repeat their lines
+            words.update(once.encode("utf-8", "replace").translate(_WORD_BYTES).split())
         return frozenset(words)
 
     @cached_property
@@ -77,7 +69,7 @@ class Text:
     @cached_property
     def repeats(self) -> Sequence[bool]:
         """For each line, whether many before it differ from it in digits alone."""
-        return _later_than(ALIKE, self.whole.encode("utf-8", "replace").translate(_DIGITS).split(b"\n"))
+        return _later_than(ALIKE, [hash(line.encode("utf-8", "replace").translate(_DIGITS)) for line in self.lines])
 
     @cached_property
     def _same(self) -> Sequence[bool]:
@@ -185,6 +177,11 @@ class Text:
                     break
                 yield match
                 position = max(match.end(), match.start() + 1)
+
+
+def _folded(line: str) -> str:
+    folded = line.lower()
+    return folded if len(folded) == len(line) else line.translate(_FOLDED)  # some letters have a longer lower case
 
 
 def as_one(parts: Iterable[Part]) -> Iterator[Part]:

@@ -13,26 +13,27 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Measured:
-    """One run: `megabytes` of the process, or of the child, that held the most."""
+    """One run: `megabytes` of the process, or of the child, that held the most; processor time of all together."""
 
     exit_code: int
     seconds: float
     megabytes: float
     output: str
+    processor_seconds: float = 0.0
 
 
 _MEASURE = """
 import json, os, resource, subprocess, sys, time
 began = time.monotonic()
-done = subprocess.run(sys.argv[1:], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+done = subprocess.run(sys.argv[1:], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=240)
 print(done.stdout.decode("utf-8", "replace")[-4000:])
-size = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-print(json.dumps([done.returncode, time.monotonic() - began, size]))
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps([done.returncode, time.monotonic() - began, used.ru_maxrss / 1024, used.ru_utime + used.ru_stime]))
 """
 
 
 def envkit_measured(*words: str, variables: Mapping[str, str] | None = None, cwd: Path | None = None) -> Measured:
-    """A run of the program; one that takes over a minute ends with 124."""
+    """A run of the program; one that takes over four minutes ends with 124."""
     import json
 
     command = [sys.executable, "-c", _MEASURE, sys.executable, "-m", "envkit", *words]
@@ -42,5 +43,5 @@ def envkit_measured(*words: str, variables: Mapping[str, str] | None = None, cwd
     if done.returncode:
         return Measured(124, time.monotonic() - began, 0.0, done.stderr)
     text, _, numbers = done.stdout.rstrip().rpartition("\n")
-    code, seconds, size = json.loads(numbers)
-    return Measured(code, seconds, size, text)
+    code, seconds, size, busy = json.loads(numbers)
+    return Measured(code, seconds, size, text, busy)

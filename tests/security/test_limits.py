@@ -33,9 +33,10 @@ SECTION = struct.Struct("<IIQQQQIIQQ")
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    began = time.monotonic()
+    """Of the processor's time: what else runs on the machine takes none of it."""
+    began = time.process_time()
     yield
-    assert time.monotonic() - began < seconds
+    assert time.process_time() - began < seconds
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +162,7 @@ def test_a_text_beyond_reason_is_refused_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "big.txt"
     with path.open("wb") as stream:
         stream.truncate(3 << 30)
-    with within(1.0), pytest.raises(LimitError, match="longer than 64 MiB"):
+    with within(1.0), pytest.raises(LimitError, match="longer than 24 MiB"):
         recorded(str(path))
     with within(1.0), pytest.raises(SourceError, match="a device"):
         recorded("/dev/zero")
