@@ -75,7 +75,7 @@ def test_a_command_loads_no_heavy_library_that_it_does_not_need(words: list[str]
         (["resolve", "--framework", "pytorch"], 104),
         (["install", "--cuda", "9.0", "--framework", "pytorch"], 124),
         (["dockerfile", "--framework", "tensorflow"], 134),
-        (["explain", "no-gpu-on-pci"], 62),
+        (["explain", "no-gpu-on-pci"], 65),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )

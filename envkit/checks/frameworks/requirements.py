@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import record
-from envkit.base.requirements import holds, requirement
 from envkit.model import Distribution, Environment, PythonEnvironment
 
 if TYPE_CHECKING:
@@ -62,6 +61,8 @@ def broken(
 def _requirements(
     owner: Distribution, prefixes: tuple[str, ...], extras: frozenset[str], python: PythonEnvironment, architecture: str
 ) -> Iterator[Requirement]:
+    from envkit.base.requirements import holds, requirement
+
     environment = {
         "platform_system": "Linux",
         "sys_platform": "linux",
