@@ -13,8 +13,8 @@ from envkit.model.paths import fact, walk
 # The first beginning of a fact's path that fits names its group; the groups stand in the order of a machine's layers.
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Hardware": (
-        *("pci_gpus", "gpus", "driver.nvswitches", "system.processors", "system.memory_bytes", "system.vendor"),
-        *("system.platform_model", "system.infiniband_devices"),
+        *("pci_gpus", "gpus", "driver.nvswitches", "system.processors", "system.usable_processors"),
+        *("system.memory_bytes", "system.vendor", "system.platform_model", "system.infiniband_devices"),
     ),
     "Kernel": ("system.kernel", "system.secure_boot", "system.lockdown", "kernel"),
     "Driver": ("driver",),

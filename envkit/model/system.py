@@ -57,6 +57,7 @@ class System:
     secure_boot: Observed[bool] = field(default_factory=unseen)
     selinux: Observed[Plain] = field(default_factory=unseen)  # enforcing, permissive, disabled
     processors: Observed[int] = field(default_factory=unseen)
+    usable_processors: Observed[int] = field(default_factory=unseen)  # allowed to this process, and within its quota
     memory_bytes: Observed[int] = field(default_factory=unseen)
     memlock_bytes: Observed[int] = field(default_factory=unseen)  # soft limit; -1 is unlimited
     shm_bytes: Observed[int] = field(default_factory=unseen)  # size of /dev/shm

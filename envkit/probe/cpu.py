@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from envkit._startup.records import record
 from envkit.host.base import Host
+from envkit.model import Observed, Problem, found, missing
+
+_STATUS = "/proc/self/status"
 
 
 @record
@@ -32,6 +35,12 @@ def cpu_of(host: Host) -> Cpu:
     return Cpu(name, max(1, len(sockets)), len(places) or None, _allowed(host), _quota(host))
 
 
+def usable_processors(host: Host) -> Observed[int]:
+    """How many processors this process may use: those that it may run on, and what its cgroup's quota is worth."""
+    counts = [count for count in (_allowed(host), _quota(host)) if count]
+    return found(max(1, int(min(counts))), _STATUS) if counts else missing(Problem.ABSENT, _STATUS)
+
+
 def _fields(block: str) -> dict[str, str]:
     pairs = (line.partition(":") for line in block.splitlines())
     return {name.strip(): value.strip() for name, sign, value in pairs if sign}
@@ -39,7 +48,7 @@ def _fields(block: str) -> dict[str, str]:
 
 def _allowed(host: Host) -> int | None:
     """The processors in a list such as 0-3,8."""
-    text = _fields(host.read_text("/proc/self/status").value or "").get("Cpus_allowed_list", "")
+    text = _fields(host.read_text(_STATUS).value or "").get("Cpus_allowed_list", "")
     count = 0
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")

@@ -76,6 +76,8 @@ _TEXTS: tuple[tuple[str, _Keep[str]], ...] = (
     (r"/proc/sys/kernel/osrelease|/proc/\d+/comm|/run/systemd/container", _first_line),
     (r"/proc/device-tree/(?:compatible|model)", _lines(r"^[\w .,()+\0-]*")),
     (r"/proc/cpuinfo", _processors),
+    (r"/proc/self/status", _lines(r"^Cpus_allowed_list:\s*[\d,-]+")),
+    (r"/sys/fs/cgroup/(?:cpu\.max|cpu/cpu\.cfs_(?:quota|period)_us)", _lines(r"^(?:max|-?\d+)(?: \d+)?")),
     (r"/proc/meminfo", _lines(r"^MemTotal:\s*\d+ kB")),
     (r"/proc/self/limits", _lines(r"^Max locked memory\s+\S+")),
     (r"/proc/self/mountinfo", machine.kept_mounts),

@@ -8,6 +8,7 @@ from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.host.base import Host
 from envkit.model import MachineKind, Observed, Problem, found, missing
+from envkit.probe.cpu import usable_processors
 from envkit.probe.os_release import identity
 from envkit.probe.text import Facts, assignments, derived, first_known
 
@@ -20,6 +21,7 @@ PATHS = (
     "system.lockdown",
     "system.selinux",
     "system.processors",
+    "system.usable_processors",
     "system.memory_bytes",
     "system.memlock_bytes",
     "system.shm_bytes",
@@ -67,6 +69,7 @@ def probe(host: Host) -> Facts:
         "system.lockdown": derived(host.read_text("/sys/kernel/security/lockdown"), _chosen),
         "system.selinux": _selinux(host),
         "system.processors": derived(host.read_text(_CPU, 16_000_000), _processors),
+        "system.usable_processors": usable_processors(host),
         "system.memory_bytes": derived(host.read_text("/proc/meminfo"), _memory),
         "system.memlock_bytes": derived(host.read_text("/proc/self/limits"), _memlock),
         "system.shm_bytes": host.size_bytes("/dev/shm"),

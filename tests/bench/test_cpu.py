@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.probe.cpu import cpu_of
+from envkit.model import Problem
+from envkit.probe.cpu import cpu_of, usable_processors
 from tests.fakes.memory_host import MemoryHost
 
 TWO_SOCKETS = "".join(
@@ -31,3 +32,19 @@ TWO_SOCKETS = "".join(
 )  # fmt: skip
 def test_threads_that_share_no_core(files: dict[str, str], threads: int) -> None:
     assert cpu_of(MemoryHost(files)).threads == threads
+
+
+@pytest.mark.parametrize(
+    ("files", "usable"),
+    [
+        ({"/proc/self/status": "Cpus_allowed_list:\t0-7\n", "/sys/fs/cgroup/cpu.max": "150000 100000\n"}, 1),
+        ({"/proc/self/status": "Cpus_allowed_list:\t0-7\n", "/sys/fs/cgroup/cpu.max": "max 100000\n"}, 8),
+        ({"/sys/fs/cgroup/cpu.max": "50000 100000\n"}, 1),
+    ],
+)
+def test_processors_that_a_process_may_use(files: dict[str, str], usable: int) -> None:
+    assert usable_processors(MemoryHost(files)).get() == usable
+
+
+def test_what_the_kernel_does_not_tell_is_no_number() -> None:
+    assert usable_processors(MemoryHost({"/proc/cpuinfo": TWO_SOCKETS})).problem is Problem.ABSENT

@@ -68,6 +68,8 @@ _NAMES = {  # of facts whose path says little to a reader
     "system.memlock_bytes": "locked-memory limit",
     "system.secure_boot": "Secure Boot state",
     "system.selinux": "SELinux",
+    "system.processors": "processors",
+    "system.usable_processors": "usable processors",
     "system.shm_bytes": "size of /dev/shm",
     "variables": "environment variables",
 }
