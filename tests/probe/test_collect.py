@@ -23,7 +23,14 @@ from tests.fakes.nvml import build, eight, host_with
 
 pytestmark = pytest.mark.usefixtures("loaded_driver")
 # What no probe of a live machine fills: pasted texts fill messages, `--deep` fills measurements.
-NOT_PROBED = {"messages", "measurements"}
+TOLD_BY_TEXTS = {
+    "containers.image",
+    "containers.node_devices",
+    "system.firmware",
+    "system.gpu_enclosure",
+    "system.hosted_guests",
+}
+NOT_PROBED = {"messages", "measurements", *TOLD_BY_TEXTS}
 
 
 class StuckHost(MemoryHost):
