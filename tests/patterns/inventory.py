@@ -18,7 +18,7 @@ from envkit.ingest.signatures import compiled
 from envkit.privacy.names import LIKELY_PLACES, PLACES
 from envkit.probe import kept
 from envkit.tables.findings import Signature
-from envkit.tables.images import BuildError
+from envkit.tables.images import BuildError, ForeignSystem
 from envkit.tables.loader import read
 from envkit.tables.names import NotCovered
 
@@ -95,6 +95,11 @@ def _not_covered() -> Iterator[Pattern]:
         yield Pattern(f"not_covered.csv: {row.title}", row.pattern, from_the_start=True)
 
 
+def _foreign_systems() -> Iterator[Pattern]:
+    for row in read(ForeignSystem):
+        yield Pattern(f"image/foreign_systems.csv: {row.title}", rf"{row.word}(?![a-z])", from_the_start=True)
+
+
 def _forms() -> Iterator[Pattern]:
     for form in (form for form in vars(command).values() if isinstance(form, command.Form)):
         yield Pattern(f"envkit.checks.engine.command: {form.kind}", form._pattern.pattern, from_the_start=True)
@@ -109,6 +114,7 @@ def _entries() -> Iterator[Pattern]:
 MADE: dict[str, Callable[[], Iterator[Pattern]]] = {
     "envkit.checks.engine.command.__init__": _forms,
     "envkit.solver.not_covered._rows": _not_covered,
+    "envkit.solver.not_covered.refuse_system": _foreign_systems,
     "envkit.host.name_pattern.name_pattern": _names,
     "envkit.tables.build_errors.explain": _build_errors,
     "envkit.ingest.signatures.compiled": _signatures,
