@@ -37,7 +37,7 @@ def check_dockerfile(
     found = contents(stages, matrix, beside)
     findings = [*_driver_inside(found)]
     for stage in needed_stages(stages):
-        findings += base_findings(stage, matrix)
+        findings += base_findings(stage, matrix, tuple(dict.fromkeys(item.framework for item in found.wanted)))
     findings += build_stops(stages, found, matrix)
     chosen = choices(found, matrix)
     findings += framework_findings(chosen, found, request, matrix)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
@@ -33,20 +33,20 @@ _CUDNN = regex(r"cudnn\d+")
 _SHORT = 2  # numbers in the tags of old releases
 
 
-def base_findings(stage: BuildStage, matrix: Matrix) -> Iterator[Finding]:
+def base_findings(stage: BuildStage, matrix: Matrix, frameworks: Sequence[str] = ()) -> Iterator[Finding]:
     """What is to say of the image that a stage starts from, and of those that it copies from."""
     for line, image in copied_images((stage,)):
-        yield from _image(image, line, "The build stops at COPY.", matrix)
+        yield from _image(image, line, "The build stops at COPY.", matrix, frameworks)
     if stage.parent is not None:
         return
     if stage.unresolved:
         title = f"the base image {stage.image} depends on a build argument without a default"
         yield finding(faults.BASE_UNKNOWN, Status.UNKNOWN, title, subject_of(stage.line, stage.image))
         return
-    yield from _image(stage.image, stage.line, "The build stops at FROM.", matrix)
+    yield from _image(stage.image, stage.line, "The build stops at FROM.", matrix, frameworks)
 
 
-def _image(image: str, line: int, stops: str, matrix: Matrix) -> Iterator[Finding]:
+def _image(image: str, line: int, stops: str, matrix: Matrix, frameworks: Sequence[str]) -> Iterator[Finding]:
     subject = subject_of(line, image)
     name = image_name(image)
     repository, tag = name.repository, name.wanted_tag
@@ -57,10 +57,10 @@ def _image(image: str, line: int, stops: str, matrix: Matrix) -> Iterator[Findin
         verdict = image_fits(row)
         impact = stops if verdict.status == "fail" else "It gets no security updates."
         found = {"fail": faults.BASE_GONE, "warn": faults.BASE_END_OF_LIFE}
-        fix = nearest_tag(row, matrix)
+        fix = nearest_tag(row, matrix, frameworks)
         yield from_verdict(found.get(verdict.status, faults.BASE_ON_RECORD), verdict, subject, impact, fix)
     elif repository == CUDA_REPOSITORY and tag:
-        yield _unlisted(image, tag, subject, stops, matrix)
+        yield _unlisted(image, tag, subject, stops, matrix, frameworks)
     elif repository == CUDA_REPOSITORY or _is_unlisted_of_a_framework(repository, tag, matrix):
         yield _not_on_record(image, _with_other_cudnn(repository, tag, matrix), subject, stops)
 
@@ -114,7 +114,7 @@ def _no_latest(row: ImageTag, image: str, subject: str, stops: str, matrix: Matr
     )
 
 
-def _unlisted(image: str, tag: str, subject: str, stops: str, matrix: Matrix) -> Finding:
+def _unlisted(image: str, tag: str, subject: str, stops: str, matrix: Matrix, frameworks: Sequence[str]) -> Finding:
     named = Version.find(tag)
     if named is not None and matrix.toolkit(named) is None and named.release(2) not in tagged_releases(matrix):
         title = f"{image} cannot exist: there is no CUDA {named.release(2)}"
@@ -122,11 +122,11 @@ def _unlisted(image: str, tag: str, subject: str, stops: str, matrix: Matrix) ->
         return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix)
     if named is not None and _lacks_its_patch(named, matrix):
         title = f"{image} cannot be pulled: tags of CUDA {named} name all three numbers of a release"
-        fix = nearest_tag(_as_row(tag, matrix), matrix)
+        fix = nearest_tag(_as_row(tag, matrix), matrix, frameworks)
         return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix)
     title = f"it is not known whether {image} exists"
     fix = (
-        nearest_tag(_as_row(tag, matrix), matrix)
+        nearest_tag(_as_row(tag, matrix), matrix, frameworks)
         if named is not None
         else "Name a tag known to envkit: envkit matrix image_tags"
     )
@@ -148,7 +148,7 @@ def _as_row(tag: str, matrix: Matrix) -> ImageTag:
     return ImageTag(CUDA_REPOSITORY, tag, Version.find(tag), cudnn, flavor, os_id, "", None, None, ())
 
 
-def nearest_tag(row: ImageTag, matrix: Matrix) -> str:
+def nearest_tag(row: ImageTag, matrix: Matrix, frameworks: Sequence[str]) -> str:
     """The fix for a tag that is gone: the supported tag nearest to it, or CUDA on the plain distribution."""
     offered = [tag for tag in supported_beside(row, matrix) if tag.cuda is not None and tag.flavor]
     flavor = row.flavor or "runtime"
@@ -163,7 +163,8 @@ def nearest_tag(row: ImageTag, matrix: Matrix) -> str:
     ]
     if not same:
         release = f" {row.cuda.release(2)}" if row.cuda else ""
-        option = f"--cuda {row.cuda.release(2)} " if row.cuda else ""
+        option = "".join(f"--framework {name} " for name in frameworks)
+        option += f"--cuda {row.cuda.release(2)} " if row.cuda else ""
         return (
             f"No image of CUDA{release} or its major version is supported any more."
             f" envkit dockerfile {option}installs it on the plain distribution."

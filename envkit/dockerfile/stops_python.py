@@ -23,6 +23,9 @@ _SCRIPT = "get-pip.py"
 _OWN_FOLDERS = ("/usr/", "/bin", "/sbin", "$")
 _OTHER_PYTHON = regex(r"(?i)break.system.packages|virtual_?env|conda|mamba|pyenv")
 _ELSEWHERE = ("--target", "-t", "--prefix", "--root", "--dry-run", "--python", "-p")
+_STARTERS = ("sudo", "env")
+_WITH_VALUE = ("-u", "--user", "-g", "--group", "--unset")  # of their options
+_ASSIGNMENT = regex(r"[A-Za-z_]\w*=")
 _OF_UV = ("UV_SYSTEM_PYTHON", "--system")
 
 
@@ -54,7 +57,7 @@ def pip_missing(ground: Ground) -> Iterator[Finding]:
     for step in ground.steps:
         if any(word == "pip" or "$" in word for word in arguments(step.command, APT, ("install",)) or ()):
             return
-        if _called_pip(_without_sudo(step.command.words)):
+        if _called_pip(_itself(step.command.words)):
             yield stop(
                 faults.PIP_MISSING,
                 f"{ground.base.image} has no pip, and nothing before installs it",
@@ -92,7 +95,7 @@ def script_refuses(ground: Ground) -> Iterator[Finding]:
 
 def _run_by(words: tuple[Word, ...], ground: Ground) -> Version | None:
     """The Python that runs a script by these words; None where they call another program, or that is not certain."""
-    caller = _without_sudo(words)
+    caller = _itself(words)
     named = _PYTHON.fullmatch(caller[0]) if caller else None
     rest = caller[1:2]
     if named is None or (rest and rest[0] != "-" and not rest[0].endswith(_SCRIPT)):
@@ -109,7 +112,10 @@ def _another(environment: Mapping[str, str]) -> bool:
 
 
 def _installs_into_the_system(words: tuple[Word, ...], system: OperatingSystem, environment: Mapping[str, str]) -> bool:
-    words = _without_sudo(words)
+    starts = words[: len(words) - len(_itself(words))]
+    if any(_OTHER_PYTHON.search(word) for word in starts):
+        return False
+    words = _itself(words)
     if any(word.partition("=")[0] in _ELSEWHERE for word in words):
         return False
     if words[:3] == ("uv", "pip", "install"):
@@ -121,8 +127,15 @@ def _installs_into_the_system(words: tuple[Word, ...], system: OperatingSystem, 
     return pip is not None and _is_default((python or pip)[1], system)
 
 
-def _without_sudo(words: tuple[Word, ...]) -> tuple[Word, ...]:
-    return words[1:] or words if words[0] == "sudo" else words
+def _itself(words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """A command without what only starts it: sudo and env with their options, and assignments of variables."""
+    rest = list(words)
+    while rest and (rest[0] in _STARTERS or _ASSIGNMENT.match(rest[0])):
+        starter = rest.pop(0) in _STARTERS
+        while starter and rest and rest[0].startswith("-"):
+            if rest.pop(0) in _WITH_VALUE and rest:
+                rest.pop(0)
+    return tuple(rest) or words
 
 
 def _called_pip(words: tuple[Word, ...]) -> re.Match[str] | None:

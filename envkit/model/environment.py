@@ -43,4 +43,5 @@ class Environment:
     nccl_config: Observed[Mapping[Plain, VariableValue]] = field(default_factory=unseen)  # nccl.conf files
     cuda_link: Observed[CudaLink] = field(default_factory=unseen)  # /usr/local/cuda, when it is a link
     cuda_home: Observed[FilePath] = field(default_factory=unseen)  # where CUDA_HOME leads; absent: unset, or nowhere
+    traceback_python: Observed[FilePath] = field(default_factory=unseen)  # whose site-packages a text's tracebacks name
     managed_by: Observed[tuple[Plain, ...]] = field(default_factory=unseen)  # uv, kubernetes, slurm, comfyui …

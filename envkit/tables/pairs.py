@@ -3,7 +3,21 @@
 from __future__ import annotations
 
 from envkit._startup.records import record
+from envkit.base.versions import Version
 from envkit.tables.loader import table
+
+
+@table("conda_builds.csv", "framework", "version", "cuda")
+@record
+class CondaBuild:
+    """What conda installs one build of a framework by, from the channels of its project."""
+
+    framework: str
+    version: Version
+    cuda: Version
+    requirements: tuple[str, ...]  # pytorch==1.7.1, cudatoolkit=11.0
+    channels: tuple[str, ...]
+    sources: tuple[str, ...]
 
 
 @table("package_pairs.csv", "package", "version")

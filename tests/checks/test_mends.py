@@ -58,7 +58,7 @@ def toolkit_steps(release: str) -> tuple[str, ...]:
         (
             "arch-newer-than-build-5090",
             (
-                "python -m pip install torch==2.7.1 torchvision==0.22.1 torchaudio==2.7.1 "
+                "/home/kim/sd/venv/bin/python -m pip install torch==2.7.1 torchvision==0.22.1 torchaudio==2.7.1 "
                 "--index-url https://download.pytorch.org/whl/cu128",
             ),
         ),

@@ -9,6 +9,7 @@ from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.suited import suited
 from envkit.ingest import parse_text
 from envkit.model import Environment, found
+from tests.checks.remedies_given import REPORTS
 from tests.checks.test_remedies_suited import TORCH, told
 
 
@@ -86,3 +87,70 @@ def test_a_pod_on_an_old_driver_may_have_one() -> None:
     environment = parse_text(POD.format(driver="470.82.01"))
     assert str(environment.driver.kernel_module.value) == "470.82.01"
     assert "driver" in told(POD.format(driver="470.82.01"), "driver-too-old-for-runtime").summary.lower()
+
+
+TRACE = 'File "{path}/torch/cuda/__init__.py", line 293, in _lazy_init\n    raise AssertionError("x")\n'
+
+
+@pytest.mark.parametrize(
+    ("path", "python"),
+    [
+        ("/home/kim/miniconda3/envs/tg/lib/python3.10/site-packages", "/home/kim/miniconda3/envs/tg/bin/python"),
+        ("/srv/app/.venv/lib/python3.12/site-packages", "/srv/app/.venv/bin/python"),
+        ("/usr/lib/python3/dist-packages", None),
+        ("/usr/local/lib/python3.10/site-packages", None),
+        ("/home/kim/.local/lib/python3.10/site-packages", None),
+        ("/tmp/pip-build-env-x1/overlay/lib/python3.10/site-packages", None),
+        (r"C:\Users\me\miniconda3\envs\a\lib\site-packages", r"C:\Users\me\miniconda3\envs\a\python.exe"),
+        (r"D:\work\llm\Lib\site-packages", r"D:\work\llm\Scripts\python.exe"),
+        (r"D:\Comfy\python_embeded\Lib\site-packages", r"D:\Comfy\python_embeded\python.exe"),
+    ],
+)
+def test_the_python_that_a_traceback_runs(path: str, python: str | None) -> None:
+    line = TRACE.format(path=path) if path.startswith("/") else TRACE.format(path=path).replace("/", "\\")
+    environment = parse_text(line)
+    assert environment.traceback_python.value == python
+    given = suited(environment, Remedy("Replace it.", (TORCH,)))
+    assert given.commands[0].replace("'", "").startswith(f"{python or 'python'} -m pip install torch==2.6.0")
+
+
+def test_no_python_is_chosen_of_several() -> None:
+    text = TRACE.format(path="/a/venv/lib/python3.10/site-packages") + TRACE.format(
+        path="/b/venv/lib/python3.10/site-packages"
+    )
+    assert not parse_text(text).traceback_python.known
+
+
+@pytest.mark.parametrize(
+    ("report", "check", "commands", "words"),
+    [  # what an administrator missed in the third round of judging
+        ("11/b11-09", "cpu-only-wheel", ["llama-cpp-python --index-url", "whl/cu121"], "no compiler"),
+        ("11/b11-12", "libcudart-missing", [], "FROM nvidia/cuda:11.2.2-cudnn8-runtime-ubuntu20.04"),
+        ("11/b11-38", "cpu-only-wheel", ["conda install -c pytorch 'pytorch=1.7.1=*cuda11.0*'"], "next conda update"),
+        ("11/b11-42", "libcudart-missing", ["envkit install --cuda 12.9 --cudnn 9 --run"], "next to what is there"),
+        ("11/b11-49", "extension-abi-mismatch", ["FORCE_BUILD=TRUE", "envs/tg/bin/python -m pip"], "flash-attn 2.5.7"),
+        ("12/b12-06", "libcudart-missing", ["nvidia-cufft-cu11", "--target"], "import torch before onnxruntime"),
+        ("12/b12-14", "cpu-only-wheel", ["'pytorch=2.6.0=cuda*' 'torchvision=*=cuda*'"], "build string"),
+        ("12/b12-32", "driver-module-not-loaded", ["NVIDIA-Linux-*.run --dkms"], "earlier kernel"),
+        ("1/b1-34", "windows-runtime-missing", ["torch==2.4.1 torchvision==0.19.1"], "libomp140"),
+        ("3/b3-35", "nccl-wrong-interface", ["mpirun -x NCCL_SOCKET_IFNAME=enp4s0,enp6s0"], "all hosts"),
+        ("4/b4-04", "module-missing-for-running-kernel", ["linux-headers-cloud-amd64"], "every coming kernel"),
+        ("4/b4-38", "cpu-only-wheel", ["'pytorch=1.11.0=*cuda11.3*' torchvision==0.12.0"], ""),
+        ("10/b10-26", "cudnn-older-than-build", ["envkit install --cuda 10.0 --cudnn 7.6 --run"], ""),
+        ("10/b10-29", "extension-abi-mismatch", ["-m venv vllm-env", "vllm-env/bin/python"], "The torch here stays"),
+        ("12/b12-02", "docker-no-nvidia-runtime", ["microk8s enable gpu"], "containerd of its own"),
+        ("9/b9-44", "cuda-visible-devices-empty", ["srun --gpus=1"], "by --gpus alone"),
+    ],
+)
+def test_what_an_administrator_missed(report: str, check: str, commands: list[str], words: str) -> None:
+    given = told((REPORTS / f"batch-{report}.txt").read_text(), check)
+    lines = "\n".join(given.commands)
+    assert [part for part in commands if part not in lines] == []
+    assert words in given.summary
+
+
+def test_a_dgx_and_a_notebook_of_windows_get_no_command_of_ubuntu() -> None:
+    given = told((REPORTS / "batch-11" / "b11-01.txt").read_text(), "ptx-newer-than-driver")
+    assert given.commands == ("conda install -c conda-forge cuda-version=11.0",) and "DGX OS" in given.summary
+    given = told((REPORTS / "batch-12" / "b12-22.txt").read_text(), "cpu-only-wheel")
+    assert given.commands == () and "OpenCV" in given.summary

@@ -11,7 +11,7 @@ from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, skip, unknown
-from envkit.checks.engine.managers import managers
+from envkit.checks.engine.managers import appliance, managers
 from envkit.checks.engine.messages import message_evidence, named, said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -42,9 +42,24 @@ def _cdi_specs(environment: Environment) -> tuple[str, ...]:
     return environment.containers.cdi_specs.get() if environment.containers.cdi_specs.known else ()
 
 
+_MICROK8S = Remedy(
+    "MicroK8s runs a containerd of its own, which /etc/docker/daemon.json does not concern: its addon gpu configures "
+    "it. Turn the addon off and on again; if the runtime is still unknown then, this release of the snap does not "
+    "bring it: refresh it (snap info microk8s lists the channels). Pods that ask for a GPU wait meanwhile.",
+    (
+        fixed("microk8s disable gpu"),
+        fixed("microk8s enable gpu"),
+        fixed("microk8s kubectl get runtimeclass"),
+    ),
+)
+
+
 def _configure(environment: Environment, matrix: Matrix) -> Remedy:
     """Let the toolkit configure the engine; install it first where it is not there."""
-    if "kubernetes" in managers(environment):
+    names = managers(environment)
+    if "microk8s" in names:
+        return _MICROK8S
+    if "kubernetes" in names:
         return _on_node(environment)
     configure = (fixed("sudo nvidia-ctk runtime configure --runtime=docker"), _RESTART)
     if environment.containers.container_toolkit.known:
@@ -109,7 +124,7 @@ def _specification(environment: Environment, matrix: Matrix) -> Remedy:
             "shows them; the files are rewritten, and nothing else is lost), and generate one.",
             "cdi-anew",
         )
-    if "/run/cdi" in text:
+    if "/run/cdi" in text or appliance(environment) == "nixos":  # whose module writes it there
         return Remedy(
             "The specification is in /run/cdi, where this engine does not look: pass that directory, or write the "
             "specification to /etc/cdi (and again after every driver update).",

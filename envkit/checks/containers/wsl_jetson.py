@@ -52,7 +52,9 @@ _WSL1 = Fault(
     "wsl1",
     "This is WSL 1, which does not support GPUs",
     impact="No Linux program can use the GPU.",
-    remedy="Convert the distribution to WSL 2, in a Windows terminal.",
+    remedy="Convert the distribution to WSL 2, in a Windows terminal. GPUs need Windows 11, or Windows 10 from 21H2 on "
+    "(winver shows it): where wsl does not know these options, update Windows first. Inside, remove Linux's NVIDIA "
+    "driver; the driver for Windows serves WSL 2.",
     steps=(fixed("wsl --list --verbose"), fixed("wsl --set-version DISTRIBUTION 2")),
 )
 _LINUX_DRIVER = Fault(

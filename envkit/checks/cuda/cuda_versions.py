@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING
 from envkit._startup.records import replace
 from envkit.base.versions import Version, whole_number
 from envkit.checks.containers.container_driver import without_driver
-from envkit.checks.engine.ask import framework_of, resolve_command, tells_framework
+from envkit.checks.engine.ask import framework_of, install_cuda, resolve_command, tells_framework
+from envkit.checks.engine.command import CONDA_SPEC, run
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
-from envkit.checks.engine.managers import in_image
+from envkit.checks.engine.managers import in_image, managers
 from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import on_windows
 from envkit.checks.frameworks.builds import bring, replacement
+from envkit.checks.frameworks.compiled import compiled_program
 from envkit.checks.frameworks.installs import (
     Installed,
     all_data_center,
@@ -78,7 +81,18 @@ def _no_newer_cuda(environment: Environment, matrix: Matrix) -> Remedy:
         f"To keep the driver, build the program with {to_keep} or take its build for that; in a conda environment the "
         f"package cuda-version={own.release(2) if own else 'X.Y'} holds the compilers at it."
     )
-    return newer_driver(environment, matrix, max(newer, default=None), otherwise)
+    given = newer_driver(environment, matrix, max(newer, default=None), otherwise)
+    names = managers(environment)
+    if given.steps or own is None:
+        return given
+    if "llama-cpp-python" in names and not on_windows(environment):
+        again = compiled_program(environment, "", told=False)
+        return Remedy(given.advice, (*install_cuda(environment, own.release(2)), *(again.steps if again else ())))
+    if "conda" not in names:
+        return given
+    return Remedy(
+        given.advice, (run("conda", "install", "-c", "conda-forge", CONDA_SPEC(f"cuda-version={own.release(2)}")),)
+    )
 
 
 def _reported_by(environment: Environment, matrix: Matrix) -> Version | None:

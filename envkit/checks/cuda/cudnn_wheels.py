@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
-from envkit.checks.engine.command import NUMBER, Command, run
+from envkit.checks.engine.command import NUMBER, VERSION, Command, run
 from envkit.checks.engine.findings import Remedy
-from envkit.checks.engine.remedies import on_windows, remedy
-from envkit.checks.frameworks.installs import cuda_majors
+from envkit.checks.engine.remedies import on_windows, remedy, steps
+from envkit.checks.frameworks.installs import build_of, cuda_majors, installs
 from envkit.model import Distribution, Environment, PythonEnvironment
 from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
+    from envkit.tables.rows import CudnnRelease
 
 _FAMILY = "nvidia-cudnn-cu"
 
@@ -45,9 +46,30 @@ def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnviron
         return Remedy(f"Install cuDNN {major} on the system: no wheel provides it.", _system_cudnn(major))
     executable = (python.executable if python is not None else "") or "python"
     doubt = "" if known else f" This wheel is for programs built for CUDA {cuda}."
-    if (python is not None and _holds(python, major)) or on_windows(environment):
-        advice = f"Install cuDNN {major} into this environment.{doubt}"
-        return remedy(environment, advice, "cudnn-wheel", python=executable, cuda=cuda, major=major)
+    if on_windows(environment):
+        return remedy(
+            environment,
+            f"Install cuDNN {major} into this environment.{doubt} Windows does not look for DLLs there: add \\bin to "
+            "the folder that the second command prints, and put it on PATH in the window that starts the program "
+            "(set PATH=FOLDER\\bin;%PATH%), or copy its DLLs next to the program's python.exe.",
+            "cudnn-wheel",
+            "cudnn-folder",
+            python=executable,
+            cuda=cuda,
+            major=major,
+        )
+    if python is not None and _holds(python, major):
+        return remedy(
+            environment,
+            f"Install cuDNN {major} into this environment, and let the loader find it: PyTorch looks for it in the "
+            f"wheels itself, other programs only on the loader's path.{doubt} The last line is needed in each shell, "
+            "or as ENV in an image.",
+            "cudnn-wheel",
+            "wheel-libraries",
+            python=executable,
+            cuda=cuda,
+            major=major,
+        )
     advice = (
         f"Give the program cuDNN {major} in its own directory, so that every framework keeps the cuDNN it was "
         f"built with.{doubt} The second line applies to this shell only."
@@ -67,7 +89,17 @@ def cudnn_for_build(
     wheels = {row.pip_package.partition("=")[0] for row in matrix.cudnns if row.pip_package}
     fitting = sorted(cuda for cuda in made if f"{_FAMILY}{cuda}" in wheels)
     if built is None or not fitting:
-        return Remedy("Upgrade that cuDNN, within the build's major release, to a version that is at least as new.")
+        advice = "Upgrade that cuDNN, within the build's major release, to a version that is at least as new."
+        line = _cuda_line(environment, matrix, rows)
+        if line is None or built is None:
+            return Remedy(advice)
+        return Remedy(
+            f"{advice} The second line is for this shell only.",
+            (
+                run("envkit", "install", "--cuda", VERSION(line), "--cudnn", VERSION(built.release(2)), "--run"),
+                *steps(environment, "load-toolkit", root=f"/usr/local/cuda-{line}"),
+            ),
+        )
     executable = (python.executable if python is not None else "") or "python"
     advice = (
         f"Load a newer cuDNN {built.major} before that one; this needs no administrator rights, and other "
@@ -75,6 +107,14 @@ def cudnn_for_build(
         "The second line applies to this shell only."
     )
     return remedy(environment, advice, "cudnn-apart", python=executable, cuda=fitting[-1], major=built.major)
+
+
+def _cuda_line(environment: Environment, matrix: Matrix, rows: list[CudnnRelease]) -> Version | None:
+    """The CUDA of the installed framework's build, where that cuDNN was made for it."""
+    built = (build_of(environment, item.framework, matrix) for item in installs(environment))
+    lines = {row.cuda.release(2) for row in built if row is not None and row.cuda is not None}
+    fitting = [line for line in lines if any(row.cuda == line for row in rows)]
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def _holds(python: PythonEnvironment, major: str) -> bool:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
+from envkit.checks.cuda.onnx_libraries import libraries_of_onnx
 from envkit.checks.cuda.toolkit import DEFAULT_LINK
 from envkit.checks.engine.ask import framework_of
 from envkit.checks.engine.command import REQUIREMENT, VERSION, fixed, run
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok
 from envkit.checks.engine.loader_path import folder_of, without_folders
-from envkit.checks.engine.messages import message_evidence, named, seen
+from envkit.checks.engine.messages import message_evidence, named, said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, steps
@@ -52,6 +53,8 @@ def _wheel_of_message(environment: Environment, matrix: Matrix) -> Remedy:
             f"The program was built for CUDA {wanted}, the framework next to it for CUDA {other}. Install the "
             "program's build for the framework's CUDA, or give each its own environment."
         )
+    if set_of_onnx := libraries_of_onnx(environment, matrix, said(environment, "libcudart-missing"), wanted):
+        return set_of_onnx
     python = named_python(environment)
     finds = (
         () if on_windows(environment) else steps(environment, "wheel-libraries", python=python.executable or "python")

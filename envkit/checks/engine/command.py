@@ -50,18 +50,24 @@ _PROJECT = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _CLAUSE = r"(?:[=!]=|[<>~]=?|===)[0-9A-Za-z][0-9A-Za-z.*+!_-]*"
 
 CAPABILITY = Form("a compute capability", r"[0-9]{1,2}\.[0-9]")
+CONDA_SPEC = Form(
+    "a package of conda", r"[a-z0-9][a-z0-9._-]{0,60}(?:={1,2}[0-9*][0-9.*]{0,20}(?:=[a-z*][a-z0-9_*.]{0,40})?)?"
+)
 GPU = Form("the number or the PCI address of a GPU", rf"[0-9]{{1,3}}|{pci.ADDRESS}")
 GROUP = Form("the name of a group", r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 IMAGE = Form(
     "the name of an image",
     r"[a-z0-9][a-z0-9._/-]{0,200}(?::[\w.-]{1,80}|:[0-9]{2,5}/[a-z0-9._/-]{1,200}(?::[\w.-]{1,80})?)?",
 )
+INTERFACES = Form("a list of network interfaces", r"[A-Z_]{3,30}=[a-z][\w.-]{0,20}(?:,[a-z][\w.-]{0,20}){0,15}")
 MODULE = Form("the name of a module", r"[a-z]{2,10}/[0-9][0-9.]{0,12}")
 NAME = Form("a name", r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 NUMBER = Form("a number", r"[0-9]{1,9}")
+OPTION = Form("the name of an option of CMake", r"[A-Z][A-Z0-9_]{0,60}")
 PATH = Form("an absolute path in plain characters", r"(?:/|[A-Za-z]:[\\/]).*")
 PCI_ADDRESS = Form("a PCI address", pci.ADDRESS)
 PCI_IDS = Form("a list of PCI ids", r"[0-9A-Fa-f]{4}:[0-9A-Fa-f]{4}(?:,[0-9A-Fa-f]{4}:[0-9A-Fa-f]{4}){0,15}")
+PCI_OPTIONS = Form("options of the kernel for PCI", r"[a-z]+(?:=[0-9]{1,3}[KMG])?(?:,[a-z]+(?:=[0-9]{1,3}[KMG])?){0,4}")
 PYTHON = Form("the path of a Python", r"(?:(?:/|[A-Za-z]:[\\/])(?:.*[\\/])?)?[a-z-]{0,20}py[\w.-]{0,30}")
 REQUIREMENT = Form(
     "the name of a package and its release", rf"{_PROJECT}(?:\[[A-Za-z0-9._,-]+\])?(?:{_CLAUSE}(?:,{_CLAUSE})*)?"

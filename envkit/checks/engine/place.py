@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from envkit._startup.records import replace
+from envkit._startup.regex import regex
 from envkit.base.versions import Version
-from envkit.checks.engine.command import IMAGE, MODULE, Command, fixed, run
+from envkit.checks.engine.command import IMAGE, MODULE, PYTHON, Command, fixed, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managers
+from envkit.checks.engine.remedies import on_windows
 from envkit.model import Environment
 
+_PYTHON = regex(r"(?:^|\$\()python(?= -[cm] )")
 _BLANK = "IMAGE"  # where a command starts an image that the text may name
 _KUBECTLS = {"microk8s": ("microk8s",), "k3s": ("sudo", "k3s")}  # what stands before kubectl there
 _CLUSTERS = frozenset(("slurm", "pbs", "modules"))
@@ -38,11 +42,23 @@ def _placed(environment: Environment, names: tuple[str, ...], step: Command) -> 
     if step.shell.startswith("kubectl "):
         prefix = next((words for name, words in _KUBECTLS.items() if name in names), ())
         return replace(step, shell=" ".join((*prefix, step.shell)))
+    step = _by_traceback(environment, step)
     image = IMAGE(environment.containers.image.value) if environment.containers.image.known else None
     if isinstance(image, str):
         words = tuple(image if word == _BLANK else word for word in step.words)
         return replace(step, words=words, shell=step.shell.replace(_BLANK, image))
     return step
+
+
+def _by_traceback(environment: Environment, step: Command) -> Command:
+    """With the Python that the tracebacks run in place of whichever is first on PATH."""
+    told = PYTHON(environment.traceback_python.value) if environment.traceback_python.known else None
+    if not isinstance(told, str):
+        return step
+    if step.words[:1] == ("python",):
+        return replace(step, words=(told, *step.words[1:]))
+    word = told if on_windows(environment) else shlex.quote(told)  # it has no blank
+    return replace(step, shell=_PYTHON.sub(lambda match: match[0][:-6] + word, step.shell))
 
 
 def _by_modules(given: Remedy) -> Remedy:

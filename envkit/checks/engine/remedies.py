@@ -7,14 +7,18 @@ from functools import cache
 
 from envkit._startup.regex import regex
 from envkit.checks.engine.command import (
+    CAPABILITY,
     GPU,
     GROUP,
     NAME,
     NUMBER,
+    OPTION,
     PATH,
     PCI_ADDRESS,
     PCI_IDS,
+    PCI_OPTIONS,
     PYTHON,
+    REQUIREMENT,
     VERSION,
     Command,
     Unfit,
@@ -22,7 +26,7 @@ from envkit.checks.engine.command import (
     for_windows,
 )
 from envkit.checks.engine.findings import Remedy
-from envkit.checks.engine.managers import appliance
+from envkit.checks.engine.managers import appliance, managers
 from envkit.model import Environment, MachineKind
 from envkit.tables.findings import RemedyStep
 from envkit.tables.loader import read
@@ -74,12 +78,19 @@ _ON_WINDOWS = (
 _OF_A_LINUX_SHELL = ("|", "$")  # what follows a pipe is a Linux program; variables are written in another way
 _LINUX_SCRIPT = ("envkit", "install")
 _MOST_FREQUENT = _LIKE["ubuntu"]  # for a text that does not tell the distribution
-_LABELS = {"ubuntu": "Ubuntu", "debian": "Ubuntu and Debian"}  # whom their commands are for, the narrower first
+_LABELS = {
+    "ubuntu": "Ubuntu",
+    "debian": "Ubuntu and Debian",
+    "el": "RHEL and its rebuilds",
+    "rhel": "RHEL and its rebuilds",
+}  # whom their commands are for, the narrower first
 _BLANK = regex(r"\{([a-z]+)\}")
 FORMS = {  # what may stand in a blank of remedies.csv
     "address": PCI_ADDRESS,
     "branch": NUMBER,
+    "capability": CAPABILITY,
     "cuda": NUMBER,
+    "folder": NAME,
     "framework": NAME,
     "gcc": NUMBER,
     "flavor": NAME,
@@ -87,8 +98,11 @@ FORMS = {  # what may stand in a blank of remedies.csv
     "ids": PCI_IDS,
     "index": GPU,
     "major": NUMBER,
+    "name": REQUIREMENT,
     "number": NAME,
+    "option": OPTION,
     "packages": NAME,
+    "pci": PCI_OPTIONS,
     "python": PYTHON,
     "root": PATH,
     "sign": NAME,
@@ -132,7 +146,7 @@ def _runs_on_windows(step: Command) -> bool:
     words = step.words or tuple(step.shell.split())
     if words[:2] == _LINUX_SCRIPT or any(sign in step.shell for sign in _OF_A_LINUX_SHELL):
         return False
-    return words[0] in _ON_WINDOWS or words[1:3] == ("-m", "pip")
+    return words[0] in _ON_WINDOWS or words[0].endswith("\\python.exe") or words[1:3] == ("-m", "pip")
 
 
 def steps(environment: Environment, action: str, **values: object) -> tuple[Command, ...]:
@@ -146,10 +160,15 @@ def steps(environment: Environment, action: str, **values: object) -> tuple[Comm
     return _filled(known[family], values) if family else ()
 
 
+def _likely(environment: Environment) -> tuple[str, ...]:
+    """Whose commands to give where the text does not tell the distribution."""
+    return _LIKE["rhel"] if "rpm" in managers(environment) else _MOST_FREQUENT
+
+
 def _family(environment: Environment, action: str) -> str:
     """The family whose commands are given for `action`: the distribution's own, `any`, or '' for none."""
     known = _templates()[action]
-    own = families(environment) if _known(environment) else _MOST_FREQUENT
+    own = families(environment) if _known(environment) else _likely(environment)
     return next((family for family in (*own, "any") if family in known), "")
 
 

@@ -23,9 +23,15 @@ def _tools(environment: Environment, matrix: Matrix) -> Remedy:
     advice = "Install a C++ compiler and Python's headers, or use a prebuilt wheel."
     if on_windows(environment):
         return Remedy(
-            "Install the Visual Studio Build Tools with the workload for C++, and build in their command prompt; or "
-            "use a prebuilt wheel.",
-            (fixed("winget install --id Microsoft.VisualStudio.2022.BuildTools"),),
+            "Where Visual Studio is installed, cl.exe is only not on PATH: open its x64 Native Tools Command Prompt "
+            "(in the start menu), activate the environment there, and build again. Without the workload for C++, or "
+            "without Visual Studio, install the Build Tools with it (the command); then build in that prompt.",
+            (
+                fixed(
+                    "winget install --id Microsoft.VisualStudio.2022.BuildTools --override "
+                    "'--passive --wait --add Microsoft.VisualStudio.Workload.VCTools --includeRecommended'"
+                ),
+            ),
         )
     return remedy(environment, advice, "build-tools")
 

@@ -6,7 +6,7 @@ from envkit.checks.engine.command import CAPABILITY, REQUIREMENT, TO_FILL_IN, ex
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managers
 from envkit.checks.engine.remedies import steps
-from envkit.checks.frameworks.installs import Installed, pip
+from envkit.checks.frameworks.installs import Installed, named_python, pip
 from envkit.model import Environment
 
 _EXTENSIONS = (  # packages around PyTorch whose kernels are compiled for chosen GPUs
@@ -50,7 +50,14 @@ def compiled_program(environment: Environment, capability: str, *, told: bool) -
     if "llama-cpp-python" in programs:
         return Remedy(
             "Compile llama-cpp-python for this GPU, with a toolkit that supports it and is not newer than the driver.",
-            steps(environment, "llama-cpp-python", number=number or "native"),
+            steps(
+                environment,
+                "llama-cpp-python",
+                python=named_python(environment).executable or "python",
+                name="llama-cpp-python",
+                option="GGML_CUDA",
+                number=number or "native",
+            ),
         )
     if "ollama" in programs:
         return Remedy(
@@ -59,10 +66,26 @@ def compiled_program(environment: Environment, capability: str, *, told: bool) -
             (fixed("ollama --version"),),
         )
     if "llama.cpp" in programs or not told:
-        return Remedy(
-            "Compile the program for this GPU: pass the target to CMake with the option below, or to nvcc as -gencode "
-            f"arch=compute_{number or 'NN'},code=sm_{number or 'NN'}, in a fresh build directory. If the program "
-            "comes precompiled, use a release whose notes name this GPU.",
-            steps(environment, "compile-for" if number else "compile-native", number=number),
-        )
+        return _from_source(environment, capability, number)
     return None
+
+
+def _from_source(environment: Environment, capability: str, number: str) -> Remedy:
+    """For who compiles it, by what its build looks at; who has it ready-made needs another build of it."""
+    ready = (
+        "A program that comes ready-made needs another build: take the one for an older CUDA or the plain one of the "
+        "same release where it has several, or a release whose notes name this GPU."
+    )
+    if not number:
+        return Remedy(
+            f"{ready} To compile it yourself, pass the target of this GPU, in a fresh build directory: to CMake with "
+            "the option below, to nvcc as -gencode arch=compute_NN,code=sm_NN.",
+            steps(environment, "compile-native"),
+        )
+    return Remedy(
+        f"{ready} To compile it yourself for {capability}, in a fresh build directory: an extension of PyTorch "
+        f"(setup.py) takes TORCH_CUDA_ARCH_LIST={capability}, CMake the option below. Where the first command "
+        f"finds a target that is written out, change it to sm_{number} (compute_{number}) in that line: the "
+        "option does nothing there.",
+        steps(environment, "compile-for", number=number),
+    )

@@ -11,12 +11,13 @@ from envkit.checks.engine.command import NAME, REQUIREMENT
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, skip, unknown
-from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import on_windows, steps
+from envkit.checks.engine.remedies import on_windows
 from envkit.checks.frameworks.builds import bring, replacement
+from envkit.checks.frameworks.conda_builds import by_conda, of_forge
+from envkit.checks.frameworks.cpu_programs import other_program
 from envkit.checks.frameworks.installs import (
     TORCH_PACKAGES,
     Installed,
@@ -45,8 +46,10 @@ _CPU_ONLY_TITLE = "is a CPU-only build"
 def _cuda_build(environment: Environment, matrix: Matrix) -> Remedy:
     messages = (*seen(environment, "cpu-wheel-on-aarch64"), *seen(environment, "cpu-only-wheel"))
     name = framework_of(environment, matrix, messages)
-    if compiled := _compiled_without_cuda(environment, messages):
-        return compiled
+    if program := other_program(environment, matrix, messages):
+        return program
+    if forge := of_forge(environment):
+        return forge
     given = bring(environment, matrix, name, "Reinstall it from the index of a CUDA build.", messages=messages)
     own, *companions = _CPU_PACKAGES.get(name, ("",))
     if own and given.commands and not any("uninstall" in line for line in given.commands):
@@ -54,18 +57,6 @@ def _cuda_build(environment: Environment, matrix: Matrix) -> Remedy:
         removal = pip(first_python(environment), "uninstall", "-y", *map(NAME, (own, *too)))
         return replace(given, steps=(removal, *given.steps))
     return given
-
-
-def _compiled_without_cuda(environment: Environment, messages: tuple[Message, ...]) -> Remedy | None:
-    """llama.cpp's bindings are compiled when they are installed: without the option, for the CPU."""
-    told = any("/llama" in message.signature or "llama" in message.text.lower() for message in messages)
-    if not told or "llama-cpp-python" not in managers(environment):
-        return None
-    return Remedy(
-        "llama-cpp-python was compiled without CUDA, as a plain pip install does. Recompile it with the option for "
-        "CUDA; that needs nvcc and a C++ compiler. In releases of 2023, the option is -DLLAMA_CUBLAS=on.",
-        steps(environment, "llama-cpp-python", number="native"),
-    )
 
 
 def _cuda_extra(environment: Environment, matrix: Matrix) -> Remedy:
@@ -154,7 +145,9 @@ def _cpu_only(environment: Environment, matrix: Matrix, fault: Fault, told: tupl
             item.evidence("cuda", "none"),
             known(environment, "gpus" if environment.gpus.known else "pci_gpus", "present" if present else None),
         ]
-        fix = replacement(environment, matrix, item, "Replace it with a CUDA build.")
+        fix = by_conda(environment, matrix, item) or replacement(
+            environment, matrix, item, "Replace it with a CUDA build."
+        )
         if present or missed:
             yield fault.found(
                 [*evidence, *message_evidence(environment, missed)],

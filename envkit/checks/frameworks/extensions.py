@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
-from envkit.checks.engine.command import REQUIREMENT, URL, export, run
+from envkit.checks.engine.command import NAME, PYTHON, REQUIREMENT, URL, export, run
 from envkit.checks.engine.evidence import only_told
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok, unknown
+from envkit.checks.engine.managers import in_image
 from envkit.checks.engine.messages import named, said, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import steps
 from envkit.checks.frameworks.builds import bring_release
 from envkit.checks.frameworks.companions import build_of_torch, torch_of
 from envkit.checks.frameworks.installs import (
@@ -23,11 +25,13 @@ from envkit.checks.frameworks.installs import (
     installs,
     judged,
     local_tag,
+    named_python,
     nothing_to_judge,
     pip,
     release,
 )
 from envkit.model import Distribution, Environment, PythonEnvironment
+from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -37,15 +41,15 @@ _ANEW = ("install", "--force-reinstall", "--no-deps", "--no-build-isolation", "-
 _FLASH_TAG = regex(r"cu(?P<cuda>\d+)torch(?P<torch>\d+\.\d+)")
 
 _ASK_TORCH = "import torch, sys; print(torch.__version__, torch._C._GLIBCXX_USE_CXX11_ABI, sys.version)"
+_VENDORS = regex(r"\da0\b|\+[0-9a-f]{7,}|\.nv\d")
 _FLASH = regex(r"flash[_-]attn")
 _PYTHON_TAG = regex(r"cp(\d)(\d+)-")
 
 
 def _rebuild(environment: Environment, matrix: Matrix) -> Remedy:
     """Which extension it is, only its messages tell."""
-    have = next((item for python in judged(environment) if (item := distribution(python, "flash-attn"))), None)
-    if have is not None and _FLASH.search(said(environment, "extension-abi-mismatch")):
-        return _again(first_python(environment), have)
+    if _FLASH.search(said(environment, "extension-abi-mismatch")):
+        return _flash_attention(environment)
     if xformers := _xformers(environment, matrix):
         return xformers
     if wanted := _its_torch(environment, matrix):
@@ -53,8 +57,19 @@ def _rebuild(environment: Environment, matrix: Matrix) -> Remedy:
     return Remedy(
         "Install the extension's wheel whose name matches the installed torch, CUDA, Python, and C++ ABI; the "
         "command prints all four. Or rebuild the extension in this environment, in the release that the program needs.",
-        (run("python", "-c", _ASK_TORCH),),
+        (run(PYTHON(named_python(environment).executable or "python"), "-c", _ASK_TORCH),),
     )
+
+
+def _flash_attention(environment: Environment) -> Remedy:
+    """pip takes a wheel from its releases by the torch that it sees, and not all of them load: only a build is sure."""
+    holders = [(python, item) for python in judged(environment) if (item := distribution(python, "flash-attn"))]
+    python, have = next(iter(holders), (first_python(environment), Distribution("flash-attn", "")))
+    torch = distribution(python, "torch")
+    own = release(torch.version) if torch is not None else None
+    if own is not None and own.release(2) <= limit("flash-attn-old-torch"):
+        have = Distribution(have.name, str(limit("flash-attn-for-old-torch")))
+    return _again(python, have)
 
 
 def _its_torch(environment: Environment, matrix: Matrix) -> Remedy | None:
@@ -67,12 +82,38 @@ def _its_torch(environment: Environment, matrix: Matrix) -> Remedy | None:
         wanted = torch_of(package) if package.name in text else None
         if wanted is None or wanted == release(item.framework.version):
             continue
+        if _of_a_vendor(item.framework.version) or in_image(environment):
+            return _apart(environment, item.python, package, wanted)
         why = (
             f"{package.name} {package.version} was built for torch {wanted}. If other programs need the torch that is "
             "installed, do this in an environment of its own."
         )
         return bring_release(environment, matrix, item, wanted, why)
     return None
+
+
+def _of_a_vendor(version: str) -> bool:
+    """Whether it is a pre-release of the vendor's own, which nothing on the package index was built for."""
+    return _VENDORS.search(version) is not None
+
+
+def _apart(environment: Environment, python: PythonEnvironment, package: Distribution, wanted: Version) -> Remedy:
+    """Its torch comes along as its requirement, and the one that other packages were compiled for stays."""
+    return Remedy(
+        f"{package.name} {package.version} was built for torch {wanted}. The torch here stays, as other packages were "
+        f"compiled for it: take {package.name} out, and give it an environment of its own, where pip brings that "
+        "torch. Start its programs from there.",
+        (
+            pip(python, "uninstall", "-y", NAME(package.name)),
+            *steps(
+                environment,
+                "own-environment",
+                python=python.executable or "python",
+                folder=f"{package.name}-env",
+                name=f"{package.name}=={package.version}",
+            ),
+        ),
+    )
 
 
 def _xformers(environment: Environment, matrix: Matrix) -> Remedy | None:
@@ -108,13 +149,19 @@ def _requires_exactly(row: PackagePair, torch: Version) -> bool:
 
 def _again(python: PythonEnvironment, item: Distribution) -> Remedy:
     """Building takes hours and much memory: fewer compilers at a time, and a wheel is better."""
+    number = item.version.partition("+")[0]
+    release_of = f"{item.name} {number}" if number else item.name
+    forced = (export("FLASH_ATTENTION_FORCE_BUILD", "TRUE"),) if item.name == "flash-attn" else ()
     return Remedy(
-        "Faster than building: from the project's release page, install the wheel of the same release whose name "
-        "matches the installed torch, CUDA, Python, and C++ ABI. Otherwise rebuild it in this environment, "
-        "which needs nvcc.",
+        f"Rebuild {release_of} against the installed torch, in the same environment; that needs nvcc of the torch's "
+        "CUDA and takes long. A wheel of the same release from the project's release page is faster, if its name "
+        "matches the installed torch, CUDA, Python, and C++ ABI, which the last command prints. Without the extension "
+        "(pip uninstall), most programs use a slower path.",
         (
+            *forced,
             export("MAX_JOBS", "4"),
-            pip(python, *_ANEW, REQUIREMENT(f"{item.name}=={item.version.partition('+')[0]}")),
+            pip(python, *_ANEW, REQUIREMENT(f"{item.name}=={number}" if number else item.name)),
+            run(PYTHON(python.executable or "python"), "-c", _ASK_TORCH),
         ),
     )
 

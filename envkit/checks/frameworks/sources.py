@@ -28,7 +28,16 @@ def _index_that_exists(environment: Environment, matrix: Matrix) -> Remedy:
     messages = seen(environment, _INDEX_ID)
     name = framework_of(environment, matrix, messages)
     why = "Use an index that exists. A build for an older CUDA runs with the same driver, regardless of nvcc's version."
-    return bring(environment, matrix, name, why, messages=messages)
+    given = bring(environment, matrix, name, why, messages=messages)
+    asked = next((one.values for one in messages if one.values.get("spec")), None)
+    if asked is None:
+        return given
+    line = f"{asked['package']}{asked['spec']}"
+    return Remedy(
+        f"{given.advice} Where a requirements file has the line {line}, write this release there as well: pip install "
+        "-r stops at it otherwise.",
+        given.steps,
+    )
 
 
 def _override(environment: Environment, matrix: Matrix) -> Remedy:

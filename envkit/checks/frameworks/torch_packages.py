@@ -77,7 +77,8 @@ def _chosen_torch(environment: Environment, matrix: Matrix) -> Remedy:
     given = again or bring(environment, matrix, "pytorch", why, messages=messages)
     if not any("pip install" in line for line in given.commands):
         return Remedy(f"{given.advice} Pin them in a constraints file.", given.steps)
-    return _pinned(environment, given, named_python(environment).executable)
+    python = item.python if item is not None else named_python(environment)
+    return _pinned(environment, given, python.executable)
 
 
 def _partners(python: PythonEnvironment) -> list[Distribution]:

@@ -153,6 +153,17 @@ _ASK_SCHEDULER = Remedy(
     "The job has no GPU because none was requested: ask the scheduler for one.",
     (fixed("srun --gres=gpu:1 nvidia-smi -L"),),
 )
+_OTHER_REQUEST = Remedy(
+    "The job asks for a GPU by --gres and got none: some clusters give GPUs by --gpus alone. Ask that way (#SBATCH "
+    "--gpus=1), and look at what the job gets.",
+    (fixed("srun --gpus=1 nvidia-smi -L"),),
+)
+
+
+def _asked(environment: Environment) -> Remedy:
+    return _OTHER_REQUEST if "slurm-gres" in managers(environment) else _ASK_SCHEDULER
+
+
 _HIDDEN = Fault(
     "cuda-visible-devices-empty",
     "No GPU is visible to a program",
@@ -222,7 +233,7 @@ def cuda_visible_devices_empty(environment: Environment, matrix: Matrix) -> Iter
     elif value:
         yield ok(f"{VISIBLE} is {value}", evidence=evidence)
     elif reported := _HIDDEN.reported(
-        environment, title=_shown_none(environment), remedy=_ASK_SCHEDULER if scheduler else None
+        environment, title=_shown_none(environment), remedy=_asked(environment) if scheduler else None
     ):
         yield reported
     elif environment.variables.known:

@@ -6,19 +6,23 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
+from envkit.base.versions import Version
 from envkit.checks.engine.evidence import is_virtual, known, managed_elsewhere, no_pci_expected
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import any_pasted, complained, message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import SeenGpu, all_work, seen_gpus
 from envkit.model import Environment
+from envkit.tables.codes import limit
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
+_BESIDE = " and reserve larger ones for what is plugged in (hpmmioprefsize)"
 _MANY_ERRORS = 100  # corrected errors since the start; a handful is normal on a healthy link
 _MANY_LINES = 10  # of corrected errors in a log, where no counter tells; the kernel writes only a part of them
 _SEVERITY = regex(r"PCIe Bus Error: severity=(\w+)")
@@ -42,12 +46,14 @@ def _larger_window(environment: Environment, matrix: Matrix) -> Remedy:
             "-fw_cfg name=opt/ovmf/X-PciMmio64Mb,string=262144. Then switch the virtual machine off and on. From "
             "inside the guest, only the kernel option pci=realloc can be tried."
         )
+    kernel = Version.find(environment.system.kernel.value or "")
+    large = "thunderbolt" in managers(environment) and (kernel is None or kernel >= limit("kernel-hpmmioprefsize"))
     return remedy(
         environment,
         "Enable 'Above 4G decoding' in the firmware setup. Where there is no such setting (a laptop, a card behind "
-        "Thunderbolt) let the kernel reassign the windows; a Thunderbolt port needs larger ones reserved beside it: "
-        "pci=realloc,hpmmioprefsize=32G.",
+        f"Thunderbolt) let the kernel reassign the windows{_BESIDE if large else ''}.",
         "bar-window",
+        pci="realloc,hpmmioprefsize=32G" if large else "realloc",
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
-from envkit.checks.engine.command import fixed
+from envkit.checks.engine.command import INTERFACES, TO_FILL_IN, fixed, run
 from envkit.checks.engine.evidence import kind, known, only_told
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
@@ -22,13 +22,27 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _INTERFACE_VARIABLES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
+_NOT_BETWEEN_HOSTS = ("lo", "docker", "br-", "veth", "virbr", "wl")
 _ENOUGH_LOCKED = 4 * 1024**3  # bytes; NCCL registers its buffers, gigabytes on a large machine
 _ENOUGH_SHM = 1024**3  # bytes; container engines give 64 MiB
+
+
+def _told_interfaces(environment: Environment) -> tuple[str, ...]:
+    """The interfaces of all hosts that have an address, without those of the machine itself and of containers."""
+    names = environment.network_interfaces.get() if environment.network_interfaces.known else ()
+    return tuple(name for name in names if not name.startswith(_NOT_BETWEEN_HOSTS))
 
 
 def _interfaces(environment: Environment, matrix: Matrix) -> Remedy:
     advice = "Name an interface that exists on every machine, or exclude the wrong ones."
     names = managers(environment)
+    told = _told_interfaces(environment)
+    if "mpirun" in names and told:
+        return Remedy(
+            f"{advice} mpirun -x NCCL_SOCKET_IFNAME=VALUE overrides the shell: in your mpirun command, let it list "
+            "those of all hosts.",
+            (run("mpirun", "-x", INTERFACES(f"NCCL_SOCKET_IFNAME={','.join(told)}"), TO_FILL_IN),),
+        )
     if "mpirun" in names:
         return Remedy(
             f"{advice} mpirun -x NCCL_SOCKET_IFNAME=VALUE overrides the shell: change it in the command and list the "

@@ -69,6 +69,29 @@ _FROM_SLURM = Remedy(
     "too, tell the administrators of the cluster. Install no driver here.",
     (fixed("srun --gres=gpu:1 nvidia-smi"),),
 )
+
+
+def _load(environment: Environment, matrix: Matrix) -> Remedy:
+    """By what installed the driver: NVIDIA's installer builds for the kernel that runs then, and for no later one."""
+    if "runfile" in managers(environment):
+        return remedy(
+            environment,
+            "A driver from NVIDIA's .run installer has its module for the kernel under which it was installed alone: "
+            "after a kernel update, boot the earlier kernel (Advanced options in the boot menu), where it works as "
+            "before. For good: install dkms and the headers, run the same .run file again with --dkms (its release "
+            "is in /var/log/nvidia-installer.log), and each coming kernel gets its module. Close the desktop first.",
+            "dkms-tools",
+            "runfile-dkms",
+            "load-module",
+        )
+    return remedy(
+        environment,
+        "Load the module; if that fails, read the kernel's message. Do not reinstall the driver yet.",
+        "load-module",
+        "module-log",
+    )
+
+
 _NO_DRIVER = Fault(
     "driver-not-installed",
     "No NVIDIA driver is installed",
@@ -79,8 +102,7 @@ _NOT_LOADED = Fault(
     "driver-module-not-loaded",
     "The driver's kernel module is not loaded",
     impact="nvidia-smi and CUDA cannot reach the GPU.",
-    remedy="Load the module; if that fails, read the kernel's message. Do not reinstall the driver yet.",
-    actions=("load-module", "module-log"),
+    remedy=_load,
 )
 
 
@@ -160,6 +182,7 @@ def _absent(environment: Environment) -> Outcome:
     layer=Layer.KERNEL_MODULE,
     rank=60,
     explained_by=_MODULE_CAUSES,
+    fix="Load the module; if that fails, read the kernel's message. Do not reinstall the driver yet.",
     elsewhere=NO_PCI_GPU,
     references=threads("NVIDIA/nvidia-docker#988", "microsoft/WSL#7716", "junxnone/tio#206"),
 )

@@ -20,6 +20,7 @@ from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import seen_gpus
 from envkit.checks.gpu.module_flavors import needs_open
 from envkit.checks.nvidia_driver.driver_state import installed, loaded
+from envkit.checks.nvidia_driver.kernel_flavor import debian_flavor
 from envkit.model import DkmsEntry, Environment
 
 if TYPE_CHECKING:
@@ -55,8 +56,12 @@ def _module_for_kernel(environment: Environment, matrix: Matrix) -> Remedy:
             f"they keep up with it.{older}"
         )
         return remedy(environment, advice, "prebuilt-module", flavor=flavor)
-    advice = f"Build the module for the running kernel.{older}"
-    return remedy(environment, advice, "kernel-headers", "build-module")
+    follow = debian_flavor(environment)
+    lasting = (
+        " The last line brings the headers of every coming kernel, so that this does not return." if follow else ""
+    )
+    advice = f"Build the module for the running kernel.{older}{lasting}"
+    return remedy(environment, advice, "kernel-headers", "build-module", "headers-follow", flavor=follow)
 
 
 _OPERATOR = (

@@ -62,6 +62,11 @@ def newer_driver(environment: Environment, matrix: Matrix, cuda: Version | None,
             f"{otherwise} Only the cluster's administrators can install a newer driver "
             f"(branch {branch.branch}, {runs})."
         )
+    if "dgx" in managers(environment):
+        return Remedy(
+            f"{otherwise} A newer driver (branch {branch.branch}, {runs}) comes to a DGX by the update of DGX OS, with "
+            "the fabric manager of the same version: a desktop's driver package does not belong there."
+        )
     return remedy(
         environment,
         f"Install driver branch {branch.branch}, {runs}. {otherwise}",

@@ -25,6 +25,7 @@ _ROW = regex(
     r"(?P<build><pip>|[A-Za-z0-9][\w.+]{0,100})(?: {1,40}(?P<channel>[\w./:-]{1,60}))?$"
 )
 _TYPED = regex(r"[^\n]{0,60}\b(?:conda|mamba|micromamba) list\b[^\n|]{0,40}\| ?(?:e?grep|findstr|Select-String)\b")
+_SAID = ("conda list:", "mamba list:")  # how a sentence ends above the rows that somebody picked out
 _PLANNED = regex(
     r"^ {0,4}[+~] {1,2}(?P<name>[A-Za-z0-9_][\w.-]{0,80}) {1,60}(?P<version>\d[\w.!+]{0,50}) {1,40}"
     r"(?P<build>[A-Za-z0-9][\w.+]{0,100}) {1,40}(?P<channel>[\w./:-]{1,60})/(?:linux-64|linux-aarch64|win-64|noarch)\b",
@@ -52,7 +53,7 @@ def _listed(text: Text) -> Iterator[Clue]:
     position, inside = 0, False
     for line, below in zip(text.lines, (*text.lines[1:], None), strict=True):
         head = _HEAD.match(line) if line[:1] in _HEADS else None
-        typed = "a list" in line and _TYPED.match(line)
+        typed = "a list" in line and (_TYPED.match(line) or line.endswith(_SAID))
         if head:
             inside = True
             prefix = head["prefix"] or head["mamba"]

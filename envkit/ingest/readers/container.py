@@ -30,13 +30,16 @@ _BANNER = regex(
     re.MULTILINE,
 )
 
-_RUN = regex(r"\b(?:docker|podman|nerdctl) (?:container )?run (?P<words>[^\n]{1,600})")
+_RUN = regex(
+    r"\b(?:(?:docker|podman|nerdctl) (?:container )?run|(?:singularity|apptainer) (?:exec|run|shell))"
+    r" (?P<words>[^\n]{1,600})"
+)
 _IMAGE = regex(r"(?:[a-z0-9][a-z0-9._-]{0,60}(?::\d{2,5})?/){0,4}[a-z0-9][a-z0-9._-]{0,80}(?::[\w.-]{1,80})?")
 _MANIFEST = regex(
     rf"^[ \t]{{0,20}}(?:- )?image: {{1,4}}[\"']?(?P<image>{_IMAGE.pattern})[\"']?[ \t]{{0,8}}$", re.MULTILINE
 )
 _ALONE = frozenset(
-    ("--rm", "--init", "--privileged", "--detach", "--interactive", "--tty", "--read-only", "--no-healthcheck")
+    ("--nv", "--rm", "--init", "--privileged", "--detach", "--interactive", "--tty", "--read-only", "--no-healthcheck")
 )
 _TRIAL = "nvidia/cuda"  # what people start to see whether any container gets the GPU
 
@@ -44,7 +47,7 @@ _TRIAL = "nvidia/cuda"  # what people start to see whether any container gets th
 @reader("container image")
 def read_image(text: Text) -> Iterator[Clue]:
     """The image that is started or named in a manifest, where it is one; a trial with a plain CUDA image aside."""
-    named = [(_started(match["words"]), match.start()) for match in text.matches(_RUN, "run ")]
+    named = [(_started(match["words"]), match.start()) for match in text.matches(_RUN, "run ", "exec ", "shell ")]
     named += [(match["image"], match.start()) for match in text.matches(_MANIFEST, "image: ")]
     images = {image: offset for image, offset in named if image}
     own = {image: offset for image, offset in images.items() if not image.startswith(_TRIAL)} or images

@@ -34,7 +34,7 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
     "conda": (
         regex(
             _PROMPT + r"(?:conda|mamba|micromamba) (?:create|install|activate|env)\b"
-            r"|/(?:(?:ana|mini)conda3?|(?:mini|mamba)forge3?|micromamba|\.conda)/",
+            r"|\bconda-forge\b|/(?:(?:ana|mini)conda3?|(?:mini|mamba)forge3?|micromamba|\.conda)/",
             re.MULTILINE,
         ),
         ("conda", "mamba", "miniforge"),
@@ -76,6 +76,7 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
         ),
         ("#SBATCH", "srun", "sbatch", "salloc", "scontrol", "squeue", "sinfo", "SLURM", "lurm", "--gres=gpu"),
     ),
+    "slurm-gres": (regex(r"--gres=gpu\b"), ("--gres=gpu",)),
     "pbs": (regex(r"^#PBS |" + _PROMPT + r"q(?:sub|stat)(?: |$)", re.MULTILINE), ("#PBS", "qsub", "qstat")),
     "modules": (
         regex(
@@ -101,9 +102,10 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
     "runfile": (
         regex(
             r"\bNVIDIA-Linux-\w{3,8}-\d{3}[\d.]{2,12}\.run\b"
+            r"|\b[Rr]unfile\b|\brun ?文件|\.run (?:file|installer)\b"
             r"|\bdriver (?:is|was|from|comes from|via) (?:the |a )?(?:NVIDIA )?\.run\b"
         ),
-        ("NVIDIA-Linux-", ".run"),
+        ("NVIDIA-Linux-", ".run", "unfile", "run文件", "run 文件"),
     ),
     "azure": (regex(r"\bAzure\b|\bStandard_N[CDGV]\w{1,24}|\d-azure\b"), ("zure", "Standard_N")),
     "confidential": (
@@ -116,6 +118,14 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
         ),
         ("container",),
     ),
+    "rpm": (
+        regex(
+            r"/usr/lib64/lib(?:cuda|nvidia)|\.el[789](?:_\d{1,2})?\.|" + _PROMPT + r"(?:yum|dnf|rpm) -?[a-z]",
+            re.MULTILINE,
+        ),
+        ("/usr/lib64/lib", ".el7", ".el8", ".el9", "yum ", "dnf ", "rpm "),
+    ),
+    "thunderbolt": (regex(r"\b[Tt]hunderbolt\b|\bTB[345]\b|\beGPU\b"), ("hunderbolt", "TB3", "TB4", "TB5", "eGPU")),
     "dgx": (regex(r"\bDGX\b(?! Spark)"), ("DGX",)),
     "truenas": (regex(r"\+truenas\b|\bTrueNAS\b"), ("truenas", "TrueNAS")),
     "unraid": (regex(r"-Unraid\b|\bUnraid\b"), ("Unraid",)),
@@ -126,7 +136,9 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
         ("rpm-ostree", "Silverblue", "Kinoite", "Bazzite", "Fedora CoreOS"),
     ),
     "colab": (
-        regex(r"\bGoogle Colab\b|\bcolab\.research\b|/content/|\bColab (?:notebook|runtime)\b"),
+        regex(
+            r"\bGoogle Colab\b|\bcolab\.research\b|/content/|\bColab (?:notebook|runtime)\b|\b(?:on|in|free) [Cc]olab\b"
+        ),
         ("olab", "/content/"),
     ),
     "webui": (

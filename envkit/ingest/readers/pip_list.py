@@ -79,7 +79,8 @@ def _packages(text: Text) -> Iterator[Package]:
             if text.cut_off(match.start(), match["version"]):
                 continue
             location = match.groupdict().get("location") or ""
-            yield Package(match["name"], match["version"], match.start(), "pip", path=location)
+            installer = "pip" if pattern is _FROZEN else ""  # the others show one package, and no list of them
+            yield Package(match["name"], match["version"], match.start(), installer, path=location)
 
 
 def _installed(text: Text) -> Iterator[Package]:

@@ -34,6 +34,11 @@ _BARE = regex(
     r"(?![\w%]|[.,:]\d|-\d| (?:[kmg]i?b|ms|s|fps|px|steps|images|samples|tokens|lines|files|times|iterations)\b)",
     re.IGNORECASE,
 )
+_FIRST = regex(
+    r"^(?P<number>(?:[2-5]0[5-9]|10[5-8]|16[56])0) ?(?P<suffix>Ti Super|Ti|Super)?(?P<laptop>[ -](?:laptop|mobile))?"
+    r"(?<!\d0)(?=[,;.)]|$)",
+    re.IGNORECASE | re.MULTILINE,
+)  # a line that begins with it, and with what makes it one
 _MOBILE = regex(r"(?<![\w./-])(?:GeForce |Geforce |geforce )?(?P<name>\d{3}MX|MX ?\d{3})\b")
 _SERVER = regex(
     r"(?<![\w./:-])(?:NVIDIA |Nvidia |nvidia )?(?:Tesla |tesla )?(?P<name>[VPM]100S?|[AHB][12]00|GH200|GB200|H"
@@ -63,6 +68,7 @@ _DRIVER = regex(
     r"|(?<![\w.])(?P<before>\d{3}(?:\.\d{2,3}){0,2})(?: series)?(?:-open| \(open\))?[ -](?:NVIDIA |Nvidia |nvi"
     r"dia )?(?:driver|Treiber)\b"
     r"|\bnvidia-driver-(?P<package>\d{3})\b"
+    r"|(?:驱动|ドライバ)[^\n,，。、;；\d]{1,24}(?P<apart>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\d.]*\d)"
 )
 _LIMIT = regex(
     r"(?:nvidia-smi|driver|Treiber)\b[^\n.]{0,60}?\bCUDA(?: [Vv]ersion)?:? ?(?P<cuda>\d{1,2}\.\d)(?![\d.]*\d)"
@@ -105,13 +111,14 @@ _GCC = regex(
 )
 _CPU = regex(r"\bversion\.cuda`?(?:\(\))? (?:is|=|==|prints|says|returns|gives|->)? ?`?None\b")
 _PYTHON = regex(
-    r"(?<![\w./-])[Pp]ython ?:?(?: [Vv]ersion:?)?(?: is)? ?v?(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w.]?\d|\+)"
+    r"(?<![\w./-])[Pp]ython ?(?::|={1,2})?(?: [Vv]ersion:?)?(?: is)? ?v?"
+    r"(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w.]?\d|\+)"
 )
 _SYSTEM = regex(
     r"(?<![\w./-])(?P<name>Windows-1[01](?=-10\.0\.)"
     r"|Windows (?:Server )?(?:7|8(?:\.1)?|10|11|20(?:16|19|22|25))|Win ?1[01]|Ubuntu(?: Se"
     r"rver)?,? "
-    r"(?:1[4-9]|2\d)\.(?:04|10)(?:\.\d)?|Debian(?: GNU/Linux)? 1?\d(?!\.\d{1,2}[.-]\d)|Fedora(?: Linux)? [34]\d"
+    r"(?:1[4-9]|2\d)\.(?:04|10)(?:\.\d)?|Debian(?: GNU/Linux)? 1?\d(?!\.\d{1,2}[.-]\d)|Fedora(?: Linux)? [234]\d"
     r"|(?:RHEL|CentOS|Rocky(?: Linux)?"
     r"|AlmaLinux) [6-9](?:\.\d{1,2})?|Red Hat Enterprise Linux [789]|Arch Linux|Manjaro|openSUSE (?:Leap "
     r"\d\d\.\d|Tumbleweed)|Tumbleweed"
@@ -123,6 +130,7 @@ _PLAIN_WINDOWS = regex(
     r"|\bwebui-user\.bat\b|\bComfyUI_windows_portable\b|\bpython_embeded\b",
     re.IGNORECASE | re.MULTILINE,
 )
+_OF_WINDOWS = regex(r"\b[A-Z]:\\Users\\[^\\\s]{1,40}\\(?:AppData|Documents|Desktop|Downloads)\\|\[WinError \d{1,4}\]")
 _WSL = regex(r"\bWSL ?-?(?P<version>[12])\b")
 _CONTAINER = regex(
     r"\b(?:inside|in|within|into) (?:the |a |my |our |this )?(?:[\w.:/-]{1,40} ){0,2}(?:container|pod)\b|\bdoc"
@@ -178,6 +186,8 @@ def _gpus(text: Text) -> Iterator[Clue]:
         yield _geforce(match["line"].upper(), match)
     for match in _matches(text, _BARE, *_BARE_WORDS):
         yield _geforce("GTX" if match["number"][0] == "1" else "RTX", match)
+    for match in _matches(text, _FIRST, *_BARE_WORDS):
+        yield _geforce("GTX" if match["number"][0] == "1" else "RTX", match)
     for pattern, needles in (
         (_MOBILE, ("MX",)),
         (_SERVER, _SERVER_WORDS),
@@ -209,9 +219,9 @@ def _gpu(name: str, match: re.Match[str]) -> Item:
 
 def _driver(text: Text) -> Iterator[Clue]:
     said = list(_matches(text, _DRIVER, "river", "DRIVER", "驱动", "ドライバ", "reiber"))
-    if len({match["after"] or match["before"] or match["package"] for match in said}) > 1:
+    if len({match[match.lastgroup or 0] for match in said}) > 1:
         said = [match for match in said if not earlier(text, match.start())] or said
-    versions = {Version.parse(match["after"] or match["before"] or match["package"]): match for match in said}
+    versions = {Version.parse(match[match.lastgroup or 0]): match for match in said}
     branches = {version.major for version in versions}
     if len(branches) == 1 and 300 <= min(branches) < 700:  # several were tried: which one is there is not told
         version = max(versions, key=lambda version: len(str(version)))
@@ -302,6 +312,10 @@ def _system(text: Text) -> Iterator[Clue]:
     known = {release.os_id: (release, offset) for release, offset in systems if release is not None}
     if not known and not any(map(text.says, ("wsl", "linux", "ubuntu", "docker"))):
         for match in _matches(text, _PLAIN_WINDOWS, "indows", "WINDOWS", "webui-user", "python_embeded"):
+            yield Fact("system.os", OsRelease("windows", "windows", ""), match.start())
+            return
+    if not known and not any(map(text.says, ("wsl", "docker"))):
+        for match in text.matches_once(_OF_WINDOWS, ":\\Users\\", "[WinError "):
             yield Fact("system.os", OsRelease("windows", "windows", ""), match.start())
             return
     linux = {os_id: pair for os_id, pair in known.items() if os_id != "windows"}

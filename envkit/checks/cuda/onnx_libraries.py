@@ -1,0 +1,99 @@
+"""ONNX Runtime's provider for CUDA opens a set of libraries: the one that its message names is only the first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
+from envkit.checks.engine.command import NUMBER, VERSION, run
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.managers import in_image
+from envkit.checks.engine.remedies import on_windows, steps
+from envkit.checks.frameworks.installs import first_python, named_python, release
+from envkit.model import Environment
+from envkit.tables.codes import limit
+from envkit.tables.rows import ImageTag
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+    from envkit.tables.rows import FrameworkBuild
+
+_ITS_OWN = regex(r"[Oo][Nn][Nn][Xx]_?[Rr]untime|ONNXRuntime|\bort\b")
+_COMPILED = regex(
+    r"ai\.onnxruntime|OrtException|/target/(?:debug|release)/|called `Result|panicked at|\.java:\d|\.cs:line"
+)
+_NAME = "onnxruntime"
+
+
+def libraries_of_onnx(environment: Environment, matrix: Matrix, text: str, cuda: str) -> Remedy | None:
+    """The remedy that brings the whole set for CUDA `cuda`; None where the message is of another program."""
+    build = _build(environment, matrix, cuda) if _ITS_OWN.search(text) else None
+    if build is None or build.cudnn is None:
+        return None
+    if _COMPILED.search(text):
+        return _of_the_system(environment, matrix, cuda, str(build.cudnn.major))
+    python = named_python(environment).executable or "python"
+    given = steps(environment, "onnx-libraries", python=python, cuda=cuda, major=build.cudnn.major)
+    return Remedy(
+        f"ONNX Runtime for CUDA {cuda} opens the runtime, cuBLAS, cuFFT, cuRAND, and cuDNN {build.cudnn.major}. Where "
+        f"a torch for CUDA {cuda} is in the same environment, import torch before onnxruntime: it brings the same "
+        "libraries. Otherwise give it all of them in a folder of their own, so that no framework loses its cuDNN; the "
+        "second line is needed in each shell.",
+        () if on_windows(environment) else given,
+    )
+
+
+def _build(environment: Environment, matrix: Matrix, cuda: str) -> FrameworkBuild | None:
+    """The installed release's build for this CUDA where it is told, else the newest one."""
+    rows = [row for row in matrix.builds(_NAME) if row.cuda is not None and str(row.cuda.major) == cuda and row.cudnn]
+    own = [release(item.version) for item in first_python(environment).distributions if item.name.startswith(_NAME)]
+    told = [row for row in rows if any(version is not None and row.version.starts_with(version) for version in own)]
+    return next(reversed(told or rows), None)
+
+
+def _of_the_system(environment: Environment, matrix: Matrix, cuda: str, cudnn: str) -> Remedy:
+    """For a program without Python: in its image, or beside the toolkits that are there."""
+    needs = f"ONNX Runtime for CUDA {cuda} needs CUDA {cuda} with cuDNN {cudnn}, and brings neither."
+    if in_image(environment):
+        tag = _tag(environment, matrix, cuda, cudnn)
+        start = (
+            f"Start its Dockerfile with FROM {tag.repository}:{tag.tag}, and add the program there"
+            if tag
+            else ("Install both in its image")
+        )
+        return Remedy(f"{needs} {start}; what is installed on the host does not get into the container.")
+    toolkit = max((row.release for row in matrix.toolkits if str(row.release.major) == cuda), default=None)
+    if toolkit is None:
+        return Remedy(needs)
+    root = f"/usr/local/cuda-{toolkit}"
+    return Remedy(
+        f"{needs} Install both next to what is there, which stays, and let the loader find them where the program is "
+        "started. Or take the program's build for the CUDA release on this machine.",
+        (
+            run("envkit", "install", "--cuda", VERSION(toolkit), "--cudnn", NUMBER(cudnn), "--run"),
+            *steps(environment, "load-toolkit", root=root),
+        ),
+    )
+
+
+def _flavors(cudnn: str) -> tuple[str, ...]:
+    """How tags of images are called that hold this cuDNN: newer ones leave the number out."""
+    return (f"cudnn{cudnn}",) if int(cudnn) <= int(limit("last-cudnn-in-tags").major) else (f"cudnn{cudnn}", "cudnn")
+
+
+def _tag(environment: Environment, matrix: Matrix, cuda: str, cudnn: str) -> ImageTag | None:
+    """The newest runtime image with that cuDNN whose CUDA the host's driver was made for."""
+    newest: Version | None = environment.driver.driver_cuda_version.value
+    fitting = [
+        row
+        for row in matrix.image_tags
+        if row.state in ("supported", "unsupported")
+        and row.flavor == "runtime"
+        and row.cudnn in _flavors(cudnn)
+        and row.os_id.startswith("ubuntu")
+        and row.cuda is not None
+        and str(row.cuda.major) == cuda
+        and (newest is None or row.cuda.release(2) <= newest.release(2))
+    ]
+    return max(fitting, key=lambda row: (row.cuda or Version.of(0), row.os_id), default=None)

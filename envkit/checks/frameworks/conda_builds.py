@@ -1,0 +1,90 @@
+"""The build for CUDA by conda itself, where conda brought the CPU build: pip would leave conda's list wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
+from envkit.checks.engine.command import CONDA_SPEC, NAME, PATH, Command, Word, run
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.messages import said
+from envkit.checks.frameworks.installs import Installed, capable_gpus, release
+from envkit.model import Environment
+from envkit.tables.loader import read
+from envkit.tables.pairs import CondaBuild
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_FORGE = "conda-forge"
+_OF_FORGE = regex(r"\bpytorch(?:-| {1,40})(?P<version>\d\.\d{1,2}\.\d)[ |]{1,40}cpu_(?:generic|mkl)_")
+_ALWAYS = ("pytorch", "cudatoolkit", "pytorch-cuda", "torchvision")
+_CPU_CHOICE = ("cpuonly",)  # a package that holds the CPU build there
+_KEEP = (
+    "A CUDA build by conda, as conda brought the CPU build: what pip puts over it, the next conda update takes away. "
+    "conda may change other packages with it: read its plan before you confirm."
+)
+
+
+def by_conda(environment: Environment, matrix: Matrix, found: Installed) -> Remedy | None:
+    """The remedy in conda's words for a framework that conda installed; None where the tables name no such build."""
+    listed = {item.name: item for item in found.python.distributions if item.installer == "conda"}
+    own = listed.get("pytorch")
+    if found.framework.name != "pytorch" or own is None:
+        return None
+    row = _row(environment, matrix, release(own.version))
+    if row is None:
+        return None
+    place: tuple[Word, ...] = ("-p", PATH(found.python.prefix)) if found.python.prefix else ()
+    wanted = [line for line in row.requirements if _name(line) in listed or _name(line) in _ALWAYS]
+    channels = [word for channel in row.channels for word in ("-c", NAME(channel))]
+    removal = [run("conda", "remove", *place, *(name for name in _CPU_CHOICE if name in listed))]
+    return Remedy(
+        f"{_KEEP} PyTorch {row.version} for CUDA {row.cuda}. Without the channel, defaults has the CPU build alone.",
+        (
+            *(removal if any(name in listed for name in _CPU_CHOICE) else ()),
+            run("conda", "install", *place, *channels, *(CONDA_SPEC(_with_build(line, row)) for line in wanted)),
+        ),
+    )
+
+
+def _with_build(line: str, row: CondaBuild) -> str:
+    """The framework by its build string: with its release alone, the solver may keep the CPU build."""
+    return f"pytorch={row.version}=*cuda{row.cuda}*" if _name(line) == "pytorch" else line
+
+
+def _name(line: str) -> str:
+    return line.partition("=")[0]
+
+
+def _row(environment: Environment, matrix: Matrix, version: Version | None) -> CondaBuild | None:
+    """The newest CUDA of that release which these GPUs and the driver take."""
+    from envkit.compat.gpu import cuda_span
+
+    firsts = [cuda_span(own, matrix)[0] for _, own in capable_gpus(environment, matrix)]
+    lowest = max((first.release(2) for first in firsts if first is not None), default=None)
+    limit = environment.driver.driver_cuda_version.value
+    fitting = [
+        row
+        for row in read(CondaBuild)
+        if row.version == version
+        and (lowest is None or row.cuda >= lowest)
+        and (limit is None or row.cuda.major <= limit.major)
+    ]
+    return max(fitting, key=lambda row: row.cuda, default=None)
+
+
+def of_forge(environment: Environment) -> Remedy | None:
+    """The remedy where the text shows a CPU build of conda-forge, whose build strings name CUDA."""
+    match = _OF_FORGE.search(said(environment, "cpu-only-wheel"))
+    if match is None:
+        return None
+    specs = (f"pytorch={match['version']}=cuda*", "torchvision=*=cuda*")
+    install: Command = run("conda", "install", "-c", _FORGE, *map(CONDA_SPEC, specs))
+    return Remedy(
+        "conda's solver may choose the CPU build of either package; ask for builds with CUDA by their build string, "
+        "in the environment that has the CPU build (conda activate it first). The same two words go into conda create "
+        "and environment.yml. If there is no such pair, mamba often finds another.",
+        (install,),
+    )

@@ -1,0 +1,114 @@
+"""Packages that are no framework, built without CUDA: each has a way of its own to a build for GPUs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
+from envkit.checks.engine.command import REQUIREMENT, URL
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.managers import managers
+from envkit.checks.engine.messages import named
+from envkit.checks.engine.remedies import on_windows, steps
+from envkit.checks.frameworks.installs import capable_gpus, named_python, pip
+from envkit.model import Environment, Message
+from envkit.tables.codes import limit
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_OF_WINDOWS = "C:\\"  # where its wheels are built
+_OPENCV = "cpu-only-wheel/opencv"
+_FAISS = "cpu-only-wheel/faiss"
+_LLAMA = "llama-cpp-python"
+_WHEELS = "https://abetlen.github.io/llama-cpp-python/whl/"
+_ANEW = ("install", "--force-reinstall", "--no-deps", "--no-cache-dir")
+_OPENCV_RELEASE = regex(r"OpenCV\((?P<version>\d\.\d{1,2}\.\d{1,2})")
+
+
+def other_program(environment: Environment, matrix: Matrix, messages: tuple[Message, ...]) -> Remedy | None:
+    """The remedy of the program that the messages are of; None where it is a framework's."""
+    signatures = {message.signature for message in messages}
+    if any(name.startswith(_OPENCV) for name in signatures):
+        return _opencv(environment, matrix, messages)
+    if _FAISS in signatures:
+        return Remedy(
+            "faiss-cpu is installed, or a faiss without the GPU part. The project builds faiss-gpu for conda on Linux "
+            "alone: remove faiss-cpu (pip uninstall faiss-cpu, where pip brought it) and install it, in the "
+            "environment that is active.",
+            () if on_windows(environment) else steps(environment, "faiss-gpu"),
+        )
+    told = any("/llama" in name for name in signatures) or any("llama" in one.text.lower() for one in messages)
+    if told and "llama-cpp-python" in managers(environment):
+        return _llama(environment, messages)
+    return None
+
+
+def _opencv(environment: Environment, matrix: Matrix, messages: tuple[Message, ...]) -> Remedy:
+    """No wheel of OpenCV on the package index has CUDA; frameworks beside it are not at fault."""
+    gpus = [str(own) for _, own in capable_gpus(environment, matrix)]
+    releases = [match["version"] for one in messages if (match := _OPENCV_RELEASE.search(one.text))]
+    return Remedy(
+        "The wheels of opencv-python and opencv-contrib-python are built without CUDA; CUDA and the frameworks on this "
+        "machine are not at fault. Either use the functions for the CPU (cv2.* in place of cv2.cuda.*), or uninstall "
+        "the wheel and compile OpenCV of the same release with opencv_contrib (WITH_CUDA=ON, CUDA_ARCH_BIN of this GPU"
+        f"{f', {gpus[0]}' if gpus else ''}). Then cv2.cuda.getCudaEnabledDeviceCount() gives the number of GPUs.",
+        ()
+        if on_windows(environment) or any(_OF_WINDOWS in one.text for one in messages)
+        else steps(environment, "opencv-cuda", capability=next(iter(gpus), ""), version=next(iter(releases), "")),
+    )
+
+
+def _llama(environment: Environment, messages: tuple[Message, ...]) -> Remedy:
+    """llama.cpp's bindings are compiled when they are installed: without the option, for the CPU."""
+    python = named_python(environment)
+    executable = python.executable or "python"
+    told = next((item.version for item in python.distributions if item.name == _LLAMA), "")
+    version = Version.find(told or named(messages, "version") or "")
+    why = f"{_LLAMA} was compiled without CUDA, as a plain pip install does."
+    release = f"=={version}" if version is not None else ""
+    toolkit = _toolkit(environment)
+    if toolkit is not None and _has_wheels(toolkit, python.version):
+        return Remedy(
+            f"{why} The project has wheels with CUDA {toolkit}, which need no compiler.",
+            (pip(python, *_ANEW, REQUIREMENT(f"{_LLAMA}{release}"), "--index-url", URL(f"{_WHEELS}{_tag(toolkit)}")),),
+        )
+    option = _option(version)
+    return Remedy(
+        f"{why} Recompile it with the option for CUDA (-D{option}=on{f' in release {version}' if version else ''}); "
+        "that needs nvcc and a C++ compiler.",
+        steps(
+            environment,
+            "llama-cpp-python",
+            python=executable,
+            name=f"{_LLAMA}{release}",
+            option=option,
+            number="native",
+        ),
+    )
+
+
+def _option(version: Version | None) -> str:
+    """llama.cpp renamed it twice."""
+    if version is None or version >= limit("llama-option-ggml"):
+        return "GGML_CUDA"
+    return "LLAMA_CUDA" if version >= limit("llama-option-cuda") else "LLAMA_CUBLAS"
+
+
+def _has_wheels(cuda: Version, python: Version | None) -> bool:
+    """Whether the project's index has wheels for this CUDA and, where it is known, this Python."""
+    pythons = limit("llama-wheels-first-python"), limit("llama-wheels-last-python")
+    fits = python is None or pythons[0] <= python.release(2) <= pythons[1]
+    return fits and limit("llama-wheels-first-cuda") <= cuda <= limit("llama-wheels-last-cuda")
+
+
+def _tag(cuda: Version) -> str:
+    return f"cu{cuda}".replace(".", "")
+
+
+def _toolkit(environment: Environment) -> Version | None:
+    """The release line of the one toolkit that is there."""
+    toolkits = environment.cuda_toolkits.get() if environment.cuda_toolkits.known else ()
+    lines = {toolkit.version.release(2) for toolkit in toolkits}
+    return lines.pop() if len(lines) == 1 else None
