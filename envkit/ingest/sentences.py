@@ -18,7 +18,8 @@ _CHOICE = regex(
 )
 _DENIAL = regex(
     r"\b(?:not|no|without|never|isn't|aren't|don't|doesn't|didn't|cannot|can't|neither|nor|kein\w{0,2}|nicht|ohne"
-    r"|sans|sin|без|не|нет)\b[^,.;:\n]{0,30}$|(?:没有|不是|沒有|ない)[^,。;\n]{0,10}$",
+    r"|sans|sin|без|не|нет)\b(?:(?!\b(?:because|since|but|although|though|while|weil|aber|obwohl)\b)[^,.;:\n]){0,30}$"
+    r"|(?:没有|不是|沒有|ない)[^,。;\n]{0,10}$",
     re.IGNORECASE,
 )
 _ELSEWHERE = regex(
@@ -41,24 +42,39 @@ _ABSENT = regex(  # `we do not have "…"`, `this is not the … issue`; never t
     r"|\b(?:is|are|was|were|'s)(?:n'?t| not)(?: about| due to| caused by)?" + _NAMED + r"{1,3}"
     r"|\b(?:without|instead of|rather than|unlike|got rid of|gets rid of|fixe[sd]|solve[sd]|no more|no)"
     r"(?:" + _NAMED + r"{1,3}(?= [\x22'`(])| (?=[\x22'`]))"
-    r"|\b(?:keine?n?|nicht(?: mehr)?)(?: den| die| das)?(?: Fehler| Meldung)?)[\s\x22'`:(]{1,4}$"
+    r"|\b(?:keine?n?|nicht(?: mehr)?)(?: den| die| das)? (?:Fehler|Meldung))[\s\x22'`:(]{1,4}$"
     r"|(?:没有|不是|不再)(?:出现|报)?[\s\x22'`“「:：]{0,3}$",
     re.IGNORECASE,
 )
 _GONE = regex(
     r"[^\w.\n]{0,4}(?:(?:error|message|warning|line|issue|problem|one|part|Fehler|Meldung) )?"
     r"(?:(?:is|are|was|has|have|ist|sind|'s) )?(?:now |finally |all |already |also |jetzt |nun )?"
-    r"(?:gone|solved|fixed|resolved|disappeared|vanished|went away|weg|behoben|verschwunden"
+    r"(?:gone|solved|fixed|resolved|disappeared|vanished|went away|go(?:es)? away|weg|behoben|verschwunden"
     r"|not (?:my|the|our|an?) (?:problem|issue|case|question|error)"
     r"|(?:no longer|does(?:n'?t| not)|did(?:n'?t| not)) (?:appears?|shows?|shown|comes?|occurs?|happens?|there|printed)"
-    r"|any ?more\b|since\b(?! (?:the|my|an?|I|we|yesterday|today|last)\b)|已经?解决|消失|没有了|不再出现)"
+    r"|已经?解决|消失|没有了|不再出现)"
     r"(?![^.\n]{0,8}\b(?:when|if|once|only|until|unless|as long|as soon|for (?:a|some|\d)|by|with)\b)"
     r"(?![^.\n]{0,80}\b(?:until|comes? back|came back|returns?|returned|is back|again)\b)",
     re.IGNORECASE,
 )
 _OPENED = regex(r"[\x22`“][^\x22`“”\n]{0,60}$")
 _CLOSED = regex(r"[^\x22`“”\n]{0,80}[\x22`”]")
-_CURED = regex(r"(?<!not )(?<!n't )\b(?:fixed|solved|resolved|cured)\b(?: \w{1,12}){0,3} $", re.IGNORECASE)
+_CURED = regex(
+    r"(?<!not )(?<!n't )\b(?:fixed|solved|resolved|cured|removed|avoided)\b(?: \w{1,12}){0,3} $", re.IGNORECASE
+)
+_ASKED = regex(  # `Is my card too old?`; who asks whether anybody knows why something fails states that it does
+    r"\s{0,4}(?:Is|Are|Was|Will|Would|Could|Can|Does|Do|How (?:can|do|to)|Ist|Sind|Kann)\b"
+    r"(?!(?: \w{1,8})? (?:any|some)(?:one|body)|[^?]{0,60}\b(?:why|know|normal|expected|same)\b)",
+    re.IGNORECASE,
+)
+_SUPPOSED = regex(
+    r"\b(?:if (?:your|you|the user|users|somebody|someone)|whether|in case|falls|wenn (?:dein|du|man)|如果)\b"
+    r"[^,;\n]{0,60}$",
+    re.IGNORECASE,
+)
+_WISHED = regex(
+    r"^\s{0,4}PR\b|\b(?:docs?|documentation|readme|message|wiki|FAQ) (?:should|could|might|must)\b", re.IGNORECASE
+)
 _CLAUSES = regex(r"[,;!?\n(]|\.(?=\s)")
 _WORKED = regex(
     r"\b(?:work(?:s|ed)|(?:was|were|is) (?:fine|ok|okay|good)|ran|used the gpu|no (?:such )?problem|helps"
@@ -84,13 +100,15 @@ def earlier(text: Text, start: int) -> bool:
 
 
 def denied(text: Text, start: int, end: int) -> bool:
-    """Whether the sentence says of a program's message from `start` to `end` that it is not there, or no longer."""
+    """Whether the sentence says of a message at `start` to `end` that it is not there, no longer, or to be written."""
     if opened := _OPENED.search(text.whole, max(start - _SHORT, 0), start):
         closed = _CLOSED.match(text.whole, end, end + 2 * _SHORT)
         start, end = opened.start() + 1, closed.end() - 1 if closed else end
     if _ABSENT.search(text.whole, max(start - _SHORT, 0), start):
         return True
-    return _GONE.match(text.whole, end, end + 3 * _SHORT) is not None
+    if _GONE.match(text.whole, end, end + 3 * _SHORT):
+        return True
+    return _WISHED.search(_around(text, start, end, _ENDS)[0]) is not None
 
 
 def stated(text: Text, start: int, end: int) -> bool:
@@ -104,3 +122,13 @@ def stated(text: Text, start: int, end: int) -> bool:
         return False
     near = words[max(place - _NEAR, 0) : place]
     return not _DENIAL.search(near) and not _CURED.search(near)
+
+
+def asserted(text: Text, start: int, end: int) -> bool:
+    """Whether what stands from `start` to `end` is told of this machine as a failure: neither asked nor supposed."""
+    if not stated(text, start, end):
+        return False
+    words, place = _around(text, start, end, _ENDS)
+    if words.rstrip().endswith(("?", "？")) and _ASKED.match(words):
+        return False
+    return not _SUPPOSED.search(words[:place])

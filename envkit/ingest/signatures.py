@@ -16,7 +16,7 @@ from envkit.base.errors import DataError
 from envkit.ingest.cleaning import rejoined
 from envkit.ingest.ends import ended
 from envkit.ingest.needed import needed
-from envkit.ingest.sentences import denied, stated
+from envkit.ingest.sentences import asserted, denied
 from envkit.ingest.text import ALIKE, Part, Text, as_one
 from envkit.model import Message
 from envkit.tables.findings import Signature
@@ -82,7 +82,7 @@ def _found(text: Text, parts: Sequence[Part]) -> Iterator[Message]:
         for start, end in windows:
             for match in compiled(signature, of_kernel=of_kernel).finditer(text.whole, start, end):
                 place = match.start(), match.end()
-                counts = stated(text, *place) if signature.in_own_words else not denied(text, *place)
+                counts = asserted(text, *place) if signature.in_own_words else not denied(text, *place)
                 if counts and match.start() > over:
                     yield _message(signature, text, match)
 

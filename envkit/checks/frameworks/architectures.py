@@ -257,13 +257,14 @@ def _beside_range(message: Message) -> int:
 
 
 def _left_out(environment: Environment, matrix: Matrix) -> bool:
-    """Whether every GPU is older than all that the newest build of PyTorch holds code for."""
+    """Whether every GPU is older than all that the newest release of PyTorch holds code for, in any of its builds."""
     own = [(value.major, value.minor) for _, value in capable_gpus(environment, matrix)]
     builds = [build for build in matrix.builds("pytorch") if build.cuda is not None and build.sass]
-    newest = max(builds, key=lambda build: (build.version, build.cuda), default=None)
-    if not own or newest is None or not newest.sass:
+    newest = max((build.version for build in builds), default=None)
+    targets = [target for build in builds if build.version == newest for target in build.sass or ()]
+    if not own or not targets:
         return False
-    return max(own) < min((target.major, target.minor) for target in newest.sass)
+    return max(own) < min((target.major, target.minor) for target in targets)
 
 
 def _by_message(environment: Environment, wanted: Fault, messages: tuple[Message, ...]) -> Outcome:

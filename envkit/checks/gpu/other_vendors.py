@@ -19,6 +19,7 @@ _BY_VARIANT = {  # of the messages of no-gpu-on-pci: whose GPU it is, the most d
     "homebrew": "apple",
     "radeon": "amd",
     "rx": "amd",
+    "amd-card": "amd",
     "ascend": "ascend",
     "arc": "arc",
     "intel": "processor",
