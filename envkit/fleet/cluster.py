@@ -10,10 +10,8 @@ KINDS = ("daemonset", "job", "cronjob")
 COLLECT = "envkit-collect"  # what every object is called
 _NAME = regex(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _IMAGE = regex(r"[A-Za-z0-9][A-Za-z0-9._/:@-]{0,254}")
-_PREFIX = r"(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?/)?"
-_LABEL = regex(
-    rf"{_PREFIX}[A-Za-z0-9](?:[A-Za-z0-9_.-]{{0,61}}[A-Za-z0-9])?=(?:[A-Za-z0-9](?:[A-Za-z0-9_.-]{{0,61}}[A-Za-z0-9])?)?"
-)
+_KEY = regex(r"[A-Za-z0-9][A-Za-z0-9_./-]{0,252}")
+_VALUE = regex(r"[A-Za-z0-9_.-]{0,63}")
 
 
 @record
@@ -30,10 +28,12 @@ class Manifests:
 
     def checked(self) -> Manifests:
         """Itself. Raises RequestError for words that Kubernetes would refuse, or that belong to another kind."""
+        label, equals, value = self.selector.partition("=")
         for option, word, form, example in (
             ("--namespace", self.namespace, _NAME, "envkit"),
             ("--image", self.image, _IMAGE, "registry.example/busybox:stable"),
-            ("--selector", self.selector, _LABEL, "nvidia.com/gpu.present=true"),
+            ("--selector", label, _KEY, "nvidia.com/gpu.present=true"),
+            ("--selector", value if equals else "=", _VALUE, "nvidia.com/gpu.present=true"),
             ("--runtime-class", self.runtime_class or "nvidia", _NAME, "nvidia"),
         ):
             if not form.fullmatch(word):
