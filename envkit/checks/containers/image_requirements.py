@@ -10,12 +10,12 @@ from envkit.base.versions import Version
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, skip, unknown
-from envkit.checks.engine.messages import message_evidence, named, seen
+from envkit.checks.engine.messages import message_evidence, named, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.installs import capable_gpus
 from envkit.checks.frameworks.variables import variables
-from envkit.checks.gpu.gpus import seen_gpus
+from envkit.checks.gpu.gpus import all_work, seen_gpus
 from envkit.checks.nvidia_driver.driver_state import installed
 from envkit.checks.nvidia_driver.newer_driver import newer_driver
 from envkit.model import Environment
@@ -100,6 +100,8 @@ def _requirement(environment: Environment, matrix: Matrix, requirement: str) -> 
         return ok("the driver meets the image's requirement", evidence=evidence)
     if met is None:
         return unknown("it is not known whether the driver meets the image's requirement", evidence=evidence)
+    if only_shown(environment) and all_work(environment, matrix):
+        return ok("the container was started all the same, and its GPUs work", evidence=evidence)
     title = f"The driver does not meet the image's requirement ({requirement.split()[0]})"
     return _OLD_DRIVER.found(evidence, title=title)
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from envkit.base.pci import pci_address
 from envkit.checks.engine.findings import Evidence
-from envkit.model import COMPLAINT, Environment, Message
+from envkit.model import COMPLAINT, PASTED, Environment, Message
 from envkit.model.kept import kept
 
 _SHOWN = 3  # lines quoted as evidence; the rest repeat them
@@ -47,6 +47,11 @@ def said(environment: Environment, id: str) -> str:  # noqa: A002 - as in report
 def complained(environment: Environment) -> bool:
     """Whether a pasted text states that something fails."""
     return any(message.signature == COMPLAINT for message in environment.messages.value or ())
+
+
+def only_shown(environment: Environment) -> bool:
+    """Whether a pasted text shows a machine and states no failure: what could go wrong there has not."""
+    return environment.origin == PASTED and not complained(environment)
 
 
 @kept

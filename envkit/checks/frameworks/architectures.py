@@ -11,8 +11,8 @@ from envkit.checks.engine.ask import capability_of, framework_of, tells_framewor
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, unknown
-from envkit.checks.engine.messages import message_evidence, named, seen
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, unknown
+from envkit.checks.engine.messages import message_evidence, named, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.builds import bring, installed_fits, replacement
@@ -109,12 +109,14 @@ def _architectures(environment: Environment, matrix: Matrix, wanted: Fault) -> I
     gpus = capable_gpus(environment, matrix)
     found = [item for item in installs(environment) if item.framework.cuda is not None]
     found += _alike(environment, matrix, [own for _, own in gpus])
+    jetson = kind(environment) is MachineKind.JETSON
     outcomes = [
         outcome
         for item in found
-        for gpu, own in gpus
-        if kind(environment) is not MachineKind.JETSON
-        for outcome in [_architecture(environment, matrix, item, gpu, own, wanted)]
+        for outcome in _beside_others(
+            environment,
+            [_architecture(environment, matrix, item, gpu, own, wanted) for gpu, own in gpus if not jetson],
+        )
     ]
     yield from outcomes
     settled = any(_fault(environment, matrix, item, own) in (_NEWER, _DROPPED) for item in found for _, own in gpus)
@@ -124,6 +126,18 @@ def _architectures(environment: Environment, matrix: Matrix, wanted: Fault) -> I
         yield nothing_to_judge(environment, "framework with CUDA")
     elif not outcomes:
         yield unknown("the GPU's compute capability is not known", evidence=[known(environment, "gpus")])
+
+
+def _beside_others(environment: Environment, judged: list[Outcome]) -> list[Outcome]:
+    """The outcomes of one build; a card that it left behind, beside one that it runs on, is no fault of a machine."""
+    if not only_shown(environment) or all(outcome.status is not Status.OK for outcome in judged):
+        return judged
+    return [
+        ok(f"{outcome.title}; it runs on another GPU here", subject=outcome.subject, evidence=outcome.evidence)
+        if outcome.status is Status.FAIL
+        else outcome
+        for outcome in judged
+    ]
 
 
 def _alike(environment: Environment, matrix: Matrix, gpus: list[ComputeCapability]) -> list[Installed]:

@@ -15,7 +15,8 @@ from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.gpu.gpus import gpus_of
+from envkit.checks.frameworks.installs import capability
+from envkit.checks.gpu.gpus import gpus_of, seen_gpus
 from envkit.model import Environment, Gpu
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def device_order_confusion(environment: Environment, matrix: Matrix) -> Iterator
         yield unknown("the variables were not probed", evidence=listing)
     elif order is None and not _by_number(environment):
         yield ok("no GPU is chosen by its number", evidence=listing)
-    elif order is None and _fastest_first(gpus):
+    elif order is None and _fastest_first(environment, matrix):
         yield ok("the faster GPUs have the lower PCI addresses, so both orders agree", evidence=listing)
     else:
         yield _ORDER.found(listing, title=f"GPUs of {len(names)} models, and CUDA_DEVICE_ORDER is not set")
@@ -138,12 +139,14 @@ def _by_number(environment: Environment) -> bool:
     return any(item.strip().isdigit() for item in variables(environment).get(VISIBLE, "").split(","))
 
 
-def _fastest_first(gpus: tuple[Gpu, ...]) -> bool:
+def _fastest_first(environment: Environment, matrix: Matrix) -> bool:
     """True where no GPU is newer or larger than one before it, in the order of PCI addresses."""
+    gpus = [gpu for gpu in seen_gpus(environment, matrix) if gpu.nvml is not None]
     described = [
-        (gpu.compute_capability, gpu.memory_bytes)
-        for gpu in sorted(gpus, key=lambda gpu: gpu.pci_address)
-        if gpu.pci_address and gpu.compute_capability and gpu.memory_bytes
+        (own, gpu.nvml.memory_bytes)
+        for gpu in sorted(gpus, key=lambda gpu: gpu.address)
+        for own in [capability(gpu)]
+        if gpu.address and own and gpu.nvml is not None and gpu.nvml.memory_bytes
     ]
     steps = zip(described, described[1:], strict=False)
     return len(described) == len(gpus) and all(a[0] >= b[0] and a[1] >= b[1] for a, b in steps)

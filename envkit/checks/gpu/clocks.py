@@ -9,7 +9,7 @@ from envkit._startup.regex import regex
 from envkit.checks.engine.evidence import not_looked
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Status, ok
-from envkit.checks.engine.messages import seen
+from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.gpu.gpus import SeenGpu, gpus_of, seen_gpus
@@ -31,6 +31,15 @@ _HOT = Fault(
     "A GPU is thermally throttled",
     impact="Programs slow down the longer they run.",
     remedy="Clean the fans; check them, the airflow, and the fan curves.",
+    actions=("throttle",),
+    status=Status.WARN,
+)
+_FAN = Fault(
+    _HOT.id,
+    "The driver cannot read the fan of a GPU",
+    impact="If the fan stands still, the GPU gets hot and slow.",
+    remedy="See whether the fan turns, and whether the value comes back after the machine was off for a minute. If it "
+    "does not, clean or replace the fan, or have the card replaced; until then, watch its temperature.",
     actions=("throttle",),
     status=Status.WARN,
 )
@@ -101,7 +110,10 @@ def thermal_throttle(environment: Environment, matrix: Matrix) -> Iterator[Outco
             subject=name_of(gpu),
             index=gpu.index,
         )
-    if not hot:
+    stuck = seen(environment, _HOT.id, "fan")
+    if stuck:
+        yield _FAN.found(message_evidence(environment, stuck), status=Status.FAIL if hot else None)
+    elif not hot:
         told = seen(environment, _HOT.id, "told-csv")
         slower = _HOT.reported(environment, status=Status.FAIL if told else None)
         yield slower or _no_brake(environment, reasons, "no thermal throttling")

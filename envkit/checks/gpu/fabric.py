@@ -212,8 +212,9 @@ def fabric_manager_not_running(environment: Environment, matrix: Matrix) -> Iter
 
 
 def _in_trouble(environment: Environment) -> bool:
-    """Whether nothing is known to work: no GPU is listed, or the text says that something fails."""
-    return not gpus_of(environment) or complained(environment)
+    """Whether nothing is known to work: no GPU is listed, the service of a board failed, or a failure is stated."""
+    failed = environment.driver.fabric_manager.value == _FAILED and has_nvswitch_board(environment)
+    return failed or not gpus_of(environment) or complained(environment)
 
 
 def _in_a_rack(environment: Environment, matrix: Matrix) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.base.pci import pci_address
 from envkit.checks.engine.evidence import known, not_looked
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok
-from envkit.checks.engine.messages import message_evidence, seen
+from envkit.checks.engine.messages import message_evidence, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -16,7 +17,7 @@ from envkit.checks.gpu.gpus import gpus_of
 from envkit.checks.gpu.nvml_fault import nvml_fault
 from envkit.checks.nvidia_driver.driver_state import answered
 from envkit.checks.nvidia_driver.xid import xid_messages
-from envkit.model import PASTED, Environment, Gpu
+from envkit.model import PASTED, Environment, Gpu, Message
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -107,6 +108,11 @@ def ecc_uncorrectable(environment: Environment, matrix: Matrix) -> Iterator[Outc
     if bad:
         return
     codes = (*answered(environment, "cuda", "ECC_UNCORRECTABLE"), *answered(environment, "nvml", "RESET_REQUIRED"))
+    told = seen(environment, _MEMORY_ERROR.id)
+    if told and only_shown(environment) and all(_since_reset(environment, message) for message in told):
+        shown = [*message_evidence(environment, told), *_counted_none(environment)]
+        yield ok("the GPU was reset since: it has counted no memory error from then on", evidence=shown)
+        return
     if not codes and _contained(environment):
         yield _MEMORY_ERROR.found(
             message_evidence(environment, seen(environment, _MEMORY_ERROR.id)),
@@ -119,6 +125,18 @@ def ecc_uncorrectable(environment: Environment, matrix: Matrix) -> Iterator[Outc
         yield reported
     else:
         yield _no_memory_fault(environment, "ecc_uncorrectable", "no uncorrected memory errors")
+
+
+def _since_reset(environment: Environment, message: Message) -> bool:
+    """Whether the GPU that a line of the log names counts no such error: its counter starts anew at each reset."""
+    address = pci_address(message.values.get("pci_address", ""))
+    named = [gpu for gpu in gpus_of(environment) if pci_address(gpu.pci_address) == address]
+    return bool(address and named) and all(gpu.ecc_uncorrectable == 0 for gpu in named)
+
+
+def _counted_none(environment: Environment) -> list[Evidence]:
+    counted = [gpu for gpu in gpus_of(environment) if gpu.ecc_uncorrectable == 0]
+    return [field_evidence(environment, gpu, "ecc_uncorrectable") for gpu in counted[:4]]
 
 
 def _when_it_recurs(environment: Environment) -> Remedy | None:

@@ -9,13 +9,14 @@ from envkit._startup.regex import regex
 from envkit.checks.engine.evidence import driver_lives_elsewhere, is_virtual, kind, known, many
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
-from envkit.checks.engine.messages import seen
+from envkit.checks.engine.messages import only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.fabric import switches
 from envkit.checks.gpu.gpus import (
     SeenGpu,
+    all_work,
     gpus_of,
     has_nvswitch_board,
     in_a_rack,
@@ -215,6 +216,8 @@ def iommu_translation_hang(environment: Environment, matrix: Matrix) -> Iterator
         yield skip("no IOMMU") if mode.absent else unknown("the IOMMU was not probed", evidence=facts)
     elif mode.get() == "translated" and _over_switches(environment, matrix):
         yield ok(_OVER_NVLINK, evidence=facts)
+    elif mode.get() == "translated" and only_shown(environment) and all_work(environment, matrix):
+        yield ok("the IOMMU translates, as kernels do by default; no program is said to hang", evidence=facts)
     elif mode.get() == "translated" and _exchanging(environment, matrix):
         yield _IOMMU.found(facts, status=Status.WARN)
     else:

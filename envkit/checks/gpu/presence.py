@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from envkit.checks.engine.evidence import is_virtual, kind, known, no_pci_expected, without_gpu
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
-from envkit.checks.engine.messages import message_evidence, seen
+from envkit.checks.engine.messages import message_evidence, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.gpu.gpus import all_work
 from envkit.checks.gpu.other_vendors import maker_of, other_vendor
 from envkit.model import Environment, MachineKind, PciGpu
 from envkit.model.paths import fact
@@ -117,7 +118,10 @@ def optimus_gpu_off(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     A GPU that sleeps between uses (D3cold with a driver bound) is healthy: it wakes up by itself.
     """
     switch = environment.system.prime_profile
-    if switch.known and switch.get().lower() in _OFF_SWITCHES:
+    if switch.known and only_shown(environment) and all_work(environment, matrix):
+        told = message_evidence(environment, seen(environment, _OFF.id))
+        yield ok("the GPU is on, as nvidia-smi shows", evidence=[known(environment, "gpus", ""), *told])
+    elif switch.known and switch.get().lower() in _OFF_SWITCHES:
         yield _OFF.found([known(environment, "system.prime_profile")])
     elif reported := _OFF.reported(environment):
         yield reported

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from envkit._startup.regex import regex
 from envkit.base.pci import ADDRESS, pci_address
@@ -41,6 +41,7 @@ _UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 _CLASSES = {"VGA compatible controller": "0300", "3D controller": "0302", "Display controller": "0380"}
 _UNPLACED = ("<unassigned>", "<ignored>")
 _EMULATED = regex(r"^Red Hat, Inc\. (?:QEMU|Virtio)|^VMware |^InnoTek Systemberatung |\bQEMU\b")
+_FIRST = f":{0:02}.{0}"  # device and function at the head of a bus
 _WHOLE = 8  # devices: fewer are no whole listing of a machine
 
 
@@ -50,11 +51,14 @@ def read(text: Text) -> Iterator[Clue]:
     if not text.holds("NVIDIA") and not text.holds("ost bridge"):
         return
     blocks = list(_blocks(text))
-    gpus = 0
+    gpus, first = 0, dict[str, str]()
     for device, details, offset in blocks:
         if device["kind"] in _DISPLAY and ("NVIDIA" in device["what"] or "[10de:" in device["what"]):
             gpus += 1
             gpu = _gpu(device, details)
+            if _virtual_function(gpu, first):
+                continue
+            first.setdefault(gpu.pci_address, gpu.name)
             yield Item("pci_gpus", gpu.pci_address, gpu, offset)
     redirecting = [pci_address(device["address"]) for device, details, _ in blocks if any(map(_ACS.match, details))]
     if redirecting:
@@ -83,6 +87,12 @@ def _blocks(text: Text) -> Iterator[tuple[re.Match[str], list[str], int]]:
         position += len(line) + 1
     if current:
         yield current
+
+
+def _virtual_function(gpu: PciGpu, first: Mapping[str, str]) -> bool:
+    """Whether it is a part of the card at the head of its bus, which the host of virtual GPUs cut it into (SR-IOV)."""
+    head = f"{gpu.pci_address.rpartition(':')[0]}{_FIRST}"
+    return gpu.pci_address != head and bool(gpu.name) and first.get(head) == gpu.name
 
 
 _HEX = frozenset("0123456789abcdef")

@@ -87,7 +87,7 @@ def _without_gpu(text: Text) -> Iterator[Clue]:
         lines = list(_tree(text, first, within=len(match[0]) - len(match[0].lstrip())))
         if any(_PROGRAM in line for line in text.lines[read_to + 1 : first]):
             told = []
-        read_to = first + len(lines)
+        read_to = first + len(lines) - (":" in match[0])  # a heading is none of its own lines
         if not lines:
             continue
         if not told or any(path in told[-1] for path, _ in lines):
