@@ -34,13 +34,13 @@ _FAILURE = regex(  # what begins a word is behind one `\b`: five times as fast a
 
 _PASSING = regex(
     r"\s{0,8}(?:\[ {0,8}\d+\.\d{3,9}\]|\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4}\]|INFO\b"
-    r"|(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8}|\d{4}-\d\d-\d\dT[\d:]{8}\S{1,16}) \S{1,60} "
+    r"|(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8}|\d{4}-\d\d-\d\dT[\d:]{8}\S{1,16}) (?:\S{1,60} )?"
     r"(?:kernel|(?:systemd[a-z-]{0,20}|nv[a-z]{0,4}-[a-z]{4,14}|bluetoothd|gdm[a-z-]{0,16}\]?|NetworkManager"
     r"|avahi-daemon|cupsd|wpa_supplicant|pipewire|wireplumber|pulseaudio|gnome-[a-z-]{2,24}|dbus-[a-z]{2,10}|sshd|CRON"
     r"|smartd|snapd|thermald|udisksd|upowerd|kwin_[a-z0-9]{3,8}|plasmashell|polkitd|ModemManager|chronyd|rsyslogd"
     r"|sssd|firewalld|fwupd|colord|rtkit-daemon|kubelet)(?:\[\d{1,9}\])?): "
     r"|\S{2,40} {1,20}(?:\S{1,20} {1,20})?(?:drain(?:ed|ing)?|drng|down)[*~#]? "
-    r"|[\d-]{8,10} [\d:.]{8,16}: [IW] "
+    r"|[\d-]{8,10} [\d:.]{8,16}: [IW] |\[\d{4}-\d\d-\d\dT[\d:.]{8,15}\] "
     r"|(?:dmesg|lspci|pcilib|modinfo|modprobe|head|cat|ls|ldconfig|lsmod|systemctl|which): "
     r"|Failed to connect to bus: |Active: failed |[●○×] {0,4}\S{1,80}\.service )"
 )  # what healthy machines and programs log too, and tools that may not show something

@@ -80,6 +80,14 @@ def _count(values: dict[str, Any], path: Path, value: str) -> None:
         values.setdefault("processes", ())
 
 
+def reason_bit(column: str) -> int | None:
+    """The bit of NVML that a query column stands for: 0x40 for `clocks_event_reasons.hw_thermal_slowdown`."""
+    group, _, name = column.partition(".")
+    if group not in ("clocks_throttle_reasons", "clocks_event_reasons"):
+        return None
+    return next((bit for bit, _, xml in _REASONS if f"_reason_{name}" == xml), None)
+
+
 def _reason(path: Path) -> int | None:
     """The bit of NVML that a line below the clocks' reasons stands for."""
     if any(name.lower().endswith("reasons") for name in path[:-1]) or path[-1] in _ALONE:

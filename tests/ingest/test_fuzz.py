@@ -127,6 +127,15 @@ BY_CONTRAST = {
     *("healthy-second-proxmox-vfio-host-and-guest", "healthy-second-slurm-login-and-compute-cgroup"),
     *("healthy-machine-pod", "healthy-machine-wsl2", "healthy-second-gb200-compute-tray-570"),
     *("healthy-second-laptop-4060-hybrid-battery", "healthy-second-wsl2-win11-5070ti"),
+    *("healthy-third-egpu-lspci", "healthy-third-egpu-nvml-busy", "healthy-third-egpu-one-error"),
+    *("healthy-third-egpu-removable", "healthy-third-egpu-usb4-csv", "healthy-third-esxi-guest"),
+    *("healthy-third-login-and-node", "healthy-third-logs-of-three-boots", "healthy-third-mig-one-in-a-container"),
+    *("healthy-third-mig-one-of-two", "healthy-third-mig-table-before-list", "healthy-third-mining-one-lane"),
+    *("healthy-third-mismatch-before-reboot", "healthy-third-rebooted", "healthy-third-nixos"),
+    *("healthy-third-no-nvcc", "healthy-third-p4-for-a-guest", "healthy-third-proxmox-only-card"),
+    *("healthy-third-proxmox-ovmf-and-guest", "healthy-proxmox-host", "healthy-third-unraid-and-guest"),
+    *("healthy-third-vgpu-license-asked-twice", "healthy-third-vgpu-license-journal"),
+    *("healthy-third-vgpu-license-later", "healthy-fourth-slurm-node", "healthy-fourth-vfio-host"),
 }
 
 

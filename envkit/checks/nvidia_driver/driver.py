@@ -10,6 +10,7 @@ from envkit.checks.engine.evidence import NO_PCI_GPU, known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, skip, unknown
 from envkit.checks.engine.managers import managers
+from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, remedy
@@ -126,7 +127,9 @@ def driver_not_installed(environment: Environment, matrix: Matrix) -> Iterator[O
     elif environment.pci_gpus.known and not environment.pci_gpus.get():
         yield skip("there is no GPU that needs a driver", evidence=[known(environment, "pci_gpus", "none")])
     elif _reserved(environment):
-        yield skip("every GPU is reserved for virtual machines; this machine needs no driver for them")
+        words = "every GPU is reserved for virtual machines; this machine needs no driver for them"
+        calls = message_evidence(environment, seen(environment, _NO_DRIVER.id))
+        yield ok(words, evidence=calls) if calls else skip(words)
     elif environment.pci_gpus.known and _looked_everywhere(environment):
         yield _absent(environment)
     elif "slurm" in managers(environment) and (reported := _on_login_node(environment)):

@@ -143,7 +143,7 @@ def gpu_fallen_off_bus(environment: Environment, matrix: Matrix) -> Iterator[Out
         yield _LOST.found(evidence, title=title, subject=f"GPU {gpu.pci_address}")
     if not mute and (lost or messages):
         evidence = [*lost, *message_evidence(environment, messages)]
-        if _all_back(environment, matrix) and not lost:
+        if all_back(environment, matrix) and not lost:
             yield _came_back(environment, messages, evidence)
         else:
             yield _LOST.found(evidence, subject=subject_of(messages))
@@ -165,7 +165,8 @@ def _mute(environment: Environment) -> list[PciGpu]:
     ]
 
 
-def _all_back(environment: Environment, matrix: Matrix) -> bool:
+def all_back(environment: Environment, matrix: Matrix) -> bool:
+    """Whether every GPU answers on the bus and works, whatever an older line of the log says."""
     gpus = seen_gpus(environment, matrix)
     readable = all(gpu.pci is not None and gpu.pci.config_readable for gpu in gpus)
     return readable and all_work(environment, matrix)
@@ -225,6 +226,7 @@ def gsp_timeout(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
         "vm-gpu-unsupported-by-release",
         "row-remap-failed",
         "gsp-timeout",
+        "gsp-firmware-missing",
         "gpu-refused-in-vm",
         "wsl-gpu-in-tcc-mode",
     ),
@@ -250,7 +252,7 @@ def rm_init_adapter_failed(environment: Environment, matrix: Matrix) -> Iterator
         if loaded(environment) and environment.gpus.known and not environment.gpus.get():
             evidence.append(known(environment, "gpus", "NVML lists no GPU"))
     messages = seen(environment, "rm-init-adapter-failed")
-    if messages and not _all_back(environment, matrix):
+    if messages and not all_back(environment, matrix):
         evidence += message_evidence(environment, messages)
     if driver_lives_elsewhere(environment) and not messages:
         yield managed_elsewhere(environment)

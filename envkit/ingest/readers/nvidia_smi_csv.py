@@ -15,6 +15,7 @@ from envkit._startup.regex import regex
 from envkit.base.pci import pci_address
 from envkit.base.versions import ComputeCapability, Version
 from envkit.ingest.clues import Clue, Fact, GpuClue, Listing, reader
+from envkit.ingest.smi_fields import reason_bit
 from envkit.ingest.text import Text
 from envkit.ingest.values import decimal, number, yes
 
@@ -45,28 +46,37 @@ def _columns(line: str) -> list[str]:
     asked = _ASKED.search(line) if "noheader" in line else None
     if asked:
         names = asked["names"].split(",")
-        return names if len(names) > 1 and _KNOWN.issuperset(names) else []
+        return names if len(names) > 1 and all(map(_is_column, names)) else []
     first, comma, _ = line.partition(",")
     if not comma or first.partition(" ")[0] not in _KNOWN:
         return []
     named = [_NAME.fullmatch(cell.strip()) for cell in line.split(",")]
     names = [match[1] for match in named if match]
-    return names if len(names) == len(named) and _KNOWN.issuperset(names) else []
+    return names if len(names) == len(named) and all(map(_is_column, names)) else []
+
+
+def _is_column(name: str) -> bool:
+    return name in _KNOWN or reason_bit(name) is not None
 
 
 def _row(columns: list[str], cells: list[str], position: int, offset: int) -> Iterator[Clue]:
     values: dict[str, object] = {}
     index: int | None = position
+    slowed = 0
     for column, cell in zip(columns, cells, strict=True):
         if column == "index":
             index = number(cell)
         elif column == "driver_version" and re.fullmatch(r"\d{1,9}(?:\.\d{1,9})+", cell):
             yield Fact("driver.kernel_module", Version.parse(cell), offset)
+        elif cell == "Active":
+            slowed |= reason_bit(column) or 0
         elif column in _FIELDS:
             name, convert = _FIELDS[column]
             converted = None if cell.startswith("[") or cell == "N/A" else convert(cell)
             if converted not in (None, ""):
                 values[name] = converted
+    if slowed:  # columns that say "Not Active" speak for those reasons alone
+        values.setdefault("throttle_reasons", slowed)
     if index is not None:
         yield GpuClue(Listing.DRIVER, index, values, offset)
 

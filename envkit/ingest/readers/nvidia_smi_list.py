@@ -37,4 +37,6 @@ def read(text: Text) -> Iterator[Clue]:
         values: dict[str, object] = {"name": match["name"].strip(), "gpu_uuid": match["uuid"]}
         if below:
             values |= {"mig_mode": True, "mig_instances": below}
+        elif instances:  # this list does show MIG devices
+            values["mig_instances"] = below
         yield GpuClue(Listing.DRIVER, int(match["index"]), values, match.start())

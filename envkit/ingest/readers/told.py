@@ -116,7 +116,7 @@ _PYTHON = regex(
 )
 _SYSTEM = regex(
     r"(?<![\w./-])(?P<name>Windows-1[01](?=-10\.0\.)"
-    r"|Windows (?:Server )?(?:7|8(?:\.1)?|10|11|20(?:16|19|22|25))|Win ?1[01]|Ubuntu(?: Se"
+    r"|Windows (?:Server )?(?:7|8(?:\.1)?|10|11|20(?:16|19|22|25))|Win ?1[01](?![\w-])|Ubuntu(?: Se"
     r"rver)?,? "
     r"(?:1[4-9]|2\d)\.(?:04|10)(?:\.\d)?|Debian(?: GNU/Linux)? 1?\d(?!\.\d{1,2}[.-]\d)|Fedora(?: Linux)? [234]\d"
     r"|(?:RHEL|CentOS|Rocky(?: Linux)?"
