@@ -12,7 +12,7 @@ from envkit.render.reports import Look
 
 _HEAD = """#!/bin/sh
 # Writes what `envkit fleet report` says of each node as the label envkit/state and the condition GPUEnvironmentHealthy.
-# Needs the rights to patch nodes and nodes/status, and kubectl 1.24 or newer.
+# Needs the rights to patch nodes and nodes/status, and a kubectl whose `patch` has --subresource.
 now=$(date -u +%Y-%m-%dT%H:%M:%SZ)
 ended=0
 told() { # NODE STATE STATUS REASON MESSAGE, the last one as JSON
