@@ -97,7 +97,7 @@ def test_nothing_is_installed_by_hand_on_an_appliance(name: str) -> None:
         ("$ uv pip install torch\n", ("uv-pip",)),
         ("[tool.poetry.dependencies]\n", ("poetry",)),
         ("$ kubectl get pods -A\n", ("kubernetes",)),
-        ("#SBATCH --gres=gpu:1\n", ("slurm",)),
+        ("#SBATCH --gres=gpu:1\n", ("slurm", "slurm-gres")),
         ("$ mpirun -np 2 ./all_reduce_perf\n", ("mpirun",)),
         ("sudo sh NVIDIA-Linux-x86_64-570.124.04.run --no-kernel-modules\n", ("runfile",)),
         ("6.12.105-production+truenas\n", ("truenas",)),

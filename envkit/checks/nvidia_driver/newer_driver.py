@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
 from envkit.checks.engine.findings import Remedy
-from envkit.checks.engine.managers import managers
+from envkit.checks.engine.managers import APPLIANCES, managers
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import seen_gpus
 from envkit.checks.gpu.module_flavors import needs_open
@@ -63,10 +63,7 @@ def newer_driver(environment: Environment, matrix: Matrix, cuda: Version | None,
             f"(branch {branch.branch}, {runs})."
         )
     if "dgx" in managers(environment):
-        return Remedy(
-            f"{otherwise} A newer driver (branch {branch.branch}, {runs}) comes to a DGX by the update of DGX OS, with "
-            "the fabric manager of the same version: a desktop's driver package does not belong there."
-        )
+        return Remedy(f"{otherwise} {APPLIANCES['dgx']}")
     return remedy(
         environment,
         f"Install driver branch {branch.branch}, {runs}. {otherwise}",
