@@ -29,6 +29,7 @@ TOLD_BY_TEXTS = {
     "system.firmware",
     "system.gpu_enclosure",
     "system.hosted_guests",
+    "traceback_python",
 }
 NOT_PROBED = {"messages", "measurements", *TOLD_BY_TEXTS}
 
