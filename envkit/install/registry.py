@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os.path import basename
+from pathlib import PurePosixPath
 from typing import Protocol
 
 from envkit._startup.records import record
@@ -166,8 +167,9 @@ def _state(journal: Iterable[Sequence[str]]) -> str:
 
 def _files(notes: Notes, folders: Sequence[str]) -> Iterator[str]:
     found = dict.fromkeys(path for _, kind, path, *_ in _rows(notes, "changes") if kind in ("made", "absent", "saved"))
+    inside = set(folders)
     for path in found:
-        if not any(path == folder or path.startswith(f"{folder}/") for folder in folders):
+        if inside.isdisjoint((path, *map(str, PurePosixPath(path).parents))):
             yield path
 
 
