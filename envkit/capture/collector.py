@@ -13,6 +13,7 @@ from envkit.model.variables import KINDS
 from envkit.probe import (
     compilers,
     containers,
+    cpu,
     cuda,
     cudnn,
     distributions,
@@ -74,6 +75,8 @@ MACHINE = (
     _asks("text", "/proc/filesystems", "/proc/cmdline", "/proc/modules", "/proc/version", "/proc/devices"),
     _asks("text", "/proc/cpuinfo", keep="^processor|^flags", most=16_000_000),
     _asks("text", "/proc/meminfo", keep="^MemTotal"),
+    _asks("text", cpu.STATUS, keep="^Cpus_allowed_list"),
+    _asks("text", *cpu.QUOTAS),
     _asks("text", "/proc/self/limits", keep="^Max locked memory"),
     _asks("text", "/proc/stat", keep="^btime", most=4_000_000),
     _asks(

@@ -6,7 +6,12 @@ from envkit._startup.records import record
 from envkit.host.base import Host
 from envkit.model import Observed, Problem, found, missing
 
-_STATUS = "/proc/self/status"
+STATUS = "/proc/self/status"
+_V2, *_V1 = QUOTAS = (  # of cgroups of version 2 in one file, of version 1 in two
+    "/sys/fs/cgroup/cpu.max",
+    "/sys/fs/cgroup/cpu/cpu.cfs_quota_us",
+    "/sys/fs/cgroup/cpu/cpu.cfs_period_us",
+)
 
 
 @record
@@ -38,7 +43,7 @@ def cpu_of(host: Host) -> Cpu:
 def usable_processors(host: Host) -> Observed[int]:
     """How many processors this process may use: those that it may run on, and what its cgroup's quota is worth."""
     counts = [count for count in (_allowed(host), _quota(host)) if count]
-    return found(max(1, int(min(counts))), _STATUS) if counts else missing(Problem.ABSENT, _STATUS)
+    return found(max(1, int(min(counts))), STATUS) if counts else missing(Problem.ABSENT, STATUS)
 
 
 def _fields(block: str) -> dict[str, str]:
@@ -48,7 +53,7 @@ def _fields(block: str) -> dict[str, str]:
 
 def _allowed(host: Host) -> int | None:
     """The processors in a list such as 0-3,8."""
-    text = _fields(host.read_text(_STATUS).value or "").get("Cpus_allowed_list", "")
+    text = _fields(host.read_text(STATUS).value or "").get("Cpus_allowed_list", "")
     count = 0
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")
@@ -59,11 +64,10 @@ def _allowed(host: Host) -> int | None:
 
 
 def _quota(host: Host) -> float | None:
-    """The limit of the cgroup: of version 2 in one file, of version 1 in two."""
-    words = (host.read_text("/sys/fs/cgroup/cpu.max").value or "").split()
+    """The limit of the cgroup, in processors."""
+    words = (host.read_text(_V2).value or "").split()
     if not words:
-        paths = (f"/sys/fs/cgroup/cpu/cpu.cfs_{name}_us" for name in ("quota", "period"))
-        words = [(host.read_text(path).value or "").strip() for path in paths]
+        words = [(host.read_text(path).value or "").strip() for path in _V1]
     if len(words) < 2 or not (words[0].isdigit() and words[1].isdigit()) or int(words[1]) == 0:
         return None
     return int(words[0]) / int(words[1])

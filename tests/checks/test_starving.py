@@ -8,6 +8,7 @@ from envkit.checks.engine.registry import all_checks
 from envkit.checks.engine.runner import run_checks
 from envkit.ingest import parse_text
 from tests.checks.software import Case, assert_case, machine, matrix
+from tests.checks.test_programs import RAN
 
 WORKERS = (
     "UserWarning: This DataLoader will create 12 worker processes in total. Our suggested max number of worker in "
@@ -31,6 +32,7 @@ CASES = (
     ),
     Case(THREADS, "unknown", "nobody-counted", machine({"variables": {"OMP_NUM_THREADS": "64"}})),
     Case(LOADER, "warn", "message", parse_text(LIGHTNING)),
+    Case(LOADER, "ok", "ran", RAN),
     Case(AUTOTUNE, "warn", "tensorflow", machine(variables={"TF_CUDNN_USE_AUTOTUNE": "0"})),
     Case(AUTOTUNE, "warn", "mxnet", machine(variables={"MXNET_CUDNN_AUTOTUNE_DEFAULT": " 0"})),
     Case(AUTOTUNE, "ok", "default", machine(variables={"MXNET_CUDNN_AUTOTUNE_DEFAULT": "2"})),

@@ -23,6 +23,7 @@ from tests.redact.test_canaries import _environment, _found
 from tests.security.tracing import traced
 
 FLEET_PAGE = Path(__file__).parents[2] / "templates" / "reports" / "fleet.html.j2"
+IN_THE_PAGE = {"#left", "#table"}
 MACHINE = "ubuntu22.04-rtx3090-x4"
 Rule = Callable[[str, Sequence[str]], None]
 
@@ -65,7 +66,7 @@ def page(report: str, commands: Sequence[str]) -> None:
     """A fleet's page: the tags and attributes of its template, and one script, which its policy names by its sum."""
     plain(report, commands)
     found = _Page(report)
-    assert found.parts <= _Page(FLEET_PAGE.read_text()).parts and found.addresses <= {"data:,"}
+    assert found.parts <= _Page(FLEET_PAGE.read_text()).parts and {*found.addresses} - IN_THE_PAGE <= {"data:,"}
     assert report.count("<script") == 1 and re.search(r"script-src 'sha256-[\w+/=]+'", report)
 
 
