@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _MUCH_MEMORY = 500 * 1024**2  # bytes; the driver itself keeps less
+_OWN_SHARE = 100  # the part of a large memory that its driver keeps, or the kernel where it is a NUMA node
 _IDLE_MEMORY = 64 * 1024**2  # bytes; a program takes more for its context alone
 _PROHIBITED, _DEFAULT = "prohibited", "default"
 
@@ -254,7 +255,8 @@ def _held_by_nobody(gpu: Gpu) -> bool:
     shared = gpu.mig_mode or is_vgpu(gpu) or gpu.virtualization_mode == "host-vgpu" or gpu.display_active
     if shared or gpu.utilization_percent or _integrated(gpu):  # a GPU that computes has a process, listed or not
         return False
-    return gpu.processes == () and (gpu.memory_used_bytes or 0) > _MUCH_MEMORY
+    own = max(_MUCH_MEMORY, (gpu.memory_bytes or 0) // _OWN_SHARE)
+    return gpu.processes == () and (gpu.memory_used_bytes or 0) > own
 
 
 def _integrated(gpu: Gpu) -> bool:
