@@ -241,7 +241,10 @@ NOT_RUN: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("words", [("uninstall", "--all", "--yes"), ("uninstall", "--all", "--dry-run"), ("use", "12")])
+@pytest.mark.parametrize(
+    "words",
+    [("uninstall", "--all", "--yes"), ("uninstall", "--all", "--dry-run"), pytest.param(("use", "12"), marks=ROOT)],
+)
 @pytest.mark.parametrize("kept", NOT_RUN)
 def test_a_script_that_is_not_its_plans_own_is_neither_run_nor_promised(
     kept: str,
