@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from types import FrameType
 
 from envkit.base.errors import LimitError
+from envkit.host.stops import imports
 
 FOREIGN_S = 9.0  # of what somebody else wrote about a machine, read and judged
 _MEMORY = 240 << 20  # bytes that the process may fill beside what it holds
@@ -36,25 +38,11 @@ def limited(what: str, seconds: float = 6, memory: int = _MEMORY) -> Iterator[No
         return
     import resource
 
-    until, most = time.process_time() + seconds, _held() + memory
-    beyond, again = "", 0.0
-
-    def look(number: int, frame: FrameType | None) -> None:
-        nonlocal beyond, again
-        now = time.process_time()
-        if frame is None or frame.f_code.co_filename in _ENDING or now < again:
-            return  # what it held is being given back
-        if _held() > most:
-            beyond = f"{memory >> 20} MiB of memory"
-        elif now > until:
-            beyond = f"{seconds:g} s"
-        if beyond:
-            again = now + _AGAIN_S
-            raise _Beyond
-
+    watch = _Watch(seconds, memory)
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    least = min(limit for limit in (most + _SPARE, soft, hard) if limit != resource.RLIM_INFINITY)
-    before = signal.signal(signal.SIGPROF, look)
+    least = min(limit for limit in (watch.most + _SPARE, soft, hard) if limit != resource.RLIM_INFINITY)
+    before, told_lost = signal.signal(signal.SIGPROF, watch.look), sys.unraisablehook
+    sys.unraisablehook = watch.lost
     resource.setrlimit(resource.RLIMIT_DATA, (least, hard))
     signal.setitimer(signal.ITIMER_PROF, _LOOK_S, _LOOK_S)
     try:
@@ -62,13 +50,48 @@ def limited(what: str, seconds: float = 6, memory: int = _MEMORY) -> Iterator[No
     except _Beyond:
         pass
     except MemoryError:  # one step took more than was left
-        beyond = f"{memory >> 20} MiB of memory"
+        watch.full()
     finally:  # first of all, as even the words of an error need memory
         signal.setitimer(signal.ITIMER_PROF, 0)
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
         signal.signal(signal.SIGPROF, before)
-    if beyond:
-        raise LimitError(f"{what}: reading it takes over {beyond}.", "Name a smaller or simpler file.")
+        sys.unraisablehook = told_lost
+    if watch.beyond:
+        raise LimitError(f"{what}: reading it takes over {watch.beyond}.", "Name a smaller or simpler file.")
+
+
+class _Watch:
+    """What one block may take, looked at between the steps of the interpreter."""
+
+    def __init__(self, seconds: float, memory: int) -> None:
+        self.most = _held() + memory
+        self.beyond = ""  # the limit that is passed, in words
+        self._seconds, self._memory = seconds, memory
+        self._until, self._again = time.process_time() + seconds, 0.0
+        self._told_lost = sys.unraisablehook
+
+    def look(self, number: int, frame: FrameType | None) -> None:
+        """Raise where a limit is passed and the exception can travel."""
+        now = time.process_time()
+        if frame is None or frame.f_code.co_filename in _ENDING or now < self._again:
+            return  # what it held is being given back
+        if _held() > self.most:
+            self.full()
+        elif now > self._until:
+            self.beyond = f"{self._seconds:g} s"
+        if self.beyond and not imports(frame):
+            self._again = now + _AGAIN_S
+            raise _Beyond
+
+    def lost(self, raised: sys.UnraisableHookArgs) -> None:
+        """Have the next look raise again: finalizers and callbacks of the collector pass nothing on."""
+        if raised.exc_type is _Beyond:
+            self._again = 0.0
+        else:
+            self._told_lost(raised)
+
+    def full(self) -> None:
+        self.beyond = f"{self._memory >> 20} MiB of memory"
 
 
 def _held() -> int:

@@ -28,8 +28,7 @@ def stop_by_exception() -> None:
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    """Raise, but not in an import: Python could lose the exception, and leave the lock on which every thread waits."""
-    if _imports(frame):
+    if imports(frame):
         signal.signal(signal.SIGALRM, lambda _, later: _stop(number, later))
         signal.setitimer(signal.ITIMER_REAL, _SOON_S)
     elif number == signal.SIGINT:
@@ -38,7 +37,11 @@ def _stop(number: int, frame: FrameType | None) -> None:
         raise Stopped(number)
 
 
-def _imports(frame: FrameType | None) -> bool:
+def imports(frame: FrameType | None) -> bool:
+    """Whether an import is under way, in which no handler may raise.
+
+    Python could lose the exception, and leave the lock on which every thread waits.
+    """
     while frame is not None:
         if frame.f_code.co_filename == _IMPORTS:
             return True

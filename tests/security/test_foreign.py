@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from envkit.base.decode import decoded
+from envkit.base.errors import LimitError
 from envkit.cli.boundary import exit_code
 from envkit.host import limits
 from envkit.model.facts_json import to_json
@@ -49,6 +52,29 @@ SENT: dict[str, Callable[[], str]] = {
     "lines of the kernel": lambda: _facts(".kernel.value[].log[]", "ubuntu22.04-8xh100-lost-gpu", 50_000),
     "JSON of nothing": lambda: '{"environment": {"a": [' + "[]," * 290_000 + "1]}}",
 }
+
+
+class _Ends:
+    """What its finalizer raises is lost, as Python passes nothing on from there."""
+
+    def __del__(self) -> None:
+        _busy(0.2)
+
+
+def _busy(seconds: float) -> None:
+    until = time.process_time() + seconds
+    while time.process_time() < until:
+        pass
+
+
+def test_a_limit_that_is_met_in_a_finalizer_is_told_at_the_next_look(capsys: pytest.CaptureFixture[str]) -> None:
+    began, hook = time.process_time(), sys.unraisablehook
+    with pytest.raises(LimitError), limits.limited("sent", seconds=0.05):
+        ends = _Ends()
+        del ends
+        _busy(5)
+    assert time.process_time() - began < 0.9  # a swallowed one is told again after a second
+    assert sys.unraisablehook is hook and not capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", _ASKED)
