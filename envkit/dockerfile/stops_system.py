@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
@@ -10,6 +10,7 @@ from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop, subject_of
 from envkit.dockerfile.ground import APT, Ground, arguments
+from envkit.dockerfile.shell import ShellCommand
 from envkit.tables.build_stops import AptPythons, ArchivedSystem, GoneDownload, RotatedKey
 from envkit.tables.loader import read
 
@@ -43,19 +44,22 @@ def apt_pythons(ground: Ground) -> Iterator[Finding]:
                 return
 
 
+def _first(ground: Ground, tools: Sequence[str], verbs: Sequence[str]) -> ShellCommand | None:
+    commands = (step.command for step in ground.steps)
+    return next((command for command in commands if arguments(command, tools, verbs) is not None), None)
+
+
 def rotated_key(ground: Ground) -> Iterator[Finding]:
     """The first apt-get update in an image that knows NVIDIA's old key alone."""
     base = ground.base
     row = next((row for row in read(RotatedKey) if row.holds(base.repository, base.tag)), None)
     if row is None or "key" in ground.tells:
         return
-    for step in ground.steps:
-        if arguments(step.command, APT, ("update",)) is not None:
-            told = f"{base.image} is older than NVIDIA's signing key of 2022: apt-get update fails"
-            impact = "The build stops with: NO_PUBKEY A4B469963BF863CC."
-            where = command_subject(step.command)
-            yield stop(faults.APT_KEY_ROTATED, told, where, impact=impact, sources=row.sources)
-            return
+    update = _first(ground, APT, ("update",))
+    if update is not None:
+        told = f"{base.image} is older than NVIDIA's signing key of 2022: apt-get update fails"
+        impact = "The build stops with: NO_PUBKEY A4B469963BF863CC."
+        yield stop(faults.APT_KEY_ROTATED, told, command_subject(update), impact=impact, sources=row.sources)
 
 
 def archived(ground: Ground) -> Iterator[Finding]:
@@ -73,13 +77,11 @@ def archived(ground: Ground) -> Iterator[Finding]:
     )
     if row is None or "sources" in ground.tells:
         return
-    for step in ground.steps:
-        if arguments(step.command, _MANAGERS, _FETCHES) is not None:
-            told = f"The packages of {row.title} have left its mirrors for an archive"
-            impact = "The build stops: the package lists are not found."
-            where = command_subject(step.command)
-            yield stop(faults.ARCHIVE_GONE, told, where, impact=impact, sources=row.sources)
-            return
+    fetch = _first(ground, _MANAGERS, _FETCHES)
+    if fetch is not None:
+        told = f"The packages of {row.title} have left its mirrors for an archive"
+        impact = "The build stops: the package lists are not found."
+        yield stop(faults.ARCHIVE_GONE, told, command_subject(fetch), impact=impact, sources=row.sources)
 
 
 def conda_terms(ground: Ground) -> Iterator[Finding]:

@@ -64,46 +64,55 @@ readable() { # PATH
     return 1
 }
 
-text() { # MOST KEEP PATTERN...
-    most=$1 keep=$2
-    shift 2
-    for pattern; do
-        asked "$pattern"
-        for path in $pattern; do
-            readable "$path" || continue
-            printf 'text %s\n' "$path"
-            if [ "$keep" ]; then
-                limited head -c "$most" "$path" 2>/dev/null | tr -d '\000' | grep -E -e "$keep"
-            else
-                limited head -c "$most" "$path" 2>/dev/null
-            fi | marked
-        done
-    done
-}
-
-bytes() { # MOST PATTERN...
-    most=$1
+files() { # KIND PATTERN...: what is kept of each file
+    kind=$1
     shift
     for pattern; do
         asked "$pattern"
         for path in $pattern; do
             readable "$path" || continue
-            printf 'bytes %s\n|%s\n' "$path" "$(head -c "$most" "$path" 2>/dev/null | od -An -v -tx1 | tr -d ' \n')"
+            printf '%s %s\n' "$kind" "$path"
+            case $kind in
+            text) text_of "$path" ;;
+            bytes) bytes_of "$path" ;;
+            words) words_of "$path" ;;
+            esac
         done
     done
+}
+
+text() { # MOST KEEP PATTERN...
+    most=$1 keep=$2
+    shift 2
+    files text "$@"
+}
+
+text_of() { # PATH
+    if [ "$keep" ]; then
+        limited head -c "$most" "$1" 2>/dev/null | tr -d '\000' | grep -E -e "$keep"
+    else
+        limited head -c "$most" "$1" 2>/dev/null
+    fi | marked
+}
+
+bytes() { # MOST PATTERN...
+    most=$1
+    shift
+    files bytes "$@"
+}
+
+bytes_of() { # PATH
+    printf '|%s\n' "$(head -c "$most" "$1" 2>/dev/null | od -An -v -tx1 | tr -d ' \n')"
 }
 
 words() { # MOST KEEP PATTERN...
     most=$1 keep=$2
     shift 2
-    for pattern; do
-        asked "$pattern"
-        for path in $pattern; do
-            readable "$path" || continue
-            printf 'words %s\n' "$path"
-            head -c "$most" "$path" 2>/dev/null | tr -c '[:print:]' '\n' | grep -E -e "$keep" | sort -u | marked
-        done
-    done
+    files words "$@"
+}
+
+words_of() { # PATH
+    head -c "$most" "$1" 2>/dev/null | tr -c '[:print:]' '\n' | grep -E -e "$keep" | sort -u | marked
 }
 
 folder() { # KEEP PATTERN...

@@ -27,9 +27,7 @@ def read_uv(document: Mapping[str, Any], text: str) -> Manifest:
 
 
 def _uv(document: Mapping[str, Any], text: str) -> Iterator[Item | Unread | None]:
-    lines = _NameLines(text)
-    for one in _tables(document, "package"):
-        line = lines.next(str(one.get("name", "")))
+    for one, line in _packages(document, "package", text):
         registry = mapping(one.get("source")).get("registry")
         markers = [str(marker) for marker in one.get("resolution-markers", []) if isinstance(marker, str)]
         yield _pinned(one, line, str(registry or ""), " or ".join(f"({marker})" for marker in markers))
@@ -42,12 +40,10 @@ def read_poetry(document: Mapping[str, Any], text: str) -> Manifest:
 
 
 def _poetry(document: Mapping[str, Any], text: str) -> Iterator[Item | Unread | None]:
-    lines = _NameLines(text)
-    for one in _tables(document, "package"):
-        line = lines.next(str(one.get("name", "")))
-        source, groups = mapping(one.get("source")), one.get("groups")
-        if isinstance(groups, list) and "main" not in groups:
+    for one, line in _packages(document, "package", text):
+        if _left_out(one, "main"):
             continue
+        source = mapping(one.get("source"))
         url = str(source.get("url", "")) if source.get("type") == "legacy" else ""
         markers = one.get("markers")
         marker = str(markers.get("main", "")) if isinstance(markers, dict) else str(markers or "")
@@ -62,11 +58,8 @@ def read_pdm(document: Mapping[str, Any], text: str) -> Manifest:
 
 
 def _pdm(document: Mapping[str, Any], text: str) -> Iterator[Item | Unread | None]:
-    lines = _NameLines(text)
-    for one in _tables(document, "package"):
-        line = lines.next(str(one.get("name", "")))
-        groups = one.get("groups")
-        if isinstance(groups, list) and "default" not in groups:
+    for one, line in _packages(document, "package", text):
+        if _left_out(one, "default"):
             continue
         yield _pinned(one, line, "", str(one.get("marker", "") or ""))
 
@@ -77,9 +70,7 @@ def read_pylock(document: Mapping[str, Any], text: str) -> Manifest:
 
 
 def _pylock(document: Mapping[str, Any], text: str) -> Iterator[Item | Unread | None]:
-    lines = _NameLines(text)
-    for one in _tables(document, "packages"):
-        line = lines.next(str(one.get("name", "")))
+    for one, line in _packages(document, "packages", text):
         yield _pinned(one, line, str(one.get("index", "") or ""), str(one.get("marker", "") or ""))
 
 
@@ -138,6 +129,18 @@ def _pinned(one: Mapping[str, Any], line: int, url: str, marker: str) -> Item | 
     if "+" in version and not is_pytorch(url):  # the lock says where each file is, and the suffix which build
         return item(text, line, replace(at_index(""), more="lock"))
     return item(text, line, at_index(url if is_pytorch(url) else ""))
+
+
+def _packages(document: Mapping[str, Any], key: str, text: str) -> Iterator[tuple[Mapping[str, Any], int]]:
+    """Each package and its line, 0 for none."""
+    lines = _NameLines(text)
+    for one in _tables(document, key):
+        yield one, lines.next(str(one.get("name", "")))
+
+
+def _left_out(package: Mapping[str, Any], group: str) -> bool:
+    groups = package.get("groups")
+    return isinstance(groups, list) and group not in groups
 
 
 def _tables(document: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
