@@ -170,7 +170,7 @@ def test_a_rate_that_is_on_record_for_its_line_is_known() -> None:
     rate, known = card("GeForce RTX 4060 Ti (16GB)").tflops("fp16")
     assert rate == pytest.approx(44.12) and known
     assert card("GeForce RTX 5090 D").tflops("fp16")[1] is False  # cut down for its market
-    assert card("L20").tflops("fp16")[1] is False
+    assert card("A10G").tflops("fp16")[1] is False
 
 
 def test_every_gpu_has_its_board_and_every_board_its_gpu() -> None:
@@ -184,3 +184,11 @@ def test_cores_and_clock_give_the_rate() -> None:
         if one.board and one.board.cores and one.board.boost_mhz and one.model.fp32_tflops:
             rate = one.board.cores * one.board.boost_mhz * 2 / 1e6
             assert rate == pytest.approx(one.model.fp32_tflops, rel=0.03), one.name
+
+
+@pytest.mark.parametrize("precision", ["fp16", "bf16", "tf32", "fp8"])
+def test_one_chip_on_two_boards_differs_by_its_clock_alone(precision: str) -> None:
+    slower, faster = (card(name).tflops(precision) for name in ("H100 PCIe", "H100 80GB HBM3"))
+    for name in ("H100 NVL", "H200 NVL"):
+        rate, known = card(name).tflops(precision)
+        assert known and rate and slower[0] and faster[0] and slower[0] < rate < faster[0]
