@@ -131,7 +131,7 @@ class Machine:
 
     def wait_until_idle(self) -> None:
         """Waits until nothing that a killed script has left behind still holds its lock."""
-        self.sh("[ ! -d /var/lib/envkit ] || flock --wait 600 /var/lib/envkit true")
+        self.sh("[ ! -f /var/lib/envkit/lock ] || flock --wait 600 /var/lib/envkit/lock true")
 
     def tree(self) -> dict[str, str]:
         """Every path of the machine with its type, mode, owner and content or target."""

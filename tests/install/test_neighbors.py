@@ -120,6 +120,23 @@ def test_notes_and_lock_lie_where_nobody_else_writes(mode: str, code: int, tmp_p
     assert "/run/lock" not in SCRIPT and "/tmp/envkit-install" not in SCRIPT
 
 
+@pytest.mark.parametrize(
+    ("held", "code"), [("exec 8<$STATE_ROOT", 0), ("(umask 077; : >$LOCK); exec 8<$LOCK", 7)], ids=["folder", "lock"]
+)
+def test_only_who_may_open_the_lock_can_keep_others_out(held: str, code: int, tmp_path: Path) -> None:
+    """Every user may open the folder, which `installed` reads; whoever opens a file or folder can lock it."""
+    done = call(SCRIPT, f"mkdir -p $STATE_ROOT; {held}; flock 8; take_lock; stat -c 'held %a' $LOCK", tmp_path)
+    assert done.returncode == code and done.stdout == ("" if code else "held 600\n"), done
+
+
+def test_the_lock_goes_with_the_last_plan(tmp_path: Path) -> None:
+    body = """
+    rm -rf $STATE_ROOT; take_lock; mkdir $STATE_ROOT/other; remove_state_root; ls $STATE_ROOT
+    rmdir $STATE_ROOT/other; remove_state_root; [[ ! -e $STATE_ROOT ]]; echo gone
+    """
+    assert call(SCRIPT, body, tmp_path).stdout.split() == ["lock", "other", "gone"]
+
+
 def verified(target: Machine, *names: str) -> None:
     """These scripts find nothing wrong."""
     for name in names:
