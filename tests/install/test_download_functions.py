@@ -27,16 +27,28 @@ def test_what_wget_says_is_logged_without_the_password(tmp_path: Path) -> None:
     assert "mirror.lan/file [1/1]" in log and "secret" not in log + done.stderr
 
 
+# A file of the bundle, by a link into another folder.
+_LINKED = """
+mkdir $OFFLINE_DIR/../away; mv $OFFLINE_DIR/cuda_* $OFFLINE_DIR/../away; ln -s $OFFLINE_DIR/../away/cuda_* $OFFLINE_DIR
+chmod {above} $OFFLINE_DIR/../away; chmod {file} $OFFLINE_DIR/../away/*
+"""
+
+
 @pytest.mark.parametrize(
     ("cuda", "framework", "state", "code", "words"),
     [
         ("9.0", "pytorch", "PYTHON_READY=no", 5, "Python 3.7 comes from conda-forge here"),
         ("9.0", "pytorch", "", 5, "is to be installed, but"),
-        ("9.0", "pytorch", ": >torch.whl", 0, "has no SHA256SUMS"),
+        ("9.0", "pytorch", ": >torch.whl", 6, "has no SHA256SUMS to verify"),
         ("9.0", "pytorch", ": >a.whl; sha256sum a.whl >SHA256SUMS", 0, ""),
         ("9.0", "pytorch", ": >a.whl; sha256sum a.whl >SHA256SUMS; echo other >a.whl", 6, "not as the bundle was made"),
         ("9.0", "pytorch", ": >a.whl; sha256sum a.whl >SHA256SUMS; : >a.tar.gz", 6, "list does not have: a.tar.gz"),
         ("12.4.1", None, "chmod 777 $OFFLINE_DIR", 3, "can be changed by others: run chown"),
+        ("12.4.1", None, "chmod 777 $OFFLINE_DIR/..", 3, "what lies below it can be swapped"),
+        ("12.4.1", None, "chmod 1777 $OFFLINE_DIR/..", 0, ""),
+        ("12.4.1", None, _LINKED.format(above=755, file=666), 3, "can be changed by others: run chown"),
+        ("12.4.1", None, _LINKED.format(above=777, file=644), 3, "what lies below it can be swapped"),
+        ("12.4.1", None, _LINKED.format(above=755, file=644), 0, ""),
         ("12.4.1", None, "rm $OFFLINE_DIR/cuda_*", 5, "is not in"),
         ("12.4.1", None, "echo other >$(echo $OFFLINE_DIR/cuda_*)", 6, "wrong sha256 checksum"),
         ("12.4.1", None, "", 0, ""),
