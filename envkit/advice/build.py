@@ -14,8 +14,18 @@ from envkit.tables.advice import BuildSize, Network, PowerPlug, rules
 from envkit.tables.codes import pcie_generations
 from envkit.tables.loader import read
 
+_IN_SLOTS = ("desktop", "passive")
 _MB = 1e6
 _IMAGE = 3 * 224 * 224 * 4  # bytes of an image in fp32
+
+
+@record
+class Present:
+    """A GPU of the machine. `lanes` and `generation`: the most that every link up to the processor allows, if known."""
+
+    card: Card
+    lanes: int | None = None
+    generation: int | None = None
 
 
 @record
@@ -30,11 +40,21 @@ class Machine:
     circuit_watts: float | None = None
     memory_gb: float | None = None
     cooling: str | None = None
+    present: tuple[Present, ...] = ()  # GPUs that are there already
+
+    @property
+    def every(self) -> tuple[tuple[Card, int], ...]:
+        """The cards that are there and those that are planned, each with its GPUs."""
+        counts: dict[str, int] = {}
+        for gpu in self.present:
+            counts[gpu.card.name] = counts.get(gpu.card.name, 0) + 1
+        there = {gpu.card.name: gpu.card for gpu in self.present}
+        return (*((there[name], count) for name, count in counts.items()), *self.cards)
 
     @property
     def boards(self) -> tuple[Card, ...]:
         """Each board, one after the other."""
-        return tuple(card for card, gpus in self.cards for _ in range(card.boards(gpus)))
+        return _boards(self.every)
 
 
 @record
@@ -45,6 +65,10 @@ class Judgement:
     rule: str
     text: str
     sources: tuple[str, ...]
+
+
+def _boards(cards: Iterable[tuple[Card, int]]) -> tuple[Card, ...]:
+    return tuple(card for card, gpus in cards for _ in range(card.boards(gpus)))
 
 
 def judged(machine: Machine, matrix: Matrix) -> tuple[Judgement, ...]:
@@ -115,7 +139,7 @@ def _circuit(machine: Machine) -> Iterator[Judgement]:
 
 def _cables(machine: Machine) -> Iterator[Judgement]:
     slot, plugs = rules()["slot-watts"], {row.gpu: row for row in read(PowerPlug)}
-    for card in _each(machine):
+    for card in dict.fromkeys(card for card, _ in machine.cards):
         watts, row = card.model.tdp_w, plugs.get(card.model.name)
         if row is not None:
             yield Judgement("info", "cables", f"{card.name}: {row.plug}", row.sources)
@@ -125,7 +149,10 @@ def _cables(machine: Machine) -> Iterator[Judgement]:
 
 
 def _lanes(machine: Machine) -> Iterator[Judgement]:
-    boards = tuple(board for board in machine.boards if board.form in ("desktop", "passive"))
+    for gpu in machine.present:
+        if gpu.lanes and gpu.generation and gpu.card.form in _IN_SLOTS:
+            yield _lane(gpu.card, gpu.lanes, gpu.generation, len(machine.boards))
+    boards = tuple(board for board in _boards(machine.cards) if board.form in _IN_SLOTS)
     if not machine.slots or not boards:
         return
     if len(machine.slots) < len(boards):
@@ -133,11 +160,11 @@ def _lanes(machine: Machine) -> Iterator[Judgement]:
         yield Judgement("fail", "slots", told, _sources(boards, ()))
         return
     for board, lanes in zip(boards, machine.slots, strict=False):
-        yield _lane(board, lanes, machine)
+        yield _lane(board, lanes, machine.pcie, len(machine.boards))
 
 
-def _lane(board: Card, lanes: int, machine: Machine) -> Judgement:
-    generations = [number for number in (board.model.pcie_generation, machine.pcie) if number is not None]
+def _lane(board: Card, lanes: int, generation: int | None, together: int) -> Judgement:
+    generations = [number for number in (board.model.pcie_generation, generation) if number is not None]
     row = next((row for row in pcie_generations() if generations and row.generation == min(generations)), None)
     width = min(lanes, board.model.pcie_lanes or lanes)
     full = rules()["full-link-gbs"]
@@ -151,7 +178,7 @@ def _lane(board: Card, lanes: int, machine: Machine) -> Judgement:
     return Judgement(
         "warn",
         "lanes",
-        f"{told}, below the {full.value:.1f} of {full.text}. {_loss(rate, len(machine.boards))}",
+        f"{told}, below the {full.value:.1f} of {full.text}. {_loss(rate, together)}",
         sources,
     )
 
@@ -171,7 +198,7 @@ def _loss(rate: float, boards: int) -> str:
 
 def _air(machine: Machine) -> Iterator[Judgement]:
     crowded, many = rules()["crowded-boards"], rules()["many-boards"]
-    boards = machine.boards
+    boards = tuple(board for board in machine.boards if board.form != "module")  # whose server cools it
     for form, status, told in (
         ("module", "fail", "does not fit a slot: it is mounted on a server board"),
         ("laptop", "fail", "is a laptop GPU"),
@@ -193,7 +220,7 @@ def _air(machine: Machine) -> Iterator[Judgement]:
 
 
 def _memory(machine: Machine) -> Iterator[Judgement]:
-    count = sum(gpus for _, gpus in machine.cards)
+    count = sum(gpus for _, gpus in machine.every)
     size = next((row for row in read(BuildSize) if row.cards >= count), None)
     if size is None:
         return
@@ -210,7 +237,7 @@ def _memory(machine: Machine) -> Iterator[Judgement]:
 
 def _together(machine: Machine, matrix: Matrix) -> Iterator[Judgement]:
     """Cards of several generations need one build with code for all."""
-    capabilities = sorted({card.capability for card, _ in machine.cards})
+    capabilities = sorted({card.capability for card in _each(machine)})
     if len(capabilities) < 2:
         return
     told = " and ".join(capability.sm for capability in capabilities)
@@ -241,7 +268,7 @@ def _counted(number: int, thing: str) -> str:
 
 
 def _each(machine: Machine) -> tuple[Card, ...]:
-    return tuple(dict((card.name, card) for card, _ in machine.cards).values())
+    return tuple(dict((card.name, card) for card, _ in machine.every).values())
 
 
 def _names(cards: Iterable[Card]) -> str:

@@ -9,11 +9,11 @@ import click
 
 from envkit._startup.regex import regex
 from envkit.base.errors import RequestError
-from envkit.cli.complete import complete_gpu
-from envkit.cli.output import one_format, output_option, write_output
+from envkit.cli.complete import complete_gpu, complete_target
+from envkit.cli.output import one_format, output_option, say, write_output
 
 if TYPE_CHECKING:
-    from envkit.advice.build import Machine
+    from envkit.advice.build import Machine, Present
     from envkit.tables import Matrix
 
 _CIRCUIT = regex(r"(\d{2,3})\s{0,2}[vV]\s{0,2}[x*/,]?\s{0,2}(\d{1,3})\s{0,2}[aA]")
@@ -24,10 +24,17 @@ _SLOT = regex(r"x?(1|2|4|8|16)")
     epilog="""\b
 Examples:
   envkit recommend machine --gpu "RTX 3090" --psu 650
+  envkit recommend machine --target this --gpu "RTX 5090" --psu 1200
   envkit recommend machine --gpu "RTX 3090 x4" --psu 1600 --slots x16,x8,x8,x4 --pcie 4 --circuit 120V15A""",
 )
-@click.option("--gpu", "gpus", multiple=True, required=True, metavar="NAME[xN]", shell_complete=complete_gpu,
+@click.option("--gpu", "gpus", multiple=True, metavar="NAME[xN]", shell_complete=complete_gpu,
               help="Card and quantity. Repeatable.")  # fmt: skip
+@click.option(
+    "--target",
+    metavar="this|PATH",
+    shell_complete=complete_target,
+    help="Add the cards to this machine, or to the one of a capture.",
+)
 @click.option("--cpu-watts", type=click.IntRange(1, 10_000), metavar="W", help="Power draw of the CPUs. [default: 125]")
 @click.option("--psu", type=click.IntRange(1, 100_000), metavar="W", help="Total power of the power supplies.")
 @click.option("--slots", metavar="x16,x8,...", help="Lanes of each slot that holds a card.")
@@ -46,7 +53,7 @@ def machine(as_json: bool, verbose: bool, output: str | None, **given: Any) -> i
     from envkit.tables import Matrix
 
     matrix = Matrix.load()
-    planned = _machine(given, matrix)
+    planned = _machine(given, matrix, _present(given["target"], matrix))
     judgements = judged(planned, matrix)
     if one_format(None, as_json, output, ["text", "json"]) == "json":
         from envkit.base.json_text import dumps
@@ -64,11 +71,28 @@ def machine(as_json: bool, verbose: bool, output: str | None, **given: Any) -> i
     return 1 if any(row.status == "fail" for row in judgements) else 0
 
 
-def _machine(given: dict[str, Any], matrix: Matrix) -> Machine:
+def _present(target: str | None, matrix: Matrix) -> tuple[Present, ...]:
+    """The GPUs that are in the machine already; none where no machine was named. Raises RequestError, SourceError."""
+    if target is None:
+        return ()
+    from envkit.advice.cards import all_cards
+    from envkit.advice.present import present_gpus
+    from envkit.cli.environment import target_environment
+
+    found, unknown = present_gpus(target_environment(target, matrix), all_cards(matrix), matrix)
+    if unknown:
+        say(f"Note: {unknown} of its GPUs are not in the tables and were left out.")
+    return found
+
+
+def _machine(given: dict[str, Any], matrix: Matrix, present: tuple[Present, ...]) -> Machine:
     from envkit.advice.build import Machine
     from envkit.advice.cards import all_cards
     from envkit.advice.named_cards import ambiguous, counted
 
+    if not given["gpus"] and not present:
+        told = "No GPU was found in it." if given["target"] else "Add --target this to check this machine as it is."
+        raise RequestError("--gpu is missing: name a card.", told)
     cards = all_cards(matrix)
     planned = []
     for word in given["gpus"]:
@@ -85,6 +109,7 @@ def _machine(given: dict[str, Any], matrix: Matrix) -> Machine:
         _circuit(given["circuit"]),
         _memory(given["memory"]),
         given["cooling"],
+        present,
     )
 
 

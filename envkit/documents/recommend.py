@@ -51,6 +51,10 @@ def machine_document(machine: Machine, judgements: Iterable[Judgement]) -> dict[
         "cards": [
             {"name": card.model.name, "variant": card.model.variant, "gpus": gpus} for card, gpus in machine.cards
         ],
+        "present": [
+            {"name": gpu.card.model.name, "variant": gpu.card.model.variant, "lanes": gpu.lanes, "pcie": gpu.generation}
+            for gpu in machine.present
+        ],
         "peak_watts": watts,
         "power_unknown": [card.name for card in silent],
         "findings": [

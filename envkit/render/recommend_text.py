@@ -93,8 +93,10 @@ def _counted(offer: Offer) -> str:
 
 def machine_text(machine: Machine, judgements: Iterable[Judgement], width: int, *, verbose: bool = False) -> str:
     """The judgment of a machine, worst first."""
-    told = ", ".join(f"{gpus} x {card.name}" for card, gpus in machine.cards)
-    lines = list(hang("Machine  ", told, width))
+    there = len(machine.every) - len(machine.cards)
+    named = [f"{gpus} x {card.name}" for card, gpus in machine.every]
+    told = [f"{name} (there)" for name in named[:there]] + named[there:]
+    lines = list(hang("Machine  ", ", ".join(told), width))
     rows = sorted(judgements, key=lambda row: list(_LABELS).index(row.status))
     for row in rows:
         lines += hang(f"{_LABELS[row.status]:<5}{row.rule:<9} ", row.text, width)
