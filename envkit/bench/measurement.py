@@ -29,6 +29,8 @@ class Measurement:
     unit: str = ""
     parameters: int | None = None
     link: tuple[tuple[str, str], ...] = ()
+    conditions: tuple[tuple[str, float], ...] = ()  # of the GPU meanwhile: clock, power, temperature, throttle bits
+    near: float | None = None  # the median of a copy from the processors next to the GPU, where others made it first
     problem: str = ""
     detail: str = ""
 
@@ -103,7 +105,14 @@ def _read(job: Job, framework: str, version: str, line: dict[str, Any]) -> Measu
         line["unit"],
         parameters if isinstance(parameters, int) else None,
         tuple((str(name), str(value)) for name, value in link.items()) if isinstance(link, dict) else (),
+        _conditions(line.get("conditions")),
+        median(near) if isinstance(near := line.get("near"), list) and _are_samples(near) else None,
     )
+
+
+def _conditions(told: object) -> tuple[tuple[str, float], ...]:
+    pairs = told.items() if isinstance(told, dict) else ()
+    return tuple((str(name), value) for name, value in pairs if type(value) in (int, float) and isfinite(value))
 
 
 def _are_samples(samples: object) -> bool:

@@ -14,6 +14,8 @@ from envkit.tables.bench import Reference, shares
 from envkit.tables.codes import generation_of, gigabytes_per_second
 from envkit.tables.loader import read
 
+_NEARER = 1.15  # so many times as fast from the processors next to the GPU: it matters where the program runs
+_SLOW_CLOCK = 0.8  # a clock below this share of the highest one explains a low rate
 _STEADY = 0.10  # more spread than this share of the median allows no verdict
 # bits of NVML's reasons for a clock that is not the highest
 _SLOWED = {0x4: "the power cap", 0x8: "a hardware slowdown", 0x20: "heat", 0x40: "heat", 0x80: "the power brake"}
@@ -27,6 +29,7 @@ class Device:
     gpu: Gpu | None = None
     card: Card | None = None
     excuse: str = ""  # why no limit of a data sheet counts here: WSL, a slice, a laptop
+    driver: str = ""  # its version
 
 
 @record
@@ -77,6 +80,12 @@ def _needs(job: Job, device: Device) -> str:
     if job.kind == "train":
         return "needs PyTorch, TensorFlow, or MXNet"
     return "needs PyTorch" if device.gpu else "needs PyTorch or NumPy"
+
+
+def left_to_driver(rows: Iterable[Verdict], jobs: Iterable[Job]) -> tuple[Job, ...]:
+    """The copies that no framework made: the driver alone can make them."""
+    made = {row.measurement.job.id for row in rows if row.measurement.value is not None}
+    return tuple(job for job in jobs if job.kind in ("copy", "membw") and job.id not in made)
 
 
 def key_of(measurement: Measurement, device: Device, threads: int | None) -> str:
@@ -149,13 +158,25 @@ def _reasons(measurement: Measurement, device: Device) -> Iterator[str]:
         return
     if gpu.processes:
         yield f"other processes use this GPU: {', '.join(map(str, gpu.processes[:5]))}"
-    for bit, what in _SLOWED.items():
-        if (gpu.throttle_reasons or 0) & bit:
-            yield f"its clocks are throttled by {what}"
+    for what in throttled_by(measurement, gpu) or ():
+        yield f"its clocks are throttled by {what}"
     if gpu.power_limit_w and gpu.power_limit_default_w and gpu.power_limit_w < gpu.power_limit_default_w:
         yield f"its power limit is {gpu.power_limit_w:.0f} W of {gpu.power_limit_default_w:.0f}"
     if measurement.job.kind == "copy" and _narrow(gpu):
         yield "the slot provides fewer lanes than the card has: see pcie-width-degraded"
+    if measurement.near and measurement.value and measurement.near > measurement.value * _NEARER:
+        told = f"{measurement.near:.3g} {measurement.unit} from the processors next to the GPU"
+        yield f"{told}: bind the program to them (numactl, or taskset)"
+    meanwhile = dict(measurement.conditions)
+    clock, highest = meanwhile.get("sm_clock"), meanwhile.get("sm_clock_max")
+    if measurement.job.kind == "gemm" and clock and highest and clock < highest * _SLOW_CLOCK:
+        yield f"its clock was {clock:.0f} of {highest:.0f} MHz meanwhile"
+
+
+def throttled_by(measurement: Measurement, gpu: Gpu) -> list[str] | None:
+    """What lowered the clocks while it was measured, or, where nobody looked then, before; None for not known."""
+    bits = dict(measurement.conditions).get("throttle", gpu.throttle_reasons)
+    return None if bits is None else list(dict.fromkeys(what for bit, what in _SLOWED.items() if int(bits) & bit))
 
 
 def _narrow(gpu: Gpu) -> bool:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from envkit.bench.verdicts import Verdict
     from envkit.cli.bench_run import Bench
 
-_FORMATS = ["text", "json", "markdown", "html"]
+_FORMATS = ["text", "json", "markdown", "html", "prometheus"]
 _FRAMEWORKS = ["pytorch", "tensorflow", "mxnet"]
 
 
@@ -130,12 +130,15 @@ def _rendered(form: str, verdicts: Sequence[Verdict], run: Bench, output: str | 
 
         return dumps(bench_document(verdicts, run.cpu, run.notes))
     from envkit.base.shown import shown_lines
+    from envkit.render.bench_prometheus import bench_prometheus
     from envkit.render.bench_report import bench_html, bench_markdown, bench_text
 
     if form == "html":
         return bench_html(verdicts)
     if form == "markdown":
         return bench_markdown(verdicts)
+    if form == "prometheus":
+        return bench_prometheus(verdicts)
     from envkit.cli.terminal import paper
 
     page = paper(output is not None)

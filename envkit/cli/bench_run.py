@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -11,13 +12,13 @@ from envkit.advice.cards import Card, all_cards
 from envkit.base.errors import RequestError
 from envkit.bench.jobs import PRECISIONS, Job, jobs_for
 from envkit.bench.measurement import Measurement, measured
-from envkit.bench.verdicts import Device, Verdict, judged, not_measured
+from envkit.bench.verdicts import Device, Verdict, judged, left_to_driver, not_measured
 from envkit.cli.environment import target_environment
 from envkit.cli.output import say
 from envkit.host.bench import BenchChild, modules_of, run_measuring
 from envkit.host.local import LocalHost
 from envkit.model import Environment, Gpu
-from envkit.probe.cpu import Cpu, cpu_of
+from envkit.probe.cpu import Cpu, cpu_of, near_processors
 from envkit.probe.interpreters import interpreter_of, interpreters
 from envkit.tables import Matrix
 from envkit.tables.bench import runner
@@ -78,12 +79,13 @@ class Bench:
         found = self._found()
         if not found:
             self.notes.append(
-                "no PyTorch, TensorFlow, MXNet or NumPy was found: name an environment with --python, or install one "
-                "(`envkit resolve --framework pytorch` prints the command for this machine)"
+                "no PyTorch, TensorFlow, MXNet or NumPy was found, and the driver alone measures only copies: name an "
+                "environment with --python, or install one (`envkit resolve --framework pytorch` prints the command)"
             )
         rows: list[Verdict] = []
         for device in devices:
             here = [row for one in found for row in self._on(device, one)]
+            here += self._through_driver(device, here)
             rows += [*here, *not_measured(here, device, self._jobs(device))]
         gpus = [device for device in devices if device.gpu]
         if len(gpus) > 1:
@@ -118,7 +120,8 @@ class Bench:
             excuse = "WSL: copies are slower there, and no limit is known"
         elif card is not None and card.form == "laptop":
             excuse = "a laptop GPU: its power, and so its rate, is up to the manufacturer"
-        return Device(f"GPU {gpu.index}: {gpu.name}", gpu, card, excuse)
+        driver = self._environment.driver.user_space.value
+        return Device(f"GPU {gpu.index}: {gpu.name}", gpu, card, excuse, str(driver or ""))
 
     def _found(self) -> list[_Found]:
         """Each framework in the environments, once; where none measures copies and products, NumPy."""
@@ -157,13 +160,21 @@ class Bench:
         if found.framework in ("tensorflow", "mxnet"):
             jobs = tuple(job for job in jobs if job.kind == "train")
         elif found.framework == "numpy":
-            jobs = tuple(job for job in jobs if job.kind != "train")
+            jobs = () if device.gpu else tuple(job for job in jobs if job.kind != "train")
         rows = []
         for threads in (None,) if device.gpu else self._threads or (self.cpu.threads,):
             rows += [
                 judged(one, device, threads, self._baseline) for one in self._measured(jobs, device, found, threads, 1)
             ]
         return rows
+
+    def _through_driver(self, device: Device, rows: Sequence[Verdict]) -> list[Verdict]:
+        """Copies of a GPU that no framework made: libcuda can, in a child of this program's own Python."""
+        if device.gpu is None:
+            return []
+        jobs = left_to_driver(rows, self._jobs(device))
+        made = self._measured(jobs, device, _Found("driver", sys.executable), None, 1)
+        return [judged(one, device, None, self._baseline) for one in made]
 
     def _jobs(self, device: Device) -> tuple[Job, ...]:
         kind = "gpu" if device.gpu else "cpu"
@@ -193,6 +204,7 @@ class Bench:
             "threads": threads,
             "gpus": gpus,
             "pci": device.gpu.pci_address.lower() if device.gpu else "",
+            "near": near_processors(self._host, device.gpu.pci_address) if device.gpu else (),
         }
         variables = dict(self._host.variables())
         if device.gpu and gpus == 1:

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from envkit.base.errors import SourceError
-from envkit.bench.verdicts import Device, Verdict, key_of
+from envkit.bench.measurement import Measurement
+from envkit.bench.verdicts import Device, Verdict, key_of, throttled_by
 from envkit.documents.citations import citations
 from envkit.probe.cpu import Cpu
 from envkit.tables.bench import Reference
@@ -71,7 +72,8 @@ def _measurement(row: Verdict) -> dict[str, Any]:
         "because_of": row.because or None,
         "baseline": row.baseline,
         "reference": [_reference(reference) for reference in row.references],
-        "conditions": _conditions(row.device, dict(one.link)),
+        "conditions": _conditions(row.device, one),
+        "near": one.near,
         "problem": one.problem or None,
         "detail": one.detail or None,
     }
@@ -96,15 +98,20 @@ def _reference(row: Reference) -> dict[str, object]:
     }
 
 
-def _conditions(device: Device, link: dict[str, str]) -> dict[str, object] | None:
+def _conditions(device: Device, one: Measurement) -> dict[str, object] | None:
+    """What held while it was measured; where nobody looked meanwhile, as it was before."""
     gpu = device.gpu
     if gpu is None:
         return None
+    meanwhile = dict(one.conditions)
     return {
-        "temperature": gpu.temperature_c,
+        "sm_clock": meanwhile.get("sm_clock"),
+        "sm_clock_max": meanwhile.get("sm_clock_max"),
+        "power": meanwhile.get("power"),
         "power_limit": gpu.power_limit_w,
         "power_limit_default": gpu.power_limit_default_w,
-        "throttle": gpu.throttle_reasons,
+        "temperature": meanwhile.get("temperature", gpu.temperature_c),
+        "throttle": throttled_by(one, gpu),
         "other_processes": None if gpu.processes is None else len(gpu.processes),
-        "link": link or None,
+        "link": dict(one.link) or None,
     }

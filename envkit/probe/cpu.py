@@ -7,6 +7,7 @@ from envkit.host.base import Host
 from envkit.model import Observed, Problem, found, missing
 
 STATUS = "/proc/self/status"
+_MOST = 1 << 16  # processors: more than any kernel knows
 _V2, *_V1 = QUOTAS = (  # of cgroups of version 2 in one file, of version 1 in two
     "/sys/fs/cgroup/cpu.max",
     "/sys/fs/cgroup/cpu/cpu.cfs_quota_us",
@@ -51,16 +52,27 @@ def _fields(block: str) -> dict[str, str]:
     return {name.strip(): value.strip() for name, sign, value in pairs if sign}
 
 
+def near_processors(host: Host, pci_address: str) -> tuple[int, ...]:
+    """The processors of the memory node that a device is next to; none where the kernel does not say."""
+    path = f"/sys/bus/pci/devices/{pci_address.lower()}/local_cpulist"
+    return _listed((host.read_text(path).value or "").strip()) or ()
+
+
 def _allowed(host: Host) -> int | None:
-    """The processors in a list such as 0-3,8."""
-    text = _fields(host.read_text(STATUS).value or "").get("Cpus_allowed_list", "")
-    count = 0
+    """How many processors this process may run on."""
+    listed = _listed(_fields(host.read_text(STATUS).value or "").get("Cpus_allowed_list", ""))
+    return len(listed) if listed else None
+
+
+def _listed(text: str) -> tuple[int, ...] | None:
+    """The processors in a list such as 0-3,8; None for what is no list."""
+    found: list[int] = []
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")
-        if not (first.isdigit() and (last or first).isdigit()):
+        if not (first.isdigit() and (last or first).isdigit()) or int(last or first) >= _MOST:
             return None
-        count += int(last or first) - int(first) + 1
-    return count or None
+        found += range(int(first), int(last or first) + 1)
+    return tuple(found)
 
 
 def _quota(host: Host) -> float | None:

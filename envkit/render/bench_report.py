@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from envkit.base.wrap import hang
@@ -12,23 +12,54 @@ from envkit.render.plots import Bar, Row, page
 from envkit.render.rows import markdown_table
 from envkit.tables.bench import Reference
 
+_LABEL = 48  # letters of the widest label that others are aligned with
 _HEADERS = ("device", "measurement", "measured", "verdict", "possible", "published")
 
 
 def bench_text(verdicts: Sequence[Verdict], width: int) -> str:
     """Line by line, below the device that each is of."""
     lines: list[str] = []
-    for device, rows in groupby(verdicts, key=lambda row: row.device.name):
-        lines += [*([""] if lines else []), *hang("", device, width)]
+    for _, group in groupby(verdicts, key=lambda row: row.device.name):
+        rows = list(group)
+        lines += [*([""] if lines else []), *hang("", " · ".join(_header(rows)), width)]
         left: dict[str, list[str]] = {}
+        column = min(_LABEL, max(len(_label(row)) for row in rows))
         for row in rows:
             if row.measurement.problem == NO_FRAMEWORK:
                 left.setdefault(row.measurement.detail, []).append(row.measurement.job.id)
             else:
-                lines += hang(f"  {_label(row):<34} ", " ".join(filter(None, _told(row))), width)
+                lines += _hung(f"  {_label(row):<{column}}", " ".join(filter(None, _told(row))), width)
         for why, jobs in left.items():
             lines += hang("  not measured: ", f"{', '.join(jobs)}: {why}", width)
     return "\n".join(lines)
+
+
+def _hung(label: str, told: str, width: int) -> Iterator[str]:
+    """The first words beside the label; what does not fit there goes below it, and not into a narrow column."""
+    first, *more = hang(f"{label}  ", told, width)
+    yield first
+    yield from hang("      ", " ".join(line.strip() for line in more), width) if more else ()
+
+
+def _header(rows: Sequence[Verdict]) -> Iterator[str]:
+    """The device, and how it was while its rows were measured: the highest clock, power and temperature."""
+    device = rows[0].device
+    yield device.name
+    if device.gpu is None:
+        return
+    seen = [dict(row.measurement.conditions) for row in rows]
+    most = {name: max(one[name] for one in seen if name in one) for name in {key for one in seen for key in one}}
+    if device.driver:
+        yield f"driver {device.driver}"
+    for name, unit, limit in (
+        ("sm_clock", "MHz", most.get("sm_clock_max")),
+        ("power", "W", device.gpu.power_limit_w),
+        ("temperature", "°C", None),
+    ):
+        if name in most:
+            yield f"{most[name]:.0f} {unit}" + (f" of {limit:.0f}" if limit else "")
+    if device.gpu.processes is not None:
+        yield "in use by others before" if device.gpu.processes else "idle before"
 
 
 def bench_markdown(verdicts: Sequence[Verdict]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from envkit.model import Problem
-from envkit.probe.cpu import cpu_of, usable_processors
+from envkit.probe.cpu import cpu_of, near_processors, usable_processors
 from tests.fakes.memory_host import MemoryHost
 
 TWO_SOCKETS = "".join(
@@ -48,3 +48,13 @@ def test_processors_that_a_process_may_use(files: dict[str, str], usable: int) -
 
 def test_what_the_kernel_does_not_tell_is_no_number() -> None:
     assert usable_processors(MemoryHost({"/proc/cpuinfo": TWO_SOCKETS})).problem is Problem.ABSENT
+
+
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [("0-1,8\n", (0, 1, 8)), ("", ()), ("nonsense", ()), ("0-99999999999", ())],
+)
+def test_processors_next_to_a_device(text: str, near: tuple[int, ...]) -> None:
+    host = MemoryHost({"/sys/bus/pci/devices/0000:65:00.0/local_cpulist": text})
+    assert near_processors(host, "0000:65:00.0") == near
+    assert near_processors(host, "") == ()

@@ -34,7 +34,7 @@ def install(python: Path, requirements: list[str]) -> None:
     variables = {**os.environ, **({"PIP_CONFIG_FILE": os.devnull} if old else {})}
     for wanted in (["--upgrade", "pip<21.4"] if old else [], requirements):
         if wanted:
-            subprocess.run([python, "-m", "pip", "-q", "install", *wanted], check=True, env=variables)
+            subprocess.run([python, "-m", "pip", "-q", "install", "--no-compile", *wanted], check=True, env=variables)
 
 
 @pytest.mark.network
@@ -51,7 +51,7 @@ def test_the_parameters_of_every_network(framework: str, python: str, requiremen
 
     def start(pending: object) -> BenchChild:
         assert isinstance(pending, list)
-        settings = {"framework": framework, "device": "cpu", "threads": 1, "seconds": 0.1}
+        settings = {"framework": framework, "device": "cpu", "threads": None, "seconds": 0, "least": 1}
         wanted = {**settings, "jobs": [job.settings for job in pending if isinstance(job, Job)]}
         return run_measuring(str(tmp_path / "bin/python"), runner(framework), wanted, {}, 300)
 

@@ -141,7 +141,7 @@ def test_reports_hold_all_three_and_no_markup_of_a_device() -> None:
     assert max(map(len, bench_text(rows, 80).splitlines())) <= 80
 
 
-@pytest.mark.parametrize("framework", ["pytorch", "tensorflow", "mxnet", "numpy"])
+@pytest.mark.parametrize("framework", ["pytorch", "tensorflow", "mxnet", "numpy", "driver"])
 def test_runners_are_python_3_6(framework: str) -> None:
     import ast
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from envkit.fleet.model import FleetReport
 from envkit.fleet.report import counts
 from envkit.render.fleet_words import COLUMNS
+from envkit.render.gauges import Sample, gauge
 from envkit.render.reports import Look
 
 _STATUS = {"warn": 1, "fail": 2, "error": 3}
 
-_Sample = tuple[dict[str, str], int]
-
 
 def report(fleet: FleetReport, look: Look) -> str:
     """Gauges: hosts by state, the state of each host, checks that did not pass, causes, drift, and what a host is."""
-    told = [
+    told: list[tuple[str, str, list[Sample]]] = [
         (
             "envkit_hosts",
             "Hosts by state.",
@@ -44,10 +43,10 @@ def report(fleet: FleetReport, look: Look) -> str:
             ],
         ),
     ]
-    return "\n".join(line for name, help_text, samples in told for line in _gauge(name, help_text, samples)) + "\n"
+    return "\n".join(line for name, help_text, samples in told for line in gauge(name, help_text, samples)) + "\n"
 
 
-def _checks(fleet: FleetReport) -> Iterator[_Sample]:
+def _checks(fleet: FleetReport) -> Iterator[Sample]:
     for host in fleet.hosts:
         worst: dict[str, int] = {}
         for status, check in host.troubles:
@@ -55,19 +54,7 @@ def _checks(fleet: FleetReport) -> Iterator[_Sample]:
         yield from (({"host": host.name, "check": check}, number) for check, number in worst.items())
 
 
-def _drift(fleet: FleetReport) -> Iterator[_Sample]:
+def _drift(fleet: FleetReport) -> Iterator[Sample]:
     for item in fleet.drift:
         if item.expected:
             yield {"group": item.group, "key": item.key}, sum(len(other.hosts) for other in item.others)
-
-
-def _gauge(name: str, help_text: str, samples: Iterable[_Sample]) -> Iterator[str]:
-    yield f"# HELP {name} {help_text}"
-    yield f"# TYPE {name} gauge"
-    for labels, number in samples:
-        inside = ",".join(f'{key}="{_escaped(value)}"' for key, value in labels.items())
-        yield f"{name}{{{inside}}} {number}"
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
