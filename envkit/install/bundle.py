@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from envkit._startup.records import record
 from envkit.base.errors import EnvkitError
 from envkit.install.model import CreatePython, Download, Installation, InstallFramework
+from envkit.install.plan import python_beside_conda
+from envkit.tables import Matrix
 from envkit.tables.installer import WheelTagRow
 from envkit.tables.loader import read
 
@@ -66,10 +68,12 @@ def check_bundle(work: Installation, accept_unverified: bool = False) -> None:
         )
     python = next((step for step in work.steps if isinstance(step, CreatePython)), None)
     if python is not None and python.way == "conda":
+        other = python_beside_conda(work.plan, Matrix.load())
+        way = f"Specify --python {other}" if other else "No other Python will do here: choose another --os"
         raise EnvkitError(
             f"--bundle: Python {python.version} comes from conda-forge here, as packages that a bundle does not "
             "include.",
-            "Choose another --python or --os, or bundle only the toolkit: --cuda without --framework.",
+            f"{way}, or bundle only the toolkit: --cuda without --framework.",
         )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.records import replace
 from envkit.base.errors import EnvkitError, RequestError
-from envkit.base.versions import VersionSpec
+from envkit.base.versions import Version, VersionSpec
 from envkit.compat.software import needs_system_cuda
 from envkit.solver.model import Choice, NoPlan, Plan
 from envkit.solver.request import Request
@@ -102,6 +102,25 @@ def for_script(plan: Plan) -> Plan:
     if way == "deadsnakes" or (way == "system" and choice.python.major < venv_major()):
         return replace(plan, choice=replace(choice, python_source=_portable(choice, Matrix.load())))
     return plan
+
+
+def python_beside_conda(plan: Plan, matrix: Matrix) -> Version | None:
+    """The newest Python that the same request can have from elsewhere than conda-forge; None when there is none."""
+    offered = {row.python.release(2) for row in matrix.python_sources}
+    for python in sorted(offered, reverse=True):
+        found = resolve(replace(plan.request, python=VersionSpec.parse(str(python))), matrix)
+        if isinstance(found, Plan) and _way(found) != "conda":
+            return python
+    return None
+
+
+def _way(plan: Plan) -> str:
+    """Where a script for the plan gets its Python; conda where that would be its last resort."""
+    try:
+        source = for_script(plan).choice.python_source
+    except EnvkitError:
+        return "conda"
+    return source.way if source else "system"
 
 
 def _driver_alone(plan: Plan) -> Plan:

@@ -12,13 +12,15 @@ import pytest
 
 from envkit.base.errors import EnvkitError, StepFailed
 from envkit.base.settings import Mirrors
+from envkit.base.versions import VersionSpec
 from envkit.cli.install_bundle import make_bundle
 from envkit.host.run_script import run_script
-from envkit.install.bundle import wheel_commands
+from envkit.install.bundle import check_bundle, wheel_commands
 from envkit.install.options import ScriptOptions
+from envkit.install.plan import for_script
 from envkit.install.steps import installation
 from tests.cli.run import envkit
-from tests.install.plans import mirrors_to, plan
+from tests.install.plans import asked, mirrors_to, plan, planned
 from tests.install.server import serving
 from tests.install.shell import call
 
@@ -160,6 +162,25 @@ def test_a_bundle_that_cannot_hold_the_python_is_refused_before_anything_is_fetc
     with pytest.raises(EnvkitError, match="3.7 comes from conda-forge"):
         make_bundle(work, "#!/bin/sh\n", str(tmp_path / "bundle"), accept_unverified=True)
     assert not (tmp_path / "bundle").exists()
+
+
+@pytest.mark.parametrize(
+    ("framework", "cuda", "os_id", "advice"),
+    [
+        ("pytorch", "9.0", "ubuntu16.04", "Specify --python 3.5,"),
+        ("tensorflow", "8.0", "ubuntu16.04", "Specify --python 3.5,"),
+        ("pytorch", "9.0", "debian12", "No other Python will do here"),
+    ],
+)
+def test_where_a_bundle_is_refused_a_python_that_it_can_hold_is_named(
+    framework: str, cuda: str, os_id: str, advice: str
+) -> None:
+    with pytest.raises(EnvkitError) as refused:
+        check_bundle(installation(plan(cuda, framework, os_id), ScriptOptions(), Mirrors()))
+    assert refused.value.hint.startswith(advice)
+    if "--python" in advice:
+        request = replace(asked(cuda, framework, os_id), python=VersionSpec.parse(advice.split()[2].rstrip(",")))
+        check_bundle(installation(for_script(planned(request)), ScriptOptions(), Mirrors()), accept_unverified=True)
 
 
 def test_a_script_run_here_ends_with_its_result(tmp_path: Path) -> None:
