@@ -69,9 +69,10 @@ def test_a_good_driver_is_left_alone(target: Machine) -> None:
 def test_an_obstacle_is_told_before_anything_is_changed(target: Machine, obstacle: str, words: str) -> None:
     target.sh(obstacle)
     before = without_notes(target.tree()).keys()
-    done = run(target)
-    assert done.exit_code == 11
-    assert words in done.stderr
+    for options in (["--dry-run"], []):
+        done = run(target, *options)
+        assert done.exit_code == 11
+        assert words in done.stderr
     assert without_notes(target.tree()).keys() == before
 
 

@@ -251,3 +251,17 @@ def test_ubuntu_16_04_has_the_driver_under_its_old_name(tmp_path: Path) -> None:
     offers = "package_candidate() { [[ $1 != nvidia-384 && $1 != libcuda1-384 ]] || echo 384.130-0ubuntu0.16.04.2; }"
     done = call(script("9.0.176", "ubuntu16.04", "6.1"), f"{offers}\nchoose_driver_package", tmp_path)
     assert done.stdout == "|nvidia-384 libcuda1-384\n", done
+
+
+@pytest.mark.parametrize(("lists", "told"), [("true", True), ("false", False)])
+def test_a_dry_run_judges_by_the_package_lists_that_are_here(lists: str, told: bool, tmp_path: Path) -> None:
+    """It does not fetch them; without any it cannot tell what is on offer, and refuses nothing."""
+    body = f"""
+    MODE=dry-run; package_lists_are_here() {{ {lists}; }}; refresh_packages() {{ echo refreshed; }}
+    driver_is_good() {{ return 1; }}; in_container() {{ return 1; }}; nvidia_gpu_on_bus() {{ echo 0000:01:00.0; }}
+    check_driver_runfile() {{ fail 11 "no package will do"; }}
+    check_for_driver; echo went on
+    """
+    done = call(script(), body, tmp_path)
+    assert "does not refresh the package lists" in done.stderr and "refreshed" not in done.stdout, done
+    assert ("no package will do" in done.stderr) is told and ("went on" in done.stdout) is not told, done
