@@ -118,7 +118,7 @@ Examples:
 @click.option("--as-of", type=click.IntRange(2013, 2100), metavar="YEAR", help="Recommend as of this year.")
 @click.option("--owned", metavar="NAME", help="Card that you own: each result shows how much faster it is.")
 @click.option("--for", "persona", type=click.Choice(_PERSONAS), help="A typical user profile instead of a workload.")
-@click.option("--cloud", is_flag=True, help="Also list AWS instance types with the card.")
+@click.option("--cloud", is_flag=True, help="Also list cloud instance types with the card.")
 @click.option(
     "--top", type=click.IntRange(1, 400), metavar="N", default=5, show_default=True, help="Number of cards to show."
 )
@@ -327,9 +327,9 @@ def _about_instances(instances: dict[str, list[CloudInstance]]) -> tuple[str, ..
     rows = [row for some in instances.values() for row in some]
     if not rows:
         return ()
-    providers = " and ".join(sorted({row.provider for row in rows}))
-    newest = max(row.as_of for row in rows)
-    return (f"instance types are from {providers} only, as of {newest}, and the list is not complete",)
+    providers = ", ".join(sorted({row.provider for row in rows}))
+    oldest, newest = min(row.as_of for row in rows), max(row.as_of for row in rows)
+    return (f"instance types are from {providers} only, as of {oldest} to {newest}, and the list is not complete",)
 
 
 def _instances() -> dict[str, list[CloudInstance]]:

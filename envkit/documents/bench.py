@@ -8,6 +8,7 @@ from typing import Any
 from envkit.base.errors import SourceError
 from envkit.bench.measurement import Measurement
 from envkit.bench.verdicts import Device, Verdict, key_of, throttled_by
+from envkit.bench.work import least_time, tflops_of
 from envkit.documents.citations import citations
 from envkit.probe.cpu import Cpu
 from envkit.tables.bench import Reference
@@ -52,6 +53,7 @@ def _is_median(value: object) -> bool:
 
 def _measurement(row: Verdict) -> dict[str, Any]:
     one = row.measurement
+    least = least_time(one, row.device.card)
     return {
         "id": one.job.id,
         "device": (row.device.gpu.pci_address or str(row.device.gpu.index)) if row.device.gpu else "cpu",
@@ -67,6 +69,8 @@ def _measurement(row: Verdict) -> dict[str, Any]:
         "spread": one.spread,
         "n": len(one.samples),
         "parameters": one.parameters,
+        "tflops": tflops_of(one),
+        "at_best": {"seconds": least.seconds, "bound": least.bound} if least else None,
         "limit": _limit(row),
         "verdict": row.status or None,
         "because_of": row.because or None,

@@ -8,6 +8,7 @@ from itertools import groupby
 from envkit.base.wrap import hang
 from envkit.bench.measurement import NO_FRAMEWORK
 from envkit.bench.verdicts import Verdict
+from envkit.bench.work import least_time, tflops_of
 from envkit.render.plots import Bar, Row, page
 from envkit.render.rows import markdown_table
 from envkit.tables.bench import Reference
@@ -19,6 +20,7 @@ _HEADERS = ("device", "measurement", "measured", "verdict", "possible", "publish
 def bench_text(verdicts: Sequence[Verdict], width: int) -> str:
     """Line by line, below the device that each is of."""
     lines: list[str] = []
+    on_gpu = _fastest_on_gpus(verdicts)
     for _, group in groupby(verdicts, key=lambda row: row.device.name):
         rows = list(group)
         lines += [*([""] if lines else []), *hang("", " · ".join(_header(rows)), width)]
@@ -28,10 +30,29 @@ def bench_text(verdicts: Sequence[Verdict], width: int) -> str:
             if row.measurement.problem == NO_FRAMEWORK:
                 left.setdefault(row.measurement.detail, []).append(row.measurement.job.id)
             else:
-                lines += _hung(f"  {_label(row):<{column}}", " ".join(filter(None, _told(row))), width)
+                lines += _hung(
+                    f"  {_label(row):<{column}}", " ".join([*filter(None, _told(row)), *_beside(row, on_gpu)]), width
+                )
         for why, jobs in left.items():
             lines += hang("  not measured: ", f"{', '.join(jobs)}: {why}", width)
     return "\n".join(lines)
+
+
+def _fastest_on_gpus(verdicts: Iterable[Verdict]) -> dict[str, float]:
+    """The least time of each network on any GPU."""
+    found: dict[str, float] = {}
+    for row in verdicts:
+        one = row.measurement
+        if row.device.gpu and one.job.kind == "train" and one.value:
+            found[one.job.id] = min(one.value, found.get(one.job.id, one.value))
+    return found
+
+
+def _beside(row: Verdict, on_gpu: dict[str, float]) -> Iterator[str]:
+    """How many times as fast a GPU was with the same network, beside the time on the processor."""
+    least = on_gpu.get(row.measurement.job.id)
+    if row.device.gpu is None and row.measurement.value and least:
+        yield f"  the GPU is {row.measurement.value / least:.3g} x as fast"
 
 
 def _hung(label: str, told: str, width: int) -> Iterator[str]:
@@ -76,6 +97,8 @@ def bench_html(verdicts: Sequence[Verdict]) -> str:
 def _row(row: Verdict) -> tuple[str, ...]:
     verdict = f"{row.status}: {row.because}" if row.because else row.status
     possible = f"{row.limit.value:g} {row.measurement.unit} ({row.limit.why})" if row.limit else ""
+    if least := least_time(row.measurement, row.device.card):
+        possible = f"{least.seconds:.3g} s at best ({least.bound} bound)"
     return row.device.name, _label(row), _value(row), verdict, possible, "; ".join(map(_published, row.references[:3]))
 
 
@@ -86,6 +109,11 @@ def _told(row: Verdict) -> Iterable[str]:
     if row.limit and row.measurement.value:
         share = row.measurement.value / row.limit.value
         yield f"  {share:.0%} of {row.limit.value:g} ({row.limit.why})"
+    tflops, least = tflops_of(row.measurement), least_time(row.measurement, row.device.card)
+    if tflops:
+        yield f"  {tflops:.3g} TFLOPS"
+    if least:
+        yield f"  at best {least.seconds:.3g} s ({least.bound} bound)"
     if row.because:
         yield f"  {row.because}"
     if row.references:

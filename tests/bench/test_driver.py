@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,14 +12,16 @@ from typing import Any
 
 import pytest
 
+from envkit._startup.records import replace
 from envkit.bench.jobs import Job, jobs_for
 from envkit.bench.measurement import Measurement, measured
 from envkit.bench.verdicts import Device, judged, left_to_driver
 from envkit.host.bench import BenchChild, run_measuring
-from envkit.model import Gpu
+from envkit.model import Environment, Gpu, found
 from envkit.render.bench_prometheus import bench_prometheus
 from envkit.render.bench_report import bench_text
 from envkit.tables.bench import runner
+from tests.advice.judging import envkit
 from tests.programs import require
 
 HERE = Path(__file__).parent
@@ -120,3 +123,21 @@ def test_gauges_of_a_run() -> None:
     assert any(line.startswith("envkit_bench_limit{") and line.endswith(" 15.76") for line in lines)
     assert any('problem="no-framework"' in line for line in lines if line.startswith("envkit_bench_problem{"))
     assert sum(line.startswith("# TYPE") for line in lines) == 4
+
+
+def test_the_command_measures_a_gpu_without_any_framework(
+    library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bare = tmp_path / "python3"
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')  # without site-packages there is no framework
+    bare.chmod(0o755)
+    machine = replace(Environment(), gpus=found((GPU,), "a test"))
+    monkeypatch.setattr("envkit.cli.bench_run.target_environment", lambda target, matrix: machine)
+    monkeypatch.setattr("envkit.host.bench.foreign_place", lambda python, variables: "")
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(library))
+    done = envkit("bench", "copy", "gemm", "--python", str(bare), "--seconds", "0.1", "--json")
+    rows = {row["id"]: row for row in json.loads(done.stdout)["measurements"]}
+    assert done.returncode == 0, done.stderr
+    assert rows["copy.h2d"]["value"] and rows["copy.h2d"]["framework"] == "driver"
+    assert rows["copy.h2d"]["conditions"]["throttle"] == ["heat"] and rows["copy.h2d"]["conditions"]["power"] == 250.4
+    assert rows["gemm.fp32"]["problem"] == "no-framework" and "only copies" in done.stderr

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from envkit.bench.jobs import Job
 from envkit.bench.measurement import Measurement
 from envkit.bench.verdicts import Device, judged, key_of, not_measured, share_verdict
+from envkit.bench.work import least_time, tflops_of
 from envkit.model import Gpu
 from envkit.render.bench_report import bench_html, bench_markdown, bench_text
 from envkit.tables.bench import Reference, runner, shares
 from envkit.tables.loader import read
-from tests.advice.judging import card
+from tests.advice.judging import card, cards
 
 GPU: dict[str, Any] = {"index": 0, "name": "NVIDIA GeForce GTX 1080 Ti", "link_generation_max": 3, "link_width_max": 16}
 ORDER = {"low": 0, "unknown": 1, "ok": 2}
@@ -146,3 +147,27 @@ def test_runners_are_python_3_6(framework: str) -> None:
     import ast
 
     ast.parse(runner(framework), feature_version=(3, 6))
+
+
+def test_a_network_has_its_rate_and_the_least_time_of_the_card() -> None:
+    slow = _measurement("train", 0.1, 0.1, 0.1, network="fcn-s", batch=64)
+    least = least_time(slow, card("GeForce GTX 1080 Ti"))
+    assert tflops_of(slow) == pytest.approx(0.469, rel=0.01)  # 46.9 GFLOP in a tenth of a second
+    assert least and least.bound == "bandwidth"  # its weights alone are read and written for 5 ms
+    assert least.seconds == pytest.approx(5 * 4 * 122194048 / 484e9, rel=0.1)
+    told = bench_text([judged(slow, _device(), None)], 120)
+    assert "0.469 TFLOPS" in told and "at best 0.005" in told and "(bandwidth bound)" in told
+    deep = least_time(_measurement("train", 1.0, network="resnet-50", batch=16), card("GeForce GTX 1080 Ti"))
+    assert deep and deep.seconds >= 0.393 / 11.4
+    for one in cards():  # nothing that is measured is told to be faster than is possible for a reason that is not known
+        found = least_time(slow, one)
+        assert found is None or found.rate_known
+    assert tflops_of(_measurement("copy", 5.0)) is None and least_time(slow, None) is None
+
+
+def test_the_gpu_stands_beside_the_processor() -> None:
+    words = {"network": "resnet-50", "batch": 16}
+    fast, slow = (_measurement("train", value, value, value, **words) for value in (0.07, 2.87))
+    rows = [judged(fast, _device(), None), judged(slow, Device("a processor"), 2)]
+    told = bench_text(rows, 120)
+    assert "the GPU is 41 x as fast" in told and "as fast" not in bench_text(rows[1:], 120)

@@ -1,0 +1,31 @@
+"""A network's step on one scale with the other measures: the rate that it reached, and the least time of the card."""
+
+from __future__ import annotations
+
+from envkit.advice.cards import Card
+from envkit.advice.memory import need_of
+from envkit.advice.speed import Effort, Step, effort_of, step_on
+from envkit.advice.workload import WorkloadWords, workload_of
+from envkit.bench.measurement import Measurement
+
+
+def tflops_of(measurement: Measurement) -> float | None:
+    """The operations of a training step by its time; None for what is no network."""
+    effort = _effort(measurement)
+    return effort.operations / measurement.value / 1e12 if effort and measurement.value else None
+
+
+def least_time(measurement: Measurement, card: Card | None) -> Step | None:
+    """What a step takes on the card at best, and what it waits for there; None where a rate is not on record."""
+    effort = _effort(measurement)
+    step = step_on(card, 1, effort) if card and effort else None
+    return step if step and step.rate_known else None
+
+
+def _effort(measurement: Measurement) -> Effort | None:
+    job = measurement.job
+    if job.kind != "train":
+        return None
+    words = WorkloadWords(network=job.network, batch=job.batch, precision=job.precision, optimizer="sgd", task="train")
+    workload = workload_of(words)
+    return effort_of(workload, need_of(workload))
