@@ -46,7 +46,7 @@ def times_picture() -> str:
         Bar(f"{_network(row)} {row['framework']}, {_threads(row)}", median(row["samples"]), "measured")
         for row in _recorded()
     ]
-    return bar_plot("Processor seconds per mini-batch", bars) + "\n"
+    return bar_plot("Seconds per mini-batch", bars) + "\n"
 
 
 def with_times(page: Path) -> str:
