@@ -11,6 +11,7 @@ from envkit.checks.engine.registry import Layer, all_checks
 from envkit.checks.engine.runner import summary
 from envkit.documents.verdict_ask import commands_to_paste
 from envkit.model import COMPLAINT, PASTED, Environment, Message, Problem
+from envkit.model.observed import is_told
 from envkit.model.paths import fact, walk
 
 _SAYS_NOTHING_ALONE = {"tf-finds-no-driver"}  # every TensorFlow on a machine without a GPU writes it
@@ -27,6 +28,7 @@ _DECISIVE = (
 )
 _TROUBLE = (Status.FAIL, Status.WARN, Status.ERROR)
 _UNEXPLAINED = "The text reports a failure, but what it says about the machine does not explain it."
+_NOT_SHOWN = "The text names parts of a machine, but shows nothing of how they work."
 ASK = "To say more, envkit needs the last lines of the error and the output of these, the most telling first:"
 _COUNTED = {
     "ok": "passed",
@@ -86,6 +88,9 @@ def verdict(environment: Environment, findings: Sequence[Finding]) -> Verdict:
     if complained(environment):
         ask = commands_to_paste(environment)
         return Verdict(Status.UNKNOWN, _UNEXPLAINED, confidence=Confidence.POSSIBLE, ask=ask)
+    if _shows_nothing(environment):
+        ask = commands_to_paste(environment)
+        return Verdict(Status.UNKNOWN, _NOT_SHOWN, confidence=Confidence.POSSIBLE, ask=ask)
     looked = any(finding.status is Status.OK for finding in findings)
     title = "No problems found." if looked else "None of these checks applies here."
     return Verdict(Status.OK, title, confidence=Confidence.LIKELY if unseen(environment) else Confidence.CERTAIN)
@@ -144,6 +149,12 @@ def unread(environment: Environment) -> bool:
     if environment.origin != PASTED or known:
         return False
     return all(path == "messages" or seen.problem is Problem.NOT_LOOKED for path, seen in walk(environment))
+
+
+def _shows_nothing(environment: Environment) -> bool:
+    """True for a pasted text of a machine whose facts all stand there in somebody's own words."""
+    sources = [seen.source for path, seen in walk(environment) if seen.known and path != "messages"]
+    return environment.origin == PASTED and bool(sources) and all(map(is_told, sources))
 
 
 def unseen(environment: Environment) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from envkit.tables import Matrix
 from tests.fakes.machines import load_machine
 
 DATA = Path(__file__).parents[2] / "envkit/data"
+WORKS = ">>> torch.cuda.is_available()\nTrue\n>>> torch.cuda.get_device_name(0)\n'NVIDIA GeForce RTX 4090'\n"
 PLACES = {
     "wsl": "Linux pc 5.15.153.1-microsoft-standard-WSL2 #1 SMP x86_64 GNU/Linux\n",
     "jetson": "# R36 (release), REVISION: 4.3, GCID: 38968081, BOARD: generic, EABI: aarch64\n",
@@ -147,6 +148,13 @@ def test_a_text_that_tells_nothing_is_asked_for_what_would_tell() -> None:
         page = form(environment, findings)
         assert "Nothing in this text was recognized." in page
         assert page.index("nvidia-smi") < page.index("torch.utils.collect_env") < page.index("dmesg")
+
+
+@pytest.mark.parametrize("told", ["It stopped when I upgraded the kernel. RTX 3060.\n", "torch 2.6.0 on my new 4090\n"])
+def test_a_machine_that_is_only_spoken_of_is_not_called_healthy(told: str) -> None:
+    answer = verdict(*judged(told))
+    assert answer.status is Status.UNKNOWN and "names parts of a machine" in answer.title and answer.ask
+    assert verdict(*judged(told + WORKS)).status is Status.OK
 
 
 def test_what_a_text_tells_is_not_asked_for_again() -> None:
