@@ -10,10 +10,13 @@ from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import quote
 
-from envkit.base.errors import OutputError
+from envkit.base.errors import LimitError, OutputError
+from envkit.base.json_text import loads
+from envkit.host.user_file import opened
 from envkit.host.whole_file import replacing
 
 _RESULTS, _LOCK = "hosts", ".lock"
+_MOST = 24 << 20  # bytes of a result
 _LONGEST = 150  # characters of a file's name, of which escapes take three
 
 
@@ -68,9 +71,9 @@ class RunFolder:
     @staticmethod
     def _document(place: str) -> Mapping[str, Any]:
         try:
-            with open(place, encoding="utf-8", errors="replace") as stream:
-                document = json.load(stream)
-        except (OSError, ValueError, RecursionError):
+            with opened(place) as stream:
+                document = loads(stream.read(_MOST).decode("utf-8", "replace"))
+        except (OSError, ValueError, LimitError):
             return {}
         return document if isinstance(document, dict) else {}
 
@@ -87,6 +90,15 @@ def file_name(host: str) -> str:
     return f"{name}.json"
 
 
+def _own(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+
+
+def _links(path: str) -> Iterator[str]:
+    for folder, folders, files in os.walk(path):
+        yield from filter(os.path.islink, (os.path.join(folder, name) for name in (*folders, *files)))
+
+
 @contextmanager
 def run_folder(path: str, resume: bool) -> Iterator[RunFolder]:
     """The folder, made where it is not there. Raises OutputError where results lie in it or another run is at work."""
@@ -95,7 +107,10 @@ def run_folder(path: str, resume: bool) -> Iterator[RunFolder]:
         if not resume and os.path.isdir(path) and any(name != _LOCK for name in os.listdir(path)):
             raise OutputError(f"{path} is not empty.", "Name a new folder with --out, or add --resume.")
         os.makedirs(results, mode=0o700, exist_ok=True)
-        lock = open(os.path.join(path, _LOCK), "w")  # noqa: SIM115 - held until the run ends
+        link = next(_links(path), None)
+        if link is not None:  # what is written through it would land in a place that nobody named
+            raise OutputError(f"{link} is a link.", "Name a new folder with --out.")
+        lock = open(os.path.join(path, _LOCK), "a", opener=_own)  # noqa: SIM115 - held until the run ends
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror}.", "Name another folder with --out.") from error
     with lock:

@@ -68,8 +68,11 @@ def _rows(table: str) -> Iterator[dict[str, str]]:
 
 @cache
 def is_public(name: str) -> bool:
-    """True for a name whose words are all public; numbers and single letters say nothing, long numbers may."""
-    return all(_is_public_piece(piece) for piece in _PIECES.split(name.replace("%2B", "+")) if piece)
+    """True for a name whose words are all public; numbers and single letters say nothing, long numbers may.
+
+    The public words are ASCII: a name in another script is private.
+    """
+    return name.isascii() and all(_is_public_piece(piece) for piece in _PIECES.split(name.replace("%2B", "+")) if piece)
 
 
 def _is_public_piece(piece: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 import subprocess
 import sys
@@ -156,3 +157,23 @@ def test_what_ansible_brought_is_a_source_as_it_lies_there(tmp_path: Path) -> No
     assert [(item.name, item.state, item.environment is not None, item.seconds) for item in told] == [
         ("n1", "", True, 2.5), ("n2", "unreachable", False, None), ("n3", "", True, None),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [".lock", "hosts", "engine", "arrived"])
+def test_nothing_is_written_through_a_link_of_the_folder(name: str, tmp_path: Path) -> None:
+    kept_file, elsewhere = tmp_path / "kept", tmp_path / "elsewhere"
+    kept_file.write_text("precious")
+    elsewhere.mkdir()
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / name).symlink_to(kept_file if name == ".lock" else elsewhere)
+    for resume in (True, False):
+        with pytest.raises(OutputError), run_folder(str(tmp_path / "run"), resume) as folder:
+            folder.store("n1", {"host": "n1"})
+    assert kept_file.read_text() == "precious" and not list(elsewhere.iterdir())
+
+
+def test_a_pipe_among_the_results_is_no_result(tmp_path: Path) -> None:
+    (tmp_path / "hosts").mkdir()
+    os.mkfifo(tmp_path / "hosts/a.json")
+    with run_folder(str(tmp_path), True) as folder:
+        assert folder.names() == []

@@ -196,7 +196,9 @@ def test_public_names(name: str) -> None:
     assert is_public(name)
 
 
-@pytest.mark.parametrize("name", ["acme", "torch-acme", "a1b2c3d4", "alice", "u123456", "nvidia_acme_cu12"])
+@pytest.mark.parametrize(
+    "name", ["acme", "torch-acme", "a1b2c3d4", "alice", "u123456", "nvidia_acme_cu12", "张伟", "cuda-秘密"]
+)
 def test_private_names(name: str) -> None:
     assert not is_public(name)
 
