@@ -26,7 +26,7 @@ _TOKEN = regex(
     r"(?:hf_|gh[opsur]_|github_pat_|gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat|ffct)-|xox[a-z]-|xoxe\.xox[a-z]-|"
     r"xapp-|nvapi-|npm_|dckr_[a-z]{1,4}_|dop_v1_|(?:sk|pk|rk)_(?:live|test)_|lin_api_|AIza|ya29\.|SG\.|eyJ)"
     r"[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{1,4000}){0,4}"
-    r"|(?:sk-|pypi-)(?=[a-z_-]{0,60}[A-Z0-9])[A-Za-z0-9_-]{12,}"
+    r"|(?:sk-|pypi-(?=Ag))(?=[a-z_-]{0,60}[A-Z0-9])[A-Za-z0-9_-]{12,}"  # a package index's begin with its macaroon's Ag
     r"|A(?:KI|SI|BI|CC|RO|ID)A[A-Z0-9]{10,}"
     r"|\d{8,10}:AA[A-Za-z0-9_-]{30,}"
     r")={0,2}"

@@ -24,7 +24,9 @@ from envkit.model import (
     found,
 )
 from envkit.privacy.masker import Masker, mask_environment
+from envkit.privacy.secrets import without_secrets
 from envkit.privacy.words import is_public
+from envkit.tables import Matrix
 
 OWN = Identity(("carol",), ("gpubox-17.lab.example.org", "gpubox-17"))
 
@@ -269,3 +271,8 @@ def test_owners_of_devices_are_masked_and_those_of_the_system_are_not() -> None:
     shown = mask_environment(replace(environment, driver=replace(driver, device_nodes=found(nodes, "/dev"))))
     assert [node.owner for node in shown.driver.device_nodes.get()][::3] == ["root", "1000"]
     assert {"carol", "dave"}.isdisjoint(node.owner for node in shown.driver.device_nodes.get())
+
+
+def test_the_name_of_no_source_passes_for_a_secret() -> None:
+    keys = [source.key for source in Matrix.load().sources]
+    assert [key for key in keys if without_secrets(key) != key] == []
