@@ -81,16 +81,14 @@ def verdict(environment: Environment, findings: Sequence[Finding]) -> Verdict:
         return _of(cause)
     doubt = _doubt(environment, findings)
     if doubt:
-        return Verdict(Status.UNKNOWN, doubt, confidence=Confidence.POSSIBLE, ask=commands_to_paste(environment))
+        return _unknown(environment, doubt)
     warning = next((finding for finding in findings if finding.status is Status.WARN), None)
     if warning is not None:
         return _of(warning)
     if complained(environment):
-        ask = commands_to_paste(environment)
-        return Verdict(Status.UNKNOWN, _UNEXPLAINED, confidence=Confidence.POSSIBLE, ask=ask)
+        return _unknown(environment, _UNEXPLAINED)
     if _shows_nothing(environment):
-        ask = commands_to_paste(environment)
-        return Verdict(Status.UNKNOWN, _NOT_SHOWN, confidence=Confidence.POSSIBLE, ask=ask)
+        return _unknown(environment, _NOT_SHOWN)
     looked = any(finding.status is Status.OK for finding in findings)
     title = "No problems found." if looked else "None of these checks applies here."
     return Verdict(Status.OK, title, confidence=Confidence.LIKELY if unseen(environment) else Confidence.CERTAIN)
@@ -104,6 +102,10 @@ def asked(answer: Verdict) -> str:
 def _of(finding: Finding) -> Verdict:
     ask = tuple(dict.fromkeys(other.tell_apart for other in finding.alternatives))
     return Verdict(finding.status, finding.title, finding.id, finding.confidence, ask, finding.alternatives)
+
+
+def _unknown(environment: Environment, title: str) -> Verdict:
+    return Verdict(Status.UNKNOWN, title, confidence=Confidence.POSSIBLE, ask=commands_to_paste(environment))
 
 
 def _doubt(environment: Environment, findings: Sequence[Finding]) -> str:
@@ -153,8 +155,10 @@ def unread(environment: Environment) -> bool:
 
 def _shows_nothing(environment: Environment) -> bool:
     """True for a pasted text of a machine whose facts all stand there in somebody's own words."""
+    if environment.origin != PASTED:
+        return False
     sources = [seen.source for path, seen in walk(environment) if seen.known and path != "messages"]
-    return environment.origin == PASTED and bool(sources) and all(map(is_told, sources))
+    return bool(sources) and all(map(is_told, sources))
 
 
 def unseen(environment: Environment) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ def limited(what: str, seconds: float = 6, memory: int = _MEMORY) -> Iterator[No
     watch = _Watch(seconds, memory)
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     least = min(limit for limit in (watch.most + _SPARE, soft, hard) if limit != resource.RLIM_INFINITY)
-    before, told_lost = signal.signal(signal.SIGPROF, watch.look), sys.unraisablehook
+    before = signal.signal(signal.SIGPROF, watch.look)
     sys.unraisablehook = watch.lost
     resource.setrlimit(resource.RLIMIT_DATA, (least, hard))
     signal.setitimer(signal.ITIMER_PROF, _LOOK_S, _LOOK_S)
@@ -55,7 +55,7 @@ def limited(what: str, seconds: float = 6, memory: int = _MEMORY) -> Iterator[No
         signal.setitimer(signal.ITIMER_PROF, 0)
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
         signal.signal(signal.SIGPROF, before)
-        sys.unraisablehook = told_lost
+        sys.unraisablehook = watch.others_lost
     if watch.beyond:
         raise LimitError(f"{what}: reading it takes over {watch.beyond}.", "Name a smaller or simpler file.")
 
@@ -68,7 +68,7 @@ class _Watch:
         self.beyond = ""  # the limit that is passed, in words
         self._seconds, self._memory = seconds, memory
         self._until, self._again = time.process_time() + seconds, 0.0
-        self._told_lost = sys.unraisablehook
+        self.others_lost = sys.unraisablehook  # who hears of all other lost exceptions
 
     def look(self, number: int, frame: FrameType | None) -> None:
         """Raise where a limit is passed and the exception can travel."""
@@ -88,7 +88,7 @@ class _Watch:
         if raised.exc_type is _Beyond:
             self._again = 0.0
         else:
-            self._told_lost(raised)
+            self.others_lost(raised)
 
     def full(self) -> None:
         self.beyond = f"{self._memory >> 20} MiB of memory"

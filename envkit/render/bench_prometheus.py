@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from envkit.bench.verdicts import Verdict
-from envkit.render.gauges import Sample, gauge
+from envkit.render.gauges import Sample, gauges
 
 _STATUS = {"ok": 0, "unknown": 1, "low": 2}
 
@@ -35,7 +35,7 @@ def bench_prometheus(verdicts: Sequence[Verdict]) -> str:
             [({**_labels(row), "problem": row.measurement.problem}, 1) for row in verdicts if row.measurement.problem],
         ),
     ]
-    return "\n".join(line for name, help_text, samples in told for line in gauge(name, help_text, samples)) + "\n"
+    return gauges(told)
 
 
 def _labels(row: Verdict) -> dict[str, str]:

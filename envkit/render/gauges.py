@@ -7,8 +7,12 @@ from collections.abc import Iterable, Iterator
 Sample = tuple[dict[str, str], float]
 
 
-def gauge(name: str, help_text: str, samples: Iterable[Sample]) -> Iterator[str]:
-    """One metric with its samples."""
+def gauges(told: Iterable[tuple[str, str, Iterable[Sample]]]) -> str:
+    """A page of metrics, each with its name, what it tells, and its samples."""
+    return "\n".join(line for name, help_text, samples in told for line in _gauge(name, help_text, samples)) + "\n"
+
+
+def _gauge(name: str, help_text: str, samples: Iterable[Sample]) -> Iterator[str]:
     yield f"# HELP {name} {help_text}"
     yield f"# TYPE {name} gauge"
     for labels, number in samples:

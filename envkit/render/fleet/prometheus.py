@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from envkit.fleet.model import FleetReport
 from envkit.fleet.report import counts
 from envkit.render.fleet_words import COLUMNS
-from envkit.render.gauges import Sample, gauge
+from envkit.render.gauges import Sample, gauges
 from envkit.render.reports import Look
 
 _STATUS = {"warn": 1, "fail": 2, "error": 3}
@@ -43,7 +43,7 @@ def report(fleet: FleetReport, look: Look) -> str:
             ],
         ),
     ]
-    return "\n".join(line for name, help_text, samples in told for line in gauge(name, help_text, samples)) + "\n"
+    return gauges(told)
 
 
 def _checks(fleet: FleetReport) -> Iterator[Sample]:
