@@ -242,6 +242,7 @@ def test_a_gpu_is_reset_by_its_address_where_a_text_shows_only_some() -> None:
     assert told(text, "row-remap-pending").commands == ("sudo nvidia-smi --gpu-reset -i 0000:8a:00.0",)
 
 
+@pytest.mark.thorough
 def test_alternatives_are_no_sequence() -> None:
     pairs = ((r"^docker run", r"^(?:docker|podman) run"), (r"mig .*-cgi", r"-mig 0"), (r"--shm-size", r"--ipc=host"))
     for given in remedies_given():
