@@ -97,7 +97,9 @@ def _power(machine: Machine) -> Iterator[Judgement]:
     if supply is None:
         yield Judgement("info", "power", f"{at_most}: a power supply of {needed} W or more", sources)
     elif supply < total:
-        yield Judgement("fail", "power", f"{supply} W is less than {at_most}. {_remedy(machine, total)}", sources)
+        yield Judgement(
+            "fail", "power", f"the {supply} W power supply is less than {at_most}. {_remedy(machine, total)}", sources
+        )
     elif silent:
         yield Judgement("unknown", "power", f"{at_most}; the supply gives {supply} W", sources)
     elif supply < needed:
@@ -118,7 +120,7 @@ def _remedy(machine: Machine, total: int) -> str:
             f"{board.model.tdp_w * share.value:.0f} W for {board.name}" for board in _each(machine) if board.model.tdp_w
         )
         return f"A power limit would be enough (nvidia-smi -pl: {limits}): {kept.text}."
-    return f"Use one of {ceil(total * headroom / 10) * 10} W or more."
+    return f"Use a power supply of at least {ceil(total * headroom / 10) * 10} W."
 
 
 def _circuit(machine: Machine) -> Iterator[Judgement]:

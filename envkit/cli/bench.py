@@ -76,7 +76,8 @@ def bench(
     output: str | None,
     **given: Any,
 ) -> int:
-    """Measure copies, memory, matrix products, and networks, and compare them with the limits and published figures.
+    """Measure copies, memory bandwidth, matrix multiplication, and neural networks, and compare the results with
+    hardware limits and published figures.
 
     Workloads: copy gemm membw fcn-s fcn-5 fcn-r alexnet-s alexnet-r resnet-50 resnet-56 lstm-32 lstm-64. A step is
     zero_grad, forward, loss, backward, and an SGD update on synthetic data.

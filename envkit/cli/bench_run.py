@@ -106,7 +106,8 @@ class Bench:
                 f"--device: {wanted!r} is not a device.", "Choose all, cpu, gpu, or the number of a GPU."
             )
         if not cards and wanted != "all":
-            raise RequestError(f"--device {wanted}: no such GPU was found.", "Run: envkit doctor")
+            missing = f"no GPU has the number {wanted}" if gpus and wanted.isdecimal() else "no working GPU was found"
+            raise RequestError(f"--device {wanted}: {missing}.", "To see why, run: envkit doctor")
         return [*cards, processor] if wanted == "all" else cards
 
     def _device(self, gpu: Gpu) -> Device:

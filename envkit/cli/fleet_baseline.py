@@ -20,8 +20,8 @@ Examples:
 def baseline(sources: tuple[str, ...], jobs: int | None, output: str | None) -> None:
     """Write the values that most machines have to a file of expected values for --baseline.
 
-    Edit the file: a machine that differs in a trait listed under must fails. A value can be a list or a range of
-    versions.
+    Edit the file: a machine that differs in a trait listed under `must` is reported as failed. A value can be a list
+    or a range of versions.
     """
     from envkit.cli.judging import judged
     from envkit.render.fleet_baseline import baseline_toml

@@ -20,7 +20,7 @@ Examples:
     type=click.Choice(KINDS),
     default=KINDS[0],
     show_default=True,
-    help="What runs on the nodes: for good, once, or once a night.",
+    help="Kind of workload: continuous (daemonset), one-time (job), or nightly (cronjob).",
 )
 @click.option(
     "--nodes", type=click.IntRange(1, 5000), metavar="N", help="How many nodes a job or cronjob has to reach."

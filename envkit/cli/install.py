@@ -117,7 +117,9 @@ def _options(given: dict[str, Any]) -> InstallOptions:
     options = InstallOptions(plan_options(given), taken(ScriptOptions, given), **given)
     check_options(options.script)
     if options.run_here and options.plan.target != "this":
-        raise RequestError("--run: installs on this machine, so --target must be this.", "Omit --target.")
+        raise RequestError(
+            '--run installs on this machine, so --target must be "this" (the default).', "Omit --target."
+        )
     if options.yes and not options.run_here:
         raise RequestError("--yes: requires --run.", "Add --run, or omit --yes.")
     runfile = options.script.driver_runfile

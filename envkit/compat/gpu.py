@@ -182,7 +182,12 @@ def gpu_runs_cuda(gpu: ComputeCapability, cuda: Version, tables: Tables, *, name
         return Verdict("gpu-runs-cuda", "unknown", f"it is not known which GPUs CUDA {cuda} supports", sources)
     first, last = cuda_span(gpu, tables)
     if match is ToolkitMatch.DROPPED:
-        return Verdict("gpu-runs-cuda", "fail", f"CUDA {cuda} dropped {label}: CUDA {last} was its last", sources)
+        return Verdict(
+            "gpu-runs-cuda",
+            "fail",
+            f"CUDA {cuda} does not support {label}; CUDA {last} was the last release that did",
+            sources,
+        )
     detail = (
         f"CUDA {cuda} predates {label}, which needs CUDA {first} or newer. Its PTX could be JIT-compiled, "
         f"but the CUDA "

@@ -51,7 +51,8 @@ def python_has_wheel(build: FrameworkBuild, python: Version | VersionSpec) -> Ve
         detail = f"it is not known which Python versions {title_of(build)} supports"
         return Verdict("python-has-wheel", "unknown", detail, build.sources)
     if has:
-        return Verdict("python-has-wheel", "ok", f"{title_of(build)} has a wheel for Python {python}", build.sources)
+        how = "has a wheel for" if build.package is not None else "works with"
+        return Verdict("python-has-wheel", "ok", f"{title_of(build)} {how} Python {python}", build.sources)
     known_text = ", ".join(str(known) for known in build.pythons)
     detail = f"{title_of(build)} has no wheel for Python {python}, only for {known_text}"
     return Verdict("python-has-wheel", "fail", detail, build.sources)

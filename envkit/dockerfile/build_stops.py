@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit._startup.records import replace
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
+from envkit.dockerfile.check_base import nearest_tag
 from envkit.dockerfile.check_parts import command_subject, stop
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.ground import Ground, Step, grounds
@@ -17,10 +19,11 @@ from envkit.dockerfile.stages import BuildStage
 from envkit.dockerfile.stops_python import managed, pip_missing, script_refuses
 from envkit.dockerfile.stops_system import apt_pythons, archived, conda_terms, gone_download, rotated_key
 from envkit.tables.build_stops import compiled_packages
-from envkit.tables.known_images import CUDA_REPOSITORY
+from envkit.tables.known_images import CUDA_REPOSITORY, GONE, tag_row
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
+    from envkit.tables.rows import ImageTag
 
 _WITHOUT_COMPILER = frozenset({"base", "runtime"})
 _PIP = regex(r".*\bpip[\d.]*")
@@ -39,13 +42,13 @@ def build_stops(stages: tuple[BuildStage, ...], found: Contents, matrix: Matrix)
             script_refuses,
             pip_missing,
             managed,
-            _without_compiler,
             _torch_hidden,
         ):
             yield from rule(ground)
+        yield from _without_compiler(ground, matrix)
 
 
-def _without_compiler(ground: Ground) -> Iterator[Finding]:
+def _without_compiler(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
     base = ground.base
     if base.row is None or base.row.flavor not in _WITHOUT_COMPILER or base.repository != CUDA_REPOSITORY:
         return
@@ -63,9 +66,17 @@ def _without_compiler(ground: Ground) -> Iterator[Finding]:
                 f"{needs} needs the CUDA compiler, and a {base.row.flavor} image has none",
                 command_subject(step.command, line),
                 impact="The build stops: nvcc is not found.",
-                fix=f"Build in {base.image.replace(base.row.flavor, 'devel')}.",
+                fix=_devel_image(base.row, matrix),
             )
             return
+
+
+def _devel_image(row: ImageTag, matrix: Matrix) -> str:
+    """The same image with the compiler, where it can still be pulled; else the supported one nearest to it."""
+    beside = tag_row(row.repository, row.tag.replace(row.flavor, "devel"), matrix)
+    if beside is not None and beside.state not in GONE:
+        return f"Build in {beside.repository}:{beside.tag}."
+    return nearest_tag(replace(row, flavor="devel"), matrix, ())
 
 
 def _torch_hidden(ground: Ground) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ from envkit.dockerfile.clashes import clashes
 from envkit.dockerfile.contents import Contents, contents
 from envkit.dockerfile.cuda import Held
 from envkit.dockerfile.requirement_lists import Reader, nothing_beside
-from envkit.dockerfile.stages import needed_stages, read_stages
+from envkit.dockerfile.stages import BuildStage, needed_stages, read_stages
 from envkit.dockerfile.wanted import choices
 from envkit.solver.request import Request
 
@@ -54,6 +54,7 @@ def check_dockerfile(
     findings += [*_clashes(found), *_wheels(found), *_lists(found)]
     if not findings and not found.base.known:
         findings += _nothing_judged(found)
+    findings += _left_out(stages)
     order = {Status.FAIL: 0, Status.WARN: 1, Status.UNKNOWN: 2}
     return tuple(sorted(findings, key=lambda finding: (order.get(finding.status, 3), line_of(finding))))
 
@@ -69,6 +70,17 @@ def _nothing_judged(found: Contents) -> Iterator[Finding]:
     """What is to say where the base is in no table and the file names nothing else that is: silence is no praise."""
     title = f"the contents of {found.base.image} are not known, and nothing else in this file can be checked"
     yield finding(faults.BASE_UNKNOWN, Status.UNKNOWN, title, subject_of(found.base.line, found.base.image))
+
+
+def _left_out(stages: tuple[BuildStage, ...]) -> Iterator[Finding]:
+    """The stages that the builder skips: silence on them is no praise either."""
+    needed = {stage.index for stage in needed_stages(stages)}
+    for stage in stages:
+        if stage.index not in needed:
+            subject = subject_of(stage.line, stage.name or stage.image)
+            yield finding(
+                faults.STAGE_UNUSED, Status.SKIP, "not checked: the last stage does not use this one", subject
+            )
 
 
 def _targets_unknown(found: Contents, request: Request) -> Iterator[Finding]:

@@ -17,6 +17,7 @@ from envkit.dockerfile.stages import BuildStage
 from envkit.tables import images as data
 from envkit.tables.known_images import (
     CUDA_REPOSITORY,
+    GONE,
     framework_image,
     image_name,
     supported_beside,
@@ -51,7 +52,7 @@ def _image(image: str, line: int, stops: str, matrix: Matrix, frameworks: Sequen
     name = image_name(image)
     repository, tag = name.repository, name.wanted_tag
     row = tag_row(repository, tag, matrix)
-    if row is not None and row.cuda is None and row.state in ("deleted", "never"):
+    if row is not None and row.cuda is None and row.state in GONE:
         yield _no_latest(row, image, subject, stops, matrix)
     elif row is not None:
         verdict = image_fits(row)

@@ -90,7 +90,8 @@ def verdict(environment: Environment, findings: Sequence[Finding]) -> Verdict:
     if _shows_nothing(environment):
         return _unknown(environment, _NOT_SHOWN)
     looked = any(finding.status is Status.OK for finding in findings)
-    title = "No problems found." if looked else "None of these checks applies here."
+    place = " in this text" if environment.origin == PASTED else ""
+    title = f"No problems found{place}." if looked else "None of these checks applies here."
     return Verdict(Status.OK, title, confidence=Confidence.LIKELY if unseen(environment) else Confidence.CERTAIN)
 
 

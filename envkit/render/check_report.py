@@ -32,6 +32,9 @@ def report_text(findings: Sequence[Finding], name: str, target: str = "") -> str
     sources = titles(key for finding in listed for key in finding.sources)
     if sources:
         lines += ["", _sources_line(sources)]
+    unused = [finding.subject for finding in findings if finding.status is Status.SKIP]
+    if unused:
+        lines += ["", *_wrapped("", f"Not checked, because the last stage does not use it: {'; '.join(unused)}")]
     answer = file_verdict(findings)
     if answer.status is not Status.FAIL:
         lines += ["", *_wrapped("", answer.title if answer.id is None else "No errors.")]
@@ -66,7 +69,8 @@ def file_verdict(findings: Sequence[Finding]) -> Verdict:
             return Verdict(status, cause.title, cause.id, cause.confidence)
     statuses = {finding.status for finding in findings}
     if Status.UNKNOWN not in statuses:
-        return Verdict(Status.OK, "No errors found.", confidence=Confidence.LIKELY)
+        place = " in the stages that the last one uses" if Status.SKIP in statuses else ""
+        return Verdict(Status.OK, f"No errors found{place}.", confidence=Confidence.LIKELY)
     if Status.OK in statuses:
         return Verdict(Status.OK, "No errors in what could be checked.", confidence=Confidence.POSSIBLE)
     title = "Nothing in this file could be checked, so whether it works is unknown."

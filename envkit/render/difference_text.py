@@ -103,11 +103,11 @@ def _new(finding: Finding, found: Difference, page: Page) -> Iterator[str]:
     own = [item.change for item in found.culprits if finding.id in item.explains]
     causes = [change for change in own if not change.symptom] or own
     if finding.id in found.not_judged_before:
-        yield from page.labelled("Since", "Unknown: OLD could not be checked for it.")
+        yield from page.labelled("Cause", "Unknown: this check could not run on OLD.")
     elif not causes:
-        yield from page.labelled("Since", "None of the changes explains it.")
+        yield from page.labelled("Cause", "No change explains this problem.")
     for number, change in enumerate(causes[:_CULPRITS]):
-        yield from page.labelled("Since" if number == 0 else "", _told(change))
+        yield from page.labelled("Cause" if number == 0 else "", _told(change))
     if finding.remedy:
         yield from page.labelled("Fix", finding.remedy.summary)
         yield from page.commands(finding.remedy.commands)

@@ -68,7 +68,7 @@ def _driver_short(environment: Environment) -> Iterator[str]:
     version = driver.kernel_module if driver.kernel_module.known else driver.user_space
     if version.known:
         yield f"driver {version.get()}"
-    elif version.absent and not _jetson(environment):
+    elif version.absent and not _jetson(environment) and not _in_wsl(environment):  # WSL has Windows' driver
         yield "no driver"
 
 
@@ -78,7 +78,7 @@ def _gpus_short(environment: Environment) -> Iterator[str]:
     names = [gpu.name or gpu.error for gpu in gpus.get()] if gpus.known else []
     if not names and pci.known:
         names = [gpu.name or f"NVIDIA device {gpu.device_id}" for gpu in pci.get()]
-    if not names and (pci.absent or pci.known) and not _jetson(environment):
+    if not names and (pci.absent or pci.known) and not _jetson(environment) and not _in_wsl(environment):
         yield "no GPU on the PCI bus"
     for name in dict.fromkeys(names):
         yield f"{names.count(name)} × {name}" if names.count(name) > 1 else name
@@ -129,6 +129,10 @@ def _driver(environment: Environment) -> Iterator[str]:
         yield f"libraries {driver.user_space.get()}{cuda}"
     elif _told(driver.user_space) and (not driver.user_space.absent or driver.kernel_module.known):
         yield f"libraries: {reason(driver.user_space)}{cuda}"
+
+
+def _in_wsl(environment: Environment) -> bool:
+    return environment.system.machine_kind.value in (MachineKind.WSL1, MachineKind.WSL2)
 
 
 def _jetson(environment: Environment) -> bool:

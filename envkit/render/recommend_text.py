@@ -110,7 +110,7 @@ def _need(workload: Workload, need: Need, width: int) -> Iterator[str]:
     if workload.optimizer is not None:
         told.append(workload.optimizer.name)
     parts = ", ".join(f"{part.name} {part.size / GIB:.2f}" for part in need.parts)
-    asked = f"at least {need.least_gb:g} GiB" if need.least_gb else ""
+    asked = f"the profile or --memory asks for at least {need.least_gb:g} GiB" if need.least_gb else ""
     size = f"{(need.counted if parts else need.whole) / GIB:.1f} GiB" + (
         f" ({parts}, and 10% headroom)" if parts else ""
     )
@@ -157,9 +157,10 @@ def _speed(offer: Offer, first: Offer, what: str = "step") -> str:
         return took
     limit = better_buy_below(offer, first)
     even = round(speed, 2) == 1
-    told = f"{limit:,.0f}" if limit else ("its price" if even else f"{speed:.2f} x its price")
-    beside = "as fast as the first" if even else f"{speed:.2f} x the speed of the first"
-    return f"{took}; {beside}, better value below {told}"
+    share = f"{speed:.0%}"
+    told = f"{limit:,.0f}" if limit else ("#1" if even else f"{share} of #1")
+    beside = "as fast as #1" if even else f"{share} of the speed of #1"
+    return f"{took}; {beside}, better value if it costs less than {told}"
 
 
 def _price(offer: Offer) -> str:

@@ -72,10 +72,7 @@ def _finding(
         yield from page.labelled("Or" if number == 0 else "", f"{other.title}. To check, run:")
         yield from page.commands([other.tell_apart])
     if follow:
-        yield from page.labelled(
-            "Also",
-            f"{_named(other.title for other in follow)} (caused by the problem above; the same fix resolves it).",
-        )
+        yield from page.labelled("Also", f"Caused by the problem above: {_named(other.title for other in follow)}")
     more = f"{finding.id} of {finding.plugin}" if finding.plugin else f"envkit explain {finding.id}"
     yield page.whole("More", more)
     if finding.references and (answer is not None or verbose):

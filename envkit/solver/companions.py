@@ -76,8 +76,8 @@ def companion_warnings(choice: Choice, request: Request) -> Iterator[str]:
             )
     for pinned in installed_after(choice, request):
         yield (
-            f"This plans what {pinned.replace('==', ' ')} needs; install {pinned} after it with: "
-            f"python -m pip install {pinned}"
+            f"This plan resolves the packages that {pinned.replace('==', ' ')} requires; {pinned} itself is installed "
+            f"after them: python -m pip install {pinned}"
         )
 
 

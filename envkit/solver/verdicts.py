@@ -76,8 +76,8 @@ def _floor_verdict(cuda: Version, choice: Choice, query: Query) -> Verdict:
     if minor is None or minor >= floors.native:
         return Verdict("minimum-driver", "ok", f"CUDA {cuda} needs driver {floors.native} or newer", sources)
     detail = (
-        f"CUDA {cuda} needs driver {floors.native} or newer; {minor} or newer works through minor-version "
-        "compatibility (no PTX JIT)"
+        f"CUDA {cuda} runs on driver {minor} or newer (minor-version compatibility); code that is JIT-compiled from "
+        f"PTX needs {floors.native} or newer"
     )
     if any(query.compiles_ptx(build) for build in choice.builds if build.cuda and cuda.starts_with(build.cuda)):
         detail = f"CUDA {cuda} needs driver {floors.native} or newer here: minor-version compatibility is not enough"

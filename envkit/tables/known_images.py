@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 CUDA_REPOSITORY = "nvidia/cuda"
+GONE = ("deleted", "never")  # states of a tag under which nothing can be pulled
 _DOCKER_HUB = ("docker.io/", "index.docker.io/", "registry-1.docker.io/", "library/")
 
 

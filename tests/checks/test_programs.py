@@ -74,3 +74,24 @@ def test_a_framework_that_a_build_does_not_see_is_not_called_missing() -> None:
 )
 def test_what_is_asked_or_wanted_is_no_symptom(text: str) -> None:
     assert all(one.status is not Status.WARN for one in findings("framework-sees-no-gpu", parse_text(text)))
+
+
+@pytest.mark.parametrize(
+    ("line", "fix"),
+    [
+        ("failed to register layer: write /usr/local/lib/libcublas.so.12: no space left on device", "docker system df"),
+        ("update-initramfs: failed\ngzip: stdout: No space left on device", "df -h /boot"),
+        ("OSError: [Errno 28] No space left on device", "TMPDIR"),
+    ],
+)
+def test_space_is_freed_where_the_message_comes_from(line: str, fix: str) -> None:
+    found = next(
+        one for one in run_checks(parse_text(line), matrix(), all_checks().values()) if one.id == "disk-full-at-install"
+    )
+    assert found.remedy is not None and fix in "\n".join(found.remedy.commands)
+
+
+def test_what_nobody_looked_at_is_no_evidence_of_a_failure() -> None:
+    text = "RuntimeError: CUDA error: system not yet initialized\nNVIDIA H100 80GB HBM3\n"
+    failed = [one for one in run_checks(parse_text(text), matrix(), all_checks().values()) if one.status is Status.FAIL]
+    assert failed and all(item.value != "not-looked" for one in failed for item in one.evidence)

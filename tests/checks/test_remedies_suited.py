@@ -394,7 +394,12 @@ def test_what_facts_and_messages_show_is_told_once() -> None:
         ("1/b1-30", "tf-cannot-dlopen", ["LD_LIBRARY_PATH=/usr/local/cuda-10.1/lib64"], "TensorFlow 2.2.0 loads"),
         ("1/b1-42", "gpu-assertion-failed", ["export CUDA_LAUNCH_BLOCKING=1", "python …"], "number of classes"),
         ("11/b11-01", "ptx-newer-than-driver", [], "A DGX takes its driver from the repositories of DGX OS"),
-        ("2/b2-29", "ptx-newer-than-driver", ["nvidia-driver-535"], "CUDA 11.7, the driver's own"),
+        (
+            "2/b2-29",
+            "ptx-newer-than-driver",
+            ["nvidia-driver-535"],
+            "CUDA 11.7 (the newest release that this driver supports)",
+        ),
     ],
 )
 def test_the_action_itself_is_given(report: str, check: str, commands: list[str], words: str) -> None:

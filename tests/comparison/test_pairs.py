@@ -127,7 +127,7 @@ def test_the_culprit_of_what_is_new_stands_first(name: str, tmp_path: Path) -> N
     assert found["culprit"] == first
     assert diff(TORCH, new).return_value == 1
     shown = diff(TORCH, new).stdout
-    assert shown.index("  Since ") < shown.index("\n  * ")
+    assert shown.index("  Cause ") < shown.index("\n  * ")
     prose = [line for line in shown.splitlines() if not line.startswith(" " * 10)]  # commands stay whole
     assert max(map(len, prose)) < 120
     back = document(new, TORCH)

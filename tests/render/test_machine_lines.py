@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from envkit.model import Environment
-from envkit.render.machine import machine_lines
+from envkit.render.machine import machine_line, machine_lines
 from tests.checks.test_true_faults import one_hangs
 from tests.fakes.changed import with_change
 from tests.fakes.machines import load_machine
@@ -51,3 +51,8 @@ def test_a_gpu_that_does_not_answer_has_a_line_of_its_own(tmp_path: Path) -> Non
     lines = about(with_change("ubuntu22.04-8xh200-570", one_hangs, tmp_path), "GPU")
     assert len(lines) == 8
     assert lines[3] == "3: NVML_ERROR_TIMEOUT"
+
+
+def test_a_machine_in_wsl_is_not_said_to_lack_what_windows_has() -> None:
+    line = machine_line(load_machine("wsl2-rtx4090-560-driver-inside"))
+    assert "WSL 2" in line and "no driver" not in line and "PCI" not in line

@@ -50,7 +50,7 @@ def test_the_verdict_stands_first_and_the_consequence_says_so() -> None:
     assert text.startswith("FAIL  The loaded driver is 570.133.07")
     assert text.index("  Fix   Reboot.") < text.index("  Why   Every program") < text.index("  More  envkit explain")
     assert "\n          sudo systemctl reboot\n" in text
-    assert "  Also  NVML does not answer (caused by the problem above; the same fix" in text
+    assert "  Also  Caused by the problem above: NVML does not answer\n" in text
     assert text.count("FAIL") == 1
     assert text.splitlines()[-2:] == [
         "driver 570.133.07 · NVIDIA A100",

@@ -103,10 +103,10 @@ def test_every_companion_on_record_is_found_by_its_own_release(matrix: Matrix) -
 @pytest.mark.parametrize(
     ("names", "after", "told"),
     [
-        (("vllm==0.9.1",), ["vllm==0.9.1"], "install vllm==0.9.1 after it"),
-        (("torch==2.7.0", "vllm==0.9.1"), ["vllm==0.9.1"], "install vllm==0.9.1 after it"),
+        (("vllm==0.9.1",), ["vllm==0.9.1"], "vllm==0.9.1 itself is installed after them"),
+        (("torch==2.7.0", "vllm==0.9.1"), ["vllm==0.9.1"], "vllm==0.9.1 itself is installed after them"),
         (("xformers==0.0.26",), ["xformers==0.0.26.post1"], "xformers==0.0.26 is not known to envkit"),
-        (("torch==2.7.0", "xformers"), ["xformers==0.0.30"], "install xformers==0.0.30 after it"),
+        (("torch==2.7.0", "xformers"), ["xformers==0.0.30"], "xformers==0.0.30 itself is installed after them"),
         (("torchvision==0.20.0",), [], None),  # the plan installs it
     ],
 )
@@ -116,7 +116,7 @@ def test_a_companion_is_never_dropped(
     plan = resolve_having(parse_request(RequestWords(names), matrix, container=False), matrix)
     assert isinstance(plan, Plan)
     assert list(plan_commands(plan)[1:]) == [f"python -m pip install {line}" for line in after]
-    assert any(told in warning for warning in plan.warnings) if told else "after it" not in " ".join(plan.warnings)
+    assert any(told in warning for warning in plan.warnings) if told else "after them" not in " ".join(plan.warnings)
 
 
 @pytest.mark.parametrize(

@@ -237,6 +237,15 @@ REQUIREMENTS_CLASH = image_fault(
     references=threads("vllm-project/vllm#8626", "pytorch/vision#1405"),
 )
 NUMPY_IMPACT = "The import fails or warns: the package was compiled for an older NumPy."
+STAGE_UNUSED = image_fault(
+    "image.stage-unused",
+    title="A stage that the last one does not use was not checked",
+    doc="""Every stage of the file is part of the image that its last stage makes.
+
+    The builder skips the others unless --target names one of them, and so does this check.""",
+    fix="To check such a stage, move it to the end of a copy of the file.",
+    references=("https://docs.docker.com/build/building/multi-stage/",),
+)
 LIST_UNREAD = image_fault(
     "image.list-unread",
     title="A requirements file was not checked",

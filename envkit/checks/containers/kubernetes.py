@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _UNHEALTHY = Fault(
     "kubernetes-gpu-unhealthy",
-    "A Kubernetes node has GPUs that the device plugin calls unhealthy",
-    impact="The scheduler gives no pod these GPUs.",
+    "A Kubernetes node has GPUs that the device plugin reports as unhealthy",
+    impact="The scheduler does not assign unhealthy GPUs to pods.",
     remedy="The log of the device plugin on this node names the GPU and the error (often an Xid), and the node's log "
     "of the kernel tells more. Repair that first; the plugin counts the GPU again after it is restarted.",
     steps=(fixed("kubectl get pods -A -o wide"), run("kubectl", "logs", "-n", TO_FILL_IN, TO_FILL_IN)),
@@ -45,9 +45,9 @@ def kubernetes_gpu_unhealthy(environment: Environment, matrix: Matrix) -> Iterat
     evidence = [_counted(environment, each) for each in devices]
     missing = [each for each in devices if each.allocatable < each.capacity]
     for each in missing:
-        title = (
-            f"{many(each.capacity - each.allocatable, 'device')} of {each.capacity} ({each.resource}) cannot be used"
-        )
+        unusable = each.capacity - each.allocatable
+        of_all = f"{unusable} of {many(each.capacity, 'device')} ({each.resource})"
+        title = f"{of_all} {'is' if unusable == 1 else 'are'} unusable"
         yield _UNHEALTHY.found([_counted(environment, each)], title=title)
     if not missing:
         yield ok("pods can be given every GPU of the node", evidence=evidence)

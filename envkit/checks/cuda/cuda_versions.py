@@ -76,10 +76,14 @@ def _no_newer_cuda(environment: Environment, matrix: Matrix) -> Remedy:
     made = [item.framework.cuda for item in installs(environment) if item.framework.cuda is not None]
     nvcc = environment.nvcc.get().version if environment.nvcc.known else None
     newer = [version for version in (nvcc, *made) if version is not None and (own is None or version > own.release(2))]
-    to_keep = f"CUDA {own.release(2)}, the driver's own," if own else "the CUDA that nvidia-smi shows"
+    to_keep = (
+        (f"CUDA {own.release(2)} (the newest release that this driver supports)")
+        if own
+        else "the CUDA version that nvidia-smi shows"
+    )
     otherwise = (
-        f"To keep the driver, build the program with {to_keep} or take its build for that; in a conda environment the "
-        f"package cuda-version={own.release(2) if own else 'X.Y'} holds the compilers at it."
+        f"To keep the driver, build the program with {to_keep}, or install its build for that version. In a conda "
+        f"environment, pin cuda-version={own.release(2) if own else 'X.Y'}."
     )
     given = newer_driver(environment, matrix, max(newer, default=None), otherwise)
     names = managers(environment)

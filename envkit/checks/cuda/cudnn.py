@@ -241,8 +241,8 @@ def _mixed_folder(item: Cudnn) -> Iterator[Outcome]:
     rank=24,
     any_of=("pythons", "messages"),
     explained_by=("ld-library-path-shadows-wheels", "cudnn-mixed-sublibraries", "nvidia-wheels-pin-conflict"),
-    fix="Load a cuDNN of the same major release as the build that is at least as new: the wheel's own, or one "
-    "in its own directory.",
+    fix="Load a cuDNN that has the same major version as the one that the framework was built with, and is at least as "
+    "new: the wheel's own copy, or one in a separate directory.",
     references=threads("tensorflow/tensorflow#60750", "pytorch/pytorch#80877"),
 )
 def cudnn_older_than_build(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

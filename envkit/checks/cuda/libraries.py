@@ -102,8 +102,9 @@ def _from_toolkit(environment: Environment, matrix: Matrix, messages: tuple[Mess
 
 def _own_linker(environment: Environment, matrix: Matrix) -> Remedy:
     advice = (
-        "Remove the CUDA directory from LD_LIBRARY_PATH, whose libnvJitLink is loaded instead of the wheel's. "
-        "If there is none, install nvidia-nvjitlink in the CUDA release of the other wheels."
+        "LD_LIBRARY_PATH contains a CUDA directory whose libnvJitLink is loaded instead of the wheel's: remove that "
+        "directory. If the variable has no such directory, install the nvidia-nvjitlink wheel of the same CUDA release "
+        "as the other NVIDIA wheels."
     )
     return without_folders(environment, advice, taken_from_path(environment, "libnvJitLink"), "cuda")
 

@@ -39,7 +39,7 @@ _NAMES = {  # of facts whose path says little to a reader
     "driver.libraries": "driver libraries",
     "driver.nvidia_smi": "nvidia-smi",
     "driver.nvml": "NVML",
-    "driver.open_kernel_module": "NVIDIA kernel module flavor",
+    "driver.open_kernel_module": "open NVIDIA kernel module",
     "driver.params": "driver parameters",
     "driver.user_space": "user-space driver",
     "gpus": "GPUs listed by the driver",

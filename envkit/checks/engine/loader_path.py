@@ -14,7 +14,10 @@ _MODULES = (
     "The cluster's modules set it: unload them, in a job script after its module load lines (module list shows the "
     "names)."
 )
-FOR_GOOD = "To make it permanent, remove it from the line that sets it (grep -n LD_LIBRARY_PATH ~/.bashrc ~/.profile)."
+FOR_GOOD = (
+    "The command is for this shell; for new shells, also change the line that sets the variable "
+    "(grep -n LD_LIBRARY_PATH ~/.bashrc ~/.profile)."
+)
 
 
 def library_path(environment: Environment) -> tuple[str, ...]:

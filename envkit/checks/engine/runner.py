@@ -176,7 +176,7 @@ def _not_looked(check: Check, environment: Environment) -> Outcome:
     unsure = next((path for path, found in seen.items() if not found.known and not found.absent), None)
     if unsure and not without_gpu(environment):
         return _missing(unsure, seen[unsure])
-    title = f"not checked: nothing is known about {' or '.join(map(in_words, paths)) or 'it'}"
+    title = f"not checked: a detail that this needs is unknown ({', '.join(map(in_words, paths)) or 'messages'})"
     return not_looked(environment, title, *paths)
 
 
@@ -213,12 +213,13 @@ def _missing(path: str, observed: Observed[object]) -> Outcome:
 
 
 def _finding(check: Check, outcome: Outcome) -> Finding:
+    looked = tuple(item for item in outcome.evidence if item.value != Problem.NOT_LOOKED.value)
     return Finding(
         check.id,
         outcome.status,
         outcome.title,
         outcome.subject,
-        outcome.evidence,
+        looked if outcome.status in (Status.FAIL, Status.WARN) else outcome.evidence,
         outcome.impact,
         outcome.remedy,
         outcome.references or check.references,

@@ -22,11 +22,25 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _LEAVE_HOME_OUT = fixed("export PYTHONNOUSERSITE=1")
+_ELSEWHERE = {  # variants of the message that do not come from pip
+    "initramfs": Remedy(
+        "Free space in /boot, which holds every installed kernel: remove kernels that are no longer used, then build "
+        "the initramfs again.",
+        (fixed("df -h /boot /tmp"),),
+    ),
+    "layer": Remedy(
+        "Free space in Docker's data directory: list what takes it, then remove the build cache and unused images.",
+        (fixed("docker system df"), fixed("docker builder prune"), fixed("docker image prune")),
+    ),
+}
 _UNPACKED_BYTES = 6_000_000_000  # a CUDA build of PyTorch with its wheels, unpacked
 _NOT_FOR_WHEELS = ("/dev", "/proc", "/sys", "/run", "/boot")
 
 
 def _unpack_at_home(environment: Environment, matrix: Matrix) -> Remedy:
+    lines = frozenset(message.signature.partition("/")[2] for message in seen(environment, "disk-full-at-install"))
+    if lines and lines <= _ELSEWHERE.keys():
+        return _ELSEWHERE[min(lines)]
     return Remedy(
         "pip unpacks in the temporary directory, which is often small or in memory (check with df -h /tmp). Point it "
         "to a larger one, then install again in this shell with --no-cache-dir.",

@@ -256,7 +256,7 @@ def _replaced(
     if local_tag(torch.version) == "cpu" and gpu:
         return _REPLACED.found(
             [distribution_evidence(torch), *(distribution_evidence(item) for item in gpu)],
-            title=f"torch {torch.version} is a CPU build next to {gpu[0].name} {gpu[0].version}: it was replaced",
+            title=f"torch was replaced with a CPU build ({torch.version}); {gpu[0].name} is still {gpu[0].version}",
             subject=python.prefix,
             impact="The GPU is not used, and the companions' operators do not load.",
             remedy=_anew(environment, matrix, python, "Reinstall the CUDA build and pin it in a constraints file."),

@@ -132,7 +132,11 @@ def device_order_confusion(environment: Environment, matrix: Matrix) -> Iterator
     elif order is None and _fastest_first(environment, matrix):
         yield ok("the faster GPUs have the lower PCI addresses, so both orders agree", evidence=listing)
     else:
-        yield _ORDER.found(listing, title=f"GPUs of {len(names)} models, and CUDA_DEVICE_ORDER is not set")
+        yield _ORDER.found(
+            listing,
+            title=f"CUDA may number these GPUs differently from nvidia-smi: {len(names)} "
+            "models, and CUDA_DEVICE_ORDER is not PCI_BUS_ID",
+        )
 
 
 def _by_number(environment: Environment) -> bool:

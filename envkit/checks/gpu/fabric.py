@@ -38,7 +38,9 @@ def _install(environment: Environment, matrix: Matrix) -> Remedy:
     installed = environment.driver.fabric_manager.known
     actions = ("start-fabric-manager",) if installed else ("fabric-manager", "start-fabric-manager")
     summary = (
-        "Start it now and enable it at boot." if installed else "Install the exact version of the driver, and start it."
+        "Start it now and enable it at boot."
+        if installed
+        else "Install the Fabric Manager package whose version exactly matches the driver, and start the service."
     )
     return remedy(environment, summary, *actions, branch=version.major if version else None, version=version)
 
@@ -50,7 +52,8 @@ def _same_version(environment: Environment, matrix: Matrix) -> Remedy:
     if version is None:
         return remedy(
             environment,
-            "Install the Fabric Manager in the driver's exact version, which this prints, and start it.",
+            "Install the Fabric Manager package whose version exactly matches the driver (the command below prints "
+            "it), and start the service.",
             "driver-version",
         )
     return remedy(
@@ -106,7 +109,7 @@ _NO_SWITCH = Fault(
 )
 _UNEXPLAINED = Fault(
     "error-802-other-causes",
-    "CUDA returns error 802 although the Fabric Manager is not the cause",
+    "CUDA returns error 802, and Fabric Manager is not the cause",
     impact="No CUDA program can start.",
     remedy=_not_ready_yet,
 )
@@ -174,7 +177,7 @@ def _running(environment: Environment) -> bool | None:
     rank=25,
     tier="N",
     explained_by=("fabric-manager-version-mismatch", "fabric-manager-nothing-to-do", "driver-module-not-loaded"),
-    fix="Install the exact version of the driver, and start it.",
+    fix="Install the Fabric Manager package whose version exactly matches the driver, and start the service.",
     references=threads(
         "aws-samples/aws-deep-learning-ami-ubuntu-dcv-desktop#33", "pytorch/pytorch#35710", "cloudrift-ai/emmy#558"
     ),
@@ -254,7 +257,7 @@ def fabric_manager_version_mismatch(environment: Environment, matrix: Matrix) ->
     facts = [known(environment, "driver.fabric_manager_version"), known(environment, "driver.kernel_module")]
     if version.known and driver.known and version.get() != driver.get():
         needed = switches(environment, matrix) is not False and not fabric_ready(environment)
-        title = f"Fabric Manager {version.get()} does not fit driver {driver.get()}"
+        title = f"Fabric Manager {version.get()} does not match driver {driver.get()}"
         yield _VERSIONS.found(facts, title=title, status=Status.FAIL if needed else Status.WARN)
     elif version.known and driver.known:
         yield ok(f"both have version {driver.get()}", evidence=facts)
@@ -272,7 +275,7 @@ def fabric_manager_version_mismatch(environment: Environment, matrix: Matrix) ->
     references=threads("NVIDIA/gpu-operator#610", "siderolabs/extensions#717", "leptonai/gpud#1147"),
 )
 def fabric_manager_nothing_to_do(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """If the Fabric Manager failed, the machine does not need it.
+    """Fabric Manager has not failed on a machine that needs it.
 
     "NV_WARN_NOTHING_TO_DO" has two meanings. Without NVSwitches, the service has no purpose and its failure is
     harmless. HGX boards of the Blackwell generation also need the package nvlsm; without it, CUDA returns error 802.
@@ -320,7 +323,8 @@ def _has_nvlsm(environment: Environment) -> bool:
         "fabric-manager-nothing-to-do",
         "driver-module-not-loaded",
     ),
-    fix="Wait and try again; it is a known issue of some CUDA releases. In a job, tell the operator.",
+    fix="Wait and try again; it is a known issue of some CUDA releases. In a scheduler job, contact the cluster "
+    "administrator.",
     references=threads("wilicc/gpu-burn#133", "huggingface/huggingface_hub#4134", "jax-ml/jax#34113"),
 )
 def error_802_other_causes(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

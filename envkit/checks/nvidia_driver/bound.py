@@ -102,7 +102,7 @@ _NOVA = Fault(
     references=("https://github.com/NVIDIA/gpu-operator",),
 )
 def gpu_bound_to_vfio(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Not all GPUs are reserved for virtual machines (vfio-pci, pci-stub).
+    """At least one GPU is not reserved for virtual machines (vfio-pci, pci-stub).
 
     A reserved GPU has no device node on the host. That is intended on a virtual-machine host, when other GPUs are left
     to the driver, or when the text shows that the guest's driver works.

@@ -62,6 +62,11 @@ def gsp_firmware_missing(environment: Environment, matrix: Matrix) -> Iterator[O
     if messages and not all_back(environment, matrix):
         yield _MISSING.found(message_evidence(environment, messages))
     elif environment.kernel.log.known or messages:
-        yield ok("the GSP firmware was loaded", evidence=[known(environment, "kernel.log", "no firmware missing")])
+        title = (
+            "every GPU works, so GSP firmware was found later"
+            if messages
+            else "no GSP firmware errors in the kernel log"
+        )
+        yield ok(title, evidence=[known(environment, "kernel.log", "no firmware missing")])
     else:
         yield log_unread(environment)

@@ -296,9 +296,9 @@ def _late(environment: Environment) -> list[Evidence]:
 def persistence_off(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """No program or container has to wait too long for the driver to initialize a GPU.
 
-    Without persistence mode, which is the default, the driver initializes a server's GPUs again for each program that
-    finds them idle. That takes seconds, and starting a container can time out. If nothing complains about that, it is
-    not a problem.
+    Persistence mode is off by default. Without it, the driver initializes a server's GPUs again for each program that
+    finds them idle. That takes seconds, and container startup can time out. If nothing is affected, no action is
+    needed.
     """
     gpus = [gpu for gpu in gpus_of(environment) if gpu.persistence_mode is not None]
     if reported := _SLEEPING.reported(environment):

@@ -60,8 +60,8 @@ _GSP = Fault(
     "gsp-timeout",
     "The GPU's system processor (GSP) stopped responding",
     impact="Programs and nvidia-smi hang until the GPU is reset.",
-    remedy="Save the report. Then stop the programs on this GPU and try to reset only this GPU (sudo nvidia-smi -i "
-    "GPU --gpu-reset); if that hangs, reboot. If it comes back, install the next driver branch.",
+    remedy="Save the report. Then stop the programs on this GPU and try to reset only this GPU (sudo nvidia-smi -i GPU "
+    "--gpu-reset); if that hangs, reboot. If the error recurs, install the next driver branch.",
     actions=("bug-report", "reboot"),
 )
 _NOT_STARTED = Fault(

@@ -92,7 +92,7 @@ told_by_program(
     ),
     doc="""All tensors of an operation are on the same device.
 
-    Usually the model is on the GPU and an input on the CPU; both frameworks say so and stop.
+    Usually the model is on the GPU and an input on the CPU; the framework reports it and stops.
     """,
     rank=3,
     references=threads("BenMSK/trajectory_prediction_TraPHic#1"),

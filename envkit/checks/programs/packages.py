@@ -43,6 +43,7 @@ told_by_program(
     pip often belongs to a different Python from the one that runs the program.
     """,
     rank=20,
+    fix="Install the package that the error names, with the Python that runs the program (python -m pip).",
     references=threads("pytorch/pytorch#15999", "pytorch/pytorch#172808"),
 )
 told_by_program(

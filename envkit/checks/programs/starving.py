@@ -33,7 +33,7 @@ _TOO_MANY = Fault(
 )
 _NEVER_TRIED = Fault(
     "cudnn-autotune-off",
-    "A variable keeps a framework from trying cuDNN's algorithms",
+    "An environment variable disables cuDNN autotuning",
     impact="Convolutions run with the algorithm that cuDNN guesses, which can be slower than the best.",
     remedy="Unset it, unless results have to be the same in every run or the shapes of inputs change all the time.",
     status=Status.WARN,
@@ -49,7 +49,7 @@ told_by_program(
     ),
     doc="""A data loader has as many workers as it takes to prepare a batch while the GPU computes on another.
 
-    PyTorch Lightning warns of a loader with fewer than the machine has processors for.
+    PyTorch Lightning warns when a data loader has fewer workers than the machine's CPU cores allow.
     """,
     rank=40,
     references=threads("kuleshov-group/caduceus#29", "EveryVoiceTTS/EveryVoice#173"),
@@ -64,9 +64,10 @@ told_by_program(
     references=threads("embeddings-benchmark/mteb#1331", "AILab-CVC/YOLO-World#413"),
 )
 def more_threads_than_processors(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """No program is told to start more threads than the processors that it may use.
+    """No program is configured to start more threads than the number of CPU cores available to it.
 
-    The least of all counts: processors of the machine, those that the process may run on, and a container's CPU limit.
+    The smallest of these is the limit: the machine's CPU cores, those in the process's affinity mask, and the
+    container's CPU limit.
     """
     if not environment.variables.known:
         return
@@ -112,14 +113,14 @@ def _counts(environment: Environment) -> tuple[tuple[str, Observed[int]], ...]:
     references=("https://mxnet.apache.org/versions/1.9.1/api/faq/env_var",),
 )
 def cudnn_autotune_off(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """No variable switches off the search for the fastest convolution, which both frameworks make by default.
+    """No variable disables cuDNN autotuning, which TensorFlow and MXNet do by default.
 
     They time the algorithms of cuDNN for each shape that they meet, and keep the fastest.
     """
     here = variables(environment)
     off = [name for name in _AUTOTUNE if here.get(name, "").strip() == "0"]
     if not off:
-        yield ok("no variable switches the search off", evidence=[known(environment, "variables", "none of them")])
+        yield ok("cuDNN autotuning is not disabled", evidence=[known(environment, "variables", "none of them")])
         return
     yield _NEVER_TRIED.found(
         [Evidence(f"variables[{name}]", here[name], environment.variables.source) for name in off],

@@ -15,8 +15,6 @@ from envkit.model import Environment
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
-_SUMMED_UP = "Read the message from its first line; the one shown here is the decisive one."
-
 
 def told_by_program(
     fault: Fault,
@@ -24,13 +22,14 @@ def told_by_program(
     doc: str,
     rank: int,
     references: tuple[str, ...],
+    fix: str = "",
     symptom: bool = False,
     past: Callable[[Environment, Matrix], str] = lambda environment, matrix: "",
 ) -> None:
     """Register the check that finds `fault` where a program's message tells of it; a program that ran clears it.
 
-    `past` says in words why the message is of a program that ended long ago and of no fault of the machine, '' where
-    it may be what the text is about.
+    `fix` is what `explain` says where the remedy depends on the machine. `past` says in words why the message is of a
+    program that ended long ago and of no fault of the machine, '' where it may be what the text is about.
     """
 
     def run(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -44,6 +43,5 @@ def told_by_program(
             yield skip("only a program's error message can show this")
 
     run.__doc__ = doc
-    fix = fault.remedy if isinstance(fault.remedy, str) else _SUMMED_UP
     declared = check(fault, layer=Layer.PROGRAM, rank=rank, fix=fix, symptom=symptom, references=references)
     declared(run)
