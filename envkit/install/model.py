@@ -116,6 +116,11 @@ class ApplyPatch:
     file: Download
     options: tuple[str, ...]
 
+    @property
+    def version(self) -> str:
+        """What a patched toolkit's version.txt calls it: "CUDA Patch Version 9.0.176.1", as in the runfile's name."""
+        return self.file.name.split("_")[1]
+
 
 @record
 class InstallCudnn:

@@ -86,8 +86,9 @@ def step_line(step: Step, steps: Sequence[Step] = ()) -> StepLine:  # noqa: C901
         case InstallToolkit(toolkit=toolkit, path=path):
             title = f"CUDA {toolkit.version} into {path}"
             return StepLine("toolkit", title, "toolkit_is_installed", "install_toolkit")
-        case ApplyPatch(order=order):
-            test = f"patch_{order}_is_applied"
+        case ApplyPatch(order=order, version=version):
+            words = f"{order} {version}"
+            test = f"patch_is_left {words} || {{ toolkit_is_installed && patch_is_known {words}; }}"
             return StepLine(f"patch-{order}", f"CUDA patch {order}", test, f"apply_patch_{order}")
         case InstallCudnn(version=version):
             return StepLine("cudnn", f"cuDNN {version}", "cudnn_is_installed", "install_cudnn")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -110,6 +111,27 @@ def test_an_eula_that_nobody_can_accept_is_refused_by_a_dry_run_too(tmp_path: Pa
     done = tried("12.4.1", tmp_path / "cuda", accept_eula=False)
     assert done.returncode == 3 and "the EULA has not been accepted" in done.stderr
     assert "Fetch" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ((), ["already done", "already done", "left as it is", "left as it is"]),
+        (("--upgrade",), ["would be done"] * 4),
+    ],
+)
+def test_a_patch_that_somebodys_toolkit_does_not_name_is_left(
+    options: tuple[str, ...], words: list[str], tmp_path: Path
+) -> None:
+    """Each patch adds its line to version.txt; nobody knows of the others, so they are not "already done"."""
+    toolkit(tmp_path / "cuda", "9.0.176")
+    named = "CUDA Version 9.0.176\nCUDA Patch Version 9.0.176.1\nCUDA Patch Version 9.0.176.2\n"
+    (tmp_path / "cuda/version.txt").write_text(named)
+    done = tried("9.0.176", tmp_path / "cuda", *options)
+    assert done.returncode == 0, done.stderr
+    told = re.findall(r"\] CUDA patch \d\n  ([a-z ]+)", done.stderr)
+    assert told == words, done.stderr
+    assert ("Fetch cuda_9.0.176.4" in done.stderr) and done.stderr.count("would be done") >= (9 if options else 0)
 
 
 @pytest.mark.thorough
@@ -222,6 +244,25 @@ def test_another_update_release_is_refused_then_replaced_and_brought_back(
         assert target.install("--rollback").exit_code == 0
         assert target.tree() == before
         assert target.install("--verify-only", name="older.sh").exit_code == 0
+
+
+@pytest.mark.docker
+def test_somebodys_toolkit_keeps_its_patches_until_an_upgrade(
+    engine: Engine, target_image: str, legacy: Job, tmp_path: Path
+) -> None:
+    with machine(engine, target_image, tmp_path) as target:
+        target.put(legacy.script())
+        assert target.install().exit_code == 0
+        target.sh("rm -r /var/lib/envkit; rm /usr/local/cuda-9.0/lib64/patch-*.txt")
+        before = target.tree()
+        done = target.install()
+        assert done.exit_code == 0 and {done.states[f"patch-{order}"] for order in (1, 2, 3, 4)} == {"left"}, done
+        assert done.states["toolkit"] == "unchanged" and target.sh("ls /usr/local/cuda-9.0/lib64").count("patch") == 0
+        done = target.install("--upgrade")
+        assert done.exit_code == 0 and {done.states[f"patch-{order}"] for order in (1, 2, 3, 4)} == {"done"}, done
+        assert target.install("--upgrade").changed_nothing
+        assert target.install("--rollback").exit_code == 0
+        assert target.tree() == before
 
 
 @pytest.mark.docker
