@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -36,7 +37,7 @@ def _by_workers(work: Callable[[Sequence[T]], R], chunks: Iterator[Sequence[T]],
     from concurrent.futures import Future, ProcessPoolExecutor
 
     context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(processes, context, _begin, (work,)) as pool:
+    with ProcessPoolExecutor(processes, context, _begin, (work, os.getpid())) as pool:
         waiting: deque[Future[R]] = deque()
         try:
             waiting.extend(pool.submit(_worked, chunk) for chunk in islice(chunks, processes * _AHEAD))
@@ -50,12 +51,24 @@ def _by_workers(work: Callable[[Sequence[T]], R], chunks: Iterator[Sequence[T]],
 _task: Callable[[Sequence[Any]], Any] | None = None  # of a worker
 
 
-def _begin(work: Callable[[Sequence[Any]], Any]) -> None:
-    """In a worker: what it is for; Ctrl-C is the parent's to answer, which then ends its workers."""
+_END_WITH_PARENT = 1  # PR_SET_PDEATHSIG, <linux/prctl.h>
+
+
+def _begin(work: Callable[[Sequence[Any]], Any], parent: int) -> None:
+    """In a worker: what it is for; Ctrl-C is the parent's to answer, and however that ends, so does the worker.
+
+    The parent may end without a word to its workers: by a KILL, or by a signal between two of their results. Then the
+    system ends them, where it can be asked to.
+    """
+    import ctypes
     import signal
 
     global _task
     _task = work
+    with suppress(OSError, AttributeError):  # not on Linux
+        ctypes.CDLL(None).prctl(_END_WITH_PARENT, int(signal.SIGKILL))
+    if os.getppid() != parent:
+        os._exit(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)

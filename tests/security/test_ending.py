@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
@@ -95,6 +96,34 @@ def test_no_child_outlives_the_program_whenever_it_is_told(sick: Path, number: s
         process.wait(30)
         assert _await(lambda: not _living(sick), 3.0), _living(sick)
         (sick / "pids").unlink(missing_ok=True)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+def test_no_worker_outlives_a_report_of_many_hosts(sick: Path, number: signal.Signals) -> None:
+    """Between two results of its workers, nobody but the system can tell them of the end."""
+    folder = sick / "hosts"
+    folder.mkdir()
+    for host in range(400):
+        (folder / f"n{host}.txt").write_text("Driver Version: 550.54.15\n" * 400)
+    generator = random.Random(number)
+    for _ in range(3):
+        process = _start(sick, "fleet", "report", str(folder), "--jobs", "3")
+        assert _await(lambda: len(_children(process.pid)) >= 3), "no workers"
+        time.sleep(generator.uniform(0.0, 0.5))
+        workers = _children(process.pid)
+        process.send_signal(number)
+        process.wait(30)
+        assert _await(lambda: not any(map(_lives, workers)), 2.0), workers
+
+
+def _children(pid: int) -> list[str]:
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            if stat.read_text().rpartition(")")[2].split()[1] == str(pid):
+                found.append(stat.parent.name)
+    return found
 
 
 def test_a_stop_in_the_middle_of_an_import_waits_for_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
