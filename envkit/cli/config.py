@@ -13,17 +13,28 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def config_path() -> str:
-    """Where the config file is looked for."""
+_LIMIT = 1_000_000  # bytes
+
+
+def config_path() -> str | None:
+    """Where the config file is looked for; None where that would be below the working folder, whoever filled that.
+
+    Raises SourceError for an ENVKIT_CONFIG that is not absolute.
+    """
     named = os.environ.get("ENVKIT_CONFIG")
     if named:
+        if not os.path.isabs(named):
+            raise SourceError(f"ENVKIT_CONFIG: {named} is not an absolute path.", "Set it to one that begins with /.")
         return named
     if sys.platform == "linux":  # what platformdirs says there; importing it takes as long as reading all tables
-        folder = os.environ.get("XDG_CONFIG_HOME", "").strip() or os.path.expanduser("~/.config")
-        return os.path.join(folder, "envkit", "envkit.toml")
-    from platformdirs import user_config_dir
+        folder = os.environ.get("XDG_CONFIG_HOME", "").strip()
+        if not os.path.isabs(folder):  # which the XDG Base Directory Specification says to ignore
+            folder = os.path.expanduser("~/.config")
+    else:
+        from platformdirs import user_config_dir
 
-    return os.path.join(user_config_dir("envkit"), "envkit.toml")
+        folder = user_config_dir()
+    return os.path.join(folder, "envkit", "envkit.toml") if os.path.isabs(folder) else None
 
 
 def configured_mirrors() -> Mirrors:
@@ -32,8 +43,8 @@ def configured_mirrors() -> Mirrors:
     Keys: `index-url`, `apt`, `yum`, and a table `hosts` of HOST = "URL".
     """
     path = config_path()
-    text = _read(path)
-    if text is None:
+    text = _read(path) if path else None
+    if path is None or text is None:
         return Mirrors()
     document = _parse(text, path)
     _refuse_unknown(document, ("mirrors",), path)
@@ -56,9 +67,16 @@ def configured_mirrors() -> Mirrors:
 def _read(path: str) -> str | None:
     """The text of the config file, None where there is none."""
     hint = "Fix it or name another with ENVKIT_CONFIG."
+    if not os.path.lexists(path):
+        return None
+    from envkit.host.user_file import opened
+
     try:
-        with open(path, encoding="utf-8") as stream:
-            return stream.read()
+        with opened(path) as stream:
+            data = stream.read(_LIMIT + 1)
+        if len(data) > _LIMIT:
+            raise SourceError(f"config file {path}: it is larger than {_LIMIT // 1_000_000} MB.", hint)
+        return data.decode("utf-8")
     except FileNotFoundError:
         return None
     except UnicodeDecodeError as error:
@@ -98,8 +116,10 @@ def _url(table: Mapping[str, Any], key: str, path: str) -> str:
 
 def _parse(text: str, path: str) -> Mapping[str, Any]:
     from envkit.base.toml_text import toml_table
+    from envkit.host.limits import limited
 
     try:
-        return toml_table(text)
+        with limited(f"config file {path}"):
+            return toml_table(text)
     except ValueError as error:
         raise SourceError(f"config file {path}: {error}.", "Fix that line.") from error

@@ -105,6 +105,7 @@ def _baseline(path: str) -> Baseline:
     from envkit.base.errors import SourceError
     from envkit.fleet.baseline import read_baseline
     from envkit.fleet.report import MAJORITY, NOTHING
+    from envkit.host.limits import limited
     from envkit.ingest.sources import read_file
 
     try:
@@ -112,7 +113,8 @@ def _baseline(path: str) -> Baseline:
     except SourceError as error:
         hint = f"Give {MAJORITY}, {NOTHING}, or a TOML file that `envkit fleet baseline` wrote."
         raise SourceError(error.message, hint) from error
-    return read_baseline(text, path)
+    with limited(f"--baseline: {path}"):
+        return read_baseline(text, path)
 
 
 def _alike(group_by: str | None) -> tuple[str, ...]:

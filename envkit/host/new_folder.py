@@ -6,7 +6,6 @@ import glob
 import os
 import shutil
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -44,13 +43,12 @@ def new_folder(directory: str) -> Iterator[NewFolder]:
     target = Path(directory)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise OutputError(f"{directory} is not empty.", "Name a new folder.")
+    # Named before it is there: a signal between the two leaves nothing.
+    work = target.parent / f".{target.name}-{os.getpid()}-{os.urandom(4).hex()}"
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         clear_leftovers(target)
-        work = Path(tempfile.mkdtemp(prefix=f".{target.name}-{os.getpid()}-", dir=target.parent))
-    except OSError as error:
-        raise OutputError(f"{directory} cannot be written: {error.strerror}.", "Name a folder elsewhere.") from error
-    try:
+        work.mkdir(mode=0o700)
         yield NewFolder(work)
         if target.exists():
             target.rmdir()

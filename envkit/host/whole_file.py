@@ -10,7 +10,8 @@ from contextlib import contextmanager, suppress
 
 def replaceable(path: str) -> None:
     """Raises OSError where no file can be put in the place of `path`; nothing is left behind."""
-    os.unlink(_beside(path))
+    with _beside(path):
+        pass
 
 
 @contextmanager
@@ -19,13 +20,9 @@ def replacing(path: str) -> Iterator[str]:
 
     Raises OSError; then the old file stays, and no other is left behind.
     """
-    new = _beside(path)
-    try:
+    with _beside(path) as new:
         yield new
         os.replace(new, path)
-    finally:
-        with suppress(OSError):  # it is gone where all went well
-            os.unlink(new)
 
 
 def usual_mode(path: str, executable: bool = False) -> int:
@@ -39,11 +36,17 @@ def usual_mode(path: str, executable: bool = False) -> int:
         return 0o666 & ~umask | run
 
 
-def _beside(path: str) -> str:
-    """A new empty file in the folder of `path`, for its owner alone. Raises OSError."""
-    import tempfile
+@contextmanager
+def _beside(path: str) -> Iterator[str]:
+    """A new empty file in the folder of `path`, for its owner alone, gone afterwards. Raises OSError.
 
+    Its name is known before there is such a file: a signal between the two leaves nothing.
+    """
     folder, name = os.path.split(path)
-    handle, new = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
-    os.close(handle)
-    return new
+    new = os.path.join(folder, f".{name}.{os.urandom(4).hex()}")
+    try:
+        os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+        yield new
+    finally:
+        with suppress(OSError):  # it is gone where it took the place of `path`
+            os.unlink(new)

@@ -108,13 +108,16 @@ def test_no_worker_outlives_a_report_of_many_hosts(sick: Path, number: signal.Si
         (folder / f"n{host}.txt").write_text("Driver Version: 550.54.15\n" * 400)
     generator = random.Random(number)
     for _ in range(3):
-        process = _start(sick, "fleet", "report", str(folder), "--jobs", "3")
-        assert _await(lambda: len(_children(process.pid)) >= 3), "no workers"
-        time.sleep(generator.uniform(0.0, 0.5))
-        workers = _children(process.pid)
-        process.send_signal(number)
-        process.wait(30)
-        assert _await(lambda: not any(map(_lives, workers)), 2.0), workers
+        _tell(_start(sick, "fleet", "report", str(folder), "--jobs", "3"), number, generator.uniform(0.0, 0.5))
+
+
+def _tell(process: subprocess.Popen[bytes], number: signal.Signals, after_s: float) -> None:
+    assert _await(lambda: len(_children(process.pid)) >= 3), "no workers"
+    time.sleep(after_s)
+    workers = _children(process.pid)
+    process.send_signal(number)
+    process.wait(30)
+    assert _await(lambda: not any(map(_lives, workers)), 2.0), workers
 
 
 def _children(pid: int) -> list[str]:
