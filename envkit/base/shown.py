@@ -17,10 +17,12 @@ T = TypeVar("T")
 
 _LINE_END = "\u23ce"  # the mark for the end of a line inside a text
 # A class of characters for patterns: the controls C1, ends of lines and paragraphs, halves of surrogate pairs, and what
-# is not drawn and changes what is: marks of direction, joiners, fillers, tags.
+# is not drawn and changes or hides what is: Unicode's Default_Ignorable_Code_Point (DerivedCoreProperties.txt), marks
+# of interlinear notes, and the blank of Braille. U+FE0F is none of them here: it stands behind every second emoji.
 UNSEEN = (
-    "\x7f-\x9f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
-    "\ufffe\uffff\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f"
+    "\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800"
+    "\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff"
 )
 _STEERING = regex(f"\r\n|[\x00-\x1f{UNSEEN}]")
 _ENDS = frozenset(("\n", "\r", "\r\n", "\x0b", "\x0c", "\x85", "\u2028", "\u2029"))

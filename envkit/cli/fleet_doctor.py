@@ -95,11 +95,13 @@ def _inventory(given: str) -> str:
 
     if given == "-":
         return inventory_of(sys.stdin.read().split())
+    if "," in given and os.sep not in given:  # names, as for Ansible, whatever a file in the working folder is called
+        return inventory_of([name.strip() for name in given.split(",") if name.strip()])
     if os.path.exists(given):
         return os.path.abspath(given)
-    if "," not in given and (os.sep in given or given.endswith(_OF_INVENTORIES)):
+    if os.sep in given or given.endswith(_OF_INVENTORIES):
         raise RequestError(f"--inventory: {given} does not exist.", "Give a file, or comma-separated host names.")
-    return inventory_of([name.strip() for name in given.split(",") if name.strip()])
+    return inventory_of([given.strip()])
 
 
 def _collect(folder: RunFolder, run: Run) -> None:

@@ -114,13 +114,17 @@ def _transfer(url: str, part: Path, progress: Callable[[int, int | None], None])
             held = 0
         length = answer.headers.get("Content-Length")
         total = held + int(length) if length else None
-        with part.open("ab" if held else "wb") as stream:
+        with open(part, "ab" if held else "wb", opener=_through_no_link) as stream:
             while block := answer.read(_BLOCK):
                 stream.write(block)
                 held += len(block)
                 progress(held, total)
     if total is not None and held != total:
         raise ConnectionError(f"the connection broke after {held} of {total} bytes")
+
+
+def _through_no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
 def _matches(path: Path, algorithm: str, checksum: str) -> bool:

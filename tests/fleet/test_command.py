@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from envkit.checks.engine.registry import all_checks
+from envkit.cli.fleet_doctor import _inventory
 from envkit.fleet.judge import host_results
 from envkit.fleet.report import fleet_report, masked
 from envkit.fleet.traits import KEYS
@@ -199,3 +200,21 @@ def test_an_inventory_that_is_not_there_is_no_host(name: str, tmp_path: Path) ->
     done = envkit("fleet", "doctor", "-i", name, "--out", str(tmp_path / "run"))
     assert done.returncode == 2 and f"{name} does not exist" in done.stderr
     assert not list((tmp_path / "run").glob("hosts/*"))
+
+
+def test_names_are_names_whatever_lies_in_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("node1,node2", "hosts", "a,b"):
+        (tmp_path / name).touch()
+    assert _inventory("node1,node2") == "node1,node2,"
+    assert _inventory("hosts") == str(tmp_path / "hosts")
+    assert _inventory("./a,b") == str(tmp_path / "a,b")
+
+
+def test_node_lists_are_written_through_no_link(mixed: Path, tmp_path: Path) -> None:
+    (tmp_path / "lists").mkdir()
+    (tmp_path / "lists/failing_nodes.txt").symlink_to(tmp_path / "mine")
+    (tmp_path / "mine").write_text("mine")
+    done = envkit("fleet", "report", str(mixed), "--nodes", str(tmp_path / "lists"))
+    assert done.returncode == 1 and "is a link" in done.stderr, done.stderr
+    assert (tmp_path / "mine").read_text() == "mine"
