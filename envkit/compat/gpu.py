@@ -196,6 +196,19 @@ def gpu_runs_cuda(gpu: ComputeCapability, cuda: Version, tables: Tables, *, name
     return Verdict("gpu-runs-cuda", "fail", detail, sources)
 
 
+def nvcc_targets_gpu(gpu: ComputeCapability, toolkit: Toolkit, tables: Tables, *, name: str = "") -> Verdict | None:
+    """A warning that this toolkit's compiler does not know the GPU, whose code of an older one it can build; else None.
+
+    What is built for the GPU itself stops with "Unsupported gpu architecture".
+    """
+    if toolkit_match(gpu, toolkit) is not ToolkitMatch.BINARY:
+        return None
+    first = target_span(gpu, tables)[0]
+    newer = f"; CUDA {first} is the first that does" if first else ""
+    detail = f"nvcc {toolkit.release} does not compile for {name or gpu.sm}, only for older GPUs of its kind{newer}"
+    return Verdict("nvcc-targets-gpu", "warn", detail, toolkit.sources)
+
+
 def cuda_span(gpu: ComputeCapability, tables: Tables) -> tuple[Version | None, Version | None]:
     """The first and last CUDA release line that a GPU runs; None where none is recorded."""
     return _span(gpu, tables, (ToolkitMatch.TARGET, ToolkitMatch.BINARY))

@@ -31,7 +31,8 @@ def resolve_having(request: Request, matrix: Tables) -> Plan | NoPlan:
     if isinstance(other, NoPlan) or other.choice.cuda is None or other.choice.needs_toolkit:
         return plan
     if isinstance(plan, NoPlan):
-        return replace(other, warnings=(_told(cuda, driver, other), *other.warnings))
+        told = f"{_why_not(plan, cuda, matrix)}, so {_reading(cuda, driver, other)}"
+        return replace(other, warnings=(told, *other.warnings))
     newer = all(new.version > old.version for new, old in zip(other.choice.builds, plan.choice.builds, strict=True))
     if not newer or any(verdict.status == DriverVerdict.FORWARD.value for verdict in other.verdicts):
         return plan
@@ -46,9 +47,18 @@ def _other_reading(cuda: Version, driver: Version, plan: Plan) -> str:
     )
 
 
-def _told(cuda: Version, driver: Version, plan: Plan) -> str:
+def _why_not(refusal: NoPlan, cuda: Version, matrix: Tables) -> str:
+    """That there are no packages of that CUDA, or why those that there are do not do."""
+    frameworks = refusal.request.frameworks
+    if not any(build.cuda == cuda for framework in frameworks for build in matrix.builds(framework.name)):
+        return f"no package is built for CUDA {cuda}"
+    reasons = "; ".join(conflict.detail for conflict in refusal.conflicts)
+    return f"no package that is built for CUDA {cuda} will do ({reasons})"
+
+
+def _reading(cuda: Version, driver: Version, plan: Plan) -> str:
     names = " and ".join(title_of(build) for build in plan.choice.builds)
     return (
-        f"no package is built for CUDA {cuda}, so it was read as the CUDA version that the machine reports (driver "
-        f"{driver}): {names} bundles its own CUDA and runs on that driver"
+        f"CUDA {cuda} was read as the version that the machine reports (driver {driver}): {names} bundles its own CUDA "
+        "and runs on that driver"
     )

@@ -9,7 +9,7 @@ from envkit.base.platforms import WINDOWS
 from envkit.base.versions import Version
 from envkit.compat.driver import driver_runs_cuda
 from envkit.compat.driver_gpu import gpu_on_kernel_module, last_driver_runs_cuda
-from envkit.compat.gpu import gpu_runs_build, gpu_runs_cuda
+from envkit.compat.gpu import gpu_runs_build, gpu_runs_cuda, nvcc_targets_gpu
 from envkit.compat.packages import requirements_of
 from envkit.compat.software import (
     glibc_meets,
@@ -94,6 +94,10 @@ def _gpu_verdicts(gpu: TargetGpu, choice: Choice, query: Query) -> Iterator[Verd
         yield gpu_runs_cuda(capability, cuda, tables, name=name)
         if last is not None:
             yield last_driver_runs_cuda(last, cuda, tables, name=name, platform=request.platform)
+    if choice.toolkit is not None:
+        older = nvcc_targets_gpu(capability, choice.toolkit, tables, name=name)
+        if older is not None:
+            yield older
     for build in choice.builds:
         if build.cuda is not None or build.cpu_only or build.sass is not None:
             level = query.level(build.cuda) if build.cuda else None

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from envkit._startup.records import replace
 from envkit.base.versions import Version
 from envkit.documents.plan import plan_document
 from envkit.render.plan_text import plan_summary
 from envkit.solver.build_targets import build_targets
+from envkit.solver.having import resolve_having
 from envkit.solver.model import NoPlan
 from envkit.solver.request import Request
 from envkit.solver.solve import resolve
@@ -236,7 +238,7 @@ def test_the_range_of_cuda_that_a_package_states_counts(framework: str, cuda: st
 
 def test_a_build_that_the_driver_runs_by_itself_goes_before_one_that_needs_cuda_compat() -> None:
     plan = plan_of(ask("pytorch", gpus=("B200",), driver="570.124.06"))
-    assert status_of(plan, "driver-runs-cuda") == {"native"}
+    assert status_of(plan, "driver-runs-cuda") == {"minor-version-compatibility"}
     pinned = plan_of(ask("pytorch==2.15.0", gpus=("B200",), driver="570.124.06"))
     assert status_of(pinned, "driver-runs-cuda") == {"forward-compatibility"}
 
@@ -274,7 +276,7 @@ def test_windows_is_told_of_the_linux_inside_it() -> None:
     ("request_", "version", "index"),
     [
         (ask("pytorch==2.13", gpus=("GeForce RTX 5090",), driver="570.133.07"), "2.13.0", "cu129"),
-        (ask("pytorch", gpus=("B200",), driver="570.124.06"), "2.11.0", "cu128"),  # of 2.13.0 it is not recorded
+        (ask("pytorch", gpus=("B200",), driver="570.124.06"), "2.13.0", "cu129"),
         (ask("pytorch==2.10", cuda="12.9"), "2.10.0", "cu129"),
     ],
 )
@@ -316,3 +318,22 @@ def test_the_cudnn_that_an_old_gpu_needs_is_named_where_pip_may_take_a_newer_one
     assert any(told in warning for warning in plan_of(ask("jax", gpus=("GeForce GTX 1080 Ti",))).warnings)
     assert not any("cudnn" in warning for warning in plan_of(ask("jax", gpus=("GeForce RTX 4090",))).warnings)
     assert not any(told in warning for warning in plan_of(ask("pytorch", gpus=("GeForce GTX 1080 Ti",))).warnings)
+
+
+def test_no_build_has_code_for_pascal_and_for_blackwell() -> None:
+    refused = refusal_of(ask("pytorch", gpus=("GeForce GTX 1080 Ti", "GeForce RTX 5090")))
+    assert {"NVIDIA GeForce RTX 5090", "NVIDIA GeForce GTX 1080 Ti"} <= set(offers(refused, "gpu"))
+
+
+def test_a_toolkit_older_than_the_gpu_says_what_it_cannot_compile() -> None:
+    plan = plan_of(replace(ask(gpus=("GeForce RTX 3090",), cuda="11.0"), needs_toolkit=True))
+    assert any("nvcc 11.0 does not compile for" in line and "CUDA 11.1 is the first" in line for line in plan.warnings)
+    newer = plan_of(replace(ask(gpus=("GeForce RTX 3090",), cuda="11.1"), needs_toolkit=True))
+    assert not any("does not compile" in line for line in newer.warnings)
+
+
+def test_packages_of_the_cuda_that_was_asked_for_are_not_said_to_be_none() -> None:
+    """There are packages of that CUDA; what they lack is told, and the CUDA read as the machine's."""
+    plan = resolve_having(ask("pytorch==2.11", gpus=("Tesla V100",), cuda="12.8"), matrix())
+    assert not isinstance(plan, NoPlan) and str(plan.choice.cuda) == "12.6"
+    assert "no package that is built for CUDA 12.8 will do" in plan.warnings[0] and "no kernels" in plan.warnings[0]
