@@ -79,11 +79,14 @@ def _found(text: Text, parts: Sequence[Part]) -> Iterator[Message]:
         if not windows or not signature.counts_where(text.says):
             continue
         over = ended(text, signature.signature)
+        told: set[tuple[str | None, ...]] = set()  # what a loop says again is not judged again
         for start, end in windows:
             for match in compiled(signature, of_kernel=of_kernel).finditer(text.whole, start, end):
+                if match.start() <= over or match.groups() in told:
+                    continue
                 place = match.start(), match.end()
-                counts = asserted(text, *place) if signature.in_own_words else not denied(text, *place)
-                if counts and match.start() > over:
+                if asserted(text, *place) if signature.in_own_words else not denied(text, *place):
+                    told.add(match.groups())
                     yield _message(signature, text, match)
 
 
