@@ -25,6 +25,7 @@ _TRIED = 12  # builds of one framework
 _VARIANT = regex(r"\bcu\d{2,3}\b")
 _QUOTED = regex(r"\"[^\"\n]{1,300}\"|'[^'\n]{1,300}'")
 _WRITTEN = regex(r"(?P<name>[A-Za-z0-9][\w.-]*\s?(?:\[[^\]\n]*\])?)[^;]*")
+_NAME = regex(r"[A-Za-z0-9][\w.-]*")
 _PINNED_TO_TORCH = ("torchvision", "torchaudio", "xformers", "vllm")
 
 Judge = Callable[[str], Judged]
@@ -128,8 +129,7 @@ def _other_release(kind: str, text: str, one: Item, build: FrameworkBuild, judge
 
 def _pins(one: Item, build: FrameworkBuild, judged: Judged) -> Iterator[tuple[Item, str]]:
     """The items whose version changes with a build: the framework's own, and those that are made for its release."""
-    name = normalized(one.package.name)
-    if normalized(one.written.partition("=")[0].strip()) == name or one.written.startswith(one.package.name):
+    if _named(one.written) == normalized(one.package.name):
         yield one, str(build.version)
     for item in judged.chosen.items:
         package = normalized(item.package.name)
@@ -137,6 +137,12 @@ def _pins(one: Item, build: FrameworkBuild, judged: Judged) -> Iterator[tuple[It
             version = _companion(item, build.version)
             if version:
                 yield item, version
+
+
+def _named(written: str) -> str:
+    """The package that a line names, which may be one that only brings the framework along."""
+    found = _NAME.match(written)
+    return normalized(found.group()) if found else ""
 
 
 def _companion(item: Item, torch: Version) -> str:

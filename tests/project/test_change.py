@@ -59,6 +59,17 @@ def test_nothing_fails_in_a_changed_file(row: dict[str, str], tmp_path: Path) ->
     assert all(one.status is not Status.FAIL for one in project_report(str(changed), request, matrix).findings)
 
 
+@pytest.mark.parametrize("companion", ["torchvision==0.15.1+cu118", "torchaudio==2.0.1+cu118"])
+def test_a_companion_alone_never_gets_the_frameworks_version(companion: str, tmp_path: Path) -> None:
+    """torchvision 2.7 never was: what stands beside torch 2.7.0 is 0.22.0."""
+    matrix = Matrix.load()
+    (tmp_path / "requirements.txt").write_text(f"{companion}\n")
+    file = str(tmp_path / "requirements.txt")
+    text, change, _ = project_change(file, request_of(BLACKWELL, matrix), matrix)
+    wanted = {"torchvision": "torchvision==0.22.0+cu128", "torchaudio": "torchaudio==2.7.0+cu128"}
+    assert change is not None and wanted[companion.partition("=")[0]] in added(text, change.text)
+
+
 def test_a_lock_is_left_to_its_tool() -> None:
     matrix = Matrix.load()
     with pytest.raises(SourceError, match="lock again"):
