@@ -98,7 +98,7 @@ def _power(machine: Machine) -> Iterator[Judgement]:
         yield Judgement("info", "power", f"{at_most}: a power supply of {needed} W or more", sources)
     elif supply < total:
         yield Judgement(
-            "fail", "power", f"the {supply} W power supply is less than {at_most}. {_remedy(machine, total)}", sources
+            "fail", "power", f"the {supply} W power supply does not cover {at_most}. {_remedy(machine, total)}", sources
         )
     elif silent:
         yield Judgement("unknown", "power", f"{at_most}; the supply gives {supply} W", sources)
@@ -132,8 +132,8 @@ def _circuit(machine: Machine) -> Iterator[Judgement]:
     efficiency = rules()["supply-efficiency"]
     drawn = total / efficiency.value
     told = (
-        f"{drawn:.0f} W from the wall ({total} W through a supply of {efficiency.value:.0%}) on a circuit that carries"
-        f" {sustained:.0f} W for hours ({share.value:.0%} of its breaker)"
+        f"{drawn:.0f} W from the wall ({total} W through a supply of {efficiency.value:.0%}) on a circuit that "
+        f"carries {sustained:.0f} W continuously ({share.value:.0%} of its breaker)"
     )
     status = "fail" if drawn > sustained else ("unknown" if silent else "ok")
     yield Judgement(status, "circuit", told, (*share.sources, *efficiency.sources))
@@ -158,7 +158,7 @@ def _lanes(machine: Machine) -> Iterator[Judgement]:
     if not machine.slots or not boards:
         return
     if len(machine.slots) < len(boards):
-        told = f"{_counted(len(boards), 'board')} and {_counted(len(machine.slots), 'slot')}"
+        told = f"{_counted(len(boards), 'board')} but only {_counted(len(machine.slots), 'slot')}"
         yield Judgement("fail", "slots", told, _sources(boards, ()))
         return
     for board, lanes in zip(boards, machine.slots, strict=False):

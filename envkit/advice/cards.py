@@ -18,6 +18,7 @@ _RATES = {
     "tf32": "tensor_tf32_tflops",
     "fp8": "tensor_fp8_tflops",
 }
+_CONSUMER = ("GeForce", "TITAN", "CMP")
 
 
 @record
@@ -53,6 +54,13 @@ class Card:
     def form(self) -> str | None:
         """What kind of board it is, None where that is not known."""
         return self.board.form if self.board else None
+
+    @property
+    def line(self) -> str:
+        """What it is sold as: prices of one line rise with speed and memory, those of two cannot be compared."""
+        if self.model.data_center:
+            return "data center"
+        return "consumer" if self.name.startswith(_CONSUMER) else "workstation"
 
     def boards(self, gpus: int) -> int:
         """Boards that carry so many of its GPUs."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import ceil
 
 from envkit._startup.records import record
+from envkit.advice.ways import ALONE, Way
 from envkit.advice.workload import Shape, Workload
 from envkit.tables.advice import rules
 
@@ -16,14 +16,17 @@ _ARITHMETIC = ("eleutherai-cookbook",)
 
 @record
 class Part:
-    """One part of the need: its bytes, why so many, and whether several cards can share it."""
+    """One part of the need: its bytes, why so many, and how several cards share it.
+
+    `shared`: "all", in pieces among all that hold one copy of the model; "copy", each copy has that of its share of the
+    batch, and its cards divide that by layers and heads; "none", each card has it for itself.
+    """
 
     name: str
     size: float
     why: str
     sources: tuple[str, ...]
-    shared: bool = False  # split among cards; what is not, each card holds for itself
-    by_batch: bool = False  # each card holds that of its share of the batch
+    shared: str = "none"
 
 
 @record
@@ -35,27 +38,21 @@ class Need:
     margin: float
     least_gb: float | None = None
 
-    def of_each(self, cards: int) -> float:
-        """Bytes that each of so many cards needs, with the margin."""
-        return max(self._counted(cards), (self.least_gb or 0) * GIB / cards)
-
-    def _counted(self, cards: int) -> float:
-        return sum(self._held(part, cards) for part in self.parts) * self.margin
-
-    def _held(self, part: Part, cards: int) -> float:
-        if part.shared:
-            return part.size / cards
-        return part.size * ceil(self.batch / cards) / self.batch if part.by_batch else part.size
+    def held(self, way: Way) -> float:
+        """Bytes that each card holds of all parts, with the margin; the least that was asked for is no part."""
+        of_a_copy = way.share(self.batch) / way.stages / way.parts
+        pieces = {"copy": of_a_copy, "all": 1 / way.split, "none": 1.0}
+        return sum(part.size * pieces[part.shared] for part in self.parts) * self.margin
 
     @property
     def counted(self) -> float:
-        """Bytes of all parts on one card, with the margin; the least that was asked for is no part."""
-        return self._counted(1)
+        """Bytes of all parts on one card, with the margin."""
+        return self.held(ALONE)
 
     @property
     def whole(self) -> float:
-        """Bytes on one card, with the margin."""
-        return self.of_each(1)
+        """Bytes on one card, with the margin, and no fewer than were asked for."""
+        return max(self.counted, (self.least_gb or 0) * GIB)
 
 
 def need_of(workload: Workload, *, display: bool = False) -> Need:
@@ -87,22 +84,22 @@ def _parts(workload: Workload, display: bool) -> Iterator[Part]:
 
 def _model(workload: Workload) -> Iterator[Part]:
     count, precision = workload.parameters, workload.precision
-    weight = precision.weight_bytes
-    yield Part("weights", count * weight, f"{weight:g} bytes per parameter", _ARITHMETIC, shared=True)
+    weight = max(precision.weight_bytes, precision.value_bytes if workload.task in ("train", "finetune") else 0)
+    yield Part("weights", count * weight, f"{weight:g} bytes per parameter", precision.sources, shared="all")
     if workload.task == "lora":
         share, each = rules()["lora-share"], rules()["lora-bytes"]
         why = f"{each.value:g} bytes for each of {share.value:.0%} of the parameters"
-        yield Part("LoRA", count * share.value * each.value, why, share.sources, shared=True)
+        yield Part("LoRA", count * share.value * each.value, why, share.sources, shared="all")
         return
     if workload.optimizer is None:
         return
     mixed = precision.value_bytes < 4
     gradient = precision.value_bytes
-    yield Part("gradients", count * gradient, f"{gradient} bytes per parameter", ("zero-paper",), shared=True)
+    yield Part("gradients", count * gradient, f"{gradient} bytes per parameter", ("zero-paper",), shared="all")
     state = workload.optimizer.mixed_bytes if mixed else workload.optimizer.full_bytes
     copy = ", including the fp32 copy of the weights" if mixed else ""
     why = f"{workload.optimizer.name}: {state} bytes per parameter{copy}"
-    yield Part("optimizer", count * state, why, workload.optimizer.sources, shared=True)
+    yield Part("optimizer", count * state, why, workload.optimizer.sources, shared="all")
 
 
 def _outputs(workload: Workload) -> Part:
@@ -111,7 +108,7 @@ def _outputs(workload: Workload) -> Part:
     held = 2 if workload.trains else 1
     each = workload.network.activations * workload.precision.value_bytes * held
     why = f"{workload.network.activations:,} outputs per sample" + (", and their gradients" if held == 2 else "")
-    return Part("activations", each * workload.batch, why, workload.network.sources, by_batch=True)
+    return Part("activations", each * workload.batch, why, workload.network.sources, "copy")
 
 
 def _transformer(workload: Workload, shape: Shape) -> Iterator[Part]:
@@ -125,9 +122,9 @@ def _transformer(workload: Workload, shape: Shape) -> Iterator[Part]:
         at_once = rules()["prefill-tokens"]
         share = min(1.0, at_once.value / tokens)
         why = f"one layer at a time, for at most {at_once.value:.0f} tokens"
-        yield Part("activations", lean * share, why, (*_PAPER, *at_once.sources), by_batch=share == 1)
+        yield Part("activations", lean * share, why, (*_PAPER, *at_once.sources))
         cache = 2 * shape.layers * shape.hidden * shape.kv_share * width * tokens
-        yield Part("KV cache", cache, f"keys and values of {tokens} tokens", _ARITHMETIC, shared=True)
+        yield Part("KV cache", cache, f"keys and values of {tokens} tokens", _ARITHMETIC, "copy")
         return
     by_way = {
         "none": (whole * shape.layers, "every value is stored"),
@@ -135,8 +132,6 @@ def _transformer(workload: Workload, shape: Shape) -> Iterator[Part]:
         "full": (cell * width * shape.layers + whole, "the input of each layer, plus one layer while it is recomputed"),
     }
     size, why = by_way[workload.checkpointing]
-    yield Part("activations", size, why, _PAPER, by_batch=True)
+    yield Part("activations", size, why, _PAPER, "copy")
     logits = workload.batch * workload.sequence * shape.vocabulary * 4 * 2
-    yield Part(
-        "logits", logits, f"a vocabulary of {shape.vocabulary:,}, in fp32, and the gradient", _PAPER, False, True
-    )
+    yield Part("logits", logits, f"a vocabulary of {shape.vocabulary:,}, in fp32, and the gradient", _PAPER, "copy")

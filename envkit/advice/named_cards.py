@@ -8,6 +8,7 @@ from envkit._startup.regex import regex
 from envkit.advice.cards import Card
 from envkit.base.errors import RequestError
 from envkit.solver.gpu_name import models_named
+from envkit.tables.rows import GpuModel
 
 _COUNTED = regex(r"(?:([1-9]\d?)\s{0,3}[x*]\s{0,3})?(.{1,80}?)(?:\s{0,3}[x*]\s{0,3}([1-9]\d?))?")
 _NONE = regex(r"0{1,2}\s{0,3}[x*].{0,80}|.{0,80}[x*]\s{0,3}0{1,2}")
@@ -18,7 +19,7 @@ def counted(word: str, cards: tuple[Card, ...], option: str) -> tuple[list[Card]
     """The cards that a word means with how many, 0 where it does not say. Raises RequestError."""
     match = _COUNTED.fullmatch(word.strip())
     if _NONE.fullmatch(word.strip()):
-        raise RequestError(f"{option}: {word!r} means none of that GPU.", 'Write at least one: "RTX 3090 x1".')
+        raise RequestError(f"{option}: {word!r} asks for zero of that GPU.", 'Write at least one: "RTX 3090 x1".')
     if match is None or (match[1] and match[3]):
         raise RequestError(f"{option}: {word!r} does not name a GPU.", 'Write a name, or how many: "RTX 3090 x2".')
     return cards_named(match[2], cards, option), int(match[1] or match[3] or 0)
@@ -27,7 +28,9 @@ def counted(word: str, cards: tuple[Card, ...], option: str) -> tuple[list[Card]
 def cards_named(label: str, cards: tuple[Card, ...], option: str) -> list[Card]:
     """The cards that a name means: of `RTX 3060` both boards of that name, but no laptop's. Raises RequestError."""
     by_model = {id(card.model): card for card in cards}
-    found = [by_model[id(model)] for model in models_named(label, [card.model for card in cards])]
+    models = [card.model for card in cards]
+    either = (*_with_its_size(label, models), *models_named(label, models))
+    found = [by_model[key] for key in dict.fromkeys(id(model) for model in either)]
     whole = " ".join(label.lower().replace("nvidia", "").split())
     exact = [card for card in found if whole in (_plain(card), card.name.lower())]
     usual = [card for card in found if card.form not in ("laptop", "embedded", "mining")] or found
@@ -43,6 +46,20 @@ def cards_named(label: str, cards: tuple[Card, ...], option: str) -> list[Card]:
         names = dict.fromkeys(card.name for card in cards)
         raise RequestError.unknown_value(option, label, names, "envkit matrix gpus")
     return kept
+
+
+def _with_its_size(label: str, models: list[GpuModel]) -> list[GpuModel]:
+    """The cards whose name is given with the size of their memory, which is no part of the name: `RTX 4060 8GB`."""
+    words = label.lower()
+    size = _SIZE.search(words)
+    if size is None:
+        return []
+    name = " ".join(words.replace(size[0], " ").split())
+    return [
+        model
+        for model in models_named(name, models)
+        if model.memory_gb == float(size[1]) and model.name.lower().endswith(name)
+    ]
 
 
 def ambiguous(option: str, label: str, cards: Iterable[Card]) -> RequestError:

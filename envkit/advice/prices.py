@@ -52,7 +52,7 @@ def parse_prices(text: str, cards: Iterable[Card], option: str) -> tuple[dict[st
         label, amount = cells.get(header[name], ""), cells.get(header[price], "")
         if not label or not amount:
             if label:
-                notes.append(f"line {number}: no price of {label}")
+                notes.append(f"line {number}: no price for {label}")
             continue
         where = f"{option} line {number}"
         priced = _price(

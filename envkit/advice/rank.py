@@ -6,18 +6,18 @@ it neither wins nor loses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from math import inf
 
 from envkit._startup.records import record, replace
 from envkit.advice.cards import Card
-from envkit.advice.exchange import exchange_of
 from envkit.advice.memory import GIB, Need, need_of
 from envkit.advice.prices import Price
-from envkit.advice.speed import Effort, Step, effort_of, step_on, times_as_fast
+from envkit.advice.speed import Load, Step, loads_of, step_on, times_as_fast
 from envkit.advice.support import Support, SupportTable, Wanted, refusal
 from envkit.advice.workload import Workload
+from envkit.base.durations import duration
 from envkit.tables import Matrix
 from envkit.tables.advice import RestrictedSale, rules
 from envkit.tables.loader import read
@@ -51,6 +51,11 @@ class Limits:
     wanted: Wanted = Wanted()
     year: int = 0
     years: int | None = None  # for how long the card is to serve
+    line: str = ""  # of cards that the buyer looks at; of these, the smallest memory comes first
+
+    def group(self, offer: Offer) -> tuple[object, ...]:
+        """What stands for the price where that is not known: the size of the memory, or line and number of cards."""
+        return (offer.card.memory,) if self.line else (offer.card.line, offer.gpus)
 
 
 @record
@@ -97,6 +102,25 @@ class Ranking:
     out: tuple[LeftOut, ...]
     unknown: tuple[LeftOut, ...]
     older: int  # cards that were not looked at because they came out too long ago, or nobody knows when
+    named: bool = False
+
+    def shown(self, top: int) -> tuple[tuple[int, Offer], ...]:
+        """So many offers with their places, the priced ones first.
+
+        Without prices the first places would all be of the dearest line. So each line of cards, with each number of
+        cards, has its fastest shown before another its second.
+        """
+        every = list(enumerate((*self.offers, *self.unpriced), start=1))
+        if self.named or any(offer.price for offer in self.offers):
+            return tuple(every[:top])
+        turns: dict[tuple[object, ...], int] = {}
+        order = []
+        for place, offer in every:
+            group = self.limits.group(offer)
+            turns[group] = turns.get(group, 0) + 1
+            order.append((turns[group], place, offer))
+        order.sort(key=lambda row: row[:2])
+        return tuple(sorted((place, offer) for _, place, offer in order[:top]))
 
 
 class Judge:
@@ -113,7 +137,7 @@ class Judge:
         self.workload = workload
         self.limits = limits
         self.need = need_of(workload, display=limits.display)
-        self.effort: Effort | None = effort_of(workload, self.need)
+        self._loads: dict[int, tuple[Load, ...]] = {}
         self._matrix = matrix
         self._prices = prices or {}
         self._supports = supports or SupportTable(matrix)
@@ -145,7 +169,13 @@ class Judge:
         offers.sort(key=self._place)
         ranked = tuple(offer for offer in offers if offer.price or not self._prices)
         rest = tuple(offer for offer in offers if self._prices and not offer.price)
-        return Ranking(self.workload, self.need, self.limits, ranked, rest, tuple(out), tuple(unknown), older)
+        return Ranking(self.workload, self.need, self.limits, ranked, rest, tuple(out), tuple(unknown), older, named)
+
+    def loads(self, gpus: int) -> tuple[Load, ...]:
+        """What each of so many GPUs holds and does, for every way to use them."""
+        if gpus not in self._loads:
+            self._loads[gpus] = loads_of(self.workload, self.need, gpus)
+        return self._loads[gpus]
 
     def _is_later(self, card: Card) -> bool:
         """Whether a card came out after the year in which it is to be chosen."""
@@ -164,18 +194,35 @@ class Judge:
         gpus = self._gpus_for(card)
         if isinstance(gpus, LeftOut):
             return gpus
-        step = step_on(card, gpus, self.effort) if self.effort else None
-        if self.effort and step is None:
+        result = self._with(card, gpus)
+        if isinstance(result, LeftOut):
+            return result
+        if result.price and card.name not in self._counts:
+            more = (self._with(card, count) for count in range(gpus + 1, self.limits.gpus + 1))
+            result = max((result, *(one for one in more if isinstance(one, Offer))), key=lambda one: one.value)
+        return replace(result, notes=tuple(self._notes(result, named)))
+
+    def _with(self, card: Card, gpus: int) -> Offer | LeftOut:
+        """The offer of so many GPUs of a kind, without notes."""
+        power = self._over_power(card, gpus)
+        if power is not None:
+            return power
+        loads = self._held_by(card, gpus)
+        step = step_on(card, loads)
+        if self.workload.parameters and step is None:
             return LeftOut(card, "unknown: no rate or bandwidth is known for it", card.sources)
+        if step and not step.rate_known:
+            return LeftOut(card, self._rate_unknown(card, gpus), card.sources)
         support = self._supports.of(card)
         ends = support.driver_ends
         if ends and self.limits.years and int(ends[:4]) < self.limits.year + self.limits.years:
             return LeftOut(card, f"{_driver_note(support, self.limits)}: {self.limits.years} years are requested")
         price = self._prices.get(card.name)
-        offer = Offer(card, gpus, self.need.of_each(gpus) / GIB, step, price, support)
+        held = next((load.held for load in loads if step and load.way == step.way), loads[0].held)
+        offer = Offer(card, gpus, held / GIB, step, price, support)
         if price and self.limits.budget is not None and (offer.cost or 0) > self.limits.budget:
             return LeftOut(card, f"{offer.cost:,.0f} is more than the budget of {self.limits.budget:,.0f}")
-        return replace(offer, notes=tuple(self._notes(offer, named)))
+        return offer
 
     def _refused(self, card: Card, *, named: bool) -> LeftOut | None:
         if not named and card.form not in FORMS[self.limits.form]:
@@ -184,11 +231,13 @@ class Judge:
             return LeftOut(
                 card, f"not available in {self.limits.year}: it was released in {card.model.launch_year}", card.sources
             )
+        if self.limits.line not in ("", card.line) and not named:
+            return LeftOut(card, f"a {card.line} card, and this profile is for {self.limits.line} cards")
         sale = _restricted().get(card.model.name)
         if sale is not None and not named and card.name not in self._prices:
             return LeftOut(card, sale.text, sale.sources)
         precision = self.workload.precision
-        stored = None if self.workload.trains else precision.stored_from
+        stored = precision.stored_from if self.workload.task in ("infer", "lora") else None
         first = stored or precision.from_capability
         if card.capability < first:
             why = f"no hardware support for {precision.name}: it requires compute capability {first}"
@@ -203,19 +252,28 @@ class Judge:
         fixed = self._counts.get(card.name)
         counts = range(1, self.limits.gpus + 1) if fixed is None else (fixed,)
         for gpus in counts:
-            if self.need.of_each(gpus) <= card.memory:
-                return self._with_power(card, gpus)
-        needed = self.need.of_each(counts[-1]) / GIB
+            if self._held_by(card, gpus):
+                return gpus
+        needed = min(load.held for load in self.loads(counts[-1])) / GIB
         each = f" on each of {counts[-1]}" if counts[-1] > 1 else ""
         return LeftOut(card, f"{card.model.memory_gb:g} GiB of memory, {needed:.1f} needed{each}", card.sources)
 
-    def _with_power(self, card: Card, gpus: int) -> int | LeftOut:
-        watts = card.watts(gpus)
-        if self.limits.watts is None or (watts is not None and watts <= self.limits.watts):
-            return gpus
+    def _held_by(self, card: Card, gpus: int) -> tuple[Load, ...]:
+        """The ways to use so many of the card in which each holds its part."""
+        return tuple(load for load in self.loads(gpus) if load.held <= (card.memory or 0))
+
+    def _rate_unknown(self, card: Card, gpus: int) -> str:
+        many = f"{gpus} of it hold" if gpus > 1 else "it holds"
+        return f"unknown: {many} the workload, but its rate in {self.workload.computes_in} is unknown"
+
+    def _over_power(self, card: Card, gpus: int) -> LeftOut | None:
+        """Why so many of the card are not within the limit of power."""
+        watts, limit = card.watts(gpus), self.limits.watts
+        if limit is None or (watts is not None and watts <= limit):
+            return None
         if watts is None:
             return LeftOut(card, "unknown: its power draw is unknown", card.sources)
-        return LeftOut(card, f"{watts} W, more than {self.limits.watts} W", card.sources)
+        return LeftOut(card, f"{watts} W, more than {limit} W", card.sources)
 
     def _notes(self, offer: Offer, named: bool) -> Iterable[str]:
         yield from self._about_card(offer, named)
@@ -231,15 +289,17 @@ class Judge:
         card, precision = offer.card, self.workload.precision
         if named and card.form not in FORMS[self.limits.form] and card.form:
             yield _FORM_TOLD[card.form]
+        if card.form == "module" and card.board and card.board.nvlink_gbs:
+            yield rules()["module-boards"].text
         if card.form == "laptop":
-            yield "its power, and with it its speed, is up to the manufacturer of the laptop"
+            yield "the laptop's manufacturer sets its power limit, and with it its speed"
         sale = _restricted().get(card.model.name)
         if sale is not None:
             yield sale.text
-        if offer.step and not offer.step.rate_known:
-            yield f"its rate in {self.effort.precision if self.effort else ''} is unknown: the fp32 rate was used"
         if card.capability < precision.from_capability:
-            yield f"no {precision.name} units: weights are stored so, and computed with in fp16"
+            yield f"no {precision.name} units: the weights are stored that way, but computations run in fp16"
+        if precision.library_from and card.capability < precision.library_from:
+            yield f"bitsandbytes, which most programs use for {precision.name}, requires {precision.library_from.sm}"
         if precision.computes_in != "fp32" and card.model.tensor_cores is False:
             yield f"no tensor cores: {precision.computes_in} is hardly faster than fp32"
 
@@ -247,25 +307,33 @@ class Judge:
         if support.last_driver_branch:
             yield _driver_note(support, self.limits)
         elif support.oldest:
-            yield "the oldest generation that the newest CUDA supports, so the next one to be dropped"
+            yield "the oldest generation that the newest CUDA supports, so probably the next one to be dropped"
 
     def _together(self, offer: Offer) -> Iterable[str]:
-        """How several cards share the work, and what they exchange for it."""
-        alone = self.need.whole <= (offer.card.memory or 0)
-        if alone:
-            how = "each card can hold the whole model and take its share of the batch (data parallel)"
-        else:
-            how = f"the model has to be split among the cards ({_ways_to_split(self.workload, offer.gpus)})"
-        yield f"{how}; the speed is an upper bound"
+        """How several cards share the work, and what they send each other for it."""
+        step = offer.step
+        if step is None:
+            if self.need.whole > (offer.card.memory or 0):
+                yield "the work has to be split among the cards"
+            return
+        idle = offer.gpus - step.way.cards
+        yield f"{step.way.told}; the speed is an upper bound"
+        if idle:
+            yield f"{idle} of the {offer.gpus} cards cannot help"
+        heads = self.workload.shape.heads if self.workload.shape else 0
+        if heads and heads % offer.gpus:
+            yield f"tensor parallelism needs a number of cards that divides the {heads} attention heads"
         nvlink = offer.card.board.nvlink_gbs if offer.card.board else None
         if nvlink == 0:
             yield "no NVLink: the cards communicate over PCIe"
-        exchange = exchange_of(self.need, offer.card, offer.gpus, split=not alone)
-        if exchange is not None:
-            yield f"each step they exchange {exchange.size / 1e9:.1f} GB: {exchange.told} at best over {exchange.link}"
+        if step.link_seconds:
+            took = f"{duration(step.link_seconds)} at best over {step.link}"
+            yield f"in each step, each card sends {_size_told(step.sent)}: {took}"
 
     def _place(self, offer: Offer) -> tuple[float | str, ...]:
-        """Where an offer stands: value for money where prices are known, else speed; then everything that is better.
+        """Where an offer stands: value for money where prices are known, else fewer cards, then speed, then the rest.
+
+        The bound of several cards is farther from what they reach than that of one, so one card comes before two.
 
         Only what is better for the buyer counts until the last two, so that a card that is better in everything and
         not dearer stands above.
@@ -274,10 +342,11 @@ class Judge:
         first = (-offer.value, offer.cost or inf) if offer.price else (0.0, 0.0)
         rate = card.tflops(self.workload.computes_in)[0] or 0
         memory, bandwidth = card.model.memory_gb or 0, card.model.memory_bandwidth_gbs or 0
-        count = 0 if card.name in self._counts else offer.gpus
+        count = 0 if self._counts or offer.price else offer.gpus
+        least = memory if self.limits.line and not self._counts else 0
         return (
-            *first, count, seconds, -memory, -offer.support.rank, -rate, -bandwidth, card.watts(offer.gpus) or inf,
-            -(card.model.launch_year or 0), card.name,
+            *first, least, count, seconds, -memory, -offer.support.rank, -rate, -bandwidth,
+            card.watts(offer.gpus) or inf, -(card.model.launch_year or 0), card.name,
         )  # fmt: skip
 
 
@@ -289,13 +358,8 @@ def _driver_note(support: Support, limits: Limits) -> str:
     return f"{told}, maintained until {ends}" if ends else told
 
 
-def _ways_to_split(workload: Workload, gpus: int) -> str:
-    """By name; tensor parallelism gives each card the same number of attention heads."""
-    heads = round(workload.shape.heads) if workload.shape else None
-    others = "FSDP or ZeRO" if workload.trains else "pipeline parallelism"
-    if heads and heads % gpus:
-        return f"{others}; tensor parallelism needs a number of cards that divides the {heads} attention heads"
-    return f"{others.replace(' or', ',')} or tensor parallelism"
+def _size_told(size: float) -> str:
+    return f"{size / 1e9:.1f} GB" if size >= 1e8 else f"{size / 1e6:.1f} MB"
 
 
 def relative_speed(offer: Offer, first: Offer) -> float | None:
@@ -314,56 +378,3 @@ def better_buy_below(offer: Offer, first: Offer) -> float | None:
 @cache
 def _restricted() -> dict[str, RestrictedSale]:
     return {row.gpu: row for row in read(RestrictedSale)}
-
-
-@record
-class Change:
-    """One change of the request with which a card fits."""
-
-    option: str
-    gain: str
-
-
-def nearest_changes(
-    judge: Judge, cards: tuple[Card, ...], remade: Callable[[str, str], Judge | None], *, named: bool
-) -> tuple[Change, ...]:
-    """The changes of one option each after which something fits, with the first card that does."""
-    found = []
-    for option, values in _tries(judge):
-        for value in values:
-            other = remade(option, value)
-            first = other.ranking(cards, named=named) if other else None
-            best = next(iter((*first.offers, *first.unpriced)), None) if first else None
-            if best is not None:
-                count = f"{best.gpus} x " if best.gpus > 1 else ""
-                found.append(
-                    Change(f"--{option} {value}", f"{count}{best.card.name} fits, {best.each_gb:.1f} GiB on each")
-                )
-                break
-    return tuple(found)
-
-
-def _tries(judge: Judge) -> Iterable[tuple[str, tuple[str, ...]]]:
-    workload, limits = judge.workload, judge.limits
-    yield "gpus", tuple(str(count) for count in (2, 4, 8) if count > limits.gpus)
-    if workload.parameters:
-        lower = {
-            "fp32": ("fp16",),
-            "tf32": ("fp16",),
-            "bf16": ("fp16", "fp32"),
-            "fp8": ("bf16", "fp16"),
-            "infer": ("int8", "int4"),
-        }
-        yield "precision", lower.get(workload.task, lower.get(workload.precision.name, ()))
-        if workload.batch > 1:
-            yield "batch", tuple(str(workload.batch // by) for by in (2, 4, 8, 16) if workload.batch >= by)
-    if workload.shape is not None and workload.trains:
-        yield "checkpointing", ("full",) if workload.checkpointing != "full" else ()
-        yield "optimizer", ("adam8bit",) if workload.task != "lora" else ()
-        yield "task", ("lora",) if workload.task != "lora" else ()
-        if workload.task == "lora":
-            yield "precision", tuple(name for name in ("int8", "int4") if name != workload.precision.name)
-    if limits.wanted.framework:
-        yield "framework", (limits.wanted.framework,)
-    if limits.form == "desktop":
-        yield "form", ("server", "any")

@@ -29,6 +29,7 @@ class WorkloadWords:
 
     network: str | None = None
     parameters: str | None = None
+    active: str | None = None
     layers: int | None = None
     hidden: int | None = None
     heads: int | None = None
@@ -49,9 +50,10 @@ class Shape:
 
     layers: float
     hidden: float
-    heads: float
+    heads: int
     kv_share: float  # of the heads
     vocabulary: int
+    looked_up: int = 0  # parameters of a table that is only looked up, no product
 
 
 @record
@@ -64,6 +66,7 @@ class Workload:
     optimizer: Optimizer | None
     batch: int
     parameters: int = 0
+    active: int = 0  # parameters that a token uses: of a mixture of experts, not all
     sequence: int = 0
     checkpointing: str = "none"
     network: Network | None = None
@@ -78,6 +81,11 @@ class Workload:
         return "tf32" if self.tf32 else self.precision.computes_in
 
     @property
+    def looked_up(self) -> int:
+        """The parameters of which a token reads one row and computes nothing."""
+        return min(self.shape.looked_up, self.active // 2) if self.shape else 0
+
+    @property
     def trains(self) -> bool:
         """Whether gradients are computed."""
         return self.task != "infer"
@@ -87,6 +95,8 @@ def workload_of(words: WorkloadWords, persona: Persona | None = None) -> Workloa
     """The workload that the options mean. Raises RequestError for a word or a number that cannot be."""
     if words.network and words.parameters:
         raise RequestError("--network and --parameters describe two different workloads.", "Use only one of them.")
+    if words.active and not words.parameters:
+        raise RequestError("--active needs --parameters: memory has to hold all of them.", "Add --parameters 30B.")
     parameters = words.parameters or (str(persona.parameters) if persona and persona.parameters else None)
     network = words.network or (persona.network if persona and not parameters else None)
     if words.parameters is not None or (parameters and not words.network):
@@ -126,6 +136,7 @@ def _network(words: WorkloadWords, name: str | None, persona: Persona | None) ->
         _optimizer(words, task, "momentum"),
         words.batch or (persona.batch if persona and persona.batch else network.batch),
         network.parameters,
+        network.parameters,
         network.tokens or 0,
         "none",
         network,
@@ -138,6 +149,9 @@ def _network(words: WorkloadWords, name: str | None, persona: Persona | None) ->
 
 def _transformer(words: WorkloadWords, parameters: int, persona: Persona | None) -> Workload:
     task = words.task or (persona.task if persona else "finetune")
+    active = _parameter_count(words.active, "--active") if words.active else parameters
+    if active > parameters:
+        raise RequestError(f"--active: {words.active} is more than all parameters.", "Give what one token uses.")
     shape, told = _shape(words, parameters)
     sequence = words.sequence or (_LONG if parameters >= _LARGE else _SHORT)
     checkpointing = words.checkpointing or {"lora": "full", "infer": "none"}.get(task, "selective")
@@ -148,12 +162,13 @@ def _transformer(words: WorkloadWords, parameters: int, persona: Persona | None)
     if words.checkpointing is None and task != "infer":
         assumed.append(_CHECKPOINTING_TOLD[checkpointing])
     return Workload(
-        f"{_size_told(parameters)} parameters",
+        f"{_size_told(parameters)} parameters" + (f" ({_size_told(active)} active)" if active < parameters else ""),
         task,
         precision,
         _optimizer(words, task, "adam"),
         words.batch or (persona.batch if persona else 1),
         parameters,
+        active,
         sequence,
         checkpointing,
         None,
@@ -187,15 +202,15 @@ def _least(words: WorkloadWords, persona: Persona | None) -> float | None:
     return words.memory
 
 
-def _parameter_count(text: str) -> int:
+def _parameter_count(text: str, option: str = "--parameters") -> int:
     match = _SIZE.fullmatch(text.strip().lower())
     count = round(float(match[1]) * _UNITS[match[2]]) if match else 0
     if not 0 < count <= _MOST_PARAMETERS:
         raise RequestError(
-            f"--parameters: {text!r} is not a valid number of parameters.", "Write it as 7B, 350M or 124000000."
+            f"{option}: {text!r} is not a valid number of parameters.", "Write it as 7B, 350M or 124000000."
         )
     if count < _FEWEST_BARE and match and not match[2]:
-        raise RequestError(f"--parameters: {text} parameters are too few for a transformer.", f"{text}B or {text}M?")
+        raise RequestError(f"{option}: {text} parameters are too few for a transformer.", f"{text}B or {text}M?")
     return count
 
 
@@ -220,15 +235,17 @@ def _shape(words: WorkloadWords, parameters: int) -> tuple[Shape, str]:
     """The shape that was given; what is open comes from the published model nearest in size, and is said."""
     near = min(read(Transformer), key=lambda row: abs(log(row.parameters / parameters)))
     grown = (parameters / near.parameters) ** (1 / 3)  # parameters grow as layers times width squared
-    heads = words.heads or near.heads * grown
+    heads = words.heads or near.heads  # not grown: models have even numbers of them, which cards divide
     if words.kv_heads and words.kv_heads > heads:
-        raise RequestError(f"--kv-heads: {words.kv_heads} is more than the {heads:g} heads.", "Give fewer.")
+        raise RequestError(f"--kv-heads: {words.kv_heads} is more than the {heads} heads.", "Give fewer.")
+    hidden, vocabulary = words.hidden or near.hidden * grown, words.vocabulary or near.vocabulary
     shape = Shape(
         words.layers or near.layers * grown,
-        words.hidden or near.hidden * grown,
+        hidden,
         heads,
         words.kv_heads / heads if words.kv_heads else (1.0 if words.heads else near.kv_heads / near.heads),
-        words.vocabulary or near.vocabulary,
+        vocabulary,
+        0 if near.tied else round(vocabulary * hidden),
     )
     whole = words.layers and words.hidden and words.heads
     return shape, "" if whole else f"the shape of {near.title} (--layers, --hidden, --heads)"

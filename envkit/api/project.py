@@ -6,11 +6,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from envkit.api.report import FileReport, as_told
-from envkit.base.errors import SourceError
+from envkit.base.errors import RequestError, SourceError, did_you_mean
+from envkit.base.names import normalized
 
 if TYPE_CHECKING:
     from envkit.project.change import Change
     from envkit.project.judge import Judged
+    from envkit.project.model import Manifest
     from envkit.solver.request import Request
     from envkit.tables import Matrix
 
@@ -106,7 +108,10 @@ def project_text(path: str) -> str:
 
 
 def judged_text(path: str, kind: str, text: str, request: Request, matrix: Matrix, extras: Iterable[str]) -> Judged:
-    """A text judged as the file at `path`, whose folder holds what it includes. Raises SourceError."""
+    """A text judged as the file at `path`, whose folder holds what it includes.
+
+    Raises SourceError for a text that is not what its name says, and RequestError for an extra that it does not have.
+    """
     from envkit.host.user_file import read_beside
     from envkit.project.judge import judge
     from envkit.project.read import read_manifest
@@ -116,4 +121,16 @@ def judged_text(path: str, kind: str, text: str, request: Request, matrix: Matri
         manifest = read_manifest(kind, text, lambda name: read_beside(path, name), request.architecture, platform)
     except SourceError as error:
         raise SourceError(f"check: {path}: {error.message}", error.hint) from None
+    _refuse_unknown(extras, manifest, path)
     return judge(manifest, request, extras, matrix)
+
+
+def _refuse_unknown(extras: Iterable[str], manifest: Manifest, path: str) -> None:
+    """Raises RequestError for an extra that a file does not have; a lock has the packages of all of them."""
+    if manifest.extras is None or manifest.locked:
+        return
+    known = [normalized(one) for one in manifest.extras]
+    for name in extras:
+        if normalized(name) not in known:
+            has = f"It has {', '.join(manifest.extras)}." if known else "It has none."
+            raise RequestError(f"--extra: {path} has no extra {name!r}.", f"{did_you_mean(name, known)} {has}".strip())

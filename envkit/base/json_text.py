@@ -38,9 +38,13 @@ def dumps(document: object, indent: int | None = 2) -> str:
 def _check_size(text: str) -> None:
     """Raises LimitError for a text that would become more data than any machine has facts."""
     if len(text) > _LONGEST:
-        raise LimitError(f"this JSON is longer than {_LONGEST:,} characters.", "No recording is: check the file.")
+        raise LimitError(
+            f"this JSON is longer than {_LONGEST:,} characters.", ("No capture is that long: check the file.")
+        )
     if text.count(",") + text.count("[") + text.count("{") > _MOST_ITEMS:
-        raise LimitError(f"this JSON holds more than {_MOST_ITEMS:,} items.", "No recording does: check the file.")
+        raise LimitError(
+            f"this JSON contains more than {_MOST_ITEMS:,} items.", ("No capture has that many: check the file.")
+        )
 
 
 def _whole(digits: str) -> int:
@@ -54,7 +58,7 @@ def _whole(digits: str) -> int:
 def _real(digits: str) -> float:
     value = float(digits)
     if value in (float("inf"), float("-inf")):
-        raise LimitError(f"{digits[:40]} stands in this JSON.", "No fact is that large: check the file.")
+        raise LimitError(f"this JSON contains the number {digits[:40]}.", "No fact is that large: check the file.")
     return value
 
 
@@ -74,4 +78,7 @@ def _check_depth(document: object) -> None:
 
 
 def _too_deep() -> LimitError:
-    return LimitError(f"this JSON nests more than {_DEEPEST} lists and objects.", "No facts do: check the file.")
+    return LimitError(
+        f"this JSON nests more than {_DEEPEST} lists and objects.",
+        ("No facts file is nested that deeply: check the file."),
+    )

@@ -82,9 +82,10 @@ class Version:
         parts = self.parts
         if parts[-1]:
             return parts
-        while len(parts) > 1 and parts[-1] == 0:
-            parts = parts[:-1]
-        return parts
+        end = len(parts)
+        while end > 1 and parts[end - 1] == 0:
+            end -= 1
+        return parts[:end]
 
     def __eq__(self, other: object) -> bool:
         return self._key() == other._key() if isinstance(other, Version) else NotImplemented

@@ -172,10 +172,10 @@ class CollectedHost:
         if not socket.known:
             return missing(socket.problem or Problem.NOT_LOOKED, _SOCKET, "no engine socket")
         if not socket.get().accessible:
-            return missing(Problem.DENIED, _SOCKET, "this user may not use the engine's socket")
+            return missing(Problem.DENIED, _SOCKET, "this user is not allowed to use the engine's socket")
         version, info = (self._docker_answer(word) for word in ("version", "info"))
         if version is None or info is None:
-            return missing(Problem.NOT_LOOKED, _SOCKET, "the docker client told nothing")
+            return missing(Problem.NOT_LOOKED, _SOCKET, "the docker client printed nothing")
         runtimes = info.get("Runtimes")
         names = sorted(runtimes) if isinstance(runtimes, dict) else []
         return found({"url": f"unix://{_SOCKET}", "version": version, "info": {**info, "Runtimes": names}}, "docker")

@@ -89,7 +89,7 @@ def _required(files: CaptureFolder, name: str) -> Json:
     data = files.document(name)
     if data is None:
         raise SourceError(
-            f"{files.path} is not a capture: it holds no {name}.",
+            f"{files.path} is not a capture: it contains no {name}.",
             "Record one with `envkit capture DIR`, or name the files in it one by one.",
         )
     return data

@@ -31,7 +31,12 @@ Examples:
   envkit bench --baseline today.json -o bench.html"""
 )
 @click.argument("workloads", nargs=-1, metavar="[WORKLOAD]...")
-@click.option("--device", default="", metavar="all|cpu|gpu|N", help="What to measure on. [default: GPUs, else the CPU]")
+@click.option(
+    "--device",
+    default="",
+    metavar="all|cpu|gpu|N",
+    help=("Device to measure. [default: the GPUs, or the CPU if there is none]"),
+)
 @click.option(
     "--framework",
     "frameworks",

@@ -79,8 +79,9 @@ class Bench:
         found = self._found()
         if not found:
             self.notes.append(
-                "no PyTorch, TensorFlow, MXNet or NumPy was found, and the driver alone measures only copies: name an "
-                "environment with --python, or install one (`envkit resolve --framework pytorch` prints the command)"
+                "no PyTorch, TensorFlow, MXNet or NumPy was found, and the driver alone can measure only copies: "
+                "name an environment with --python, or install one (`envkit resolve --framework pytorch` prints the "
+                "command)"
             )
         rows: list[Verdict] = []
         for device in devices:
@@ -106,7 +107,7 @@ class Bench:
                 f"--device: {wanted!r} is not a device.", "Choose all, cpu, gpu, or the number of a GPU."
             )
         if not cards and wanted != "all":
-            missing = f"no GPU has the number {wanted}" if gpus and wanted.isdecimal() else "no working GPU was found"
+            missing = f"there is no GPU {wanted}" if gpus and wanted.isdecimal() else "no working GPU was found"
             raise RequestError(f"--device {wanted}: {missing}.", "To see why, run: envkit doctor")
         return [*cards, processor] if wanted == "all" else cards
 
@@ -120,7 +121,7 @@ class Bench:
         elif kind is not None and "wsl" in str(kind).lower():
             excuse = "WSL: copies are slower there, and no limit is known"
         elif card is not None and card.form == "laptop":
-            excuse = "a laptop GPU: its power, and so its rate, is up to the manufacturer"
+            excuse = "a laptop GPU: the laptop's manufacturer sets its power limit, and with it its speed"
         driver = self._environment.driver.user_space.value
         return Device(f"GPU {gpu.index}: {gpu.name}", gpu, card, excuse, str(driver or ""))
 
@@ -133,7 +134,7 @@ class Bench:
         wanted = self._options.frameworks or tuple(_MODULES)
         for name in self._options.frameworks:
             if name not in found:
-                self.notes.append(f"{name} is in none of the environments that were searched")
+                self.notes.append(f"{name} is not installed in any of the environments that were searched")
         numpy = found.pop("numpy", None)
         chosen = [one for name, one in found.items() if name in wanted]
         plain = numpy is not None and "pytorch" not in {one.framework for one in chosen}

@@ -18,14 +18,14 @@ _TOP = {  # what stands in the folder
     "files.json": "parts of text files",
     "tree": "parts of other files",
     "paths.json": "files that could not be read",
-    "commands.json": "what programs printed",
-    "answers.json": "which files there are",
-    "nvml.json": "what the driver's library said about the GPUs",
-    "cuda.json": "what libcuda said",
-    "docker.json": "what the Docker engine said",
-    "nodes.json": "which device files could not be opened",
-    "facts.json": "what all this means",
-    "stand_in.json": "the facts without their evidence here",
+    "commands.json": "output of programs",
+    "answers.json": "file listings",
+    "nvml.json": "NVML's answers about the GPUs",
+    "cuda.json": "libcuda's answers",
+    "docker.json": "the Docker engine's answers",
+    "nodes.json": "device files that could not be opened",
+    "facts.json": "the facts read from all of this",
+    "stand_in.json": "facts whose evidence was not recorded",
 }
 _WIDTH = 100
 

@@ -12,6 +12,8 @@ from envkit.cli.complete import complete_file, complete_gpu, complete_os, comple
 from envkit.cli.output import output_option, say, write_output
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from envkit.solver.request import Request, RequestWords
     from envkit.tables import Matrix
 
@@ -49,7 +51,9 @@ Examples:
 )
 @click.option("--extra", "extras", multiple=True, metavar="NAME", help="Also install this extra. Repeatable.")
 @click.option(
-    "--fix", is_flag=True, help="Print the smallest change that makes the file fit; with -o, the changed file."
+    "--fix",
+    is_flag=True,
+    help=("Print the smallest change that makes the file work on the target; with -o, the changed file."),
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 @output_option
@@ -74,7 +78,7 @@ def check(
     """
     from envkit.api.project import project_report
     from envkit.host.limits import limited
-    from envkit.render.check_report import exit_code, reports_json
+    from envkit.render.check_report import documents_json, exit_code, file_document
     from envkit.solver.request import RequestWords
     from envkit.tables import Matrix
 
@@ -83,15 +87,19 @@ def check(
     request = _request(words, target, matrix)
     if fix:
         return _fixed(files, request, extras, output, matrix, gpu_meant=target != "any")
-    reports = []
+    documents: list[Mapping[str, object]] = []
+    texts: list[str] = []
+    codes: list[int] = []
     for file in files:
-        with limited(f"check: {file}"):
-            reports.append(project_report(file, request, matrix, extras, gpu_meant=target != "any"))
-    if as_json:
-        write_output(reports_json([(report.name, report.findings) for report in reports]), output)
-    else:
-        write_output("\n\n".join(map(str, reports)), output)
-    return max(exit_code(report.findings) for report in reports)
+        with limited(f"check: {file}"):  # of thousands of findings the telling takes longest
+            report = project_report(file, request, matrix, extras, gpu_meant=target != "any")
+            if as_json:
+                documents.append(file_document(report.name, report.findings))
+            else:
+                texts.append(str(report))
+            codes.append(exit_code(report.findings))
+    write_output(documents_json(documents) if as_json else "\n\n".join(texts), output)
+    return max(codes)
 
 
 def _fixed(
@@ -117,14 +125,15 @@ def _fixed(
         raise RequestError("--fix works on one file at a time.", "Name one.")
     with limited(f"check: {files[0]}"):
         text, change, report = project_change(files[0], request, matrix, extras, gpu_meant=gpu_meant)
-    if change is None:
         fits = exit_code(report.findings) == 0
+        told = "" if fits or change is not None else str(report)
+    if change is None:
         if fits:
             say("Nothing needs to change.")
         elif report.verdict.id is None:
-            say(f"Whether anything has to change is unknown.\n\n{report}")
+            say(f"Whether anything has to change is unknown.\n\n{told}")
         else:
-            say(f"No known change makes it fit.\n\n{report}")
+            say(f"No known change makes it work on the target.\n\n{told}")
         return 0 if fits else 1
     say(f"{files[0]}: {'; '.join(change.told)}")
     if output is not None:

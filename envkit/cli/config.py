@@ -90,7 +90,7 @@ def _refuse_unknown(table: Mapping[str, Any], known: tuple[str, ...], path: str)
         if key not in known:
             raise SourceError(
                 f"config file {path}: {key!r} is not known.",
-                f"{did_you_mean(key, known)} Known there: {', '.join(known)}.".strip(),
+                f"{did_you_mean(key, known)} Known keys: {', '.join(known)}.".strip(),
             )
 
 
@@ -107,7 +107,7 @@ def _url(table: Mapping[str, Any], key: str, path: str) -> str:
     value: str = table[key]
     if not is_url(value):
         if isinstance(value, dict):  # a dot in a bare name begins a table
-            raise SourceError(f"config file {path}: {key} holds a table.", 'Put the name into quotes: "a.lan" = "URL".')
+            raise SourceError(f"config file {path}: {key} is a table.", 'Put the name into quotes: "a.lan" = "URL".')
         name = f'"{key}"' if "." in key else key
         example = f'{name} = "https://mirror.lan/simple"'
         raise SourceError(f"config file {path}: {key} = {value!r} is not a URL.", f"Example: {example}")

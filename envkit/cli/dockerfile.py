@@ -223,7 +223,7 @@ def _write_lock(recipe: Recipe, file: str) -> None:
     if choice.python is None or not recipe.pip:
         raise RequestError("--lock: this plan installs no Python packages.", "Leave --lock out.")
     write_file(locked(in_one_file(packages_of(recipe), "lock"), choice.python, choice.architecture), file)
-    say(f"Wrote {file}: keep it beside the Dockerfile.")
+    say(f"Wrote {file}: keep it next to the Dockerfile.")
 
 
 def render(recipe: Recipe, target_format: str) -> str:

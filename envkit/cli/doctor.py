@@ -148,25 +148,30 @@ def doctor(
     limit = "unknown" if strict else fail_on or "fail"
     if fix:
         return _fix(checks, known, limit, lambda: this_machine(deep, None, timeout), dry_run=dry_run, yes=yes)
-    with _bounded(sources):
+    with _bounded(sources, root):
         environments = _environments(sources, root, assume, deep, lambda: this_machine(deep, here, timeout))
         from envkit.api.report import judged
-        from envkit.cli.report import exit_code, rendered, told
+        from envkit.cli.output import complain
+        from envkit.cli.report import doubts, exit_code, rendered, told
 
         reports = [judged(item, checks, Matrix.load(), mask=mask, chosen=bool(ids)) for item in environments]
         text = rendered(reports, form, verbose=verbose, to_file=output is not None)
     write_output(text, output, told=told(reports))
+    if why := doubts(reports, limit):
+        complain(why)
     return exit_code(reports, limit)
 
 
-def _bounded(sources: tuple[str, ...]) -> AbstractContextManager[None]:
+def _bounded(sources: tuple[str, ...], root: str | None) -> AbstractContextManager[None]:
     """Bounds of time and memory for what somebody else wrote; this machine has its own for each probe."""
-    if not sources:
+    if not sources and root is None:
         from contextlib import nullcontext
 
         return nullcontext()
     from envkit.host.limits import FOREIGN_S, limited
 
+    if root is not None:
+        return limited(f"--root: {root}", FOREIGN_S)
     return limited(f"--from: {'standard input' if sources[0] == '-' else sources[0]}", FOREIGN_S)
 
 

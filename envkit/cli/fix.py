@@ -59,7 +59,9 @@ def fix_here(look: Callable[[], Report], checks: dict[str, Check], *, dry_run: b
         say("Nothing was changed." if dry_run and plan.runs else f"Nothing was changed. {left}")
         return report
     if not yes and not _can_ask():
-        raise EnvkitError("--fix: there is no terminal to ask on.", "Pass --yes, or --dry-run to see the plan.")
+        raise EnvkitError(
+            "--fix: there is no terminal to ask for confirmation on.", ("Add --yes, or add --dry-run to see the plan.")
+        )
     done = _carried_out(plan, yes=yes and _is_certain(report))
     if done == 0:
         say("Nothing was changed.")
@@ -142,7 +144,7 @@ def _agreed(number: int, step: Step, yes: bool) -> bool:
         return True
     why = f" ({step.reason})" if step.asks else ""
     if not _can_ask():
-        say(f"Step {number} needs an answer{why}: {shown(step.line)}")
+        say(f"Step {number} needs your confirmation{why}: {shown(step.line)}")
         return False
     return click.confirm(f"Run step {number}{why}: {shown(step.line)}?", default=False, err=True)
 
@@ -194,9 +196,11 @@ def _undo_agreed(removes: Sequence[str], yes: bool) -> bool:
     named = shown(", ".join(removes))
     if not _can_ask():
         if removes:
-            hint = "Run it on a terminal, or --dry-run to see the commands."
-            raise EnvkitError(f"--undo: nothing was done: it removes {named}, which needs an answer.", hint)
-        raise EnvkitError("--undo: there is no terminal to ask on.", "Pass --yes, or --dry-run to see the plan.")
+            hint = "Run it in a terminal, or add --dry-run to see the commands."
+            raise EnvkitError(f"--undo: nothing was changed: it removes {named}, which needs your confirmation.", hint)
+        raise EnvkitError(
+            "--undo: there is no terminal to ask for confirmation on.", ("Add --yes, or add --dry-run to see the plan.")
+        )
     question = f"Undo it, which removes {named}?" if removes else "Undo it?"
     return click.confirm(question, default=False, err=True)
 

@@ -11,7 +11,7 @@ COMMANDS = {
     "report": "Combine captures, facts, and reports of many machines into one report.",
     "baseline": "Write the values that most machines have to a baseline file.",
     "diff": "Print what changed between two runs.",
-    "playbook": "Write the Ansible playbook that collects the facts, to run it yourself.",
+    "playbook": "Write the Ansible playbook that collects the facts, so that you can run it yourself.",
     "kubernetes": "Write Kubernetes manifests that collect the facts of every GPU node.",
     "slurm": "Write a Slurm batch script that collects the facts, or a prolog that keeps jobs off broken nodes.",
 }

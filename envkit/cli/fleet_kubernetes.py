@@ -23,20 +23,31 @@ Examples:
     help="Kind of workload: continuous (daemonset), one-time (job), or nightly (cronjob).",
 )
 @click.option(
-    "--nodes", type=click.IntRange(1, 5000), metavar="N", help="How many nodes a job or cronjob has to reach."
+    "--nodes", type=click.IntRange(1, 5000), metavar="N", help="Number of nodes that a job or cronjob must reach."
 )
-@click.option("--image", default=Manifests.image, show_default=True, metavar="IMAGE", help="An image with a shell.")
-@click.option("--namespace", default=Manifests.namespace, show_default=True, metavar="NAME", help="Where it runs.")
 @click.option(
-    "--selector", default=Manifests.selector, show_default=True, metavar="LABEL=VALUE", help="Which nodes have GPUs."
+    "--image", default=Manifests.image, show_default=True, metavar="IMAGE", help=("Container image with a shell.")
+)
+@click.option(
+    "--namespace", default=Manifests.namespace, show_default=True, metavar="NAME", help=("Namespace of the workload.")
+)
+@click.option(
+    "--selector",
+    default=Manifests.selector,
+    show_default=True,
+    metavar="LABEL=VALUE",
+    help=("Label of the nodes that have GPUs."),
 )
 @click.option(
     "--runtime-class",
     default="",
     metavar="NAME",
-    help="The runtime class that opens the driver's device files, mostly nvidia. Without one, the driver is not asked.",
+    help=(
+        "Runtime class that gives pods the driver's device files, usually nvidia. Without one, the driver is not "
+        "queried."
+    ),
 )
-@click.option("--annotate", is_flag=True, help="Also write the rights that `fleet report --format kubectl` needs.")
+@click.option("--annotate", is_flag=True, help="Also write the RBAC rules that `fleet report --format kubectl` needs.")
 @output_option
 def kubernetes(
     kind: str,

@@ -155,13 +155,13 @@ def _write_nodes(fleet: FleetReport, folder: str) -> None:
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"--nodes: cannot make {folder}: {error.strerror}.", "Choose a folder elsewhere.") from error
+        raise OutputError(f"--nodes: cannot create {folder}: {error.strerror}.", "Choose another folder.") from error
     lists = node_lists(fleet)
     for name, hosts in lists.items():
         place = os.path.join(folder, f"{name}_nodes.txt")
         if os.path.islink(place):  # its name is not the user's choice
-            raise OutputError(f"--nodes: {place} is a link, through which nothing is written.", "Remove it.")
+            raise OutputError(f"--nodes: {place} is a link, and envkit does not write through links.", "Remove it.")
         write_file("".join(f"{host}\n" for host in hosts), place, option="--nodes")
     left = len(fleet.hosts) - sum(map(len, lists.values()))
     if left:
-        say(f"{many(left, 'name')} cannot be a node's and {'is' if left == 1 else 'are'} in none of its lists.")
+        say(f"{many(left, 'name')} cannot be a node's and {'is' if left == 1 else 'are'} not in any of the lists.")

@@ -14,7 +14,10 @@ Examples:
   envkit fleet slurm --prolog -o /etc/slurm/envkit-prolog"""
 )
 @click.option(
-    "--prolog", "as_prolog", is_flag=True, help="Write a prolog instead, which keeps jobs from nodes that surely fail."
+    "--prolog",
+    "as_prolog",
+    is_flag=True,
+    help=("Write a prolog instead, which keeps jobs off nodes with a certain failure."),
 )
 @output_option
 def slurm(as_prolog: bool, output: str | None) -> None:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from envkit.base.errors import StepFailed
+from envkit.base.errors import EnvkitError, StepFailed
 from envkit.base.json_text import dumps
 from envkit.cli.output import say, write_file
 from envkit.cli.terminal import at_terminal
@@ -26,6 +26,12 @@ def make_bundle(work: Installation, script: str, path: str, accept_unverified: b
 
     check_bundle(work, accept_unverified)
     folder = make_folder(path)
+    if not (folder / "install.sh").exists() and any((folder / "wheels").glob("*.whl")):
+        raise EnvkitError(
+            f"--bundle: {folder / 'wheels'} holds wheels that no bundle listed; with the checksums of this one they "
+            "would pass as its own.",
+            "Choose an empty directory.",
+        )
     write_file(script, str(folder / "install.sh"), executable=True)
     for download in work.downloads:
         size = remote_size(download.url)

@@ -32,7 +32,9 @@ def run_here(script: str, work: Installation, yes: bool) -> int:
         say("Root is needed: sudo will ask for your password.")
     if not yes:
         if not at_terminal(sys.stdin):
-            raise EnvkitError("--run: there is no terminal to ask on.", "Pass --yes to run without asking.")
+            raise EnvkitError(
+                "--run: there is no terminal to ask for confirmation on.", "Pass --yes to run without asking."
+            )
         if not click.confirm("Run it now?", default=False, err=True):
             say("Nothing was changed.")
             return 0

@@ -170,7 +170,8 @@ def _for_people(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tupl
     hidden = [] if markdown else left_out(headers, lines, width)
     if hidden:
         told = (
-            f"{len(hidden)} columns do not fit here: {', '.join(hidden)}. --columns A,B chooses, --format csv has all."
+            f"{len(hidden)} columns do not fit here: {', '.join(hidden)}. Choose columns with --columns A,B, or show "
+            "all with --format csv."
         )
         parts.insert(1, "\n".join(hang("", told, width or WIDTH)))
     if numbers:
@@ -195,7 +196,10 @@ def _status(data: Matrix, form: str, max_age: int | None) -> str:
     found = ages(data, date.today(), max_age)
     stale = [age.table for age in found if age.stale]
     if stale:
-        say(f"Warning: past their limit: {', '.join(stale)}. A newer envkit may know more: pip install -U envkit")
+        say(
+            f"Warning: these tables are older than their limit: {', '.join(stale)}. A newer envkit may know more: pip "
+            "install -U envkit"
+        )
     lines = ([age.table, str(age.checked), age.days, age.limit_days, "old" if age.stale else "fresh"] for age in found)
     return _plain_table("status", ("table", "checked", "age_days", "limit_days", "state"), lines, form)
 

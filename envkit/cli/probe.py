@@ -22,8 +22,13 @@ Examples:
 def probe(root: str | None, as_json: bool, mask: bool, timeout: float | None, output: str | None) -> None:
     """Print the facts about this machine, each with its source or the reason it is missing."""
     from envkit.cli.environment import this_machine, under_root
+    from envkit.host.limits import FOREIGN_S, limited
 
-    environment = under_root(root) if root else this_machine(driver_limit_s=timeout)
+    if root:
+        with limited(f"--root: {root}", FOREIGN_S):
+            environment = under_root(root)
+    else:
+        environment = this_machine(driver_limit_s=timeout)
     if mask:
         from envkit.privacy.masker import mask_environment
 

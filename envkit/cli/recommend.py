@@ -16,6 +16,8 @@ from envkit.cli.options import taken
 from envkit.cli.output import one_format, output_option, say, write_output
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from envkit.advice.cards import Card
     from envkit.advice.prices import Price
     from envkit.advice.rank import Judge, Limits, Offer
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 _FORMATS = ["text", "json", "markdown", "html"]
 _FORMS = ["desktop", "laptop", "server", "any"]
 _PERSONAS = ["starter", "hobby", "kaggle", "vision", "nlp", "cluster"]
+_OF_LIMITS = {"gpus": "gpus", "form": "form", "max-watts": "watts", "years": "years"}
 _COUNT = click.IntRange(min=1, max=1_000_000)
 
 
@@ -78,6 +81,7 @@ Examples:
     help="Network: resnet-50, resnet-56, alexnet-s, alexnet-r, fcn-s, fcn-5, fcn-r, lstm-32, or lstm-64.",
 )
 @click.option("--parameters", metavar="N", help="Size of a transformer, e.g. 7B or 350M.")
+@click.option("--active", metavar="N", help="Parameters that one token uses, in a mixture of experts, e.g. 3B.")
 @click.option("--layers", type=_COUNT, metavar="N", help="Number of layers.")
 @click.option("--hidden", type=_COUNT, metavar="N", help="Hidden size.")
 @click.option("--heads", type=_COUNT, metavar="N", help="Number of attention heads.")
@@ -135,7 +139,7 @@ def recommend(
     lower bounds computed from data sheets. `envkit recommend machine` checks a whole build.
     """
     from envkit.advice.cards import all_cards
-    from envkit.advice.rank import nearest_changes
+    from envkit.advice.changes import nearest_changes
     from envkit.tables import Matrix
 
     words, options = taken(WorkloadWords, given), taken(_Given, given)
@@ -148,12 +152,14 @@ def recommend(
     judge = judging.judge()
     ranking = judge.ranking(chosen or cards, named=bool(chosen), counts=counts)
     fits = bool(ranking.offers or ranking.unpriced)
-    changes = () if fits else nearest_changes(judge, chosen or cards, judging.changed, named=bool(chosen))
+    changes = (
+        () if fits else nearest_changes(judge, chosen or cards, judging.changed, named=bool(chosen), counts=counts)
+    )
     instances = _instances() if options.cloud else {}
-    notes += _about_owned(options, judge, cards, ranking.offers[: options.top])
+    notes += _about_owned(options, judge, cards, tuple(offer for _, offer in ranking.shown(options.top)))
     notes += _about_instances(instances)
-    if options.persona and not prices and not chosen:
-        notes += ("without prices, the fastest card is listed first, whatever it costs: give --prices or --price",)
+    if not prices and not chosen and fits:
+        notes += (_order_told(judge.limits),)
     for note in notes:
         say(f"Note: {note}.")
     if form == "json":
@@ -192,26 +198,27 @@ class _Judging:
         past = self._year if self._year < today else None
         self._supports = SupportTable(matrix, past, dict.fromkeys(["pytorch", *filter(None, [self._wanted.framework])]))
 
-    def judge(self, option: str = "", value: str = "") -> Judge:
-        """The judge, where an option is named with this value for it."""
+    def judge(self, options: Mapping[str, str] | None = None) -> Judge:
+        """The judge, where these options have other values."""
         from envkit.advice.rank import Judge
         from envkit.advice.workload import workload_of
 
         persona = _persona(self._options.persona)
         words, limits = self._words, self._limits(persona)
-        whole = int(value) if value.isdigit() else value
-        if option == "framework":
-            limits = replace(limits, wanted=replace(self._wanted, versions=None, cuda=None))
-        elif option in ("gpus", "form"):
-            limits = replace(limits, **{option: whole})
-        elif option:
-            words = replace(words, **{option: whole})
+        for option, value in (options or {}).items():
+            whole = int(value) if value.isdigit() else value
+            if option == "framework":
+                limits = replace(limits, wanted=replace(self._wanted, versions=None, cuda=None))
+            elif option in _OF_LIMITS:
+                limits = replace(limits, **{_OF_LIMITS[option]: whole})
+            else:
+                words = replace(words, **{option: whole})
         return Judge(workload_of(words, persona), limits, self._matrix, self._prices, self._supports)
 
-    def changed(self, option: str, value: str) -> Judge | None:
+    def changed(self, options: Mapping[str, str]) -> Judge | None:
         """The judge after a change, None where the request cannot be changed so."""
         try:
-            return self.judge(option, value)
+            return self.judge(options)
         except RequestError:
             return None
 
@@ -235,6 +242,7 @@ class _Judging:
             self._wanted,
             self._year,
             options.years,
+            persona.line if persona and not self._prices and form in ("desktop", "laptop") else "",
         )
 
 
@@ -304,6 +312,15 @@ def _chosen(words: tuple[str, ...], cards: tuple[Card, ...]) -> tuple[tuple[Card
     return tuple(found.values()), counts
 
 
+def _order_told(limits: Limits) -> str:
+    """In what order the cards stand where nobody gave prices."""
+    if limits.line:
+        order = "the fastest card of each memory size is listed, the smallest first"
+    else:
+        order = "fewer cards come first, then faster ones; the fastest of each line and number is listed"
+    return f"without prices, {order}: give --prices or --price to rank by value"
+
+
 def _about_owned(options: _Given, judge: Judge, cards: tuple[Card, ...], offers: tuple[Offer, ...]) -> tuple[str, ...]:
     """How fast each card of the answer is beside the one that the user has."""
     if options.owned is None:
@@ -312,7 +329,7 @@ def _about_owned(options: _Given, judge: Judge, cards: tuple[Card, ...], offers:
     from envkit.advice.speed import step_on, times_as_fast
 
     owned = cards_named(options.owned, cards, "--owned")[0]
-    step = step_on(owned, 1, judge.effort) if judge.effort else None
+    step = step_on(owned, judge.loads(1))
     told = tuple(
         f"{offer.gpus} x {offer.card.name} is {times_as_fast(offer.step, step):.1f} times as fast at best"
         f" as your {owned.name}"

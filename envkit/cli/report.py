@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from envkit.api.report import Report
+from envkit.checks.engine.evidence import in_words
 from envkit.checks.engine.findings import Status
 from envkit.documents.verdict import unseen
 
@@ -27,6 +28,17 @@ def _fails(report: Report, fail_on: str) -> bool:
         return True
     ignorant = Status.UNKNOWN in statuses and (report.chosen or bool(unseen(report.environment)))
     return fail_on == "unknown" and ignorant
+
+
+def doubts(reports: Sequence[Report], fail_on: str) -> str:
+    """Why the exit status is 1 although no report names a problem, for a person; '' where the reports say it."""
+    troubles = {Status.FAIL, Status.ERROR, Status.WARN}
+    silent = [one for one in reports if one.verdict.status is Status.OK and _fails(one, fail_on)]
+    if not silent or any(finding.status in troubles for one in reports for finding in one.findings):
+        return ""
+    paths = dict.fromkeys(path for one in silent for path in unseen(one.environment))
+    lacking = ", ".join(map(in_words, paths)) or "a check that was asked for"
+    return f"Exit status 1, because --fail-on unknown was given and this could not be checked: {lacking}."
 
 
 def told(reports: Sequence[Report]) -> str:

@@ -66,7 +66,9 @@ def _show(chosen: Sequence[InstalledPlan]) -> None:
 
 def _agreed() -> bool:
     if not at_terminal(sys.stdin):
-        raise EnvkitError("uninstall: there is no terminal to ask on.", "Pass --yes to remove without asking.")
+        raise EnvkitError(
+            "uninstall: there is no terminal to ask for confirmation on.", "Pass --yes to remove without asking."
+        )
     agreed = click.confirm("Remove this?", default=False, err=True)
     if not agreed:
         say("Nothing was changed.")
@@ -81,7 +83,7 @@ def _removed(chosen: Sequence[InstalledPlan], scripts: dict[str, str]) -> Iterat
         yield plan.name, run
         if run.exit_code:
             left = ", ".join(other.name for other in chosen[number:])
-            say(f"{plan.name} was not removed. {f'Not tried: {left}.' if left else ''}".rstrip())
+            say(f"{plan.name} was not removed. {f'Not attempted: {left}.' if left else ''}".rstrip())
             return
 
 

@@ -109,10 +109,16 @@ def _may_have_compat(branch: DriverBranch, cuda: Version) -> bool:
 
 
 def branch_number(driver: Version, tables: Tables, platform: str = "linux") -> int | None:
-    """The branch that a driver is of: on Linux its first number, on Windows what the table says; None: not recorded."""
-    if platform not in WINDOWS_DRIVERS:
-        return driver.major
-    return next((row.branch for row in tables.driver_branches if driver.major in row.windows_majors), None)
+    """The branch that a driver is of: on Linux its first number, on Windows what the table says; None: not recorded.
+
+    Who names a driver seldom names the system: a number that only Windows has is one for Windows.
+    """
+    rows = tables.driver_branches
+    of_windows = next((row.branch for row in rows if driver.major in row.windows_majors), None)
+    if platform in WINDOWS_DRIVERS:
+        return of_windows
+    on_linux = of_windows is None or any(row.branch == driver.major for row in rows)
+    return driver.major if on_linux else of_windows
 
 
 def branch_of(driver: Version, tables: Tables, platform: str = "linux") -> DriverBranch | None:

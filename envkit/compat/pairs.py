@@ -32,8 +32,14 @@ def allows(rows: Iterable[PackagePair], package: str, version: Version) -> bool:
     return any(all(line.spec.holds(version) for line in required(row) if line.package == package) for row in rows)
 
 
-def pair_agrees(rows: tuple[PackagePair, ...], wanted: str, others: Mapping[str, tuple[str, VersionSpec]]) -> Verdict:
-    """Whether a release that a requirement allows goes with what is asked of other packages.
+def pair_agrees(
+    rows: tuple[PackagePair, ...],
+    wanted: str,
+    others: Mapping[str, tuple[str, VersionSpec]],
+    *,
+    where: str = "also requested",
+) -> Verdict:
+    """Whether a release that a requirement allows goes with what is asked of other packages, or there already.
 
     `rows` are those releases, `wanted` the requirement in words, `others` each package with its requirement.
     """
@@ -41,7 +47,7 @@ def pair_agrees(rows: tuple[PackagePair, ...], wanted: str, others: Mapping[str,
     sources = rows[-1].sources if rows else ()
     if rows and all(clashes):
         line, other = next(filter(None, reversed(clashes)))
-        detail = f"{rows[-1].package} {rows[-1].version} requires {line}, but {other} is also requested"
+        detail = f"{rows[-1].package} {rows[-1].version} requires {line}, but {other} is {where}"
         return Verdict("pair-agrees", "fail", detail, sources)
     return Verdict("pair-agrees", "ok" if rows else "unknown", f"{wanted} matches the other requirements", sources)
 

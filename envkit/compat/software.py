@@ -29,35 +29,6 @@ def has_own_cudnn(build: FrameworkBuild) -> bool:
     return not build.cpu_only and not needs_system_cuda(build)
 
 
-def python_meets(wanted: Version | VersionSpec | None, python: Version) -> bool:
-    """Whether a Python line such as 3.10 is what is wanted; `3.10.4` asks for the line 3.10, None for any."""
-    if wanted is None or isinstance(wanted, Version):
-        return wanted is None or wanted.starts_with(python)
-    if wanted.exact is not None:
-        line = wanted.exact.parts[:2]
-        return python.parts[: len(line)] == line
-    return wanted.holds(python)
-
-
-def has_python(build: FrameworkBuild, wanted: Version | VersionSpec) -> bool | None:
-    """Whether the build has a package for one of the wanted Pythons; None where that is not recorded."""
-    return any(python_meets(wanted, python) for python in build.pythons) if build.pythons else None
-
-
-def python_has_wheel(build: FrameworkBuild, python: Version | VersionSpec) -> Verdict:
-    """The verdict on a build and the wanted Pythons (3.10, not 3.10.4)."""
-    has = has_python(build, python)
-    if has is None:
-        detail = f"it is not known which Python versions {title_of(build)} supports"
-        return Verdict("python-has-wheel", "unknown", detail, build.sources)
-    if has:
-        how = "has a wheel for" if build.package is not None else "works with"
-        return Verdict("python-has-wheel", "ok", f"{title_of(build)} {how} Python {python}", build.sources)
-    known_text = ", ".join(str(known) for known in build.pythons)
-    detail = f"{title_of(build)} has no wheel for Python {python}, only for {known_text}"
-    return Verdict("python-has-wheel", "fail", detail, build.sources)
-
-
 class GlibcMatch(str, Enum):
     """How a glibc suits a build's binaries."""
 
@@ -276,6 +247,14 @@ def gpu_on_cudnn(
     if apart is not None:
         detail = f"cuDNN {cudnn} was built for CUDA {apart.cuda} and older, which do not support {label}"
         return Verdict("gpu-on-cudnn", "fail", detail, apart.sources)
+    later = _came_with_later_cuda(cudnn, cuda, gpu, tables) if cuda is not None else None
+    if later is not None and cuda is not None:
+        named = f"NVIDIA names {label} among the GPUs of cuDNN {cudnn.major} for CUDA {later.cuda.major}"
+        detail = (
+            f"{named}, not for CUDA {cuda.major}: convolutions may fail, so a build for CUDA {later.cuda.major} is "
+            f"safer than cuDNN {cudnn} for CUDA {cuda}"
+        )
+        return Verdict("gpu-on-cudnn", "unknown", detail, later.sources)
     answers = [cudnn_knows_gpu(row, gpu) for row in rows if cuda is not None or _is_for_gpu(row, gpu, tables)]
     sources = rows[-1].sources if rows else ()
     if True in answers:
@@ -286,6 +265,30 @@ def gpu_on_cudnn(
     bounds = " ".join([*([f"from {low}"] if low else []), *([f"to {high}"] if high else [])])
     detail = f"cuDNN {cudnn} has no kernels for {label}: it supports compute capabilities {bounds}"
     return Verdict("gpu-on-cudnn", "fail", detail, sources)
+
+
+def _came_with_later_cuda(cudnn: Version, cuda: Version, gpu: ComputeCapability, tables: Tables) -> CudnnRelease | None:
+    """The first build of a cuDNN's major that lists a GPU, where none for this CUDA major or an older one does.
+
+    Kernels for a lower minor of the GPU's major are there, and run; that all do, nobody has tested.
+    """
+    alike = [row for row in tables.cudnns if row.version.major == cudnn.major]
+    listing = [row for row in alike if _lists(row, gpu)]
+    first = min(listing, key=lambda row: (row.cuda.major, row.version), default=None)
+    known = any(row.max_compute_capability is not None for row in alike if row.cuda.major == cuda.major)
+    return first if first is not None and known and first.cuda.major > cuda.major else None
+
+
+def _lists(row: CudnnRelease, gpu: ComputeCapability) -> bool:
+    """Whether NVIDIA names the very capability of a GPU, or one above it, among those of a cuDNN.
+
+    Where the lowest one is not on record, a GPU may be too old: that one is named is not known.
+    """
+    low, high = row.min_compute_capability, row.max_compute_capability
+    number = gpu.major, gpu.minor
+    if low is None or high is None:
+        return False
+    return (low.major, low.minor) <= number <= (high.major, high.minor)
 
 
 def _is_for_gpu(row: CudnnRelease, gpu: ComputeCapability, tables: Tables) -> bool:

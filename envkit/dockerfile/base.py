@@ -21,6 +21,9 @@ _WITHOUT_CUDA = regex(
     r"|alpine|busybox|scratch|gcc|rust|ruby|nginx|openjdk|eclipse-temurin|julia|r-base"
     r"|python|buildpack-deps|node|golang|mambaorg/micromamba|continuumio/(?:mini|ana)conda3?|condaforge/[\w-]+"
 )
+# Distributions whose `latest` is their newest release with long support, and the images of such releases.
+_WITH_LATEST = {"ubuntu": regex(r"ubuntu:\d[02468]\.04"), "debian": regex(r"debian:\d+")}
+_JETSON = regex(r"l4t|jetson")
 _ARM = regex(r"arm64|aarch64")
 
 
@@ -44,6 +47,11 @@ class Base:
         return (self.row.cuda if self.row is not None else None) or (self.own.cuda if self.own is not None else None)
 
     @property
+    def jetson(self) -> bool:
+        """True for an image for Jetson boards."""
+        return _JETSON.search(self.image) is not None
+
+    @property
     def known(self) -> bool:
         """True where it is known what it holds."""
         return self.plain or self.own is not None
@@ -61,8 +69,7 @@ def base_of(stage: BuildStage, matrix: Matrix) -> Base:
 
 def _architecture(stage: BuildStage) -> str:
     """aarch64 where the platform or the image of a Jetson says so; x86_64 otherwise."""
-    jetson = "l4t" in stage.image or "jetson" in stage.image
-    return "aarch64" if jetson or _ARM.search(stage.platform) else "x86_64"
+    return "aarch64" if _JETSON.search(stage.image) or _ARM.search(stage.platform) else "x86_64"
 
 
 def _is_plain(repository: str, matrix: Matrix) -> bool:
@@ -80,6 +87,8 @@ def _system(
     if ends:
         return matrix.operating_system(ends[-1])
     name = repository.rpartition("/")[2]
+    if repository in _WITH_LATEST and tag == "latest":
+        return _latest(repository, matrix)
     release = tag.partition("-")[0]  # bookworm-slim, 12-slim, noble
     by_image = [system for system in matrix.operating_systems if system.base_image == f"{repository}:{tag}"]
     by_code_name = [
@@ -88,3 +97,9 @@ def _system(
         if release and system.code_name == release and system.os_id.startswith(name)
     ]
     return next(iter((*by_image, *by_code_name)), None) or matrix.operating_system(f"{name}{release}")
+
+
+def _latest(repository: str, matrix: Matrix) -> OperatingSystem | None:
+    """The release that `latest` means: what holds of the newest one that is known holds of later ones mostly too."""
+    images = [row for row in matrix.operating_systems if _WITH_LATEST[repository].fullmatch(row.base_image or "")]
+    return max(images, key=lambda row: Version.find(row.os_id) or Version.of(0), default=None)

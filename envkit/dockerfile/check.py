@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.base.names import normalized
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
+from envkit.compat.companion_gpus import companion_on_gpu
+from envkit.dockerfile.base_replaced import base_replaced
 from envkit.dockerfile.build_stops import build_stops
 from envkit.dockerfile.check_base import base_findings
 from envkit.dockerfile.check_framework import brings_its_cuda, framework_findings
-from envkit.dockerfile.check_parts import finding, line_of, subject_of
+from envkit.dockerfile.check_parts import finding, from_verdict, line_of, subject_of
 from envkit.dockerfile.check_requirement import requirement_findings
-from envkit.dockerfile.check_targets import cuda_targets
-from envkit.dockerfile.clashes import clashes
+from envkit.dockerfile.check_targets import cuda_targets, driver_targets
+from envkit.dockerfile.clashes import clashes, unknown_releases
 from envkit.dockerfile.contents import Contents, contents
+from envkit.dockerfile.cpu_builds import chosen_by_the_driver
 from envkit.dockerfile.cuda import Held
+from envkit.dockerfile.gpu_hidden import gpu_hidden
+from envkit.dockerfile.ground import grounds
 from envkit.dockerfile.requirement_lists import Reader, nothing_beside
 from envkit.dockerfile.stages import BuildStage, needed_stages, read_stages
 from envkit.dockerfile.wanted import choices
@@ -35,12 +41,16 @@ def check_dockerfile(
     """
     stages = read_stages(text)
     found = contents(stages, matrix, beside)
-    findings = [*_driver_inside(found)]
+    findings = [*_driver_inside(found), *driver_targets(found, request, matrix)]
     for stage in needed_stages(stages):
         findings += base_findings(stage, matrix, tuple(dict.fromkeys(item.framework for item in found.wanted)))
-    findings += build_stops(stages, found, matrix)
+    made = tuple(grounds(stages, found, matrix))
+    findings += build_stops(made, matrix)
+    findings += base_replaced(made, found, matrix)
+    findings += gpu_hidden(stages, found)
     chosen = choices(found, matrix)
     findings += framework_findings(chosen, found, request, matrix)
+    findings += chosen_by_the_driver(found)
     unused = brings_its_cuda(chosen)
     if found.cuda is not None:
         findings += cuda_targets(found.cuda, found, request, matrix, unused=unused)
@@ -51,7 +61,13 @@ def check_dockerfile(
         findings += cuda_targets(of_conda, found, request, matrix)
     if not any(finding.id == "image.driver-too-old" and finding.status is Status.FAIL for finding in findings):
         findings += requirement_findings(found, request, matrix)
-    findings += [*_clashes(found), *_wheels(found), *_lists(found)]
+    findings += [
+        *_clashes(found),
+        *_unknown_releases(found, matrix),
+        *_companions(found, request),
+        *_wheels(found),
+        *_lists(found),
+    ]
     if not findings and not found.base.known:
         findings += _nothing_judged(found)
     findings += _left_out(stages)
@@ -123,6 +139,27 @@ def _clashes(found: Contents) -> Iterator[Finding]:
         )
 
 
+def _unknown_releases(found: Contents, matrix: Matrix) -> Iterator[Finding]:
+    """The companions of a framework of which nothing is known: silence would be praise."""
+    for package in unknown_releases(found.packages, matrix):
+        title = f"{package.name}{package.spec} is not a release that envkit knows"
+        subject = subject_of(package.line, f"{package.name}{package.spec}")
+        yield finding(faults.FRAMEWORK_VERSION, Status.UNKNOWN, title, subject)
+
+
+def _companions(found: Contents, request: Request) -> Iterator[Finding]:
+    """The packages beside a framework that need newer GPUs than it."""
+    for package in found.packages:
+        for gpu in request.gpus:
+            name = normalized(package.name)
+            verdict = companion_on_gpu(name, package.spec, gpu.compute_capability, name=str(gpu))
+            if verdict is not None:
+                subject = subject_of(package.line, f"{package.name}{package.spec}")
+                impact = "It has no kernels for this GPU, or stops when it starts."
+                fix = f"Use a release of {package.name} that supports {gpu}, or leave it out."
+                yield from_verdict(faults.GPU_WITHOUT_CODE, verdict, subject, impact, fix)
+
+
 def _wheels(found: Contents) -> Iterator[Finding]:
     """The wheels, named by their files, that the image's Python does not take."""
     for line, wheel, python in found.wheels:
@@ -134,7 +171,7 @@ def _wheels(found: Contents) -> Iterator[Finding]:
                 f" {python}",
                 subject_of(line, wheel.file),
                 impact="pip stops: the wheel is not supported on this platform.",
-                remedy=Remedy("Name the wheel for that Python, or its index instead of the file."),
+                remedy=Remedy("Use the wheel for that Python, or name its index instead of the file."),
             )
 
 

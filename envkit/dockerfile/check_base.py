@@ -102,7 +102,7 @@ def _no_latest(row: ImageTag, image: str, subject: str, stops: str, matrix: Matr
     system = supported_beside(row, matrix)
     plain = [tag for tag in system if tag.flavor == "base" and not tag.cudnn and tag.os_id.startswith("ubuntu")]
     newest = max(plain or system, key=lambda tag: (tag.cuda or Version.of(0), tag.os_id), default=None)
-    fix = "Name CUDA's version, the flavor and the distribution"
+    fix = "Write the CUDA version, the flavor, and the distribution"
     fix += f", as in {newest.repository}:{newest.tag}." if newest else "."
     return finding(
         faults.BASE_GONE,
@@ -167,8 +167,8 @@ def nearest_tag(row: ImageTag, matrix: Matrix, frameworks: Sequence[str]) -> str
         option = "".join(f"--framework {name} " for name in frameworks)
         option += f"--cuda {row.cuda.release(2)} " if row.cuda else ""
         return (
-            f"No image of CUDA{release} or its major version is supported any more."
-            f" envkit dockerfile {option}installs it on the plain distribution."
+            f"No image of CUDA{release} or its major version is still supported. envkit dockerfile {option}installs "
+            "it on the plain distribution."
         )
 
     def distance(tag: ImageTag) -> tuple[object, ...]:

@@ -10,12 +10,12 @@ from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.command import NAME, REQUIREMENT, Command, run
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.numpy_bound import numpy_meets
+from envkit.compat.pythons import python_has_wheel
 from envkit.compat.software import (
     GlibcMatch,
     glibc_match,
     glibc_meets,
     numpy_spec,
-    python_has_wheel,
     toolkit_serves_build,
 )
 from envkit.compat.verdict import Verdict
@@ -100,7 +100,8 @@ def _build(
         verdict = python_has_wheel(build, wanted.python)
         fix = f"Use one of these Python versions, such as {build.pythons[-1]}."
         yield from_verdict(faults.PYTHON_WITHOUT_PACKAGE, verdict, subject, "pip finds no package.", fix, anew)
-    if found.base.system is not None and build.min_glibc is not None:
+    certain = wanted.python is not None or "==" in wanted.spec  # which release pip takes
+    if found.base.system is not None and build.min_glibc is not None and certain:
         where, glibc = found.base.system.title, found.base.system.glibc
         verdict = glibc_meets(build, glibc, where=where)
         if glibc_match(build, glibc) is GlibcMatch.TOO_NEW:
@@ -111,7 +112,7 @@ def _build(
             yield from_verdict(faults.GLIBC_TOO_OLD, verdict, subject, "pip refuses the package.", fix, anew)
     origin = cuda_comes_from(build, wanted, found)
     if origin == "nowhere":
-        title = f"{wanted.package} {build.version} has no CUDA: the extra of {build.package} brings it"
+        title = f"{wanted.package} {build.version} has no CUDA: it comes with {build.package}"
         yield cpu_build(title, subject, run("pip", "install", REQUIREMENT(build.package)))
         return
     from_system = origin == "system"
@@ -207,7 +208,7 @@ def _cudnn_of(build: FrameworkBuild, found: Contents, subject: str, anew: Comman
         )
         yield finding(faults.CUDNN_MISSING, Status.FAIL, told, subject, impact=impact, remedy=remedy)
     elif found.cudnn is not None and found.cudnn.major != build.cudnn.major:
-        told = f"{title} loads cuDNN {build.cudnn.major}, the image has cuDNN {found.cudnn.major}"
+        told = f"{title} loads cuDNN {build.cudnn.major}, but the image has cuDNN {found.cudnn.major}"
         remedy = Remedy(f"Start from an image with cuDNN {build.cudnn.major}.", (anew,))
         yield finding(faults.CUDNN_DIFFERS, Status.FAIL, told, subject, impact=impact, remedy=remedy)
 

@@ -11,8 +11,9 @@ from envkit.checks.engine.command import NAME, REQUIREMENT, TITLE, VERSION, Word
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.checks.frameworks.swap import place_words
 from envkit.compat.driver import driver_floors, driver_runs_cuda
+from envkit.compat.driver_gpu import gpu_on_driver
 from envkit.compat.gpu import gpu_runs_build, gpu_runs_cuda
-from envkit.compat.software import python_has_wheel
+from envkit.compat.pythons import python_has_wheel
 from envkit.compat.verdict import Verdict
 from envkit.dockerfile.check_parts import finding, from_verdict, subject_of
 from envkit.dockerfile.contents import Contents
@@ -33,13 +34,39 @@ _IMPACTS = {
 }
 
 
+def driver_targets(found: Contents, request: Request, matrix: Matrix) -> Iterator[Finding]:
+    """The named GPUs that the named driver does not support, whatever the image holds."""
+    subject = subject_of(found.base.line, found.base.image)
+    for verdict in _unsupported(request, matrix):
+        fault = faults.DRIVER_WITHOUT_GPU
+        yield from_verdict(fault, verdict, subject, "No image can use the GPU with this driver.", fault.fix)
+
+
+def _unsupported(request: Request, matrix: Matrix) -> Iterator[Verdict]:
+    """The refusals of the named driver, one for each GPU."""
+    if request.driver is None:
+        return
+    for gpu in request.gpus:
+        verdict = gpu_on_driver(
+            gpu.compute_capability,
+            request.driver,
+            matrix,
+            name=str(gpu),
+            last_driver_branch=gpu.last_driver_branch,
+            first_driver=gpu.first_driver,
+            platform=request.platform,
+        )
+        if verdict.status == "fail":
+            yield verdict
+
+
 def cuda_targets(
     held: Held, found: Contents, request: Request, matrix: Matrix, *, unused: bool = False
 ) -> Iterator[Finding]:
     """Whether the named GPUs and driver run a CUDA of the image; `unused`: no framework of the file loads it."""
     subject, cuda = subject_of(held.line, held.where), held.version
     compat = held is found.cuda and found.base.repository == CUDA_REPOSITORY  # cuda-compat, for data-center GPUs
-    anew = run("envkit", "dockerfile", *_frameworks(found), *_named(request))
+    anew = run("envkit", "dockerfile", *_frameworks(found), *_named(request, matrix))
     if request.driver is not None:
         helped = compat and bool(request.gpus) and all(gpu.data_center for gpu in request.gpus)
         verdict = driver_runs_cuda(request.driver, cuda, matrix, data_center=helped)
@@ -50,9 +77,14 @@ def cuda_targets(
         verdict = gpu_runs_cuda(gpu.compute_capability, cuda, matrix, name=str(gpu))
         if unused and verdict.status == "fail":
             verdict = Verdict(verdict.relation, "warn", verdict.detail, verdict.sources)
-        fix = "Use a CUDA release that supports it."
+        fix = "Use a CUDA release that supports this GPU."
         yield from_verdict(
-            faults.GPU_UNKNOWN_TO_CUDA, verdict, subject, "Its libraries have no kernels for it.", fix, anew
+            faults.GPU_UNKNOWN_TO_CUDA,
+            verdict,
+            subject,
+            "The image's CUDA libraries have no kernels for this GPU.",
+            fix,
+            anew,
         )
 
 
@@ -78,7 +110,7 @@ def build_targets(
     matrix: Matrix,
 ) -> Iterator[Finding]:
     """Whether the named GPUs and driver run a build; without a driver, whether it asks for more than its base does."""
-    anew = run("envkit", "dockerfile", "--framework", NAME(build.framework), *_named(request))
+    anew = run("envkit", "dockerfile", "--framework", NAME(build.framework), *_named(request, matrix))
     driver_verdict = ""
     if build.cuda is not None and not from_system and request.driver is not None:
         verdict = driver_runs_cuda(request.driver, build.cuda, matrix)
@@ -89,7 +121,7 @@ def build_targets(
         yield from _newer_than_base(build, build.cuda, python, subject, found, matrix)
     for gpu in request.gpus:
         verdict = gpu_runs_build(gpu.compute_capability, build, driver_verdict=driver_verdict, name=str(gpu))
-        stops = "It stops with: no kernel image is available for execution on the device."
+        stops = "The program stops with: no kernel image is available for execution on the device."
         impact = stops if verdict.status == "fail" else "The first start takes several minutes."
         yield from_verdict(
             faults.GPU_WITHOUT_CODE, verdict, subject, impact, f"Use a release that supports {gpu}.", anew
@@ -156,13 +188,15 @@ def _build_for_base(
 
 
 def _frameworks(found: Contents) -> Iterator[Word]:
-    for name in dict.fromkeys(item.framework for item in found.wanted):
+    """The options that name what the image has: the frameworks that the file installs, else that of the base."""
+    of_base = [found.base.own.framework] if found.base.own is not None else []
+    for name in dict.fromkeys([item.framework for item in found.wanted] or of_base):
         yield from ("--framework", NAME(name))
 
 
-def _named(request: Request) -> Iterator[Word]:
-    """The options that name the same GPUs and driver."""
+def _named(request: Request, matrix: Matrix) -> Iterator[Word]:
+    """The options that name the same GPUs and driver; no driver that does not support them, as no plan has it."""
     for gpu in request.gpus:
         yield from ("--gpu", TITLE(gpu.name or gpu))
-    if request.driver is not None:
+    if request.driver is not None and not any(_unsupported(request, matrix)):
         yield from ("--driver", VERSION(request.driver))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
+from envkit._startup.regex import regex
 from envkit.base.names import normalized
 from envkit.base.versions import VersionSpec
 from envkit.compat.packages import requirements_of
@@ -12,6 +14,13 @@ from envkit.compat.verdict import Verdict
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.specifiers import Release, Wish
 from envkit.tables.pairs import PackagePair
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+# Each release is built for one of torch.
+TIED_TO_TORCH = ("torchvision", "torchaudio", "xformers", "vllm")
+_PIN = regex(r"={2,3}\d+(?:\.\d+)*(?:\.?post\d+)?(?:\+[\w.]+)?")  # one final release
 
 
 def clashes(packages: Iterable[Package]) -> Iterator[tuple[Package, Verdict]]:
@@ -22,6 +31,19 @@ def clashes(packages: Iterable[Package]) -> Iterator[tuple[Package, Verdict]]:
         verdict = pair_agrees(releases_of(one), f"{one.name}{one.spec}", specs)
         if verdict.status == "fail":
             yield one, verdict
+
+
+def unknown_releases(packages: Iterable[Package], matrix: Matrix) -> Iterator[Package]:
+    """The companions of torch that are pinned to a release that is not on record: nothing is known of those."""
+    tied = [one for one in packages if one.tool == "pip" and one.wheel is None]
+    pinned = [one for one in tied if normalized(one.name) in TIED_TO_TORCH and _PIN.fullmatch(one.spec)]
+    lines = (
+        {line.partition("+")[0] for build in matrix.builds("pytorch") for line in build.companions} if pinned else ()
+    )
+    for one in pinned:
+        bare = one.spec.partition("+")[0].lstrip("=")
+        if not releases_of(one) and f"{normalized(one.name)}=={bare}" not in lines:
+            yield one
 
 
 def releases_of(package: Package) -> tuple[PackagePair, ...]:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.base.names import normalized
 from envkit.base.versions import VersionSpec
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.command import NAME, REQUIREMENT, Command, run
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.checks.frameworks.swap import place_words
+from envkit.compat.pairs import pairs_by_package, required
 from envkit.compat.software import glibc_meets, some_version_meets, toolkit_serves_build
-from envkit.dockerfile.check_parts import finding
+from envkit.dockerfile.check_parts import finding, subject_of
 from envkit.dockerfile.check_targets import runs_where_base_does
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.framework_packages import Wanted
+from envkit.dockerfile.packages import Package
 from envkit.dockerfile.specifiers import Release, Wish, package_release
 from envkit.solver.request import Request
 from envkit.tables.images import CpuPackage
@@ -24,6 +27,8 @@ from envkit.tables.rows import FrameworkBuild
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
+
+_TORCH = "torch"
 
 
 def is_for_the_cpu(wanted: Wanted, found: Contents) -> bool:
@@ -104,3 +109,24 @@ def _serves(build: FrameworkBuild, wanted: Wanted, found: Contents, matrix: Matr
     if not toolkits or toolkit_serves_build(build, toolkits[-1]).status not in ("ok", "warn"):
         return False
     return build.cudnn is None or (found.cudnn is not None and found.cudnn.major == build.cudnn.major)
+
+
+def chosen_by_the_driver(found: Contents) -> Iterator[Finding]:
+    """The first package whose torch uv chooses by the driver, which a builder does not have."""
+    for package in found.packages:
+        if package.places.backend == "auto" and _comes_with_torch(package) and not found.base.jetson:
+            yield finding(
+                faults.CPU_BUILD,
+                Status.WARN,
+                "--torch-backend=auto takes the CPU build of torch: while an image is built, it finds no driver",
+                subject_of(package.line, f"{package.name}{package.spec}"),
+                remedy=Remedy("Name the CUDA of the build: --torch-backend=cu…."),
+            )
+            return
+
+
+def _comes_with_torch(package: Package) -> bool:
+    """True for torch, and for what requires one release of it."""
+    name = normalized(package.name)
+    rows = pairs_by_package().get(name, ())
+    return name == _TORCH or any(line.package == _TORCH for row in rows[-1:] for line in required(row))

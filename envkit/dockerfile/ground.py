@@ -41,6 +41,7 @@ _TELLS = {
         r"python[\d.]*-(?:pip|full)\b|get-pip|ensurepip|\.sh\b|\bmake\b|ansible|pipx|pipenv|poetry|tox\b|jupyter|xargs"
         r"|easy_install|\.deb\b|\buv\b"
     ),
+    "smi": regex(r"/nvidia-smi|nvidia-utils"),
     "anaconda": regex(r"(?:Mini|Ana)conda3-latest-"),
 }
 APT = ("apt-get", "apt", "aptitude")
@@ -66,6 +67,7 @@ class Ground:
     environment: Mapping[str, str]
     pythons: Pythons
     first: bool  # it starts from an image itself
+    commands: tuple[ShellCommand, ...]  # all of them, those that run in some cases only too
 
     @property
     def plain(self) -> bool:
@@ -90,18 +92,25 @@ def grounds(stages: tuple[BuildStage, ...], found: Contents, matrix: Matrix) -> 
             stage.environment,
             pythons_of(base, script, Script(()), ()),
             below is None,
+            tuple(command for part in parts_of((stage,), "RUN") for command in part.commands),
         )
         yield made[stage.index]
 
 
 def arguments(command: ShellCommand, tools: Iterable[str], verbs: Iterable[str]) -> tuple[Word, ...] | None:
     """The words after the verb where the command calls one of the tools with one of the verbs; None elsewhere."""
+    words = called(command)
+    if not words or words[0].rpartition("/")[2] not in tools:
+        return None
+    at = next((at for at, word in enumerate(words) if at > 0 and word in verbs), None)
+    return None if at is None else words[at + 1 :]
+
+
+def called(command: ShellCommand) -> tuple[Word, ...]:
+    """The words of a command from its program on, without sudo, env and assignments before it."""
     words = command.words
     start = next((at for at, word in enumerate(words) if not _BEFORE_A_COMMAND.fullmatch(word)), len(words))
-    if start == len(words) or words[start].rpartition("/")[2] not in tools:
-        return None
-    at = next((at for at, word in enumerate(words) if at > start and word in verbs), None)
-    return None if at is None else words[at + 1 :]
+    return words[start:]
 
 
 def _by_command(packages: Sequence[Package]) -> dict[tuple[int, ...], list[Package]]:
@@ -126,10 +135,11 @@ def _tells(stage: BuildStage, script: Script) -> frozenset[str]:
         if script.search(pattern) is not None or any(pattern.search(text) for text in texts)
     }
     if any("from" in part.flags for part in parts_of((stage,), "COPY")):
-        told |= {"pip"}
+        told |= {"pip", "copied"}
     images = (image for _, image in copied_images((stage,)))
     if any(not image_name(image).repository.endswith("/uv") for image in images):
         told |= {"python"}
+    told |= {f"--{flag}" for part in parts_of((stage,), "RUN") for flag in part.flags}
     if any("cuda" in part.text for part in parts_of((stage,), "COPY", "ADD")):
         told |= {"compiler"}
     return frozenset(told)

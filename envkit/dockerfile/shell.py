@@ -15,15 +15,20 @@ _TAKES_SCRIPT = regex(r"-[a-z]*c")
 _LEADING = frozenset({"then", "do", "else", "elif", "if", "while", "until", "!", "{", "time"})
 _ENDING = frozenset({"fi", "done", "esac", "}"})
 _ASKING = frozenset({"[", "[[", "test", "command", "which", "type", "grep"})
+_STRICT = regex(r"set -[a-z]*e")
 _DEEPEST = 8  # scripts inside scripts that are looked into
 
 
 @record
 class ShellCommand:
-    """One simple command. `conditional`: it runs in some cases only, as in an `if` or after `||`."""
+    """One simple command.
+
+    `conditional`: it runs in some cases only, as in an `if` or after `||`. `decisive`: if it fails, so does the RUN.
+    """
 
     words: tuple[Word, ...]
     conditional: bool = False
+    decisive: bool = True
 
     @property
     def line(self) -> int:
@@ -63,6 +68,23 @@ def _inner(words: Sequence[Word], body: Text | None, scope: Scope, depth: int) -
     return _Script(scope, depth + 1).commands(Words(body, scope))
 
 
+def _with_what_decides(found: list[tuple[Simple, list[ShellCommand]]]) -> Iterator[ShellCommand]:
+    """The commands, with those marked whose failure the rest of the script hides: `a || b`, `a | b`, `a; b`."""
+    strict = next((at for at, (simple, _) in enumerate(found) if _STRICT.match(" ".join(simple.words[:2]))), len(found))
+    hidden = max(
+        (at for at, (simple, _) in enumerate(found) if _hides(simple, strict=at > strict, found=found)), default=-1
+    )
+    for at, (_, made) in enumerate(found):
+        for one in made:
+            yield one if at > hidden else ShellCommand(one.words, one.conditional, False)
+
+
+def _hides(simple: Simple, *, strict: bool, found: list[tuple[Simple, list[ShellCommand]]]) -> bool:
+    """True where what follows a command runs although it failed."""
+    last = simple is found[-1][0]
+    return simple.separator not in (("", "&&", ";", "\n") if strict or last else ("", "&&"))
+
+
 class _Script:
     """The state of one script between its commands."""
 
@@ -75,17 +97,21 @@ class _Script:
 
     def commands(self, words: Words) -> Iterator[ShellCommand]:
         """Every command, without the words of the grammar."""
+        found: list[tuple[Simple, list[ShellCommand]]] = []
         for simple in words.commands():
             plain = self._without_grammar(simple.words)
             conditional = self._conditional or self._branches > 0
+            made: list[ShellCommand] = []
             if plain or simple.body is not None:
                 self._assign(plain, sure=not conditional)
                 inner = _inner(plain, simple.body, self._scope, self._depth)
                 if inner is None and plain:
-                    yield ShellCommand(plain, conditional)
-                for command in inner or ():
-                    yield ShellCommand(command.words, conditional or command.conditional)
+                    made = [ShellCommand(plain, conditional, plain == simple.words)]
+                for one in inner or ():
+                    made.append(ShellCommand(one.words, conditional or one.conditional, one.decisive))
+            found.append((simple, made))
             self._join(simple, plain)
+        yield from _with_what_decides(found)
 
     def _without_grammar(self, words: tuple[Word, ...]) -> tuple[Word, ...]:
         start = 0

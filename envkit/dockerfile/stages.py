@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from envkit._startup.records import record, replace
 from envkit._startup.regex import regex
@@ -18,6 +19,7 @@ _PAIR = regex(r"(?<!\S)(\w[\w.-]*)=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|\S*)")
 _ENVIRONMENT = regex(
     r"venv|conda|mamba|(?:site|dist)-packages|/\.local\b|/install\b|/usr/local(?:/lib(?:/python[\d.]*)?)?/?(?:\s|$)"
 )
+_MAKES_ENVIRONMENTS = frozenset({"venv", "virtualenv"})
 _LONGEST = 100_000  # characters that variables put into one text: values that double each other end there
 
 
@@ -38,6 +40,13 @@ class BuildStage:
     unresolved: bool  # the image's name holds a variable without a value
     platform: str
     environment: Mapping[str, str]
+
+    @cached_property
+    def environments(self) -> frozenset[str]:
+        """The words of its commands that make virtual environments, their folders among them."""
+        commands = (command for part in self.instructions if part.keyword == "RUN" for command in part.commands)
+        made = (command.words for command in commands if not _MAKES_ENVIRONMENTS.isdisjoint(command.words))
+        return frozenset(word.rstrip("/") for words in made for word in words)
 
 
 def read_stages(text: str) -> tuple[BuildStage, ...]:
@@ -159,10 +168,20 @@ def needed_stages(stages: tuple[BuildStage, ...]) -> tuple[BuildStage, ...]:
 def environment_stages(stages: tuple[BuildStage, ...]) -> tuple[BuildStage, ...]:
     """The stages whose Python packages the last one copies, each with those that it starts from."""
     chain = final_chain(stages)
-    parts = (part for stage in chain for part in stage.instructions if _ENVIRONMENT.search(part.text))
-    sources = _copied_from(parts, by_name(stages))
+    names = by_name(stages)
+    copied = [part for stage in chain for part in stage.instructions if "from" in part.flags]
+    parts = [part for part in copied if _ENVIRONMENT.search(part.text) or _is_made(part, stages, names)]
+    sources = _copied_from(parts, names)
     found = {one.index for source in sources for one in final_chain(stages, source)}
     return tuple(stages[index] for index in sorted(found - {stage.index for stage in chain}))
+
+
+def _is_made(copy: Instruction, stages: Sequence[BuildStage], names: Mapping[str, int]) -> bool:
+    """True where a folder that is copied was made as a virtual environment, whatever its name."""
+    folders = {folder.rstrip("/") for folder in copy.text.split()[:-1]}
+    source = names.get(copy.flags["from"].lower())
+    made = () if source is None else final_chain(stages, source)
+    return any(not folders.isdisjoint(stage.environments) for stage in made)
 
 
 def by_name(stages: Iterable[BuildStage]) -> dict[str, int]:

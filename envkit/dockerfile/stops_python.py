@@ -22,7 +22,7 @@ _PYTHON = regex(r"(?:/usr/bin/)?python(3?(?:\.\d+)?)")
 _SCRIPT = "get-pip.py"
 _OWN_FOLDERS = ("/usr/", "/bin", "/sbin", "$")
 _OTHER_PYTHON = regex(r"(?i)break.system.packages|virtual_?env|conda|mamba|pyenv")
-_ELSEWHERE = ("--target", "-t", "--prefix", "--root", "--dry-run", "--python", "-p")
+ELSEWHERE = ("--target", "-t", "--prefix", "--root", "--dry-run", "--python", "-p")
 _STARTERS = ("sudo", "env")
 _WITH_VALUE = ("-u", "--user", "-g", "--group", "--unset")  # of their options
 _ASSIGNMENT = regex(r"[A-Za-z_]\w*=")
@@ -116,7 +116,7 @@ def _installs_into_the_system(words: tuple[Word, ...], system: OperatingSystem, 
     if any(_OTHER_PYTHON.search(word) for word in starts):
         return False
     words = _itself(words)
-    if any(word.partition("=")[0] in _ELSEWHERE for word in words):
+    if any(word.partition("=")[0] in ELSEWHERE for word in words):
         return False
     if words[:3] == ("uv", "pip", "install"):
         return any(word in _OF_UV for word in (*words, *environment))

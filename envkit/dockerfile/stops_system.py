@@ -37,7 +37,7 @@ def apt_pythons(ground: Ground) -> Iterator[Finding]:
             named = _PYTHON.fullmatch(word)
             if named is not None and Version.parse(named[1]) not in known:
                 told = f"{system.title} has no package {word}"
-                told += ", and deadsnakes has none for it any more" if len(asked) > 1 else ""
+                told += ", and deadsnakes no longer has one for it" if len(asked) > 1 else ""
                 impact = f"The build stops with: Unable to locate package {word}."
                 where = subject_of(word.line, word)
                 yield stop(faults.APT_WITHOUT_PACKAGE, told, where, impact=impact, sources=asked[-1].sources)
@@ -79,7 +79,7 @@ def archived(ground: Ground) -> Iterator[Finding]:
         return
     fetch = _first(ground, _MANAGERS, _FETCHES)
     if fetch is not None:
-        told = f"The packages of {row.title} have left its mirrors for an archive"
+        told = f"The packages of {row.title} have moved from its mirrors to an archive"
         impact = "The build stops: the package lists are not found."
         yield stop(faults.ARCHIVE_GONE, told, command_subject(fetch), impact=impact, sources=row.sources)
 
@@ -106,7 +106,7 @@ def gone_download(ground: Ground) -> Iterator[Finding]:
         for word in step.command.words:
             row = next((row for row in rows if row.address in word), None)
             if row is not None:
-                impact = "The download fails, or brings a page in place of the installer."
+                impact = "The download fails, or returns a web page instead of the installer."
                 where = subject_of(word.line, word.rpartition("/")[2])
                 yield stop(faults.INSTALLER_GONE, row.title, where, impact=impact, fix=row.fix, sources=row.sources)
                 return

@@ -29,6 +29,7 @@ class Problem:
     status: Status
     told: str
     fix: str
+    meant: FrameworkBuild | None = None  # the one build that would be taken, were it where the installer looks
 
 
 Choices = Mapping[Wanted, FrameworkBuild | Problem]
@@ -168,13 +169,19 @@ def _of_variant(
     of_cuda = [build for build in fitting if cuda is not None and build.cuda == cuda]
     on_default = [build for build in fitting if build.on_pypi]
     if wanted.suffix and wanted.default_index and not wanted.other_index and not found.index_set:
-        told = f"The default index has no {wanted.package} with +{wanted.variant}: they have their own index"
+        told = f"The default index has no {wanted.package} with +{wanted.variant}: such builds have their own index"
         option = next(filter(None, map(_place_option, of_cuda)), "")
-        return Problem(Status.FAIL, told, f"Add {option} to the command." if option else "Name that index.")
+        fix = f"Add {option}." if option else "Name that index."
+        return Problem(Status.FAIL, told, fix, _newest(of_cuda))
     if wanted.suffix and _is_of_other_places(wanted) and not found.index_set:
-        told = f"{wanted.package}{wanted.spec}+{wanted.variant} is not where pip is sent for it: {wanted.places}"
+        told = f"{wanted.package}{wanted.spec}+{wanted.variant} is not where pip looks for it: {wanted.places}"
         option = next(filter(None, map(_place_option, of_cuda)), "")
-        return Problem(Status.FAIL, told, f"Use {option} instead." if option else "Name the index of that suffix.")
+        return Problem(
+            Status.FAIL,
+            told,
+            f"Use {option} instead." if option else "Name the index of that suffix.",
+            _newest(of_cuda),
+        )
     if wanted.variant:
         if wanted.suffix or not wanted.default_index:
             return of_cuda or _no_variant(wanted, fitting, named)
@@ -193,10 +200,17 @@ def _places_of(build: FrameworkBuild) -> set[str]:
     return {place.rstrip("/") for place in (build.index_url, build.find_links) if place}
 
 
+def _newest(builds: list[FrameworkBuild]) -> FrameworkBuild | None:
+    return max(builds, key=lambda build: package_release(build).order, default=None)
+
+
 def _place_option(build: FrameworkBuild) -> str:
-    """The option of pip that names where a build is: its index, or else the page that lists its files."""
+    """The option of pip that names where a build is: its index, or else the page that lists its files.
+
+    It is asked beside the default index, which has the other packages; the suffix says which build is taken.
+    """
     if build.index_url:
-        return f"--index-url {build.index_url}"
+        return f"--extra-index-url {build.index_url}"
     return f"-f {build.find_links}" if build.find_links else ""
 
 
@@ -303,7 +317,7 @@ def _no_version(
     wanted: Wanted, wish: Wish, named: list[FrameworkBuild], builds: list[FrameworkBuild], found: Contents
 ) -> Problem:
     if taken(wish, named):
-        told = f"No release of {wanted.package} known to envkit goes with all packages next to it"
+        told = f"No release of {wanted.package} known to envkit works with all packages next to it"
         return Problem(Status.UNKNOWN, told, "Use releases that were built for each other.")
     asked = f"{wanted.package}{wanted.spec}"
     where = f" for {found.base.architecture}" if found.base.architecture != "x86_64" else ""
@@ -311,7 +325,7 @@ def _no_version(
     if wanted.tool == "pip" and others and found.base.architecture == "x86_64":
         best = max(others, key=lambda build: (package_release(build).order, build.on_pypi))
         return Problem(
-            Status.UNKNOWN, f"No GPU build of {asked} is known to envkit", f"Take {best.package}, which is one."
+            Status.UNKNOWN, f"No GPU build of {asked} is known to envkit", f"Use {best.package}, which is one."
         )
     if not named:
         told = f"No GPU build of {wanted.package} is known to envkit{where}"
@@ -335,11 +349,11 @@ def _no_variant(wanted: Wanted, fitting: list[FrameworkBuild], named: list[Frame
     first = min((package_release(build).order for build in named if build.cuda == cuda), default=None)
     too_early = first is not None and all(package_release(build).order < first for build in fitting)
     if cuda is not None and offered and cuda >= offered[0] and not too_early:
-        title = f"Whether {wanted.package}{wanted.spec} was built for CUDA {cuda} is not known; it was for {told}"
-        return Problem(Status.UNKNOWN, title, "See whether its index has that build.")
+        title = f"Whether {wanted.package}{wanted.spec} was built for CUDA {cuda} is not known; it was built for {told}"
+        return Problem(Status.UNKNOWN, title, "Check whether its index has that build.")
     return Problem(
         Status.FAIL,
-        f"{wanted.package}{wanted.spec} was never built for CUDA {cuda}; it was for {told}",
+        f"{wanted.package}{wanted.spec} was never built for CUDA {cuda}; it was built for {told}",
         f"Use the index of one of these: cu{str(offered[-1]).replace('.', '')}."
         if offered
         else "Choose another release.",

@@ -43,7 +43,7 @@ def beyond_packages(plan: Plan) -> str:
         return f"{title_of(built[0])} is built from source"
     if _of_the_system(plan):
         return f"the plan needs the libraries of CUDA {plan.choice.cuda} from the system"
-    return "" if plan.choice.builds else "the plan holds no framework"
+    return "" if plan.choice.builds else "the plan contains no framework"
 
 
 def _images(plan: Plan) -> list[str]:

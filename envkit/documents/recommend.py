@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from envkit.advice.build import Judgement, Machine, peak_watts
 from envkit.advice.cards import Card
+from envkit.advice.changes import Change
 from envkit.advice.memory import GIB, Need
-from envkit.advice.rank import Change, LeftOut, Offer, Ranking, better_buy_below, relative_speed
+from envkit.advice.rank import LeftOut, Offer, Ranking, better_buy_below, relative_speed
 from envkit.advice.support import Support
 from envkit.documents.citations import citations
 from envkit.tables.advice import CloudInstance
@@ -31,7 +32,11 @@ def ranking_document(
         "need": _need(ranking.need),
         "limits": {"form": limits.form, "gpus": limits.gpus, "watts": limits.watts, "budget": limits.budget,
                    "display": limits.display, "year": limits.year, "years": limits.years},
-        "cards": [_offer(offer, offers[0], instances) for offer in ranking.offers[:top]],
+        "cards": [
+            {"place": place, **_offer(offer, offers[0], instances)}
+            for place, offer in ranking.shown(top)
+            if place <= len(ranking.offers)
+        ],
         "without_price": [_offer(offer, offers[0], instances) for offer in ranking.unpriced[:top]],
         "left_out": [_left_out(row) for row in ranking.out],
         "unknown": [_left_out(row) for row in ranking.unknown],
@@ -98,7 +103,7 @@ def _offer(offer: Offer, first: Offer, instances: dict[str, list[CloudInstance]]
         "watts": card.watts(offer.gpus),
         "step_seconds_at_best": step.seconds if step else None,
         "bound": step.bound if step else None,
-        "rate_known": step.rate_known if step else None,
+        "way": step.way.told if step and offer.gpus > 1 else None,
         "speed_of_first": relative_speed(offer, first),
         "price": offer.price.amount if offer.price else None,
         "currency": offer.price.currency or None if offer.price else None,

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from envkit._startup.records import record
+from envkit._startup.records import record, replace
 from envkit.checks.engine.findings import Alternative, Confidence, Evidence, Finding, Status
+from envkit.checks.engine.likened import is_likened, told_apart
 from envkit.checks.engine.messages import all_messages, complained, message_evidence
 from envkit.checks.engine.registry import Layer, all_checks
 from envkit.checks.engine.runner import summary
 from envkit.documents.verdict_ask import commands_to_paste
-from envkit.model import COMPLAINT, PASTED, Environment, Message, Problem
+from envkit.model import COMPLAINT, PASTED, READS_LIKE, Environment, Message, Problem
 from envkit.model.observed import is_told
 from envkit.model.paths import fact, walk
 
+_OWN_WORDS = (COMPLAINT, READS_LIKE)  # of whoever wrote the text: no known messages
 _SAYS_NOTHING_ALONE = {"tf-finds-no-driver"}  # every TensorFlow on a machine without a GPU writes it
 # What decides whether a program can use a GPU: health is not certain, and `--strict` not content, without these.
 _DECISIVE = (
@@ -29,7 +31,8 @@ _DECISIVE = (
 _TROUBLE = (Status.FAIL, Status.WARN, Status.ERROR)
 _UNEXPLAINED = "The text reports a failure, but what it says about the machine does not explain it."
 _NOT_SHOWN = "The text names parts of a machine, but shows nothing of how they work."
-ASK = "To say more, envkit needs the last lines of the error and the output of these, the most telling first:"
+_TOO_LITTLE = "Too little is known for a verdict."
+ASK = "To say more, envkit needs the last lines of the error and the output of these commands, most useful first:"
 _COUNTED = {
     "ok": "passed",
     "warn": "warned",
@@ -82,6 +85,9 @@ def verdict(environment: Environment, findings: Sequence[Finding]) -> Verdict:
     doubt = _doubt(environment, findings)
     if doubt:
         return _unknown(environment, doubt)
+    guess = next((finding for finding in findings if is_likened(finding)), None)
+    if guess is not None:
+        return _guessed(environment, guess)
     warning = next((finding for finding in findings if finding.status is Status.WARN), None)
     if warning is not None:
         return _of(warning)
@@ -89,7 +95,10 @@ def verdict(environment: Environment, findings: Sequence[Finding]) -> Verdict:
         return _unknown(environment, _UNEXPLAINED)
     if _shows_nothing(environment):
         return _unknown(environment, _NOT_SHOWN)
-    looked = any(finding.status is Status.OK for finding in findings)
+    statuses = {finding.status for finding in findings}
+    if Status.UNKNOWN in statuses and Status.OK not in statuses:
+        return _unknown(environment, _TOO_LITTLE)
+    looked = Status.OK in statuses
     place = " in this text" if environment.origin == PASTED else ""
     title = f"No problems found{place}." if looked else "None of these checks applies here."
     return Verdict(Status.OK, title, confidence=Confidence.LIKELY if unseen(environment) else Confidence.CERTAIN)
@@ -109,20 +118,29 @@ def _unknown(environment: Environment, title: str) -> Verdict:
     return Verdict(Status.UNKNOWN, title, confidence=Confidence.POSSIBLE, ask=commands_to_paste(environment))
 
 
+def _guessed(environment: Environment, guess: Finding) -> Verdict:
+    """That the cause is not known, and the one that reports in like words had: a hint is no answer."""
+    unknown = _unknown(environment, _UNEXPLAINED)
+    commands = tuple(dict.fromkeys((*told_apart(guess.id), *unknown.ask)))
+    hint = (Alternative(guess.id, guess.title, command) for command in commands[:1])
+    return replace(unknown, ask=commands, alternatives=tuple(hint))
+
+
 def _doubt(environment: Environment, findings: Sequence[Finding]) -> str:
     """Why neither health nor a warning is the answer where nothing failed, '' where one of them is."""
     broken = len({finding.id for finding in findings if finding.status is Status.ERROR})
     if broken:
         checks = f"{broken} checks" if broken > 1 else "One check"
-        return f"{checks} failed inside envkit, so it cannot be said whether this machine is healthy."
+        return f"{checks} failed inside envkit, so it is not known whether this machine is healthy."
     message = unjudged(environment, findings)
     if message is not None and not _outweighed(environment, message):
-        return f"There is a known message that no check applies to here: {message.signature.partition('/')[0]}."
-    if unread(environment):
+        return (
+            "The input contains a known message, but its check does not apply here: "
+            f"{message.signature.partition('/')[0]}."
+        )
+    if unread(environment) and not any(map(is_likened, findings)):
         return "Nothing in this text was recognized."
-    judged = {Status.OK, Status.WARN}
-    statuses = {finding.status for finding in findings}
-    return "Too little is known for a verdict." if Status.UNKNOWN in statuses and not judged & statuses else ""
+    return ""
 
 
 def unjudged(environment: Environment, findings: Iterable[Finding]) -> Message | None:
@@ -148,7 +166,7 @@ def _outweighed(environment: Environment, message: Message) -> bool:
 
 def unread(environment: Environment) -> bool:
     """True for a pasted text in which no reader found a fact and no known message stands."""
-    known = [message for message in environment.messages.value or () if message.signature != COMPLAINT]
+    known = [message for message in environment.messages.value or () if message.signature not in _OWN_WORDS]
     if environment.origin != PASTED or known:
         return False
     return all(path == "messages" or seen.problem is Problem.NOT_LOOKED for path, seen in walk(environment))

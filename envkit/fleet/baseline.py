@@ -42,6 +42,13 @@ class Baseline:
     must: frozenset[str] = frozenset()
     name: str = field(default="")
 
+    def fits(self, traits: Mapping[str, str]) -> bool | None:
+        """Whether a section is for a machine with these traits; None where too little is known to tell."""
+        unlike = [[k for k, v in section.match.items() if traits.get(k) != v] for section in self.sections]
+        if not all(unlike):
+            return True
+        return None if any(traits.keys().isdisjoint(keys) for keys in unlike) else False
+
     def expected(self, traits: Mapping[str, str]) -> dict[str, Wanted]:
         """What is expected of a machine with these traits; of two sections the later one counts."""
         wanted: dict[str, Wanted] = {}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from envkit.fleet.baseline import Baseline
-from envkit.fleet.model import Drift, HostResult, Value
+from envkit.fleet.baseline import Baseline, Wanted
+from envkit.fleet.model import Drift, Gap, HostResult, Value
 from envkit.fleet.traits import GPU, KEYS, NONE
 
 FEWEST = 3  # hosts that have to know a trait before most of them mean anything
@@ -14,17 +14,58 @@ ALIKE = (
     "architecture",
 )  # what makes two machines comparable; how many GPUs is left to drift, so that a lost one shows
 
+_REFINES = frozenset(("architecture",))  # may be unknown: the models of the GPUs say nearly as much
+
 Groups = dict[tuple[str, ...], list[HostResult]]
 
 
 def groups(hosts: Iterable[HostResult], keys: Sequence[str] = ALIKE) -> Groups:
-    """The judged hosts by what makes them comparable; one of which that is not known is in no group."""
+    """The judged hosts by what makes them comparable, with '' for an architecture that is not known.
+
+    A text from nvidia-smi never names it: such hosts are compared with each other. One of which anything else is not
+    known is in no group.
+    """
     found: Groups = {}
     for host in hosts:
         values = tuple(host.traits.get(key, "") for key in keys)
-        if host.judged and all(values):
+        if (
+            host.judged
+            and any(values)
+            and all(value or key in _REFINES for key, value in zip(keys, values, strict=True))
+        ):
             found.setdefault(values, []).append(host)
     return found
+
+
+def majority_gaps(hosts: Sequence[HostResult], found: Groups, keys: Sequence[str]) -> tuple[Gap, ...]:
+    """The judged hosts that could not be compared with others, by why."""
+    grouped = {host.name for members in found.values() for host in members}
+    few = [host.name for members in found.values() if len(members) < FEWEST for host in members]
+    reasons: dict[str, list[str]] = {f"fewer than {FEWEST} hosts are known to be alike": sorted(few)} if few else {}
+    for host in hosts:
+        if host.judged and host.name not in grouped:
+            unknown = " and ".join(key for key in keys if key not in host.traits)
+            reasons.setdefault(f"{unknown} not known", []).append(host.name)
+    return tuple(Gap(reason, tuple(names)) for reason, names in reasons.items())
+
+
+def baseline_gaps(hosts: Iterable[HostResult], baseline: Baseline) -> tuple[Gap, ...]:
+    """The judged hosts that the baseline could not be held against, or not where it demands something."""
+    reasons: dict[tuple[str, bool], list[str]] = {}
+    for host in hosts:
+        if not host.judged:
+            continue
+        fits, expected = baseline.fits(host.traits), baseline.expected(host.traits)
+        unknown = [key for key in expected if key in baseline.must and key not in host.traits]
+        if fits is False:
+            reasons.setdefault(("no [[machines]] matches", False), []).append(host.name)
+        elif fits is None:
+            reasons.setdefault(("not known which [[machines]] match", False), []).append(host.name)
+        elif unknown:
+            reasons.setdefault((f"must {', '.join(unknown)}: not known", True), []).append(host.name)
+        elif expected and host.traits.keys().isdisjoint(expected):
+            reasons.setdefault(("nothing that is expected is known", False), []).append(host.name)
+    return tuple(Gap(reason, tuple(names), must) for (reason, must), names in reasons.items())
 
 
 def by_majority(found: Groups, alike: Sequence[str]) -> Iterator[Drift]:
@@ -51,10 +92,16 @@ def majority(counts: Mapping[str, int]) -> str | None:
     return common if 2 * counts[common] > sum(counts.values()) else None
 
 
-def by_baseline(found: Groups, baseline: Baseline, alike: Sequence[str]) -> Iterator[Drift]:
-    """The traits in which hosts differ from what the baseline expects of machines like them."""
-    for values, members in found.items():
-        for key, wanted in baseline.expected(members[0].traits).items():
+def by_baseline(hosts: Iterable[HostResult], baseline: Baseline, alike: Sequence[str]) -> Iterator[Drift]:
+    """The traits in which hosts differ from what the baseline expects of each; the group is only a name."""
+    found: dict[tuple[str, ...], dict[tuple[str, Wanted], list[HostResult]]] = {}
+    for host in hosts:
+        if host.judged:
+            own = found.setdefault(tuple(host.traits.get(key, "") for key in alike), {})
+            for item in baseline.expected(host.traits).items():
+                own.setdefault(item, []).append(host)
+    for values, asked in found.items():
+        for (key, wanted), members in asked.items():
             by_value = _by_value(members, key)
             fitting = tuple(value for value in by_value if wanted.holds(value))
             if len(fitting) == len(by_value):
@@ -67,8 +114,12 @@ def by_baseline(found: Groups, baseline: Baseline, alike: Sequence[str]) -> Iter
 
 def _called(values: Sequence[str], alike: Sequence[str]) -> str:
     """The group by what its machines have, behind "hosts with"."""
-    pairs = zip(alike, values, strict=True)
-    return " / ".join(value if value != NONE else f"no {'GPU' if key == GPU else key}" for key, value in pairs)
+    return " / ".join(_part(key, value) for key, value in zip(alike, values, strict=True))
+
+
+def _part(key: str, value: str) -> str:
+    name = "GPU" if key == GPU else key
+    return f"no {name}" if value == NONE else value or f"unknown {name}"
 
 
 def _by_value(members: Iterable[HostResult], key: str) -> dict[str, list[HostResult]]:

@@ -104,6 +104,15 @@ class Drift:
 
 
 @record
+class Gap:
+    """Hosts that could not be compared, and why; `must` where a baseline demands what is not known of them."""
+
+    reason: str
+    hosts: tuple[str, ...]
+    must: bool = False
+
+
+@record
 class FleetReport:
     """The whole report. `drifted` holds the hosts that differ from what a baseline demands."""
 
@@ -112,4 +121,9 @@ class FleetReport:
     drift: tuple[Drift, ...]
     drifted: frozenset[str] = frozenset()
     baseline: str = "majority"
-    alone: int = 0  # judged hosts that have too few like them, or of which it is not known what they are like
+    gaps: tuple[Gap, ...] = ()
+
+    @property
+    def alone(self) -> int:
+        """How many judged hosts were compared with nothing."""
+        return sum(len(gap.hosts) for gap in self.gaps if not gap.must)

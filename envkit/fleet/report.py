@@ -8,8 +8,8 @@ from envkit._startup.records import replace
 from envkit._startup.regex import regex
 from envkit.fleet.baseline import Baseline
 from envkit.fleet.causes import clusters
-from envkit.fleet.drift import ALIKE, FEWEST, by_baseline, by_majority, groups
-from envkit.fleet.model import Drift, FleetReport, HostResult, State
+from envkit.fleet.drift import ALIKE, baseline_gaps, by_baseline, by_majority, groups, majority_gaps
+from envkit.fleet.model import Drift, FleetReport, Gap, HostResult, State
 
 MAJORITY, NOTHING = "majority", "none"
 _NODE = regex(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,252}")
@@ -25,20 +25,20 @@ def fleet_report(
     Without `compare` no drift is looked for.
     """
     named = tuple(sorted(hosts, key=lambda host: host.name))
-    found = groups(named, alike)
     drift: tuple[Drift, ...] = ()
+    gaps: tuple[Gap, ...] = ()
     if baseline is not None:
-        drift = tuple(by_baseline(found, baseline, alike))
+        drift, gaps = tuple(by_baseline(named, baseline, alike)), baseline_gaps(named, baseline)
     elif compare:
-        drift = tuple(by_majority(found, alike))
-    compared = sum(len(members) for members in found.values() if baseline is not None or len(members) >= FEWEST)
+        found = groups(named, alike)
+        drift, gaps = tuple(by_majority(found, alike)), majority_gaps(named, found, alike)
     return FleetReport(
         named,
         clusters(named),
         tuple(sorted(drift, key=lambda item: (item.group, not item.expected))),
         frozenset(name for item in drift if item.must for value in item.others for name in value.hosts),
         baseline.name if baseline is not None else MAJORITY if compare else NOTHING,
-        sum(host.judged for host in named) - compared,
+        gaps,
     )
 
 
@@ -55,11 +55,17 @@ def failing(report: FleetReport, host: HostResult) -> bool:
     return host.state in _FAILED or host.name in report.drifted
 
 
+def unproven(report: FleetReport) -> frozenset[str]:
+    """The hosts of which a baseline demands something that is not known."""
+    return frozenset(name for gap in report.gaps if gap.must for name in gap.hosts)
+
+
 def exit_code(report: FleetReport, *, strict: bool) -> int:
-    """1 where a host failed, was not judged or differs from what a baseline demands; strict: or is not all well."""
-    if any(failing(report, host) or not host.judged for host in report.hosts):
+    """1 where a host failed, was not judged, or does not show what a baseline demands; strict: or is not all well."""
+    if any(failing(report, host) or not host.judged for host in report.hosts) or unproven(report):
         return 1
-    doubtful = any(host.state in _DOUBTFUL for host in report.hosts)
+    by_file = report.baseline not in (MAJORITY, NOTHING)
+    doubtful = any(host.state in _DOUBTFUL for host in report.hosts) or (by_file and bool(report.gaps))
     return int(strict and (doubtful or any(item.expected for item in report.drift)))
 
 
@@ -85,7 +91,7 @@ def headline(report: FleetReport) -> str:
     judged = {State.OK: "ok", State.FAIL: "failed", State.WARN: "warned", State.UNKNOWN: "unknown"}
     words = [f"{number[state]:,} {word}" for state, word in judged.items() if number[state]]
     left = sum(not host.judged for host in report.hosts)
-    words += [f"{left:,} not judged"] if left else []
+    words += [f"{left:,} not checked"] if left else []
     hosts = "1 host" if len(report.hosts) == 1 else f"{len(report.hosts):,} hosts"
     return f"{hosts}: {', '.join(words)}."
 
@@ -100,9 +106,10 @@ def node_lists(report: FleetReport) -> dict[str, list[str]]:
 
     A name that a scheduler would read as several, or as an option, stands in none.
     """
+    open_ones = unproven(report)
     lists: dict[str, list[str]] = {"passing": [], "failing": [], "unknown": []}
     for host in report.hosts:
-        known = host.judged and host.state is not State.UNKNOWN
+        known = host.judged and host.state is not State.UNKNOWN and host.name not in open_ones
         if is_node(host.name):
             lists["failing" if failing(report, host) else "passing" if known else "unknown"].append(host.name)
     return lists

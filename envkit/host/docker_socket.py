@@ -24,6 +24,6 @@ def nearest_socket(variables: Mapping[str, str]) -> Observed[str]:
         except OSError:
             continue
         if not os.access(path, os.R_OK | os.W_OK):
-            return missing(Problem.DENIED, path, "this user may not use the engine's socket")
+            return missing(Problem.DENIED, path, "this user is not allowed to use the engine's socket")
         return found(f"unix://{path}", path)
     return missing(Problem.ABSENT, paths[0], "no engine socket")

@@ -35,7 +35,7 @@ def locked(lines: Sequence[str], python: Version, architecture: str) -> str:
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         told = " ".join(done.stderr.split())
-        raise StepFailed(f"--lock: uv found no set of packages (exit {done.returncode}): {told[:300]}")
+        raise StepFailed(f"--lock: uv could not resolve the packages (exit {done.returncode}): {told[:300]}")
     return done.stdout
 
 

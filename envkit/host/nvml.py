@@ -86,7 +86,7 @@ def _without_gpu_to_blame(answers: _Answers, child: Followed, limit_s: float) ->
     if answers.devices:
         return _with_the_rest_late(answers, limit_s)
     if answers.asking is None:
-        return missing(Problem.NOT_LOOKED, "nvml", f"the driver could not even be asked within {limit_s:g} s")
+        return missing(Problem.NOT_LOOKED, "nvml", f"the driver could not even be queried within {limit_s:g} s")
     return missing(Problem.TIMED_OUT, "nvml", f"{answers.asking} has not returned within {limit_s:g} s")
 
 

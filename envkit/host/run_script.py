@@ -89,7 +89,7 @@ def fetch(
         _transfer(url, part, progress)
     except (HTTPError, URLError, TimeoutError, ConnectionError) as error:
         raise StepFailed(
-            f"cannot fetch {url}: {error}.", "Check the network and https_proxy; run it again to go on from there."
+            f"cannot fetch {url}: {error}.", "Check the network and https_proxy; run it again to continue from there."
         ) from error
     except OSError as error:
         raise OutputError(f"cannot write {part}: {error.strerror}.", "Choose a folder with enough space.") from error

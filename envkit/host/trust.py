@@ -95,7 +95,7 @@ class _Steps(_Names):
         if status.st_uid not in self._owners:
             raise Untrusted(errno.EACCES, f"{path} belongs to {_name(status.st_uid)}")
         if not stat.S_ISLNK(status.st_mode) and _open_to_others(status):
-            raise Untrusted(errno.EACCES, f"{path} is writable to others")
+            raise Untrusted(errno.EACCES, f"{path} is writable by others")
         return status.st_mode
 
 

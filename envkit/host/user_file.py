@@ -53,7 +53,7 @@ def opened(path: str) -> IO[bytes]:
         if not stat.S_ISREG(status.st_mode):  # exchanged meanwhile
             raise OSError(0, "it is a pipe, a device, or a socket")
         if os.geteuid() == 0 and not leads_to(path, status):
-            raise OSError(0, "a link on its path belongs to a user, and leads to a file of somebody else")
+            raise OSError(0, "a link on its path belongs to a user, and leads to another user's file")
     except OSError:
         stream.close()
         raise

@@ -30,4 +30,4 @@ def with_backends(plan: Plan | NoPlan, resolve: Callable[..., Plan | NoPlan]) ->
     if isinstance(wider, Plan):
         return wider
     names = ", ".join(str(part) for part in added)
-    return replace(plan, warnings=(*plan.warnings, f"It computes with {names}, which no plan includes."))
+    return replace(plan, warnings=(*plan.warnings, f"It needs {names} to run, and no plan includes both."))

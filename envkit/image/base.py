@@ -110,7 +110,7 @@ def fitting_tags(choice: Choice, flavor: str, tags: Iterable[ImageTag]) -> list[
 
 def _why_tag(flavor: str) -> str:
     reasons = {
-        "base": "smallest flavor: the framework's packages carry CUDA",
+        "base": "smallest flavor: the framework's packages bundle CUDA",
         "runtime": "CUDA libraries that the framework loads from the system",
         "devel": "compilers and headers, as requested with --devel",
     }

@@ -37,7 +37,7 @@ def outside_python(recipe: Recipe) -> list[str]:
 def loader_notes(recipe: Recipe) -> tuple[str, ...]:
     """What programs must do where no image tells the loader of the libraries that came as Python packages."""
     return tuple(
-        f"a program calls {call} before it uses the GPU: outside an image the loader does not know its CUDA packages"
+        f"a program calls {call} before it uses the GPU: outside an image, the loader does not search its CUDA packages"
         for call in loader_calls(recipe.plan.choice)
     )
 

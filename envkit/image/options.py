@@ -63,7 +63,7 @@ def _check_names(options: ImageOptions) -> None:
     for name, (pattern, what) in rules.items():
         given = getattr(options, name)
         for value in given if isinstance(given, tuple) else (given,):
-            if value is not None and not pattern.fullmatch(value):
+            if value is not None and not (pattern.fullmatch(value) and value.isprintable()):
                 raise RequestError(f"--{name}: {value!r} is not {what}.", f"Give {what}.")
 
 
@@ -89,6 +89,10 @@ def _check_places(options: ImageOptions) -> None:
 
 def entrypoint_words(entrypoint: str) -> tuple[str, ...]:
     """The words of a command as a shell splits it. Raises RequestError for one that it cannot split."""
+    if not entrypoint.isprintable():
+        raise RequestError(
+            f"--entrypoint: {entrypoint!r} has characters that are not drawn.", "Put longer programs into a file."
+        )
     try:
         split = tuple(shlex.split(entrypoint))
     except ValueError as error:

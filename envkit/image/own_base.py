@@ -59,7 +59,7 @@ def own_base(image: str, matrix: Matrix) -> OwnBase:
     repository, tag = name.repository, name.tag
     foreign = foreign_system(repository, tag)
     if foreign is not None:
-        raise RequestError(f"--base {image}: {foreign.title} cannot be the base, {foreign.reason}.", _SERVED)
+        raise RequestError(f"--base {image}: {foreign.title} cannot be the base: {foreign.reason}.", _SERVED)
     is_cuda = repository == CUDA_REPOSITORY
     found = tag_row(repository, tag, matrix) if is_cuda else None
     system = matrix.operating_system(found.os_id) if found and found.os_id else _system(repository, tag, matrix)
@@ -86,7 +86,7 @@ def on_own_base(request: Request, image: str, matrix: Matrix) -> Request:
     told = request.os_id if "os_id" in request.asked else None
     if base.system is not None:
         if told is not None and told != base.system.os_id:
-            raise RequestError(f"--base {image} is {base.system.os_id}, and --os says {told}.", "Omit one of them.")
+            raise RequestError(f"--base {image} is {base.system.os_id}, but --os says {told}.", "Omit one of them.")
         request = replace(request, os_id=base.system.os_id)
     elif told is None and base.family:
         releases = ", ".join(row.os_id for row in matrix.operating_systems if row.os_id.startswith(base.family))
@@ -121,7 +121,7 @@ def base_notes(base: OwnBase, choice: Choice) -> Iterator[str]:
         if told:
             yield f"{image} {told}"
     if base.system is None and choice.os is not None:
-        yield f"what {image} contains is unknown: the file is written for {choice.os.os_id} (--os says another)"
+        yield f"what {image} contains is unknown: the file is written for {choice.os.os_id} (choose another with --os)"
     held = base.row.cuda if base.row and base.row.flavor != "base" else None
     if held and choice.needs_toolkit and choice.cuda and held.release(2) != choice.cuda.release(2):
         yield f"{image} has CUDA {held}, but the plan needs {choice.cuda}, which is installed next to it"

@@ -36,8 +36,8 @@ def toolkit_setup(choice: Choice, mirrors: Mirrors, whole: bool, headers: bool =
     toolkit = choice.toolkit
     if toolkit is None or not choice.runfiles:
         raise EnvkitError(
-            f"No installer of CUDA {choice.cuda} for {choice.architecture} is known to envkit,"
-            " and no supported base image holds it.",
+            f"No installer of CUDA {choice.cuda} for {choice.architecture} is known to envkit, and no supported base "
+            "image contains it.",
             "Name an image that has it with --base, or choose another --cuda.",
         )
     path = f"/usr/local/cuda-{toolkit.release}"

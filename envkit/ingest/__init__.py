@@ -28,6 +28,7 @@ def parse_texts(named: Sequence[tuple[str, str]], progress: Callable[[float], No
     from envkit.ingest.clues import all_readers
     from envkit.ingest.combine import combine
     from envkit.ingest.complaints import complaints
+    from envkit.ingest.resemblance import resemblance
     from envkit.ingest.signatures import messages_in
     from envkit.privacy.names import learned
     from envkit.privacy.walk import without_secret_facts
@@ -38,7 +39,8 @@ def parse_texts(named: Sequence[tuple[str, str]], progress: Callable[[float], No
     for number, reader in enumerate(readers, 1):
         progress(number / (len(readers) + _LATER))
         clues += ((reader.name, clue) for clue in reader.read(cleaned))
-    messages = (*messages_in(cleaned), *complaints(cleaned))
+    complained = complaints(cleaned)
+    messages = (*messages_in(cleaned), *complained, *resemblance(cleaned, complained))
     progress(1 - 1 / (len(readers) + _LATER))
     environment = combine(cleaned, clues, messages)
     return without_secret_facts(replace(environment, identity=learned(cleaned)))

@@ -66,7 +66,7 @@ def _ended(event: Mapping[str, Any], limit_s: float) -> tuple[str, str]:
     if code in _KILLED:
         return "crashed", "the collector was killed"
     if code in _NO_PROGRAM:
-        return "no-python", "neither a Python that is new enough nor a POSIX shell"
+        return "no-python", "it has neither a recent enough Python nor a POSIX shell"
     if code not in (0, 1):
         return "crashed", _last_words(said) or f"the collector ended with status {code}"
     stdout = str(event.get("stdout") or "")

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
+from envkit._startup.regex import regex
 from envkit.ingest.text import Text
 from envkit.tables.findings import MessageEnd
 from envkit.tables.loader import read
 
+_OLDER_BOOT = regex(r"(?:-b|--boot)[ =]?-(?:[2-9]|\d{2,4})\b")
+_PROMPT = regex(r"^[^\n$#]{0,80}[$#] \S")
+_LONGEST_ANSWER = 100  # lines below a command that are looked through
 _THEN = "&"  # between words of which the second stand somewhere behind the first
 
 
@@ -25,6 +29,22 @@ def _last(text: Text, words: str) -> int:
         return -1
     place = text.flat.rfind(then)
     return text.flat.rfind(first, 0, place) if first else place
+
+
+def of_an_older_boot(text: Text, offset: int) -> bool:
+    """Whether a line was asked for from an older boot than the last one, where nvidia-smi shows that all is well since.
+
+    The log of the boot before this one may hold what the text is about.
+    """
+    if not (text.says("journalctl") and text.says("driver version:")):
+        return False
+    index = text.index(offset)
+    for line in reversed(text.lines[max(index - _LONGEST_ANSWER, 0) : index]):
+        if "journalctl" in line:
+            return bool(_OLDER_BOOT.search(line))
+        if _PROMPT.match(line):
+            return False
+    return False
 
 
 @cache

@@ -19,7 +19,7 @@ RUN = "run.json"
 _OPTION = "fleet"
 _FILE = "the file"  # in reasons: hosts with one reason stand in one line, which a path would keep apart
 _NOT_REACHED = frozenset(("unreachable", "timed-out", "hung", "no-python", "no-space", "crashed", "unreadable"))
-_UNANSWERED = "no answer from it had come when the run ended; --resume asks it again"
+_UNANSWERED = "it had not answered when the run ended; --resume queries it again"
 _DEEPEST = 8  # folders inside each other
 
 
@@ -55,7 +55,10 @@ def host_sources(places: Sequence[str]) -> list[HostSource]:
     for place in places:
         held = list(_hosts_at(place))
         if not held:
-            raise SourceError(f"{place} holds no capture and no file.", "Name a folder of captures, facts or texts.")
+            raise SourceError(
+                f"{place} contains no capture and no file.",
+                ("Name a directory of captures, facts files, or text files."),
+            )
         for host in held:
             hosts.setdefault((*map(os.path.abspath, host.paths), host.name if host.trouble else ""), host)
     counts: dict[str, int] = {}
@@ -108,7 +111,9 @@ def _hosts_at(place: str) -> Iterator[HostSource]:
     elif os.path.exists(place):
         yield HostSource(_stem(place), (place,))
     else:
-        raise SourceError(f"{place}: no such file or folder.", "Name a folder of captures, facts or texts.")
+        raise SourceError(
+            f"{place}: no such file or folder.", ("Name a directory of captures, facts files, or text files.")
+        )
 
 
 def _hosts_in(folder: str, depth: int) -> Iterator[HostSource]:
@@ -145,7 +150,7 @@ def _hosts_of_run(folder: str) -> Iterator[HostSource]:
 
 def _below(folder: str, depth: int) -> Iterator[HostSource]:
     """The hosts in a folder that nobody named; one that holds none is itself a host, of which nothing is known."""
-    trouble = f"more than {_DEEPEST} folders lie inside each other" if depth > _DEEPEST else "the folder is empty"
+    trouble = f"more than {_DEEPEST} nested directories" if depth > _DEEPEST else "the folder is empty"
     try:
         if depth <= _DEEPEST and _names_in(folder):
             yield from _hosts_in(folder, depth)
@@ -157,7 +162,7 @@ def _below(folder: str, depth: int) -> Iterator[HostSource]:
 
 def _file(place: str) -> HostSource:
     """The file as a host. A link is none: whoever packed the folder would choose which of the reader's files count."""
-    trouble = "" if os.path.isfile(place) else "it is no file"
+    trouble = "" if os.path.isfile(place) else "it is not a file"
     if os.path.islink(place):
         trouble = "it is a link, which is not followed"
     return HostSource(_stem(place), (place,), trouble)

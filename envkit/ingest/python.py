@@ -61,12 +61,13 @@ def python_environment(told: Sequence[tuple[Clue, str]]) -> Observed[tuple[Pytho
 
 
 def _distributions(packages: Sequence[Package]) -> tuple[Distribution, ...]:
-    known: dict[tuple[str, bool], Distribution] = {}
+    known: dict[tuple[str, bool, bool], Distribution] = {}
     for package in packages:
         name = normalized(package.name)
-        new = Distribution(name, package.version, path=package.path, installer=package.installer)
+        home = "/.local/lib/python" in package.path
+        new = Distribution(name, package.version, path=package.path, installer=package.installer, user_site=home)
         by_conda = package.installer == "conda"
-        known.setdefault((name, by_conda), new)
+        known.setdefault((name, by_conda, home), new)
     return tuple(known.values())
 
 
@@ -83,9 +84,25 @@ def _frameworks(
             installs[install.name] = install
         elif not known.cuda_known and install.cuda_known and install.version == known.version:
             installs[install.name] = replace(known, cuda=install.cuda, cuda_known=True)
+    if "jax" in installs:
+        installs["jax"] = _jax(installs["jax"], [package for package, _ in packages])
     for hint, source in hints:
         _apply(installs, hint.name, hint.values, source)
     return tuple(_with_wheel_cuda(install, [package for package, _ in packages]) for install in installs.values())
+
+
+def _jax(install: FrameworkInstall, packages: Sequence[Package]) -> FrameworkInstall:
+    """JAX's CUDA is that of its plug-in, and before there were plug-ins that of jaxlib, which has releases of its own.
+
+    A JAX whose packages are not listed is of unknown build.
+    """
+    for package in packages:
+        name = normalized(package.name)
+        plugin = re.fullmatch(r"jax-cuda(\d{2})-plugin", name)
+        cuda = Version.of(int(plugin.group(1))) if plugin else _cuda_of(name, package)[0] if name == "jaxlib" else None
+        if cuda is not None:
+            return replace(install, cuda=cuda, cuda_known=True)
+    return install
 
 
 def _apply(installs: dict[str, FrameworkInstall], name: str, values: Mapping[str, object], source: str) -> None:

@@ -14,7 +14,7 @@ from functools import cache
 from envkit._startup.regex import regex
 from envkit.base.errors import DataError
 from envkit.ingest.cleaning import rejoined
-from envkit.ingest.ends import ended
+from envkit.ingest.ends import ended, of_an_older_boot
 from envkit.ingest.needed import needed
 from envkit.ingest.sentences import asserted, denied
 from envkit.ingest.text import ALIKE, Part, Text, as_one
@@ -29,6 +29,8 @@ _BLANK = r"\s{1,24}"
 _BLANK_OF_KERNEL = _BLANK + r"(?:(?<=\n)[^\n]{0,60}?NVRM:\s{1,4})?"
 _PART = regex(r"\\.|\[\^?(?:\\.|[^][\\]){1,200}\]| (?![?*+{])")  # an escape, a class, or a blank that stands once
 _SHOWN = 300
+_PROMPTS = ("$ ", "# ", "> ")  # before a command
+_HEAD, _LEAD = 140, 20  # characters kept of a long line's start, which names the program, and before its message
 
 
 @cache
@@ -82,7 +84,7 @@ def _found(text: Text, parts: Sequence[Part]) -> Iterator[Message]:
         told: set[tuple[str | None, ...]] = set()  # what a loop says again is not judged again
         for start, end in windows:
             for match in compiled(signature, of_kernel=of_kernel).finditer(text.whole, start, end):
-                if match.start() <= over or match.groups() in told:
+                if match.start() <= over or match.groups() in told or of_an_older_boot(text, match.start()):
                     continue
                 place = match.start(), match.end()
                 if asserted(text, *place) if signature.in_own_words else not denied(text, *place):
@@ -125,8 +127,27 @@ def _places(text: Text, anchor: str, parts: Sequence[Part]) -> Iterator[int]:
 
 def _message(signature: Signature, text: Text, match: re.Match[str]) -> Message:
     values = {name: value.strip() for name, value in match.groupdict().items() if value}
-    shown = " ".join(text.line_at(match.start()).split())
+    place = _telling(signature, text, match)
+    shown, start = _one_line(text.line_at(place), place - text.start(text.index(place)))
     if len(shown) < 12:  # the line is only the message's start
-        shown = " ".join(match.group().split())
-    file, number = text.place(match.start())
-    return Message(signature.signature, shown[:_SHOWN], number, values, file)
+        shown, start = " ".join(match.group().split()), 0
+    file, number = text.place(place)
+    return Message(signature.signature, shown[:_SHOWN], number, values, file, min(start, _SHOWN))
+
+
+def _telling(signature: Signature, text: Text, match: re.Match[str]) -> int:
+    """Where the message begins; where that is a command alone, the line below it that holds the anchor."""
+    if not text.line_at(match.start()).lstrip().startswith(_PROMPTS):
+        return match.start()
+    anchor = text.flat.find(signature.anchor, match.start(), match.end())
+    return anchor if anchor >= 0 and text.index(anchor) > text.index(match.start()) else match.start()
+
+
+def _one_line(line: str, start: int) -> tuple[str, int]:
+    """The line with single blanks, cut so that what begins at `start` is among the characters shown, and its place."""
+    before = " ".join(line[:start].split())
+    begin = len(before) + 1 if before and line[start - 1 : start].isspace() else len(before)
+    shown = " ".join(line.split())
+    if begin + _HEAD <= _SHOWN or len(shown) <= _SHOWN:
+        return shown, begin
+    return f"{shown[:_HEAD]}…{shown[begin - _LEAD :]}", _HEAD + 1 + _LEAD

@@ -58,7 +58,8 @@ def all_recorded(
         size += len(text)
         if size > _MOST_BYTES:
             raise LimitError(
-                f"{option}: the texts are together longer than {_MOST_BYTES >> 20} MiB.", "Name those that matter."
+                f"{option}: together, the texts are longer than {_MOST_BYTES >> 20} MiB.",
+                ("Pass only the ones that matter."),
             )
     if len(texts) == 1:
         texts = [("", texts[0][1])]
@@ -96,13 +97,15 @@ def _facts_in(text: str, source: str, option: str) -> Environment | None:
         if isinstance(document, dict) and ("environment" in document or "system" in document):
             return environment_in(document, source)
         if document is None and own_document(text):
-            raise SourceError(f"{option}: {source} is JSON of envkit that is cut off or damaged.", "Save it again.")
+            raise SourceError(
+                f"{option}: {source} is JSON written by envkit, but it is cut off or damaged.", "Save it again."
+            )
     if not text.strip():
         raise SourceError(f"{option}: {source} is empty.", "Paste the text of a report, a log or a command's output.")
     if own_report(text):
         raise SourceError(
-            f"{option}: {source} is a report that envkit wrote for people; it holds too few facts to judge.",
-            "Save the facts, with --json or `envkit capture DIR`, and name that.",
+            f"{option}: {source} is a report that envkit wrote for people; it contains too few facts for a diagnosis.",
+            "Save the facts with --json or `envkit capture DIR`, and pass those instead.",
         )
     return None
 

@@ -128,12 +128,12 @@ def _refuse_unfit(version: Version | None, minimum: Version, last: int | None) -
     where = "https://www.nvidia.com/en-us/drivers/unix/"
     if version is not None and version < minimum:
         raise RequestError(
-            f"--driver-runfile: holds driver {version}, but this plan needs {minimum} or newer.",
+            f"--driver-runfile: contains driver {version}, but this plan needs {minimum} or newer.",
             f"Choose a newer one: {where}",
         )
     if version is not None and last is not None and version.major > last:
         raise RequestError(
-            f"--driver-runfile: holds driver {version}, but {last} is the last branch for this plan's GPU.",
+            f"--driver-runfile: contains driver {version}, but {last} is the last branch for this plan's GPU.",
             f"Choose one of branch {last}: {where}",
         )
 

@@ -45,27 +45,31 @@ def _module_row(gpu: TargetGpu) -> ModuleRow:
 def packages_for(
     os_id: str, branches: Sequence[DriverBranch], gpus: tuple[TargetGpu, ...], last: int | None
 ) -> tuple[DriverPackage, ...]:
-    """The packages to try: those of one branch first, lasting branches before others, newest first.
+    """The packages to try: what the distribution itself recommends, then branches, lasting ones first, newest first.
 
-    `last`: the GPUs' last branch. What a repository offers under a name changes, so each comes with the branches that
-    its module may be of.
+    A package of no branch that stands before all others in the table is the recommended one: Debian updates its
+    nvidia-driver, while its packages of branches stay behind. `last`: the last branch for the GPUs. A name on offer may
+    change its branch, so each package comes with the branches that its module may be of.
     """
     rows = _rows(os_id)
     spans = _spans(branches, gpus, last)
     preferred = {module_for(branch, gpus) for branch in branches}
     branches = sorted(branches, key=lambda branch: branch.kind not in _LASTING)
-    found = [
-        _package(row, str(branch.branch), spans[row.module])
+    of_branches = [
+        (row.position, _package(row, str(branch.branch), spans[row.module]))
         for branch in branches
         for row in rows
         if row.module == module_for(branch, gpus)
         and (_BRANCH in row.packages[0] or (_BRANCH in row.stream and last is not None))
     ]
-    found += [
-        _package(row, "", spans[row.module])
+    first = min((position for position, _ in of_branches), default=0)
+    others = [
+        (row.position, _package(row, "", spans[row.module]))
         for row in rows
         if row.module in preferred and _BRANCH not in row.packages[0] + row.stream
     ]
+    recommended = [package for position, package in others if position < first]
+    found = [*recommended, *(package for _, package in of_branches), *(package for _, package in others)]
     return tuple(dict.fromkeys(found))
 
 

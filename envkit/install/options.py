@@ -19,7 +19,7 @@ _SYSTEMS: Mapping[str, tuple[str, ...]] = {
 
 @record
 class ScriptOptions:
-    """What the script may do. The driver is left alone unless `with_driver`; paths of None are the usual ones."""
+    """What the script may do. The driver is not changed unless `with_driver`; paths of None are the usual ones."""
 
     with_driver: bool = False
     driver_runfile: str | None = None  # path or URL of a driver runfile to use instead of the bundled one
@@ -37,8 +37,9 @@ def check_options(options: ScriptOptions) -> None:
     """Raises RequestError for options that contradict each other, and for folders that no script may fill."""
     if options.driver_runfile and not options.with_driver:
         raise RequestError("--driver-runfile: needs --with-driver.", "Without it, the driver is not changed.")
-    own_file = options.driver_runfile if "://" not in (options.driver_runfile or "") else None
-    if own_file and any(map(_is_odd, own_file)):
+    chosen = options.driver_runfile or ""
+    own_file = chosen if "://" not in chosen else ""
+    if any(map(_is_odd, own_file)) or not chosen.isprintable():
         raise RequestError(
             "--driver-runfile: the path contains shell metacharacters or control characters.", "Rename the file."
         )

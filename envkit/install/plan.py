@@ -66,7 +66,7 @@ def _with_verified_cudnn(plan: Plan, request: Request, matrix: Matrix) -> Plan:
     other = resolve(replace(request, cudnn=VersionSpec.parse(f"=={newest}")), matrix)
     if isinstance(other, NoPlan) or other.choice.toolkit != plan.choice.toolkit:
         return plan
-    why = f"no checksum of cuDNN {chosen.version} is known, so {newest} is installed; --cudnn asks for another"
+    why = f"no checksum of cuDNN {chosen.version} is known, so {newest} is installed; use --cudnn to choose another"
     return replace(other, request=request, warnings=(*other.warnings, why))
 
 

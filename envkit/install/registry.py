@@ -179,7 +179,7 @@ def named(word: str, plans: Sequence[InstalledPlan]) -> InstalledPlan:
     if not found:
         hint = did_you_mean(word, [plan.name for plan in plans])
         raise RequestError(
-            f"{word}: nothing of this name was installed by envkit here.", hint or "See: envkit installed"
+            f"{word}: envkit has not installed anything with this name here.", hint or "See: envkit installed"
         )
     if len(found) > 1:
         names = ", ".join(plan.name for plan in found)
@@ -207,7 +207,7 @@ def script_of(plan: InstalledPlan) -> str:
     if plan.script is None:
         raise EnvkitError(
             f"{plan.name}: its script was not kept, because it was not run from a file.",
-            "Make the same script again with envkit install, and run it with --rollback.",
+            "Create the same script again with envkit install, and run it with --rollback.",
         )
     return plan.script
 
@@ -220,7 +220,8 @@ def toolkit_user(word: str, plans: Sequence[InstalledPlan]) -> InstalledPlan:
     if not found:
         known = ", ".join(f"{release} in {path}" for path, release in sorted(toolkits.items()))
         raise RequestError(
-            f"{word}: envkit has not installed such a toolkit here.", f"There is {known}." if known else _NO_TOOLKIT
+            f"{word}: envkit has not installed such a toolkit here.",
+            f"It has installed {known}." if known else _NO_TOOLKIT,
         )
     if len(found) > 1:
         raise RequestError(f"{word}: there are several: {', '.join(sorted(found))}.", "Give the directory.")

@@ -40,7 +40,7 @@ _ELSEWHERE = {
         "Run NVIDIA's CUDA installer for Windows, or use WSL2: run envkit install inside it.",
     ),
     "jetson": (
-        "On a Jetson CUDA, cuDNN and the driver come with JetPack; no runfile fits.",
+        "On a Jetson, CUDA, cuDNN, and the driver come with JetPack; there is no runfile for it.",
         "Run: sudo apt-get install nvidia-jetpack",
     ),
 }
@@ -58,7 +58,7 @@ def installation(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> Instal
         )
     body = [*_toolkit_steps(plan, options, mirrors), *_environment_steps(plan, options, mirrors)]
     if not body and not options.with_driver:
-        raise EnvkitError("This plan installs nothing: no toolkit and no framework.", "Ask for --cuda or --framework.")
+        raise EnvkitError("This plan installs nothing: no toolkit and no framework.", "Add --cuda or --framework.")
     fetches = [step for step in body if isinstance(step, FetchFile)]
     driver = driver_steps(plan, options, mirrors) if options.with_driver else ()
     steps = _in_order(tuple(driver), body, fetches)
@@ -180,7 +180,7 @@ def _os_name(os_id: str) -> tuple[str, str]:
     """ID and VERSION_ID of the distribution's os-release."""
     if os_id == WSL:
         raise EnvkitError(
-            "--os wsl: the script is for the distribution inside WSL, and this does not say which one.",
+            "--os wsl: this does not say which distribution runs inside WSL, and the script depends on it.",
             "Specify it with --os ubuntu22.04, or run envkit there without --os.",
         )
     name = os_id.rstrip("0123456789.")
@@ -216,12 +216,12 @@ def _notes(plan: Plan, options: ScriptOptions, steps: tuple[Step, ...]) -> Itera
         yield "The script accepts NVIDIA's EULA (--accept-eula, the default); with --no-accept-eula it asks."
     if plan.choice.os is not None and repair(plan.choice.os.os_id):
         yield (
-            f"{plan.choice.os.os_id} is past its end of life: where the machine still uses its mirrors, which are "
-            "gone, the script takes packages from the archive of the release, and leaves the machine's own lists "
-            "unchanged."
+            f"{plan.choice.os.os_id} is past its end of life: if the machine still uses the release's mirrors, which "
+            "are gone, the script gets packages from the release's archive instead, without changing the machine's "
+            "own package lists."
         )
     if plan.choice.os is None:
-        yield "No --os was given: the script works out the package manager where it runs."
+        yield "No --os was given: the script detects the package manager when it runs."
 
 
 def _index_notes(plan: Plan, mirrors: Mirrors) -> Iterator[str]:
@@ -230,6 +230,6 @@ def _index_notes(plan: Plan, mirrors: Mirrors) -> Iterator[str]:
         if build.index_url and mirrors.rewrite(build.index_url) == build.index_url:
             yield (
                 f"--index-url: {build.framework} {build.version} does not come from there, because its build for CUDA "
-                f"{build.cuda} is on {build.index_url} alone. --mirror {host_of(build.index_url)}=URL names a mirror "
-                "of that."
+                f"{build.cuda} is only on {build.index_url}. --mirror {host_of(build.index_url)}=URL sets a mirror of "
+                "that index."
             )

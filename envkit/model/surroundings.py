@@ -66,6 +66,7 @@ class SystemPackage:
 
 
 COMPLAINT = "stated-failure"  # the signature of a failure that is stated in no known words: no check has this id
+READS_LIKE = "reads-like"  # the signature of what known reports a text resembles, whose cause is the value `cause`
 
 
 @record
@@ -77,6 +78,7 @@ class Message:
     line: int = 0
     values: Mapping[Plain, Quoted] = field(default_factory=dict)
     file: FilePath = ""  # where several files were pasted together
+    start: int = 0  # where in `text` the message begins: in a line of prose, other words stand before it
 
 
 @record

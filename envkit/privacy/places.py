@@ -5,7 +5,7 @@ from __future__ import annotations
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
 from envkit.model import Identity
-from envkit.privacy.pseudonyms import Pseudonyms
+from envkit.privacy.pseudonyms import FIRST_MARK, Pseudonyms, is_marked
 from envkit.privacy.words import is_public, software_words
 
 _SPLIT = regex(r"([/\\:]+)")
@@ -15,6 +15,9 @@ _KERNEL = regex(r"(?:(?:linux-(?:headers|image|source)|vmlinuz|initrd\.img|kerne
 _SAME_EVERYWHERE = ("/proc/", "/sys/", "/dev/nvidia", "/dev/dri/", "/dev/char/", "/dev/shm")
 _OF_DEVICES = regex(r"(?<=/net/)[^/]+")
 _INSTALLED = regex(r"([A-Za-z0-9][\w.]*)-(\d[\w.!+]*(?:-py\d[\d.]*)?(?:\.dist-info|\.egg-info|\.egg))")
+_NUMBER_OF_PERSON = regex(r"[A-Za-z]{1,3}\d{3,}")  # `u12345`, as universities call accounts
+_UNMARKED = regex(rf"[^{chr(FIRST_MARK)}-\U0010ffff.]+")
+_COMMIT = regex(r"[0-9a-f]{40}|sha256:[0-9a-f]{64}")
 _ENDINGS = regex(
     r"((?:[-.][0-9a-f]{8})?(?:\.(?:so(?:\.\d{1,6}){0,4}|py|pyc|pyi|json|toml|ya?ml|txt|cfg|conf|ini|list|sources|repo|whl|h|hpp"
     r"|ko|zst|log|run|deb|rpm|tar|gz|xz|bz2|zip|ipynb|cu|cuh|ptx|cpp|cc|c|a|o|exe|dll|lib|pyd|sh|bash|sif"
@@ -77,7 +80,7 @@ class Places:
             return self._of("host", name)
         if _ADDRESS.fullmatch(name):
             return self.address(name)
-        return name if is_public(name) else self._of("host", name)
+        return name if is_public(name) or is_marked(name) else self._of("host", name)
 
     def address(self, address: str) -> str:
         """An address of the fourth version; the loopback and "any" are the same everywhere."""
@@ -100,8 +103,11 @@ class Places:
         return "".join(parts)
 
     def _part(self, part: str, before: str) -> str:
+        if is_marked(part):
+            return _UNMARKED.sub(lambda match: self.name(match.group()), part)
         if before.lower() in _HOMES:
-            return part if is_public(part) and before.lower() in ("scratch", "u") else self.user(part)
+            may_be_public = before.lower() in ("scratch", "u") and not _NUMBER_OF_PERSON.fullmatch(part)
+            return part if may_be_public and is_public(part) else self.user(part)
         if part.lower() in self._users and not is_public(part):
             return self.user(part)
         if is_public(part):
@@ -113,6 +119,9 @@ class Places:
         return self._private_part(part)
 
     def _private_part(self, part: str) -> str:
+        name, at, commit = part.partition("@")
+        if at and is_public(name) and _COMMIT.fullmatch(commit):
+            return part
         installed = _INSTALLED.fullmatch(part)
         if installed:
             return f"{self.name(installed.group(1))}-{installed.group(2)}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address
 
+FIRST_MARK = 0xF0000  # characters of a private plane, letters to no pattern: each stands for a part that is masked
 _BENCHMARK = int(IPv4Address("198.18.0.0"))  # RFC 2544: 131,072 addresses that no machine has
 _BENCHMARK_SIZE = 1 << 17
 _RESERVED = int(IPv4Address("240.0.0.0"))  # RFC 1112, class E: for the ones that do not fit
@@ -39,6 +40,11 @@ _FORMS: dict[str, Callable[[int], str]] = {
     "ipv6": lambda count: str(IPv6Address(_DOCUMENTATION + count)),
     "mac": _mac,
 }
+
+
+def is_marked(text: str) -> bool:
+    """True for a text with a part that is masked already."""
+    return bool(text) and ord(max(text)) >= FIRST_MARK
 
 
 class Pseudonyms:

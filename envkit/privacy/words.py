@@ -75,8 +75,15 @@ def is_public(name: str) -> bool:
     return name.isascii() and all(_is_public_piece(piece) for piece in _PIECES.split(name.replace("%2B", "+")) if piece)
 
 
+def is_listed(name: str) -> bool:
+    """True for a name that is a public word as it stands, with its numbers: `k8s`."""
+    return name.lower() in public_words()
+
+
 def _is_public_piece(piece: str) -> bool:
     words = public_words()
+    if is_listed(piece):
+        return True
     runs = _RUNS.findall(piece.lower())
     if len(runs) > _MOST_RUNS:
         return False

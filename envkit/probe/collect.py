@@ -24,6 +24,7 @@ _KEPT_AS_FACTS = ("pythons", "managed_by")  # their evidence is too big to recor
 _CHILD_SHARE = 0.8  # of the total limit: a child must be given up, and its probe ended, before that
 _DRIVER_LIMIT_S = 45.0  # eight GPUs that nothing keeps started take half a minute
 _DEEP_LIMIT_S = 300.0
+_MOST_ITEMS = 10_000  # of one fact: the largest machines have hundreds
 _THREAD_BYTES = 72 << 20  # of address space: 8 MiB of stack, and 64 MiB that the C library sets aside for its heap
 # what a mistake of a probe raises: it costs the facts of that probe, not the report
 _BROKEN = (ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError)
@@ -202,11 +203,18 @@ def _all_done(tasks: Collection[Task], done: Mapping[str, Facts]) -> bool:
 def _facts_of(task: Task, host: Host) -> Facts:
     """What the probe finds; what a broken one owns is UNPARSABLE, and the report comes all the same."""
     try:
-        return task.run(host)
+        return {path: _of_a_machine(fact) for path, fact in task.run(host).items()}
     except _BROKEN as error:
         told = f"the {task.name} probe of envkit is broken: {type(error).__name__}: {error}"
         broken: Observed[Any] = missing(Problem.UNPARSABLE, task.name, told)
         return dict.fromkeys(task.paths, broken)
+
+
+def _of_a_machine(fact: Observed[Any]) -> Observed[Any]:
+    """The fact, no longer than that of any machine: anybody may have filled the folder that it was read from."""
+    if not isinstance(fact.value, tuple) or len(fact.value) <= _MOST_ITEMS:
+        return fact
+    return Observed(fact.value[:_MOST_ITEMS], fact.source, None, f"the first {_MOST_ITEMS} of {len(fact.value)}")
 
 
 def _merged(facts: Mapping[str, Observed[Any]]) -> dict[str, Observed[Any]]:

@@ -68,12 +68,12 @@ def _compiler(host: Host, path: str, real: str, default: bool) -> HostCompiler |
 def _version(host: Host, path: str, kind: str, suffix: str | None) -> Version | None:
     """From the name when it holds one, from gcc's library folder when there is one only, else from the program."""
     if suffix:
-        return Version.parse(suffix)
+        return Version.find(suffix)
     if kind == "gcc":
         prefix = posixpath.dirname(posixpath.dirname(path))
         folders = host.glob(f"{prefix}/lib*/gcc/*/[0-9]*")
         installed = {name for folder in folders if _NUMBERS.fullmatch(name := posixpath.basename(folder))}
         if len(installed) == 1:
-            return Version.parse(installed.pop())
+            return Version.find(installed.pop())
     result = host.run([path, "-dumpfullversion", "-dumpversion"] if kind == "gcc" else [path, "--version"], 3.0).value
     return Version.find(result.stdout) if result and result.exit_code == 0 else None

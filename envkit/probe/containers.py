@@ -14,7 +14,7 @@ from envkit.host.base import Host
 from envkit.model import DockerEngine, MachineKind, Observed, Problem, found, missing
 from envkit.probe.machine import machine_kind
 from envkit.probe.relevant import engine_settings, toolkit_settings
-from envkit.probe.text import Facts, derived, first_known
+from envkit.probe.text import Facts, derived, first_known, texts_of
 
 PATHS = (
     "containers.docker_client",
@@ -33,6 +33,7 @@ CDI_FOLDERS = ("/etc/cdi", "/var/run/cdi")
 _CDI_KIND = regex(r"""["']?kind["']?\s*:\s*["']?nvidia\.com/(?:gpu|mig)""")
 _CDI_PATH = regex(r"""^[ \t-]*["']?(?:hostPath|path)["']?[ \t]*:[ \t]*["']?(/[^"'\s,]+)""", re.MULTILINE)
 TOOLKIT_CONFIG = "/etc/nvidia-container-runtime/config.toml"
+_SPEC_BYTES = 4_000_000  # of one CDI specification
 _CONFIG_BYTES = 65_536  # the one that is shipped has two thousand
 TOOLKIT_PROGRAMS = ("nvidia-ctk", "nvidia-container-runtime", "nvidia-container-runtime-hook")
 PLUGIN_FOLDERS = (
@@ -159,7 +160,7 @@ def _cdi_specs(host: Host) -> Observed[tuple[str, ...]]:
     paths = [
         f"{folder}/{name}" for folder, names in zip(CDI_FOLDERS, folders, strict=True) for name in names.value or ()
     ]
-    specs = [path for path in paths if _CDI_KIND.search(host.read_text(path, 4_000_000).value or "")]
+    specs = [path for path, text in texts_of(host, paths, _SPEC_BYTES) if _CDI_KIND.search(text)]
     if specs:
         return found(tuple(specs), ", ".join(CDI_FOLDERS))
     if any(folder.known for folder in folders):
@@ -168,7 +169,7 @@ def _cdi_specs(host: Host) -> Observed[tuple[str, ...]]:
 
 
 def _missing_paths(host: Host, specs: tuple[str, ...]) -> tuple[str, ...]:
-    paths = [path for spec in specs for path in _CDI_PATH.findall(host.read_text(spec, 4_000_000).value or "")]
+    paths = (path for _, text in texts_of(host, specs, _SPEC_BYTES) for path in _CDI_PATH.findall(text))
     return tuple(path for path in dict.fromkeys(paths) if host.status(path).absent)
 
 

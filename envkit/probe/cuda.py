@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from envkit._startup.regex import regex
 from envkit.base.json_text import loads
-from envkit.base.versions import Version
+from envkit.base.versions import Version, whole_number
 from envkit.host.base import Host
 from envkit.model import CudaLink, CudaToolkit, Nvcc, Observed, Problem, found, missing
 from envkit.probe.cuda_tools import banner, behind, carried
@@ -126,7 +126,7 @@ def _gcc_max(host: Host, root: str) -> Version | None:
     for place in ("include/crt/host_config.h", "include/host_config.h"):
         match = _GCC_GUARD.search(host.read_text(f"{root}/{place}").value or "")
         if match:
-            return Version.parse(match.group(1) if match.group(2) is None else f"{match.group(1)}.{match.group(2)}")
+            return Version.find(match.group(1) if match.group(2) is None else f"{match.group(1)}.{match.group(2)}")
     return None
 
 
@@ -172,8 +172,9 @@ def _from_dist_info(host: Host, root: str) -> tuple[Version, str] | None:
     for folder in (f"{root}/dist-info", posixpath.dirname(posixpath.dirname(root))):
         for name in host.list_dir(folder).value or ():
             match = _DIST_INFO.fullmatch(name)
-            if match:
-                return Version.parse(match.group(1)), f"{folder}/{name}"
+            version = Version.find(match.group(1)) if match else None
+            if version is not None:
+                return version, f"{folder}/{name}"
     return None
 
 
@@ -192,8 +193,8 @@ def _from_headers(host: Host, root: str) -> tuple[Version, str] | None:
     for name in ("cuda.h", "cuda_runtime_api.h"):
         path = f"{root}/include/{name}"
         match = _HEADER_NUMBER.search(host.read_text(path, 4_000_000).value or "")
-        if match:
-            number = int(match.group(1))
+        number = whole_number(match.group(1)) if match else None
+        if number is not None:
             return Version.of(number // 1000, number % 1000 // 10), path
     return None
 

@@ -6,17 +6,17 @@ import posixpath
 from collections.abc import Iterator
 
 from envkit._startup.regex import regex
-from envkit.base.versions import Version
+from envkit.base.versions import Version, whole_number
 from envkit.host.base import Host
 from envkit.model import Cudnn, Observed, Problem, found, missing
 from envkit.probe.cuda import prefixes
 from envkit.probe.text import derived
 
 HEADERS = ("cudnn_version.h", "cudnn.h")
-_NUMBERS = regex(r"#define\s+CUDNN_(MAJOR|MINOR|PATCHLEVEL)\s+(\d+)")
-_LIBRARY = regex(r"(libcudnn\w*)\.so\.(\d+(?:\.\d+)+)")
+_NUMBERS = regex(r"#define\s+CUDNN_(MAJOR|MINOR|PATCHLEVEL)\s+([0-9]{1,9})\b")
+_LIBRARY = regex(r"(libcudnn\w*)\.so\.([0-9]{1,9}(?:\.[0-9]{1,9})+)")
 SYSTEM = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
-_CUDA_OF_WHEEL = regex(r"nvidia_cudnn_cu(\d+)-")
+_CUDA_OF_WHEEL = regex(r"nvidia_cudnn_cu([0-9]{1,9})-")
 
 
 def cudnns(host: Host) -> Observed[tuple[Cudnn, ...]]:
@@ -75,9 +75,10 @@ def _sublibraries(host: Host, folder: str) -> dict[str, Version]:
             match = _LIBRARY.fullmatch(posixpath.basename(real))
             if match:
                 versions[f"{match.group(1)}.so"] = Version.parse(match.group(2))
-            elif name.partition(".so.")[2].isdigit():
+            else:
                 stem, _, number = name.partition(".so.")
-                versions.setdefault(f"{stem}.so", Version.parse(number))
+                if whole_number(number) is not None:
+                    versions.setdefault(f"{stem}.so", Version.parse(number))
     return versions
 
 

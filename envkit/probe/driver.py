@@ -240,8 +240,9 @@ def _runfile(host: Host) -> Observed[Version]:
         log.value or "",
         re.MULTILINE,
     )
-    if match:
-        return found(Version.parse(match.group(1) or match.group(2)), INSTALLER_LOG)
+    version = Version.find(match.group(1) or match.group(2)) if match else None
+    if version is not None:
+        return found(version, INSTALLER_LOG)
     return missing(Problem.UNPARSABLE, UNINSTALLER, "its version is not in the installer's log")
 
 

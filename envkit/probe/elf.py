@@ -196,7 +196,5 @@ def _folders(values: list[str]) -> tuple[str, ...]:
 def _highest(names: tuple[str, ...], prefix: str) -> Version | None:
     start = f"{prefix}_"
     texts = [name[len(start) :] for name in names if name.startswith(start)]
-    versions = [
-        Version.parse(text) for text in texts if text.isascii() and all(part.isdigit() for part in text.split("."))
-    ]
+    versions = [version for text in texts if (version := Version.find(text)) and str(version) == text]
     return max(versions, default=None)

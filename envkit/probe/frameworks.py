@@ -154,7 +154,7 @@ def _by_name(host: Host, distribution: Distribution, folder: str) -> _Build:
         return _Build(None, distribution.name in ("mxnet", "mxnet-mkl", "mxnet-native"), source=distribution.path)
     digits, whole = match.groups()
     text = digits if whole or len(digits) < 3 and int(digits) < 70 else f"{digits[:-1]}.{digits[-1]}"
-    return _Build(Version.parse(text), True, source=distribution.path)
+    return _Build(Version.find(text), True, source=distribution.path)
 
 
 def _unread(host: Host, distribution: Distribution, folder: str) -> _Build:
@@ -167,13 +167,13 @@ def _jax(installed: Iterable[Distribution]) -> _Build:
         match = re.fullmatch(r"jax-cuda(\d+)-plugin", distribution.name)
         if match:
             cudnn = _pinned_cudnn(distribution)
-            return _Build(Version.parse(match.group(1)), True, cudnn, source=distribution.path)
+            return _Build(Version.find(match.group(1)), True, cudnn, source=distribution.path)
     for distribution in installed:
         match = re.search(r"\+cuda(\d+)(?:\.cudnn(\d+))?", distribution.version)
         if distribution.name == "jaxlib" and match:
             cudnn_text = match.group(2)
-            cudnn = Version.parse(".".join(cudnn_text)) if cudnn_text else None
-            return _Build(Version.parse(match.group(1)), True, cudnn, source=distribution.path)
+            cudnn = Version.find(".".join(cudnn_text)) if cudnn_text else None
+            return _Build(Version.find(match.group(1)), True, cudnn, source=distribution.path)
     rocm = any(re.fullmatch(r"jax-rocm\d+-plugin", distribution.name) for distribution in installed)
     return _Build(None, not rocm, rocm=rocm, source="no CUDA plug-in package is installed")
 
@@ -196,7 +196,7 @@ def _pinned_cudnn(distribution: Distribution) -> Version | None:
             match = re.search(r"==\s*(\d+(?:\.\d+){1,2})", requirement) or re.search(
                 r">=\s*(\d+(?:\.\d+){0,2})", requirement
             )
-            return Version.parse(match.group(1)) if match else None
+            return Version.find(match.group(1)) if match else None
     return None
 
 

@@ -115,7 +115,7 @@ def _version(host: Host, prefix: str, executable: str, config: dict[str, str]) -
     minor = folders[0].removeprefix("python")
     header = host.read_text(f"{prefix}/include/{folders[0]}/patchlevel.h", 4000)
     exact = re.search(r'PY_VERSION\s+"(\d+\.\d+\.\d+)', header.value or "")
-    return Version.parse(exact.group(1) if exact else minor)
+    return Version.find(exact.group(1) if exact else minor)
 
 
 def _version_folders(host: Host, prefix: str) -> list[str]:

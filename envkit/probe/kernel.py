@@ -10,7 +10,7 @@ from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.host.base import Host
 from envkit.model import DkmsEntry, ModuleFile, Observed, Problem, found, missing
-from envkit.probe.text import Facts, derived, first_known
+from envkit.probe.text import Facts, derived, first_known, texts_of
 
 PATHS = (
     "kernel.cmdline",
@@ -43,6 +43,7 @@ MODPROBE_FILES = tuple(f"{folder}/modprobe.d/*.conf" for folder in ("/etc", "/ru
 DKMS = "/var/lib/dkms"
 _OF_INTEREST = regex(r"^(nvidia|nouveau|nova|vfio|pci[_-]stub)")
 _LOG_TAIL = 40  # lines of a make.log: the error stands at its end
+_LOG_LINE = 2000  # characters of one: a compiler's command with all its options
 MODINFO_FILES = 4
 GCC = r"gcc\S{0,60}\s{1,4}(?:version\s{1,4}|\([^()]{0,80}(?:\([^()]{0,80}\)[^()]{0,80})?\)\s{1,4})(\d+\.\d+(?:\.\d+)?)"
 _GCC = regex(GCC)
@@ -139,24 +140,25 @@ def _headers(host: Host, kernel: str) -> Observed[str]:
 
 
 def _modprobe(host: Host) -> Observed[tuple[tuple[str, ...], ...]]:
-    """The lines of every modprobe configuration file as words."""
+    """The lines of every modprobe configuration file that concern GPUs, as words."""
     folder = host.list_dir("/etc/modprobe.d")
     if folder.value is None and folder.problem is not Problem.ABSENT:
         return derived(folder, lambda names: None)
-    lines = [line for pattern in MODPROBE_FILES for path in host.glob(pattern) for line in _lines(host, path)]
-    return found(tuple(tuple(line.split()) for line in lines if line.split()), "/etc/modprobe.d")
+    paths = (path for pattern in MODPROBE_FILES for path in host.glob(pattern))
+    lines = (line for _, text in texts_of(host, paths) for line in _concerning_gpus(text))
+    return found(tuple(lines), "/etc/modprobe.d")
 
 
-def _lines(host: Host, path: str) -> Iterator[str]:
-    for line in (host.read_text(path).value or "").splitlines():
-        yield line.partition("#")[0]
+def _concerning_gpus(text: str) -> Iterator[tuple[str, ...]]:
+    for line in text.splitlines():
+        words = tuple(line.partition("#")[0].split())
+        if len(words) > 1 and _OF_INTEREST.match(words[1]):
+            yield words
 
 
 def kept_configuration(text: str) -> str:
     """The lines of a modprobe configuration file that concern GPUs, for a recording; of a program its name."""
-    lines = (line.partition("#")[0].split() for line in text.splitlines())
-    wanted = (words for words in lines if len(words) > 1 and _OF_INTEREST.match(words[1]))
-    return "".join(_kept_line(*words) + "\n" for words in wanted)
+    return "".join(_kept_line(*words) + "\n" for words in _concerning_gpus(text))
 
 
 def _kept_line(what: str, module: str, *rest: str) -> str:
@@ -175,10 +177,7 @@ def _blacklisted(
     """Modules that are not loaded by themselves: `blacklist`, `install … /bin/false`, and the kernel's command line."""
     if configuration.value is None:
         return derived(configuration, lambda lines: None)
-    names = []
-    for words in configuration.value:
-        if _keeps_out(words):
-            names.append(_module_name(words[1]))
+    names = [_module_name(words[1]) for words in configuration.value if _keeps_out(words)]
     for listed in re.findall(
         r"(?:modprobe\.blacklist|module_blacklist|rd\.driver\.blacklist)=(\S+)", cmdline.value or ""
     ):
@@ -189,18 +188,17 @@ def _blacklisted(
 def _keeps_out(words: tuple[str, ...]) -> bool:
     if words[0] == "install":
         return len(words) > 2 and words[2].rsplit("/", 1)[-1] in ("false", "true")
-    return words[0] == "blacklist" and len(words) > 1
+    return words[0] == "blacklist"
 
 
 def _options(configuration: tuple[tuple[str, ...], ...]) -> dict[str, str]:
     from envkit.probe.relevant import options
 
-    found_options: dict[str, str] = {}
+    given: dict[str, list[str]] = {}
     for words in configuration:
-        if words[0] == "options" and len(words) > 2 and _OF_INTEREST.match(words[1]):
-            name, shown = _module_name(words[1]), options(words[2:])
-            found_options[name] = f"{found_options[name]} {shown}" if name in found_options else shown
-    return found_options
+        if words[0] == "options" and len(words) > 2:
+            given.setdefault(_module_name(words[1]), []).append(options(words[2:]))
+    return {name: " ".join(shown) for name, shown in given.items()}
 
 
 def _dkms(host: Host) -> Observed[tuple[DkmsEntry, ...]]:
@@ -249,7 +247,7 @@ def _make_log(host: Host) -> Observed[str]:
 
 def log_tail(text: str) -> str:
     """The end of a build's log."""
-    return "\n".join(text.splitlines()[-_LOG_TAIL:])
+    return "\n".join(line[:_LOG_LINE] for line in text.splitlines()[-_LOG_TAIL:])
 
 
 def _iommu(host: Host, cmdline: str) -> Observed[str]:
@@ -277,4 +275,4 @@ def _is_nvidia(host: Host, path: str) -> bool:
 def _compiler(text: str) -> Version | None:
     """The gcc in `Linux version 6.1.0 (builder@host) (gcc-12 (Debian 12.2.0-14) 12.2.0, GNU ld …) #1 SMP`."""
     match = _GCC.search(text)
-    return Version.parse(match.group(1)) if match else None
+    return Version.find(match.group(1)) if match else None

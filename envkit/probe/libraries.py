@@ -115,7 +115,7 @@ def cudnn_sublibraries(host: Host, owners: Mapping[str, tuple[Owner, ...]]) -> M
 
 def _major_of(path: str) -> Version | None:
     match = re.search(r"\.so\.(\d+(?:\.\d+)*)$", path)
-    return Version.parse(match.group(1)) if match else None
+    return Version.find(match.group(1)) if match else None
 
 
 def _consumers(host: Host, install: FrameworkInstall) -> Iterator[str]:
@@ -188,7 +188,7 @@ class _Search:
             if in_wheel and preload:
                 path, rule = in_wheel, "loaded by path from NVIDIA's wheel"
             elif in_wheel:
-                rule = f"not looked for where the wheel put it ({in_wheel})"
+                rule = f"not searched for in the wheel's own directory ({in_wheel})"
         return LibraryUse(elf.path, soname, path, rule, self._version(path) if path else "")
 
     def _find(self, soname: str, rpath: tuple[str, ...], runpath: tuple[str, ...]) -> tuple[str | None, str]:

@@ -80,8 +80,9 @@ def glibc(host: Host) -> Observed[Version]:
     for pattern in LIBC:
         for path in host.glob(pattern):
             match = _GLIBC_BANNER.search(host.read_bytes(path, 8_000_000).value or b"")
-            if match:
-                return found(Version.parse(match.group(1).decode()), path)
+            version = Version.find(match.group(1).decode()) if match else None
+            if version is not None:
+                return found(version, path)
     return missing(Problem.NOT_LOOKED if host.identity() else Problem.ABSENT, "libc.so.6")
 
 
@@ -92,6 +93,7 @@ def _glibcxx(host: Host) -> Observed[Version]:
             content = host.read_bytes(path, 8_000_000)
             if content.value is None:
                 return missing(content.problem or Problem.ABSENT, path, content.detail)
-            names = {Version.parse(name.decode()) for name in _GLIBCXX_NAME.findall(content.value)}
-            return found(max(names), path) if names else missing(Problem.UNPARSABLE, path, "no GLIBCXX names")
+            names = map(Version.find, {name.decode() for name in _GLIBCXX_NAME.findall(content.value)})
+            highest = max((name for name in names if name is not None), default=None)
+            return found(highest, path) if highest else missing(Problem.UNPARSABLE, path, "no GLIBCXX names")
     return missing(Problem.ABSENT, "libstdc++.so.6")

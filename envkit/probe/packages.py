@@ -9,7 +9,7 @@ from envkit._startup.regex import regex
 from envkit.host.base import Host
 from envkit.model import Observed, Problem, SystemPackage, found, missing
 from envkit.probe.relevant import repository, upgrader
-from envkit.probe.text import Facts, derived
+from envkit.probe.text import Facts, derived, texts_of
 
 PATHS = (
     "packages",
@@ -134,7 +134,7 @@ def _repositories(host: Host) -> Observed[tuple[str, ...]]:
     if not paths:
         folder = host.list_dir("/etc")
         return missing(folder.problem or Problem.ABSENT, "/etc/apt, /etc/yum.repos.d", "no package sources")
-    urls = (url for path in paths for url in _nvidia_sources(host.read_text(path).value or ""))
+    urls = (url for _, text in texts_of(host, paths) for url in _nvidia_sources(text))
     return found(tuple(dict.fromkeys(urls)), "package sources")
 
 
@@ -149,7 +149,7 @@ def _urls(text: str) -> Iterator[str]:
 def _changes(host: Host) -> Observed[tuple[str, ...]]:
     """Driver and kernel packages that apt upgraded since boot, `DATE COMMAND: PACKAGE (OLD, NEW)`."""
     history = host.read_text(HISTORY, _LIMIT)
-    boot = re.search(r"^btime (\d+)", host.read_text("/proc/stat").value or "", re.MULTILINE)
+    boot = re.search(r"^btime ([0-9]{1,18})$", host.read_text("/proc/stat").value or "", re.MULTILINE)
     if history.value is not None and boot is None:
         return missing(Problem.NOT_LOOKED, "/proc/stat", "when the machine was started is not known")
     since = int(boot.group(1)) if boot else 0

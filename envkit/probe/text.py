@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from envkit._startup.regex import regex
+from envkit.host.base import Host
 from envkit.model import Observed, Problem, found, missing
 
 S = TypeVar("S")
 T = TypeVar("T")
 _ESCAPED = regex(r'\\([\\"$`])')
+_MOST_TOGETHER = 8_000_000  # bytes of all the files of one kind; hundreds of files of settings have less
 Facts = Mapping[str, Observed[Any]]  # by the dotted path of the fact in the environment
 
 
@@ -25,6 +27,18 @@ def derived(observed: Observed[S], read: Callable[[S], T | None], unreadable: st
     if value is None:
         return missing(Problem.UNPARSABLE, observed.source, unreadable or "its form is not known")
     return found(value, observed.source)
+
+
+def texts_of(host: Host, paths: Iterable[str], limit: int = 1_000_000) -> Iterator[tuple[str, str]]:
+    """The files that can be read and the first `limit` bytes of each, until they are more than any machine has."""
+    left = _MOST_TOGETHER
+    for path in paths:
+        text = host.read_text(path, min(limit, left)).value
+        if text is not None:
+            left -= len(text)
+            yield path, text
+        if left <= 0:
+            return
 
 
 def first_known(answers: Iterable[Observed[T]]) -> Observed[T]:

@@ -9,9 +9,10 @@ from envkit._startup.records import record, replace
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
 from envkit.base.versions import Version
+from envkit.checks.containers import project_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy
 from envkit.compat.pairs import pairs_by_package, required
-from envkit.dockerfile.clashes import releases_of
+from envkit.dockerfile.clashes import TIED_TO_TORCH, releases_of
 from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.wanted import Problem
 from envkit.project.judge import Judged, is_fault
@@ -26,7 +27,6 @@ _VARIANT = regex(r"\bcu\d{2,3}\b")
 _QUOTED = regex(r"\"[^\"\n]{1,300}\"|'[^'\n]{1,300}'")
 _WRITTEN = regex(r"(?P<name>[A-Za-z0-9][\w.-]*\s?(?:\[[^\]\n]*\])?)[^;]*")
 _NAME = regex(r"[A-Za-z0-9][\w.-]*")
-_PINNED_TO_TORCH = ("torchvision", "torchaudio", "xformers", "vllm")
 
 Judge = Callable[[str], Judged]
 
@@ -43,10 +43,28 @@ def change_for(kind: str, text: str, judged: Judged, judge: Judge) -> Change | N
     """The first change with which nothing fails any more, None where none of those that are tried does."""
     if kind not in CHANGEABLE or not judged.faults:
         return None
-    for attempt in _attempts(kind, text, judged):
-        if attempt.text != text and not judge(attempt.text).faults:
+    for attempt in (Change(text, ()), *_attempts(kind, text, judged)):
+        found = judged if attempt.text == text else judge(attempt.text)
+        bounded = _with_numpy(attempt, found)
+        if bounded is not None and not judge(bounded.text).faults:
+            return bounded
+        if attempt.text != text and not found.faults:
             return attempt
     return None
+
+
+def _with_numpy(change: Change, judged: Judged) -> Change | None:
+    """The change with the NumPy that the frameworks take, where that is all that is left to put right."""
+    one = judged.chosen.item_of("numpy")
+    bounds = ",".join(dict.fromkeys(build.numpy for _, build in judged.chosen.meant if build.numpy))
+    lines = change.text.splitlines(keepends=True)
+    if one is None or one.file or not bounds or {fault.id for fault in judged.faults} != {faults.NUMPY.id}:
+        return None
+    if not 0 < one.package.line <= len(lines):
+        return None
+    new = _rewritten(one.written, bounds)
+    lines[one.package.line - 1] = _line_with(lines[one.package.line - 1], one, new, bounds)
+    return Change("".join(lines), (*change.told, new))
 
 
 def with_change(findings: tuple[Finding, ...], change: Change | None) -> tuple[Finding, ...]:
@@ -113,15 +131,13 @@ def _other_release(kind: str, text: str, one: Item, build: FrameworkBuild, judge
     shift = len(changed.splitlines()) - len(text.splitlines())
     suffix = _suffix(build) if kind == "requirements" else ""
     for item, version in _pins(one, build, judged):
-        new = _rewritten(item.written, version, suffix if normalized(item.package.name).startswith("torch") else "")
+        own = suffix if normalized(item.package.name).startswith("torch") else ""
+        new = _rewritten(item.written, f"=={version}{own}")
         lines = changed.splitlines(keepends=True)
         line = item.package.line + shift
         if not 0 < line <= len(lines):
             return Change(text, ())
-        if item.written in lines[line - 1]:
-            lines[line - 1] = lines[line - 1].replace(item.written, new, 1)
-        else:
-            lines[line - 1] = _value_replaced(lines[line - 1], version, suffix)
+        lines[line - 1] = _line_with(lines[line - 1], item, new, f"=={version}{suffix}")
         changed = "".join(lines)
         told.append(new)
     return Change(changed, tuple(told))
@@ -133,7 +149,7 @@ def _pins(one: Item, build: FrameworkBuild, judged: Judged) -> Iterator[tuple[It
         yield one, str(build.version)
     for item in judged.chosen.items:
         package = normalized(item.package.name)
-        if package in _PINNED_TO_TORCH and build.framework == "pytorch" and item.package.spec and not item.file:
+        if package in TIED_TO_TORCH and build.framework == "pytorch" and item.package.spec and not item.file:
             version = _companion(item, build.version)
             if version:
                 yield item, version
@@ -164,18 +180,23 @@ def _suffix(build: FrameworkBuild) -> str:
     return f"+cu{cuda}".replace(".", "") if cuda is not None and not build.on_pypi else ""
 
 
-def _rewritten(written: str, version: str, suffix: str) -> str:
-    """A requirement with another version, its extras and marker kept."""
+def _line_with(line: str, item: Item, new: str, spec: str) -> str:
+    """A line with another requirement in place of an item's, or in a table another version."""
+    return line.replace(item.written, new, 1) if item.written in line else _value_replaced(line, spec)
+
+
+def _rewritten(written: str, spec: str) -> str:
+    """A requirement with other versions, its extras and marker kept."""
     found = _WRITTEN.match(written)
     if found is None:
         return written
     marker = written[found.end() :]
-    return f"{found['name'].strip()}=={version}{suffix}{marker}"
+    return f"{found['name'].strip()}{spec}{marker}"
 
 
 _VALUE = regex(r"^([^=\n]*=\s*(?:\{[^}\n]*?version\s*=\s*)?)([\"'])[^\"'\n]*([\"'])")
 
 
-def _value_replaced(line: str, version: str, suffix: str) -> str:
-    """A line `name = "^2.0"` or `name = {version = "^2.0", …}` with another version."""
-    return _VALUE.sub(lambda match: f"{match[1]}{match[2]}=={version}{suffix}{match[3]}", line, count=1)
+def _value_replaced(line: str, spec: str) -> str:
+    """A line `name = "^2.0"` or `name = {version = "^2.0", …}` with other versions."""
+    return _VALUE.sub(lambda match: f"{match[1]}{match[2]}{spec}{match[3]}", line, count=1)

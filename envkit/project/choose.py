@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import record, replace
@@ -14,7 +14,7 @@ from envkit.dockerfile.base import Base
 from envkit.dockerfile.clashes import releases_of, specs_of
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.cuda import conda_cuda
-from envkit.dockerfile.framework_packages import merged, wanted_of
+from envkit.dockerfile.framework_packages import Wanted, merged, wanted_of
 from envkit.dockerfile.markers import holds
 from envkit.dockerfile.wanted import Choices, choices
 from envkit.project.model import Item, Manifest
@@ -39,6 +39,14 @@ class Chosen:
     builds: Choices
     python: Version | None
 
+    @property
+    def meant(self) -> Iterator[tuple[Wanted, FrameworkBuild]]:
+        """The builds that the file means, those too that it does not say where to find."""
+        for wanted, build in self.builds.items():
+            known = build if isinstance(build, FrameworkBuild) else build.meant
+            if known is not None:
+                yield wanted, known
+
     def item_of(self, package: str) -> Item | None:
         """The item of a package by its comparable name."""
         return next((one for one in self.items if normalized(one.package.name) == package), None)
@@ -47,8 +55,8 @@ class Chosen:
 def chosen(manifest: Manifest, request: Request, extras: Iterable[str], matrix: Matrix) -> Chosen:
     """What the target gets of the file, and the builds that its frameworks come as."""
     python = manifest.python or _python_of(request) or _only_python(manifest.requires_python, matrix)
-    groups = {"", *extras}
-    here = [one for one in manifest.items if one.group in groups]
+    groups = {"", *map(normalized, extras)}
+    here = [one for one in manifest.items if normalized(one.group) in groups]
     told = [_holds(one, python, request) for one in here]
     items = [one for one, verdict in zip(here, told, strict=True) if verdict]
     unsure = tuple(one for one, verdict in zip(here, told, strict=True) if verdict is None)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from envkit._startup.records import replace
+from envkit.base.versions import Version
 from envkit.checks.containers import project_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.gpu import gpu_runs_build
 from envkit.compat.software import title_of
-from envkit.compat.verdict import Verdict
+from envkit.compat.verdict import DriverVerdict, Verdict
 from envkit.dockerfile.check_parts import finding, status_of
 from envkit.dockerfile.cpu_builds import is_for_the_cpu
 from envkit.dockerfile.framework_packages import Wanted
@@ -80,14 +81,27 @@ def _cpu(title: str, subject: str, query: Query, fix: str = _OTHER_INDEX) -> Fin
 
 
 def _problem(wanted: Wanted, problem: Problem, subject: str, have: Chosen, query: Query) -> Iterator[Finding]:
-    """What is to say where no build can be named: still, what rules out every build of that release."""
+    """What is to say where no build can be named: still, what rules out every build of that release.
+
+    A build that is only looked for in the wrong place is judged as well: it will be installed once that is put right.
+    """
+    if problem.meant is not None:
+        yield _told(problem, subject)
+        judged = _build(_as_installed(problem.meant, wanted, have), wanted, subject, query)
+        remedy = remedy_for(wanted, problem.meant, query)
+        yield from (replace(one, remedy=remedy) for one in judged if one.status is Status.FAIL)
+        return
     refused = next(_against_all(wanted, have, query), None)
     if refused is not None:
         yield of_relation(refused, subject)
         return
+    yield _told(problem, subject)
+
+
+def _told(problem: Problem, subject: str) -> Finding:
     fault = faults.NOT_ON_INDEX if problem.status is Status.FAIL else faults.NOT_JUDGED
     title = problem.told[0].lower() + problem.told[1:] if problem.told[:3].isalpha() else problem.told
-    yield finding(fault, problem.status, title, subject, remedy=Remedy(problem.fix) if problem.fix else None)
+    return finding(fault, problem.status, title, subject, remedy=Remedy(problem.fix) if problem.fix else None)
 
 
 def _against_all(wanted: Wanted, have: Chosen, query: Query) -> Iterator[Verdict]:
@@ -134,6 +148,19 @@ def of_relation(verdict: Verdict, subject: str) -> Finding:
     return finding(fault, status, verdict.detail, subject, impact=impact, remedy=remedy, sources=verdict.sources)
 
 
+def with_compat(verdict: Verdict, cuda: Version | None, query: Query) -> Verdict:
+    """A refusal by the driver, with the way around it that data center GPUs have and the file does not install."""
+    driver, platform = query.driver, query.request.platform
+    if verdict.relation != "driver-runs-cuda" or query.data_center or not query.takes_compat:
+        return verdict
+    if driver is None or cuda is None or status_of(verdict) is not Status.FAIL:
+        return verdict
+    if query.knowledge.level(driver, cuda, platform, True) is not DriverVerdict.FORWARD:
+        return verdict
+    package = f"cuda-compat-{cuda.major}-{cuda.minor}"
+    return replace(verdict, detail=f"{verdict.detail}; it runs only with {package}, which the file does not install")
+
+
 def _build(build: FrameworkBuild, wanted: Wanted, subject: str, query: Query) -> Iterator[Finding]:
     """What every constraint says of the build that is installed; a fault of one kind is told once.
 
@@ -143,7 +170,7 @@ def _build(build: FrameworkBuild, wanted: Wanted, subject: str, query: Query) ->
     for constraint in _asked(wanted, query):
         holds = constraint.holds(query, build)
         if holds is not True and not (holds is None and constraint.relation == "gpu-on-cudnn"):
-            one = of_relation(constraint.refusal(query, build), subject)
+            one = of_relation(with_compat(constraint.refusal(query, build), build.cuda, query), subject)
             kept = told.get(one.id)
             if kept is None or (kept.status is not Status.FAIL and one.status is Status.FAIL):
                 told[one.id] = one

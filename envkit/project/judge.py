@@ -12,16 +12,17 @@ from envkit.base.versions import Version, VersionSpec
 from envkit.checks.containers import project_faults as faults
 from envkit.checks.containers.image_faults import NUMPY_IMPACT
 from envkit.checks.engine.findings import Finding, Remedy, Status
+from envkit.compat.companion_gpus import companion_on_gpu
 from envkit.compat.driver import branch_of, driver_runs_cuda
 from envkit.compat.gpu import gpu_runs_cuda
 from envkit.compat.numpy_bound import numpy_meets
 from envkit.compat.pairs import pairs_by_package
 from envkit.dockerfile.check_parts import finding, status_of
-from envkit.dockerfile.clashes import clashes
+from envkit.dockerfile.clashes import clashes, unknown_releases
 from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.wanted import cuda_comes_from
 from envkit.project.choose import Chosen, chosen, python_allowed
-from envkit.project.framework import framework_findings, of_relation
+from envkit.project.framework import framework_findings, of_relation, with_compat
 from envkit.project.misspelled import meant_by
 from envkit.project.model import Manifest
 from envkit.project.places import is_requirement
@@ -53,7 +54,7 @@ class Judged:
 def judge(manifest: Manifest, request: Request, extras: Iterable[str], matrix: Matrix) -> Judged:
     """Every finding on a file, failures first, then in the order of its lines."""
     have = chosen(manifest, request, extras, matrix)
-    query = Query(_question(request, have.python), knowledge_of(matrix))
+    query = Query(_question(request, have.python), knowledge_of(matrix), compat=_brings_compat(have))
     found = [*_python_allowed(manifest, request, have), *_without_python(manifest, have)]
     found += [*_pairs(have), *_suffixes(have)]
     clashing = bool(found)
@@ -63,11 +64,17 @@ def judge(manifest: Manifest, request: Request, extras: Iterable[str], matrix: M
         found += _together(have, query)
     found += _numpy(have, matrix)
     found += _conda(have, query)
+    found += _companions(have, query)
     found += _driver_wanted(manifest, query)
     found += _refused(manifest)
     found += _not_judged(manifest, have, found, matrix)
     order = {Status.FAIL: 0, Status.WARN: 1, Status.UNKNOWN: 2}
     return Judged(tuple(sorted(dict.fromkeys(found), key=lambda one: order.get(one.status, 3))), have, query)
+
+
+def _brings_compat(have: Chosen) -> bool:
+    """Whether the file installs cuda-compat itself, as conda can: a pip package never does."""
+    return any(normalized(one.package.name).startswith("cuda-compat") for one in have.items)
 
 
 def is_fault(one: Finding) -> bool:
@@ -162,8 +169,7 @@ def _suffixes(have: Chosen) -> Iterator[Finding]:
 
 
 def _together(have: Chosen, query: Query) -> Iterator[Finding]:
-    builds = [(wanted, build) for wanted, build in have.builds.items() if isinstance(build, FrameworkBuild)]
-    pip = [(wanted, _with_its_cuda(build, wanted, have)) for wanted, build in builds if wanted.tool == "pip"]
+    pip = [(wanted, _with_its_cuda(build, wanted, have)) for wanted, build in have.meant if wanted.tool == "pip"]
     for (other, first), (wanted, second) in combinations(pip, 2):
         if first.framework == second.framework and first.version != second.version:
             yield _overwritten(other, first, wanted, second, subject_of(have.item_of(wanted.package), wanted))
@@ -187,8 +193,8 @@ def _numpy(have: Chosen, matrix: Matrix) -> Iterator[Finding]:
     if asked is None:
         return
     subject = subject_of(have.item_of("numpy"))
-    for wanted, build in have.builds.items():
-        if not isinstance(build, FrameworkBuild) or wanted.tool != "pip":
+    for wanted, build in have.meant:
+        if wanted.tool != "pip":
             continue
         titles = (matrix.source(key).title for key in build.sources)
         verdict = numpy_meets(build, asked, have.python, titles)
@@ -244,7 +250,21 @@ def _conda(have: Chosen, query: Query) -> Iterator[Finding]:
         )
     for gpu in request.gpus:
         verdicts.append(gpu_runs_cuda(gpu.compute_capability, held.version, query.knowledge.tables, name=str(gpu)))
-    yield from (of_relation(verdict, subject) for verdict in verdicts if status_of(verdict) is Status.FAIL)
+    yield from (
+        of_relation(with_compat(verdict, held.version, query), subject)
+        for verdict in verdicts
+        if status_of(verdict) is Status.FAIL
+    )
+
+
+def _companions(have: Chosen, query: Query) -> Iterator[Finding]:
+    """The packages beside a framework that need newer GPUs than it."""
+    for one in have.items:
+        for gpu in query.request.gpus:
+            name = normalized(one.package.name)
+            verdict = companion_on_gpu(name, one.package.spec, gpu.compute_capability, name=str(gpu))
+            if verdict is not None:
+                yield of_relation(verdict, subject_of(one))
 
 
 def _driver_wanted(manifest: Manifest, query: Query) -> Iterator[Finding]:
@@ -287,6 +307,9 @@ def _not_judged(manifest: Manifest, have: Chosen, found: list[Finding], matrix: 
     if unknown:
         title = f"Not checked, because envkit has no data: {', '.join(unknown)}"
         yield finding(faults.NOT_JUDGED, Status.UNKNOWN, title, manifest.kind)
+    for package in unknown_releases((one.package for one in have.items), matrix):
+        title = f"Not checked: {package.name}{package.spec} is not a release that envkit knows"
+        yield finding(faults.NOT_JUDGED, Status.UNKNOWN, title, subject_of(have.item_of(normalized(package.name))))
     yield from _misspelled(have, matrix)
     for one in manifest.unread:
         if (

@@ -42,4 +42,5 @@ class Manifest:
     requires_python: str = ""  # a specifier, as PEP 440 writes it
     python: Version | None = None  # the one that it installs, as an environment of conda does
     driver_cuda: Version | None = None  # the CUDA that it wants the driver to report
+    extras: tuple[str, ...] | None = ()  # the names of its extras and features; None: the file does not tell them all
     locked: bool = False  # written by a tool: the change belongs into another file

@@ -26,10 +26,10 @@ _KINDS = (
     ("environment.yml", regex(r"\.ya?ml\Z")),
     ("setup.py", regex(r"\.py\Z")),
     ("setup.cfg", regex(r"\.cfg\Z")),
-    ("requirements", regex(r"\.(?:txt|in|pip)\Z|requirements|\A-\Z")),
+    ("requirements", regex(r"\.(?:txt|in|pip)\Z|requirements|\Aconda[\w.-]{0,40}\.lock\Z|\A-\Z")),
 )
 KINDS = tuple(kind for kind, _ in _KINDS)
-_CONDA_LIST = regex(r"conda create --name")
+_CONDA_LIST = regex(r"conda create --name|(?m:^@EXPLICIT\s*$)")
 _YAML_LOCK = regex(r"(?m)^package:\s*$")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from envkit.checks.containers import project_faults as faults
 from envkit.checks.engine.findings import Remedy
+from envkit.compat.driver_gpu import is_after
 from envkit.compat.verdict import Verdict
 from envkit.dockerfile.framework_packages import Wanted
 from envkit.project.nearest import fitting
@@ -22,8 +23,20 @@ def remedy_for(wanted: Wanted, build: FrameworkBuild, query: Query) -> Remedy:
     why = _none_runs(wanted.framework, query)
     if why is None:
         return Remedy(f"N{told}: none supports this driver, these GPUs, and this Python together.")
+    if why.relation == "gpu-on-driver" and (last := _last_branch(query)) is not None:
+        return Remedy(f"Install driver branch {last[1]} instead: it is the last one for {last[0]}.")
     of_driver = faults.OF_RELATION[why.relation] is faults.DRIVER_TOO_OLD
     return Remedy(f"{'Update the driver: n' if of_driver else 'N'}{told}: {why.detail}.")
+
+
+def _last_branch(query: Query) -> tuple[str, int] | None:
+    """The GPU that the driver is too new for, with the last branch that supports it; None where it is too old."""
+    driver, platform = query.driver, query.request.platform
+    for gpu in query.request.gpus if driver is not None else ():
+        last = query.knowledge.last_branch(gpu)
+        if driver is not None and last is not None and is_after(driver, last, query.knowledge.tables, platform):
+            return str(gpu), last
+    return None
 
 
 def _none_runs(framework: str, query: Query) -> Verdict | None:

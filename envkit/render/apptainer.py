@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from envkit._startup.records import record
 from envkit.image.limits import refuse
 from envkit.image.options import ImageOptions
@@ -37,6 +39,7 @@ def render_apptainer(recipe: Recipe) -> str:
     return template("dockerfiles", "apptainer.def.j2").render(
         recipe=recipe,
         sections=sections,
+        entrypoint=shlex.join(recipe.runtime.entrypoint),  # a shell reads it here, and in a Dockerfile none
         variables={name: value.replace('"', '\\"') for name, value in variables.items()},
         indent=lambda text: text.replace("\n", " \\\n        "),
     )

@@ -21,7 +21,7 @@ def bench_prometheus(verdicts: Sequence[Verdict]) -> str:
         ),
         (
             "envkit_bench_limit",
-            "What is possible at most.",
+            "The highest possible value.",
             [(_labels(row), row.limit.value) for row in measured if row.limit],
         ),
         (
@@ -31,7 +31,7 @@ def bench_prometheus(verdicts: Sequence[Verdict]) -> str:
         ),
         (
             "envkit_bench_problem",
-            "What could not be measured; its value is always 1.",
+            "What could not be measured; the value is always 1.",
             [({**_labels(row), "problem": row.measurement.problem}, 1) for row in verdicts if row.measurement.problem],
         ),
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from envkit.base.json_text import dumps
@@ -69,7 +69,7 @@ def file_verdict(findings: Sequence[Finding]) -> Verdict:
             return Verdict(status, cause.title, cause.id, cause.confidence)
     statuses = {finding.status for finding in findings}
     if Status.UNKNOWN not in statuses:
-        place = " in the stages that the last one uses" if Status.SKIP in statuses else ""
+        place = " in the stages that the last stage uses" if Status.SKIP in statuses else ""
         return Verdict(Status.OK, f"No errors found{place}.", confidence=Confidence.LIKELY)
     if Status.OK in statuses:
         return Verdict(Status.OK, "No errors in what could be checked.", confidence=Confidence.POSSIBLE)
@@ -117,9 +117,13 @@ def report_json(findings: Sequence[Finding]) -> str:
     return dumps(_document(findings))
 
 
-def reports_json(reports: Sequence[tuple[str, Sequence[Finding]]]) -> str:
-    """One file's findings with its name; of several files, the same of each under `files`."""
-    documents = [{"file": name, **_document(findings)} for name, findings in reports]
+def file_document(name: str, findings: Sequence[Finding]) -> dict[str, object]:
+    """One file's findings with its name."""
+    return {"file": name, **_document(findings)}
+
+
+def documents_json(documents: Sequence[Mapping[str, object]]) -> str:
+    """The document of one file; of several files, that of each under `files`."""
     return dumps(documents[0] if len(documents) == 1 else {"schema": SCHEMA, "files": documents})
 
 

@@ -33,7 +33,7 @@ def header(recipe: Recipe) -> list[str]:
     lines = [f"{recipe.title}. Written by envkit."]
     if recipe.runtime.environment:
         driver = f"NVIDIA driver {choice.minimum_driver} or newer" if choice.minimum_driver else "an NVIDIA driver"
-        lines.append(f"The host needs {driver} and the NVIDIA Container Toolkit, and no other part of CUDA.")
+        lines.append(f"The host needs {driver} and the NVIDIA Container Toolkit. It does not need CUDA itself.")
     gpus = "--gpus all " if recipe.runtime.environment else ""
     # An entrypoint takes every word for its own: the test has to stand in its place.
     own = recipe.official or recipe.runtime.entrypoint

@@ -12,7 +12,7 @@ TIERS = {
     "X": "framework and library files",
     "L": "the kernel log",
     "C": "the container engine",
-    "R": "what only root can read",
+    "R": "information that only root can read",
 }
 
 

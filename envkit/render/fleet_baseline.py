@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from envkit.base.errors import SourceError
 from envkit.checks.engine.evidence import many
 from envkit.fleet.drift import ALIKE, groups, majority
 from envkit.fleet.model import HostResult
@@ -15,16 +16,21 @@ _MUST = ("gpu_count",)
 
 
 def baseline_toml(hosts: Sequence[HostResult]) -> str:
-    """A section for each group of like machines: the values that most of them have; the others as comments."""
+    """A section for each group of like machines: the values that most of them have; the others as comments.
+
+    Raises SourceError where nothing can be expected.
+    """
     found = groups(hosts)
+    if not found:
+        raise SourceError(
+            "no machine is known well enough to expect anything of it.", "The models of its GPUs have to be known."
+        )
     lines = ["# What these machines are expected to have; `envkit fleet report --baseline FILE` compares with it."]
     lines += [f"must = [{', '.join(map(_text, _MUST))}]  # a machine that differs in these fails", ""]
     for values, members in sorted(found.items()):
-        match = ", ".join(f"{key} = {_text(value)}" for key, value in zip(ALIKE, values, strict=True))
+        match = ", ".join(f"{key} = {_text(value)}" for key, value in zip(ALIKE, values, strict=True) if value)
         lines += [f"[[machines]]  # {many(len(members), 'machine')}", f"match = {{{match}}}", "[machines.expect]"]
         lines += [*_expected(members), ""]
-    if not found:
-        lines += ["[[machines]]  # no machine is known well enough to set expectations", ""]
     return "\n".join(lines)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from envkit.checks.engine.evidence import many
-from envkit.fleet.model import Drift, FleetReport, HostResult, Shared, State
+from envkit.fleet.model import Drift, FleetReport, Gap, HostResult, Shared, State
 from envkit.fleet.report import MAJORITY, failing
 from envkit.fleet.traits import GPU
 
@@ -26,6 +26,11 @@ def expectation(item: Drift) -> str:
 def compared(fleet: FleetReport) -> str:
     """What the hosts were compared with."""
     return "against the majority" if fleet.baseline == MAJORITY else f"against {fleet.baseline}"
+
+
+def gap_words(fleet: FleetReport, gap: Gap) -> str:
+    """Which hosts were compared with nothing, or not in what a baseline demands."""
+    return f"{many(len(gap.hosts), 'host')} not compared {compared(fleet)} ({gap.reason})"
 
 
 def explained(because_of: str) -> str:

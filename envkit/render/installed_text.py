@@ -50,9 +50,9 @@ def _use(use: Use, plan: str) -> str:
     if use.kind == "link":
         words = use.what
     if use.here is False:
-        words += ", which is gone"
+        words += ", which does not exist"
     elif use.installed_by is None and use.kind in ("toolkit", "environment"):
-        words += ", which was here before"
+        words += ", which was already here"
     elif use.installed_by not in (None, plan):
         words += f", installed by {use.installed_by}"
     return words + (f"; also used by {', '.join(use.used_by)}" if use.used_by and use.kind != "link" else "")

@@ -80,7 +80,7 @@ def _gpus_short(environment: Environment) -> Iterator[str]:
         names = [gpu.name or f"NVIDIA device {gpu.device_id}" for gpu in pci.get()]
     if not names and (pci.absent or pci.known) and not _jetson(environment) and not _in_wsl(environment):
         yield "no GPU on the PCI bus"
-    for name in dict.fromkeys(names):
+    for name in dict.fromkeys(filter(None, names)):  # a cut-off table may have a row without a name
         yield f"{names.count(name)} × {name}" if names.count(name) > 1 else name
 
 

@@ -36,7 +36,7 @@ def _more(answer: Verdict) -> Iterator[str]:
     if answer.alternatives:
         yield "It could also be:"
         yield ""
-        yield from (f"- {prose(other.title)}: {code(other.tell_apart)} tells" for other in answer.alternatives)
+        yield from (f"- {prose(other.title)}: check with {code(other.tell_apart)}" for other in answer.alternatives)
         yield ""
     elif answer.ask:
         yield ASK

@@ -1,7 +1,7 @@
 """Texts as Markdown that a tracker shows and does not act on: no mention, link, image, HTML or end of a fence in them.
 
 Trackers look for `@name`, `#1` and addresses in what their Markdown renders, where a backslash is gone already: only
-code is left alone. So a text is prose where it can be nothing else, and code where it can.
+code is not changed. So a text is prose where it can be nothing else, and code where it can.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 
 from envkit.base.shell_lines import continued
+from envkit.base.wrap import excerpt
 from envkit.checks.engine.findings import Status
 
 _COLORS = {
@@ -79,10 +80,9 @@ class Page:
         """A text behind its label on one line, however long."""
         return self.head(f"  {label:<{_LABEL - 2}}") + text
 
-    def cut(self, label: str, text: str) -> str:
-        """A text behind its label, as much as one line holds: an example of what `-v` shows whole."""
-        room = self.width - _LABEL
-        return self.whole(label, text if len(text) <= room else f"{text[: room - 1]}\u2026")
+    def cut(self, label: str, text: str, start: int = 0) -> str:
+        """A text behind its label, as much as one line holds, with what begins at `start`; `-v` shows it whole."""
+        return self.whole(label, excerpt(text, start, self.width - _LABEL)[0])
 
     def commands(self, commands: Iterable[str], *, one_line: bool = False) -> Iterator[str]:
         """Each command on lines of its own, to be copied: where it is too long, a shell joins them again.

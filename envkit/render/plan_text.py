@@ -87,7 +87,9 @@ def _choices(choice: Choice, request: Request) -> Iterator[tuple[str, str]]:
     if choice.base_image is not None:
         yield "Image", image_name(choice.base_image)
     if choice.minimum_driver is not None:
-        yield "Driver", f"{choice.minimum_driver} or newer"
+        lasts = [gpu.last_driver_branch for gpu in request.gpus if gpu.last_driver_branch is not None]
+        most = f", up to branch {min(lasts)}" if lasts else ""
+        yield "Driver", f"{choice.minimum_driver} or newer{most}"
     targets = build_targets(request.gpus, choice.toolkit)
     if targets is not None:
         yield "Build for", f"TORCH_CUDA_ARCH_LIST={targets.torch} CMAKE_CUDA_ARCHITECTURES={targets.cmake}"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from envkit.advice.build import Judgement, Machine
+from envkit.advice.changes import Change
 from envkit.advice.memory import GIB, Need
-from envkit.advice.rank import FORMS, Change, LeftOut, Offer, Ranking, better_buy_below, relative_speed
+from envkit.advice.rank import FORMS, LeftOut, Offer, Ranking, better_buy_below, relative_speed
 from envkit.advice.support import Support
 from envkit.advice.workload import Workload
 from envkit.base.durations import duration
@@ -36,9 +37,13 @@ def ranking_text(
     lines = [*_need(ranking.workload, ranking.need, width), ""]
     first = next(iter((*ranking.offers, *ranking.unpriced)), None)
     if first is None:
-        lines += ["No card fits.", *(line for change in changes for line in hang("  ", _change(change), width))]
-    for number, offer in enumerate(ranking.offers[:top], start=1):
-        lines += _offer(f"{number:<3}", offer, first or offer, instances, width)
+        lines += [
+            _none_told(ranking, changes),
+            *(line for change in changes for line in hang("  ", _change(change), width)),
+        ]
+    for place, offer in ranking.shown(top):
+        if place <= len(ranking.offers):
+            lines += _offer(f"{place:<3}", offer, first or offer, instances, width)
     if ranking.unpriced:
         lines += ["", "Without a price"]
         for offer in ranking.unpriced[: top if not ranking.offers else max(1, top // 2)]:
@@ -52,15 +57,17 @@ def ranking_text(
 def ranking_markdown(ranking: Ranking, top: int, changes: Sequence[Change]) -> str:
     """The ranking as a Markdown table below the need."""
     rows = _rows(ranking, top)
-    body = markdown_table(_HEADERS, rows) if rows else "No card fits."
+    body = markdown_table(_HEADERS, rows) if rows else _none_told(ranking, changes)
     return "\n\n".join([_need_told(ranking), body, *(f"- {_change(change)}" for change in changes)])
 
 
 def ranking_html(ranking: Ranking, top: int, changes: Sequence[Change]) -> str:
     """The ranking as a page: the need, the table, and how long a step takes at best on each card."""
     rows = _rows(ranking, top)
-    told = _need_told(ranking) + ("" if rows else " No card fits. " + ". ".join(_change(change) for change in changes))
-    bars = step_bars((*ranking.offers, *ranking.unpriced)[:top])
+    told = _need_told(ranking) + (
+        "" if rows else f" {_none_told(ranking, changes)} " + ". ".join(_change(change) for change in changes)
+    )
+    bars = step_bars([offer for _, offer in ranking.shown(top)])
     plots = [("Milliseconds of a step at best", bars)] if bars else []
     return page("Cards for this workload", told, _HEADERS, [Row(row) for row in rows], plots)
 
@@ -74,12 +81,12 @@ def _rows(ranking: Ranking, top: int) -> list[tuple[str, ...]]:
     offers = (*ranking.offers, *ranking.unpriced)
     return [
         (
-            str(number), offer.card.name, str(offer.gpus), f"{offer.card.model.memory_gb:g}",
+            str(place), offer.card.name, str(offer.gpus), f"{offer.card.model.memory_gb:g}",
             _known(offer.card.model.memory_bandwidth_gbs), _known(offer.card.watts(offer.gpus)),
             _speed(offer, offers[0]), offer.step.bound if offer.step else "", _price(offer),
             "; ".join((*offer.notes, *_support(offer.support))),
         )
-        for number, offer in enumerate(offers[:top], start=1)
+        for place, offer in ranking.shown(top)
     ]  # fmt: skip
 
 
@@ -103,6 +110,12 @@ def machine_text(machine: Machine, judgements: Iterable[Judgement], width: int, 
     if verbose:
         lines += ["", *hang("Sources: ", "; ".join(titles(key for row in rows for key in row.sources)), width)]
     return "\n".join(lines)
+
+
+def _none_told(ranking: Ranking, changes: Sequence[Change]) -> str:
+    if ranking.unknown and not ranking.out:
+        return "Too little is known to recommend a card."
+    return "No card fits." if changes else "No card fits, and no change of these options is enough."
 
 
 def _need(workload: Workload, need: Need, width: int) -> Iterator[str]:
@@ -151,7 +164,7 @@ def _offer(
 def _speed(offer: Offer, first: Offer, what: str = "step") -> str:
     if offer.step is None:
         return ""
-    took = f"{duration(offer.step.seconds)} a {what} at best, {offer.step.bound} bound"
+    took = f"{duration(offer.step.seconds)} per {what} at best, {offer.step.bound} bound"
     speed = relative_speed(offer, first)
     if offer is first or speed is None:
         return took
@@ -192,7 +205,7 @@ def _left_out(ranking: Ranking, width: int, *, whole: bool) -> Iterator[str]:
     if more and not whole:
         counted = [f"{more} more (-v lists them)"]
         if ranking.older:
-            counted.append(f"{ranking.older} older or undated: name one to compare it")
+            counted.append(f"{ranking.older} are older or undated (name one to compare it)")
         yield from hang("          ", "; ".join(counted), width)
 
 
@@ -211,7 +224,7 @@ def _known(value: float | None) -> str:
 
 
 def _sources(ranking: Ranking, top: int) -> list[str]:
-    offers = (*ranking.offers, *ranking.unpriced)[:top]
+    offers = [offer for _, offer in ranking.shown(top)]
     keys = [key for part in ranking.need.parts for key in part.sources]
     keys += [key for offer in offers for key in offer.card.sources]
     keys += [key for offer in offers for reach in offer.support.reaches for key in reach.sources]

@@ -25,7 +25,7 @@ EXIT_CODES = (
     (0, "success; running it again changes nothing"),
     (1, "a step failed; the log says why, and a new run continues from there"),
     (2, "wrong usage"),
-    (3, "the plan does not fit this machine; the message says what to change"),
+    (3, "the plan does not suit this machine; the message says what to change"),
     (4, "not enough space"),
     (5, "a file could not be fetched, or is not in the offline folder"),
     (6, "a file has the wrong checksum"),
@@ -63,9 +63,9 @@ def help_text(work: Installation) -> str:
         ("--resume", "continue after an interruption or a reboot"),
         ("--rollback", "restore the previous files and links"),
         *([("--use", "point /usr/local/cuda, and so login shells, at this toolkit")] if _links(work) else []),
-        ("--offline DIR", "take every file from DIR, without network access"),
+        ("--offline DIR", "use only the files in DIR; no network access"),
         *([("--upgrade", "replace another release that is already in the directory")] if _fills_folders(work) else []),
-        *([("--accept-unverified", "take files without a checksum")] if work.unverified else []),
+        *([("--accept-unverified", "accept files without a checksum")] if work.unverified else []),
         ("--no-space-check", "skip the free-space check (its figures are estimates)"),
         *([("--any-os", "run on a different distribution from the plan's")] if work.os else []),
         ("--help", "this text"),
@@ -149,7 +149,7 @@ def _files(work: Installation, options: ScriptOptions) -> Iterator[str]:
             else f"    {_unverified_words(options)}"
         )
     if not work.downloads:
-        yield "  none besides packages"
+        yield "  none except packages"
 
 
 def _choices(plan: Plan, work: Installation, options: ScriptOptions) -> Iterator[str]:
@@ -159,11 +159,11 @@ def _choices(plan: Plan, work: Installation, options: ScriptOptions) -> Iterator
         yield from hang("  EULA         ", f"{_eula_words(toolkit, options)}: {licenses(work)}", WIDTH)
     if toolkit is not None:
         yield f"  toolkit in   {toolkit.path}"
-        yield f"  link         /usr/local/cuda {'is created if absent' if options.symlink else 'is left alone'}"
+        yield f"  link         /usr/local/cuda {'is created if absent' if options.symlink else 'is not changed'}"
         yield f"  samples      {'yes' if options.samples else 'no'}"
     if options.modules:
         yield f"  modules in   {options.modules}"
-    yield f"  driver       {'installed if missing or too old' if options.with_driver else 'left alone'}"
+    yield f"  driver       {'installed if missing or too old' if options.with_driver else 'not changed'}"
     if plan.choice.builds:
         yield "  framework    into its own directory, not into the system's Python"
 

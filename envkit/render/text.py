@@ -15,6 +15,7 @@ from envkit.render.machine import machine_line, machine_lines
 from envkit.render.page import Page
 
 _SHOWN = 2  # pieces of evidence that a first look needs
+_QUOTED = "messages"  # the fact whose values are lines of the reader's own text
 _NAMED = 3  # consequences, and checks of one reason, that are named one by one
 THIS_MACHINE = Environment().origin
 _PASTE = "the last lines of the error and the output of these commands, most useful first:"
@@ -35,11 +36,14 @@ def doctor_text(
     caused: dict[str | None, list[Finding]] = {}
     for finding in shown:
         caused.setdefault(finding.because_of, []).append(finding)
+    told: set[tuple[str, ...]] = set()  # remedies that stand above
     for finding in shown:
         if finding.because_of not in ids:
             follow = caused.get(finding.id, [])
             said = answer if finding is shown[0] and answer.id == finding.id else None
-            lines += [*_finding(finding, follow, said, page, verbose=verbose), ""]
+            again = _commands(finding) in told
+            lines += [*_finding(finding, follow, said, page, verbose=verbose, again=again), ""]
+            told.add(_commands(finding))
     if verbose:
         lines += _details(environment, findings, page)
     elif answer.status is not Status.UNKNOWN:
@@ -59,11 +63,13 @@ def _no_finding(answer: Verdict, page: Page) -> Iterator[str]:
 
 
 def _finding(
-    finding: Finding, follow: Sequence[Finding], answer: Verdict | None, page: Page, *, verbose: bool
+    finding: Finding, follow: Sequence[Finding], answer: Verdict | None, page: Page, *, verbose: bool, again: bool
 ) -> Iterator[str]:
     yield from page.title(finding.status, answer.lead + finding.title if answer else finding.title)
     yield ""
-    if finding.remedy:
+    if finding.remedy and again:
+        yield from page.labelled("Fix", "The same as above.")
+    elif finding.remedy:
         yield from page.labelled("Fix", finding.remedy.summary)
         one_line = any(step.windows for step in finding.remedy.steps)
         yield from page.commands(finding.remedy.commands, one_line=one_line)
@@ -79,6 +85,11 @@ def _finding(
         yield page.whole("", finding.references[0])
 
 
+def _commands(finding: Finding) -> tuple[str, ...]:
+    """The remedy as a person reads it, which several cards of one kind share; the finding itself where it has none."""
+    return (finding.remedy.summary, *finding.remedy.commands) if finding.remedy else (finding.id, finding.subject)
+
+
 def _why(finding: Finding, page: Page, *, brief: bool, verbose: bool) -> Iterator[str]:
     """What it means and what shows it; of evidence a first look gets little, what is not the answer nothing."""
     if finding.impact:
@@ -90,13 +101,15 @@ def _why(finding: Finding, page: Page, *, brief: bool, verbose: bool) -> Iterato
             yield from page.labelled("Seen" if number == 0 else "", _told(item))
     elif not brief:
         for number, item in enumerate(finding.evidence[:_SHOWN]):
-            yield page.cut("Seen" if number == 0 else "", f"{item.fact} = {item.value}")
+            label = "" if item.fact == _QUOTED else f"{item.fact} = "
+            yield page.cut("Seen" if number == 0 else "", label + item.value, len(label) + item.start)
 
 
 def _told(item: Evidence) -> str:
     """A fact with where it was read; the addresses of sources are in the JSON."""
     read_in = item.source or "; ".join(titles(item.sources))
-    return f"{item.fact} = {item.value}" + (f"  ({read_in})" if read_in else "")
+    label = "" if item.fact == _QUOTED else f"{item.fact} = "
+    return label + item.value + (f"  ({read_in})" if read_in else "")
 
 
 def _named(words: Iterable[str]) -> str:

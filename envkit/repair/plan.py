@@ -73,5 +73,8 @@ def _placed(step: Step, profiles: Mapping[str, str], shell_profile: str) -> Step
         return replace(step, touches=tuple(changed))
     reason = "no profile file sets it: change it in the shell, or where the program is started"
     if not shell_profile:
-        reason = "root changes no profile in a home folder that others can change: do it as the user"
+        reason = (
+            "root does not edit a profile file in a home folder that other users can change: do this as the folder's "
+            "owner"
+        )
     return replace(step, kind=Kind.BY_HAND, reason=reason)

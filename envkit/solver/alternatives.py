@@ -14,7 +14,7 @@ from envkit.solver.doubts import doubts_of
 from envkit.solver.model import Alternative, Choice
 from envkit.solver.parts import Part, parts_of, without
 from envkit.solver.query import Query
-from envkit.solver.request import FrameworkRequest, Request
+from envkit.solver.request import Request
 from envkit.solver.search import Selection, feasible, select
 
 TRIES = 60  # changes tried for one part before it is given up
@@ -134,7 +134,7 @@ def loosened(request: Request, group: tuple[Part, ...]) -> Request:
     """The request with these parts open: a framework in any version, the others not asked for at all."""
     anything = {part.index for part in group if part.option == "framework"}
     frameworks = tuple(
-        FrameworkRequest(item.name) if index in anything else item for index, item in enumerate(request.frameworks)
+        item.meeting(None) if index in anything else item for index, item in enumerate(request.frameworks)
     )
     return replace(without(request, [part for part in group if part.option != "framework"]), frameworks=frameworks)
 
@@ -158,7 +158,7 @@ def _chosen(part: Part, choice: Choice, request: Request) -> Change | None:
     """The change of one part to what was chosen when it was open; None where that says nothing."""
     cost = _cost(part)
     if part.option == "framework":
-        wanted = FrameworkRequest(request.frameworks[part.index].name, exactly(choice.builds[part.index].version))
+        wanted = request.frameworks[part.index].meeting(exactly(choice.builds[part.index].version))
         return Change(cost, "framework", str(wanted), with_framework(request, part.index, wanted))
     if part.option == "platform":
         return under_wsl(request) if request.platform == WINDOWS else None

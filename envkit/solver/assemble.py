@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from envkit.base.platforms import WINDOWS_DRIVERS
 from envkit.base.versions import Version
-from envkit.compat.software import python_meets
+from envkit.compat.pythons import python_meets
 from envkit.solver.choose_system import choose_system, cudnn_for, runfiles_for
 from envkit.solver.model import Choice
 from envkit.solver.query import Query

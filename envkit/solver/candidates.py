@@ -9,7 +9,8 @@ from itertools import groupby
 from envkit._startup.records import record
 from envkit.base.versions import Version
 from envkit.compat.gpu import CodeMatch
-from envkit.compat.software import needs_system_cuda, python_meets
+from envkit.compat.pythons import python_meets
+from envkit.compat.software import needs_system_cuda
 from envkit.compat.verdict import DriverVerdict
 from envkit.solver.constraints import (
     CODE,
@@ -40,7 +41,7 @@ _CODE = {CodeMatch.NATIVE: 0, CodeMatch.BINARY: 0, CodeMatch.JIT: 1, CodeMatch.U
 class Candidate:
     """A build that keeps every constraint.
 
-    `pythons` are those of its packages that the request allows, empty where they are not recorded; `toolkits` those
+    `pythons` are those of its packages that the request allows, empty where nothing is known of them; `toolkits` those
     that it can load CUDA from, None when it needs none.
     """
 
@@ -73,10 +74,28 @@ def _broken(query: Query, asked: list[Asked], build: FrameworkBuild, place: int)
             yield constraint
 
 
+def _wanted(query: Query, framework: FrameworkRequest) -> Iterable[int]:
+    """The places of the builds whose version is acceptable, also to the packages that are wanted beside them."""
+    builds = query.knowledge.build_set(framework.name)
+    places, beside = builds.meeting(framework.spec), framework.companions
+    if not beside:
+        return places
+    from envkit.solver.companions import is_beside
+
+    def has_all(build: FrameworkBuild) -> bool:
+        key = build.version.parts, build.on_pypi, build.companions
+        if key not in known:
+            known[key] = all(is_beside(one, build, query.request.gpus) for one in beside)
+        return bool(known[key])
+
+    known = query.answers("beside", framework.name, beside, query.machine)
+    return [place for place in places if has_all(builds.builds[place])]
+
+
 def passing(query: Query, framework: FrameworkRequest) -> Iterator[FrameworkBuild]:
     """The builds of a framework that keep every constraint, newest release first, each looked at when asked for."""
     builds, asked = query.knowledge.build_set(framework.name), _asked(query, framework.name)
-    for place in builds.meeting(framework.spec):
+    for place in _wanted(query, framework):
         build = builds.builds[place]
         if next(_broken(query, asked, build, place), None) is None:
             yield build
@@ -85,7 +104,7 @@ def passing(query: Query, framework: FrameworkRequest) -> Iterator[FrameworkBuil
 def rejected(query: Query, framework: FrameworkRequest) -> list[tuple[FrameworkBuild, tuple[Constraint, ...]]]:
     """The builds of the wanted versions, newest release first, each with the constraints that rule it out."""
     builds, asked = query.knowledge.build_set(framework.name), _asked(query, framework.name)
-    wanted = [(builds.builds[place], place) for place in builds.meeting(framework.spec)]
+    wanted = [(builds.builds[place], place) for place in _wanted(query, framework)]
     return [(build, tuple(_broken(query, asked, build, place))) for build, place in wanted]
 
 
@@ -101,7 +120,8 @@ def rejections(query: Query, framework: FrameworkRequest) -> Counter[str]:
 
 def candidate(query: Query, build: FrameworkBuild) -> Candidate:
     """A build that passed, not ranked yet."""
-    pythons = frozenset([python for python in build.pythons if python_meets(query.request.python, python)])
+    known = query.knowledge.pythons(build)
+    pythons = frozenset([python for python in known if python_meets(query.request.python, python)])
     return Candidate(build, pythons, query.toolkits_for(build) if needs_system_cuda(build) else None)
 
 

@@ -83,12 +83,12 @@ def nearest_first(versions: Iterable[Version], anchor: Version) -> list[Version]
 
 def _framework_changes(part: Part, query: Query) -> Iterator[Change]:
     request, framework = query.request, query.request.frameworks[part.index]
-    opened = query.changed(with_framework(request, part.index, FrameworkRequest(framework.name)))
+    opened = query.changed(with_framework(request, part.index, framework.meeting(None)))
     anchor = _anchor(framework.spec)
     for version in nearest_first((build.version for build in compatible(opened, part.index)), anchor):
         if framework.spec is not None and framework.spec.holds(version):
             continue
-        wanted = FrameworkRequest(framework.name, exactly(version))
+        wanted = framework.meeting(exactly(version))
         cost = "patch" if version.release(2) == anchor.release(2) else "minor"
         yield Change(COSTS.index(cost), "framework", str(wanted), with_framework(request, part.index, wanted))
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from envkit.base.errors import RequestError
 from envkit.base.names import normalized
+from envkit.base.versions import Version
+from envkit.compat.companion_gpus import companion_on_gpu
 from envkit.compat.pairs import allows, meeting, pairs_by_package, required
-from envkit.compat.software import title_of
-from envkit.solver.model import Choice
-from envkit.solver.request import Companion, FrameworkRequest, Request
+from envkit.compat.verdict import Verdict
+from envkit.solver.model import Choice, Conflict
+from envkit.solver.request import Companion, FrameworkRequest, Request, TargetGpu
 from envkit.solver.wheel_files import companions_for
 from envkit.tables.pairs import PackagePair
 from envkit.tables.rows import FrameworkBuild
@@ -61,19 +63,24 @@ def _releases(package: str, spec: str) -> tuple[PackagePair, ...]:
         return ()
 
 
+def companion_conflicts(request: Request) -> Iterator[Conflict]:
+    """The packages that were asked for by name, each with a GPU of the request that it does not run on."""
+    for _, companion in request.companions:
+        spec = f"=={companion.release}" if companion.release else companion.asked
+        for gpu in request.gpus:
+            verdict = companion_on_gpu(companion.package, spec, gpu.compute_capability, name=str(gpu))
+            if verdict is not None:
+                asked = f"{companion.package}{companion.asked}"
+                yield Conflict((asked, f"gpu {gpu}"), verdict.detail, verdict.sources)
+
+
 def companion_warnings(choice: Choice, request: Request) -> Iterator[str]:
     """What a plan says of the packages that were asked for by name and are not among those that it installs."""
     for companion, build in _asked(choice, request):
-        release = _release_for(companion, build)
+        release = release_for(companion, build.version, request.gpus)
         if companion.asked.startswith("=") and not _same(companion):
             asked = f"{companion.package}{companion.asked}"
             yield f"{asked} is not known to envkit; {companion.package} {release} was used instead"
-        if not release:
-            newest = pairs_by_package()[companion.package][-1].version
-            yield (
-                f"This plans {title_of(build)} alone: no known release of {companion.package} was built for it; "
-                f"for the newest one: --framework {companion.package}=={newest}"
-            )
     for pinned in installed_after(choice, request):
         yield (
             f"This plan resolves the packages that {pinned.replace('==', ' ')} requires; {pinned} itself is installed "
@@ -86,7 +93,7 @@ def installed_after(choice: Choice, request: Request) -> tuple[str, ...]:
     pinned = (
         (f"{companion.package}=={release}", build)
         for companion, build in _asked(choice, request)
-        if (release := _release_for(companion, build))
+        if (release := release_for(companion, build.version, request.gpus))
     )
     return tuple(line for line, build in pinned if line not in companions_for(build, choice.python))
 
@@ -98,8 +105,8 @@ def _asked(choice: Choice, request: Request) -> Iterator[tuple[Companion, Framew
             yield companion, build
 
 
-def _release_for(companion: Companion, build: FrameworkBuild) -> str:
-    """The release that was taken, else the newest that is made for a build; '' where none is.
+def release_for(companion: Companion, torch: Version, gpus: Iterable[TargetGpu]) -> str:
+    """The release that was taken, else the newest that is made for a torch and runs on the GPUs; '' where none is.
 
     An open bound of an older release says nothing of the torch that came after it.
     """
@@ -107,10 +114,43 @@ def _release_for(companion: Companion, build: FrameworkBuild) -> str:
     fitting = (
         row.version
         for row in reversed(rows)
-        if allows((row,), _TORCH, build.version)
+        if allows((row,), _TORCH, torch)
         and (row is rows[-1] or any(line.package == _TORCH and line.spec.exact for line in required(row)))
+        and not any(companion_on_gpu(row.package, f"=={row.version}", gpu.compute_capability) for gpu in gpus)
     )
     return companion.release or next(fitting, "")
+
+
+def is_beside(companion: Companion, build: FrameworkBuild, gpus: Iterable[TargetGpu]) -> bool:
+    """Whether a package can be installed beside a build.
+
+    The default index has it compiled for the default index's build of the one torch that it requires, and its
+    libraries of CUDA; it loads no others.
+    """
+    release = release_for(companion, build.version, gpus)
+    if not release or build.on_pypi or _is_listed(companion.package, build):
+        return bool(release)
+    rows = (row for row in pairs_by_package()[companion.package] if row.version == release)
+    return not any(line.package == _TORCH and line.spec.exact for row in rows for line in required(row))
+
+
+def _is_listed(package: str, build: FrameworkBuild) -> bool:
+    """Whether the index of a build has a package for it too."""
+    return any(normalized(line.partition("==")[0]) == package for line in build.companions)
+
+
+def no_release_beside(framework: FrameworkRequest, *, gpus_asked: bool) -> Verdict:
+    """Why no build of a framework has the packages that are wanted beside it."""
+    named = " or ".join(one.package for one in framework.open_companions)
+    newest = [pairs_by_package()[one.package][-1] for one in framework.open_companions]
+    told = "; ".join(f"{row.package} {row.version} requires {_torch_of(row)}" for row in newest if _torch_of(row))
+    gpus = " and runs on the GPUs requested" if gpus_asked else ""
+    detail = f"no known release of {named} was built for {framework}{gpus}; {told}"
+    return Verdict("pair-agrees", "fail", detail, tuple(dict.fromkeys(key for row in newest for key in row.sources)))
+
+
+def _torch_of(row: PackagePair) -> str:
+    return next((line.line for line in required(row) if line.package == _TORCH), "")
 
 
 def _same(companion: Companion) -> bool:

@@ -59,10 +59,14 @@ def _reason(query: Query) -> Verdict:
 def _framework_reason(framework: FrameworkRequest, query: Query) -> Verdict:
     """The verdict on the build that comes nearest, with how many were looked at."""
     wanted = rejected(query, framework)
+    if not wanted and framework.open_companions:
+        from envkit.solver.companions import no_release_beside
+
+        return no_release_beside(framework, gpus_asked=bool(query.request.gpus))
     if not wanted:
         builds = query.knowledge.build_set(framework.name).builds
         newest = builds[0].version if builds else "none"
-        return Verdict("framework-version", "fail", f"no build is {framework}; the newest known is {newest}")
+        return Verdict("framework-version", "fail", f"no known build matches {framework}; the newest known is {newest}")
     build, broken = min(wanted, key=_nearness)
     told = [constraint.refusal(query, build) for constraint in broken[:2]]
     reason = "; ".join(verdict.detail for verdict in told)

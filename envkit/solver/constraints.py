@@ -13,14 +13,13 @@ from envkit.base.versions import Version
 from envkit.compat.driver import driver_runs_cuda
 from envkit.compat.driver_gpu import last_driver_runs_cuda
 from envkit.compat.gpu import CodeMatch, gpu_runs_build, gpu_runs_cuda
+from envkit.compat.pythons import has_python, python_has_wheel
 from envkit.compat.software import (
     glibc_match,
     glibc_meets,
     gpu_on_cudnn,
     has_own_cudnn,
-    has_python,
     needs_system_cuda,
-    python_has_wheel,
     title_of,
 )
 from envkit.compat.verdict import DriverVerdict, Verdict
@@ -68,12 +67,13 @@ def _no_architecture(query: Query, build: FrameworkBuild) -> Verdict:
 
 
 def _python(query: Query, build: FrameworkBuild) -> bool | None:
-    return has_python(build, query.request.python) if query.request.python else True
+    wanted = query.request.python
+    return has_python(build, wanted, query.knowledge.python_span(build)) if wanted else True
 
 
 def _no_python(query: Query, build: FrameworkBuild) -> Verdict:
     assert query.request.python is not None
-    return python_has_wheel(build, query.request.python)
+    return python_has_wheel(build, query.request.python, query.knowledge.python_span(build))
 
 
 def _glibc(query: Query, build: FrameworkBuild) -> bool | None:
@@ -205,7 +205,7 @@ def _no_kernels(query: Query, build: FrameworkBuild) -> Verdict:
 _CUDA_COLUMNS = ("framework", "cpu_only", "bundles_cuda", "cuda", "cuda_min", "cuda_max", "cudnn")
 PYTHON = Constraint(
     "python-has-wheel",
-    ("pythons",),
+    ("framework", "version", "pythons"),
     lambda query: query.request.python and query.request.python.key,
     _python,
     _no_python,

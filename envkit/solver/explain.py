@@ -23,7 +23,9 @@ def toolkit_reason(query: Query) -> Verdict:
     asked = [row for row in tables.toolkits if request.cuda is None or request.cuda.holds(row.version)]
     if not asked:
         newest = tables.toolkits[-1].version
-        return Verdict("cuda-version", "fail", f"no CUDA toolkit is {request.cuda}; the newest known is {newest}")
+        return Verdict(
+            "cuda-version", "fail", (f"no known CUDA toolkit matches {request.cuda}; the newest known is {newest}")
+        )
     if asked and not any(_serves_all(row.version, query) for row in tables.toolkits):
         return _generations_apart(query)
     for row in reversed(asked):

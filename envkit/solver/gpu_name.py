@@ -41,7 +41,7 @@ def model_of(text: str, matrix: Matrix) -> GpuModel:
         told = list(dict.fromkeys(_told(row) for row in models))
         more = f" … ({len(told)} in all)" if len(told) > _SHOWN else ""
         raise RequestError(
-            f"--gpu: {text!r} fits models that differ in what they run: {', '.join(told[:_SHOWN])}{more}.",
+            f"--gpu: {text!r} matches models with different capabilities: {', '.join(told[:_SHOWN])}{more}.",
             "Give a whole name, or the compute capability.",
         )
     return min(models, key=lambda row: (not row.data_center, *_length_beside(text, row)))

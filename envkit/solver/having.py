@@ -42,8 +42,8 @@ def resolve_having(request: Request, matrix: Tables) -> Plan | NoPlan:
 def _other_reading(cuda: Version, driver: Version, plan: Plan) -> str:
     names = " and ".join(title_of(build) for build in plan.choice.builds)
     return (
-        f"if CUDA {cuda} is what nvidia-smi shows, ask with --driver {driver} in place of --cuda: {names} bundles its "
-        "own CUDA and runs on that driver"
+        f"if CUDA {cuda} is what nvidia-smi shows, use --driver {driver} instead of --cuda: {names} bundles its own "
+        "CUDA and runs on that driver"
     )
 
 
@@ -53,12 +53,12 @@ def _why_not(refusal: NoPlan, cuda: Version, matrix: Tables) -> str:
     if not any(build.cuda == cuda for framework in frameworks for build in matrix.builds(framework.name)):
         return f"no package is built for CUDA {cuda}"
     reasons = "; ".join(conflict.detail for conflict in refusal.conflicts)
-    return f"no package that is built for CUDA {cuda} will do ({reasons})"
+    return f"no package built for CUDA {cuda} is suitable ({reasons})"
 
 
 def _reading(cuda: Version, driver: Version, plan: Plan) -> str:
     names = " and ".join(title_of(build) for build in plan.choice.builds)
     return (
-        f"CUDA {cuda} was read as the version that the machine reports (driver {driver}): {names} bundles its own CUDA "
+        f"CUDA {cuda} was taken as the version that nvidia-smi shows (driver {driver}): {names} bundles its own CUDA "
         "and runs on that driver"
     )

@@ -18,7 +18,7 @@ from envkit.tables.rows import JetPack
 _FROM_JETPACK = "a Jetson's CUDA, cuDNN, driver, and system come with its JetPack, and server versions do not fit"
 _THOR = "a Jetson Thor runs the packages of Arm servers; its CUDA, driver, and system come with its JetPack"
 _SERVER_LIKE = 11  # major compute capability from which on Jetson boards are Arm servers to packages
-_ON_THE_BOARD = "on the board CUDA and cuDNN are installed with: sudo apt-get install nvidia-jetpack"
+_ON_THE_BOARD = "on the board, install CUDA and cuDNN with: sudo apt-get install nvidia-jetpack"
 _GUIDE = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/index.html"
 _CONTAINERS = "https://github.com/dusty-nv/jetson-containers"
 

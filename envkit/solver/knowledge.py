@@ -12,6 +12,7 @@ from envkit.base.versions import ComputeCapability, Version, VersionSpec, by_lin
 from envkit.compat.driver import DriverFloors, branch_of, compat_branches, compat_line, driver_level, floors_of
 from envkit.compat.driver_gpu import first_driver_for_gpu, gpu_on_driver, last_branch_of, last_branch_reaches
 from envkit.compat.gpu import CodeMatch, best_match, code_match
+from envkit.compat.pythons import ANY_PYTHON, PythonSpan, python_span
 from envkit.compat.software import LibraryMatch, cudnn_meets, cudnn_supports_cuda, gpu_on_cudnn, toolkit_serves
 from envkit.compat.system import compiling_effort
 from envkit.compat.tables import Tables
@@ -108,6 +109,25 @@ class Knowledge:
         return self._once(
             key, lambda: gpu_on_cudnn(gpu, cudnn, cuda, self.tables, among=self._cudnns_like(cudnn)).status
         )
+
+    def python_span(self, build: FrameworkBuild) -> PythonSpan:
+        """What the other releases of its framework tell of the Pythons of a build whose row names none."""
+        if build.pythons:
+            return ANY_PYTHON
+        key = ("span", build.framework, build.version.parts)
+        return self._once(key, lambda: python_span(build, self.tables.builds(build.framework)))
+
+    def pythons(self, build: FrameworkBuild) -> Sequence[Version]:
+        """The Pythons of a build's packages, or those that the releases before and after it leave; else none."""
+        span = self.python_span(build)
+        if span == ANY_PYTHON:
+            return build.pythons
+        return self._once(("pythons", span), lambda: [line for line in self._python_lines if span.may_hold(line)])
+
+    @cached_property
+    def _python_lines(self) -> list[Version]:
+        """Every Python that can be had."""
+        return sorted({row.python.release(2) for row in self.tables.python_sources})
 
     def cuda_from(self, build: FrameworkBuild) -> tuple[str, ...]:
         """The frameworks whose CUDA a build uses, where it has none of its own."""

@@ -20,7 +20,7 @@ def unknown_framework(name: str, matrix: Matrix) -> RequestError:
     if row is None:
         names = [framework.name for framework in matrix.frameworks]
         return RequestError.unknown_value("--framework", name, names, "envkit matrix frameworks")
-    hint = f"Ask for what it runs on: --framework {row.instead}" if row.instead else ""
+    hint = f"Request the framework that it runs on: --framework {row.instead}" if row.instead else ""
     return RequestError(f"--framework: envkit has no versions of {name} ({row.title}).", hint)
 
 

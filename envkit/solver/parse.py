@@ -218,8 +218,8 @@ def parse_driver(text: str) -> Version:
         raise RequestError(f"--driver: {text!r} is not a driver version.", "Example: --driver 384.81") from None
     if version.major < _FIRST_BRANCH:
         raise RequestError(
-            f"--driver: {text} is not a driver version; nvidia-smi shows the CUDA version beside the driver's.",
-            f"Give that CUDA version as --cuda {text}, or the driver's as in --driver 384.81",
+            f"--driver: {text} is not a driver version; nvidia-smi shows the CUDA version next to the driver's.",
+            f"Give the driver's version, as in --driver 384.81; to plan for that CUDA: envkit resolve --cuda {text}",
         )
     return version
 

@@ -24,20 +24,29 @@ class Query:
     request: Request
     knowledge: Knowledge
     driver: Version | None
-    data_center: bool
+    compat: bool
+    takes_compat: bool  # cuda-compat works on the GPUs
+    data_center: bool  # and it may be installed
 
     def __init__(
-        self, request: Request, knowledge: Knowledge, memory: dict[Hashable, dict[Any, Any]] | None = None
+        self,
+        request: Request,
+        knowledge: Knowledge,
+        memory: dict[Hashable, dict[Any, Any]] | None = None,
+        *,
+        compat: bool = True,  # False: nothing installs cuda-compat
     ) -> None:
         self.request = request
         self.knowledge = knowledge
         self._memory = {} if memory is None else memory
         self.driver = None if request.with_driver else request.driver
-        self.data_center = bool(request.gpus) and all(gpu.data_center for gpu in request.gpus)
+        self.compat = compat
+        self.takes_compat = bool(request.gpus) and all(gpu.data_center for gpu in request.gpus)
+        self.data_center = compat and self.takes_compat
 
     def changed(self, request: Request) -> Query:
         """The query of another request: what the change does not touch is not worked out again."""
-        return Query(request, self.knowledge, self._memory)
+        return Query(request, self.knowledge, self._memory, compat=self.compat)
 
     def answers(self, *asked: Hashable) -> dict[Any, Any]:
         """The answers to those who ask the same, as far as there are any."""

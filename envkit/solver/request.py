@@ -37,6 +37,15 @@ class FrameworkRequest:
     spec: VersionSpec | None = None
     companions: tuple[Companion, ...] = ()  # through which it was asked for
 
+    @property
+    def open_companions(self) -> tuple[Companion, ...]:
+        """Those that any release will do of, as long as it is made for the build."""
+        return tuple(one for one in self.companions if not one.release)
+
+    def meeting(self, spec: VersionSpec | None) -> FrameworkRequest:
+        """The same framework in other versions, and any release of the packages beside it."""
+        return FrameworkRequest(self.name, spec, tuple(Companion(one.package) for one in self.companions))
+
     def __str__(self) -> str:
         if self.spec is None:
             return self.name

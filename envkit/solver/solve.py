@@ -29,6 +29,11 @@ def resolve(request: Request, matrix: Tables) -> Plan | NoPlan:
 
         server = as_server(request)
         return jetson_plan(request, knowledge) if server is None else thor_told(resolve(server, matrix))
+    if request.gpus and any(request.companions):
+        from envkit.solver.companions import companion_conflicts
+
+        if clashing := tuple(companion_conflicts(request)):
+            return NoPlan(request, clashing)
     query = Query(request, knowledge)
     selection = select(query)
     if selection is None:

@@ -42,7 +42,7 @@ def _given(build: FrameworkBuild, givers: tuple[str, ...], choice: Choice, query
     if not asked or any(other.framework in givers for other in choice.builds):
         return
     detail = (
-        f"{title_of(build)} uses the CUDA of the framework that it runs on ({', '.join(givers)}), "
-        "which the request does not name beside it"
+        f"{title_of(build)} uses the CUDA of the framework that it runs on ({', '.join(givers)}), which the request "
+        "does not name"
     )
     yield Verdict("cuda-from-another", "unknown", detail, build.sources)

@@ -11,13 +11,13 @@ from envkit.compat.driver import driver_runs_cuda
 from envkit.compat.driver_gpu import gpu_on_kernel_module, last_driver_runs_cuda
 from envkit.compat.gpu import gpu_runs_build, gpu_runs_cuda, nvcc_targets_gpu
 from envkit.compat.packages import requirements_of
+from envkit.compat.pythons import python_has_wheel
 from envkit.compat.software import (
     glibc_meets,
     gpu_on_cudnn,
     has_own_cudnn,
     needs_system_cuda,
     numpy_agree,
-    python_has_wheel,
     title_of,
     toolkit_serves_build,
 )
@@ -111,7 +111,7 @@ def _gpu_verdicts(gpu: TargetGpu, choice: Choice, query: Query) -> Iterator[Verd
 def _build_verdicts(build: FrameworkBuild, choice: Choice, query: Query) -> Iterator[Verdict]:
     request = query.request
     if choice.python is not None:
-        yield python_has_wheel(build, choice.python)
+        yield python_has_wheel(build, choice.python, query.knowledge.python_span(build))
     if request.platform != "windows":
         glibc = request.glibc or (choice.os.glibc if choice.os else None)
         where = choice.os.title if choice.os and request.glibc is None else ""
@@ -120,8 +120,8 @@ def _build_verdicts(build: FrameworkBuild, choice: Choice, query: Query) -> Iter
         yield toolkit_serves_build(build, choice.toolkit)
     elif build.cuda is not None and not query.cuda_meets(build.cuda):
         detail = (
-            f"{title_of(build)} bundles its own CUDA {build.cuda}; its makers say that it works from CUDA "
-            f"{build.cuda_min} on, so CUDA {request.cuda} is enough"
+            f"{title_of(build)} bundles its own CUDA {build.cuda}; its developers say that it works with CUDA "
+            f"{build.cuda_min} and newer, so CUDA {request.cuda} is enough"
         )
         yield Verdict("cuda-version", "ok", detail, build.sources)
     yield from unjudged(build, choice, query)
@@ -158,7 +158,7 @@ def _system_verdicts(choice: Choice, query: Query) -> Iterator[Verdict]:
 
 def _unknown_system(query: Query) -> Iterator[Verdict]:
     if query.request.os_id is not None and query.request.platform != "windows":
-        detail = f"{query.request.os_id} is not in the data of envkit, so it is not known whether the plan works on it"
+        detail = f"{query.request.os_id} is not in envkit's data, so it is not known whether the plan works on it"
         yield Verdict("os-is-maintained", "unknown", detail)
 
 
@@ -196,12 +196,14 @@ def _module_verdicts(choice: Choice, query: Query) -> Iterator[Verdict]:
 
 def _runfile_verdicts(toolkit: Toolkit, choice: Choice, query: Query) -> Iterator[Verdict]:
     if choice.base_image is None and not choice.runfiles and query.request.platform != "windows":
-        detail = f"no runfile of CUDA {toolkit.version} for {choice.architecture} is recorded"
+        detail = f"no runfile of CUDA {toolkit.version} for {choice.architecture} is known to envkit"
         yield Verdict("runfile-for-architecture", "unknown", detail, toolkit.sources)
 
 
 def _python_verdict(python: Version, system: OperatingSystem) -> Verdict:
-    return Verdict("python-can-be-had", "unknown", f"no way to get Python {python} on {system.title} is recorded")
+    return Verdict(
+        "python-can-be-had", "unknown", (f"no way to get Python {python} on {system.title} is known to envkit")
+    )
 
 
 _QUIET_UNKNOWNS = ("runfile-on-os", "compiler-fits-nvcc")  # said in the verdicts; a warning of each would be noise
@@ -261,7 +263,7 @@ def _with_newer_cudnn(choice: Choice, query: Query) -> Iterator[str]:
             if line.package.startswith("nvidia-cudnn-") and line.spec.exact is None:
                 pin = f"{line.package}=={build.cudnn}{'' if len(build.cudnn.parts) > 3 else '.*'}"
                 yield (
-                    f"{title_of(build)} takes newer releases of cuDNN too, which may not support {ended[0]}: also "
+                    f"{title_of(build)} also accepts newer releases of cuDNN, which may not support {ended[0]}: also "
                     f"install {pin}"
                 )
 

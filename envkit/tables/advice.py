@@ -38,6 +38,7 @@ class Transformer:
     heads: int
     kv_heads: int
     vocabulary: int
+    tied: bool  # one table serves to look tokens up and to score them
     sources: tuple[str, ...]
 
 
@@ -46,15 +47,19 @@ class Transformer:
 class Precision:
     """One precision: bytes of a weight and of a value, in which precision is computed, and the first GPU with units.
 
+    A weight takes `weight_bytes` in the usual format, scales and what stays in 16 bits counted, and no format takes
+    fewer than `least_bytes`.
     From `stored_from` on, GPUs without units run models whose weights are stored so, and compute in fp16.
     """
 
     name: str
     weight_bytes: float
+    least_bytes: float
     value_bytes: int
     computes_in: str
     from_capability: ComputeCapability
     stored_from: ComputeCapability | None
+    library_from: ComputeCapability | None  # of bitsandbytes, which most programs load such weights with
     sources: tuple[str, ...]
 
 
@@ -148,6 +153,7 @@ class Persona:
     batch: int
     memory_gb: float
     form: str
+    line: str  # of cards that such a buyer looks at, empty for all
     text: str
     sources: tuple[str, ...]
 

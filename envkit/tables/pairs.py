@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from envkit._startup.records import record
-from envkit.base.versions import Version
+from envkit.base.versions import ComputeCapability, Version
 from envkit.tables.loader import table
 
 
@@ -28,4 +28,15 @@ class PackagePair:
     package: str
     version: str  # as the index writes it: 0.0.28.post3
     requires: tuple[str, ...] | None  # torch==2.5.1
+    sources: tuple[str, ...]
+
+
+@table("companion_gpus.csv", "package", "versions")
+@record
+class CompanionGpus:
+    """The oldest GPUs that releases of a package run on, whatever the framework beside it does."""
+
+    package: str
+    versions: str  # >=0.21
+    min_compute_capability: ComputeCapability
     sources: tuple[str, ...]

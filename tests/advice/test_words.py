@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from envkit.advice.named_cards import cards_named
 from envkit.tables.advice import Network, RestrictedSale
 from envkit.tables.loader import read
 from tests.advice.judging import cards, envkit
@@ -22,7 +23,7 @@ from tests.advice.judging import cards, envkit
 )
 def test_times_are_written_without_powers_of_ten(words: list[str]) -> None:
     shown = envkit("recommend", *words).stdout
-    assert re.search(r"\d (ms|s) a step", shown) and not re.search(r"\de[+-]?\d", shown)
+    assert re.search(r"\d (ms|s) per step", shown) and not re.search(r"\de[+-]?\d", shown)
 
 
 def test_the_parts_of_a_need_add_up_to_what_is_said_and_the_least_is_named_apart() -> None:
@@ -45,7 +46,7 @@ def test_a_card_that_few_can_buy_is_offered_only_by_its_name() -> None:
     assert {row.gpu for row in read(RestrictedSale)} <= {one.model.name for one in cards()}
     shown = envkit("recommend", "--network", "resnet-50", "--top", "100").stdout
     assert "GeForce RTX 5090:" in shown and "RTX 5090 D: 32 GiB" not in shown
-    assert "sold in China only" in envkit("recommend", "RTX 5090 D").stdout
+    assert "sold in China only" in envkit("recommend", "RTX 5090 D", "--parameters", "7B", "--task", "infer").stdout
 
 
 def test_someone_who_gives_no_prices_is_told_what_the_order_is() -> None:
@@ -64,7 +65,9 @@ def test_a_narrow_link_is_set_beside_the_link_that_is_meant() -> None:
 
 
 def test_numbers_agree_with_their_nouns() -> None:
-    assert "2 boards and 1 slot\n" in envkit("recommend", "machine", "--gpu", "RTX 3090 x2", "--slots", "x16").stdout
+    assert (
+        "2 boards but only 1 slot\n" in envkit("recommend", "machine", "--gpu", "RTX 3090 x2", "--slots", "x16").stdout
+    )
 
 
 @pytest.mark.parametrize(
@@ -80,3 +83,16 @@ def test_memory_is_counted_in_gib_as_the_driver_counts_it(words: tuple[str, ...]
     """GB stands for rates of 10**9 bytes, and in the names of boards."""
     shown = envkit("recommend", *words).stdout
     assert "GiB" in shown and not re.search(r"\d GB\b(?!/s)|\|\s*GB\s*\|", shown)
+
+
+def test_a_size_behind_a_name_does_not_make_it_another_card() -> None:
+    """`RTX 4060 8GB` is no RTX 4060 Ti, of which there is one with 8 GB in its name."""
+    for one in cards():
+        size = one.model.memory_gb
+        if one.form != "desktop" or size is None or size != int(size) or one.model.memory_bandwidth_gbs is None:
+            continue
+        plain = one.model.name.removeprefix("NVIDIA ")
+        if not re.search(r"\dGB", plain):
+            found = cards_named(f"{plain} {size:.0f}GB", cards(), "GPU")
+            assert one.name in [card.name for card in found], one.name
+            assert {card.model.name for card in found} == {one.model.name}, one.name

@@ -36,7 +36,7 @@ def test_a_baseline_that_is_none_is_one_line(text: str, tmp_path: Path) -> None:
 
 def test_no_framework_is_said_and_status_1() -> None:
     done = envkit("bench", "membw", "--device", "cpu", "--framework", "mxnet", "--python", sys.executable)
-    assert done.returncode == 1 and "mxnet is in none" in done.stderr
+    assert done.returncode == 1 and "mxnet is not installed in any" in done.stderr
 
 
 def test_a_run_that_measured_nothing_keeps_the_baseline(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""PCIe, memory, heat, power: what is degraded is named with its place and its cost, what is normal is left alone."""
+"""PCIe, memory, heat, power: what is degraded is named with its place and its cost, what is normal is not changed."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ CASES = (
     Case(WIDTH, "warn", "half-on-a-desktop", machine(pci_gpus=(card(lanes=8),)), "15.8 GB/s each way instead of 31.5"),
     Case(WIDTH, "warn", "half-on-a-server", machine(pci_gpus=(card(A40, lanes=8),))),
     Case(WIDTH, "ok", "shared-by-two-cards", machine(two_cards(8, 8)), "shared with GPU 0000:02:00.0"),
-    Case(WIDTH, "ok", "board-divides-by-design", machine(two_cards(8, 8, (8, 8))), "as built"),
+    Case(WIDTH, "ok", "board-divides-by-design", machine(two_cards(8, 8, (8, 8))), "by design"),
     Case(WIDTH, "ok", "slot-of-the-chipset", machine(two_cards(16, 4, (16, 4)))),
     Case(WIDTH, "ok", "riser-in-a-slot-of-one", machine(pci_gpus=(card(lanes=1, port=link("0000:00:1c.0", 1, 1)),))),
     Case(WIDTH, "ok", "half-and-slot-unknown", machine(pci_gpus=(card(lanes=8, hops=()),))),
@@ -113,7 +113,7 @@ CASES = (
         "the number of lanes of its slot is unknown",
     ),
     Case(WIDTH, "ok", "nvml-idle", machine(gpus=(gpu(link_width_current=4, link_width_max=16),))),
-    Case(WIDTH, "ok", "nvml-busy-half", machine(nvml_link(8)), "a slot may have no more"),
+    Case(WIDTH, "ok", "nvml-busy-half", machine(nvml_link(8)), "the slot may have no more"),
     Case(WIDTH, "warn", "nvml-busy-quarter", machine(nvml_link(4)), "7.9 GB/s each way instead of 31.5"),
     Case(WIDTH, "fail", "nvml-busy-half-on-a-board-without-slots", machine(nvml_link(8, H100))),
     Case(WIDTH, "unknown", "passed-through", machine(nvml_link(8, H100, virtualization_mode="passthrough"))),
@@ -143,8 +143,8 @@ CASES = (
         machine(gpus=(gpu(link_generation_current=3, link_generation_max=3, link_generation_device_max=4),)),
         "its slot or processor does not",
     ),
-    Case(RATE, "warn", "measured-slow", machine({**LINKED, **copies(11.2)}), "11.2 GB/s of 31.5 GB/s"),
-    Case(RATE, "ok", "measured-fast", machine({**LINKED, **copies(26.0)}), "26.0 GB/s of 31.5 GB/s"),
+    Case(RATE, "warn", "measured-slow", machine({**LINKED, **copies(11.2)}), "11.2 of the 31.5 GB/s"),
+    Case(RATE, "ok", "measured-fast", machine({**LINKED, **copies(26.0)}), "26.0 of the 31.5 GB/s"),
     Case(
         ERRORS,
         "warn",

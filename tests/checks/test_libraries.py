@@ -81,7 +81,7 @@ CASES = (
                 use(
                     "libcublas.so.12",
                     None,
-                    "not looked for where the wheel put it (/x)",
+                    "not searched for in the wheel's own directory (/x)",
                     consumer="onnxruntime/capi/libonnxruntime_providers_cuda.so",
                 )
             )

@@ -135,6 +135,8 @@ CASES = (
     Case(
         VISION, "fail", "pasted-list-audio", machine(pythons(plain("2.6.0", "torchaudio==2.5.0"))), "torchaudio==2.6.0"
     ),
+    # conda's pair (PyTorch's previous-versions page); PyPI has 2.0.1 for it
+    Case(VISION, "ok", "pasted-list-pair-of-conda", machine(pythons(plain("2.0.0", "torchaudio==2.0.0")))),
     Case(VISION, "ok", "pasted-list-pair", machine(pythons(plain("2.6.0", "torchvision==0.21.0")))),
     Case(VISION, "unknown", "pasted-list-of-no-release-known", machine(pythons(plain("99.0", "torchvision==0.21.0")))),
     Case(VISION, "ok", "pair", machine(env(dist("torchvision==0.21.0+cu124", "torch (==2.6.0)")))),

@@ -17,14 +17,12 @@ OWN_ERRORS = {
     "gpu-illegal-memory-access": "RuntimeError: CUDA error: an illegal memory access was encountered\n",
     "tensors-on-two-devices": "RuntimeError: Expected all tensors to be on the same device, but found at least two\n",
     "half-precision-on-cpu": "RuntimeError: \"addmm_impl_cpu_\" not implemented for 'Half'\n",
-    "cuda-used-before-fork": "RuntimeError: Cannot re-initialize CUDA in forked subprocess.\n",
     "ranks-share-a-gpu": "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000\n",
     "collective-timed-out": "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1, OpType=ALLREDUCE)\n",
     "nccl-error-unnamed": "NCCL error in: ../c10d/ProcessGroupNCCL.cpp:1275, unhandled system error\n",
     "tensor-shapes-differ": "RuntimeError: mat1 and mat2 shapes cannot be multiplied (32x512 and 256x10)\n",
     "gpu-library-call-failed": "RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED\n",
     "process-out-of-memory": "RuntimeError: DataLoader worker (pid 12) is killed by signal: Killed.\n",
-    "bfloat16-not-on-gpu": "ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0.\n",
     "openmp-loaded-twice": "OMP: Error #15: Initializing libomp.dll, but found libiomp5md.dll already initialized.\n",
     "download-failed": "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.\n",
     "framework-sees-no-gpu": ">>> torch.cuda.is_available()\nFalse\n",
@@ -32,6 +30,8 @@ OWN_ERRORS = {
 FAULTS = {
     "framework-not-installed": "ModuleNotFoundError: No module named 'torch'\n",
     "python-externally-managed": "error: externally-managed-environment\n",
+    "cuda-used-before-fork": "RuntimeError: Cannot re-initialize CUDA in forked subprocess.\n",
+    "bfloat16-not-on-gpu": "ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0.\n",
     "mkl-too-new-for-torch": "ImportError: libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent\n",
     "opencv-without-libgl": "ImportError: libGL.so.1: cannot open shared object file: No such file or directory\n",
 }

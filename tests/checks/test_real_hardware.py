@@ -269,7 +269,13 @@ CASES = (
     Case(ORDER, "warn", "larger-one-second", machine(cards(("A", "8.6", 12), ("B", "8.0", 80)), variables=BY_NUMBER)),
     Case(ORDER, "warn", "asked-for-otherwise", machine(cards(BIG, SMALL), variables={"CUDA_DEVICE_ORDER": "FASTEST"})),
     Case(VISIBLE, "ok", "instance", machine(divided(INSTANCES), variables={"CUDA_VISIBLE_DEVICES": INSTANCES[1]})),
-    Case(VISIBLE, "fail", "no-instance", machine(divided(INSTANCES), variables=GONE_INSTANCE), "no MIG instance"),
+    Case(
+        VISIBLE,
+        "fail",
+        "no-instance",
+        machine(divided(INSTANCES), variables=GONE_INSTANCE),
+        "not the UUID of a MIG instance",
+    ),
     Case(VISIBLE, "fail", "not-divided", machine(named(A40, mig_mode=False), variables=GONE_INSTANCE)),
     Case(VISIBLE, "ok", "instances-not-told", machine(divided(None), variables=GONE_INSTANCE)),
     # what --deep ran
@@ -321,7 +327,7 @@ def test_a_gpu_of_a_virtual_machine_is_judged_by_its_copies() -> None:
         system__machine_kind=MachineKind.VM,
         measurements=slow,
     )
-    assert_case(Case(RATE, "warn", "slow-copies", here, "1.2 GB/s"))
+    assert_case(Case(RATE, "warn", "slow-copies", here, "1.2 of the 63.0 GB/s"))
 
 
 def test_a_failed_step_names_the_cause_that_its_words_tell() -> None:

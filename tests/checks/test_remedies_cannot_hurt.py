@@ -74,6 +74,9 @@ def test_there_are_remedies_to_judge() -> None:
     assert len({name for _, _, name, _ in wheels(remedies_given())}) > 8
 
 
+INSTALLED = "==$("  # the shell asks for the release that is there
+
+
 @pytest.mark.thorough
 def test_no_framework_is_installed_without_its_release() -> None:
     loose = [
@@ -89,7 +92,7 @@ def test_every_framework_that_is_installed_is_one_that_the_resolver_allows() -> 
     judged_ones = 0
     for given, line, name, spec in wheels(remedies_given()):
         framework = framework_of(name)
-        if not framework or name in COMPANIONS or not spec.startswith("=="):
+        if not framework or name in COMPANIONS or not spec.startswith("==") or spec.startswith(INSTALLED):
             continue
         version = Version.find(spec)
         assert version is not None, line

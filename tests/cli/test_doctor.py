@@ -179,3 +179,13 @@ def test_a_closed_stream_is_one_clear_line(closed: str, told: str) -> None:
     )
     assert done.returncode == 1
     assert told in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
+
+
+def test_an_exit_status_that_no_finding_explains_is_explained() -> None:
+    text = "Tue Nov 24 02:00:00 2026\n$ nvidia-smi -L\nGPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-1b0c7f4e)\n"
+    done = doctor("--from", "-", "--strict", text=text)
+    assert done.return_value == 1
+    assert done.stdout.startswith("ok")
+    assert "could not be checked: " in done.stderr
+    assert "CUDA initialization" in done.stderr
+    assert doctor("--from", "-", text=text).stderr == ""

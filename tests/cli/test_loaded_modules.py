@@ -71,11 +71,11 @@ def test_a_command_loads_no_heavy_library_that_it_does_not_need(words: list[str]
     [
         (["--version"], 10),
         (["matrix", "toolkits"], 27),
-        (["recommend"], 60),
-        (["resolve", "--framework", "pytorch"], 105),
-        (["install", "--cuda", "9.0", "--framework", "pytorch"], 125),
-        (["dockerfile", "--framework", "tensorflow"], 135),
-        (["explain", "no-gpu-on-pci"], 66),
+        (["recommend"], 70),
+        (["resolve", "--framework", "pytorch"], 106),
+        (["install", "--cuda", "9.0", "--framework", "pytorch"], 134),
+        (["dockerfile", "--framework", "tensorflow"], 144),
+        (["explain", "no-gpu-on-pci"], 70),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )

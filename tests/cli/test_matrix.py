@@ -85,8 +85,8 @@ def test_status_is_on_stdout_and_its_warning_on_stderr() -> None:
     assert "toolkits" in ran.stdout
     old = envkit("matrix", "--status", "--max-age", "0")
     assert old.returncode == 0
-    assert "past their limit" in old.stderr
-    assert "past their limit" not in old.stdout
+    assert "older than their limit" in old.stderr
+    assert "older than their limit" not in old.stdout
 
 
 def test_status_for_programs() -> None:

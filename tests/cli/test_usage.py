@@ -75,7 +75,10 @@ def test_mistyped_command_names_the_nearest() -> None:
         (["doctor", "--check", "driver"], "mean driver-"),
         (["doctor", "--check", "qqq"], "Run `envkit doctor --list-checks` to see them all"),
         (["doctor", "report.txt"], "envkit doctor --from report.txt"),
-        (["resolve", "--framework", "deepspeed"], "DeepSpeed). Ask for what it runs on: --framework pytorch"),
+        (
+            ["resolve", "--framework", "deepspeed"],
+            ("DeepSpeed). Request the framework that it runs on: --framework pytorch"),
+        ),
         (["resolve", "--framework", "flash-attn"], "--framework pytorch"),
         (["resolve", "--framework", "openvino"], "software for Intel GPUs"),
         (["resolve", "--framework", "qqq"], "Run `envkit matrix frameworks` to see them all"),

@@ -8,7 +8,7 @@ from envkit._startup.records import replace
 from envkit.base.errors import SourceError
 from envkit.fleet.baseline import read_baseline
 from envkit.fleet.model import HostResult
-from envkit.fleet.report import exit_code, failing, fleet_report
+from envkit.fleet.report import exit_code, failing, fleet_report, node_lists
 from tests.fleet.hosts import LIKE, host
 
 TEXT = """
@@ -53,7 +53,7 @@ def test_what_must_be_fails_a_host_that_is_fine_otherwise() -> None:
 
 
 def test_what_may_be_fails_nobody_but_the_strict() -> None:
-    report = fleet_report([host("n1", kernel="4.4")], read_baseline(TEXT, "b.toml"))
+    report = fleet_report([host("n1", gpu_count="8", kernel="4.4")], read_baseline(TEXT, "b.toml"))
     assert exit_code(report, strict=False) == 0 and exit_code(report, strict=True) == 1
 
 
@@ -80,3 +80,34 @@ def test_a_bad_file_is_told_in_one_line(text: str, word: str) -> None:
         read_baseline(text, "b.toml")
     assert "b.toml" in str(raised.value) and word in str(raised.value)
     assert "\n" not in raised.value.message
+
+
+def test_a_baseline_asks_nothing_of_how_machines_are_grouped() -> None:
+    baseline = read_baseline("must = ['gpu_count']\n[[machines]]\nexpect = {gpu_count = 8}\n", "b.toml")
+    for traits in ({"gpu": "A100", "gpu_count": "1"}, {"gpu_count": "1"}):
+        report = fleet_report([replace(host("n1"), traits=traits)], baseline)
+        assert report.drifted == {"n1"} and exit_code(report, strict=False) == 1
+
+
+def test_each_machine_is_held_against_the_sections_that_match_it() -> None:
+    text = "[[machines]]\nmatch = {os = 'a'}\nexpect = {kernel = '1'}\n"
+    hosts = [host("n1", os="a", kernel="1"), host("n2", os="b", kernel="2"), host("n3", os="a", kernel="2")]
+    (item,) = fleet_report(hosts, read_baseline(text, "b.toml")).drift
+    assert (item.total, item.others[0].hosts) == (2, ("n3",))
+
+
+@pytest.mark.parametrize(
+    ("section", "reason", "status"),
+    [
+        ("match = {gpu = 'nomatch'}\nexpect = {gpu_count = 8}", "no [[machines]] matches", (0, 1)),
+        ("match = {os = 'a'}\nexpect = {gpu_count = 8}", "not known which", (0, 1)),
+        ("expect = {kernel = '1'}", "nothing that is expected is known", (0, 1)),
+        ("expect = {gpu_count = 8}", "must gpu_count: not known", (1, 1)),
+    ],
+)
+def test_who_could_not_be_held_against_a_baseline_is_named(section: str, reason: str, status: tuple[int, int]) -> None:
+    report = fleet_report([host("n1")], read_baseline(f"must = ['gpu_count']\n[[machines]]\n{section}\n", "b.toml"))
+    (gap,) = report.gaps
+    assert reason in gap.reason and gap.hosts == ("n1",)
+    assert (exit_code(report, strict=False), exit_code(report, strict=True)) == status
+    assert node_lists(report)["unknown"] == (["n1"] if gap.must else [])

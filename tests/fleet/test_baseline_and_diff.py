@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from envkit._startup.records import replace
+from envkit.base.errors import SourceError
 from envkit.fleet.baseline import read_baseline
 from envkit.fleet.changes import fleet_changes
 from envkit.fleet.model import State
@@ -31,7 +32,19 @@ def test_without_a_majority_nothing_is_expected() -> None:
     text = baseline_toml([host("a", kernel="1"), host("b", kernel="2")])
     assert "# kernel: no majority, 2 values among 2 machines" in text
     assert fleet_report([host("c", kernel="3")], read_baseline(text, "made")).drift == ()
-    assert read_baseline(baseline_toml([host("x", State.UNREACHABLE)]), "made").sections[0].expect == {}
+
+
+def test_a_baseline_that_expects_nothing_is_refused() -> None:
+    with pytest.raises(SourceError, match="known well enough"):
+        baseline_toml([host("x", State.UNREACHABLE)])
+
+
+def test_texts_without_an_architecture_make_a_baseline_that_they_meet() -> None:
+    texts = [host(f"n{n}", architecture="", driver="550") for n in range(3)]
+    texts = [replace(item, traits={k: v for k, v in item.traits.items() if v}) for item in texts]
+    text = baseline_toml(texts)
+    report = fleet_report(texts, read_baseline(text, "made"))
+    assert 'driver = "550"' in text and report.drift == () and report.alone == 0
 
 
 def test_what_changed_alike_is_one_change() -> None:

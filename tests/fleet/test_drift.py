@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from envkit.fleet.model import State
+from envkit._startup.records import replace
+from envkit.fleet.model import HostResult, State
 from envkit.fleet.report import exit_code, fleet_report
+from envkit.render.fleet import formatted
+from envkit.render.reports import Look
 from tests.fleet.hosts import host
 
 
@@ -79,3 +82,26 @@ def test_a_group_without_a_gpu_is_called_so() -> None:
 
 def test_without_comparison_there_is_no_drift() -> None:
     assert _drift(*(host(f"n{n}", kernel=str(n > 0)) for n in range(5)), compare=False) == []
+
+
+def _text_host(name: str, **traits: str) -> HostResult:
+    """A host whose text names a GPU and no architecture, as what nvidia-smi prints."""
+    return replace(host(name), traits={"gpu": "A100", **traits})
+
+
+def test_machines_of_an_unknown_architecture_are_compared_with_each_other_alone() -> None:
+    texts = [*(_text_host(f"t{n}", driver="550.144") for n in range(3)), _text_host("odd", driver="550.90")]
+    known = [host(f"k{n}", gpu="A100", driver="535") for n in range(3)]
+    report = fleet_report([*texts, *known])
+    (item,) = report.drift
+    assert (item.group, item.others[0].hosts) == ("A100 / unknown architecture", ("odd",))
+    assert report.alone == 0
+
+
+def test_who_was_compared_with_nothing_is_named() -> None:
+    nameless = replace(host("blind"), traits={"architecture": "x86_64"})
+    report = fleet_report([*(host(f"n{n}") for n in range(3)), nameless, _text_host("single")])
+    assert report.alone == 2
+    for form in ("text", "markdown", "html"):
+        text = formatted(report, form, Look(False, False, 200))
+        assert all(word in text for word in ("gpu not known", "blind", "fewer than 3", "single")), text

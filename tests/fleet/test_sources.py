@@ -63,7 +63,7 @@ def test_what_cannot_be_a_host_is_listed_as_not_judged(tmp_path: Path) -> None:
     assert {"n1", "cap"} < ends.keys()
     assert {name: reason for name, (state, reason) in ends.items() if state is State.UNREADABLE} == {
         "bare": "the folder is empty", "inner": "the folder is empty", "gone": "it is a link, which is not followed",
-        "pipe": "it is no file", "deep": "more than 8 folders lie inside each other",
+        "pipe": "it is not a file", "deep": "more than 8 nested directories",
     }  # fmt: skip
 
 
@@ -85,7 +85,7 @@ def test_the_texts_of_one_host_are_together_no_longer_than_one(tmp_path: Path, m
     for name in ("a.txt", "b.txt"):
         (tmp_path / "in" / "host" / name).write_text("word\n" * (120 << 10))
     ((state, reason),) = _ends(tmp_path / "in").values()
-    assert state is State.UNREADABLE and "together longer than 1 MiB" in reason
+    assert state is State.UNREADABLE and "the texts are longer than 1 MiB" in reason
 
 
 def test_who_was_asked_and_did_not_answer_is_listed(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_who_was_asked_and_did_not_answer_is_listed(tmp_path: Path) -> None:
         folder.write("run.json", json.dumps({"asked": {file_name(name): name for name in asked}}))
     ends = _ends(tmp_path / "run")
     assert ends.keys() == {"n1", "a/b"}
-    assert ends["a/b"][0] is State.UNREADABLE and "no answer" in ends["a/b"][1]
+    assert ends["a/b"][0] is State.UNREADABLE and "had not answered" in ends["a/b"][1]
 
 
 @pytest.mark.parametrize("line", ["", "{", "[]", "{}", '{"event": "asked"}', '{"event": "asked", "hosts": 1}', "PLAY"])
@@ -122,7 +122,7 @@ def test_a_place_named_twice_counts_once(tmp_path: Path) -> None:
         (b"{", "nothing in it was recognized"),
         (bytes(range(256)) * 40, "nothing in it was recognized"),
         (json.dumps({"a": 1}).encode(), "nothing in it was recognized"),
-        (facts()[:900].encode(), "the file is JSON of envkit that is cut off or damaged."),
+        (facts()[:900].encode(), "the file is JSON written by envkit, but it is cut off or damaged."),
     ],
     ids=["empty", "blank", "cut", "noise", "other", "half"],
 )

@@ -47,9 +47,11 @@ def look(environment: Environment) -> int:
     """Every output about the machine kept to its rules; the number of outputs."""
     report = judged(environment, CHECKS, matrix(), mask=False, chosen=False)
     told = [finding for finding in report.findings if finding.severity != "info" or finding.status.value == "error"]
-    commands = [line for finding in told if finding.remedy for line in finding.remedy.commands]
+    remedies = [(finding.remedy.summary, finding.remedy.commands) for finding in told if finding.remedy]
     for form in FORMATS:
         assert form in RULES, f"no rule says what {form} may hold"
+        shown = dict.fromkeys(remedies) if form == "text" else remedies  # which refers to a remedy that stands above
+        commands = [line for _, lines in shown for line in lines]
         RULES[form](rendered([report], form, verbose=True, to_file=True), commands)
     plain(facts_text(inert(environment)), ())
     valid_json(dumps(to_json(environment)), ())

@@ -48,7 +48,7 @@ def test_no_client(tmp_path: Path) -> None:
 def test_no_engine(engine: Engine) -> None:
     path = f"{Path(engine.docker).parent}{os.pathsep}{os.environ['PATH']}"
     told = answer(path=path, DOCKER_HOST=f"unix://{CACHE}/none.sock")
-    assert "No Docker engine answers" in told
+    assert "The Docker engine does not respond" in told
     assert "systemctl start docker" in told
 
 
@@ -58,7 +58,7 @@ def test_no_permission_on_the_socket(engine: Engine, tmp_path: Path) -> None:
     read = "--inh-caps=+dac_read_search --ambient-caps=+dac_read_search"
     path = client_folder(tmp_path / "bin", f'#!/bin/sh\nexec {drop} {read} {engine.docker} "$@"\n')
     told = answer(path=path)
-    assert "may not talk to the Docker engine" in told
+    assert "is not allowed to talk to the Docker engine" in told
     assert "usermod -aG docker" in told
 
 
@@ -144,7 +144,7 @@ def test_no_space(engine: Engine, lonely: str, tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, env=variables, check=False)
     assert done.returncode != 0
     told = failure("docker build", done.returncode, done.stdout + done.stderr)
-    assert "disk of the Docker engine is full" in str(told)
+    assert "Docker engine's disk is full" in str(told)
 
 
 def test_no_network_inside_the_build(engine: Engine, tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_no_nvidia_runtime(engine: Engine) -> None:
     if done.returncode == 0:
         pytest.skip("this engine hands GPUs to containers")
     told = str(failure("docker run", done.returncode, done.stdout + done.stderr))
-    assert "NVIDIA container toolkit is not set up" in told
+    assert "NVIDIA Container Toolkit is not set up" in told
     assert "nvidia-ctk runtime configure" in told
 
 

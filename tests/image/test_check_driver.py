@@ -12,6 +12,9 @@ from envkit.tables import Matrix
 
 RTX_4090 = TargetGpu(ComputeCapability.parse("8.9"), "NVIDIA GeForce RTX 4090")
 L4 = TargetGpu(ComputeCapability.parse("8.9"), "NVIDIA L4", data_center=True)
+A100 = TargetGpu(ComputeCapability.parse("8.0"), "NVIDIA A100", data_center=True)
+RTX_2080_TI = TargetGpu(ComputeCapability.parse("7.5"), "NVIDIA GeForce RTX 2080 Ti")
+RTX_3090 = TargetGpu(ComputeCapability.parse("8.6"), "NVIDIA GeForce RTX 3090")
 UNNAMED = TargetGpu(ComputeCapability.parse("8.9"))
 
 
@@ -35,8 +38,8 @@ def verdicts(text: str, driver: str, *gpus: TargetGpu, matrix: Matrix) -> list[F
         ("12.8.1-runtime-ubuntu22.04", "550.54.14", UNNAMED, "image.driver-unknown"),
         ("12.8.1-runtime-ubuntu22.04", "570.26", UNNAMED, ""),
         # cuda-compat is in the image, and takes branch 470 with data-centre GPUs, as NVIDIA's CUDA Compatibility says
-        ("12.4.1-runtime-ubuntu22.04", "470.57.02", L4, ""),
-        ("12.4.1-runtime-ubuntu22.04", "470.57.02", RTX_4090, "image.driver-too-old"),
+        ("12.4.1-runtime-ubuntu22.04", "470.57.02", A100, ""),
+        ("12.4.1-runtime-ubuntu22.04", "470.57.02", RTX_3090, "image.driver-too-old"),
         # what 12.4.0 asked for is not recorded
         ("12.4.0-runtime-ubuntu22.04", "530.30.02", RTX_4090, "image.driver-unknown"),
         ("12.4.0-runtime-ubuntu22.04", "550.54.14", RTX_4090, ""),
@@ -113,7 +116,7 @@ def test_what_happens_with_an_old_driver(text: str, impact: str, matrix: Matrix)
 
 def test_the_command_names_what_its_sentence_asks_for(matrix: Matrix) -> None:
     text = "FROM nvidia/cuda:11.8.0-base-ubuntu22.04\nRUN apt-get install -y python3-pip; pip install torch 'numpy<3'\n"
-    found = verdicts(text, "450.51.06", RTX_4090, matrix=matrix)
+    found = verdicts(text, "450.51.06", RTX_2080_TI, matrix=matrix)
     (finding,) = (one for one in found if one.id == "image.driver-too-old" and "torch" in one.subject)
     assert finding.remedy is not None and "older CUDA" in finding.remedy.summary
     (command,) = finding.remedy.commands
@@ -149,3 +152,26 @@ def test_a_newer_cuda_than_the_bases_needs_a_newer_driver(
         (command,) = finding.remedy.commands
         again = check_dockerfile(start + command.removeprefix("pip install ") + "\n", Request(container=True), matrix)
         assert "image.needs-newer-driver" not in {one.id for one in again}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "FROM nvidia/cuda:10.2-cudnn7-runtime-ubuntu18.04\nRUN pip3 install torch==1.12.1\n",
+        "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\nRUN pip install timm\n",
+    ],
+)
+def test_no_command_is_suggested_that_envkit_refuses(text: str, matrix: Matrix) -> None:
+    gpu = TargetGpu(ComputeCapability.parse("12.0"), "NVIDIA GeForce RTX 5090")
+    found = verdicts(text, "550.54.14", gpu, matrix=matrix)
+    assert "image.driver-without-gpu" in {one.id for one in found}
+    commands = [command for one in found if one.remedy is not None for command in one.remedy.commands]
+    planned = [command for command in commands if "envkit dockerfile" in command]
+    assert planned and all("--framework pytorch" in command and "--driver" not in command for command in planned)
+
+
+def test_a_driver_that_no_longer_supports_a_gpu_is_told(matrix: Matrix) -> None:
+    gpu = TargetGpu(ComputeCapability.parse("6.1"), "NVIDIA GeForce GTX 1080 Ti", last_driver_branch=580)
+    base = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n"
+    assert "image.driver-without-gpu" in {one.id for one in verdicts(base, "595.45.04", gpu, matrix=matrix)}
+    assert "image.driver-without-gpu" not in {one.id for one in verdicts(base, "580.65.06", gpu, matrix=matrix)}

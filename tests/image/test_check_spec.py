@@ -233,7 +233,7 @@ def test_a_page_of_files_is_no_index(places: str, matrix: Matrix) -> None:
     findings = check_dockerfile(text, Request(container=True), matrix)
     (wrong,) = (finding for finding in findings if finding.status is Status.FAIL)
     assert wrong.remedy is not None
-    assert " -f https://download.pytorch.org/whl/torch_stable.html " in wrong.remedy.summary
+    assert " -f https://download.pytorch.org/whl/torch_stable.html" in wrong.remedy.summary
 
 
 def test_a_constraints_file_that_cannot_be_read_leaves_the_version_open(matrix: Matrix) -> None:

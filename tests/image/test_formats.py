@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
 import textwrap
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from envkit.base.errors import EnvkitError, RequestError
-from envkit.image.options import ImageOptions
+from envkit.image.options import ImageOptions, check_options
 from envkit.render.apptainer import render_apptainer
 from envkit.render.compose import render_compose
 from envkit.render.conda import render_conda
@@ -19,6 +20,7 @@ from envkit.render.dockerfile import render_dockerfile
 from envkit.render.dockerignore import render_dockerignore
 from envkit.render.requirements import render_requirements
 from envkit.tables import Matrix
+from tests.hostile.payloads import MARK, SHELL, STEERING
 from tests.image.making import made, run
 
 
@@ -29,6 +31,25 @@ def test_compose_holds_the_dockerfile(matrix: Matrix) -> None:
     assert textwrap.dedent(inline).replace("$$", "$") == render_dockerfile(recipe)
     assert "capabilities: [gpu]" in rendered
     assert '"127.0.0.1:8888:8888"' in rendered
+
+
+@pytest.mark.parametrize("payload", [payload for payload in SHELL if payload.isprintable()])
+def test_apptainers_shell_reads_the_words_of_the_entrypoint(payload: str, matrix: Matrix, tmp_path: Path) -> None:
+    """A Dockerfile lists them, and nothing reads them there; the script of a definition file is a shell's."""
+    options = ImageOptions(entrypoint=f"python -c {shlex.quote(payload)} x")
+    (line,) = re.findall(r'^    exec (.*) "\$@"$', render_apptainer(made(matrix, "pytorch", options=options)), re.M)
+    done = subprocess.run(["bash", "-c", f"printf '%s\\0' {line}"], cwd=tmp_path, capture_output=True, check=True)
+    assert done.stdout.decode().split("\0")[:-1] == ["python", "-c", payload, "x"]
+    assert not (tmp_path / MARK).exists()
+
+
+@pytest.mark.parametrize("payload", STEERING)
+def test_what_is_not_drawn_lands_in_no_file(payload: str) -> None:
+    """It would break a line, or make it look like another."""
+    for options in (ImageOptions(pip=(f"x=={payload}",)), ImageOptions(entrypoint=f"python '{payload}'")):
+        with pytest.raises(RequestError) as caught:
+            check_options(options)
+        assert str(caught.value).isprintable()
 
 
 def test_devcontainer_gives_the_gpus(matrix: Matrix) -> None:

@@ -16,14 +16,19 @@ from envkit.solver.request import Request
 from envkit.tables import Matrix
 
 FOLDER = Path(__file__).with_name("public")
+# A tag without its distribution, a private registry or a moving tag does not tell the Python; the others are new kinds.
 MISSED = {
-    ("moving-latest", "image.apt-without-package"),
-    ("moving-latest", "image.python-managed"),
+    ("one-three-for-ten", "image.base-gone"),
+    ("shared-notebooks", "image.apt-without-package"),
+    ("theano-dgx", "image.installer-refuses"),
+    ("chainer-beta", "image.installer-refuses"),
+    ("detectron-2020", "image.installer-refuses"),
+    ("borrowed-cudnn", "image.python-without-package"),
+    ("sync-into-the-system", "image.tool-option"),
 }
 # Two speak of what pip would install, where there is no pip; one of a NumPy that torch alone does not bring.
 WRONG = {
     ("browser-agent", "image.numpy-unbounded"),
-    ("pip-forgotten-2019", "image.glibc-too-old"),
     ("pip-forgotten-2019", "image.needs-newer-driver"),
     ("pip-forgotten-2025", "image.python-without-package"),
 }

@@ -57,4 +57,4 @@ def test_stages_that_the_builder_skips_are_named_and_not_praised(matrix: Matrix)
     ]
     told = " ".join(report_text(findings, "Dockerfile").split())
     assert "Not checked, because the last stage does not use it: line 1: old" in told
-    assert told.endswith("No errors found in the stages that the last one uses.")
+    assert told.endswith("No errors found in the stages that the last stage uses.")

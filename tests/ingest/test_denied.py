@@ -18,6 +18,8 @@ DENIED = (
     f'Nach dem Neustart ist "{_MISMATCH}" weg.',
     f'With 2.7.1 the "{_NO_CUDA}" message does not appear. Nice work',
     f'升级之后没有 "{_NO_CUDA}" 了,谢谢',
+    "Lines of the parser's unit test:\nNVRM: Xid (PCI:0000:0a:00): 145, RLW_RXPIPE Nonfatal XC0 i0 Link 03",
+    "  79    GPU has fallen off the bus   reboot\n  48    double bit ECC error         reboot",
     'fixed the "CUDA_HOME environment variable is not set" error by installing the toolkit',
 )
 THERE = (

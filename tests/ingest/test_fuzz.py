@@ -120,7 +120,7 @@ def test_noise_tells_no_message_and_no_fail(count: int) -> None:
 # Healthy only by what stands elsewhere in the text: the other GPU that works, the job's prompt, the guest's nvidia-smi.
 # A mutation that takes that away leaves what a faulty machine shows.
 # Sets of machines in which nearly every sign of trouble is outweighed by another part of the text.
-SETS_BY_CONTRAST = ("healthy-third-", "healthy-fourth-", "healthy-fifth-")
+SETS_BY_CONTRAST = ("healthy-third-", "healthy-fourth-", "healthy-fifth-", "healthy-seventh-", "healthy-eighth-")
 BY_CONTRAST = {
     *("healthy-machine-gcp-a2-one", "healthy-machine-hgx4-no-fm", "healthy-machine-nvlink-pair-of-three"),
     *("healthy-machine-old-card-nouveau", "healthy-machine-passthrough-unlicensed"),

@@ -63,6 +63,7 @@ def test_an_output_file_is_executable(tmp_path: Path) -> None:
     ("words", "named"),
     [
         (("--driver-runfile", "x.run"), "--with-driver"),
+        (("--with-driver", "--driver-runfile", "/x/\x1b]8;;http://192.0.2.1/x.run"), "control characters"),
         (("--run",), "--target"),
         (("--with-driver",), "--gpu"),
         (("--no-toolkit",), "--framework or --with-driver"),
@@ -137,6 +138,15 @@ def test_a_bundle_refuses_a_file_with_the_wrong_checksum(tmp_path: Path) -> None
         with pytest.raises(StepFailed, match="wrong"):
             make_bundle(work, "#!/bin/sh\n", str(tmp_path / "bundle"), accept_unverified=True)
     assert not (tmp_path / "bundle" / name).exists()
+
+
+def test_a_bundle_lists_no_wheels_of_a_stranger(tmp_path: Path) -> None:
+    """Whoever made the folder beforehand could have put one there that is newer than what was asked for."""
+    (tmp_path / "wheels").mkdir()
+    (tmp_path / "wheels" / "torch-99-py3-none-any.whl").touch()
+    with pytest.raises(EnvkitError, match="holds wheels that no bundle listed"):
+        make_bundle(installation(plan("12.4.1"), ScriptOptions(), Mirrors()), "x", str(tmp_path), True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["wheels"]
 
 
 def test_wheels_are_fetched_for_the_targets_python_and_not_for_this_one() -> None:

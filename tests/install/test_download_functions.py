@@ -32,22 +32,39 @@ _LINKED = """
 mkdir $OFFLINE_DIR/../away; mv $OFFLINE_DIR/cuda_* $OFFLINE_DIR/../away; ln -s $OFFLINE_DIR/../away/cuda_* $OFFLINE_DIR
 chmod {above} $OFFLINE_DIR/../away; chmod {file} $OFFLINE_DIR/../away/*
 """
+# A list with a line that no sha256sum wrote: what it names was never verified.
+_UNREADABLE = ": >a.whl; : >b.whl; { sha256sum a.whl; echo 'abc  b.whl'; } >SHA256SUMS"
 
 
 @pytest.mark.parametrize(
     ("cuda", "framework", "state", "code", "words"),
     [
         ("9.0", "pytorch", "PYTHON_READY=no", 5, "Python 3.7 comes from conda-forge here"),
-        ("9.0", "pytorch", "", 5, "is to be installed, but"),
+        ("9.0", "pytorch", "", 5, "cannot be installed, because"),
         ("9.0", "pytorch", ": >torch.whl", 6, "has no SHA256SUMS to verify"),
         ("9.0", "pytorch", ": >a.whl; sha256sum a.whl >SHA256SUMS", 0, ""),
-        ("9.0", "pytorch", ": >a.whl; sha256sum a.whl >SHA256SUMS; echo other >a.whl", 6, "not as the bundle was made"),
-        ("9.0", "pytorch", ": >a.whl; sha256sum a.whl >SHA256SUMS; : >a.tar.gz", 6, "list does not have: a.tar.gz"),
-        ("12.4.1", None, "chmod 777 $OFFLINE_DIR", 3, "can be changed by others: run chown"),
-        ("12.4.1", None, "chmod 777 $OFFLINE_DIR/..", 3, "what lies below it can be swapped"),
+        (
+            "9.0",
+            "pytorch",
+            ": >a.whl; sha256sum a.whl >SHA256SUMS; echo other >a.whl",
+            6,
+            "differs from the bundle as it was created",
+        ),
+        (
+            "9.0",
+            "pytorch",
+            ": >a.whl; sha256sum a.whl >SHA256SUMS; : >a.tar.gz",
+            6,
+            "not in the bundle's list: a.tar.gz",
+        ),
+        ("9.0", "pytorch", ": >a.whl; sha256sum a.whl >SHA256SUMS; : >$'a.whl\\na.whl'", 6, "list: a.whl?a.whl"),
+        ("9.0", "pytorch", ": >a.whl; sha256sum a.whl >SHA256SUMS; : >$'\\e[2Jb'", 6, "list: ?[2Jb"),
+        ("9.0", "pytorch", _UNREADABLE, 6, "differs from the bundle as it was created"),
+        ("12.4.1", None, "chmod 777 $OFFLINE_DIR", 3, "is writable by others: run chown"),
+        ("12.4.1", None, "chmod 777 $OFFLINE_DIR/..", 3, "who can replace what is below it"),
         ("12.4.1", None, "chmod 1777 $OFFLINE_DIR/..", 0, ""),
-        ("12.4.1", None, _LINKED.format(above=755, file=666), 3, "can be changed by others: run chown"),
-        ("12.4.1", None, _LINKED.format(above=777, file=644), 3, "what lies below it can be swapped"),
+        ("12.4.1", None, _LINKED.format(above=755, file=666), 3, "is writable by others: run chown"),
+        ("12.4.1", None, _LINKED.format(above=777, file=644), 3, "who can replace what is below it"),
         ("12.4.1", None, _LINKED.format(above=755, file=644), 0, ""),
         ("12.4.1", None, "rm $OFFLINE_DIR/cuda_*", 5, "is not in"),
         ("12.4.1", None, "echo other >$(echo $OFFLINE_DIR/cuda_*)", 6, "wrong sha256 checksum"),

@@ -62,8 +62,8 @@ def test_a_good_driver_is_left_alone(target: Machine) -> None:
 @pytest.mark.parametrize(
     ("obstacle", "words"),
     [
-        ("rm -r /fake/sys/bus/pci/devices/*", "no NVIDIA GPU is on the PCI bus"),
-        ("echo 1 >/fake/tmp/.X0-lock", "a display server runs (process 1)"),
+        ("rm -r /fake/sys/bus/pci/devices/*", "no NVIDIA GPU on the PCI bus"),
+        ("echo 1 >/fake/tmp/.X0-lock", "a display server is running (process 1)"),
     ],
 )
 def test_an_obstacle_is_told_before_anything_is_changed(target: Machine, obstacle: str, words: str) -> None:
@@ -80,7 +80,7 @@ def test_in_a_container_the_driver_is_the_hosts_matter(target: Machine) -> None:
     target.sh("touch /.dockerenv")
     done = target.install("--no-space-check")
     assert done.exit_code == 11
-    assert "belongs on its host" in done.stderr
+    assert "install the driver on its host" in done.stderr
 
 
 def test_nouveau_is_switched_off_and_the_reboot_is_a_state_of_the_journal(target: Machine) -> None:

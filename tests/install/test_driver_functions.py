@@ -53,6 +53,24 @@ def test_rollback_removes_only_a_driver_that_the_script_brought(
     assert ("cannot be brought back" in done.stderr) is (before == "old" and result == "new")
 
 
+@pytest.mark.parametrize("before", ["old", ""])
+def test_a_driver_that_stays_keeps_what_kernel_updates_build_it_with(tmp_path: Path, before: str) -> None:
+    """Without DKMS, the headers and a compiler, the next kernel would have no driver."""
+    machine(tmp_path)
+    body = f"""{installer("new", before)}
+    printf '%s\\n' make >$STATE_DIR/packages.1; printf '%s\\n' dkms linux-headers-amd64 >$STATE_DIR/packages.2
+    CURRENT_STEP=prerequisites; record packages-added $STATE_DIR/packages.1
+    CURRENT_STEP=driver; record packages-added $STATE_DIR/packages.2
+    install_driver_runfile
+    remove_added_packages() {{ echo "removes $(cat "$1" | tr '\\n' ' ')"; }}
+    undo_changes
+    """
+    done = call(script(), body, tmp_path)
+    assert done.returncode == 0 and "removes make \n" in done.stdout, done
+    assert ("build that driver with them: dkms linux-headers-amd64" in done.stderr) is bool(before)
+    assert ("removes dkms linux-headers-amd64" in done.stdout) is (not before)
+
+
 def test_the_marks_of_the_first_try_outlive_a_second_one(tmp_path: Path) -> None:
     machine(tmp_path)
     body = installer("new") + "install_driver_runfile; install_driver_runfile; cat $STATE_DIR/driver-before; echo end"
@@ -61,8 +79,12 @@ def test_the_marks_of_the_first_try_outlive_a_second_one(tmp_path: Path) -> None
 
 REFUSALS = {
     "secure boot": ("12.4.1", "", "Secure Boot refuses"),
-    "no driver in the runfile": ("13.4.1", "", "holds none"),
-    "a packaged driver that is too old": ("12.4.1", "packaged_driver() { echo nvidia-driver; }", "must not mix"),
+    "no driver in the runfile": ("13.4.1", "", "contains no suitable one"),
+    "a packaged driver that is too old": (
+        "12.4.1",
+        "packaged_driver() { echo nvidia-driver; }",
+        "must not be installed over packages",
+    ),
     "headers that cannot be had": ("12.4.1", "headers_are_here() { return 1; }", "no kernel headers"),
 }
 
@@ -95,7 +117,7 @@ def test_one_reboot_serves_nouveau_and_a_packaged_driver(tmp_path: Path, package
 def test_a_driver_is_refused_in_a_container_that_only_its_environment_tells(tmp_path: Path) -> None:
     machine(tmp_path)
     done = call(script(), "KUBERNETES_SERVICE_HOST=10.0.0.1\ncheck_for_driver", tmp_path)
-    assert done.returncode == 11 and "belongs on its host" in done.stderr, done
+    assert done.returncode == 11 and "install the driver on its host" in done.stderr, done
 
 
 def test_a_chosen_file_must_be_there_before_nouveau_goes(tmp_path: Path) -> None:
@@ -113,11 +135,11 @@ def test_a_script_without_a_runfile_says_what_is_missing_and_no_more(tmp_path: P
     text = scripted(found, ScriptOptions(with_driver=True), Mirrors())
     machine(tmp_path, secure_boot=True)
     done = call(text, f"{options}\npackaged_driver() {{ echo nvidia-driver; }}\ncheck_for_driver", tmp_path)
-    assert done.returncode == 11 and "make this script with --driver-runfile" in done.stderr, done
-    assert ("this CUDA runfile holds none" in done.stderr) is not alone
+    assert done.returncode == 11 and "create the script again with --driver-runfile" in done.stderr, done
+    assert ("this CUDA runfile contains no suitable one" in done.stderr) is not alone
     assert ("--offline fetches none" in done.stderr) is bool(options)
     assert ("the package sources of this machine offer no" in done.stderr) is (not options)
-    assert "switch Secure Boot off" not in done.stderr and "must not mix" not in done.stderr
+    assert "turn Secure Boot off" not in done.stderr and "must not be installed over packages" not in done.stderr
 
 
 def test_with_offline_nothing_is_said_of_what_is_on_offer(tmp_path: Path) -> None:
@@ -142,7 +164,7 @@ def test_an_installed_package_that_waits_for_its_reboot_is_no_obstacle(tmp_path:
     body = INSTALLED + "MODE=install\ncheck_for_driver\nrun_step 1 driver D"
     done = call(keeping(script("12.8", "rockylinux9"), "package_candidate"), body, tmp_path)
     assert done.returncode == 8, done
-    assert "installed already" in done.stderr and "remove it first" not in done.stderr
+    assert "already installed" in done.stderr and "remove the packaged driver first" not in done.stderr
     assert "installs" not in done.stdout and "modprobe nvidia" in (tmp_path / "log.txt").read_text()
 
 
@@ -315,4 +337,6 @@ def test_what_the_drivers_installer_complains_about_is_told_in_words(tmp_path: P
     printf '#!/bin/sh\\necho "%s"; exit 1\\n' "{words}" >"$CACHE_DIR/{FILE}"
     install_driver_runfile"""
     done = call(scripted(replace(found, choice=choice), options, Mirrors()), body, tmp_path)
-    assert done.returncode == 11 and "the driver that is loaded is in use: end what uses the GPU" in done.stderr, done
+    assert done.returncode == 11 and "the loaded driver is in use: stop everything that uses the GPU" in done.stderr, (
+        done
+    )

@@ -131,6 +131,13 @@ def on_dnf(body: str) -> str:
     return f"MODULE='{MODULE}'{DNF}eval \"$kept\"\n{body}"
 
 
+@pytest.mark.parametrize("os_id", ["debian12", "debian13"])
+def test_what_the_distribution_recommends_comes_first(os_id: str) -> None:
+    """Its packages of branches get no updates."""
+    first, second = [entry[-1].split()[0] for entry in packages(script("12.4.1", os_id))][:2]
+    assert first == "nvidia-driver" and second.startswith("nvidia-tesla-")
+
+
 @pytest.mark.parametrize("os_id", ["rhel8", "almalinux9", "oraclelinux9", "amzn2023", "ubi8"])
 def test_modular_systems_take_the_packages_from_a_stream(os_id: str) -> None:
     # NVIDIA Driver Installation Guide, Kernel Modules: dnf module enable nvidia-driver:open-dkms, then nvidia-open

@@ -52,4 +52,4 @@ def test_nvccs_words_are_explained(tmp_path: Path) -> None:
     words = 'error: exception specification is incompatible with that of previous function "cospi"\n1 error'
     done = call(text, f"compile_words '{words}'; echo; compile_words 'first\nlast'", tmp_path)
     first, _, last = done.stdout.partition("\n")
-    assert "otherwise than the glibc that is here" in first and last == "last", done
+    assert "headers conflict with this system's glibc" in first and last == "last", done

@@ -48,7 +48,7 @@ def taken_back(folder: Path, before: str, after: str = "") -> str:
 def test_alone_all_of_it_goes(tmp_path: Path) -> None:
     said = taken_back(tmp_path, "")
     assert not (tmp_path / "cuda").exists() and not (tmp_path / "env").exists() and "removes packages" in said
-    assert said.endswith("Taken back: the machine's files and links are as before.\n")
+    assert said.endswith("Undone: the machine's files and links are as before.\n")
 
 
 @pytest.mark.parametrize(
@@ -63,9 +63,9 @@ def test_a_folder_that_another_plan_uses_becomes_its_own(
 ) -> None:
     uses = f": >$STATE_DIR/uses; sleep 0.1; printf '{kind}\\t{what.format(tmp_path)}\\tother\\n' >$OTHER/uses"
     said = taken_back(tmp_path, uses, "STATE_DIR=$OTHER; STAYS=; roll_back")
-    first, second = said.split("Taken back, but for this: ", 1)
+    first, second = said.split("Undone, except for this: ", 1)
     assert second.startswith(f"{tmp_path}/{stays} stays, because other uses it and now takes it back ({kind}).\n")
-    assert second.endswith("Taken back: the machine's files and links are as before.\n")
+    assert second.endswith("Undone: the machine's files and links are as before.\n")
     assert not (tmp_path / stays).exists() and not (tmp_path / goes).exists()
     if kind == "toolkit":
         assert (tmp_path / "profile").read_text() == "old\n"  # the copy went along
@@ -75,7 +75,7 @@ def test_what_becomes_another_plans_is_told_without_the_toolkit_too(tmp_path: Pa
     found_here = "sed -i '/^toolkit/d' $STATE_DIR/changes; : >$STATE_DIR/uses; sleep 0.1"
     later = f"printf 'toolkit\\t{tmp_path}/cuda\\tother\\n' >$OTHER/uses"
     said = taken_back(tmp_path, f"{found_here}\n{later}", "cat $OTHER/changes")
-    assert "Taken back, but for this: the link and the shell settings of" in said
+    assert "Undone, except for this: the link and the shell settings of" in said
     assert f"environment\tsaved\t{tmp_path}/profile" in said
 
 
@@ -91,7 +91,7 @@ def test_thousands_of_files_go_at_once_around_those_of_somebody_else(tmp_path: P
     assert os.times().children_user - start < 5
     left = [path for path in (tmp_path / "cuda").rglob("*") if path.is_file()]
     assert {path.parent for path in left} == {theirs, tmp_path / "cuda/a/b"} and len(left) == 501
-    assert "Taken back, but for this: " in said
+    assert "Undone, except for this: " in said
 
 
 def test_packages_that_another_plan_uses_become_its_own(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_files_of_others_stay_and_are_listed(tmp_path: Path) -> None:
         "cuda/work/thesis.txt",
         "env/notes.txt",
     ]
-    assert "Taken back, but for this: " in said and "work/thesis.txt" in said and "notes.txt" in said
+    assert "Undone, except for this: " in said and "work/thesis.txt" in said and "notes.txt" in said
 
 
 @pytest.mark.parametrize(("mode", "code"), [("755", 0), ("777", 3), ("1777", 3), ("775", 3)])
@@ -116,7 +116,7 @@ def test_notes_and_lock_lie_where_nobody_else_writes(mode: str, code: int, tmp_p
     body = f"mkdir -p $STATE_ROOT; chmod {mode} $STATE_ROOT; take_lock; echo held"
     done = call(SCRIPT, body, tmp_path)
     assert done.returncode == code and ("held" in done.stdout) is (code == 0), done
-    assert code == 0 or "can be written by others" in done.stderr
+    assert code == 0 or "is writable by others" in done.stderr
     assert "/run/lock" not in SCRIPT and "/tmp/envkit-install" not in SCRIPT
 
 
@@ -135,6 +135,19 @@ def test_the_lock_goes_with_the_last_plan(tmp_path: Path) -> None:
     rmdir $STATE_ROOT/other; remove_state_root; [[ ! -e $STATE_ROOT ]]; echo gone
     """
     assert call(SCRIPT, body, tmp_path).stdout.split() == ["lock", "other", "gone"]
+
+
+@pytest.mark.parametrize("others", [":", "mkdir -p $STATE_ROOT/other"])
+def test_a_refused_run_leaves_no_notes(others: str, tmp_path: Path) -> None:
+    """Else something of it would stay when all plans are uninstalled."""
+    body = f"""trap on_exit EXIT
+    rm -rf $STATE_ROOT; {others}; take_lock; start_log; mkdir -p $STATE_DIR; fail 3 "this folder is occupied"
+    """
+    done = call(SCRIPT, body, tmp_path)
+    assert done.returncode == 3, done
+    left = [path.name for path in sorted(tmp_path.glob("state/*"))]
+    kept = others != ":"
+    assert left == (["lock", "other"] if kept else []) and (tmp_path / "state").exists() is kept
 
 
 def verified(target: Machine, *names: str) -> None:
@@ -225,5 +238,5 @@ def test_pairs_of_plans_installed_and_taken_back_in_either_order(
             done = json.loads(
                 target.sh("bash /var/lib/envkit/*/install.sh --rollback 2>/dev/null")
             )  # as envkit uninstall
-            assert done["message"] == "Taken back: the machine's files and links are as before."
+            assert done["message"] == "Undone: the machine's files and links are as before."
             assert target.tree() == before, (first, last)

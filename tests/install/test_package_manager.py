@@ -9,6 +9,8 @@ import pytest
 from envkit._startup.records import replace
 from envkit.base.settings import Mirrors
 from envkit.install.options import ScriptOptions
+from tests.install.drivers import machine
+from tests.install.drivers import script as bundling
 from tests.install.plans import plan, scripted
 from tests.install.shell import call, keeping
 
@@ -41,7 +43,7 @@ def test_a_held_lock_is_waited_for(said: str, free_after: int, patience: int, co
     """
     done = call(script(), body, tmp_path)
     assert done.returncode == code and ("installed" in done.stdout) is (code == 0), done
-    assert done.stderr.count("waiting for it, 10 minutes at most") == 1
+    assert done.stderr.count("waiting for up to 10 minutes") == 1
     assert len((tmp_path / "slept").read_text().split()) == (free_after if code == 0 else patience // 5)
 
 
@@ -105,6 +107,69 @@ def test_a_runfile_driver_is_built_anew_by_kernel_updates(here: bool, tmp_path: 
     prepare_driver
     """
     assert call(text, body, tmp_path).stdout == ("" if here else "installs dkms\n")
+
+
+def test_a_runfile_driver_is_built_for_the_kernel_of_the_next_boot_too(tmp_path: Path) -> None:
+    """Debian's metapackage of headers brings the newest kernel, before DKMS knows of the driver."""
+    text = scripted(
+        plan("12.8", gpus=("8.6",), with_driver=True),
+        ScriptOptions(with_driver=True, driver_runfile="/d/NVIDIA-Linux-x86_64-580.65.06.run"),
+        Mirrors(),
+    )
+    body = """
+    installed=yes
+    command() { [[ $installed == yes ]]; }
+    other_kernels() { printf '%s\\n' 6.1.0-56-amd64 6.12-amd64; }
+    run() { echo "runs $*"; [[ $* != *6.12* ]]; }
+    build_for_other_kernels; installed=no; build_for_other_kernels; echo end
+    """
+    done = call(text, body, tmp_path)
+    lines = [f"runs dkms autoinstall -k {kernel}" for kernel in ("6.1.0-56-amd64", "6.12-amd64")]
+    assert done.stdout.splitlines() == [*lines, "end"], done
+    assert "could not be built for kernel 6.12-amd64" in done.stderr and "6.1.0-56" not in done.stderr
+
+
+def test_a_newer_kernel_that_comes_along_is_told_of(tmp_path: Path) -> None:
+    body = """
+    kernel_headers_package() { echo linux-headers-amd64; }
+    package_candidate() { echo 6.1.192-2; }
+    apt-get() { echo "Inst linux-image-amd64 [6.1.176-1] (6.1.192-2)
+    Inst linux-image-6.1.0-56-amd64 (6.1.192-2)
+    Inst linux-headers-amd64 (6.1.192-2)" | sed 's/^ *//'; }
+    follow_kernel
+    """
+    done = call(script(), body, tmp_path)
+    assert "the next boot will start: linux-image-6.1.0-56-amd64\n" in done.stderr and "installs linux" in done.stdout
+
+
+def test_rollback_never_removes_the_kernel_that_runs(tmp_path: Path) -> None:
+    """It may have come with the headers or the signed modules, and runs since the reboot."""
+    text = keeping(script(), "remove_added_packages")
+    body = """eval "$kept"
+    uname() { echo 6.8.0-60-generic; }
+    dpkg() { echo amd64; }
+    image=linux-image-6.8.0-60-generic
+    dpkg-query() { [[ $* != "-S /boot/vmlinuz-6.8.0-60-generic" ]] || echo "$image: /boot/vmlinuz"; }
+    list_packages() { printf '%s\n' linux-headers-generic $image make; }
+    taken_along() { :; }
+    when_free() { echo "$*"; }
+    printf '%s\n' linux-headers-generic $image >$STATE_DIR/packages.1
+    remove_added_packages $STATE_DIR/packages.1
+    """
+    done = call(text, body, tmp_path)
+    assert done.returncode == 0 and done.stdout.splitlines()[-1].endswith("AutomaticRemove=false linux-headers-generic")
+    assert "linux-image-6.8.0-60-generic stays, because this machine runs that kernel" in done.stderr
+
+
+def test_a_driver_that_no_kernel_update_builds_anew_is_told_of_beforehand(tmp_path: Path) -> None:
+    """A CUDA runfile's installer knows no DKMS; a dry run tells it as well."""
+    machine(tmp_path)
+    done = call(bundling("12.4.1"), "MODE=dry-run; check_for_driver", tmp_path)
+    assert done.returncode == 0 and "again after every kernel update, or create it with --driver-runfile" in done.stderr
+    chosen = tmp_path / "NVIDIA-Linux-x86_64-580.65.06.run"
+    chosen.touch()
+    done = call(bundling("12.4.1", driver_runfile=str(chosen)), "MODE=dry-run; check_for_driver", tmp_path)
+    assert done.returncode == 0 and "kernel update" not in done.stderr, done
 
 
 _LISTS = {

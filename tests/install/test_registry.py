@@ -62,7 +62,7 @@ def test_what_is_installed_is_listed_used_and_removed(
             told = json.loads(target.sh(f"python3 -m envkit use {wanted} --json"))
             assert told["after"] == f"/usr/local/cuda-{wanted}" and release() == wanted
         assert "Pass --yes" in envkit("uninstall cuda-12.4 </dev/null 2>&1 || true") and release() == "9.0"
-        assert "Taken back: the machine's files and links are as before." in envkit("uninstall cuda-12.4 --yes")
+        assert "Undone: the machine's files and links are as before." in envkit("uninstall cuda-12.4 --yes")
         assert target.install("--verify-only", name="old.sh").exit_code == 0 and release() == "9.0"
         done = json.loads(target.sh("python3 -m envkit uninstall --all --yes --json"))
         assert done["status"] == "removed" and len(done["plans"]) == 1
@@ -148,6 +148,14 @@ def test_each_thing_has_an_owner_and_its_users() -> None:
     assert "Keeps /usr/local/cuda-12.4 (used by cuda-12.4.1-pytorch-2.6.0-b)" in alone and "Keeps" not in both
 
 
+def test_what_was_interrupted_is_not_said_to_be_gone() -> None:
+    """A folder that is missing may not have been made yet."""
+    begun = written("cuda-12.4.1-a", TOOLKIT, journal="d all started+d toolkit started")
+    text = installed_text(installed_plans([begun], lambda _: False), None, [], 80, verbose=False)
+    told = " ".join(text.split())
+    assert "incomplete" in told and "in /usr/local/cuda-12.4, which does not exist" in told, told
+
+
 @pytest.mark.parametrize(
     ("journal", "state"),
     [
@@ -174,7 +182,7 @@ def test_a_plan_is_named_by_its_beginning_or_its_directory(word: str) -> None:
     [
         ("12.4", "any of cuda-12.4.1-a, cuda-12.4.1-pytorch"),
         ("12", "any of"),
-        ("1", "nothing"),
+        ("1", "not installed anything"),
         ("cuda-12.4.1-c", "Did you"),
     ],
 )
@@ -187,7 +195,7 @@ def test_a_name_that_is_none_or_several_is_refused_in_one_line(word: str, told: 
 def test_use_finds_a_toolkit_by_release_or_directory_and_says_what_there_is() -> None:
     for word in ("12", "12.4", "12.4.1", "/usr/local/cuda-12.4/"):
         assert toolkit_user(word, plans(FIRST, SECOND)).name == "cuda-12.4.1-pytorch-2.6.0-b"
-    with pytest.raises(RequestError, match=r"There is 12\.4\.1 in /usr/local/cuda-12\.4"):
+    with pytest.raises(RequestError, match=r"It has installed 12\.4\.1 in /usr/local/cuda-12\.4"):
         toolkit_user("11.8", plans(FIRST))
     with pytest.raises(RequestError, match="--no-symlink"):
         toolkit_user("12.4", plans(written("p", "toolkit /opt/c 12.4.1")))
@@ -199,13 +207,13 @@ def test_use_finds_a_toolkit_by_release_or_directory_and_says_what_there_is() ->
     ("words", "code", "told"),
     [
         (("installed",), 0, "cuda-12.4.1-a"),
-        (("installed", "nothing-so"), 2, "nothing of this name"),
+        (("installed", "nothing-so"), 2, "not installed anything with this name"),
         (("uninstall",), 2, "--all"),
         (("uninstall", "x", "--all"), 2, "--all"),
         (("uninstall", "--all", "--dry-run"), 0, "Removes"),
-        (("uninstall", "--all"), 1, "there is no terminal to ask on"),
+        (("uninstall", "--all"), 1, "there is no terminal to ask"),
         pytest.param(("use", "12.4", "--dry-run"), 0, "/usr/local/cuda-12.4", marks=ROOT),
-        pytest.param(("use", "3.0"), 2, "There is 12.4.1", marks=ROOT),
+        pytest.param(("use", "3.0"), 2, "It has installed 12.4.1", marks=ROOT),
     ],
 )
 def test_the_commands_answer_in_one_line(
@@ -235,7 +243,7 @@ def _kept(folder: Path, plan: str) -> Path:
 
 
 NOT_RUN: dict[str, Callable[[Path], object]] = {
-    "writable to others": lambda folder: _kept(folder / "cuda-12.4.1-a", "cuda-12.4.1-a").chmod(0o666),
+    "writable by others": lambda folder: _kept(folder / "cuda-12.4.1-a", "cuda-12.4.1-a").chmod(0o666),
     "a copy of a plan's folder": lambda folder: _kept(folder / "cuda-12.4.1-a.bak", "cuda-12.4.1-a"),
     "another script": lambda folder: _kept(folder / "$(touch ran)", "driver\n"),
 }

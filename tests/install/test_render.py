@@ -122,7 +122,7 @@ def test_the_kernel_module_follows_the_gpu(gpu: str, package: str, absent: str) 
 def test_the_bundled_driver_is_not_used_where_the_runfile_has_none() -> None:
     found = plan("13.4", os_id="ubuntu24.04", gpus=("9.0",), with_driver=True)
     text = scripted(found, ScriptOptions(with_driver=True), Mirrors())
-    assert "this CUDA runfile holds none" in text
+    assert "this CUDA runfile contains no suitable one" in text
 
 
 def test_a_standalone_python_is_pinned() -> None:

@@ -68,7 +68,7 @@ def test_what_somebody_put_in_the_place_of_a_deleted_toolkit_stays(
         for _ in range(3):
             done = target.install()
             assert done.exit_code == 3
-            assert "holds something that is not a whole CUDA" in done.stderr
+            assert "contains something that is not a complete CUDA" in done.stderr
         assert target.sh(f"cat {_folder(styled)}/data") == "precious\n"
 
 

@@ -77,7 +77,7 @@ def test_where_they_do_not_fit_the_module_is_built_and_the_key_told_of_beforehan
 ) -> None:
     said = chosen(tmp_path, kernel=kernel, plan=plan.replace(" Inst nvidia", "\nInst nvidia"))
     assert "linux-modules" not in said and "builds" in said
-    assert "warning: Secure Boot is on, and nvidia-driver-580-open has its module built on this machine" in said
+    assert "warning: Secure Boot is on, and nvidia-driver-580-open builds its module on this machine" in said
 
 
 def test_a_driver_that_somebody_has_installed_stays_as_it_is(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_before_the_reboot_the_key_is_named(place: str, answer: str, told: bool,
     ("offer", "words"),
     [
         ("535.247.01-1", "--cuda 12.2, which runs on the driver 535.247.01 that they offer"),
-        ("", "an older --cuda, which needs less of a driver"),
+        ("", "an older --cuda, which works with an older driver"),
     ],
 )
 def test_where_the_driver_on_offer_is_too_old_the_cuda_that_it_runs_is_named(

@@ -55,7 +55,7 @@ def test_a_rollback_that_is_stopped_can_be_repeated(
         target.sh(f"rm {SLOW}")
         assert target.tree() == before
         again = target.install("--rollback")
-        assert again.exit_code == 0 and "Nothing to take back" in again.stderr
+        assert again.exit_code == 0 and "Nothing to undo" in again.stderr
 
 
 def _stop_at_step(target: Machine, number: int, steps: int) -> bool:

@@ -138,7 +138,7 @@ def test_another_build_in_the_folder_is_refused_because_pip_would_call_it_good(t
     version = next(line for line in text.splitlines() if "&& has_distribution torch" in line).split()[-2]
     body = PYTHON.format(folder=tmp_path, what=f"echo torch=={version}+cu118") + "install_pytorch"
     done = call(text, body, tmp_path)
-    assert done.returncode == 3 and "cu118, wanted is the build for CUDA" in done.stderr, done
+    assert done.returncode == 3 and "cu118, but this script needs the build for CUDA" in done.stderr, done
 
 
 def test_builds_for_two_cuda_lines_do_not_share_a_folder() -> None:

@@ -15,12 +15,14 @@ import envkit
 from envkit.checks.engine import command
 from envkit.host.name_pattern import name_pattern
 from envkit.ingest.signatures import compiled
-from envkit.privacy.names import LIKELY_PLACES, PLACES
+from envkit.privacy.name_places import LIKELY_PLACES, PLACES
+from envkit.privacy.secret_commands import pattern_of
 from envkit.probe import kept
 from envkit.tables.findings import Signature
 from envkit.tables.images import BuildError, ForeignSystem
 from envkit.tables.loader import read
 from envkit.tables.names import NotCovered
+from envkit.tables.secrets import SecretCommand
 
 ROOT = Path(envkit.__file__).parent
 _FUNCTIONS = {"compile", "match", "search", "fullmatch", "findall", "finditer", "sub", "subn", "split"}
@@ -74,8 +76,13 @@ def _names() -> Iterator[Pattern]:
 
 
 def _places() -> Iterator[Pattern]:
-    for name, text in {**PLACES, **LIKELY_PLACES}.items():
-        yield Pattern(f"envkit.privacy.names: {name}", text, re.MULTILINE)
+    for name, place in {**PLACES, **LIKELY_PLACES}.items():
+        yield Pattern(f"envkit.privacy.name_places: {name}", place.pattern, re.MULTILINE)
+
+
+def _commands() -> Iterator[Pattern]:
+    for row in read(SecretCommand):
+        yield Pattern(f"secret_commands.csv: {row.command} {row.option}", pattern_of(row))
 
 
 def _kept_paths() -> Iterator[Pattern]:
@@ -116,6 +123,7 @@ MADE: dict[str, Callable[[], Iterator[Pattern]]] = {
     "envkit.solver.not_covered._rows": _not_covered,
     "envkit.solver.not_covered.refuse_system": _foreign_systems,
     "envkit.host.name_pattern.name_pattern": _names,
+    "envkit.privacy.secret_commands._pattern": _commands,
     "envkit.tables.build_errors.explain": _build_errors,
     "envkit.ingest.signatures.compiled": _signatures,
     "envkit.probe.frameworks._entry": _entries,

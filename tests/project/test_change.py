@@ -59,6 +59,32 @@ def test_nothing_fails_in_a_changed_file(row: dict[str, str], tmp_path: Path) ->
     assert all(one.status is not Status.FAIL for one in project_report(str(changed), request, matrix).findings)
 
 
+NUMPY_LINES = {
+    "requirements.txt": "torch==2.1.0\nnumpy>=2\n",
+    "pyproject.toml": '[project]\nname = "a"\ndependencies = [\n  "torch==2.1.0",\n  "numpy>=2",\n]\n',
+    "poetry/pyproject.toml": '[tool.poetry.dependencies]\ntorch = "2.1.0"\nnumpy = "^2.0"\n',
+}
+
+
+@pytest.mark.parametrize("name", NUMPY_LINES)
+def test_a_numpy_that_is_too_new_is_bounded(name: str, tmp_path: Path) -> None:
+    file = tmp_path / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(NUMPY_LINES[name], encoding="utf-8")
+    matrix = Matrix.load()
+    text, change, _ = project_change(str(file), request_of(AMPERE, matrix), matrix)
+    assert change is not None and [line.count("<2") for line in added(text, change.text)] == [1]
+
+
+def test_an_index_is_added_beside_the_default_one(tmp_path: Path) -> None:
+    """The index of PyTorch has no transformers."""
+    matrix = Matrix.load()
+    (tmp_path / "requirements.txt").write_text("torch==2.1+cu118\nnumpy>=2\ntransformers\n", encoding="utf-8")
+    text, change, _ = project_change(str(tmp_path / "requirements.txt"), request_of(AMPERE, matrix), matrix)
+    index = "--extra-index-url https://download.pytorch.org/whl/cu118"
+    assert change is not None and added(text, change.text) == [index, "torch==2.1.0+cu118", "numpy<2"]
+
+
 @pytest.mark.parametrize("companion", ["torchvision==0.15.1+cu118", "torchaudio==2.0.1+cu118"])
 def test_a_companion_alone_never_gets_the_frameworks_version(companion: str, tmp_path: Path) -> None:
     """torchvision 2.7 never was: what stands beside torch 2.7.0 is 0.22.0."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from envkit.api.project import project_change, project_report
-from envkit.base.errors import SourceError
+from envkit.base.errors import RequestError, SourceError
 from envkit.base.names import normalized
 from envkit.checks.engine.findings import Finding, Status
 from envkit.dockerfile.check import check_dockerfile
@@ -230,3 +230,144 @@ def test_a_list_that_powershell_wrote_is_read(tmp_path: Path) -> None:
     assert failed(project_report(str(file), request_of(AMPERE, matrix), matrix).findings) == {
         "project.requirements-clash"
     }
+
+
+@pytest.mark.parametrize(
+    ("line", "gpu", "told"),
+    [
+        ("vllm==0.6.3", "Tesla P40", "7.0"),  # its torch 2.4 has kernels for 6.1
+        ("vllm>=0.21", "Tesla V100", "7.5"),
+        ("vllm", "Tesla V100", ""),  # an older release runs there
+        ("flash-attn", "Tesla T4", "8.0"),
+        ("flash_attn==1.0.9", "Tesla T4", ""),
+        ("bitsandbytes==0.49.0", "Tesla M40", "6.0"),
+        ("bitsandbytes==0.42.0", "Tesla M40", ""),
+        ("cudf-cu13==25.10.0", "Tesla V100", "7.5"),
+        ("cuml-cu12==25.2.0", "Tesla P100", "7.0"),
+        ("sglang", "Tesla T4", ""),
+    ],
+)
+def test_a_package_beside_the_framework_needs_newer_gpus_than_it(
+    line: str, gpu: str, told: str, tmp_path: Path
+) -> None:
+    needs = [one for one in findings_on(f"{line}\n", f'--gpu "{gpu}"', tmp_path) if "compute capability" in one.title]
+    assert [f"needs compute capability {told} or newer" in one.title for one in needs] == ([True] if told else [])
+    assert all(one.id == "project.gpu-without-code" and one.sources for one in needs)
+
+
+def test_a_dockerfile_is_told_the_same_of_it(tmp_path: Path) -> None:
+    matrix = Matrix.load()
+    text = "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN pip install flash-attn==2.6.3\n"
+    found = check_dockerfile(text, request_of('--gpu "Tesla T4"', matrix), matrix)
+    assert any(one.id == "image.gpu-without-code" and "flash-attn==2.6.3" in one.title for one in found)
+
+
+_ANACONDA = "https://conda.anaconda.org"
+_OF_2023 = "/pytorch/linux-64/pytorch-2.0.1-py3.10_cuda11.8_cudnn8.7.0_0.tar.bz2"
+_OF_2021 = "/pytorch/linux-64/pytorch-1.8.1-py3.8_cuda10.2_cudnn7.6.5_0.tar.bz2"
+_OF_FORGE = "/conda-forge/linux-64/pytorch-2.1.2-cuda120_py310h327d3bc_301.conda#0a1b2c"
+
+
+@pytest.mark.parametrize(
+    ("packages", "target", "expected"),
+    [
+        ((_OF_2023,), '--gpu "GeForce RTX 4090" --driver 535.183.01', ""),
+        ((_OF_2023,), '--gpu "GeForce RTX 5090" --driver 575.57.08', "project.gpu-without-code"),
+        ((_OF_2021,), '--gpu "GeForce RTX 3090" --driver 535.183.01', "project.gpu-without-code"),
+        ((_OF_FORGE,), '--gpu "GeForce RTX 2080 Ti" --driver 450.80.02', "project.driver-too-old"),
+        (("/pytorch/linux-64/pytorch-2.0.1-py3.10_cpu_0.tar.bz2",), "--gpu 8.6", "project.cpu-build"),
+    ],
+)
+@pytest.mark.parametrize("name", ["spec-file.txt", "conda-linux-64.lock"])
+def test_the_explicit_list_of_conda_is_read(
+    packages: tuple[str, ...], target: str, expected: str, name: str, tmp_path: Path
+) -> None:
+    text = "# platform: linux-64\n@EXPLICIT\n" + "".join(f"{_ANACONDA}{one}\n" for one in packages)
+    found = [one.id for one in findings_on(text, target, tmp_path, name) if one.status in (Status.FAIL, Status.WARN)]
+    assert found[:1] == ([expected] if expected else [])
+
+
+@pytest.mark.parametrize("gpu", ["A100", "T4", "V100"])
+def test_cuda_compat_that_nothing_installs_is_not_counted_on(gpu: str, tmp_path: Path) -> None:
+    target = f"--gpu {gpu} --driver 470.82.01 --python 3.10 --os ubuntu22.04"
+    found = findings_on("torch==2.5.1\n", target, tmp_path)
+    (old,) = [one for one in found if one.status is Status.FAIL]
+    assert old.id == "project.driver-too-old" and "525.60.13" in old.title
+    assert "only with cuda-compat-12-4" in old.title and old.remedy is not None and "cu118" in old.remedy.summary
+    assert not failed(findings_on("torch==2.5.1\n", target.replace("470.82.01", "535.54"), tmp_path))
+
+
+@pytest.mark.parametrize("companion", ["torchvision==99.9", "torchaudio==9.9.9", "vllm==99.0", "xformers==0.0.99"])
+def test_a_release_of_a_companion_that_is_not_on_record_is_unknown(companion: str, tmp_path: Path) -> None:
+    found = findings_on(f"torch==2.1.0\n{companion}\n", AMPERE, tmp_path)
+    assert any(one.status is Status.UNKNOWN and companion in one.title for one in found)
+    dockerfile = f"FROM python:3.10\nRUN pip install torch==2.1.0 {companion}\n"
+    matrix = Matrix.load()
+    image = check_dockerfile(dockerfile, request_of(AMPERE, matrix), matrix)
+    assert any(one.status is Status.UNKNOWN and companion in one.title for one in image)
+    known = findings_on("torch==2.1.0\ntorchvision==0.16.0+cu118\ntorchaudio>=2.1\n", AMPERE, tmp_path)
+    assert not any("envkit knows" in one.title for one in known)
+
+
+_EXTRAS = {
+    "pyproject.toml": '[project]\nname = "a"\n'
+    '[project.optional-dependencies]\nold = ["torch==2.5.1", "torchvision==0.15.2"]\n',
+    "poetry/pyproject.toml": '[tool.poetry.dependencies]\ntorch = "2.5.1"\n'
+    'torchvision = {version = "0.15.2", optional = true}\n[tool.poetry.extras]\nold = ["torchvision"]\n',
+    "pixi.toml": '[feature.old.pypi-dependencies]\ntorch = "==2.5.1"\ntorchvision = "==0.15.2"\n',
+    "setup.py": "from setuptools import setup\n"
+    'setup(extras_require={"old": ["torch==2.5.1", "torchvision==0.15.2"]})\n',
+    "setup.cfg": "[options.extras_require]\nold =\n    torch==2.5.1\n    torchvision==0.15.2\n",
+}
+
+
+@pytest.mark.parametrize("name", _EXTRAS)
+def test_an_extra_is_installed_and_an_unknown_one_refused(name: str, tmp_path: Path) -> None:
+    file = tmp_path / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(_EXTRAS[name], encoding="utf-8")
+    matrix = Matrix.load()
+    request = request_of(AMPERE, matrix)
+    for extra in ("old", "OLD"):
+        found = project_report(str(file), request, matrix, (extra,)).findings
+        assert failed(found) == {"project.requirements-clash"}, extra
+    with pytest.raises(RequestError, match=r"--extra.*has no extra 'oldd'. Did you mean old\? It has old"):
+        project_report(str(file), request, matrix, ("oldd",))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("setup.py", "setup(extras_require=made())\n"),
+        ("setup.py", "setup(**options)\n"),
+        ("pyproject.toml", '[project]\ndynamic = ["optional-dependencies"]\n'),
+        ("uv.lock", "version = 1\n"),
+    ],
+)
+def test_an_extra_that_the_file_does_not_tell_is_not_refused(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    matrix = Matrix.load()
+    assert project_report(str(tmp_path / name), request_of(AMPERE, matrix), matrix, ("gpu",)).findings
+
+
+def test_a_file_without_extras_takes_none(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("torch\n", encoding="utf-8")
+    matrix = Matrix.load()
+    with pytest.raises(RequestError, match="It has none"):
+        project_report(str(tmp_path / "requirements.txt"), request_of(AMPERE, matrix), matrix, ("gpu",))
+
+
+@pytest.mark.parametrize("gpu", ["GeForce GTX 1080 Ti", "Tesla V100-PCIE-16GB", "Tesla K80"])
+def test_a_driver_that_is_too_new_for_the_gpu_is_never_to_be_updated(gpu: str, tmp_path: Path) -> None:
+    found = findings_on("torch==2.5.1\n", f'--gpu "{gpu}" --driver 595.45.04 --python 3.12', tmp_path)
+    refused = next(one for one in found if "is its last branch" in one.title)
+    assert refused.remedy is not None
+    last = re.search(r"(\d+) is its last branch", refused.title)
+    assert last is not None and f"Install driver branch {last[1]}" in refused.remedy.summary
+
+
+def test_what_stands_behind_a_wrong_index_is_told_with_it(tmp_path: Path) -> None:
+    text = "torch==2.1+cu118\nnumpy>=2\ntransformers\n"
+    found = [one for one in findings_on(text, BLACKWELL, tmp_path) if one.status is Status.FAIL]
+    assert {one.id for one in found} >= {"project.not-on-index", "project.numpy-not-for-framework"}
+    assert any("CUDA 11.8" in one.title for one in found) and not any("CUDA 12.1" in one.title for one in found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +15,9 @@ from envkit.privacy.masker import mask_environment
 from envkit.tables import Matrix
 from tests.fakes.machines import load_machine, machine_names
 from tests.ingest.texts import cases
+from tests.reports.score import batches
 
+REPORTS = Path(__file__).parents[1] / "reports"
 _EACH = 40  # of the quick test
 
 
@@ -40,3 +43,10 @@ def test_some_recorded_machines_and_texts_have_the_same_findings_with_masks() ->
 @pytest.mark.thorough
 def test_every_recorded_machine_and_text_has_the_same_findings_with_masks() -> None:
     assert _different(machine_names(), [case.text for case in cases()]) == []
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("batch", batches())
+def test_every_report_has_the_same_findings_with_masks(batch: str) -> None:
+    reports = sorted((REPORTS / batch).glob("*.txt"))
+    assert _different([], [report.read_text(encoding="utf-8", errors="replace") for report in reports]) == []

@@ -27,7 +27,9 @@ from envkit.privacy.masker import Masker, mask_environment
 from envkit.privacy.secrets import without_secrets
 from envkit.privacy.words import is_public
 from envkit.tables import Matrix
+from tests.redact.corpus import changed, leaking_identifiers, rows
 
+_MAY_STAY = 0.02
 OWN = Identity(("carol",), ("gpubox-17.lab.example.org", "gpubox-17"))
 
 
@@ -147,6 +149,22 @@ def test_what_identifies_is_gone(text: str, name: str) -> None:
 )
 def test_what_a_diagnosis_needs_stays(text: str) -> None:
     assert masked(text) == text
+
+
+def test_nearly_all_identifiers_of_the_corpus_are_gone() -> None:
+    leaking = leaking_identifiers()
+    assert len(leaking) <= _MAY_STAY * len(rows("identifiers")), leaking
+
+
+def test_no_innocent_line_of_the_corpus_is_changed() -> None:
+    assert changed() == []
+
+
+@pytest.mark.parametrize(
+    "text", ["/home/bob/acmeproject/x", "C:\\Users\\bob\\acmeproject\\x", "mpirun -f /srv/acmeproject -H n1"]
+)
+def test_what_stands_beside_a_masked_part_is_looked_at_too(text: str) -> None:
+    assert "acmeproject" not in masked(text)
 
 
 @pytest.mark.parametrize("name", ["torch", "gpu", "build", "cuda-12", "lib"])

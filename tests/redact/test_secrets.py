@@ -7,6 +7,7 @@ import pytest
 from envkit.privacy.masker import Masker
 from envkit.privacy.secrets import without_secrets
 from tests.processor_time import seconds
+from tests.redact.corpus import leaking_secrets, rows
 
 WORD = "S3cr3tXyzzy"
 FORMS = {
@@ -127,6 +128,18 @@ FLOODS = [  # a part that comes again and again, and an end
     ("[a@b:", "$ "),
     ("A_", "USER=x"),
     ("\\", ""),
+    ("token=", ""),
+    ("token: ", ""),
+    ("password:\n - a", ""),
+    ("TOKEN |", ""),
+    ('a_key", "value": ', ""),
+    ("hf_", "A"),
+    ("MII", ""),
+    ("mysql -p", ""),
+    ("echo a | ", ""),
+    ('"value": "a", ', '"name": "TOKEN"'),
+    ("aB1", ""),
+    ("kind: Secret\ndata:\n a: b\n", ""),
 ]
 _ENOUGH, _FAST_S = 20_000, 0.15
 
@@ -135,6 +148,20 @@ _ENOUGH, _FAST_S = 20_000, 0.15
 def test_no_secret_survives(form: str) -> None:
     assert WORD.lower() not in without_secrets(FORMS[form]).lower()
     assert WORD.lower() not in without_secrets(f"x y {FORMS[form]} z\nnext line").lower()
+
+
+def test_no_secret_of_the_corpus_survives() -> None:
+    assert leaking_secrets() == []
+
+
+def test_no_innocent_line_of_the_corpus_holds_a_secret() -> None:
+    lines = [row.line for row in rows("innocent")]
+    assert [line for line in lines if without_secrets(line) != line] == []
+
+
+def test_nothing_more_of_the_corpus_is_hidden_the_second_time() -> None:
+    once = [without_secrets(row.line) for row in rows("secrets")]
+    assert [line for line in once if without_secrets(line) != line] == []
 
 
 @pytest.mark.parametrize("text", HARMLESS)

@@ -46,7 +46,7 @@ PLANS: dict[str, dict[str, Any]] = {
     "files": {"frameworks": ("pytorch==1.1",)},
     "extras": {"frameworks": ("tensorflow==2.21",)},
     "extras on a page": {"frameworks": ("jax==0.4.20",)},
-    "two frameworks": {"frameworks": ("pytorch==2.5.1", "tensorflow==2.21"), "cuda": "12.1"},
+    "two frameworks": {"frameworks": ("pytorch==2.11.0", "tensorflow==2.21")},
     "windows": {"frameworks": ("pytorch==2.7.1",), "os_id": "windows"},
     "another architecture": {"frameworks": ("pytorch==2.7.1",), "arch": "aarch64", "cuda": "12.8"},
     "a loader": {"frameworks": ("onnxruntime",)},

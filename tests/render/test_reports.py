@@ -167,3 +167,20 @@ def test_a_text_without_a_word_that_is_known_is_not_called_healthy() -> None:
 def test_a_text_that_tells_little_is_not_called_unknown() -> None:
     environment = parse_text("Linux node 6.8.0-60-generic #63-Ubuntu SMP x86_64 GNU/Linux\n")
     assert doctor_text(environment, [UNKNOWN]).startswith("?     Too little is known for a verdict.")
+
+
+BEFORE = "After the update of our cluster I have tried everything that I found, and at the end it always writes "
+
+
+@pytest.mark.parametrize("text", [BEFORE, BEFORE * 4, "", "$ python train.py\n"])
+def test_the_words_that_decide_are_seen_in_a_long_line(text: str) -> None:
+    environment = parse_text(f"{text}CUDA error: uncorrectable ECC error encountered, and that every day since then")
+    findings = run_checks(environment, Matrix.load(), all_checks().values())
+    seen = next(line for line in doctor_text(environment, findings).splitlines() if line.startswith("  Seen"))
+    assert "uncorrectable ECC error" in seen
+
+
+def test_a_command_is_not_shown_for_what_it_printed() -> None:
+    environment = parse_text("$ nvidia-smi\nNo devices were found\n")
+    findings = run_checks(environment, Matrix.load(), all_checks().values())
+    assert "Seen  No devices were found" in doctor_text(environment, findings)

@@ -72,7 +72,9 @@ def test_in_wsl_a_driver_that_is_not_reached_is_the_root_cause(line: str) -> Non
 def test_a_message_that_no_check_of_the_place_judges_is_named() -> None:
     environment, findings = judged(PLACES["container"] + SMI)
     answer = verdict(environment, findings)
-    assert answer.title == "There is a known message that no check applies to here: driver-module-not-loaded."
+    assert answer.title == (
+        "The input contains a known message, but its check does not apply here: driver-module-not-loaded."
+    )
     assert answer.status is Status.UNKNOWN and answer.ask
 
 

@@ -1,7 +1,8 @@
 """What the program answers to the labelled reports: `python -m tests.reports.score [BATCH]` prints a table.
 
 A question has a text of a few words, so that a warning may be all that can be said: it is an answer where nothing
-fails. A healthy question gets neither.
+fails. A healthy question gets neither. A cause that is named because the text reads like known reports is counted apart
+("possible …"); those of the batch that is scored are no known reports then.
 """
 
 from __future__ import annotations
@@ -13,9 +14,15 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from envkit.checks.engine.likened import MARK
+from envkit.ingest.likeness import Known
+from tools.data.known_reports import labeled, rows
 
 FOLDER = Path(__file__).resolve().parent
 
@@ -27,7 +34,7 @@ class Answer:
     name: str
     family: str
     kind: str  # faulty, healthy or unrelated
-    outcome: str  # right, missed, wrong, false alarm or crash
+    outcome: str  # right, missed, wrong, false alarm or crash; right, wrong or false alarm may be a possible one
     first_fail: str
 
 
@@ -38,14 +45,42 @@ def batches() -> tuple[str, ...]:
 
 def answers(batch: str) -> Iterator[Answer]:
     """The program's answer to every report or question of a batch."""
-    labels = FOLDER / batch / "labels.csv"
-    for label in _rows(labels) if labels.exists() else _rows(FOLDER / batch / "questions.csv"):
-        findings = _asked(label["text"]) if "text" in label else _findings(FOLDER / batch / f"{label['name']}.txt")
-        first = _first(findings or [], "fail")
-        if "text" in label and not first:
-            warned = _first(findings or [], "warn")
-            first = warned if label["kind"] != "faulty" or warned in label["accepted_ids"].split("|") else ""
-        yield Answer(label["name"], label["family"], label["kind"], _outcome(label, findings, first), first)
+    with _known_without(batch):
+        yield from map(_answer, _labels(batch))
+
+
+@contextmanager
+def _known_without(batch: str) -> Iterator[None]:
+    """The program with a table of known reports that holds none of the batch."""
+    others = Known(rows(labeled(without=(batch,))))
+    with patch("envkit.ingest.resemblance.known_reports", lambda: others):
+        yield
+
+
+def _labels(batch: str) -> list[dict[str, str]]:
+    """The label of each question, which holds its text, or of each report, with the file that does."""
+    folder = FOLDER / batch
+    if (folder / "questions.csv").exists():
+        return _rows(folder / "questions.csv")
+    return [label | {"file": str(folder / f"{label['name']}.txt")} for label in _rows(folder / "labels.csv")]
+
+
+def _answer(label: dict[str, str]) -> Answer:
+    findings = _asked(label["text"]) if "text" in label else _findings(Path(label["file"]))
+    told = [finding for finding in findings or [] if not _is_hint(finding)]
+    first = _first(told, "fail")
+    if "text" in label and not first:
+        warned = _first(told, "warn")
+        first = warned if label["kind"] != "faulty" or warned in label["accepted_ids"].split("|") else ""
+    outcome = _outcome(label, findings, first)
+    hint = next((str(finding["id"]) for finding in findings or [] if _is_hint(finding)), "")
+    if hint and not first and outcome != "crash":
+        first, outcome = hint, f"possible {_outcome(label, findings, hint)}"
+    return Answer(label["name"], label["family"], label["kind"], outcome, first)
+
+
+def _is_hint(finding: dict[str, Any]) -> bool:
+    return any(item["source"].endswith(MARK) for item in finding["evidence"])
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
@@ -53,18 +88,18 @@ def _rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-def _asked(text: str) -> list[dict[str, str]] | None:
+def _asked(text: str) -> list[dict[str, Any]] | None:
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".txt") as stream:
         stream.write(f"{text}\n")
         stream.flush()
         return _findings(Path(stream.name))
 
 
-def _first(findings: list[dict[str, str]], status: str) -> str:
-    return next((finding["id"] for finding in findings if finding["status"] == status), "")
+def _first(findings: list[dict[str, Any]], status: str) -> str:
+    return next((str(finding["id"]) for finding in findings if finding["status"] == status), "")
 
 
-def _outcome(label: dict[str, str], findings: list[dict[str, str]] | None, first: str) -> str:
+def _outcome(label: dict[str, str], findings: list[dict[str, Any]] | None, first: str) -> str:
     if findings is None or any(finding["status"] == "error" for finding in findings):
         return "crash"
     if first in label["accepted_ids"].split("|"):  # of a machine without an NVIDIA GPU one may say so
@@ -74,7 +109,7 @@ def _outcome(label: dict[str, str], findings: list[dict[str, str]] | None, first
     return "wrong" if first else "missed"
 
 
-def _findings(report: Path) -> list[dict[str, str]] | None:
+def _findings(report: Path) -> list[dict[str, Any]] | None:
     """The findings on a report; None where the program ended in another way than with a report."""
     from envkit.cli.boundary import exit_code
 
@@ -83,7 +118,7 @@ def _findings(report: Path) -> list[dict[str, str]] | None:
         code = exit_code(["doctor", "--from", str(report), "--json"])
     if code not in (0, 1):
         return None
-    findings: list[dict[str, str]] = json.loads(out.getvalue())["findings"]
+    findings: list[dict[str, Any]] = json.loads(out.getvalue())["findings"]
     return findings
 
 

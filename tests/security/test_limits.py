@@ -20,12 +20,16 @@ from envkit.host.local import LocalHost
 from envkit.model import Problem, PythonEnvironment, found
 from envkit.model.facts_json import to_json
 from envkit.probe import os_release, packages, pythons
+from envkit.probe.collect import collect
 from envkit.probe.distributions import distributions_in
 from envkit.probe.elf import read_elf
+from envkit.probe.kernel import log_tail
 from envkit.probe.ld_cache import ld_cache
 from envkit.probe.symbols import missing_torch_symbols
+from envkit.probe.text import texts_of
 from tests.fakes.memory_host import MemoryHost
 from tests.programs import require
+from tests.security.limits import envkit_measured
 
 NAME = "_ZN3c106symbolE"
 SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -132,6 +136,60 @@ def test_repositories_are_found_in_lines_that_are_no_comment() -> None:
     assert packages.probe(MemoryHost({"/etc/apt/sources.list": text}))["repositories"].get() == (
         "https://z.nvidia.com/cuda",
     )
+
+
+MANY = {  # files of settings, any number of which are read
+    "/etc/modprobe.d/{}.conf": "options nvidia NVreg_A={}\n",
+    "/etc/cdi/{}.yaml": "kind: nvidia.com/gpu\nhostPath: /usr/lib/libcuda.so.{}\n",
+    "/etc/apt/sources.list.d/{}.list": "deb https://developer.download.nvidia.com/{} /\n",
+}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", MANY)
+def test_many_large_files_of_settings_take_little_memory(name: str, tmp_path: Path) -> None:
+    folder = (tmp_path / name[1:]).parent
+    folder.mkdir(parents=True)
+    line = MANY[name].format(*["1"] * 2)
+    for index in range(400):
+        (tmp_path / name[1:].format(index)).write_text(line * (900_000 // len(line)))
+    done = envkit_measured("doctor", "--root", str(tmp_path))
+    assert done.exit_code in (0, 1) and done.megabytes < 250 and done.seconds < 40, done
+
+
+def test_files_of_one_kind_are_read_until_they_are_more_than_a_machine_has() -> None:
+    host = MemoryHost({f"/etc/{index}": "x" * 1_000_000 for index in range(20)})
+    texts = dict(texts_of(host, [f"/etc/{index}" for index in range(20)]))
+    assert 4_000_000 < sum(map(len, texts.values())) < 10_000_000
+
+
+def test_a_fact_has_no_more_items_than_that_of_any_machine() -> None:
+    """Thousands of compilers, or of addresses of NVIDIA's software, would be judged and told one by one."""
+    host = MemoryHost(
+        {"/etc/apt/sources.list": "".join(f"deb https://x/nvidia/{number} /\n" for number in range(20_000))}
+    )
+    fact = collect(host).repositories
+    assert len(fact.get()) == 10_000 and fact.detail == "the first 10000 of 20000"
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("words", [("doctor", "-v", "--root"), ("doctor", "--json", "--root"), ("probe", "--root")])
+def test_a_full_tree_is_told_within_limits(words: tuple[str, ...], tmp_path: Path) -> None:
+    for folder in ("usr/bin", "etc/apt/sources.list.d", "usr/lib/x86_64-linux-gnu"):
+        (tmp_path / folder).mkdir(parents=True)
+    for number in range(30_000):
+        (tmp_path / f"usr/bin/gcc-{number}").touch()
+        (tmp_path / f"usr/lib/x86_64-linux-gnu/libcuda.so.{number}").touch()
+    lines = [f"deb https://x/nvidia/{number} /\n" for number in range(200_000)]
+    (tmp_path / "etc/apt/sources.list").write_text("".join(lines))
+    done = envkit_measured(*words, str(tmp_path))
+    assert done.exit_code in (0, 1, 2) and done.megabytes < 300 and done.processor_seconds < 14, done
+
+
+def test_a_build_log_is_told_in_lines_that_somebody_could_read() -> None:
+    """The end of a log without line ends was all of it."""
+    assert len(log_tail("x" * 4_000_000)) < 10_000
+    assert log_tail("one\ntwo") == "one\ntwo"
 
 
 def test_a_large_package_database_is_read_stanza_by_stanza() -> None:

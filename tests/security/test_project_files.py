@@ -14,6 +14,7 @@ from envkit.base.errors import LimitError
 from envkit.cli.boundary import exit_code
 from envkit.host.limits import limited
 from envkit.project.read import KINDS
+from tests.processor_time import least_seconds
 from tests.security.limits import envkit_measured
 
 SECRET = "S3cr3tX99zyq"
@@ -103,6 +104,18 @@ def test_what_a_file_includes_is_small_text(tmp_path: Path, capsys: pytest.Captu
     assert all(f"-r {name} could not be read" in told for name in names) and len(told) < 10_000
 
 
+def test_what_a_file_names_often_is_read_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A thousand lines of constraints that a thousand lines name are no million lines."""
+    (tmp_path / "c.txt").write_text("-c c.txt\n" * 9_000 + "torch==2.6.0\n")
+    file = tmp_path / "requirements.txt"
+    file.write_text("-c c.txt\n-r c.txt\n-c ./c.txt\n" * 9_000 + "torch\n")
+    assert least_seconds(lambda: exit_code(["check", str(file), *FOR]), 3, tries=2) < 3
+    assert "sm_120" in capsys.readouterr().out
+    file.write_text("".join(f"-c c{index}.txt\n" for index in range(60)))
+    assert exit_code(["check", str(file), *FOR]) == 1
+    assert "more than 50 files are included" in capsys.readouterr().err
+
+
 # Small texts that ask for endless work: each is refused in one line, whoever reads it.
 ENDLESS = {
     "Dockerfile": "FROM ubuntu\n" + "ARG A=$A$A\n" * 3000 + "RUN pip install torch==$A\n",
@@ -116,6 +129,15 @@ def test_a_text_that_asks_for_endless_work_is_refused(name: str, tmp_path: Path)
     done = envkit_measured("check", str(tmp_path / name), *FOR)
     assert done.exit_code == 2 and done.output.count("\n") <= 1 and "reading it takes over" in done.output
     assert done.megabytes < 330 and done.seconds < 40  # six of the processor's, of which others take their part
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("options", [(), ("--json",), ("--fix",)], ids=str)
+def test_telling_of_thousands_of_findings_is_limited_too(options: tuple[str, ...], tmp_path: Path) -> None:
+    file = tmp_path / "requirements.txt"
+    file.write_text("".join(f"no requirement {number}\n" for number in range(30_000)))
+    done = envkit_measured("check", str(file), *FOR, *options)
+    assert done.exit_code in (1, 2) and done.megabytes < 330 and done.processor_seconds < 8
 
 
 def test_a_list_that_is_its_own_sum_ends(tmp_path: Path) -> None:

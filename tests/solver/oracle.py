@@ -20,6 +20,7 @@ from envkit.tables import Matrix
 from envkit.tables.rows import CudnnRelease, DriverBranch, FrameworkBuild, Toolkit
 
 ANY = SpecifierSet()
+EVERY_PYTHON = [Version.of(2, minor) for minor in (6, 7)] + [Version.of(3, minor) for minor in range(20)]
 FORWARD_KINDS = ("lts", "production")
 
 
@@ -42,6 +43,7 @@ class Oracle:
     def __init__(self, matrix: Matrix) -> None:
         self.matrix = matrix
         self._builds: dict[str, list[FrameworkBuild]] = {}
+        self._possible: dict[str, dict[Version, list[Version]]] = {}
         self._servers: dict[int, list[Toolkit | None]] = {}  # by identity: the matrix keeps every row
         self._cudnns: dict[tuple[int, tuple[int, int]], bool] = {}
         self._branches = {row.branch: row for row in matrix.driver_branches}
@@ -98,12 +100,31 @@ class Oracle:
             yield "version"
         if "linux" not in build.platforms or "x86_64" not in build.architectures:
             yield "platform"
-        if question.python is not None and build.pythons and not any(map(question.python.holds, build.pythons)):
+        if question.python is not None and not any(map(question.python.holds, self.pythons(build))):
             yield "python"
         if not self.glibc_ok(build, question.os_id):
             yield "glibc"
         if not build.cpu_only:
             yield from self.gpu_rules(question, build, toolkit)
+
+    def pythons(self, build: FrameworkBuild) -> list[Version]:
+        """The Pythons of a build; of one that names none all that the releases before and after it leave possible."""
+        if build.pythons:
+            return list(build.pythons)
+        known = self._possible.setdefault(build.framework, {})
+        if build.version not in known:
+            rows = [row for row in self.matrix.builds(build.framework) if row.pythons]
+            before = [row for row in rows if row.version <= build.version]
+            after = [row for row in rows if row.version >= build.version]
+            newest_before = [row for row in before if row.version == max(one.version for one in before)]
+            oldest_after = [row for row in after if row.version == min(one.version for one in after)]
+            known[build.version] = [
+                python
+                for python in EVERY_PYTHON
+                if (not newest_before or any(python >= one for row in newest_before for one in row.pythons))
+                and (not oldest_after or any(python <= one for row in oldest_after for one in row.pythons))
+            ]
+        return known[build.version]
 
     def gpu_rules(self, question: Question, build: FrameworkBuild, toolkit: Toolkit | None) -> Iterator[str]:
         """The rules that a GPU brings with it."""
@@ -346,7 +367,7 @@ class Oracle:
         toolkits = [set(self.servers(build)) for build in (first, second) if self.servers(build) != [None]]
         if toolkits and not set.intersection(*toolkits):
             yield "toolkit"
-        pythons = [set(build.pythons) for build in (first, second) if build.pythons]
+        pythons = [set(self.pythons(build)) for build in (first, second)]
         if pythons and not set.intersection(*pythons):
             yield "python"
         if not numpy_exists((first, second)):
@@ -388,7 +409,7 @@ class Oracle:
         yield from self.broken(question, build, choice.toolkit)
         if self.servers(build) != [None] and choice.toolkit not in self.servers(build):
             yield "toolkit does not serve the build"
-        if choice.python is None or (build.pythons and choice.python not in build.pythons):
+        if choice.python is None or choice.python not in self.pythons(build):
             yield f"python {choice.python}"
         if question.python is not None and choice.python is not None and not question.python.holds(choice.python):
             yield f"python {choice.python} was not asked for"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from envkit._startup.records import replace
 from envkit.base.errors import RequestError
 from envkit.compat.pairs import pairs_by_package, required
 from envkit.documents.commands import plan_commands
@@ -119,6 +120,48 @@ def test_a_companion_is_never_dropped(
     assert any(told in warning for warning in plan.warnings) if told else "after them" not in " ".join(plan.warnings)
 
 
+_OPEN = sorted(
+    {
+        name
+        for name, rows in pairs_by_package().items()
+        for row in rows
+        for line in required(row)
+        if line.package == "torch" and name != "torch"
+    }
+)
+_TARGETS = {
+    "any": RequestWords(),
+    "an older GPU": RequestWords(gpus=("Tesla V100-PCIE-16GB",)),
+    "an older driver": RequestWords(driver="535.183.01"),
+    "arm": RequestWords(arch="aarch64"),
+}
+
+
+@pytest.mark.parametrize("target", _TARGETS)
+@pytest.mark.parametrize("name", _OPEN)
+def test_a_plan_for_a_package_installs_it(name: str, target: str, matrix: Matrix) -> None:
+    words: RequestWords = replace(_TARGETS[target], frameworks=(name,))
+    plan = resolve_having(parse_request(words, matrix, container=False), matrix)
+    assert isinstance(plan, Plan)
+    commands = plan_commands(plan)
+    assert any(f"{name}==" in command for command in commands), commands
+    (build,) = plan.choice.builds
+    tied = any(line.package == "torch" and line.spec.exact for line in required(pairs_by_package()[name][-1]))
+    if tied and not any(f"{name}==" in line for line in commands[:1]):
+        assert build.on_pypi  # the one that the default index's package was compiled for
+
+
+def test_a_package_without_a_release_for_the_framework_is_refused(matrix: Matrix) -> None:
+    newest = parse_framework("vllm==" + pairs_by_package()["vllm"][-1].version, matrix).spec
+    later = max(build.version for build in matrix.builds("pytorch"))
+    assert newest is not None and not newest.holds(later)
+    request = parse_request(RequestWords((f"pytorch=={later}", "vllm")), matrix, container=False)
+    refused = resolve_having(request, matrix)
+    assert isinstance(refused, NoPlan)
+    assert f"no known release of vllm was built for pytorch=={later}; vllm" in refused.conflicts[0].detail
+    assert refused.conflicts[0].sources and refused.alternatives
+
+
 @pytest.mark.parametrize(
     ("name", "capability"), [("sm86", "8.6"), ("DGX Spark", "12.1"), ("Jetson AGX Thor", "11.0"), ("sm_90a", "9.0a")]
 )
@@ -155,7 +198,7 @@ def test_a_plan_for_packages_of_a_cuda_says_what_its_driver_would_run(matrix: Ma
         return resolve_having(parse_request(words, matrix, container=False), matrix).warnings
 
     (told,) = warnings_of(RequestWords(("pytorch",), cuda="12.4"))
-    assert "ask with --driver 550 in place of --cuda: pytorch 2.14.1 for CUDA 12.6" in told
+    assert "use --driver 550 instead of --cuda: pytorch 2.14.1 for CUDA 12.6" in told
     assert warnings_of(RequestWords(("pytorch",), cuda="12.4", driver="550.54.15")) == ()
     assert warnings_of(RequestWords(("pytorch",), cuda="13.2")) == ()  # nothing newer
     volta = warnings_of(RequestWords(("pytorch",), cuda="9.0", gpus=("Tesla V100-PCIE-16GB",)))

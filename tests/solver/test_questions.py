@@ -54,6 +54,9 @@ def test_k80_with_anything(framework: str) -> None:
     assert cuda is not None and cuda.major <= 11  # CUDA 12 dropped Kepler
     assert plan.choice.minimum_driver is not None and plan.choice.minimum_driver.major <= 470  # the last Kepler branch
     assert status_of(plan, "gpu-last-driver") == {"ok"}
+    cudnn = plan.choice.cudnn_version
+    assert cudnn is None or cudnn.major < 9  # which has no kernels for Kepler
+    assert not any("safer" in warning for warning in plan.warnings)
 
 
 def test_k80_with_a_driver_of_today() -> None:
@@ -336,4 +339,54 @@ def test_packages_of_the_cuda_that_was_asked_for_are_not_said_to_be_none() -> No
     """There are packages of that CUDA; what they lack is told, and the CUDA read as the machine's."""
     plan = resolve_having(ask("pytorch==2.11", gpus=("Tesla V100",), cuda="12.8"), matrix())
     assert not isinstance(plan, NoPlan) and str(plan.choice.cuda) == "12.6"
-    assert "no package that is built for CUDA 12.8 will do" in plan.warnings[0] and "no kernels" in plan.warnings[0]
+    assert "no package built for CUDA 12.8 is suitable" in plan.warnings[0] and "no kernels" in plan.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("framework", "python"),
+    [
+        ("jax==0.5.2", "3.9"),  # PyPI: jax 0.5.2 requires Python 3.10
+        ("jax==0.4.16", "3.8"),  # and 0.4.16 3.9
+        ("chainer==7.0.0", "2.7"),  # 7.0 dropped it; its row names no Python
+        ("chainer==4.4.0", "3.8"),
+        ("theano==1.0.4", "3.12"),
+        ("mxnet-cu92==1.3.0", "3.12"),
+    ],
+)
+def test_no_release_is_planned_for_a_python_that_its_neighbors_rule_out(framework: str, python: str) -> None:
+    refused = refusal_of(ask(framework, python=python))
+    assert any(f"Python {python}" in conflict.detail for conflict in refused.conflicts)
+
+
+def test_where_no_python_is_asked_for_one_is_chosen_that_the_neighbors_leave() -> None:
+    choice = plan_of(ask("chainer==4.4.0")).choice
+    assert str(choice.python) == "3.6"
+    assert status_of(plan_of(ask("chainer==4.4.0")), "python-has-wheel") == {"unknown"}
+
+
+@pytest.mark.parametrize("variant", ["", "==2.4.1"])
+def test_tensorflow_and_pytorch_that_require_two_releases_of_cudnn(variant: str) -> None:
+    """pip refuses each build of 2.4.1 beside TensorFlow 2.15: CUDA 12's pin other cuDNNs, CUDA 11's share files."""
+    refused = refusal_of(ask("tensorflow==2.15.1", f"pytorch{variant or '==2.4'}", python="3.10"))
+    (conflict,) = refused.conflicts
+    assert "cudnn" in conflict.detail and offers(refused, "framework")
+    assert not any("2.4.1" in value for value in offers(refused, "framework") if value.startswith("pytorch"))
+
+
+def test_a_companion_is_not_planned_for_a_gpu_that_it_does_not_run_on() -> None:
+    refused = refusal_of(ask("vllm==0.6.3", gpus=("Tesla P40",)))
+    (conflict,) = refused.conflicts
+    assert conflict.between[0] == "vllm==0.6.3" and "compute capability 7.0" in conflict.detail and conflict.sources
+    assert plan_of(ask("vllm==0.6.3", gpus=("Tesla T4",))).choice.builds
+
+
+def test_a_cudnn_that_came_with_an_earlier_cuda_than_the_gpu_is_doubted() -> None:
+    """NVIDIA's support matrix of cuDNN 7 names Turing for CUDA 10 alone; builds for CUDA 9 are reported to fail."""
+    plan = plan_of(ask("pytorch==0.4.1", gpus=("GeForce RTX 2080 Ti",)))
+    assert status_of(plan, "gpu-on-cudnn") == {"unknown"}
+    assert any("for CUDA 10, not for CUDA 9" in warning for warning in plan.warnings)
+    newer = plan_of(ask("pytorch==1.0.0", gpus=("GeForce RTX 2080 Ti",)))
+    assert (str(newer.choice.cuda), status_of(newer, "gpu-on-cudnn")) == ("10.0", {"ok"})
+    # NVIDIA's matrix of cuDNN 8.0.4 names compute capability 8.6 for CUDA 11.1: the same major, so nothing is doubted
+    assert status_of(plan_of(ask("pytorch==1.7.0", gpus=("GeForce RTX 3090",))), "gpu-on-cudnn") == {"ok"}
+    assert status_of(plan_of(ask("pytorch==0.4.1", gpus=("Tesla V100",))), "gpu-on-cudnn") <= {"ok", "unknown"}

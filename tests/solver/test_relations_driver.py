@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.compat.driver import driver_floors, driver_runs_cuda
+from envkit.compat.driver import branch_number, driver_floors, driver_runs_cuda
 from envkit.compat.driver_gpu import (
     first_driver_for_gpu,
     gpu_on_driver,
@@ -11,6 +11,7 @@ from envkit.compat.driver_gpu import (
     last_driver_runs_cuda,
 )
 from envkit.compat.verdict import DriverVerdict
+from envkit.tables import Matrix
 from tests.solver.rows import TABLES, Rows, cc, toolkit, v
 
 
@@ -194,3 +195,20 @@ def test_floors_of_a_whole_major_are_the_lowest_of_its_minors() -> None:
 def test_a_floor_that_only_some_releases_have_still_counts() -> None:
     rows = Rows(toolkits=(toolkit("12.3.0", "545.23.06", "525.60.13"), toolkit("12.3.2", None, "525.60.13")))
     assert driver_floors(v("12.3"), rows).native == v("545.23.06")
+
+
+@pytest.mark.parametrize(
+    ("driver", "platform", "branch"),
+    [
+        ("581.80", "windows", 580),
+        ("582.28", "wsl", 580),
+        ("596.36", "windows", 595),
+        ("616.56", "windows", 615),
+        ("581.80", "linux", 580),  # a number that only Windows has
+        ("570.133.20", "linux", 570),
+        ("999.10", "windows", None),
+        ("999.10", "linux", 999),
+    ],
+)
+def test_the_branch_of_a_driver(driver: str, platform: str, branch: int | None) -> None:
+    assert branch_number(v(driver), Matrix.load(), platform) == branch

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from envkit.base.versions import VersionSpec
+from envkit.compat.pythons import has_python, python_has_wheel, python_span
 from envkit.compat.software import (
     LibraryMatch,
     cudnn_meets,
@@ -14,7 +15,6 @@ from envkit.compat.software import (
     glibc_meets,
     gpu_on_cudnn,
     numpy_agree,
-    python_has_wheel,
     some_version_meets,
     toolkit_serves,
     toolkit_serves_build,
@@ -37,6 +37,28 @@ def test_python_needs_a_wheel() -> None:
     assert refused.status == "fail" and "2.7, 3.5, 3.6, 3.7" in refused.detail and refused.sources == ("wheel",)
     assert python_has_wheel(torch, v("3.1")).status == "fail"  # 3.10 is no 3.1
     assert python_has_wheel(build(), v("3.7")).status == "unknown"
+
+
+def test_a_build_without_pythons_is_bounded_by_the_releases_around_it() -> None:
+    """The closest releases decide: a later one runs on no older Python than an earlier one did."""
+    rows = [build("0.4", pythons="2.7 3.8"), build("0.5", pythons="3.9 3.10"), build("0.6"), build("0.7")]
+    later = [build("0.8", pythons="3.10 3.11"), build("0.9", pythons="3.11 3.12")]
+    span = python_span(rows[2], [*rows, *later])
+    assert str(span) == "3.9 to 3.11"
+    refused = python_has_wheel(rows[2], v("3.6"), span)
+    assert refused.status == "fail" and "3.9 to 3.11" in refused.detail
+    assert [has_python(rows[2], VersionSpec.parse(line), span) for line in ("3.8", "3.9", "3.11.4", "3.12", "3")] == [
+        *(False, None, None, False, None)
+    ]
+    ranges = ("<3.9", "<=3.9", ">=3.11", ">=3.12", ">=3.6,<4")
+    assert [has_python(rows[2], VersionSpec.parse(line), span) for line in ranges] == [False, None, None, False, None]
+    assert str(python_span(rows[3], rows)) == "3.9 or newer" and str(python_span(rows[2], later)) == "3.11 or older"
+    assert has_python(rows[2], v("2.7"), python_span(rows[2], rows[2:])) is None  # no neighbor tells
+
+
+def test_other_builds_of_a_release_bound_it_from_both_sides() -> None:
+    rows = [build("0.5", pythons="3.9"), build("0.6", "11.8", pythons="3.9 3.10"), build("0.6", "12.1")]
+    assert str(python_span(rows[2], [*rows, build("0.7", pythons="3.13")])) == "3.9 to 3.10"
 
 
 def test_glibc_bounds() -> None:

@@ -11,6 +11,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from envkit.base.versions import ComputeCapability, Version, VersionSpec
+from envkit.compat.pythons import python_span
 from envkit.compat.software import numpy_spec
 from envkit.tables import Matrix
 from envkit.tables.browse import table_names
@@ -55,6 +56,12 @@ def test_a_newer_cuda_never_needs_an_older_driver(matrix: Matrix, column: str) -
         if later < driver
     ]
     assert not falls
+
+
+def test_the_releases_around_a_build_without_pythons_leave_it_some(matrix: Matrix) -> None:
+    unknown = [build for build in every_build(matrix) if not build.pythons]
+    spans = {named(build): python_span(build, matrix.builds(build.framework)) for build in unknown}
+    assert not [name for name, span in spans.items() if span.low and span.high and span.high < span.low]
 
 
 def test_a_toolkit_bundles_a_driver_that_runs_it(matrix: Matrix) -> None:

@@ -30,10 +30,10 @@ _APPTAINER = ("apptainer-no-nv", "apptainer-no-nv-new", "apptainer-told")
 
 
 _BY_CLASS = Remedy(
-    "Where the cluster has the runtime class nvidia (the first command lists it), a pod gets the driver through it "
-    "alone: below spec, beside containers, add runtimeClassName: nvidia. The container needs resources: {limits: "
-    "{nvidia.com/gpu: 1}} as well. A pod cannot be changed: the second command deletes it and creates it anew (FILE is "
-    "its manifest), and the third shows whether it runs.",
+    "If the cluster has a runtime class named nvidia (the first command lists the classes), pods get the driver only "
+    "through that class: in the pod's spec, next to containers, add runtimeClassName: nvidia. The container also "
+    "needs resources: {limits: {nvidia.com/gpu: 1}} in its definition. A running pod cannot be changed: the second "
+    "command deletes it and creates it again from its manifest (FILE), and the third shows whether it starts.",
     (
         fixed("kubectl get runtimeclass"),
         fixed("kubectl replace --force -f FILE"),
@@ -79,15 +79,14 @@ def _kept(environment: Environment, matrix: Matrix) -> Remedy:
     upgrade = ("container-toolkit",) if toolkit is not None and toolkit < _LINKS_SINCE else ()
     on_cluster = "kubernetes" in managers(environment)
     anew = (
-        "delete the pod (kubectl get pods; its controller makes a new one)"
+        "delete the pod (kubectl get pods lists it; its controller creates a new one)"
         if on_cluster
         else ("restart the container (find it with docker ps)")
     )
     return remedy(
         environment,
-        f"Create links to the device nodes, add a udev rule so that they survive reboots, and {anew} "
-        "when its work is done. Without the links, the GPU is lost again each time "
-        "systemd reloads its units.",
+        f"Create links to the device nodes, add a udev rule so that they survive reboots, and {anew} when its work is "
+        "done. Without the links, the container loses the GPU again whenever systemd reloads its units.",
         *upgrade,
         "device-links",
         "restart-pod" if on_cluster else "restart-container",
@@ -157,7 +156,7 @@ def container_no_gpu_injected(environment: Environment, matrix: Matrix) -> Itera
     elif insufficient := without_driver(environment, matrix):
         yield _NOT_GIVEN.found(
             [*message_evidence(environment, insufficient), known(environment, "driver.kernel_module")],
-            title="The container got no driver: the host's runs every CUDA release, and cannot be too old",
+            title="The container did not get the host's driver, which runs every CUDA release and cannot be too old",
         )
     elif not _in_container(environment):
         yield skip("not inside a container", evidence=[known(environment, "system.machine_kind")])
@@ -216,7 +215,16 @@ def driver_capabilities_missing(environment: Environment, matrix: Matrix) -> Ite
             title=f"The container has {gpu_nodes[0].path} but no {' and no '.join(missing)}",
         )
         return
-    if reported := _NO_LIBRARIES.reported(environment):
+    blind = seen(environment, "framework-sees-no-gpu")
+    if value and blind and not {"compute", "all"} & set(value.split(",")):
+        yield _NO_LIBRARIES.found(
+            [
+                Evidence("variables[NVIDIA_DRIVER_CAPABILITIES]", repr(value), environment.variables.source),
+                *message_evidence(environment, blind),
+            ],
+            title=f"NVIDIA_DRIVER_CAPABILITIES={value} leaves out compute",
+        )
+    elif reported := _NO_LIBRARIES.reported(environment):
         yield reported
     elif not _in_container(environment):
         yield skip("not inside a container", evidence=[known(environment, "system.machine_kind")])

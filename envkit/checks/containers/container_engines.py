@@ -43,9 +43,9 @@ def _cdi_specs(environment: Environment) -> tuple[str, ...]:
 
 
 _MICROK8S = Remedy(
-    "MicroK8s runs a containerd of its own, which /etc/docker/daemon.json does not concern: its addon gpu configures "
-    "it. Turn the addon off and on again; if the runtime is still unknown then, this release of the snap does not "
-    "bring it: refresh it (snap info microk8s lists the channels). Pods that ask for a GPU wait meanwhile.",
+    "MicroK8s runs its own containerd, which ignores /etc/docker/daemon.json; the gpu addon configures it. Disable "
+    "the addon and enable it again. If the runtime is still unknown, this release of the snap does not include it: "
+    "refresh the snap (snap info microk8s lists the channels). Until then, pods that request a GPU stay pending.",
     (
         fixed("microk8s disable gpu"),
         fixed("microk8s enable gpu"),
@@ -77,9 +77,9 @@ def _on_node(environment: Environment) -> Remedy:
     there = environment.containers.container_toolkit.known or (engine is not None and "nvidia" in engine.runtimes)
     return remedy(
         environment,
-        "On each GPU node: make nvidia the default runtime of the engine that the kubelet uses, and restart it; then "
-        "restart the device plugin's pod. Or give the pods a RuntimeClass with the handler nvidia "
-        "(runtimeClassName: nvidia), the device plugin's too.",
+        "On each GPU node, make nvidia the default runtime of the container engine that the kubelet uses, and "
+        "restart that engine; then restart the device plugin's pod. Or give the pods, including the device plugin's, "
+        "a RuntimeClass with the handler nvidia (runtimeClassName: nvidia).",
         *(() if there else ("container-toolkit",)),
         "runtime-docker-default" if engine else "runtime-containerd-default",
         "restart-device-plugin",
@@ -101,27 +101,35 @@ def _plain_engine(environment: Environment, matrix: Matrix) -> Remedy:
 def _specification(environment: Environment, matrix: Matrix) -> Remedy:
     """By what is wrong with it: written by the operator, in a folder that nobody reads, stale, or not there."""
     text = said(environment, "cdi-unresolvable")
+    if seen(environment, "cdi-unresolvable", "unknown-field"):
+        return remedy(
+            environment,
+            "The specification is there, but this engine is older than its format and refuses the file; generating it "
+            "again changes nothing. Update the engine, or go back to the release of the NVIDIA Container Toolkit that "
+            "worked (the list shows what can be installed), generate the specification once more with it, and hold it.",
+            "toolkit-releases",
+        )
     if "management.nvidia.com" in text:
         return Remedy(
-            "The kind management.nvidia.com/gpu is for the operator's own pods, and its specification has no device "
-            "but all. In this pod's manifest set runtimeClassName: nvidia in place of nvidia-cdi, and take out an "
-            "NVIDIA_VISIBLE_DEVICES of its own: nvidia.com/gpu under resources chooses the GPU. The first command "
-            "deletes the pod and creates it anew (FILE is its manifest), the second shows whether it runs. If it still "
-            "fails, upgrade the operator, whose toolkit writes the specifications.",
+            "The device kind management.nvidia.com/gpu is for the operator's own pods, and its specification has "
+            "only one device, all. In this pod's manifest, set runtimeClassName: nvidia instead of nvidia-cdi, and "
+            "remove NVIDIA_VISIBLE_DEVICES if it is set there: nvidia.com/gpu under resources selects the GPU. The "
+            "first command deletes the pod and creates it again from its manifest (FILE); the second shows whether "
+            "it starts. If it still fails, upgrade the operator, whose toolkit writes the specifications.",
             (fixed("kubectl replace --force -f FILE"), fixed("kubectl get pods --watch")),
         )
     if "kubernetes" in managers(environment):
         return Remedy(
-            "The operator writes the specifications of its nodes: let its toolkit rewrite them. Pods that ask for "
-            "nvidia.com/gpu need runtimeClassName: nvidia where CDI is not switched on in the ClusterPolicy "
-            "(cdi.enabled).",
+            "The operator writes the CDI specifications on its nodes: restart its toolkit, which rewrites them. If "
+            "CDI is not enabled in the ClusterPolicy (cdi.enabled), pods that request nvidia.com/gpu also need "
+            "runtimeClassName: nvidia.",
             (fixed("kubectl -n gpu-operator rollout restart daemonset nvidia-container-toolkit-daemonset"),),
         )
     if named(seen(environment, "cdi-unresolvable"), "device"):
         return remedy(
             environment,
-            "A specification names a device that is no longer there. Remove the old ones from both folders (the list "
-            "shows them; the files are rewritten, and nothing else is lost), and generate one.",
+            "A specification names a device that no longer exists. Remove the old specifications from both "
+            "directories (the list shows them; they are generated, so nothing else is lost), and generate a new one.",
             "cdi-anew",
         )
     if "/run/cdi" in text or appliance(environment) == "nixos":  # whose module writes it there
@@ -131,8 +139,8 @@ def _specification(environment: Environment, matrix: Matrix) -> Remedy:
             (fixed("podman --cdi-spec-dir=/run/cdi run --rm --device nvidia.com/gpu=all IMAGE nvidia-smi"),),
         )
     return Remedy(
-        "Regenerate the CDI specification: it names the driver's files as of the day it was written, so it is due "
-        "again after each update of the driver.",
+        "Regenerate the CDI specification: it lists the driver's files as they were when it was written, so do this "
+        "again after every driver update.",
         (_GENERATE_CDI, fixed("nvidia-ctk cdi list")),
     )
 
@@ -183,7 +191,7 @@ _SELINUX = Fault(
     tier="C",
     rank=30,
     any_of=("containers.docker", "containers.container_toolkit", "messages"),
-    explained_by=("docker-from-snap-or-desktop",),
+    explained_by=("docker-from-snap-or-desktop", "mig-enabled-no-instance", "no-gpu-on-pci"),
     fix="Install the NVIDIA Container Toolkit, configure Docker with it, and restart Docker.",
     references=threads("NVIDIA/nvidia-docker#1034", "NVIDIA/nvidia-docker#1243", "infiniflow/ragflow#9573"),
 )
@@ -204,9 +212,9 @@ def docker_no_nvidia_runtime(environment: Environment, matrix: Matrix) -> Iterat
     elif _in_container(environment):
         yield skip("inside a container; its engine is configured on the host")
     elif engine is None:
-        yield skip("Docker does not run here", evidence=[known(environment, "containers.docker")])
+        yield skip("Docker is not running here", evidence=[known(environment, "containers.docker")])
     elif "nvidia" in engine.runtimes or _cdi_specs(environment):
-        yield ok("Docker knows NVIDIA's runtime or a CDI specification", evidence=evidence)
+        yield ok("Docker has NVIDIA's runtime or a CDI specification", evidence=evidence)
     elif toolkit.known:
         yield ok("the NVIDIA Container Toolkit is installed, which provides --gpus", evidence=evidence)
     elif not gpu_present(environment):
@@ -237,7 +245,7 @@ def docker_from_snap_or_desktop(environment: Environment, matrix: Matrix) -> Ite
     if reported := _OTHER_DOCKER.reported(environment):
         yield reported
     elif engine is None:
-        yield skip("Docker does not run here", evidence=[known(environment, "containers.docker")])
+        yield skip("Docker is not running here", evidence=[known(environment, "containers.docker")])
     elif kind(environment) is MachineKind.WSL2:
         yield skip("on Windows, Docker Desktop reaches the GPU through WSL 2")
     elif engine.snap or _DESKTOP.search(engine.operating_system):

@@ -74,6 +74,15 @@ DRIVER_TOO_OLD = image_fault(
         _COMPATIBILITY,
     ),
 )
+DRIVER_WITHOUT_GPU = image_fault(
+    "image.driver-without-gpu",
+    title="The driver does not support the GPU",
+    doc="""The driver given by --driver, or of the --target machine, supports every GPU given by --gpu.
+
+    No image works around that: containers use the driver of the host.""",
+    fix="Use a driver that supports the GPU.",
+    references=(_COMPATIBILITY,),
+)
 NEEDS_NEWER_DRIVER = image_fault(
     "image.needs-newer-driver",
     title="A framework bundles a newer CUDA than the base image and needs a newer driver",
@@ -120,7 +129,7 @@ CUDA_MISSING = image_fault(
     doc="""If a framework's package does not bundle the CUDA libraries, the image has them.
 
     The base flavor of nvidia/cuda has little more than the runtime library; a plain distribution image has nothing.""",
-    fix="Start from a runtime or devel flavor with that CUDA, or install the package that brings its libraries.",
+    fix="Start from a runtime or devel flavor with that CUDA, or install the package that contains its libraries.",
     references=(*threads("C0untFloyd/roop-unleashed#941", "tensorflow/tensorflow#38164"), _IMAGE_README),
 )
 CUDA_UNKNOWN = image_fault(
@@ -213,9 +222,13 @@ CPU_BUILD = image_fault(
     title="A framework is installed without CUDA",
     doc="""In a GPU image, every framework is a GPU build.
 
-    A CPU index, a -cpu package, or a missing extra installs a build that does not see the GPU, without any error.""",
+    A CPU index, a -cpu package, or a missing extra installs a build that does not see the GPU, without any error. So
+    does uv with --torch-backend=auto, which asks the driver: while an image is built there is none.""",
     fix="Install the CUDA build.",
-    references=threads("pytorch/pytorch#3717", "facebookresearch/detectron2#460", "conda/conda#14761"),
+    references=(
+        *threads("pytorch/pytorch#3717", "facebookresearch/detectron2#460", "conda/conda#14761"),
+        "https://docs.astral.sh/uv/guides/integration/pytorch/",
+    ),
 )
 NUMPY_UNBOUNDED = image_fault(
     "image.numpy-unbounded",
@@ -229,17 +242,17 @@ NUMPY_UNBOUNDED = image_fault(
 REQUIREMENTS_CLASH = image_fault(
     "image.requirements-clash",
     title="Two packages that the Dockerfile installs conflict",
-    doc="""The packages that the commands install are compatible with each other.
+    doc="""The packages that the commands install are compatible with each other, and with the base image's framework.
 
     torchvision, torchaudio, xFormers, and vLLM are each built for one release of torch, which their metadata names.
-    In a single command, pip stops; a later command replaces what an earlier one installed.""",
+    In a single command, pip stops; a later command replaces what an earlier one, or the base image, installed.""",
     fix="Use releases that were built for each other.",
     references=threads("vllm-project/vllm#8626", "pytorch/vision#1405"),
 )
 NUMPY_IMPACT = "The import fails or warns: the package was compiled for an older NumPy."
 STAGE_UNUSED = image_fault(
     "image.stage-unused",
-    title="A stage that the last one does not use was not checked",
+    title="A build stage was not checked, because the last stage does not use it",
     doc="""Every stage of the file is part of the image that its last stage makes.
 
     The builder skips the others unless --target names one of them, and so does this check.""",
@@ -254,4 +267,17 @@ LIST_UNREAD = image_fault(
     Files from a URL, another image, or a project directory cannot be read.""",
     fix="Run the check in the build context, with the Dockerfile in the same directory.",
     references=(_COPY,),
+)
+GPU_HIDDEN = image_fault(
+    "image.gpu-hidden",
+    title="A variable that the image sets hides the GPU or its driver",
+    doc="""No ENV hides the GPUs, and none puts the stubs of the CUDA toolkit before the driver's libraries.
+
+    With an empty CUDA_VISIBLE_DEVICES, or -1, CUDA finds no GPU. The stub libraries are for linking only: a program
+    that loads the stub stops with "CUDA driver is a stub library".""",
+    fix="Remove the variable, or set it only in the RUN that needs it.",
+    references=(
+        "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html",
+        *threads("NVIDIA/warp#219", "xmake-io/xmake#4686", "NVIDIA/nvidia-docker#508"),
+    ),
 )

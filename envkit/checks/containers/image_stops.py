@@ -29,13 +29,19 @@ COMPILER_MISSING = image_fault(
 )
 TORCH_HIDDEN = image_fault(
     "image.torch-hidden",
-    title="A package is built in an isolated environment without the torch that it needs",
+    title="A package is built without the torch that its build needs",
     doc="""A package whose build imports torch is installed with --no-build-isolation, after torch.
 
-    pip builds each package in an isolated environment that contains only its declared requirements. The build stops
-    with "No module named 'torch'", even if the image has torch.""",
+    pip runs the build before it installs anything of the same command, and by default in an isolated environment that
+    contains only the declared requirements. The build stops with "No module named 'torch'"; in an isolated environment
+    even if the image has torch.""",
     fix="Install torch first, then this package in a separate command with --no-build-isolation.",
-    references=threads("Dao-AILab/flash-attention#1421", "Dao-AILab/flash-attention#1920", "Wan-Video/Wan2.2#344"),
+    references=threads(
+        "Dao-AILab/flash-attention#1421",
+        "Dao-AILab/flash-attention#1920",
+        "Wan-Video/Wan2.2#344",
+        "tdrussell/diffusion-pipe#106",
+    ),
 )
 INSTALLER_REFUSES = image_fault(
     "image.installer-refuses",
@@ -104,4 +110,25 @@ PIP_MISSING = image_fault(
     "not found".""",
     fix="Install it first: apt-get update && apt-get install -y python3-pip.",
     references=("https://packaging.python.org/en/latest/guides/installing-using-linux-tools/",),
+)
+APT_LISTS_MISSING = image_fault(
+    "image.apt-lists-missing",
+    title="apt installs packages without the package lists",
+    doc="""apt-get update runs before apt installs packages, and after a command that removed the lists.
+
+    Distribution images and nvidia/cuda images come without lists: apt finds no package that is not installed yet.""",
+    fix="Run apt-get update in the same RUN: apt-get update && apt-get install -y ….",
+    references=(
+        "https://docs.docker.com/build/building/best-practices/#apt-get",
+        *threads("kamon-io/docker-grafana-graphite#72", "tianon/docker-brew-ubuntu-core#44"),
+    ),
+)
+GPU_AT_BUILD = image_fault(
+    "image.gpu-at-build",
+    title="A command of the build needs a GPU, and a build has none",
+    doc="""No RUN stops without a GPU.
+
+    The container toolkit provides the GPUs and nvidia-smi when a container runs, not while its image is built.""",
+    fix="Check for the GPU when the container starts: in ENTRYPOINT, CMD, or docker run --gpus all.",
+    references=threads("NVIDIA/nvidia-docker#225", "NVIDIA/nvidia-docker#1747", "docker/for-win#12903"),
 )

@@ -20,8 +20,11 @@ _UNHEALTHY = Fault(
     "kubernetes-gpu-unhealthy",
     "A Kubernetes node has GPUs that the device plugin reports as unhealthy",
     impact="The scheduler does not assign unhealthy GPUs to pods.",
-    remedy="The log of the device plugin on this node names the GPU and the error (often an Xid), and the node's log "
-    "of the kernel tells more. Repair that first; the plugin counts the GPU again after it is restarted.",
+    remedy=(
+        "The device plugin's log on this node names the GPU and the error (often an Xid), and the node's kernel log "
+        "has the details. Fix that error first, then restart the plugin: it reports a repaired GPU as unhealthy "
+        "until it is restarted."
+    ),
     steps=(fixed("kubectl get pods -A -o wide"), run("kubectl", "logs", "-n", TO_FILL_IN, TO_FILL_IN)),
 )
 
@@ -32,14 +35,14 @@ _UNHEALTHY = Fault(
     rank=20,
     needs=("containers.node_devices",),
     explained_by=("gpu-fallen-off-bus", "gsp-timeout", "ecc-uncorrectable", "driver-library-mismatch"),
-    fix="Read the device plugin's log on the node, repair what it names, and restart the plugin.",
+    fix="Read the device plugin's log on the node, fix the error that it names, and restart the plugin.",
     references=threads("NVIDIA/k8s-device-plugin#75", "NVIDIA/k8s-device-plugin#58", "NVIDIA/k8s-device-plugin#189"),
 )
 def kubernetes_gpu_unhealthy(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """A Kubernetes node can give pods all of the GPUs that it has.
 
-    Its capacity counts every GPU that the device plugin found, and allocatable only those that it calls healthy. GPUs
-    that pods use already are in both numbers.
+    The node's capacity counts every GPU that the device plugin found; allocatable counts only the healthy ones. GPUs
+    that pods already use are in both numbers.
     """
     devices = environment.containers.node_devices.get()
     evidence = [_counted(environment, each) for each in devices]

@@ -109,7 +109,7 @@ SYSTEM_CUDA = image_fault(
     doc="""No framework in the file depends on CUDA libraries that the file does not install.
 
     Otherwise, the system's CUDA and cuDNN must have the right version; envkit doctor checks them.""",
-    fix="Install the CUDA and cuDNN that the release was built for, or a release that brings them.",
+    fix="Install the CUDA and cuDNN that the release was built for, or a release that includes them.",
     references=(_COMPATIBILITY,),
 )
 NOT_JUDGED = image_fault(
@@ -129,6 +129,7 @@ OF_RELATION = {
     "gpu-runs-cuda": GPU_WITHOUT_CODE,
     "gpu-runs-build": GPU_WITHOUT_CODE,
     "gpu-on-cudnn": GPU_WITHOUT_CODE,
+    "companion-on-gpu": GPU_WITHOUT_CODE,
     "python-has-wheel": PYTHON_WITHOUT_PACKAGE,
     "glibc-meets-build": SYSTEM_TOO_OLD,
     "platform": SYSTEM_TOO_OLD,
@@ -141,6 +142,7 @@ IMPACT_OF_RELATION = {
     "gpu-runs-cuda": 'The first kernel fails with "no kernel image is available for execution on the device".',
     "gpu-runs-build": 'The first kernel fails with "no kernel image is available for execution on the device".',
     "gpu-on-cudnn": "The first convolution fails.",
+    "companion-on-gpu": "It has no kernels for this GPU, or stops when it starts.",
     "python-has-wheel": "The installer finds no matching distribution.",
     "glibc-meets-build": "The installer finds no matching distribution, or the import fails.",
     "platform": "The installer finds no matching distribution.",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.base.versions import Version
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, skip
-from envkit.checks.engine.messages import message_evidence, named, seen
+from envkit.checks.engine.messages import complained, message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -25,13 +26,13 @@ def _without_cdi(environment: Environment, matrix: Matrix) -> Remedy:
     if seen(environment, "engine-without-cdi", "stat"):
         return remedy(
             environment,
-            f"Podman supports CDI since {limit('podman-with-cdi')}. Until your system has that release, let NVIDIA's "
-            "hook mount the driver into the container, as root and without --device.",
+            f"Podman supports CDI as of {limit('podman-with-cdi')}. Until your system has that release, let NVIDIA's "
+            "hook mount the driver into the container: run podman as root and without --device.",
             "podman-hook",
         )
     return Remedy(
-        "Docker supports CDI since 25; up to 27, only with the cdi feature enabled in daemon.json. NVIDIA's runtime "
-        "does not need it: start the container with --gpus.",
+        "Docker supports CDI as of release 25; through release 27, only with the cdi feature enabled in daemon.json. "
+        "NVIDIA's runtime does not need it: start the container with --gpus.",
         (fixed("docker run --rm --gpus all IMAGE nvidia-smi"),),
     )
 
@@ -48,7 +49,7 @@ def _of_the_board(environment: Environment, matrix: Matrix) -> Remedy:
     return remedy(
         environment,
         "Use an image whose tag names the board's L4T release (or one that NVIDIA calls compatible with it). These "
-        "commands choose one with PyTorch by the release that they find on the board.",
+        "commands find the board's release and choose a PyTorch image for it.",
         "jetson-container",
         framework="pytorch",
     )
@@ -73,16 +74,16 @@ _OTHER_L4T = Fault(
 def engine_without_cdi(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """A container engine that is asked for CDI devices supports them.
 
-    Podman supports CDI since 4.1 and Docker since 25. Older engines look for a file with the device's name.
+    Podman supports CDI as of 4.1 and Docker as of 25. Older engines look for a file with the device's name.
     """
     podman = environment.containers.podman
     if reported := _NO_CDI.reported(environment):
         yield reported
     elif podman.known and podman.get() >= limit("podman-with-cdi"):
-        yield ok("Podman knows CDI", evidence=[known(environment, "containers.podman")])
+        yield ok("this release of Podman supports CDI", evidence=[known(environment, "containers.podman")])
     elif podman.known:
         yield skip(
-            "Podman has no CDI, and nothing tells that it is asked for",
+            "this release of Podman does not support CDI, and nothing shows that CDI is used",
             evidence=[known(environment, "containers.podman")],
         )
 
@@ -102,24 +103,34 @@ def jetson_container_of_other_release(environment: Environment, matrix: Matrix) 
     Up to L4T 32, an image takes CUDA from the host. Later images include CUDA, for the driver of their own release.
     """
     messages = seen(environment, _OTHER_L4T.id)
-    image, host = named(messages, "image"), environment.system.l4t_release
+    image, host = Version.find(named(messages, "image") or ""), environment.system.l4t_release
     if of_host := seen(environment, _OTHER_L4T.id, "library"):
         yield _OTHER_L4T.found(message_evidence(environment, of_host))
         return
     if not host.known or kind(environment) is not MachineKind.JETSON or image is None:
         return
     evidence = [*message_evidence(environment, messages), known(environment, "system.l4t_release")]
-    if str(host.get().major) == image:
-        yield ok(f"the image is of L4T {image}, as the board", evidence=evidence)
+    if _same_release(image, host.get()):
+        yield ok(f"the image was made for L4T {image}, and the board runs {host.get()}", evidence=evidence)
     else:
         failed = seen(environment, _OTHER_L4T.id, "needs") or _stopped(environment)
         yield _OTHER_L4T.found(
             evidence,
-            title=f"The image is made for L4T {image}, the board runs {host.get()}",
+            title=f"The image was built for L4T {image}, but the board runs {host.get()}",
             status=Status.FAIL if failed else Status.WARN,
         )
 
 
+def _same_release(image: Version, board: Version) -> bool:
+    """Whether the board has the CUDA that the image was made for: within L4T 32, where images mount it, it changed."""
+    changed = limit("l4t-32-of-newer-cuda")
+    if image.major != board.major or board.major != changed.major:
+        return image.major == board.major
+    return (image < changed) == (board < changed)
+
+
 def _stopped(environment: Environment) -> bool:
-    """Whether a library was not found, which is what the mismatch leads to."""
-    return any(seen(environment, id) for id in ("libcudart-missing", "cudnn-missing", "driver-too-old-for-runtime"))
+    """Whether something failed, such as a library that was not found: that is what the mismatch leads to."""
+    return complained(environment) or any(
+        seen(environment, id) for id in ("libcudart-missing", "cudnn-missing", "driver-too-old-for-runtime")
+    )

@@ -52,9 +52,11 @@ _WSL1 = Fault(
     "wsl1",
     "This is WSL 1, which does not support GPUs",
     impact="No Linux program can use the GPU.",
-    remedy="Convert the distribution to WSL 2, in a Windows terminal. GPUs need Windows 11, or Windows 10 from 21H2 on "
-    "(winver shows it): where wsl does not know these options, update Windows first. Inside, remove Linux's NVIDIA "
-    "driver; the driver for Windows serves WSL 2.",
+    remedy=(
+        "Convert the distribution to WSL 2 in a Windows terminal. GPU support needs Windows 11, or Windows 10 21H2 "
+        "or later (winver shows the version); if wsl rejects these options, update Windows first. Do not install a "
+        "Linux NVIDIA driver inside WSL, and remove one that is installed: WSL 2 uses the Windows driver."
+    ),
     steps=(fixed("wsl --list --verbose"), fixed("wsl --set-version DISTRIBUTION 2")),
 )
 _LINUX_DRIVER = Fault(
@@ -158,7 +160,7 @@ def wsl_libcuda_missing(environment: Environment, matrix: Matrix) -> Iterator[Ou
     elif unreached:
         yield _UNREACHED.found(message_evidence(environment, unreached))
     elif has_library(environment, CUDA):
-        yield ok("the Windows driver's libcuda is there", evidence=[known(environment, "driver.libraries", CUDA)])
+        yield ok("the Windows driver's libcuda is present", evidence=[known(environment, "driver.libraries", CUDA)])
     elif works:
         yield ok("the Windows driver answers", evidence=[known(environment, "gpus", "listed")])
     else:
@@ -245,7 +247,7 @@ def jetson_no_nvml(environment: Environment, matrix: Matrix) -> Iterator[Outcome
     if kind(environment) is not MachineKind.JETSON:
         yield skip("not a Jetson", evidence=[known(environment, "system.machine_kind")])
     elif environment.driver.nvml.known and environment.driver.nvml.get().code == 0:
-        yield ok("this Jetson answers NVML", evidence=[known(environment, "driver.nvml", "0")])
+        yield ok("NVML works on this Jetson", evidence=[known(environment, "driver.nvml", "0")])
     else:
         normal = (*seen(environment, "driver-not-installed", _NO_SMI), *seen(environment, "nvml-library-missing"))
         evidence = [known(environment, "system.machine_kind"), known(environment, "driver.nvml")]

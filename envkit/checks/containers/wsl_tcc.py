@@ -22,8 +22,8 @@ _TCC = Fault(
     "A GPU in TCC mode hides all GPUs from WSL",
     impact="No GPU can be used in WSL, not even those in WDDM mode.",
     remedy="On Windows, as administrator: switch each GPU that supports it to WDDM, or disable the one in TCC mode in "
-    "Device Manager; then restart WSL.",
-    steps=(fixed("nvidia-smi -dm 0"), fixed("wsl --shutdown")),
+    "Device Manager. INDEX is the GPU's number in nvidia-smi. The mode changes when Windows restarts.",
+    steps=(fixed("nvidia-smi -i INDEX -dm 0"), fixed("shutdown /r /t 60")),
 )
 
 

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 _NO_TARGET = Fault(
     "cuda-architecture-not-chosen",
     "The build was not given a GPU architecture to compile for",
-    impact="Configuration fails, or the first CUDA file does. The toolkit itself may be fine.",
+    impact="The build fails during configuration or at the first CUDA file. The toolkit itself may be fine.",
     remedy=(
-        "Name the compute capability without its dot, for example 86: a build without a GPU (docker build, a login "
-        "node) cannot detect it. Use a fresh build directory. If CMake cannot identify the CUDA compiler, look at "
-        "the first error in its log."
+        "Pass the GPU's compute capability without the dot, for example 86: a build without a GPU (docker build, a "
+        "login node) cannot detect it. Use a fresh build directory. If CMake cannot identify the CUDA compiler, look "
+        "at the first error in its log."
     ),
     steps=(
         fixed("nvidia-smi --query-gpu=compute_cap --format=csv,noheader"),

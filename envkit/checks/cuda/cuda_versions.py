@@ -30,7 +30,7 @@ from envkit.checks.frameworks.installs import (
 )
 from envkit.checks.nvidia_driver.driver_state import driver_platform, installed, loaded
 from envkit.checks.nvidia_driver.newer_driver import newer_driver
-from envkit.model import Environment, found
+from envkit.model import Environment, Message, found
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -44,6 +44,7 @@ NO_DRIVER = (
     "secure-boot-unsigned-module",
     "driver-library-mismatch",
     "container-no-gpu-injected",
+    "cdi-unresolvable",
     "wsl-libcuda-missing",
     "wsl-driver-inside",
     "wsl1",
@@ -58,6 +59,7 @@ def _newer_or_older(environment: Environment, matrix: Matrix) -> Remedy:
     if not tells_framework(environment, matrix, messages) or (need and in_image(environment)):
         kept = f" ({cuda})" if cuda else ""
         otherwise = f"To keep the driver, use the program's build for an older CUDA{kept}, or build it with one."
+        otherwise = _KEEP_FOR_VIDEO if _of_video(messages) else otherwise
         return newer_driver(environment, matrix, Version.find(need), otherwise)
     own, told = Version.find(have), environment.driver
     if own is not None and not told.driver_cuda_version.known:  # the message says what the driver runs
@@ -68,6 +70,13 @@ def _newer_or_older(environment: Environment, matrix: Matrix) -> Remedy:
     if any("pip" in line for line in given.commands):
         return given
     return Remedy(why, (resolve_command(environment, matrix, messages, cuda=cuda),))
+
+
+_OLD_FOR_VIDEO = "The NVIDIA driver is too old for the program's video encoder (NVENC)"
+_KEEP_FOR_VIDEO = (
+    "To keep the driver, use the last release or image of the program that worked with it: newer ones were built with "
+    "headers of a newer NVENC API (nv-codec-headers)."
+)
 
 
 def _no_newer_cuda(environment: Environment, matrix: Matrix) -> Remedy:
@@ -128,8 +137,10 @@ _PTX = Fault(
     rank=5,
     any_of=("pythons", "messages"),
     explained_by=NO_DRIVER,
-    fix="Use a newer driver branch if the GPU is still in it, else a build for an older CUDA family. "
-    "A CUDA toolkit does not help: it brings no driver.",
+    fix=(
+        "Use a newer driver branch if it still supports the GPU; otherwise, use a build for an older CUDA major "
+        "version. A CUDA toolkit does not help: it contains no driver."
+    ),
     references=threads("zai-org/ChatGLM3#100", "googlecolab/colabtools#1685", "serend1p1ty/SeqNet#36"),
 )
 def driver_too_old_for_runtime(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -163,9 +174,16 @@ def _from_empty_container(environment: Environment, matrix: Matrix) -> bool:
 
 def _reported(environment: Environment) -> Outcome | None:
     messages = seen(environment, _TOO_OLD.id)
+    if _of_video(messages):
+        return _TOO_OLD.reported(environment, title=_OLD_FOR_VIDEO, impact="The program encodes on the CPU, or stops.")
     have, need = (_cuda_words(named(messages, key)) for key in ("found", "needs"))
     more = f": it supports CUDA {have}" + (f", but {need} is needed" if need else "") if have else ""
     return _TOO_OLD.reported(environment, title=f"{_TOO_OLD.title}{more}")
+
+
+def _of_video(messages: tuple[Message, ...]) -> bool:
+    """Whether it is the video encoder that is too old: its API has versions of its own."""
+    return any("nvenc" in message.signature for message in messages)
 
 
 def _within(have: str, matrix: Matrix) -> str:
@@ -274,16 +292,19 @@ def _ptx_against(environment: Environment, matrix: Matrix, limit: Version, item:
                 [*evidence, item.evidence("ptx_arch_list", _words(item.framework.ptx_arch_list or ()))],
                 title=f"{item.framework.package} has only PTX for {gpu.title}, and the driver cannot compile it",
                 subject=item.subject,
-                impact=f"The driver compiles PTX up to CUDA {limit}; this build's PTX is of CUDA {cuda} (error 222).",
+                impact=(
+                    f"The driver compiles PTX up to CUDA {limit}; this build's PTX was made with CUDA {cuda} (error "
+                    "222)."
+                ),
                 remedy=Remedy(
-                    "Install a newer driver, or a build with binary code for this GPU; envkit names one.",
+                    "Install a newer driver, or a build with binary code for this GPU; the command looks for one.",
                     (resolve_command(environment, matrix, framework=item.framework.name),),
                 ),
             )
     maker = item.python.ptxas_version
     if maker is not None and maker > limit.release(2) and maker.major == limit.major:
         return ok(
-            f"Triton's ptxas {maker} makes binary code, which a driver of CUDA {limit} runs",
+            f"Triton's ptxas {maker} generates binary code, which runs on a driver for CUDA {limit}",
             subject=item.subject,
             evidence=evidence,
         )
@@ -296,7 +317,7 @@ def _words(items: tuple[object, ...]) -> str:
 
 @check(
     "nvidia-smi-cuda-vs-nvcc",
-    title="nvidia-smi, nvcc and the framework name different CUDA versions",
+    title="nvidia-smi, nvcc, and the framework report different CUDA versions",
     layer=Layer.TOOLKIT,
     rank=95,
     any_of=("driver.driver_cuda_version", "nvcc", "cuda_toolkits", "messages"),

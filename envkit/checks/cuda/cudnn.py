@@ -255,7 +255,9 @@ def cudnn_older_than_build(environment: Environment, matrix: Matrix) -> Iterator
         known_pair = f"cuDNN {have} is loaded, but the framework was built with {need}" if have and need else ""
         shown = message_evidence(environment, messages)
         if loaded is not None and built is not None and loaded > built:
-            yield skip(f"{known_pair}: a newer one, which old releases also reject", evidence=shown)
+            yield skip(
+                f"{known_pair}; the loaded one is newer, which old framework releases also reject", evidence=shown
+            )
         else:
             yield _OLDER.found(shown, title=known_pair)
     elif outcomes:

@@ -20,6 +20,7 @@ from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, steps
 from envkit.checks.frameworks.builds import bring
 from envkit.checks.frameworks.installs import (
+    capable_gpus,
     cuda_majors,
     distribution,
     distribution_evidence,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 _RELEASE_IN_NAME = regex(r"\.so\.(?P<release>(?:[5-9]|10)\.\d)\b")
 _PIN = regex(r"(?P<name>[\w.-]+)\s*\(?(?P<pin>==[\w.]+)")
-IN_WHEEL = "not looked for where the wheel put it"  # the rule that the probe gives to such a use
+IN_WHEEL = "not searched for in the wheel's own directory"  # the rule that the probe gives to such a use
 
 
 def _wheel_of_message(environment: Environment, matrix: Matrix) -> Remedy:
@@ -61,8 +62,8 @@ def _wheel_of_message(environment: Environment, matrix: Matrix) -> Remedy:
     )
     return Remedy(
         "Install the wheel that contains the library, and make sure that the loader finds it: PyTorch and JAX search "
-        "the wheels themselves; other programs need the second line, in each shell. Or install the program's package "
-        "for the CUDA release on this machine.",
+        "the wheels themselves; other programs need the last two lines, in each shell. Or install the program's "
+        "package for the CUDA release on this machine.",
         (pip(python, "install", REQUIREMENT(_of_soname(wheel, library))), *finds),
     )
 
@@ -84,6 +85,14 @@ def _from_toolkit(environment: Environment, matrix: Matrix, messages: tuple[Mess
         )
     match = _RELEASE_IN_NAME.search(library)
     wanted = Version.find(match["release"]) if match else None
+    if wanted is not None and not _runs_here(environment, matrix, wanted):
+        return Remedy(
+            f"The program was built for CUDA {wanted}, which does not support this GPU. Do not install or link that "
+            "release: use the program's build for the CUDA release installed here. To build it yourself, correct the "
+            "CUDA directory that its configuration names (the first command finds it), remove the old objects, and "
+            "build again, in the program's source directory.",
+            steps(environment, "build-anew", version=wanted),
+        )
     if wanted is not None and any(row.release == wanted for row in matrix.toolkits):
         root = f"/usr/local/cuda-{wanted}"
         return Remedy(
@@ -98,6 +107,13 @@ def _from_toolkit(environment: Environment, matrix: Matrix, messages: tuple[Mess
         )
     why = "No wheel provides it: install a framework and a CUDA that match."
     return bring(environment, matrix, framework_of(environment, matrix, messages), why, messages=messages)
+
+
+def _runs_here(environment: Environment, matrix: Matrix, cuda: Version) -> bool:
+    """False where a GPU of this machine is known to need another release."""
+    from envkit.compat.gpu import cuda_match
+
+    return all(cuda_match(own, cuda, matrix).runs is not False for _, own in capable_gpus(environment, matrix))
 
 
 def _own_linker(environment: Environment, matrix: Matrix) -> Remedy:
@@ -172,7 +188,13 @@ def is_jax(use: LibraryUse) -> bool:
     layer=Layer.LIBRARIES,
     rank=10,
     any_of=("pythons", "messages"),
-    explained_by=("jetson-container-of-other-release", "no-gpu-on-pci", "nvidia-wheels-pin-conflict", "cpu-only-wheel"),
+    explained_by=(
+        "jetson-container-of-other-release",
+        "docker-no-nvidia-runtime",
+        "no-gpu-on-pci",
+        "nvidia-wheels-pin-conflict",
+        "cpu-only-wheel",
+    ),
     fix="Install the build for the installed CUDA, or the wheel that contains the library. Do not symlink "
     "one major release's name to another: that only delays the crash.",
     references=threads("vllm-project/vllm#31018", "PaddlePaddle/PaddleOCR#9049"),
@@ -217,7 +239,7 @@ def _missing(found: list[tuple[PythonEnvironment, LibraryUse]]) -> Outcome:
         subject=python.prefix,
         status=Status.WARN if by_wheel else Status.FAIL,
         remedy=Remedy(
-            "Install the wheels that bring them." if packages else "Install the CUDA that the package was built for.",
+            "Install the wheels that contain them." if packages else "Install the CUDA that the package was built for.",
             (pip(python, "install", *packages),) if packages else (),
         ),
     )

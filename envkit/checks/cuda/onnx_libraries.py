@@ -36,10 +36,10 @@ def libraries_of_onnx(environment: Environment, matrix: Matrix, text: str, cuda:
     python = named_python(environment).executable or "python"
     given = steps(environment, "onnx-libraries", python=python, cuda=cuda, major=build.cudnn.major)
     return Remedy(
-        f"ONNX Runtime for CUDA {cuda} opens the runtime, cuBLAS, cuFFT, cuRAND, and cuDNN {build.cudnn.major}. Where "
-        f"a torch for CUDA {cuda} is in the same environment, import torch before onnxruntime: it brings the same "
-        "libraries. Otherwise give it all of them in a folder of their own, so that no framework loses its cuDNN; the "
-        "second line is needed in each shell.",
+        f"ONNX Runtime for CUDA {cuda} loads the CUDA runtime, cuBLAS, cuFFT, cuRAND, and cuDNN {build.cudnn.major}. "
+        f"If a torch for CUDA {cuda} is in the same environment, import torch before onnxruntime: it loads the same "
+        "libraries. Otherwise, install all of them into a separate directory, so that other frameworks keep their "
+        "own cuDNN; the second line is needed in each shell.",
         () if on_windows(environment) else given,
     )
 
@@ -54,7 +54,7 @@ def _build(environment: Environment, matrix: Matrix, cuda: str) -> FrameworkBuil
 
 def _of_the_system(environment: Environment, matrix: Matrix, cuda: str, cudnn: str) -> Remedy:
     """For a program without Python: in its image, or beside the toolkits that are there."""
-    needs = f"ONNX Runtime for CUDA {cuda} needs CUDA {cuda} with cuDNN {cudnn}, and brings neither."
+    needs = f"ONNX Runtime for CUDA {cuda} needs CUDA {cuda} with cuDNN {cudnn}, and includes neither."
     if in_image(environment):
         tag = _tag(environment, matrix, cuda, cudnn)
         start = (
@@ -68,8 +68,8 @@ def _of_the_system(environment: Environment, matrix: Matrix, cuda: str, cudnn: s
         return Remedy(needs)
     root = f"/usr/local/cuda-{toolkit}"
     return Remedy(
-        f"{needs} Install both next to what is there, which stays, and let the loader find them where the program is "
-        "started. Or take the program's build for the CUDA release on this machine.",
+        f"{needs} Install both next to what is already installed, which stays as it is, and add them to the loader's "
+        "path in the shell that starts the program. Or use the program's build for the CUDA release on this machine.",
         (
             run("envkit", "install", "--cuda", VERSION(toolkit), "--cudnn", NUMBER(cudnn), "--run"),
             *steps(environment, "load-toolkit", root=root),

@@ -56,7 +56,7 @@ _JAX = Fault(
     rank=12,
     any_of=("pythons", "messages"),
     explained_by=("cpu-only-wheel", "cudnn-missing"),
-    fix="Install tensorflow[and-cuda], which brings the libraries as wheels.",
+    fix="Install tensorflow[and-cuda], which includes the libraries as wheels.",
     references=threads("tensorflow/tensorflow#62994", "tensorflow/tensorflow#34287"),
 )
 def tf_cannot_dlopen(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

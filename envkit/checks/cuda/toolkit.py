@@ -10,7 +10,7 @@ from envkit.base.versions import Version
 from envkit.checks.cuda.asked import only_asked
 from envkit.checks.engine.ask import install_cuda
 from envkit.checks.engine.command import PATH, Command, export, fixed, run
-from envkit.checks.engine.evidence import known, not_looked
+from envkit.checks.engine.evidence import known, not_looked, only_told
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.messages import message_evidence, named, seen
@@ -276,7 +276,7 @@ def several_toolkits_in_path(environment: Environment, matrix: Matrix) -> Iterat
     if mixed := _SEVERAL.reported(
         environment,
         title="Parts of two CUDA toolkits are mixed in one build",
-        impact="The build fails with a message that names neither of them.",
+        impact="The build fails with a message that names neither toolkit.",
         remedy=Remedy(
             "Use one toolkit for the whole build, in a fresh build directory; remove the distribution's "
             "nvidia-cuda-toolkit if it is not used.",
@@ -292,19 +292,18 @@ def several_toolkits_in_path(environment: Environment, matrix: Matrix) -> Iterat
         return
     system = [item for item in toolkits(environment) if item.origin not in ("wheel", "conda") and item.has_nvcc]
     releases = {item.version.release(2): item for item in system}
-    if environment.nvcc.known and environment.nvcc.get().version is not None:
-        nvcc = environment.nvcc.get()
-        first = nvcc.version
-    else:
+    nvcc = environment.nvcc.get() if environment.nvcc.known else None
+    first = nvcc.version if nvcc else None
+    if nvcc is None or first is None:
         yield skip("there is no nvcc on PATH", evidence=[known(environment, "nvcc")])
         return
-    assert first is not None, "a version was just seen"
     evidence = [Evidence("nvcc", str(first), nvcc.path), *(toolkit_evidence(item) for item in releases.values())]
     home = _home_toolkit(environment)
     named = home if home in system else None
     wanted = named.version if named else max((item.version for item in system), default=first)
     if len(releases) < 2 and named is None:
-        yield ok("one CUDA toolkit", evidence=evidence)
+        told = only_told(environment)  # where it lacks the others
+        yield unknown("one CUDA toolkit is shown") if told else ok("one CUDA toolkit", evidence=evidence)
     elif wanted.release(2) == first.release(2):
         yield ok(f"of {max(len(releases), 1)} toolkits, PATH selects the right one ({first})", evidence=evidence)
     else:
@@ -379,13 +378,15 @@ def nvcc_wrapper_misleads(environment: Environment, matrix: Matrix) -> Iterator[
     home = _cuda_home(environment)
     if home:
         evidence.append(known(environment, "variables", home))
-    if not nvcc.wrapper or guessed == nvcc.toolkit_path:
+    if "/" not in nvcc.path and only_told(environment):
+        yield unknown("the text does not show where nvcc is", evidence=evidence)
+    elif not nvcc.wrapper or guessed == nvcc.toolkit_path:
         yield ok("nvcc is inside its toolkit", evidence=evidence)
     elif _home_toolkit(environment) is not None:
         yield ok("nvcc is a wrapper, and CUDA_HOME names the toolkit", evidence=evidence)
     elif home and not (environment.cuda_home.known or environment.cuda_home.absent):
         yield unknown(
-            f"nvcc is a wrapper, and what is in {home}, which CUDA_HOME names, is not known", evidence=evidence
+            f"nvcc is a wrapper, and the contents of {home}, which CUDA_HOME names, are not known", evidence=evidence
         )
     elif not nvcc.toolkit_path:
         yield unknown("nvcc is a wrapper, and which toolkit it starts is not known", evidence=evidence)

@@ -72,6 +72,7 @@ PYTHON = Form("the path of a Python", r"(?:(?:/|[A-Za-z]:[\\/])(?:.*[\\/])?)?[a-
 REQUIREMENT = Form(
     "the name of a package and its release", rf"{_PROJECT}(?:\[[A-Za-z0-9._,-]+\])?(?:{_CLAUSE}(?:,{_CLAUSE})*)?"
 )
+TARGETS = Form("a list of targets of nvcc", r"[0-9]{2,3}(?:;[0-9]{2,3}){0,15}")
 TITLE = Form("a name in plain characters", r"[A-Za-z0-9].{0,99}")
 URL = Form("a web address", r"https?://[A-Za-z0-9.-]+(?::[0-9]+)?(?:/[A-Za-z0-9._~/+%=&?#-]*)?")
 SPEC = Form("a version or a range of versions", rf"(?:{_CLAUSE}|{_RELEASE})(?:,{_CLAUSE})*")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from envkit.base.pci import pci_address
-from envkit.checks.engine.findings import Evidence, Outcome, skip, unknown
+from envkit.checks.engine.findings import ONLY_TOLD, Evidence, Outcome, ok, skip, unknown
 from envkit.model import PASTED, Environment, MachineKind
 from envkit.model.kept import kept
 from envkit.model.paths import fact
@@ -118,6 +118,11 @@ def not_looked(environment: Environment, title: str, *paths: str) -> Outcome:
 def only_told(environment: Environment) -> bool:
     """True where a pasted text tells of packages: what lies in folders and files beside its list is not known."""
     return environment.origin == PASTED
+
+
+def silent(environment: Environment, healthy: str, evidence: Evidence) -> Outcome:
+    """Health where no message tells of a fault that nothing else shows; a text that lacks it is no sign of health."""
+    return skip(ONLY_TOLD, evidence=[evidence]) if only_told(environment) else ok(healthy, evidence=[evidence])
 
 
 def kind(environment: Environment) -> MachineKind | None:

@@ -32,6 +32,7 @@ class Confidence(str, Enum):
     POSSIBLE = "possible"  # one of several, none of them much more frequent
 
 
+ONLY_TOLD = "only a program's error message can show this"  # why a check has no answer of its own
 _SEVERITY = {Status.FAIL: "error", Status.WARN: "warning"}
 
 
@@ -46,6 +47,7 @@ class Evidence:
     value: str
     source: str = ""
     sources: tuple[str, ...] = ()
+    start: int = 0  # where in a quoted line the telling words begin: reports that cut it keep these
 
 
 @record

@@ -11,8 +11,8 @@ from envkit.checks.engine.remedies import steps
 from envkit.model import Environment
 
 _MODULES = (
-    "The cluster's modules set it: unload them, in a job script after its module load lines (module list shows the "
-    "names)."
+    "The cluster's environment modules set it: unload them (module list shows their names); in a job script, do so "
+    "after the module load lines."
 )
 FOR_GOOD = (
     "The command is for this shell; for new shells, also change the line that sets the variable "

@@ -11,13 +11,17 @@ APPLIANCES = {  # whose software nobody installs by hand, and how it is done the
     "environment (System > Boot), or select another driver release under Apps > Settings.",
     "unraid": "On Unraid, the Nvidia-Driver plugin provides the driver: choose the version there, then restart "
     "the server.",
-    "nixos": "On NixOS this is declared in configuration.nix (hardware.nvidia), then: sudo nixos-rebuild switch.",
+    "synology": "On a Synology, the driver is a package of DSM, and no other one fits its kernel: look in the Package "
+    "Center for an update.",
+    "nixos": "On NixOS, set this in configuration.nix (hardware.nvidia), then run sudo nixos-rebuild switch.",
     "talos": "On Talos, drivers are system extensions of the machine image: upgrade the node to another image.",
     "ostree": "This system's /usr is an image: layer the packages with rpm-ostree install, or rebase to an image that "
     "has the driver.",
-    "dgx": "A DGX takes its driver from the repositories of DGX OS: a server branch, and with NVSwitches the Fabric "
-    "Manager of exactly its version. Ubuntu's desktop packages do not keep the two together. Upgrade it as the DGX OS "
-    "user guide says: https://docs.nvidia.com/dgx/",
+    "dgx": (
+        "A DGX gets its driver from the DGX OS repositories: a server branch and, on systems with NVSwitches, the "
+        "Fabric Manager of exactly the same version. Ubuntu's desktop packages do not keep the two in step. Upgrade "
+        "the driver as the DGX OS user guide describes: https://docs.nvidia.com/dgx/"
+    ),
     "gke": "GKE installs the driver on its nodes: create a node pool with --accelerator "
     "type=TYPE,count=1,gpu-driver-version=latest.",
     "gpu-operator": "The GPU operator installs the driver in a container: set driver.version in its Helm values. "

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from envkit.base.pci import pci_address
+from envkit.base.wrap import excerpt
 from envkit.checks.engine.findings import Evidence
 from envkit.model import COMPLAINT, PASTED, Environment, Message
 from envkit.model.kept import kept
@@ -141,6 +142,6 @@ def subject_of(messages: Iterable[Message]) -> str:
 
 def _evidence(message: Message, fact: str, source: str) -> Evidence:
     text = message.text.strip()
-    short = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    short, start = excerpt(text, message.start, _LONGEST)
     place = f"{message.file or source}, line {message.line}" if message.line and fact == "messages" else source
-    return Evidence(fact, short, place.removeprefix(", "))
+    return Evidence(fact, short, place.removeprefix(", "), start=start)

@@ -21,9 +21,9 @@ _CLUSTERS = frozenset(("slurm", "pbs", "modules"))
 _TOOLKIT = ("envkit", "install", "--cuda")
 _SET_BY_MODULE = "/usr/local/cuda"  # of variables that a module sets itself
 _MODULES = (
-    "On this cluster the toolkit comes as a module: load it in the job script before the program starts, with the "
-    "cuDNN module that belongs to it where the program needs cuDNN (the first command lists both). If there is none "
-    "of this release, ask the administrators for it."
+    "On this cluster, the toolkit is an environment module: in the job script, load it before the program starts, "
+    "with the matching cuDNN module if the program needs cuDNN (the first command lists both). If there is no module "
+    "for this release, ask the administrators for one."
 )
 
 

@@ -19,6 +19,7 @@ from envkit.checks.engine.command import (
     PCI_OPTIONS,
     PYTHON,
     REQUIREMENT,
+    TARGETS,
     VERSION,
     Command,
     Unfit,
@@ -73,11 +74,12 @@ _OF_THE_HOST = frozenset(
 # programs that are there too
 _ON_WINDOWS = (
     *("conda", "docker", "envkit", "nvidia-smi", "pixi", "poetry", "python", "uv", "wsl"),
-    *("cmake", "koboldcpp", "ren", "vcvars64.bat", "webui.bat", "winget"),
+    *("cmake", "koboldcpp", "powershell", "ren", "vcvars64.bat", "webui.bat", "winget"),
 )
 _OF_A_LINUX_SHELL = ("|", "$")  # what follows a pipe is a Linux program; variables are written in another way
 _LINUX_SCRIPT = ("envkit", "install")
 _MOST_FREQUENT = _LIKE["ubuntu"]  # for a text that does not tell the distribution
+_SIGNS = {"rpm": "rhel", "debian": "debian"}  # what a text shows of a distribution that it does not name
 _LABELS = {
     "ubuntu": "Ubuntu",
     "debian": "Ubuntu and Debian",
@@ -107,6 +109,7 @@ FORMS = {  # what may stand in a blank of remedies.csv
     "root": PATH,
     "sign": NAME,
     "stale": VERSION,
+    "targets": TARGETS,
     "version": VERSION,
     "watts": NUMBER,
 }
@@ -162,7 +165,7 @@ def steps(environment: Environment, action: str, **values: object) -> tuple[Comm
 
 def _likely(environment: Environment) -> tuple[str, ...]:
     """Whose commands to give where the text does not tell the distribution."""
-    return _LIKE["rhel"] if "rpm" in managers(environment) else _MOST_FREQUENT
+    return next((_LIKE[sign] for name, sign in _SIGNS.items() if name in managers(environment)), _MOST_FREQUENT)
 
 
 def _family(environment: Environment, action: str) -> str:

@@ -11,7 +11,9 @@ from envkit.checks.engine.command import Command
 from envkit.checks.engine.confidence import weighed
 from envkit.checks.engine.evidence import in_words, managed_elsewhere, not_looked, without_gpu
 from envkit.checks.engine.findings import Evidence, Finding, Outcome, Status
+from envkit.checks.engine.likened import likened
 from envkit.checks.engine.messages import all_messages, by_messages, complained
+from envkit.checks.engine.proof import proven
 from envkit.checks.engine.registry import Check
 from envkit.checks.engine.remedies import in_order, on_windows, without_linux
 from envkit.checks.engine.suited import suited
@@ -37,12 +39,14 @@ _WORDS = {
 def run_checks(environment: Environment, matrix: Matrix, checks: Iterable[Check]) -> list[Finding]:
     """The findings of `checks` in root-cause order: the first `fail` is the answer to "what is wrong?"."""
     declared = {check.id: check for check in checks}
-    findings = [finding for check in declared.values() for finding in _findings(check, environment, matrix)]
+    answers = (finding for check in declared.values() for finding in _findings(check, environment, matrix))
+    findings = [proven(environment, finding) for finding in answers]
     findings = _excused(findings, declared)
     if environment.origin == PASTED and not complained(environment):
         findings = [_unbuilt(each) if declared[each.id].of_builds else each for each in findings]
     failed = [finding.id for finding in findings if finding.status is Status.FAIL]
     linked = [_link(environment, finding, declared[finding.id], failed) for finding in weighed(environment, findings)]
+    linked = likened(environment, linked, declared)
 
     def key(finding: Finding) -> tuple[int, bool, int, int]:
         check = declared[finding.id]

@@ -23,7 +23,8 @@ _SYSTEM_TOOLS = regex(
 )
 _TOOLKIT = ("envkit", "install", "--cuda")
 _BUILD_ELSEWHERE = (
-    "This system takes no toolkit of its own: build in a container, from an nvidia/cuda image with devel."
+    "A toolkit cannot be installed on this system: build in a container, from an nvidia/cuda image with devel in its "
+    "tag."
 )
 _DRIVER_PACKAGES = {  # appliances where all other packages are people's own
     "gpu-operator": regex(r"\b(?:dkms|install\b.{0,200}(?:nvidia|cuda-drivers|linux-headers|kernel-devel))"),
@@ -31,6 +32,11 @@ _DRIVER_PACKAGES = {  # appliances where all other packages are people's own
 }
 _PACKAGE = regex(r"[A-Za-z0-9._-]*")
 _PIP_UNINSTALL = ("python", "-m", "pip", "uninstall", "-y")
+_CLUSTERS = frozenset(("cluster", "pbs", "slurm"))
+_ASK_ADMINISTRATORS = (
+    "If you do not administer this cluster, send its administrators the name of the node, and run your jobs on other "
+    "nodes until then (Slurm: sbatch --exclude=NODE)."
+)
 _SIDE_EFFECTS = {  # a part of a command, and what it ends or how it is taken back
     "systemctl restart docker": "Restarting Docker stops its running containers.",
     "docker restart": "Restarting the container stops everything in it.",
@@ -63,7 +69,9 @@ def _by_own_python(environment: Environment, given: Remedy) -> Remedy:
     )
     if steps == given.steps:
         return given
-    return Remedy(f"{given.advice} Run it in the program's folder, whose Python it names.", steps)
+    return Remedy(
+        f"{given.advice} Run it in the program's folder, because the command names that folder's Python.", steps
+    )
 
 
 def _with_words(given: Remedy, words: Iterable[str]) -> Remedy:
@@ -126,7 +134,21 @@ def _by_project(environment: Environment, given: Remedy) -> Remedy:
 
 def _lasting(environment: Environment, names: tuple[str, ...]) -> Iterator[str]:
     if in_image(environment) or "container" in names:
-        yield "In a container, this is lost with the container: put it in the image, as a RUN line of its Dockerfile."
+        yield (
+            "A change inside a container is lost when the container is removed: to keep it, add it to the image as a "
+            "RUN line in its Dockerfile."
+        )
+
+
+def _toolkit_in_image(environment: Environment, given: Remedy) -> Iterator[str]:
+    """A toolkit that is installed in a container is gone with it: its image comes with one."""
+    if any("envkit install --cuda" in step.line for step in given.steps) and (
+        in_image(environment) or "container" in managers(environment)
+    ):
+        yield (
+            "In a container, this is lost when the container is removed: rather build the image from one that has the "
+            "toolkit (an nvidia/cuda or pytorch/pytorch tag with devel in its name)."
+        )
 
 
 def _installed_again(calls: list[_PipCall | None]) -> set[str]:
@@ -174,7 +196,7 @@ def _uv(given: Remedy, calls: list[_PipCall | None]) -> Remedy:
         yield run("uv", "add", *_words(call.requirements), *index, *links)
 
     steps = _translated(given, calls, install, _removal("uv", "pip", "uninstall"))
-    explicit = " Mark the new index explicit = true there: nothing else should come from it."
+    explicit = " There, add explicit = true to the new index, so that no other package is installed from it."
     has_index = any(call and call.index for call in calls)
     return Remedy(
         f"{given.advice} uv records the choice in pyproject.toml; uv sync would undo a plain pip install."
@@ -243,8 +265,8 @@ def _removal(*start: str) -> Callable[[tuple[str, ...]], Command]:
 def _colab(given: Remedy, calls: list[_PipCall | None]) -> Remedy:
     """A notebook's cell: %pip is the pip of its kernel, and ! starts every other program."""
     return Remedy(
-        f"{given.advice} Put it into the notebook's own install cell, in place of what that installs now, and restart "
-        "the runtime: on the next machine, only that cell runs.",
+        f"{given.advice} Put it into the notebook's install cell, replacing what that installs now, and restart the "
+        "runtime: a new runtime has only what that cell installs.",
         tuple(_in_cell(step) for step in given.steps),
     )
 
@@ -256,6 +278,12 @@ def _in_cell(step: Command) -> Command:
 
 
 _SPEAKERS = {"uv": _uv, "poetry": _poetry, "pixi": _pixi, "uv-pip": _uv_pip, "colab": _colab}
+_WITH_LOCKS = ("uv", "poetry", "pixi")
+
+
+def manages_packages(environment: Environment) -> bool:
+    """True where a project's manager and its lock file decide what is installed: pip's changes would be undone."""
+    return not {*_WITH_LOCKS}.isdisjoint(managers(environment))
 
 
 def _words_on_loss(environment: Environment, given: Remedy) -> Iterator[str]:
@@ -265,6 +293,9 @@ def _words_on_loss(environment: Environment, given: Remedy) -> Iterator[str]:
         yield _restart(environment)
     yield from (words for part, words in _SIDE_EFFECTS.items() if any(part in line for line in lines))
     yield from _too_new_for_driver(environment, given)
+    yield from _toolkit_in_image(environment, given)
+    if any("sudo " in line for line in lines) and not _CLUSTERS.isdisjoint(managers(environment)):
+        yield _ASK_ADMINISTRATORS
 
 
 def _too_new_for_driver(environment: Environment, given: Remedy) -> Iterator[str]:

@@ -32,7 +32,7 @@ def _of_one_time(environment: Environment, matrix: Matrix) -> Remedy:
             ),
         )
     return Remedy(
-        "Use releases from the same time: update the package or the source that the traceback or the first error "
+        "Use releases from the same period: update the package or the source that the traceback or the first error "
         "names, or install the library release that its requirements name. pip check lists what does not fit.",
         (fixed("python -m pip check"),),
     )

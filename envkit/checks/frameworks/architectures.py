@@ -19,6 +19,7 @@ from envkit.checks.frameworks.builds import bring, installed_fits, replacement
 from envkit.checks.frameworks.compiled import compiled_extension, compiled_program
 from envkit.checks.frameworks.installs import Installed, build_of, capable_gpus, installs, nothing_to_judge, variants
 from envkit.checks.gpu.gpus import SeenGpu
+from envkit.checks.nvidia_driver.driver_state import installed
 from envkit.model import Environment, MachineKind, Message
 from envkit.model.observed import is_told
 
@@ -54,10 +55,12 @@ def _build(environment: Environment, matrix: Matrix, check_id: str) -> Remedy:
     serves = found is not None and {_fault(environment, matrix, found, own) for own in owns} == {None}
     if found is not None and found.framework.cuda is not None and (fits or serves):
         return compiled_extension(environment, found, target)
-    if own := compiled_program(environment, target, told=tells_framework(environment, matrix, messages)):
+    every = ";".join(dict.fromkeys(map(str, sorted(owns)))) if not capability_of(messages) else target
+    if own := compiled_program(environment, every, told=tells_framework(environment, matrix, messages)):
         return own
-    if fits and not target:  # without the GPU, the resolver takes the very build that fails
-        return Remedy(f"{_BUILD} Which one that is depends on the GPU: add its name to the text.", (_NAME_GPU,))
+    # without the GPU, the resolver may take the very build that fails
+    if not target and (fits or installed(environment) is not None):
+        return Remedy(f"{_BUILD} The right build depends on the GPU: add the GPU's name to the text.", (_NAME_GPU,))
     return bring(environment, matrix, name, _BUILD, messages=messages, native=check_id == _NEWER)
 
 

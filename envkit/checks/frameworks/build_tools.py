@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.engine.command import fixed
-from envkit.checks.engine.evidence import known
+from envkit.checks.engine.evidence import known, silent
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok
 from envkit.checks.engine.references import threads
@@ -23,9 +23,10 @@ def _tools(environment: Environment, matrix: Matrix) -> Remedy:
     advice = "Install a C++ compiler and Python's headers, or use a prebuilt wheel."
     if on_windows(environment):
         return Remedy(
-            "Where Visual Studio is installed, cl.exe is only not on PATH: open its x64 Native Tools Command Prompt "
-            "(in the start menu), activate the environment there, and build again. Without the workload for C++, or "
-            "without Visual Studio, install the Build Tools with it (the command); then build in that prompt.",
+            "If Visual Studio with its C++ workload is installed, cl.exe is just not on PATH: open the x64 Native "
+            "Tools Command Prompt from the Start menu, activate the environment there, and build again. If the "
+            "workload or Visual Studio itself is missing, install the Build Tools with the command; then build in "
+            "that prompt.",
             (
                 fixed(
                     "winget install --id Microsoft.VisualStudio.2022.BuildTools --override "
@@ -86,7 +87,10 @@ def build_tools_missing(environment: Environment, matrix: Matrix) -> Iterator[Ou
     PyTorch extensions are compiled by the host compiler and nvcc together, against the headers of the Python that runs
     them.
     """
-    yield from _with_compiler(environment, _NO_TOOLS, "a compiler is installed")
+    if reported := _NO_TOOLS.reported(environment):
+        yield reported
+    elif environment.host_compilers.known and environment.host_compilers.get():
+        yield ok("a compiler is installed", evidence=[known(environment, "host_compilers")])
 
 
 @check(
@@ -103,15 +107,10 @@ def compiler_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outco
     Every few releases, PyTorch's headers require a newer standard, which the compilers of older systems and nvcc of
     older toolkits do not support.
     """
-    yield from _with_compiler(environment, _OLD_COMPILER, "no build rejected the compiler")
-
-
-def _with_compiler(environment: Environment, fault: Fault, healthy: str) -> Iterator[Outcome]:
-    """The fault where a message tells of it; health where a compiler is installed and none does."""
-    if reported := fault.reported(environment):
+    if reported := _OLD_COMPILER.reported(environment):
         yield reported
     elif environment.host_compilers.known and environment.host_compilers.get():
-        yield ok(healthy, evidence=[known(environment, "host_compilers")])
+        yield silent(environment, "no build rejected the compiler", known(environment, "host_compilers"))
 
 
 @check(

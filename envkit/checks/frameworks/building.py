@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.cuda.toolkit import build_nvcc
 from envkit.checks.engine.ask import install_cuda
-from envkit.checks.engine.command import TO_FILL_IN, export, fixed, run
+from envkit.checks.engine.command import NAME, TO_FILL_IN, export, fixed, run
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip
+from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.installs import distribution, distribution_evidence, judged, nothing_to_judge
@@ -32,15 +33,23 @@ def _newer_toolkit(environment: Environment, matrix: Matrix) -> Remedy:
     )
 
 
+def _without_isolation(environment: Environment, matrix: Matrix) -> Remedy:
+    package = named(seen(environment, "build-isolation-hides-torch"), "package")
+    words = (NAME(package),) if package else (TO_FILL_IN,)
+    return Remedy(
+        "Install the build requirements into the environment, then build without isolation.",
+        (
+            fixed("python -m pip install setuptools wheel ninja packaging psutil"),
+            run("python", "-m", "pip", "install", "--no-build-isolation", *words),
+        ),
+    )
+
+
 _ISOLATED = Fault(
     "build-isolation-hides-torch",
     "pip builds an extension in an environment without torch",
     impact="The package's setup.py fails at import torch before anything is compiled; torch itself is fine.",
-    remedy="Install the build requirements into the environment, then build without isolation.",
-    steps=(
-        fixed("python -m pip install setuptools wheel ninja packaging psutil"),
-        run("python", "-m", "pip", "install", "--no-build-isolation", TO_FILL_IN),
-    ),
+    remedy=_without_isolation,
 )
 _KILLED = Fault(
     "build-out-of-memory",

@@ -92,8 +92,11 @@ def installed_fits(environment: Environment, matrix: Matrix, found: Installed) -
 
 
 def _moved(title: str, before: Version | None, build: FrameworkBuild) -> str:
-    """A word on a change of release, which may break the program that uses the framework."""
-    if before is None or build.version == before:
+    """A word on a change of release, which may break the program that uses the framework.
+
+    A text that names only a line, such as 2.4, says nothing of the release in it: 2.4.1 is no change.
+    """
+    if before is None or build.version.starts_with(before):
         return ""
     return f" No build of {before} does, so this changes {title} from {before} to {build.version}, the closest release."
 
@@ -287,10 +290,11 @@ def _refusal(title: str, plan: Plan | NoPlan) -> str:
     conflicts = getattr(plan, "conflicts", ())
     against = f" ({' with '.join(conflicts[0].between)})" if conflicts else ""
     ways = [
-        f"{' and '.join(f'{option} {value}' for option, value in way.changes.items())} {way.gain}"
-        for way in plan.alternatives[:2]
-    ]
-    nearest = f" To make one fit: {'; or '.join(ways)}." if ways else ""
+        f"{way.gain} with {' and '.join(f'--{option} {value}' for option, value in way.changes.items())}"
+        for way in plan.alternatives
+        if "gpu" not in way.changes  # nobody changes the card for a build
+    ][:2]
+    nearest = f" What would fit: {'; or '.join(ways)}." if ways else ""
     return f"No known build of {title} fits this machine as it is{against}.{nearest}"
 
 

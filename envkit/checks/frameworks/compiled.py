@@ -44,7 +44,7 @@ def compiled_program(environment: Environment, capability: str, *, told: bool) -
     if "koboldcpp" in programs:
         return Remedy(
             "Download the KoboldCpp build for this card from its releases page (the one for older or newer CUDA), or "
-            "the last release that still ran here; Vulkan runs on every card.",
+            "the last release that still ran here. Its Vulkan backend does not need CUDA.",
             (fixed("koboldcpp --usevulkan"),),
         )
     if "llama-cpp-python" in programs:
@@ -56,7 +56,7 @@ def compiled_program(environment: Environment, capability: str, *, told: bool) -
                 python=named_python(environment).executable or "python",
                 name="llama-cpp-python",
                 option="GGML_CUDA",
-                number=number or "native",
+                number="native" if ";" in number else number or "native",
             ),
         )
     if "ollama" in programs:
@@ -73,19 +73,20 @@ def compiled_program(environment: Environment, capability: str, *, told: bool) -
 def _from_source(environment: Environment, capability: str, number: str) -> Remedy:
     """For who compiles it, by what its build looks at; who has it ready-made needs another build of it."""
     ready = (
-        "A program that comes ready-made needs another build: take the one for an older CUDA or the plain one of the "
-        "same release where it has several, or a release whose notes name this GPU."
+        "A prebuilt program needs a different build: if its release has several, use the one for an older CUDA or "
+        "the plain one; otherwise, use a release whose notes list this GPU."
     )
     if not number:
         return Remedy(
-            f"{ready} To compile it yourself, pass the target of this GPU, in a fresh build directory: to CMake with "
+            f"{ready} To compile it yourself, use a fresh build directory and pass this GPU's target: to CMake with "
             "the option below, to nvcc as -gencode arch=compute_NN,code=sm_NN.",
             steps(environment, "compile-native"),
         )
+    targets = " and ".join(f"sm_{one} (compute_{one})" for one in number.split(";"))
     return Remedy(
-        f"{ready} To compile it yourself for {capability}, in a fresh build directory: an extension of PyTorch "
-        f"(setup.py) takes TORCH_CUDA_ARCH_LIST={capability}, CMake the option below. Where the first command "
-        f"finds a target that is written out, change it to sm_{number} (compute_{number}) in that line: the "
-        "option does nothing there.",
-        steps(environment, "compile-for", number=number),
+        f"{ready} To compile it yourself for {' and '.join(capability.split(';'))}, use a fresh build directory: for a "
+        f"PyTorch extension (setup.py), set TORCH_CUDA_ARCH_LIST='{capability}'; for CMake, use the option below. If "
+        f"the first command finds a hard-coded target, change it to {targets} in that line, because the option does "
+        "not override it.",
+        steps(environment, "compile-for", targets=number),
     )

@@ -22,8 +22,8 @@ _OF_FORGE = regex(r"\bpytorch(?:-| {1,40})(?P<version>\d\.\d{1,2}\.\d)[ |]{1,40}
 _ALWAYS = ("pytorch", "cudatoolkit", "pytorch-cuda", "torchvision")
 _CPU_CHOICE = ("cpuonly",)  # a package that holds the CPU build there
 _KEEP = (
-    "A CUDA build by conda, as conda brought the CPU build: what pip puts over it, the next conda update takes away. "
-    "conda may change other packages with it: read its plan before you confirm."
+    "Install the CUDA build with conda, because conda installed the CPU build: if pip replaces it, the next conda "
+    "update undoes that. conda may change other packages as well: read its plan before you confirm."
 )
 
 
@@ -41,7 +41,8 @@ def by_conda(environment: Environment, matrix: Matrix, found: Installed) -> Reme
     channels = [word for channel in row.channels for word in ("-c", NAME(channel))]
     removal = [run("conda", "remove", *place, *(name for name in _CPU_CHOICE if name in listed))]
     return Remedy(
-        f"{_KEEP} PyTorch {row.version} for CUDA {row.cuda}. Without the channel, defaults has the CPU build alone.",
+        f"{_KEEP} PyTorch {row.version} for CUDA {row.cuda}. The channel is needed: conda's defaults have only the "
+        "CPU build.",
         (
             *(removal if any(name in listed for name in _CPU_CHOICE) else ()),
             run("conda", "install", *place, *channels, *(CONDA_SPEC(_with_build(line, row)) for line in wanted)),
@@ -83,8 +84,8 @@ def of_forge(environment: Environment) -> Remedy | None:
     specs = (f"pytorch={match['version']}=cuda*", "torchvision=*=cuda*")
     install: Command = run("conda", "install", "-c", _FORGE, *map(CONDA_SPEC, specs))
     return Remedy(
-        "conda's solver may choose the CPU build of either package; ask for builds with CUDA by their build string, "
-        "in the environment that has the CPU build (conda activate it first). The same two words go into conda create "
-        "and environment.yml. If there is no such pair, mamba often finds another.",
+        "conda's solver may choose the CPU build of either package: request CUDA builds by their build string, in "
+        "the environment that has the CPU build (conda activate it first). The same two specifications work in conda "
+        "create and environment.yml. If conda finds no such pair, mamba often finds another one.",
         (install,),
     )

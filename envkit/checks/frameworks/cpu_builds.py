@@ -14,7 +14,8 @@ from envkit.checks.engine.findings import Outcome, Remedy, Status, ok, skip, unk
 from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
-from envkit.checks.engine.remedies import on_windows
+from envkit.checks.engine.remedies import on_windows, steps
+from envkit.checks.engine.suited import manages_packages
 from envkit.checks.frameworks.builds import bring, replacement
 from envkit.checks.frameworks.conda_builds import by_conda, of_forge
 from envkit.checks.frameworks.cpu_programs import other_program
@@ -30,7 +31,7 @@ from envkit.checks.frameworks.installs import (
     pip,
     release,
 )
-from envkit.model import Environment, MachineKind, Message
+from envkit.model import Distribution, Environment, MachineKind, Message
 from envkit.model.observed import is_told
 
 if TYPE_CHECKING:
@@ -60,7 +61,18 @@ def _cuda_build(environment: Environment, matrix: Matrix) -> Remedy:
 
 
 def _cuda_extra(environment: Environment, matrix: Matrix) -> Remedy:
-    return bring(environment, matrix, "jax", _EXTRA)
+    """The extra of the installed release; where nothing tells which it is, pip is told to keep it."""
+    told = any(message.values.get("version") for message in seen(environment, "jax-no-cuda-plugin"))
+    if not any(installs(environment, "jax")) and not told and manages_packages(environment):
+        return Remedy(f"{_EXTRA} Add it to the project's own list, with the release that its lock file names.")
+    if any(installs(environment, "jax")) or told or on_windows(environment):
+        return bring(environment, matrix, "jax", _EXTRA)
+    return Remedy(
+        f"{_EXTRA} This keeps the installed release of JAX, as a newer one may need a newer Python and NumPy. If pip "
+        "warns that the release does not provide the extra, it is an old one: envkit resolve --framework jax==RELEASE "
+        "names its packages.",
+        steps(environment, "jax-own-release"),
+    )
 
 
 _EXTRA = "Install JAX with its CUDA extra."
@@ -112,7 +124,10 @@ def cpu_only_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcome
     layer=Layer.FRAMEWORK_BUILD,
     rank=16,
     any_of=("pythons", "messages"),
-    fix="Servers: the CUDA index for aarch64. Jetson: the wheels made for its L4T release.",
+    fix=(
+        "On a server, install from the CUDA index for aarch64; on a Jetson, install the wheels made for its L4T "
+        "release."
+    ),
     references=threads("pytorch/pytorch#168065", "pytorch/pytorch#134790"),
 )
 def cpu_wheel_on_aarch64(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -188,9 +203,26 @@ def _cpu_only(environment: Environment, matrix: Matrix, fault: Fault, told: tupl
 
 def _blind_on_windows(environment: Environment, items: list[Installed]) -> tuple[Message, ...]:
     """The lines in which PyTorch on Windows sees no GPU, where there is one and no build for CUDA is told of."""
-    if not on_windows(environment) or not gpu_present(environment) or any(item.framework.cuda for item in items):
+    inside = kind(environment) in (MachineKind.WSL1, MachineKind.WSL2)  # a Linux, whose plain install has CUDA
+    if (
+        inside
+        or not on_windows(environment)
+        or not gpu_present(environment)
+        or any(item.framework.cuda for item in items)
+    ):
         return ()
     return seen(environment, "framework-sees-no-gpu", "told-available", "told-available-none", "webui")
+
+
+def _belong_together(item: Installed, plugin: Distribution, jaxlib: Distribution) -> bool:
+    """Whether plug-in and jaxlib are of one release, or both of those that this release of JAX asks for."""
+    from envkit.compat.pairs import allows, meeting, required
+
+    versions = [release(plugin.version), release(jaxlib.version)]
+    if versions[0] == versions[1]:
+        return True
+    rows = [row for row in meeting("jax", item.framework.version.__eq__) if required(row)]
+    return bool(rows) and all(version is not None and allows(rows, "jaxlib", version) for version in versions)
 
 
 @check(
@@ -221,7 +253,7 @@ def jax_no_cuda_plugin(environment: Environment, matrix: Matrix) -> Iterator[Out
         evidence = [distribution_evidence(each) for each in (*plugins, *([jaxlib] if jaxlib else []))]
         evidence.append(item.evidence("version", item.framework.version))
         both = f"{plugins[0].name}=={jaxlib.version}" if plugins and jaxlib else ""
-        if plugins and jaxlib and release(plugins[0].version) != release(jaxlib.version):
+        if plugins and jaxlib and not _belong_together(item, plugins[0], jaxlib):
             yield _NO_PLUGIN.found(
                 evidence,
                 title=f"{plugins[0].name} {plugins[0].version} does not fit jaxlib {jaxlib.version}",

@@ -34,9 +34,9 @@ def other_program(environment: Environment, matrix: Matrix, messages: tuple[Mess
         return _opencv(environment, matrix, messages)
     if _FAISS in signatures:
         return Remedy(
-            "faiss-cpu is installed, or a faiss without the GPU part. The project builds faiss-gpu for conda on Linux "
-            "alone: remove faiss-cpu (pip uninstall faiss-cpu, where pip brought it) and install it, in the "
-            "environment that is active.",
+            "faiss-cpu is installed, or a faiss without the GPU part. The project publishes faiss-gpu only for conda "
+            "on Linux: in the active environment, remove faiss-cpu (pip uninstall faiss-cpu if pip installed it), "
+            "then install faiss-gpu.",
             () if on_windows(environment) else steps(environment, "faiss-gpu"),
         )
     told = any("/llama" in name for name in signatures) or any("llama" in one.text.lower() for one in messages)

@@ -86,7 +86,7 @@ def _its_torch(environment: Environment, matrix: Matrix) -> Remedy | None:
             return _apart(environment, item.python, package, wanted)
         why = (
             f"{package.name} {package.version} was built for torch {wanted}. If other programs need the torch that is "
-            "installed, do this in an environment of its own."
+            "installed, do this in a separate environment."
         )
         return bring_release(environment, matrix, item, wanted, why)
     return None
@@ -100,9 +100,9 @@ def _of_a_vendor(version: str) -> bool:
 def _apart(environment: Environment, python: PythonEnvironment, package: Distribution, wanted: Version) -> Remedy:
     """Its torch comes along as its requirement, and the one that other packages were compiled for stays."""
     return Remedy(
-        f"{package.name} {package.version} was built for torch {wanted}. The torch here stays, as other packages were "
-        f"compiled for it: take {package.name} out, and give it an environment of its own, where pip brings that "
-        "torch. Start its programs from there.",
+        f"{package.name} {package.version} was built for torch {wanted}. Keep the installed torch, because other "
+        f"packages were compiled for it: uninstall {package.name} here, and install it in a separate environment, "
+        "where pip also installs that torch. Start its programs from there.",
         (
             pip(python, "uninstall", "-y", NAME(package.name)),
             *steps(
@@ -153,10 +153,10 @@ def _again(python: PythonEnvironment, item: Distribution) -> Remedy:
     release_of = f"{item.name} {number}" if number else item.name
     forced = (export("FLASH_ATTENTION_FORCE_BUILD", "TRUE"),) if item.name == "flash-attn" else ()
     return Remedy(
-        f"Rebuild {release_of} against the installed torch, in the same environment; that needs nvcc of the torch's "
-        "CUDA and takes long. A wheel of the same release from the project's release page is faster, if its name "
-        "matches the installed torch, CUDA, Python, and C++ ABI, which the last command prints. Without the extension "
-        "(pip uninstall), most programs use a slower path.",
+        f"Rebuild {release_of} against the installed torch, in the same environment; this needs nvcc from torch's "
+        "CUDA release and takes a long time. A wheel of the same release from the project's release page is faster, "
+        "if its name matches the installed torch, CUDA, Python, and C++ ABI, which the last command prints. Without "
+        "the extension (pip uninstall), most programs use a slower path.",
         (
             *forced,
             export("MAX_JOBS", "4"),

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from envkit._startup.records import record, replace
 from envkit.base.versions import ComputeCapability, Version
 from envkit.checks.engine.command import PYTHON, Command, Word, run
+from envkit.checks.engine.evidence import silent
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Evidence, Outcome, ok, skip, unknown
+from envkit.checks.engine.findings import Evidence, Outcome, skip, unknown
 from envkit.checks.gpu.gpus import SeenGpu, seen_gpus
 from envkit.model import Distribution, Environment, FrameworkInstall, MachineKind, PythonEnvironment
 from envkit.model.observed import is_told
@@ -75,11 +76,11 @@ def nothing_to_judge(environment: Environment, what: str) -> Outcome:
 
 
 def installed_and_silent(environment: Environment, fault: Fault) -> Iterator[Outcome]:
-    """The fault where a message tells of it; health where frameworks are installed and none does."""
+    """The fault where a message tells of it; no answer where frameworks are installed and none does."""
     if reported := fault.reported(environment):
         yield reported
     elif installed := next(installs(environment), None):
-        yield ok("no message about it", evidence=[installed.evidence("version", installed.framework.version)])
+        yield silent(environment, "no message about it", installed.evidence("version", installed.framework.version))
 
 
 def distribution(python: PythonEnvironment, *names: str) -> Distribution | None:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.engine.command import fixed
-from envkit.checks.engine.evidence import known
+from envkit.checks.engine.evidence import known, silent
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Outcome, Remedy, ok, skip
+from envkit.checks.engine.findings import Outcome, Remedy, skip
 from envkit.checks.engine.messages import said
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -38,9 +38,9 @@ def _runtime(environment: Environment, matrix: Matrix) -> Remedy:
     if patch is not None:
         return patch
     return Remedy(
-        "Install the current Visual C++ runtime (an older one is replaced; without winget it is vc_redist.x64.exe from "
-        "aka.ms/vs/17/release), and start the program again. If the error then names fbgemm.dll: it needs libomp140, "
-        "which a later patch release of that torch does not.",
+        "Install the current Visual C++ runtime, which replaces an older one (without winget, run vc_redist.x64.exe "
+        "from aka.ms/vs/17/release), and start the program again. If the error then names fbgemm.dll, install a "
+        "later patch release of that torch: its fbgemm.dll does not need libomp140, the missing library.",
         (fixed("winget install --id Microsoft.VCRedist.2015+.x64"),),
     )
 
@@ -110,4 +110,4 @@ def _loads(fault: Fault, environment: Environment) -> Iterator[Outcome]:
     elif environment.system.os.known and not on_windows(environment):
         yield skip("not Windows", evidence=[known(environment, "system.os")])
     elif environment.system.os.known and any(installs(environment)):
-        yield ok("no message about a library that does not load", evidence=[known(environment, "system.os")])
+        yield silent(environment, "no message about a library that does not load", known(environment, "system.os"))

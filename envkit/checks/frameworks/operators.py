@@ -41,9 +41,9 @@ def _engine_anew(environment: Environment, matrix: Matrix) -> Remedy:
     ]
     several = f" {' and '.join(have)} are both installed: keep the one that is imported." if len(have) > 1 else ""
     return Remedy(
-        "Rebuild the engine from its model, on this GPU and with the TensorRT that loads it: trtexec of that very "
-        "release, or the Python that imports it (import tensorrt; tensorrt.__version__). A program that builds its "
-        f"own engines does so once the old file is deleted.{several}",
+        "Rebuild the engine from its model, on this GPU and with the TensorRT release that loads it: use trtexec "
+        "from exactly that release, or the Python that imports it (import tensorrt; tensorrt.__version__). A program "
+        f"that builds its own engines builds a new one after the old file is deleted.{several}",
         (run("trtexec", "--onnx=MODEL.onnx", "--saveEngine=MODEL.engine"),),
     )
 

@@ -29,7 +29,7 @@ _ELSEWHERE = {  # variants of the message that do not come from pip
         (fixed("df -h /boot /tmp"),),
     ),
     "layer": Remedy(
-        "Free space in Docker's data directory: list what takes it, then remove the build cache and unused images.",
+        "Free space in Docker's data directory: list what uses it, then remove the build cache and unused images.",
         (fixed("docker system df"), fixed("docker builder prune"), fixed("docker image prune")),
     ),
 }
@@ -97,13 +97,14 @@ def user_site_shadows_env(environment: Environment, matrix: Matrix) -> Iterator[
         )
         looked += 1 if hidden or not only_told(environment) else 0
         if hidden:
+            place = python.prefix or "the environment"  # a text need not tell where that is
             yield _HIDDEN_BY_HOME.found(
                 [
                     evidence
                     for name in hidden[:3]
                     for evidence in (distribution_evidence(home[name]), distribution_evidence(own[name]))
                 ],
-                title=f"The home directory's {', '.join(hidden[:4])} shadows the one in {python.prefix}",
+                title=f"The home directory's {', '.join(hidden[:4])} shadows the one in {place}",
                 subject=python.prefix,
                 impact=f"Python imports {home[hidden[0]].version}, not the environment's {own[hidden[0]].version}.",
                 remedy=Remedy(

@@ -34,8 +34,8 @@ def _index_that_exists(environment: Environment, matrix: Matrix) -> Remedy:
         return given
     line = f"{asked['package']}{asked['spec']}"
     return Remedy(
-        f"{given.advice} Where a requirements file has the line {line}, write this release there as well: pip install "
-        "-r stops at it otherwise.",
+        f"{given.advice} If a requirements file has the line {line}, change it to this release, too; otherwise, pip "
+        "install -r stops there.",
         given.steps,
     )
 
@@ -43,8 +43,8 @@ def _index_that_exists(environment: Environment, matrix: Matrix) -> Remedy:
 def _override(environment: Environment, matrix: Matrix) -> Remedy:
     limit = environment.driver.driver_cuda_version
     return Remedy(
-        "Set the CUDA version of the machine that the environment will run on (nvidia-smi shows it there), and "
-        "solve again; pixi takes it from cuda in [system-requirements].",
+        "Set the CUDA version of the machine that the environment will run on (nvidia-smi shows it there), and solve "
+        "again; pixi reads it from cuda in [system-requirements].",
         (export("CONDA_OVERRIDE_CUDA", VERSION(limit.get().release(2) if limit.known else _newest(matrix))),),
     )
 

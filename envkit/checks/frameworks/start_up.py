@@ -9,6 +9,7 @@ from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import kind, known, passed
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok, skip
+from envkit.checks.engine.managers import managers
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.model import Environment, MachineKind
@@ -23,6 +24,17 @@ def _processor_remedy(environment: Environment, matrix: Matrix) -> Remedy:
             "A package's libraries misdetect the Jetson's processor: tell them which one it is, or go back to the "
             "last NumPy release that worked.",
             (fixed("export OPENBLAS_CORETYPE=ARMV8"), fixed("python3 -c 'import numpy'")),
+        )
+    if "proxmox" in managers(environment):
+        return Remedy(
+            "The virtual machine hides the processor's AVX instructions. On the Proxmox host, give it the host's CPU "
+            "model, and start it anew (a restart from inside is not enough); then the first command prints avx in it.",
+            (
+                fixed("grep -m1 -o -w avx /proc/cpuinfo"),
+                fixed("qm set VMID --cpu host"),
+                fixed("qm shutdown VMID"),
+                fixed("qm start VMID"),
+            ),
         )
     return Remedy(
         "Find out which import crashes. A processor without AVX (or a virtual machine that hides it) needs a package "

@@ -33,8 +33,8 @@ def _wsl(environment: Environment, matrix: Matrix) -> Remedy:
     newest = max((row for row in matrix.builds("tensorflow") if _bundled(row)), key=lambda row: row.version)
     native = f", or TensorFlow {last.version} here, in Python {last.pythons[-1]} or older" if last else ""
     return Remedy(
-        f"Use WSL 2{native}. Run these in a terminal of Windows, whose driver also serves WSL; the first may ask for a "
-        "restart. Programs then start with tf/bin/python in WSL.",
+        f"Use WSL 2{native}. Run these in a Windows terminal; WSL uses the Windows driver, and the first command may "
+        "ask for a restart. Then start programs with tf/bin/python in WSL.",
         (
             fixed("wsl --install"),
             fixed("wsl sudo apt-get install -y python3-venv"),
@@ -95,7 +95,7 @@ def tf_finds_no_driver(environment: Environment, matrix: Matrix) -> Iterator[Out
     messages = seen(environment, "tf-finds-no-driver")
     silent = [item for item in installs(environment, "tensorflow") if item.framework.cuda is not None]
     if not messages and silent and environment.messages.known:
-        yield ok("TensorFlow did not say so", subject=silent[0].subject)
+        yield ok("TensorFlow did not report this", subject=silent[0].subject)
     elif not messages:
         yield skip("no such error from TensorFlow in the input")
     elif gpu_present(environment):

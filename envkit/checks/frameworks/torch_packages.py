@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit._startup.regex import regex
 from envkit.checks.engine.ask import resolve_command
 from envkit.checks.engine.command import REQUIREMENT, export, fixed
 from envkit.checks.engine.evidence import only_told
@@ -14,7 +15,7 @@ from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import steps
-from envkit.checks.frameworks.builds import bring, bring_release, replacement
+from envkit.checks.frameworks.builds import bring, bring_release, fresh, replacement
 from envkit.checks.frameworks.companions import ASK, build_of_torch, companion_remedy, going_with, torch_of
 from envkit.checks.frameworks.installs import (
     TORCH_PACKAGES,
@@ -37,6 +38,7 @@ from envkit.model import Distribution, Environment, PythonEnvironment
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
+_COMMIT = regex(r"(?:git)?[0-9a-f]{7,40}(?:\.|$)")
 _REPLACED_ID = "torch-replaced-by-dependency"
 _WHICH_TORCH = fixed("python -c 'import torch; print(torch.__version__, torch.__file__)'")
 
@@ -52,8 +54,8 @@ def _ask(environment: Environment, matrix: Matrix) -> Remedy:
     have = distribution(python, partner.name)
     if said is None and have is not None and _unlike_companion(matrix, torch, have) == "":
         return Remedy(
-            f"{have.name} {have.version} and torch {torch.version} go together: another torch is imported first, often "
-            "one in ~/.local. Leave that folder out, or uninstall the copy there.",
+            f"{have.name} {have.version} and torch {torch.version} match, so a different torch is imported first, "
+            "often one in ~/.local. Exclude that directory, or uninstall the copy there.",
             (
                 export("PYTHONNOUSERSITE", "1"),
                 _WHICH_TORCH,
@@ -74,6 +76,8 @@ def _chosen_torch(environment: Environment, matrix: Matrix) -> Remedy:
             f"If pip compiled {pinning.name} against the CPU build, compile it again."
         )
     again = bring_release(environment, matrix, item, chosen, why) if item is not None and chosen is not None else None
+    if again is None and item is None and chosen is not None:
+        again = fresh(environment, matrix, "pytorch", why, messages, version=chosen)
     given = again or bring(environment, matrix, "pytorch", why, messages=messages)
     if not any("pip install" in line for line in given.commands):
         return Remedy(f"{given.advice} Pin them in a constraints file.", given.steps)
@@ -109,7 +113,7 @@ _UNFIT = Fault(
 _REPLACED = Fault(
     _REPLACED_ID,
     "A later installation replaced PyTorch",
-    impact="Programs use a build that nobody chose.",
+    impact="Programs use a different build from the one that was chosen.",
     remedy=_chosen_torch,
 )
 _NUMPY = Fault(
@@ -176,9 +180,17 @@ def _unfit(
     if unmet:
         return f"it requires torch {unmet[0].wanted}"
     tags = local_tag(torch.version), local_tag(partner.version)
+    if all(map(_of_a_commit, tags)):
+        same = _unlike_companion(matrix, torch, partner) == ""  # the tags are of two repositories, and tell nothing
+        return "" if same else None
     if all(tags) and tags[0] != tags[1]:
         return f"it was built for {tags[1]}, torch for {tags[0]}"
     return "" if partner.requires else _unlike_companion(matrix, torch, partner)
+
+
+def _of_a_commit(tag: str) -> bool:
+    """Whether a build tag names the commit that somebody built (`ec3941ad.nv23.02`), and no index of builds."""
+    return bool(_COMMIT.match(tag))
 
 
 def _unlike_companion(matrix: Matrix, torch: Distribution, partner: Distribution) -> str | None:
@@ -188,6 +200,8 @@ def _unlike_companion(matrix: Matrix, torch: Distribution, partner: Distribution
     own, version, wanted = release(torch.version), release(partner.version), going_with(matrix, torch, partner.name)
     if own is None or version is None or wanted is None:
         return None
+    if partner.name == "torchaudio" and version == own:
+        return ""  # since 2.0 it carries torch's own number; conda has such a pair where PyPI has only a later patch
     if allows(meeting(partner.name, str(version).__eq__), "torch", own):
         return ""
     return "" if wanted.spec.holds(version) else f"torch {release(torch.version)} needs {wanted.line}"
@@ -218,7 +232,9 @@ def torch_replaced_by_dependency(environment: Environment, matrix: Matrix) -> It
         yield _replaced(environment, matrix, python, torch) or (
             ok("torch and its companions are from one source", subject=python.prefix, evidence=evidence)
             if beside or not only_told(environment)
-            else unknown("no package next to torch shows who installed it", subject=python.prefix, evidence=evidence)
+            else unknown(
+                "no package next to torch shows which tool installed it", subject=python.prefix, evidence=evidence
+            )
         )
     if reported := _REPLACED.reported(environment):
         yield reported

@@ -161,8 +161,8 @@ _ASK_SCHEDULER = Remedy(
     (fixed("srun --gres=gpu:1 nvidia-smi -L"),),
 )
 _OTHER_REQUEST = Remedy(
-    "The job asks for a GPU by --gres and got none: some clusters give GPUs by --gpus alone. Ask that way (#SBATCH "
-    "--gpus=1), and look at what the job gets.",
+    "The job requested a GPU with --gres and got none: some clusters allocate GPUs only with --gpus. Request one "
+    "that way (#SBATCH --gpus=1), and check what the job gets.",
     (fixed("srun --gpus=1 nvidia-smi -L"),),
 )
 
@@ -187,9 +187,9 @@ def _named_right(environment: Environment, matrix: Matrix) -> Remedy:
         return Remedy(advice, (export(VISIBLE, "0"),))
     if "slurm" in managers(environment):
         return Remedy(
-            "In a job of Slurm the numbers count from 0 over the GPUs of the task alone: ask for them by the node "
-            "(--gpus-per-node instead of --gpus-per-task or --gpu-bind) and take the device of the local rank, or "
-            "with one GPU for each task let every task take device 0."
+            "In a Slurm task, GPU numbers start at 0 and count only the GPUs of that task: request GPUs per node "
+            "(--gpus-per-node instead of --gpus-per-task or --gpu-bind) and use the device of the local rank; or, "
+            "with one GPU per task, use device 0 in every task."
         )
     return Remedy(
         "Without the variable, every GPU is visible: unset it where it is set, including the program's own script or "
@@ -324,11 +324,11 @@ def _wrong(item: str, gpus: tuple[Gpu, ...] | None) -> str:
         return f"({item!r}) is neither an index nor a UUID"
     if item.startswith("GPU-"):
         uuids = [gpu.gpu_uuid for gpu in gpus or () if gpu.gpu_uuid]
-        return f"({item}) is the UUID of no GPU here" if uuids and not _among(item, uuids) else ""
+        return f"({item}) is not the UUID of a GPU in this machine" if uuids and not _among(item, uuids) else ""
     instances = _instances(gpus)
     if instances is None or item.startswith("MIG-GPU-"):  # the check of instances has words for that form
         return ""
-    return "" if _among(item, instances) else f"({item}) is the UUID of no MIG instance here"
+    return "" if _among(item, instances) else f"({item}) is not the UUID of a MIG instance in this machine"
 
 
 def _instances(gpus: tuple[Gpu, ...] | None) -> list[str] | None:

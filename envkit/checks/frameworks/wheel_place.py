@@ -135,8 +135,8 @@ def _newer_system(environment: Environment, matrix: Matrix) -> Remedy:
     messages = seen(environment, "glibc-too-old")
     if "apptainer" in managers(environment):
         return Remedy(
-            "The host is newer than the container: --nv mounts libraries of the host that need its glibc. Use an "
-            "image of a distribution as new as the host's; or let NVIDIA's own tool choose what to mount, which "
+            "The host is newer than the container: --nv mounts host libraries that need the host's glibc. Use an "
+            "image whose distribution is as new as the host's, or let NVIDIA's own tool choose what to mount: it "
             "leaves out the host's other libraries.",
             (fixed("apptainer exec --nvccli IMAGE nvidia-smi"),),
         )

@@ -31,7 +31,7 @@ def measured_copies(
         for copy in copies
     ]
     slowest = min(copy.value or 0.0 for copy in copies)
-    words = f"{slowest:.1f} GB/s of {wire:.1f} GB/s that generation {generation} with {lanes} lanes carries"
+    words = f"{slowest:.1f} of the {wire:.1f} GB/s that PCIe Gen{generation} x{lanes} can carry"
     if slowest >= wire * _HEALTHY_SHARE:
         return ok(f"{gpu.title}: copies reach {words}", subject=gpu.subject, evidence=evidence)
     return fault.found(

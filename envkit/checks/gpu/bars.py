@@ -22,7 +22,7 @@ from envkit.tables.codes import limit
 if TYPE_CHECKING:
     from envkit.tables import Matrix
 
-_BESIDE = " and reserve larger ones for what is plugged in (hpmmioprefsize)"
+_BESIDE = " and reserve larger ones for hot-plugged devices (hpmmioprefsize)"
 _MANY_ERRORS = 100  # corrected errors since the start; a handful is normal on a healthy link
 _MANY_LINES = 10  # of corrected errors in a log, where no counter tells; the kernel writes only a part of them
 _SEVERITY = regex(r"PCIe Bus Error: severity=(\w+)")
@@ -35,23 +35,23 @@ _TIMES_SMALLER = 16  # memory this many times the window: most of the card is ou
 def _larger_window(environment: Environment, matrix: Matrix) -> Remedy:
     if environment.system.firmware.value == _SEABIOS:
         return Remedy(
-            "On the host: give the virtual machine the CPU type host and the machine type q35, or fewer GPUs, and "
-            "switch it off and on. Its firmware, SeaBIOS, has no setting for the 64-bit PCI window; OVMF has one, but "
-            "a system that was installed with SeaBIOS does not start with it as it is. From inside the guest, only "
-            "the kernel option pci=realloc can be tried."
+            "On the host: set the virtual machine's CPU type to host and its machine type to q35, or give it fewer "
+            "GPUs; then shut it down and start it again. Its firmware, SeaBIOS, has no setting for the 64-bit PCI "
+            "window; OVMF has one, but a system that was installed with SeaBIOS does not boot with OVMF without "
+            "changes. From inside the guest, only the kernel option pci=realloc can be tried."
         )
     if is_virtual(environment):
         return Remedy(
             "On the host: give the virtual machine a larger 64-bit PCI window, or fewer GPUs. QEMU with OVMF takes "
-            "-fw_cfg name=opt/ovmf/X-PciMmio64Mb,string=262144. Then switch the virtual machine off and on. From "
-            "inside the guest, only the kernel option pci=realloc can be tried."
+            "-fw_cfg name=opt/ovmf/X-PciMmio64Mb,string=262144. Then shut the virtual machine down and start it "
+            "again. From inside the guest, only the kernel option pci=realloc can be tried."
         )
     kernel = Version.find(environment.system.kernel.value or "")
     large = "thunderbolt" in managers(environment) and (kernel is None or kernel >= limit("kernel-hpmmioprefsize"))
     return remedy(
         environment,
-        "Enable 'Above 4G decoding' in the firmware setup. Where there is no such setting (a laptop, a card behind "
-        f"Thunderbolt) let the kernel reassign the windows{_BESIDE if large else ''}.",
+        "Enable 'Above 4G decoding' in the firmware setup. If there is no such setting (a laptop, a card behind "
+        f"Thunderbolt), let the kernel reassign the windows{_BESIDE if large else ''}.",
         "bar-window",
         pci="realloc,hpmmioprefsize=32G" if large else "realloc",
     )

@@ -37,9 +37,11 @@ _HOT = Fault(
 _FAN = Fault(
     _HOT.id,
     "The driver cannot read the fan of a GPU",
-    impact="If the fan stands still, the GPU gets hot and slow.",
-    remedy="See whether the fan turns, and whether the value comes back after the machine was off for a minute. If it "
-    "does not, clean or replace the fan, or have the card replaced; until then, watch its temperature.",
+    impact="If the fan is not turning, the GPU gets hot and slow.",
+    remedy=(
+        "Check whether the fan turns, and whether the reading comes back after the machine has been off for a "
+        "minute. If not, clean or replace the fan, or have the card replaced; until then, watch its temperature."
+    ),
     actions=("throttle",),
     status=Status.WARN,
 )
@@ -96,8 +98,8 @@ def thermal_throttle(environment: Environment, matrix: Matrix) -> Iterator[Outco
     """No GPU reduces its clocks because of heat.
 
     If one does, throughput drops after a few minutes, without an error. Lower clocks at idle, application clocks, and
-    the power cap under full load are normal, as is a laptop, or a card with fans of its own, that the driver keeps
-    below its temperature limit.
+    the power cap under full load are normal. So is a driver that keeps a laptop, or a card with its own fans, below the
+    temperature limit.
     """
     reasons = _reasons(environment)
     cooled = _cooled_to_a_target(environment, matrix)

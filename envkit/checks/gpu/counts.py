@@ -111,7 +111,7 @@ class Count:
     rank=10,
     tier="N",
     explained_by=_BELOW,
-    fix="Depends on the layer: hardware, the driver's log, permissions, or the environment.",
+    fix="The fix depends on the layer: the hardware, the driver, permissions, or the environment.",
     references=threads("NVIDIA/NVSentinel#684", "NVIDIA/NVSentinel#195", "leptonai/gpud#604"),
 )
 def gpu_count_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

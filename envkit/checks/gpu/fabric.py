@@ -73,7 +73,7 @@ def _not_ready_yet(environment: Environment, matrix: Matrix) -> Remedy:
     return remedy(
         environment,
         "Wait a minute and try again. If the error stays, the state of the fabric (it must be Completed) and the "
-        "Fabric Manager's log tell why; while no job is running, restart it (sudo systemctl restart "
+        "Fabric Manager's log show why; while no job is running, restart it (sudo systemctl restart "
         "nvidia-fabricmanager). As a last resort, the release notes of some CUDA releases mention the kernel option "
         "nokaslr, which turns off a kernel protection.",
         "fabric-state",
@@ -209,7 +209,7 @@ def fabric_manager_not_running(environment: Environment, matrix: Matrix) -> Iter
     elif evidence or len(messages) > len(stopped) or (stopped and (has or _in_trouble(environment))):
         yield _STOPPED.found([*evidence, *message_evidence(environment, messages)])
     elif stopped:
-        yield ok("nothing says that CUDA waits for a Fabric Manager", evidence=told)
+        yield ok("there is no sign that CUDA is waiting for a Fabric Manager", evidence=told)
     else:
         yield unknown("NVSwitches or the Fabric Manager were not probed", evidence=facts)
 
@@ -236,8 +236,8 @@ def _rack(environment: Environment, evidence: list[Evidence], stopped: tuple[Evi
         title="The GPUs of this tray have not joined the NVLink fabric of their rack",
         impact="CUDA returns error 802, or programs across trays find no NVLink.",
         remedy=Remedy(
-            "Look at the Fabric Manager and the subnet manager in the switch trays of the rack, and at nvidia-imex on "
-            "this machine; nothing else here can change it.",
+            "Check the Fabric Manager and the subnet manager in the rack's switch trays, and nvidia-imex on this "
+            "machine; nothing else on this machine affects it.",
         ),
     )
 
@@ -296,7 +296,7 @@ def fabric_manager_nothing_to_do(environment: Environment, matrix: Matrix) -> It
     elif has and _blackwell(environment, matrix) and not _has_nvlsm(environment):
         yield _NO_NVLSM.found(evidence, packages=_NVLSM)
     elif has is None and seen(environment, _STOPPED.id, *_802):
-        yield skip("CUDA waits for the Fabric Manager, which therefore has something to do")
+        yield skip("CUDA is waiting for the Fabric Manager, so this machine needs it")
     elif has is None and has_nvswitch_board(environment) and not messages:
         yield unknown("whether this board has NVSwitches is not known", evidence=evidence)
     elif has is None:

@@ -34,13 +34,14 @@ _LET_IN = (
     "nvidia-smi -c DEFAULT lets every program in."
 )
 _OF_THE_JOB = (
-    "The cluster lets one process use each GPU, on purpose. Give every task of the job its own: set the device of the "
-    "local rank in the code (cuda:LOCAL_RANK), or start the tasks like this, with your program at the end."
+    "The cluster deliberately lets only one process use each GPU. Give every task of the job its own GPU: in the "
+    "code, set the device to the local rank (cuda:LOCAL_RANK), or start the tasks like this, with your program at "
+    "the end."
 )
 _OF_THE_QUEUE = (
-    "The cluster lets one process use each GPU, on purpose, and its scheduler says in CUDA_VISIBLE_DEVICES which one "
-    "is yours. Undo what turns that off or sets another value (a file in the home directory, ~/.bashrc), and submit "
-    "the job again."
+    "The cluster deliberately lets only one process use each GPU, and its scheduler sets CUDA_VISIBLE_DEVICES to the "
+    "one that is yours. Remove whatever unsets or changes that variable (often a line in ~/.bashrc), and submit the "
+    "job again."
 )
 _SHUT = Fault(
     "compute-mode-exclusive",
@@ -61,16 +62,18 @@ _HELD = Fault(
     "gpu-memory-held-by-lost-process",
     "An orphaned process is holding GPU memory",
     impact="Programs run out of memory on a GPU that looks empty.",
-    remedy="Find the process that still has the device open and kill it; otherwise reboot.",
+    remedy="Find the process that still has the device open and kill it; otherwise reboot. Run this on the host: a "
+    "container does not show the processes of others. If you may not, ask whoever runs the machine.",
     actions=("who-holds",),
 )
 _RAN_OUT = Fault(
     _HELD.id,
     "A program ran out of GPU memory",
     impact="That program fails; the driver, CUDA, and the framework work.",
-    remedy="Check whether another process holds the memory, and stop it. Otherwise the program has to use less: "
-    "a smaller batch, a smaller model, or a lower precision.",
-    actions=("who-uses", "who-holds"),
+    remedy="The program has to use less memory: a smaller batch, a lower precision, gradient checkpointing (when "
+    "training), shorter or smaller inputs, or a smaller model; look for these among its options. If nvidia-smi shows "
+    "that another process holds much of the memory, stop that one first.",
+    actions=("who-uses",),
     status=Status.WARN,
 )
 _DESKTOP = Fault(

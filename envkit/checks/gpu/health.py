@@ -29,9 +29,9 @@ _RESET = (
     "NVSwitches), restart the machine. If the errors come back, RMA the card."
 )
 _FAILS_AGAIN = (
-    "The errors came back after the row was remapped: this memory is failing. Take the card out of service and RMA it; "
-    "the first command prints its serial number, the second tests it for the vendor when it is idle. Until then, drain "
-    "it in the scheduler or leave it out of CUDA_VISIBLE_DEVICES."
+    "The errors came back after the row was remapped: this memory is failing. Take the card out of service and RMA "
+    "it; the first command prints its serial number, the second runs the diagnosis that vendors ask for, while the "
+    "GPU is idle. Until then, drain it in the scheduler or leave it out of CUDA_VISIBLE_DEVICES."
 )
 
 
@@ -111,7 +111,7 @@ def ecc_uncorrectable(environment: Environment, matrix: Matrix) -> Iterator[Outc
     told = seen(environment, _MEMORY_ERROR.id)
     if told and only_shown(environment) and all(_since_reset(environment, message) for message in told):
         shown = [*message_evidence(environment, told), *_counted_none(environment)]
-        yield ok("the GPU was reset since: it has counted no memory error from then on", evidence=shown)
+        yield ok("the GPU has been reset since then and has counted no memory errors", evidence=shown)
         return
     if not codes and _contained(environment):
         yield _MEMORY_ERROR.found(
@@ -259,8 +259,10 @@ nvml_fault(
     ),
     "CORRUPTED_INFOROM",
     healthy="InfoROM is not corrupted",
-    doc="The small permanent store (InfoROM) of every card can be read.\n\n"
-    "It holds the history of memory errors; damaged, that history cannot be trusted.",
+    doc=(
+        "The small permanent store (InfoROM) of every card can be read.\n\nIt holds the history of memory errors; if "
+        "it is damaged, that history cannot be trusted."
+    ),
     layer=Layer.HEALTH,
     rank=30,
     explained_by=_LOST,

@@ -150,7 +150,7 @@ def _over_switches(environment: Environment, matrix: Matrix) -> bool:
     return switches(environment, matrix) is True or (bool(names) and all(in_a_rack(name) for name in names))
 
 
-_OVER_NVLINK = "the GPUs use NVLink; it would matter only for RDMA with network cards"
+_OVER_NVLINK = "the GPUs use NVLink, so this would matter only for RDMA with network cards"
 
 
 @check(
@@ -217,7 +217,7 @@ def iommu_translation_hang(environment: Environment, matrix: Matrix) -> Iterator
     elif mode.get() == "translated" and _over_switches(environment, matrix):
         yield ok(_OVER_NVLINK, evidence=facts)
     elif mode.get() == "translated" and only_shown(environment) and all_work(environment, matrix):
-        yield ok("the IOMMU translates, as kernels do by default; no program is said to hang", evidence=facts)
+        yield ok("the IOMMU translates, the kernel's default; no hanging program was reported", evidence=facts)
     elif mode.get() == "translated" and _exchanging(environment, matrix):
         yield _IOMMU.found(facts, status=Status.WARN)
     else:

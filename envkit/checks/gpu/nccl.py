@@ -77,7 +77,9 @@ def _more_shared(environment: Environment, matrix: Matrix) -> Remedy:
     if "compose" in names:
         said = 'Under the service in the compose file, add shm_size: "8gb". Then re-create the container.'
         return Remedy(said, (fixed("docker compose up -d"),))
-    advice = "Re-create the container with a larger /dev/shm; --ipc=host instead of the size shares the host's."
+    advice = (
+        "Re-create the container with a larger /dev/shm; or use --ipc=host instead of that option to share the host's."
+    )
     return remedy(environment, advice, "shm")
 
 
@@ -114,7 +116,7 @@ _SMALL_SHM = Fault(
     layer=Layer.LIBRARIES,
     rank=80,
     any_of=("variables", "nccl_config", "messages"),
-    fix="Set the right name, or exclude the wrong ones: ^lo,docker,br-,veth.",
+    fix="Set the right name, or exclude the wrong ones: ^lo,docker,br-,veth,virbr.",
     references=threads("NVIDIA/nccl#697", "NVIDIA/nccl#286", "horovod/horovod#310"),
 )
 def nccl_wrong_interface(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -174,7 +176,7 @@ def _matches(value: str, interfaces: tuple[str, ...]) -> bool:
     layer=Layer.LIBRARIES,
     rank=81,
     any_of=("system.memlock_bytes", "messages"),
-    fix="ulimit -l unlimited; for containers --ulimit memlock=-1.",
+    fix="Raise the limit with ulimit -l unlimited; start containers with --ulimit memlock=-1.",
     references=threads("NVIDIA/nccl-tests#206", "NVIDIA/nccl#778"),
 )
 def memlock_too_low(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -243,7 +245,10 @@ def _dma_buf(environment: Environment) -> bool | None:
     layer=Layer.LIBRARIES,
     rank=82,
     any_of=("system.shm_bytes", "messages"),
-    fix="--shm-size=8g or --ipc=host; Kubernetes: an emptyDir with medium Memory.",
+    fix=(
+        "Start the container with --shm-size=8g or --ipc=host; in Kubernetes, mount an emptyDir with medium Memory "
+        "at /dev/shm."
+    ),
     references=threads("pytorch/pytorch#5040", "pytorch/pytorch#108861", "NVIDIA/nccl#473"),
 )
 def shm_too_small(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

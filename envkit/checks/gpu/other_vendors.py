@@ -5,7 +5,7 @@ from __future__ import annotations
 from envkit.checks.engine.command import Command, fixed
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import in_image, managers
-from envkit.checks.engine.messages import named, seen
+from envkit.checks.engine.messages import all_messages, named, seen
 from envkit.checks.engine.remedies import on_windows
 from envkit.checks.frameworks.installs import TORCH_PACKAGES, installs, named_python, pip
 from envkit.model import Environment
@@ -13,9 +13,12 @@ from envkit.model import Environment
 _BY_VARIANT = {  # of the messages of no-gpu-on-pci: whose GPU it is, the most decisive first
     "colab": "colab",
     "kaggle": "kaggle",
+    "instance": "instance",
     "apple": "apple",
     "mac": "apple",
     "mac-prompt": "apple",
+    "mac-own": "apple",
+    "mac-silicon": "apple",
     "homebrew": "apple",
     "radeon": "amd",
     "rx": "amd",
@@ -27,21 +30,26 @@ _BY_VARIANT = {  # of the messages of no-gpu-on-pci: whose GPU it is, the most d
 }
 _MAKERS = {"apple": "an Apple", "amd": "an AMD", "ascend": "a Huawei", "arc": "an Intel"}
 _PLACES = {
-    "colab": "In Colab: Runtime > Change runtime type > a GPU, then run the cells again from the first one on. Nothing "
-    "has to be installed, and your own computer's driver does not matter.",
-    "kaggle": "In Kaggle: Settings > Accelerator > a GPU, then run the cells again from the first one on.",
+    "colab": (
+        "In Colab: Runtime > Change runtime type > a GPU, then run the cells again, starting with the first. Nothing "
+        "has to be installed, and your own computer's driver does not matter."
+    ),
+    "kaggle": "In Kaggle: Settings > Accelerator > a GPU, then run the cells again, starting with the first.",
+    "instance": "This instance type has no NVIDIA GPU: use one that has (on AWS the families g and p), also in "
+    "the node group. Nodes whose accelerators are of another vendor need that vendor's device plugin instead.",
     "ascend": "Ascend processors run PyTorch with the package torch_npu of the release of torch: install it as the "
     "guide of the CANN toolkit says, import torch_npu, and give the program the device npu instead of cuda.",
 }
 _APPLE = (
-    "CUDA does not exist for a Mac, and no package brings it: give the program the device mps, or cpu where it has an "
-    "option for it, instead of cuda; PyTorch's ordinary build for macOS has both. Operators that mps lacks run on the "
-    "CPU with the variable below. Packages of CUDA kernels (xformers, flash-attn, bitsandbytes) cannot be used here."
+    "CUDA is not available on a Mac, and no package adds it: if the program lets you choose the device, use mps or "
+    "cpu instead of cuda; PyTorch's regular macOS build has both. Operators that mps lacks run on the CPU with the "
+    "variable below. Packages of CUDA kernels (xformers, flash-attn, bitsandbytes) cannot be used here."
 )
 _WEB_UI = (
-    "A plain start installs NVIDIA's build. Put the folder venv aside and start the web UI with the option for this "
-    "card, which installs what it needs (the forks -amdgpu and -directml and SD.Next know it; --use-zluda is the "
-    "faster one for AMD cards that have it). To make it permanent, add it to COMMANDLINE_ARGS in webui-user.bat."
+    "By default, the web UI installs NVIDIA's build. Rename the venv folder, then start the web UI with the option "
+    "for this card, which installs the right packages (the -amdgpu and -directml forks and SD.Next have this option; "
+    "--use-zluda is faster on AMD cards that support it). To make it permanent, add it to COMMANDLINE_ARGS in "
+    "webui-user.bat."
 )
 _DIRECTML = (
     "CUDA only runs on NVIDIA GPUs. On Windows, PyTorch can use this one through DirectML: install it in the "
@@ -55,6 +63,11 @@ _ROCM = (
 _XPU = (
     "CUDA only runs on NVIDIA GPUs. Remove the CUDA build, install PyTorch's build for Intel GPUs (pip's option "
     "--index-url https://download.pytorch.org/whl/xpu), and give the program the device xpu instead of cuda."
+)
+_ITEX = (
+    "CUDA only runs on NVIDIA GPUs, and nothing of it has to be installed. TensorFlow uses this GPU through "
+    "intel-extension-for-tensorflow[xpu], which needs the oneAPI release that its installation guide names: install "
+    "that one, and run source /opt/intel/oneapi/setvars.sh in each shell before the program."
 )
 _PROCESSOR = (
     "There is no GPU here that CUDA can use, and no driver or toolkit changes that: run the program on the CPU "
@@ -74,6 +87,8 @@ def other_vendor(environment: Environment) -> Remedy | None:
         return _of_windows(environment)
     if vendor == "amd":
         return Remedy(_ROCM, (_pip(environment, *_WITHOUT_TORCH),))
+    if vendor == "arc" and _by_tensorflow(environment):
+        return Remedy(_ITEX)
     if vendor == "arc":
         return Remedy(_XPU, (_pip(environment, *_WITHOUT_TORCH),))
     return _on_processor(environment) if vendor else None
@@ -98,6 +113,12 @@ def _vendor(environment: Environment) -> str:
     return "amd" if own == "processor" and listed.startswith(("Advanced Micro", "AMD")) else own
 
 
+def _by_tensorflow(environment: Environment) -> bool:
+    """Whether TensorFlow is what the text is about."""
+    said = any(message.signature.startswith("tf-") for message in all_messages(environment))
+    return said or next(installs(environment, "tensorflow"), None) is not None
+
+
 def _pip(environment: Environment, *words: str) -> Command:
     return pip(named_python(environment), *words)
 
@@ -120,6 +141,6 @@ def _on_processor(environment: Environment) -> Remedy:
         return Remedy(_PROCESSOR.format(option="the option --cpu"), (fixed("python main.py --cpu"),))
     if next(installs(environment, "onnxruntime"), None) is not None:
         return Remedy(
-            _PROCESSOR.format(option="in the code that makes the session: providers=['CPUExecutionProvider']")
+            _PROCESSOR.format(option="in the code that creates the session: providers=['CPUExecutionProvider']")
         )
     return Remedy(_PROCESSOR.format(option="its device option, such as --device cpu"))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _REFERENCES = threads("scitix/sichek#122", "local-inference-lab/rtx6kpro#88", "NVIDIA/NVSentinel#890")
 
 
-_BY_CABLE = "all that the cable of an external enclosure has"
+_BY_CABLE = "the maximum for an external enclosure's cable"
 _SLOWER = "Copies between host and GPU are slower than they should be."
 _NARROW = Fault(
     "pcie-width-degraded",
@@ -120,7 +120,7 @@ def _as_built(environment: Environment, gpu: SeenGpu, links: list[Link]) -> Outc
     card, lanes = card_lanes(gpu), narrowest.width or 0
     words = f"x{lanes}, the maximum for this card and slot"
     if card is not None and lanes < card:
-        words = f"could use {card} PCIe lanes, {narrowest.where} has {lanes}: as built"
+        words = f"the card could use {card} PCIe lanes, but {narrowest.where} has only {lanes}, by design"
     evidence = _link_evidence(environment, narrowest)
     return ok(f"{gpu.title}: {words}", subject=gpu.subject, evidence=evidence)
 
@@ -145,10 +145,10 @@ def _width_by_nvml(environment: Environment, gpu: SeenGpu, nvml: Gpu, gpus: tupl
         return ok(f"{gpu.title}: x{now}, {_BY_CABLE}", subject=gpu.subject, evidence=[*evidence, *outside])
     on_board = on_nvswitch_board(gpu.name)  # which has no slots
     if not gpu.data_center and any(_wider(other, now) for other in gpus):
-        words = "another slot has more, as on most boards that are no server's"
+        words = "another slot has more, as on most desktop boards"
         return ok(f"{title}; {words}", subject=gpu.subject, evidence=evidence)
     if not gpu.busy or not (on_board or now * 2 < expected):
-        words = "a slot may have no more" if gpu.busy else "not judged while it idles"
+        words = "the slot may have no more" if gpu.busy else "not assessed while the GPU is idle"
         return ok(f"{title}; {words}", subject=gpu.subject, evidence=evidence)
     return _NARROW.found(
         evidence,

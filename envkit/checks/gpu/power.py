@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.engine.command import fixed
-from envkit.checks.engine.evidence import known
+from envkit.checks.engine.evidence import known, silent
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, ok
 from envkit.checks.engine.references import threads
@@ -76,7 +76,7 @@ def power_supply_overloaded(environment: Environment, matrix: Matrix) -> Iterato
     if reported := _SUPPLY.reported(environment):
         yield reported
     elif environment.gpus.known and environment.gpus.get():
-        yield ok("no sign of sudden power-offs", evidence=[known(environment, "gpus")])
+        yield silent(environment, "no sign of sudden power-offs", known(environment, "gpus"))
 
 
 @check(

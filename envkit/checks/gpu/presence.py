@@ -130,7 +130,8 @@ def optimus_gpu_off(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     elif not switch.known and without_gpu(environment):
         yield skip("there is no GPU that could be turned off")
     elif environment.pci_gpus.known or switch.known:
-        yield ok("no GPU is turned off", evidence=[known(environment, "system.prime_profile")])
+        path = "system.prime_profile" if switch.known else "pci_gpus"
+        yield ok("no GPU is turned off", evidence=[known(environment, path)])
     else:
         yield unknown("whether a GPU is turned off was not probed")
 

@@ -9,7 +9,7 @@ from envkit._startup.regex import regex
 from envkit.checks.engine.evidence import NO_OWN_DRIVER, driver_lives_elsewhere, kind, known, many
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Status, ok, skip, unknown
-from envkit.checks.engine.messages import seen
+from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -24,6 +24,9 @@ _GPU_NODE = regex(r"/dev/nvidia\d+")
 _NEEDED = regex(r"/dev/nvidia(\d+|ctl|-uvm)")
 _DEVICE_RULE = "EPERM"  # what a device cgroup answers; the mode of a file answers EACCES
 _NOT_LOADED = ("no-gpu-on-pci", "driver-not-installed", "driver-module-not-loaded", "container-no-gpu-injected")
+
+
+_BOTH = 2  # neither the module nor its device file is there
 
 
 _NO_NODES = Fault(
@@ -44,7 +47,8 @@ _NO_UVM = Fault(
     "uvm-module-not-loaded",
     "The module nvidia_uvm, which CUDA needs, is not loaded",
     impact="CUDA cannot start (unknown error 999 or initialization error 3), although nvidia-smi works.",
-    remedy="Load the module now, and at every boot.",
+    remedy="Load the module now, and at every boot. If modprobe does nothing, remove the line in /etc/modprobe.d that "
+    "disables nvidia_uvm (install or blacklist) first.",
     actions=("load-uvm", "uvm-at-boot"),
 )
 
@@ -180,12 +184,14 @@ def uvm_module_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[
     """
     codes = answered(environment, "cuda", "UNKNOWN", "NOT_INITIALIZED")
     absent = _uvm_absent(environment)
+    told = () if cuda_works(environment) else message_evidence(environment, seen(environment, _NO_UVM.id))
+    blind = _tried(environment) if len(absent) == _BOTH else ()
     if lends_vgpus(environment):
         yield skip("a vGPU host driver does not include CUDA")
     elif kind(environment) in (MachineKind.WSL1, MachineKind.WSL2, MachineKind.JETSON):
         yield skip("WSL and Jetson have no module with that name")
-    elif absent and codes:
-        yield _NO_UVM.found([*absent, *codes])
+    elif absent and (codes or told or blind):
+        yield _NO_UVM.found([*absent, *codes, *told, *blind])
     elif cuda_works(environment):
         yield ok("CUDA initialized successfully", evidence=[known(environment, "driver.cuda_init", "success")])
     elif seen(environment, "cuda-broken-after-suspend"):
@@ -200,6 +206,16 @@ def uvm_module_not_loaded(environment: Environment, matrix: Matrix) -> Iterator[
         yield _uvm_ready(environment)
     else:
         yield unknown("whether nvidia_uvm is loaded was not probed")
+
+
+def _tried(environment: Environment) -> tuple[Evidence, ...]:
+    """A CUDA program that this driver is new enough for, which found no GPU: it would have loaded the module."""
+    newest = environment.driver.driver_cuda_version.value
+    pythons = environment.pythons.get() if environment.pythons.known else ()
+    builds = [build.cuda for python in pythons for build in python.frameworks if build.cuda is not None]
+    if newest is None or not builds or any(cuda.major > newest.major for cuda in builds):
+        return ()
+    return message_evidence(environment, seen(environment, "framework-sees-no-gpu"))
 
 
 def _uvm_to_come(environment: Environment, absent: list[Evidence]) -> Outcome:

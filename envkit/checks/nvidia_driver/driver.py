@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import NO_PCI_GPU, known
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, skip, unknown
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
@@ -48,13 +48,20 @@ _MODULE_CAUSES = (
 )
 
 
+_FOR_BUILDS = Remedy(
+    "Nothing is missing on a login node or a build server without a GPU: run the program on a machine that has one. If "
+    "this machine has a GPU, install its driver."
+)
+_NO_NVCC = {"nvcc-not-found", "complaint-nvcc", "told-nvcc", "nvcc-was-not-found", "localized"}  # no build shown
+
+
 def _install(environment: Environment, matrix: Matrix) -> Remedy:
     if on_windows(environment):
-        return Remedy("Install NVIDIA's driver for Windows; it brings nvidia-smi.")
+        return Remedy("Install NVIDIA's driver for Windows, which includes nvidia-smi.")
     if "apptainer" in managers(environment):
         return Remedy(
-            "Apptainer and Singularity bring the host's driver into a container only when they are asked to: start it "
-            "with --nv. Only if nvidia-smi fails on the host too, its driver is missing there.",
+            "Apptainer and Singularity make the host's driver available in a container only if it is started with "
+            "--nv. If nvidia-smi fails on the host, too, the driver is missing there.",
             (fixed("singularity exec --nv IMAGE nvidia-smi"),),
         )
     return remedy(
@@ -65,9 +72,15 @@ def _install(environment: Environment, matrix: Matrix) -> Remedy:
     )
 
 
+_OF_THE_GUEST = Remedy(
+    "The file whose name has vgpu-kvm is the driver for the host, and it has no CUDA. In the virtual machine, remove "
+    "it and install the guest driver (the file whose name ends in -grid.run) of the same vGPU release. Do not install "
+    "a newer branch: the guest's driver has to fit the host's.",
+    (fixed("sudo nvidia-uninstall"), fixed("sudo sh NVIDIA-Linux-x86_64-VERSION-grid.run")),
+)
 _FROM_SLURM = Remedy(
-    "Login nodes have no GPU. Ask Slurm for one, and run the program there. Only if nvidia-smi fails in such a job "
-    "too, tell the administrators of the cluster. Install no driver here.",
+    "Login nodes usually have no GPU. Request one from Slurm, and run the program in that job. If nvidia-smi fails "
+    "in such a job, too, contact the cluster's administrators. Do not install a driver here.",
     (fixed("srun --gres=gpu:1 nvidia-smi"),),
 )
 
@@ -77,10 +90,11 @@ def _load(environment: Environment, matrix: Matrix) -> Remedy:
     if "runfile" in managers(environment):
         return remedy(
             environment,
-            "A driver from NVIDIA's .run installer has its module for the kernel under which it was installed alone: "
-            "after a kernel update, boot the earlier kernel (Advanced options in the boot menu), where it works as "
-            "before. For good: install dkms and the headers, run the same .run file again with --dkms (its release "
-            "is in /var/log/nvidia-installer.log), and each coming kernel gets its module. Close the desktop first.",
+            "NVIDIA's .run installer builds the module only for the kernel that is running at that time. After a "
+            "kernel update, the earlier kernel (Advanced options in the boot menu) still works. Permanent fix: "
+            "install dkms and the kernel headers, close the desktop session, and run the same .run file again with "
+            "--dkms (its version is in /var/log/nvidia-installer.log); DKMS then builds the module for every new "
+            "kernel.",
             "dkms-tools",
             "runfile-dkms",
             "load-module",
@@ -122,7 +136,10 @@ def driver_not_installed(environment: Environment, matrix: Matrix) -> Iterator[O
     Without a driver, the CUDA runtime sees version 0 and reports that the driver is "insufficient" (error 35), which
     sounds like an old driver.
     """
-    if present := _signs_of_a_driver(environment):
+    if of_host := seen(environment, _NO_DRIVER.id, "vgpu-host-package"):
+        title = "The virtual machine has the driver of a vGPU host, which has no CUDA"
+        yield _NO_DRIVER.found(message_evidence(environment, of_host), title=title, remedy=_OF_THE_GUEST)
+    elif present := _signs_of_a_driver(environment):
         yield ok("a driver is installed", evidence=present)
     elif environment.pci_gpus.known and not environment.pci_gpus.get():
         yield skip("there is no GPU that needs a driver", evidence=[known(environment, "pci_gpus", "none")])
@@ -132,7 +149,7 @@ def driver_not_installed(environment: Environment, matrix: Matrix) -> Iterator[O
         yield ok(words, evidence=calls) if calls else skip(words)
     elif environment.pci_gpus.known and _looked_everywhere(environment):
         yield _absent(environment)
-    elif "slurm" in managers(environment) and (reported := _on_login_node(environment)):
+    elif reported := _on_login_node(environment) or _beside_a_build(environment):
         yield reported
     else:
         yield unknown("not every possible driver location was probed")
@@ -140,8 +157,20 @@ def driver_not_installed(environment: Environment, matrix: Matrix) -> Iterator[O
 
 def _on_login_node(environment: Environment) -> Outcome | None:
     """What is said of a missing driver on a node of a cluster that nobody showed to have a GPU."""
+    if "slurm" not in managers(environment):
+        return None
     title = "This node has no NVIDIA driver: it is a login node, or one without a GPU"
     return _NO_DRIVER.reported(environment, title=title, remedy=_FROM_SLURM)
+
+
+def _beside_a_build(environment: Environment) -> Outcome | None:
+    """What is said of a missing nvidia-smi where a build stopped for want of the toolkit: a build needs no driver."""
+    shown = {message.signature.rpartition("/")[2] for message in seen(environment, _NO_DRIVER.id)}
+    stopped = {message.signature.rpartition("/")[2] for message in seen(environment, "toolkit-missing")} - _NO_NVCC
+    if not shown or shown - {"nvidia-smi-not-found", "localized"} or not stopped:
+        return None
+    title = "nvidia-smi is missing too: building needs no driver, but running what was built does"
+    return _NO_DRIVER.reported(environment, title=title, status=Status.WARN, remedy=_FOR_BUILDS)
 
 
 def _signs_of_a_driver(environment: Environment) -> list[Evidence]:

@@ -17,7 +17,7 @@ from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import SeenGpu, seen_gpus
 from envkit.checks.gpu.module_flavors import needs_open
 from envkit.checks.nvidia_driver.bound import left_to_another_driver
-from envkit.checks.nvidia_driver.driver_state import installed
+from envkit.checks.nvidia_driver.driver_state import driver_platform, installed
 from envkit.compat.module_flavors import flavors_of
 from envkit.model import Environment
 
@@ -86,8 +86,8 @@ def _accepted(environment: Environment, matrix: Matrix) -> Remedy:
         return Remedy(_CONFIDENTIAL, (_CC_MODE,))
     if "azure" in managers(environment):
         return Remedy(
-            "Azure's sizes NV and NVads have a part of a GPU (vGPU) and need the GRID driver that goes with its hosts: "
-            "remove the other driver, and let Azure's extension install that one.",
+            "Azure's NV and NVads sizes provide part of a GPU (vGPU) and need the GRID driver that matches Azure's "
+            "hosts: remove the current driver, and let Azure's extension install the GRID driver.",
             (_GRID,),
         )
     return Remedy(_ACCEPTED)
@@ -116,6 +116,8 @@ def driver_dropped_gpu(environment: Environment, matrix: Matrix) -> Iterator[Out
     New branches drop old GPUs, and old branches do not support new ones. The driver then ignores the GPU, and
     nvidia-smi says "No devices were found".
     """
+    from envkit.compat.driver import branch_number  # loaded for a machine, not for a page of `explain`
+
     version = installed(environment)
     gpus = seen_gpus(environment, matrix)
     if version is None or not gpus:
@@ -123,13 +125,19 @@ def driver_dropped_gpu(environment: Environment, matrix: Matrix) -> Iterator[Out
             environment, "the driver's version or the GPU was not probed"
         )
         return
+    branch = branch_number(version, matrix, driver_platform(environment))
+    if branch is None:
+        yield unknown(f"the branch of driver {version} is not on record")
+        return
     left = left_to_another_driver(environment, matrix)
+    if seen(environment, _DROPPED.id, "legacy") and (refused := _DROPPED.reported(environment)):
+        yield refused  # the driver itself says so, of a card that a listing may not even name
     for gpu in gpus:
         if gpu in left:
-            words = f"{gpu.title} is too old for branch {version.major} and has another driver"
+            words = f"{gpu.title} is too old for branch {branch} and has another driver"
             yield ok(words, subject=gpu.subject, evidence=[_gpu_evidence(environment, gpu)])
         else:
-            yield _supported(environment, matrix, gpu, version.major)
+            yield _supported(environment, matrix, gpu, branch)
 
 
 def _supported(environment: Environment, matrix: Matrix, gpu: SeenGpu, branch: int) -> Outcome:
@@ -261,7 +269,7 @@ def _by_akmods(environment: Environment, fault: Fault) -> Remedy | None:
     """Where akmods builds the module, its configuration chooses the flavor."""
     if fault is not _OPEN or "akmods" not in managers(environment):
         return None
-    advice = "Let akmods build the proprietary flavor; the driver has to be of a branch that supports this GPU."
+    advice = "Let akmods build the proprietary flavor; the driver's branch must support this GPU."
     return remedy(environment, advice, "akmods-proprietary", "reboot")
 
 
@@ -284,8 +292,10 @@ def _loaded_flavor(environment: Environment) -> tuple[bool | None, list[Evidence
     tier="L",
     any_of=("kernel.log", "messages"),
     explained_by=("driver-dropped-gpu", *_NO_GPU),
-    fix="Virtual machine: the regular driver for a card that is passed through, the host's guest driver for a vGPU. "
-    "Bare metal: a newer branch.",
+    fix=(
+        "In a virtual machine, install the regular driver for a card that is passed through, or the host's guest "
+        "driver for a vGPU. On bare metal, install a newer branch."
+    ),
     references=threads("NVIDIA/nvtrust#55"),
 )
 def vm_gpu_unsupported_by_release(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -299,4 +309,4 @@ def vm_gpu_unsupported_by_release(environment: Environment, matrix: Matrix) -> I
         yield reported
     elif environment.kernel.log.known:
         title = 'no "not supported by the release" message in the kernel log'
-        yield ok(title, evidence=[known(environment, "system.machine_kind")])
+        yield ok(title, evidence=[known(environment, "kernel.log", "no such message")])

@@ -26,7 +26,7 @@ def _reinstall(environment: Environment, matrix: Matrix) -> Remedy:
     return remedy(
         environment,
         f"Reinstall the driver's firmware package, of the same version as its module ({version}), and reboot. If its "
-        f"files are in /lib/firmware/nvidia/{version} already, rebuild the initramfs, which has none of them.",
+        f"files are in /lib/firmware/nvidia/{version} already, rebuild the initramfs, which does not contain them.",
         "gsp-firmware",
         "reboot",
         version=version,

@@ -20,6 +20,7 @@ from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import seen_gpus
 from envkit.checks.gpu.module_flavors import needs_open
 from envkit.checks.nvidia_driver.driver_state import installed, loaded
+from envkit.checks.nvidia_driver.foreign_module import of_another_module
 from envkit.checks.nvidia_driver.kernel_flavor import debian_flavor
 from envkit.model import DkmsEntry, Environment
 
@@ -52,22 +53,24 @@ def _module_for_kernel(environment: Environment, matrix: Matrix) -> Remedy:
     if flavor:
         advice = (
             "This machine uses Ubuntu's prebuilt modules: install those for the running kernel, and their "
-            f"metapackage (linux-modules-nvidia-{flavor}-generic, or the one for your kernel flavor) so that "
-            f"they keep up with it.{older}"
+            f"metapackage (linux-modules-nvidia-{flavor}-generic, or the one for your kernel flavor) so that later "
+            f"kernels get their modules, too.{older}"
         )
         return remedy(environment, advice, "prebuilt-module", flavor=flavor)
     follow = debian_flavor(environment)
     lasting = (
-        " The last line brings the headers of every coming kernel, so that this does not return." if follow else ""
+        " The last command also installs the headers of future kernels, so that this does not happen again."
+        if follow
+        else ""
     )
     advice = f"Build the module for the running kernel.{older}{lasting}"
     return remedy(environment, advice, "kernel-headers", "build-module", "headers-follow", flavor=follow)
 
 
 _OPERATOR = (
-    "The GPU operator's driver container builds the module and needs the packages of the node's kernel: give the node "
-    "access to a repository that has them (OpenShift: a valid entitlement), or move the nodes to a kernel that the "
-    "repositories have. Then let the driver's pods start again."
+    "The GPU operator's driver container builds the module and needs the packages of the node's kernel: give the "
+    "node access to a repository that has them (OpenShift: a valid entitlement), or move the nodes to a kernel that "
+    "the repositories have. Then delete the driver's pods, which are created again."
 )
 
 
@@ -85,14 +88,15 @@ def _headers(environment: Environment, matrix: Matrix) -> Remedy:
 def _built_again(environment: Environment, matrix: Matrix) -> Remedy:
     """By what the facts say of the cause: the compiler, else a branch that is older than the last one for the GPU."""
     if "gpu-operator" in managers(environment):
-        return remedy(
-            environment,
-            "This release of the driver does not build for the node's kernel: give the GPU operator a newer release of "
-            "the branch, whose driver image exists for the node's system.",
-            "operator-driver",
+        advice = (
+            "This release of the driver does not build for the node's kernel: set driver.version of the GPU operator "
+            "to a newer release of the branch that has a driver image for the node's operating system."
         )
+        return remedy(environment, advice, "operator-driver")
     older, wanted = _older_kernel(environment), environment.kernel.compiler.value
-    own = default_gcc(environment)
+    own, foreign = default_gcc(environment), of_another_module(environment, older)
+    if foreign:
+        return foreign
     if wanted is not None and (own is None or wanted.major != own.version.major):
         advice = f"Build with GCC {wanted.major}, which built the kernel.{older}"
         return remedy(environment, advice, "build-with-gcc", gcc=wanted.major)
@@ -100,12 +104,11 @@ def _built_again(environment: Environment, matrix: Matrix) -> Remedy:
         advice = f"This branch does not build for this kernel. Install branch {branch}, which supports the GPU.{older}"
         action = "driver-open" if needs_open(environment, matrix) else "driver-branch"
         return remedy(environment, advice, action, branch=branch)
-    return remedy(
-        environment,
+    advice = (
         "Read the end of the build log; then try a newer driver branch, the previous kernel, or the compiler that "
-        f"the kernel was built with.{older}",
-        "show-build-log",
+        f"the kernel was built with.{older}"
     )
+    return remedy(environment, advice, "show-build-log")
 
 
 def _newer_branch(environment: Environment, matrix: Matrix) -> int | None:
@@ -361,7 +364,7 @@ def secure_boot_unsigned_module(environment: Environment, matrix: Matrix) -> Ite
     machine booted in legacy mode or they cannot be read, which is not the same as "off".
     """
     if loaded(environment):
-        yield ok("the kernel accepted the module", evidence=[known(environment, "system.secure_boot")])
+        yield ok("the kernel accepted the module", evidence=[known(environment, "driver.kernel_module")])
     elif reported := _UNSIGNED.reported(environment):
         yield reported
     elif not environment.system.secure_boot.known:

@@ -159,7 +159,7 @@ def driver_lib_mismatch_803(environment: Environment, matrix: Matrix) -> Iterato
     elif library is None or library.version is None or not module.known:
         yield unknown("the versions of libcuda and of the kernel module are not both known")
     elif library.stub or library.compat:
-        yield skip("a stub or compatibility library is loaded, which other checks look at")
+        yield skip("a stub or compatibility library is loaded; other checks cover that")
     elif library.version == module.get():
         yield ok(
             f"libcuda and kernel module are both {module.get()}", evidence=[_library_evidence(environment, library)]
@@ -198,7 +198,7 @@ def libcuda_stub_loaded(environment: Environment, matrix: Matrix) -> Iterator[Ou
         )
     elif on_path and environment.driver.libraries.known:
         yield unknown(
-            "a stubs folder is on LD_LIBRARY_PATH; whether it holds libcuda.so.1 is not known",
+            "a stubs folder is on LD_LIBRARY_PATH; whether it contains libcuda.so.1 is not known",
             evidence=[known(environment, "variables", on_path[0])],
         )
     else:

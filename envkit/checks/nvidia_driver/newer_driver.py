@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
     from envkit.tables.rows import DriverBranch
 
+_OWN_BRANCH = ("dgx", "synology")  # systems for which no other branch than their maker's can be installed
+_PER_BRANCH = "nvidia-driver-"  # how the packages are called where each branch has its own
 _LONG, _KEPT = ("lts",), ("lts", "production")  # branches with the longest support; those that distributions package
 
 
@@ -62,11 +64,30 @@ def newer_driver(environment: Environment, matrix: Matrix, cuda: Version | None,
             f"{otherwise} Only the cluster's administrators can install a newer driver "
             f"(branch {branch.branch}, {runs})."
         )
-    if "dgx" in managers(environment):
-        return Remedy(f"{otherwise} {APPLIANCES['dgx']}")
+    name = next((name for name in _OWN_BRANCH if name in managers(environment)), "")
+    if name:
+        return Remedy(f"{otherwise} {APPLIANCES[name]}")
+    if old := _without_branches(environment, matrix):
+        wanted = f" and check that nvidia-smi then shows CUDA {cuda.release(2)} or newer" if cuda else ""
+        return remedy(
+            environment,
+            f"{old} has no package of driver branch {branch.branch}: install the newest driver of its archive{wanted}. "
+            f"If that is too old, a newer system is needed. {otherwise}",
+            "driver-of-archive",
+        )
     return remedy(
         environment,
         f"Install driver branch {branch.branch}, {runs}. {otherwise}",
         "driver-open" if needs_open(environment, matrix) else "driver-newer",
         branch=branch.branch,
     )
+
+
+def _without_branches(environment: Environment, matrix: Matrix) -> str:
+    """What an Ubuntu is called whose archive has no package for each branch; '' for every other system."""
+    if not environment.system.os.known or environment.system.os.get().id != "ubuntu":
+        return ""
+    release = environment.system.os.get()
+    row = matrix.operating_system(release.os_id)
+    packaged = row is None or not row.driver_packages or _PER_BRANCH in row.driver_packages
+    return "" if packaged else release.pretty_name or release.os_id

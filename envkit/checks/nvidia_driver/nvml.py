@@ -90,9 +90,9 @@ def _user_space(environment: Environment, version: Version | None) -> Remedy:
     """The libraries of the module's version, where the driver came by NVIDIA's installer."""
     return remedy(
         environment,
-        f"This driver was installed with NVIDIA's installer, not from packages: install the libraries of "
-        f"{version or 'the module'} "
-        "from that version's .run installer. --no-kernel-modules leaves the kernel module alone.",
+        "This driver was installed with NVIDIA's installer, not from packages: install the libraries of "
+        f"{version or 'the module'} from that version's .run installer. With --no-kernel-modules, it does not change "
+        "the kernel module.",
         "runfile-libraries",
         version=version,
     )

@@ -67,6 +67,10 @@ _MIXED = Fault(
     "it changes the driver version, a reboot is needed. Pin the other source so that it provides no driver packages.",
     actions=("repair-packages",),
 )
+_FINISH = (
+    "Finish the installation; DKMS needs the running kernel's headers for it. Restart only when dkms status lists the "
+    "driver's version as installed: until then, read the build log that the second command names."
+)
 
 
 @check(
@@ -202,6 +206,7 @@ def driver_repos_mixed(environment: Environment, matrix: Matrix) -> Iterator[Out
         yield _MIXED.found(
             [known(environment, "packages", f"{p.name} {p.version}: {p.state}") for p in broken[:4]],
             title=f"Only partly installed: {many(len(broken), 'driver package')}",
+            remedy=remedy(environment, _FINISH, "finish-packages"),
         )
     elif reported := _MIXED.reported(environment):
         yield reported

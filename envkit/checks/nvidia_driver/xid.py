@@ -78,7 +78,7 @@ _OTHER = Fault(
     "xid-other",
     "The driver reported a GPU error (Xid)",
     impact="The program running on the GPU was probably stopped.",
-    remedy="It depends on the number: see the action in the finding.",
+    remedy="The fix depends on the Xid number: see the finding.",
     actions=("kernel-log",),
     status=Status.WARN,
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.engine.command import TO_FILL_IN, export, fixed, run
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Status
+from envkit.checks.engine.findings import Remedy, Status
 from envkit.checks.engine.messages import complained, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.gpu.gpus import all_work
@@ -24,7 +24,24 @@ def _ended_by_its_limit(environment: Environment, matrix: Matrix) -> str:
     lines = [message.text.lower() for message in seen(environment, "process-out-of-memory")]
     by_limit = all(any(words in line for words in _OF_A_LIMIT) for line in lines)
     quiet = by_limit and not complained(environment) and all_work(environment, matrix)
-    return "a job or a pod met its own memory limit; the machine has more" if quiet else ""
+    return "a job or a pod reached its own memory limit; the machine has more memory" if quiet else ""
+
+
+def _smaller(environment: Environment, matrix: Matrix) -> Remedy:
+    """What shows the cause: memory first, which TensorFlow reserves nearly all of before cuDNN asks for its own."""
+    if seen(environment, "gpu-library-call-failed", "complaint-tf-handle"):
+        return Remedy(
+            "TensorFlow reserves nearly all of the GPU's memory when it starts, so that none is left for cuDNN: let it "
+            "take memory as it needs it, and stop other programs that use the GPU (nvidia-smi lists them). If it fails "
+            "in the same way with an empty GPU, the loaded cuDNN is not the one that TensorFlow was built for.",
+            (export("TF_FORCE_GPU_ALLOW_GROWTH", "true"), fixed("nvidia-smi")),
+        )
+    return Remedy(
+        "Most often the GPU's memory is full: watch nvidia-smi while it runs, and try a batch of one. If that fails "
+        "too, run it with synchronous kernel launches, which shows the first error. Then compare driver, CUDA, and "
+        "cuDNN: the output of collect_env shows whether they match.",
+        (fixed("nvidia-smi"), *_ONE_BY_ONE, fixed("python -m torch.utils.collect_env")),
+    )
 
 
 _NOT_THE_MACHINE = "The program stops; the driver, CUDA, and the framework are fine."
@@ -153,8 +170,10 @@ told_by_program(
         "collective-timed-out",
         "A collective operation timed out: one rank waited for the others",
         impact="The job ends. Which rank was late, and why, is earlier in the logs.",
-        remedy="Find the first error in any rank's log: a rank that died or took another code path leaves the others "
-        "waiting. If all ranks hang at the first step, run again with NCCL's own log.",
+        remedy=(
+            "Find the first error in any rank's log: a rank that died or took another code path leaves the others "
+            "waiting. If all ranks hang at the first step, run again with NCCL's log turned on (NCCL_DEBUG=INFO)."
+        ),
         steps=(export("NCCL_DEBUG", "INFO"), export("TORCH_NCCL_TRACE_BUFFER_SIZE", "2000")),
         status=Status.WARN,
     ),
@@ -170,7 +189,7 @@ told_by_program(
         "nccl-error-unnamed",
         "NCCL failed, and the message does not say why",
         impact="Programs on several GPUs do not start.",
-        remedy="Run it again with NCCL's own log; its WARN line names the cause.",
+        remedy="Run it again with NCCL's log turned on (NCCL_DEBUG=INFO); its WARN line names the cause.",
         steps=(export("NCCL_DEBUG", "INFO"), run("torchrun", "--nproc-per-node=gpu", TO_FILL_IN)),
         status=Status.WARN,
     ),
@@ -204,12 +223,10 @@ told_by_program(
         "gpu-library-call-failed",
         "A call of cuDNN or cuBLAS failed, and the message does not say why",
         impact="The program stops at that operation.",
-        remedy="Most often the GPU's memory is full: watch nvidia-smi while it runs, and try a batch of one. If that "
-        "fails too, run it with synchronous kernel launches, which shows the first error. Then compare driver, CUDA, "
-        "and cuDNN: what collect_env prints tells whether they fit.",
-        steps=(fixed("nvidia-smi"), *_ONE_BY_ONE, fixed("python -m torch.utils.collect_env")),
+        remedy=_smaller,
         status=Status.WARN,
     ),
+    fix="Free the GPU's memory, then find the first error, then compare driver, CUDA, and cuDNN.",
     doc="""Calls to the GPU libraries succeed, or say why they do not.
 
     Full memory, an earlier error in another kernel, and an incompatible library all end in the same message.
@@ -220,7 +237,7 @@ told_by_program(
 told_by_program(
     Fault(
         "bfloat16-not-on-gpu",
-        "The model runs in bfloat16, which this GPU does not have",
+        "The model runs in bfloat16, which this GPU does not support",
         impact="The program stops. No other build, driver, or CUDA changes that.",
         remedy="Run the model in float16: --dtype half for vLLM, fp16 instead of bf16 for a trainer, "
         "torch_dtype=torch.float16 for a pipeline. FlashAttention needs the same generation of GPUs: choose another "

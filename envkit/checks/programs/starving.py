@@ -94,7 +94,7 @@ def more_threads_than_processors(environment: Environment, matrix: Matrix) -> It
         evidence,
         title=f"{told}, and the process may use {most} processor{'s' if most != 1 else ''}",
         remedy=Remedy(
-            "Ask for as many threads as the process may use, where the variable is set.",
+            "Set the variable to no more threads than the process may use.",
             tuple(export(name, str(most)) for name in too_many),
         ),
     )
@@ -115,7 +115,7 @@ def _counts(environment: Environment) -> tuple[tuple[str, Observed[int]], ...]:
 def cudnn_autotune_off(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """No variable disables cuDNN autotuning, which TensorFlow and MXNet do by default.
 
-    They time the algorithms of cuDNN for each shape that they meet, and keep the fastest.
+    For each new shape, they time cuDNN's algorithms and keep the fastest.
     """
     here = variables(environment)
     off = [name for name in _AUTOTUNE if here.get(name, "").strip() == "0"]

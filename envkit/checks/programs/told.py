@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.engine.evidence import known, passed
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Outcome, ok, skip
+from envkit.checks.engine.findings import ONLY_TOLD, Outcome, ok, skip
 from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.registry import Layer, check
 from envkit.model import Environment
@@ -40,7 +40,7 @@ def told_by_program(
         elif passed(environment, "kernel"):
             yield ok("a framework computed on the GPU", evidence=[known(environment, "measurements", "kernel")])
         else:
-            yield skip("only a program's error message can show this")
+            yield skip(ONLY_TOLD)
 
     run.__doc__ = doc
     declared = check(fault, layer=Layer.PROGRAM, rank=rank, fix=fix, symptom=symptom, references=references)

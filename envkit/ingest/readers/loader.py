@@ -22,6 +22,11 @@ _CACHED = regex(
 _FILE = regex(
     r"(?P<path>(?:/[\w.+-]{1,80}){1,12}/(?P<name>libcuda|libnvidia-ml)\.so\.(?P<version>\d{3}\.\d{1,9}(?:\.\d{1,9})?))\b"
 )
+_LINK = regex(
+    r"(?P<folder>(?:/[\w.+-]{1,80}){1,12}/)?(?P<name>libcuda|libnvidia-ml)\.so(?:\.1)? -> "
+    r"(?P<file>(?:libcuda|libnvidia-ml)\.so\.(?P<version>\d{3}\.\d{1,9}(?:\.\d{1,9})?))$",
+    re.MULTILINE,
+)  # as `ls -l` shows it
 
 
 @reader("loader")
@@ -33,6 +38,13 @@ def read(text: Text) -> Iterator[Clue]:
         library = DriverLibrary(f"{match['name']}.so.1", path, version, "/stubs/" in path, compat)
         yield Item("driver.libraries", path, library, match.start())
         if not compat:
+            yield Fact("driver.user_space", version, match.start())
+    for match in text.matches(_LINK, "libcuda.so", "libnvidia-ml.so"):
+        folder, version = match["folder"] or "", Version.parse(match["version"])
+        compat = "/compat/" in folder
+        library = DriverLibrary(f"{match['name']}.so.1", folder + match["file"], version, "/stubs/" in folder, compat)
+        yield Item("driver.libraries", library.path, library, match.start())
+        if not compat and folder:
             yield Fact("driver.user_space", version, match.start())
     for match in text.matches(_CACHED, "=> /"):
         path = match["path"]

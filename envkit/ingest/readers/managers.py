@@ -76,6 +76,12 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
         ),
         ("#SBATCH", "srun", "sbatch", "salloc", "scontrol", "squeue", "sinfo", "SLURM", "lurm", "--gres=gpu"),
     ),
+    "cluster": (
+        regex(
+            r"\b(?:my|our|the) jobs?\b[^.\n]{0,40}\bon (?:the )?node\b|\b(?:on|of) (?:our|the|a) (?:HPC|GPU) cluster\b"
+        ),
+        ("job", "cluster"),
+    ),
     "slurm-gres": (regex(r"--gres=gpu\b"), ("--gres=gpu",)),
     "pbs": (regex(r"^#PBS |" + _PROMPT + r"q(?:sub|stat)(?: |$)", re.MULTILINE), ("#PBS", "qsub", "qstat")),
     "modules": (
@@ -115,8 +121,9 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
     "container": (
         regex(
             r"\b(?:[Tt]he|[Mm]y|[Oo]ur|[Nn]ew|[Oo]ld|[Aa]pi|[Ww]orker|[Ss]erver|[Dd]ocker) containers?\b(?! toolkit)"
+            r"|容器[里内中]|\b[Dd]ocker ?里|\b(?:[Bb]ase(?: image)? is|FROM) [a-z][\w./-]{2,80}:[\w.-]{2,80}"
         ),
-        ("container",),
+        ("container", "容器", "ocker 里", "ocker里", "ase is ", "ase image is ", "FROM "),
     ),
     "rpm": (
         regex(
@@ -125,6 +132,12 @@ _SHOWN: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {  # manager: what 
         ),
         ("/usr/lib64/lib", ".el7", ".el8", ".el9", "yum ", "dnf ", "rpm "),
     ),
+    "debian": (
+        regex(r"\(Debian \d{1,2}\.\d|\d-(?:cloud-|rt-)?amd64\b(?!\.deb)|[+~]deb\d{1,2}u\d"),
+        ("(Debian ", "-amd64", "deb"),
+    ),
+    "proxmox": (regex(r"\b[Pp]roxmox\b|\bPVE\b|\d-pve\b"), ("roxmox", "PVE", "-pve")),
+    "synology": (regex(r"\bSynology\b|\bDSM [67]\b"), ("Synology", "DSM ")),
     "thunderbolt": (regex(r"\b[Tt]hunderbolt\b|\bTB[345]\b|\beGPU\b"), ("hunderbolt", "TB3", "TB4", "TB5", "eGPU")),
     "dgx": (regex(r"\bDGX\b(?! Spark)"), ("DGX",)),
     "truenas": (regex(r"\+truenas\b|\bTrueNAS\b"), ("truenas", "TrueNAS")),

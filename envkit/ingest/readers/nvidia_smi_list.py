@@ -24,6 +24,7 @@ _MIG = regex(
     r"^ {1,8}MIG (?P<profile>[\w.+]{2,20}) {1,12}Device {1,4}\d{1,3}: \(UUID: (?P<uuid>MIG-[^)\s]{4,90})\)$",
     re.MULTILINE,
 )
+_ASKED = regex(r"nvidia-smi(?:\.exe)? (?:-L|--list-gpus)$")  # with nothing behind it that leaves out lines
 
 
 @reader("nvidia-smi -L")
@@ -31,12 +32,19 @@ def read(text: Text) -> Iterator[Clue]:
     """One GPU per line, its MIG devices from the lines below it."""
     gpus = list(text.matches(_GPU, "GPU "))
     instances = list(text.matches(_MIG, "MIG "))
+    whole = bool(gpus) and _asked_for(text, gpus[0].start())
     for position, match in enumerate(gpus):
         end = gpus[position + 1].start() if position + 1 < len(gpus) else len(text.whole)
         below = tuple(mig["uuid"] for mig in instances if match.start() < mig.start() < end)
         values: dict[str, object] = {"name": match["name"].strip(), "gpu_uuid": match["uuid"]}
         if below:
             values |= {"mig_mode": True, "mig_instances": below}
-        elif instances:  # this list does show MIG devices
+        elif instances or (whole and match["uuid"]):  # this list does show MIG devices
             values["mig_instances"] = below
         yield GpuClue(Listing.DRIVER, int(match["index"]), values, match.start())
+
+
+def _asked_for(text: Text, offset: int) -> bool:
+    """Whether the line above is the command that lists every GPU with its MIG devices."""
+    index = text.index(offset)
+    return index > 0 and bool(_ASKED.search(text.lines[index - 1]))

@@ -47,6 +47,8 @@ _SATISFIED = regex(
     r"(?P<version>\d[\w.+!-]{0,60})\)$",
     re.MULTILINE,
 )
+_FOLDER = regex(r"(?<![^\s;&|])(?P<folder>[^\s;&|]{1,160})/bin/(?:python[\d.]{0,5} -m )?pip3? list\b")
+_RAN = regex(r"(?<![^\s;&|])(?P<folder>[^\s;&|]{1,160})/bin/python[\d.]{0,5} (?!-m pip\b|--?[vV])\S")
 _PIP = regex(
     r"^pip \d[\d.]{0,20} from (?P<path>\S[^\n]{1,200}?) \(python (?P<version>\d{1,9}\.\d{1,9})\)$", re.MULTILINE
 )
@@ -68,7 +70,7 @@ def read(text: Text) -> Iterator[Clue]:
 def _packages(text: Text) -> Iterator[Package]:
     for head in text.matches(_TABLE_HEAD, "Package "):
         yield from _table(text, head.start(), head.group().index("Version"))
-    for typed in text.matches(_TYPED, "pip list", "pip3 list"):
+    for typed in _of_what_runs(text, list(text.matches(_TYPED, "pip list", "pip3 list"))):
         yield from _table(text, typed.start(), 0)
     changed = {match["name"]: match for match in text.matches(_CHANGED, "==")}  # of two installations the later one
     for match in changed.values():
@@ -81,6 +83,14 @@ def _packages(text: Text) -> Iterator[Package]:
             location = match.groupdict().get("location") or ""
             installer = "pip" if pattern is _FROZEN else ""  # the others show one package, and no list of them
             yield Package(match["name"], match["version"], match.start(), installer, path=location)
+
+
+def _of_what_runs(text: Text, typed: list[re.Match[str]]) -> list[re.Match[str]]:
+    """The lists of the environments whose Python runs a program, where such are listed beside others."""
+    folders = [_FOLDER.search(match.group()) for match in typed]
+    ran = {match["folder"] for match in text.matches(_RAN, "/bin/python")}
+    chosen = [match for match, folder in zip(typed, folders, strict=True) if folder and folder["folder"] in ran]
+    return chosen if chosen and all(folders) else typed
 
 
 def _installed(text: Text) -> Iterator[Package]:

@@ -37,6 +37,12 @@ _BANNER = regex(
     r"^Python (?P<version>\d\.\d{1,2}\.\d{1,2})[\w+]{0,6} (?:\||\((?:main|default|tags|heads|v\d|remotes|\w{0,12}/?))",
     re.MULTILINE,
 )
+_FROM_FILE = regex(
+    r"print\((?P<module>torch|tensorflow|jax|numpy)\.__version__, ?(?P=module)\.__file__\)[\"']\n"
+    r"(?P<version>\d{1,4}\.\d[\w.+]{0,40}) (?P<path>/[^\s:]{3,200})/__init__\.py$",
+    re.MULTILINE,
+)
+_LISTED = regex(r"(?P<list>\['sm_\d{2,3}[af]?'(?:, '(?:sm|compute)_\d{2,3}[af]?'){0,20}\])")
 _PLAIN = regex(r"[$>] ?python3? (?:--version|-V)\nPython (?P<version>\d\.\d{1,2}(?:\.\d{1,2})?)$", re.MULTILINE)
 
 
@@ -54,6 +60,11 @@ def read(text: Text) -> Iterator[Clue]:
         if len(asked) == len(values):
             for each, value in zip(asked, values, strict=True):
                 yield from _told(each.strip(), value.strip(), match.start())
+    for match in text.matches(_FROM_FILE, ".__file__)", lines=2):
+        yield Package(match["module"], match["version"], match.start(), path=match["path"])
+    if text.holds("torch.cuda.get_arch_list()"):
+        for match in text.matches(_LISTED, "['sm_"):  # whatever else the same call printed
+            yield from _arch_list(match["list"], match.start())
     for match in (*text.matches(_BANNER, "Python "), *text.matches(_PLAIN, "--version", "-V", lines=2)):
         yield PythonFact("version", Version.parse(match["version"]), match.start())
 

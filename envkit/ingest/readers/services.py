@@ -23,6 +23,11 @@ _ACTIVE = regex(
     r"|inactive|failed)$",
     re.MULTILINE,
 )
+_UNIT = regex(
+    r"^[ ●*×]{0,4}(?P<name>nvidia-fabricmanager|nvidia-persistenced)\.service {1,40}loaded {1,8}\w{6,12} {1,8}"
+    r"(?P<state>running|failed|dead) {1,8}\w",
+    re.MULTILINE,
+)  # `systemctl list-units`
 _VERSION = regex(r"Fabric Manager version is : (?P<version>\d{3}(?:\.\d{1,9}){1,2})")
 _NVLINK_GPU = regex(
     r"^GPU (?P<index>\d{1,2}): [^\n]{3,120}\n(?P<links>(?:[ \t]{1,12}Link \d{1,2}: [^\n]{3,40}(?:\n|$)){1,24})",
@@ -34,9 +39,13 @@ _NVSWITCH = regex(r"^(?:c\S{9,11} [^\n]{8,60} )?/dev/nvidia-nvswitch(?P<index>\d
 @reader("services")
 def read(text: Text) -> Iterator[Clue]:
     """Fabric Manager, the persistence daemon, NVSwitches and NVLink states."""
-    for pattern, needle, lines in ((_SERVICE, ".service - ", 6), (_ACTIVE, "systemctl is-active", 2)):
+    for pattern, needle, lines in (
+        (_SERVICE, ".service - ", 6),
+        (_ACTIVE, "systemctl is-active", 2),
+        (_UNIT, ".service ", 1),
+    ):
         for match in text.matches(pattern, needle, lines=lines):
-            running = match["state"] in ("active (running)", "active")
+            running = match["state"] in ("active (running)", "active", "running")
             if match["name"] == "nvidia-persistenced":
                 yield Fact("driver.persistence_daemon", running, match.start())
             else:

@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator
 
 from envkit._startup.regex import regex
-from envkit.ingest.clues import Clue, Item, reader
+from envkit.base.versions import Version
+from envkit.ingest.clues import Clue, Fact, Item, reader
 from envkit.ingest.text import Text
 from envkit.model import SystemPackage
 
@@ -20,9 +21,12 @@ _NAME = (
 _DPKG = regex(
     r"^(?P<state>[iruph][ iUFHWtnc][ R]?) {1,4}"
     + _NAME
-    + r"(?::\w{2,8})? {1,60}(?P<version>\d[\w.+~:-]{2,60}) {1,60}(?P<arch>amd64|arm64|i386|all)\b",
+    + r"(?::\w{2,8})? {1,60}(?P<version>\d[\w.+~:-]{2,60}) {1,60}(?:amd64|arm64|i386|all)\b",
     re.MULTILINE,
 )
+_COLUMNS = regex(
+    r"^(?P<state>ii|hi|rc|i[UFH]) " + _NAME + r"(?::\w{2,8})? (?P<version>\d[\w.+~:-]{2,60})$", re.MULTILINE
+)  # the first three columns, as awk prints them
 _APT = regex(
     r"^"
     + _NAME
@@ -40,6 +44,7 @@ _DNF = regex(
     r"(?P<version>(?:\d:)?\d[\w.:+~]{0,30}-\d[\w.+~]{0,40}) {1,40}@(?P<origin>[\w.+-]{2,40})$",
     re.MULTILINE,
 )
+_FABRIC_MANAGER = regex(r"nvidia-fabricmanager(?:-\d{3})?")
 _NEEDLES = ("nvidia", "cuda", "cudnn", "nccl")
 _STATES = {
     "ii": "installed",
@@ -54,9 +59,14 @@ _STATES = {
 @reader("system packages")
 def read(text: Text) -> Iterator[Clue]:
     """One package per line with its version and state."""
-    for match in text.matches(_DPKG, *_NEEDLES):
-        state = _STATES.get(match["state"].strip()[:2], match["state"].strip())
-        yield _item(match, "dpkg", state)
+    for pattern in (_DPKG, _COLUMNS):
+        for match in text.matches(pattern, *_NEEDLES):
+            state = _STATES.get(match["state"].strip()[:2], match["state"].strip())
+            yield _item(match, "dpkg", state)
+            if state == "installed" and _FABRIC_MANAGER.fullmatch(match["name"]):
+                version = Version.find(match["version"])
+                if version is not None:
+                    yield Fact("driver.fabric_manager_version", version, match.start())
     for match in text.matches(_APT, "[installed"):
         yield _item(match, "dpkg", "installed")
     for match in text.matches(_RPM, *_NEEDLES):

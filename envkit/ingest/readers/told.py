@@ -125,8 +125,9 @@ _SYSTEM = regex(
     r"|Linux Mint \d\d|Pop!_OS \d\d\.\d\d|NixOS|Alpine(?: Linux)?)\b",
     re.IGNORECASE,
 )
+_REPLACED = regex(r"\b(?:instead of|rather than|in place of) (?:the )?$", re.IGNORECASE)  # the package is not there
 _PLAIN_WINDOWS = regex(
-    r"\b(?:on|under|OS:|platform:?|ui,) (?:a |my )?windows(?: pc| machine| laptop)?(?=[,.;)\n]|$| with\b| and\b)"
+    r"\b(?:on|under|OS:|platform:?|ui,) (?:a |my )?windows(?: pc| machine| laptop)?(?= ?[,.;()\n]|$| with\b| and\b)"
     r"|\bwebui-user\.bat\b|\bComfyUI_windows_portable\b|\bpython_embeded\b",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -253,6 +254,8 @@ def _compilers(text: Text) -> Iterator[Clue]:
 def _packages(text: Text) -> Iterator[Clue]:
     said: dict[str, list[Package]] = {}
     for match in _matches(text, _PACKAGE, *_PACKAGE_WORDS):
+        if _REPLACED.search(text.whole, max(0, match.start() - 20), match.start()):
+            continue
         name = normalized(match["name"])
         name = _NAMES.get(name, name)
         version = match["version"] + ("" if match["tag"] else _build(text, match, name))

@@ -23,6 +23,7 @@ _LINK = regex(
 )
 _NVCC = regex(r"(?P<folder>/usr/local/cuda(?:-\d{1,2}\.\d)?)/bin/nvcc$", re.MULTILINE)  # `which` or a listing
 _TEXT = regex(r"^CUDA Version (?P<version>\d{1,2}\.\d\.\d{1,3})$", re.MULTILINE)
+_KITS = ("cuda-toolkit", "cuda-nvcc", "cuda-cudart", "cuda-libraries")  # packages that fill such a folder
 _CUDNN = regex(
     r"#define CUDNN_MAJOR (?P<major>\d{1,2})\n(?:[^\n]{0,80}\n){0,2}?#define CUDNN_MINOR (?P<minor>\d{1,2})\n"
     r"(?:[^\n]{0,80}\n){0,2}?#define CUDNN_PATCHLEVEL (?P<patch>\d{1,2})"
@@ -34,6 +35,8 @@ def read(text: Text) -> Iterator[Clue]:
     """Toolkits with their folder; the cuDNN whose header was shown."""
     compilers = {match["folder"] for match in text.matches(_NVCC, "/bin/nvcc")}
     for match in text.matches(_FOLDER, "cuda-"):
+        if _compat_alone(text, match["version"]):
+            continue
         path = f"/usr/local/cuda-{match['version']}"
         toolkit = CudaToolkit(Version.parse(match["version"]), path, path, "folder name", path in compilers)
         yield Item("cuda_toolkits", path, toolkit, match.start())
@@ -55,3 +58,9 @@ def read(text: Text) -> Iterator[Clue]:
     for match in text.matches(_CUDNN, "CUDNN_MAJOR", lines=7):
         version = Version.of(int(match["major"]), int(match["minor"]), int(match["patch"]))
         yield Item("cudnns", f"header {version}", Cudnn(version, "", "header"), match.start())
+
+
+def _compat_alone(text: Text, version: str) -> bool:
+    """Whether that release's compatibility libraries are installed and nothing else of it is listed."""
+    dashed = version.replace(".", "-")
+    return text.holds(f"cuda-compat-{dashed}") and not any(text.holds(f"{kit}-{dashed}") for kit in _KITS)

@@ -18,7 +18,11 @@ _ALL = regex(
     r"(?: \S{1,20}){0,3}$",
     re.MULTILINE,
 )
-_RELEASE = regex(r"(?:^|[$#>%~❯] ?)uname -r\n(?P<kernel>\d{1,9}\.\d[\w.+~-]{1,80})$", re.MULTILINE)
+_RELEASE = regex(
+    r"^(?:[^\n]{0,120}[$#>%~❯;&] ?)?uname -r(?: ?(?:;|&&) ?[^\n]{1,200})?\n"
+    r"(?:[^\n]{1,120}\n){0,2}?(?P<kernel>\d{1,3}\.\d{1,3}\.\d{1,4}[\w.+~-]{0,80})$",
+    re.MULTILINE,
+)  # also amid other commands of the same line, whose answers may come before
 _MACHINE = regex(r"(?:^|[$#>%~❯] ?)uname -m\n(?P<arch>x86_64|aarch64|ppc64le)$", re.MULTILINE)
 _VERSION = regex(r"(?:^|\] )Linux version (?P<kernel>\d{1,9}\.\d[\w.+~-]{1,80}) \(", re.MULTILINE)
 _HOST = regex(r"^ {0,12}Kernel: Linux (?P<kernel>\d{1,9}\.\d[\w.+~-]{1,80})$", re.MULTILINE)
@@ -29,7 +33,7 @@ def read(text: Text) -> Iterator[Clue]:
     """Kernel release, architecture, and the kind of machine that the release's name gives away."""
     for pattern, needle, lines in (
         (_ALL, "Linux ", 1),
-        (_RELEASE, "uname -r", 2),
+        (_RELEASE, "uname -r", 4),
         (_MACHINE, "uname -m", 2),
         (_VERSION, "Linux version", 1),
         (_HOST, "Kernel: Linux", 1),

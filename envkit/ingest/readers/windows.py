@@ -16,7 +16,7 @@ from envkit.model import MachineKind, OsRelease
 
 _TRACE = regex(
     r"^ {0,8}File \"[A-Za-z]:\\[^\"\n]{3,300}\", line \d{1,6}|^(?:\([\w.-]{1,40}\) )?"
-    r"(?:PS )?[A-Z]:\\[\w. ()~\\-]{0,300}> ?\S",
+    r"(?:PS )?[A-Z]:\\[\w. ()~\\-]{0,300}> ?\S|^venv \"[A-Za-z]:\\[^\"\n]{3,200}\\[Pp]ython\.exe\"",
     re.MULTILINE,
 )
 _SHELL = regex(

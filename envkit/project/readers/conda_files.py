@@ -71,13 +71,17 @@ def _with_python(manifest: Manifest) -> Manifest:
 
 
 def read_list(text: str) -> Manifest:
-    """The list that `conda list --export` writes: `name=version=build` on each line."""
-    specs = [
+    """The lists that `conda list` writes: `name=version=build` on each line (--export), or addresses (--explicit)."""
+    lines = [
         (line.strip(), number)
         for number, line in enumerate(text.splitlines(), 1)
         if line.strip() and not line.startswith(("#", "@"))
     ]
-    return _of_specs("conda list", specs, channels=())
+    if not any("://" in line for line, _ in lines):
+        return _of_specs("conda list", lines, channels=())
+    found = [one for line, number in lines for one in _of_file(line.partition("#")[0], number)]
+    items, unread = sorted_out(found)
+    return _with_python(Manifest("conda list", items, unread, locked=True))
 
 
 # ---- environment.yml
@@ -197,7 +201,8 @@ def read_pixi(document: Mapping[str, Any], lines: Lines, kind: str = "pixi.toml"
             found += _pypi_table(mapping(part.get("pypi-dependencies")), document, lines, group)
     items, unread = sorted_out(found)
     floor = Version.find(str(_cuda_of(document)))
-    return _with_python(Manifest(kind, items, unread, driver_cuda=floor))
+    extras = tuple(name for name in tables if name)
+    return _with_python(Manifest(kind, items, unread, driver_cuda=floor, extras=extras))
 
 
 def _cuda_of(document: Mapping[str, Any]) -> object:

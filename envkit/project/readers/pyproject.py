@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from envkit._startup.records import replace
@@ -32,7 +32,9 @@ def read(document: Mapping[str, Any], text: str) -> Manifest:
     python = str(project.get("requires-python", ""))
     poetry_python = mapping(mapping(tool.get("poetry")).get("dependencies")).get("python", "")
     items, unread = sorted_out(found)
-    manifest = Manifest("pyproject.toml", items, unread, python or caret(str(poetry_python)))
+    manifest = Manifest(
+        "pyproject.toml", items, unread, python or caret(str(poetry_python)), extras=_extras(project, tool)
+    )
     return _with_pixi(manifest, mapping(tool.get("pixi")), lines)
 
 
@@ -62,7 +64,18 @@ def _with_pixi(manifest: Manifest, pixi: Mapping[str, Any], lines: Lines) -> Man
         unread=(*manifest.unread, *also.unread),
         python=also.python,
         driver_cuda=also.driver_cuda,
+        extras=None if manifest.extras is None else (*manifest.extras, *(also.extras or ())),
     )
+
+
+def _extras(project: Mapping[str, Any], tool: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """The names that --extra takes, None where a program makes them up when it builds the project."""
+    if "optional-dependencies" in _list(project.get("dynamic")):
+        return None
+    poetry = mapping(tool.get("poetry"))
+    optional = (name for name, one in mapping(poetry.get("group")).items() if mapping(one).get("optional") is True)
+    named = (*mapping(project.get("optional-dependencies")), *mapping(poetry.get("extras")), *optional)
+    return tuple(dict.fromkeys(map(str, named)))
 
 
 def _groups(project: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
@@ -157,7 +170,11 @@ def _poetry(
     table = {
         name: value for name, value in mapping(poetry.get("dependencies")).items() if normalized(name) not in named
     }
-    yield from _table(table, "source", lines, sources, "")
+    owners: dict[str, list[str]] = {}
+    for extra, packages in mapping(poetry.get("extras")).items():
+        for name in _list(packages):
+            owners.setdefault(normalized(str(name)), []).append(str(extra))
+    yield from _table(table, "source", lines, sources, "", owners)
     groups = mapping(poetry.get("group"))
     for name, group in groups.items():
         optional = isinstance(group, dict) and group.get("optional") is True
@@ -168,7 +185,12 @@ def _poetry(
 
 
 def _table(
-    table: Mapping[str, Any], source_key: str, lines: Lines, sources: Mapping[str, Source], group: str
+    table: Mapping[str, Any],
+    source_key: str,
+    lines: Lines,
+    sources: Mapping[str, Source],
+    group: str,
+    owners: Mapping[str, Iterable[str]] | None = None,  # the extras of each package that is optional
 ) -> Iterator[Item | Unread | None]:
     """Packages as `name = "version"` or `name = {version = …}`; a list has one for each marker."""
     for name, value in table.items():
@@ -188,8 +210,9 @@ def _table(
             if source is not None:
                 places, index_line = at_index(source.url if is_named(source) else ""), source.line
             text = f"{name}{words}{spec}" + (f"; {marker}" if marker else "")
-            own = "extra" if given.get("optional") is True else group
-            yield item(text, lines.key(name), places, group=own, index_line=index_line)
+            optional = given.get("optional") is True
+            for own in (owners or {}).get(normalized(name), ("extra",)) if optional else (group,):
+                yield item(text, lines.key(name), places, group=own, index_line=index_line)
 
 
 def caret(spec: str) -> str:

@@ -108,12 +108,17 @@ def _places(options: list[_Option]) -> tuple[Places, int]:
 
 
 def _bounds(options: list[_Option], beside: Beside, unread: list[Unread]) -> dict[str, str]:
-    """What constraints files say of packages."""
+    """What constraints files say of packages; each is read once."""
     bounds: dict[str, str] = {}
+    seen: set[str] = set()
     for option in options:
-        if option.name not in _BOUNDED:
+        place = posixpath.normpath(posixpath.join(posixpath.dirname(option.file), option.value))
+        if option.name not in _BOUNDED or place in seen:
             continue
-        text = beside(posixpath.normpath(posixpath.join(posixpath.dirname(option.file), option.value)))
+        seen.add(place)
+        if len(seen) > _FILES:
+            raise SourceError(f"line {option.line}: more than {_FILES} files are included.", "Name one of them.")
+        text = beside(place)
         if text is None:
             unread.append(Unread(option.line, f"-c {option.value}", option.file))
         for one in _parts(text or "", option.value):

@@ -39,7 +39,17 @@ def read_setup_py(text: str) -> Manifest:
     python = _value(given.get("python_requires"), constants)
     items, unread = sorted_out(found)
     version = python.value if isinstance(python, ast.Constant) and isinstance(python.value, str) else ""
-    return Manifest("setup.py", items, unread, version)
+    return Manifest("setup.py", items, unread, version, extras=_extras(call, extras))
+
+
+def _extras(call: ast.Call | None, given: ast.expr | None) -> tuple[str, ...] | None:
+    """The names of the extras, None where the file computes them."""
+    if call is None or any(word.arg is None for word in call.keywords):
+        return None
+    keys = given.keys if isinstance(given, ast.Dict) else []
+    names = [key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
+    computed = len(names) < len(keys) or (given is not None and not isinstance(given, ast.Dict))
+    return None if computed else tuple(names)
 
 
 def _constants(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
@@ -117,7 +127,8 @@ def read_setup_cfg(text: str, beside: Beside) -> Manifest:
             elif line and not line.startswith("#"):
                 found.append(item(line, numbers.get(line, 0), NOWHERE, group=group))
     items, unread = sorted_out(found)
-    return Manifest("setup.cfg", items, unread, options.get("python_requires", "").strip())
+    extras = tuple(dict.fromkeys(group for group, _ in _listed(parser, options) if group))
+    return Manifest("setup.cfg", items, unread, options.get("python_requires", "").strip(), extras=extras)
 
 
 def _listed(parser: configparser.ConfigParser, options: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from hashlib import sha256
 from envkit.fleet.model import FleetReport
 from envkit.fleet.names import folded
 from envkit.fleet.report import headline, not_judged
-from envkit.render.fleet_words import COLUMNS, compared, expectation, explained, shared_words, shown_state
+from envkit.render.fleet_words import COLUMNS, compared, expectation, explained, gap_words, shared_words, shown_state
 from envkit.render.reports import Look
 from envkit.render.templating import template
 
@@ -30,6 +30,7 @@ def report(fleet: FleetReport, look: Look) -> str:
         causes=fleet.causes,
         drift=fleet.drift,
         compared=compared(fleet),
+        gaps=[(gap_words(fleet, gap), gap.hosts) for gap in fleet.gaps],
         not_judged=not_judged(fleet),
         columns=COLUMNS,
         hosts=hosts,

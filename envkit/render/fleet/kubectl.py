@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from shlex import quote
 
 from envkit.fleet.model import FleetReport, HostResult, State
-from envkit.fleet.report import failing, is_node
+from envkit.fleet.report import failing, is_node, unproven
 from envkit.render.reports import Look
 
 _HEAD = """#!/bin/sh
-# Writes what `envkit fleet report` says of each node as the label envkit/state and the condition GPUEnvironmentHealthy.
+# Gives each node the state in `envkit fleet report` as the label envkit/state and the condition GPUEnvironmentHealthy.
 # Needs the rights to patch nodes and nodes/status, and a kubectl whose `patch` has --subresource.
 now=$(date -u +%Y-%m-%dT%H:%M:%SZ)
 ended=0
@@ -31,11 +31,12 @@ def report(fleet: FleetReport, look: Look) -> str:
 
 
 def _lines(fleet: FleetReport) -> Iterator[str]:
+    open_ones = unproven(fleet)
     for host in fleet.hosts:
         if not is_node(host.name):
             continue
         bad = failing(fleet, host)
-        known = host.judged and host.state is not State.UNKNOWN
+        known = host.judged and host.state is not State.UNKNOWN and host.name not in open_ones
         status = "False" if bad else "True" if known else "Unknown"
         words = (host.name, host.state.value, status, _reason(host, bad), json.dumps(host.reason[:_LONGEST]))
         yield " ".join(["told", *map(quote, words)])

@@ -8,7 +8,7 @@ from envkit.checks.engine.evidence import many
 from envkit.fleet.model import Cluster, Drift, FleetReport
 from envkit.fleet.names import folded
 from envkit.fleet.report import headline, not_judged
-from envkit.render.fleet_words import compared, expectation, explained, shared_words
+from envkit.render.fleet_words import compared, expectation, explained, gap_words, shared_words
 from envkit.render.markdown_text import code, fenced, prose
 from envkit.render.reports import Look
 
@@ -25,9 +25,10 @@ def report(fleet: FleetReport, look: Look) -> str:
             *(line for item in fleet.drift for line in _drift(item)),
             "",
         ]
+    lines += [f"{prose(gap_words(fleet, gap))}: {code(folded(gap.hosts))}\n" for gap in fleet.gaps]
     left = not_judged(fleet)
     if left:
-        lines += ["#### Not judged", ""]
+        lines += ["#### Not checked", ""]
         lines += [
             f"- {many(len(hosts), 'host')} {state.value}: {prose(reason)} {code(folded(hosts))}"
             for state, reason, hosts in left

@@ -23,7 +23,7 @@ def report(fleet: FleetReport, look: Look) -> str:
         ),
         (
             "envkit_host_state",
-            "The state of each host; its value is always 1.",
+            "The state of each host; the value is always 1.",
             [({"host": host.name, "state": host.state.value}, 1) for host in fleet.hosts],
         ),
         ("envkit_check_status", "Checks that did not pass: 1 warned, 2 failed, 3 broke.", list(_checks(fleet))),
@@ -32,10 +32,10 @@ def report(fleet: FleetReport, look: Look) -> str:
             "Hosts by cause.",
             [({"check": item.cause.id, "subject": item.cause.subject}, len(item.hosts)) for item in fleet.causes],
         ),
-        ("envkit_drift_hosts", "Hosts that differ from what is expected, by trait.", list(_drift(fleet))),
+        ("envkit_drift_hosts", "Hosts that differ from the expected value, by trait.", list(_drift(fleet))),
         (
             "envkit_info",
-            "What a host is; its value is always 1.",
+            "Properties of a host; the value is always 1.",
             [
                 ({"host": host.name, **{key: host.traits.get(key, "") for key in COLUMNS}}, 1)
                 for host in fleet.hosts

@@ -9,7 +9,7 @@ from envkit.checks.engine.findings import Status
 from envkit.fleet.model import Cluster, Drift, FleetReport, State
 from envkit.fleet.names import folded
 from envkit.fleet.report import headline, not_judged
-from envkit.render.fleet_words import compared, expectation, explained, shared_words
+from envkit.render.fleet_words import compared, expectation, explained, gap_words, shared_words
 from envkit.render.page import Page
 from envkit.render.reports import Look
 
@@ -23,6 +23,8 @@ def report(fleet: FleetReport, look: Look) -> str:
     for cluster in fleet.causes:
         lines += [*_cause(cluster, page, verbose=look.verbose), ""]
     lines += _drifts(fleet, page, verbose=look.verbose)
+    for gap in fleet.gaps:
+        lines += page.wrap(f"{gap_words(fleet, gap)}: {folded(gap.hosts)}", "  ", "")
     for state, reason, hosts in not_judged(fleet):
         lines += page.title(Status.UNKNOWN, f"{many(len(hosts), 'host')} {state.value}: {reason or 'no reason given'}")
         lines += page.labelled("Hosts", folded(hosts))

@@ -13,5 +13,5 @@ from envkit.render.reports import Diagnosed, Look
 def report(machines: Sequence[Diagnosed], look: Look) -> str:
     """The page. Raises RequestError for several machines."""
     if len(machines) > 1:
-        raise RequestError(f"--format html holds one report, not {len(machines)}.", "Use one --from at a time.")
+        raise RequestError(f"--format html is for one report, not {len(machines)}.", "Use one --from at a time.")
     return doctor_html(*inert(machines[0]))

@@ -1,0 +1,70 @@
+"""What a text is like, where nothing else says what is wrong: the cause that reports in like words had, as a hint.
+
+It is told as a warning that is `possible` at most. No fact shows it, so the verdict stays "unknown".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from envkit._startup.records import replace
+from envkit.checks.engine.confidence import message_causes
+from envkit.checks.engine.findings import Confidence, Finding, Remedy, Status
+from envkit.checks.engine.messages import message_evidence
+from envkit.model import PASTED, READS_LIKE, Environment, Message
+
+if TYPE_CHECKING:
+    from envkit.checks.engine.registry import Check
+
+MARK = "(like known reports)"  # behind the place of evidence that is a likeness
+_IMPACT = "The words of this text are like those of reports with this cause. Nothing in it shows the cause itself."
+_ANSWERED = (Status.FAIL, Status.WARN, Status.ERROR)
+
+
+def likened(environment: Environment, findings: Sequence[Finding], checks: Mapping[str, Check]) -> list[Finding]:
+    """The findings; where none of them is an answer, with the hint in place of the check that could not look."""
+    hint = _hint(environment)
+    if hint is None or any(finding.status in _ANSWERED for finding in findings):
+        return list(findings)
+    own = [finding for finding in findings if finding.id == hint.values["cause"]]
+    if not own or any(finding.status is Status.OK for finding in own):
+        return list(findings)
+    told = _told(environment, hint, own[0], checks[own[0].id])
+    return [told if finding is own[0] else finding for finding in findings if finding not in own[1:]]
+
+
+def is_likened(finding: Finding) -> bool:
+    """Whether the finding is such a hint."""
+    return any(item.source.endswith(MARK) for item in finding.evidence)
+
+
+def told_apart(id: str) -> tuple[str, ...]:  # noqa: A002 - as in reports
+    """The commands whose output shows whether a cause is the one, as far as they are known."""
+    commands = (row.tell_apart for rows in message_causes().values() for row in rows if row.cause == id)
+    return tuple(dict.fromkeys(filter(None, commands)))[:1]
+
+
+def _hint(environment: Environment) -> Message | None:
+    if environment.origin != PASTED:
+        return None
+    return next((each for each in environment.messages.value or () if each.signature == READS_LIKE), None)
+
+
+def _told(environment: Environment, hint: Message, silent: Finding, check: Check) -> Finding:
+    evidence = (replace(item, source=f"{item.source} {MARK}") for item in message_evidence(environment, [hint]))
+    return replace(
+        silent,
+        status=Status.WARN,
+        title=f"This text reads like known reports of: {check.title}",
+        evidence=tuple(evidence),
+        impact=_IMPACT,
+        remedy=Remedy(_advice(check)),
+        confidence=Confidence.POSSIBLE,
+    )
+
+
+def _advice(check: Check) -> str:
+    """What shows whether it is so, and what helps if it is."""
+    shown = "".join(f"`{command}` tells whether it is so. " for command in told_apart(check.id))
+    return f"Make sure first: envkit explain {check.id} says what shows it. {shown}Only if it is so: {check.fix}"

@@ -1,0 +1,24 @@
+"""The remedy where DKMS could not build a module that is not NVIDIA's, which another driver does not mend."""
+
+from __future__ import annotations
+
+from envkit._startup.regex import regex
+from envkit.checks.engine.command import PATH, run
+from envkit.checks.engine.findings import Remedy
+from envkit.checks.engine.messages import said
+from envkit.model import Environment
+
+_BUILD = regex(r"/var/lib/dkms/(?P<module>[a-z][\w-]{1,40})/[\w.+~-]{1,60}/")
+
+
+def of_another_module(environment: Environment, until_then: str) -> Remedy | None:
+    """The remedy for the module that the messages name; None for NVIDIA's, or where they name none."""
+    match = _BUILD.search(said(environment, "dkms-build-failed"))
+    if match is None or match["module"].startswith("nvidia"):
+        return None
+    return Remedy(
+        f"The module {match['module']} is not NVIDIA's, so no other driver helps: install a release of it that "
+        f"supports this kernel, or correct what the end of its build log names; then run dkms install again. "
+        f"Until then, boot the previous kernel.{until_then}",
+        (run("tail", "-n", "40", PATH(f"{match[0]}build/make.log")),),
+    )

@@ -1,0 +1,39 @@
+"""The GPUs that a package beside a framework runs on: vLLM and FlashAttention need newer ones than their torch."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from envkit.base.versions import ComputeCapability, VersionSpec
+from envkit.compat.packages import requirements_of
+from envkit.compat.software import some_version_meets
+from envkit.compat.verdict import Verdict
+from envkit.tables.loader import read
+from envkit.tables.pairs import CompanionGpus
+
+
+@lru_cache(maxsize=1)
+def _rows() -> tuple[tuple[CompanionGpus, VersionSpec], ...]:
+    return tuple((row, VersionSpec.parse(row.versions)) for row in read(CompanionGpus))
+
+
+def companion_on_gpu(package: str, spec: str, gpu: ComputeCapability, name: str = "") -> Verdict | None:
+    """Why no release of a package that a requirement allows runs on a GPU; None where one may, or none is on record.
+
+    `package` is the name as indexes compare it, `spec` what follows it: `==0.6.3`.
+    """
+    wanted = next(iter(requirements_of((package + spec,))), None)
+    rows = [
+        row
+        for row, span in (_rows() if wanted is not None else ())
+        if wanted is not None and row.package == package and some_version_meets((wanted.spec, span))
+    ]
+    lowest = min(rows, key=lambda row: _number(row.min_compute_capability), default=None)
+    if lowest is None or _number(gpu) >= _number(lowest.min_compute_capability):
+        return None
+    needs = f"needs compute capability {lowest.min_compute_capability} or newer"
+    return Verdict("companion-on-gpu", "fail", f"{package}{spec} {needs}, not {name or gpu.sm}", lowest.sources)
+
+
+def _number(capability: ComputeCapability) -> tuple[int, int]:
+    return capability.major, capability.minor

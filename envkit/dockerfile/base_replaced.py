@@ -1,0 +1,78 @@
+"""Which packages make pip replace the framework that an image of its project comes with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from envkit._startup.regex import regex
+from envkit.base.names import normalized
+from envkit.base.versions import VersionSpec
+from envkit.checks.containers import image_faults as faults
+from envkit.checks.engine.findings import Finding, Remedy, Status
+from envkit.compat.pairs import pair_agrees
+from envkit.dockerfile.check_parts import finding, subject_of
+from envkit.dockerfile.clashes import releases_of
+from envkit.dockerfile.contents import Contents
+from envkit.dockerfile.ground import Ground, Step
+from envkit.dockerfile.stops_python import ELSEWHERE
+from envkit.tables.rows import FrameworkImage
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+# A pip of the image's own Python: one with a folder or a number may be another's.
+_OWN_PIP = regex(r"(?:.* )?(?:python3? -m )?pip3?")
+_NUMBERED = regex(r"\bpython\d\.\d")
+_CONFINED = regex(r"PIP_(?:CONSTRAINT|NO_DEPS|TARGET|PREFIX|PYTHON)|VIRTUAL_ENV")
+_APART = frozenset({"--no-deps", *ELSEWHERE})
+_WITH_CONSTRAINTS = "nvcr.io/"  # NVIDIA's images set PIP_CONSTRAINT: pip stops there, or is let go on purpose
+
+
+def base_replaced(made: Iterable[Ground], found: Contents, matrix: Matrix) -> Iterator[Finding]:
+    """The first package of each stage that no release of the base's framework goes with.
+
+    Silent where the file asks for the framework itself, or installs from a list that was not read: what the base
+    brought may then be replaced on purpose.
+    """
+    asked = {normalized(one.name) for one in (*found.packages, *found.elsewhere)}
+    for ground in made:
+        own = ground.base.own
+        if own is None or found.lists or "python" in ground.tells or any(map(_CONFINED.fullmatch, ground.environment)):
+            continue
+        names = {name for row in matrix.frameworks if row.name == own.framework for name in row.packages}
+        if not names & asked:
+            yield from _first(ground, own, names)
+
+
+def _first(ground: Ground, own: FrameworkImage, names: set[str]) -> Iterator[Finding]:
+    if own.version is None or own.repository.startswith(_WITH_CONSTRAINTS):
+        return
+    there = {name: (f"{name} {own.version}", VersionSpec.parse(f"=={own.version}")) for name in names}
+    for step in ground.steps:
+        if not _goes_into_the_base(step):
+            continue
+        for package in step.packages:
+            wanted = f"{package.name}{package.spec}"
+            releases = releases_of(package) if package.spec and package.tool == "pip" else ()
+            verdict = pair_agrees(releases, wanted, there, where="in the base image")
+            if verdict.status == "fail":
+                yield finding(
+                    faults.REQUIREMENTS_CLASH,
+                    Status.WARN,
+                    verdict.detail,
+                    subject_of(package.line, wanted),
+                    impact=f"pip replaces the {own.framework} of {ground.base.image}; what was built for it may break.",
+                    remedy=Remedy(f"Use a release of {package.name} for that version, or start from another tag."),
+                    sources=verdict.sources,
+                )
+                return
+
+
+def _goes_into_the_base(step: Step) -> bool:
+    """True for a command that certainly installs beside what the base has, dependencies included."""
+    words = step.command.words
+    if any(word.partition("=")[0] in _APART for word in words):
+        return False
+    callers = {one.caller for one in step.packages}
+    return all(_OWN_PIP.fullmatch(caller) and not _NUMBERED.search(caller) for caller in callers)

@@ -1,0 +1,57 @@
+"""Whether a variable that the image sets hides the GPUs, or the driver's libraries, from what runs in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from envkit._startup.regex import regex
+from envkit.checks.containers import image_faults as faults
+from envkit.checks.engine.findings import Finding, Remedy, Status
+from envkit.dockerfile.check_parts import finding, subject_of
+from envkit.dockerfile.contents import Contents, parts_of
+from envkit.dockerfile.stages import BuildStage, final_chain
+
+_VISIBLE = "CUDA_VISIBLE_DEVICES"
+_LIBRARIES = "LD_LIBRARY_PATH"
+_SCRIPT = regex(r"\S\.sh\b|entry_?point")  # what starts the container, unread, and may set the variable anew
+_OF_THE_DRIVER = regex(r"/(?:usr/)?lib(?:64|/\w+-linux-gnu)/?|/usr/local/nvidia/lib(?:64)?/?|.*\$.*")
+
+
+def gpu_hidden(stages: Sequence[BuildStage], found: Contents) -> Iterator[Finding]:
+    """What is to say of the variables that ENV leaves set, where the start of the container does not set them anew."""
+    chain = final_chain(stages)
+    started = " ".join(part.text for part in parts_of(chain, "CMD", "ENTRYPOINT"))
+    visible = found.environment.get(_VISIBLE)
+    gpu_image = found.base.cuda is not None or found.cuda is not None
+    certain = _SCRIPT.search(started) is None
+    if visible is not None and visible.strip("\"' ") in ("", "-1") and gpu_image and _VISIBLE not in started:
+        told = visible.strip("\"' ") or "empty"
+        yield finding(
+            faults.GPU_HIDDEN,
+            Status.FAIL if certain else Status.WARN,
+            f"{_VISIBLE} is {told}: CUDA finds no GPU in a container of this image",
+            subject_of(_line(chain, _VISIBLE), _VISIBLE),
+            impact="Programs run on the CPU, or stop, on every machine.",
+            remedy=Remedy(f"Remove {_VISIBLE}, or set it only in the RUN that needs it."),
+        )
+    folders = found.environment.get(_LIBRARIES, "").strip("\"'").split(":")
+    first = next((one for one in folders if _is_of_stubs(one) or _OF_THE_DRIVER.fullmatch(one)), "")
+    if _is_of_stubs(first) and _LIBRARIES not in started:
+        yield finding(
+            faults.GPU_HIDDEN,
+            Status.WARN,
+            f"{_LIBRARIES} puts {first} before the driver's own libraries",
+            subject_of(_line(chain, _LIBRARIES), _LIBRARIES),
+            impact="A program that loads libcuda.so gets the stub, and finds no GPU.",
+            remedy=Remedy("For linking, use LIBRARY_PATH or -L instead; it does not count when a program runs."),
+        )
+
+
+def _is_of_stubs(folder: str) -> bool:
+    return "cuda" in folder and folder.rstrip("/").endswith("/stubs")
+
+
+def _line(chain: Sequence[BuildStage], name: str) -> int:
+    """The line of the last ENV that sets a variable."""
+    lines = [part.line for part in parts_of(chain, "ENV") if name in part.text]
+    return lines[-1] if lines else chain[-1].line

@@ -1,0 +1,64 @@
+"""Where a build stops because apt has no package lists: none were fetched, or they were removed again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from envkit._startup.regex import regex
+from envkit.checks.containers import image_stops as faults
+from envkit.checks.engine.findings import Finding
+from envkit.dockerfile.check_parts import command_subject, stop
+from envkit.dockerfile.ground import APT, Ground, arguments, called
+from envkit.dockerfile.shell import ShellCommand
+
+_REMOVED = regex(r"/var/lib/apt(?:/lists)?(?:/\*?)?")
+# Programs that certainly fetch no lists; whatever else runs, such as a script, may.
+_HARMLESS = regex(
+    r"apt-mark|rm|echo|mkdir|ln|cd|cp|mv|chmod|chown|export|set|touch|cat|sed|tar|pip[\d.]*|useradd|adduser|groupadd"
+    r"|locale-gen|ldconfig|update-alternatives"
+)
+# What the images themselves may have: apt then has nothing to look for.
+_MAY_BE_THERE = regex(
+    r"-.*|.*[$*./=`].*|lib.*|cuda.*|nvidia.*|nv.*|gnupg.*|gpg.*|apt.*|ca-certificates|build-essential|gcc.*|g\+\+.*|cpp.*"
+    r"|make|patch|binutils.*|dpkg.*|perl.*|python[\d.]*(?:-minimal)?|bash|dash|coreutils|tar|gzip|bzip2|xz-utils|sed|grep"
+    r"|findutils|diffutils|mawk|mount|login|passwd|adduser|procps|hostname|util-linux|ncurses.*|tzdata|debconf|.*keyring"
+    r"|zlib1g.*|e2fsprogs|lsb-base|sudo|init.*|iproute2|iputils-ping|net-tools|less|udev|systemd.*|curl|wget|vim.*|linux.*"
+)
+
+
+def lists_missing(ground: Ground) -> Iterator[Finding]:
+    """The first installation that certainly finds no lists."""
+    if "--mount" in ground.tells or (ground.base.system is not None and ground.base.system.package_manager != "apt"):
+        return
+    certain = ground.first and ground.plain and ground.base.system is not None  # that there are none
+    for command in ground.commands:
+        asked = arguments(command, APT, ("install",))
+        if asked is None:
+            certain = _without_lists(command, certain=certain)
+        elif certain and _stops(command):
+            yield stop(
+                faults.APT_LISTS_MISSING,
+                "apt has no package lists here: no apt-get update runs before, or the lists were removed after it",
+                command_subject(command),
+                impact="The build stops with: E: Unable to locate package.",
+            )
+            return
+
+
+def _without_lists(command: ShellCommand, *, certain: bool) -> bool:
+    """Whether there are certainly no lists after a command, from whether there were none before."""
+    words = called(command)
+    name = words[0].rpartition("/")[2] if words else "export"  # assignments alone
+    if name == "rm" and any(_REMOVED.fullmatch(word) for word in words):
+        return certain or not command.conditional
+    if name in APT:
+        return certain and any(verb in words for verb in ("clean", "autoclean", "autoremove", "remove", "purge"))
+    return certain and _HARMLESS.fullmatch(name) is not None
+
+
+def _stops(command: ShellCommand) -> bool:
+    words = command.words
+    asked = arguments(command, APT, ("install",)) or ()
+    if command.conditional or not command.decisive or not {"--update", "-U"}.isdisjoint(words):
+        return False
+    return any(_MAY_BE_THERE.fullmatch(word) is None for word in asked) and "<" not in words and ">" not in words

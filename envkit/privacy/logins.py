@@ -1,0 +1,121 @@
+"""Hides logins: in addresses with and without a scheme, in headers, and what else a URL carries."""
+
+from __future__ import annotations
+
+import re
+
+from envkit._startup.regex import regex
+
+_HIDDEN = "***"
+_HEADER = regex(
+    r"(?i)([\"']?)\b((?:proxy-)?authorization|(?:set-)?cookie|x-[a-z-]{1,30}(?:token|key|auth|signature))"
+    r"((?:\\{0,2}[\"'])?\s{0,4}[:=]\s{0,4}((?:\\{0,2}[\"'])?))(?![\s\"'\\]{0,8}\*\*\*)"
+    r"(?:(?<=[\"'])[^\"'\n\\]+|[^\n]+)"
+)
+_SCHEME = regex(
+    r"\b((?i:bearer|negotiate)\s{1,4})(?!\*\*\*)[A-Za-z0-9+/=._~-]{6,}"
+    r"|\b((?i:basic|digest)\s{1,4})(?=[A-Za-z+/]{0,400}[0-9=])[A-Za-z0-9+/]{8,}={0,2}"
+)
+_NETRC = regex(r"(?i)(\blogin\s{1,4})[^\s]{1,200}(\s{1,4}password\s{1,4})[^\s]{1,200}")
+_STATED = regex(
+    r"(?i)(\b(?:password|passphrase|psk|eap|identified by)\s{1,3}(?:is\s{1,3})?)([\"'][^\"'\n]{1,200}[\"'])"
+)
+_USER_OPTION = regex(
+    r"((?<![\w-])(?:-u|-U|--user|--proxy-user)(?:[ \t]{1,4}|=)[\"']?)(?!\d{1,9}:\d{1,9}(?:\s|$))(?![A-Za-z]:\\)"
+    r"[^\s:\"'/=]{1,120}:[^\s\"']+"
+)
+_URL = regex(r"(?<![a-zA-Z])[a-zA-Z][a-zA-Z0-9+.-]{1,30}://(?:[^\s\"'`/@:<>|]{0,100}:[^\s\"'`@]{1,200}@)?[^\s\"'<>`|]*")
+_ENCODED_LOGIN = regex(r"((?i:%3a%2f%2f))(?!\*\*\*)[^\s%]{0,80}(?i:%3a)[^\s\"']{1,200}?(?=%40)")
+_THIN = regex(r"(:thin:[^\s/@]{1,80}/)[^\s@]{1,200}(?=@)")
+_PASSWORD_FILE = regex(
+    r"^([\w.*-]{1,200}:(?:\d{4,5}|\*):[\w*.-]{1,80}:[A-Za-z_][\w.-]{0,80}:)[^\s:]{1,200}$", re.MULTILINE
+)
+_CHUNK = regex(r"[^\s\"'<>`|]+")
+_ACCOUNT = regex(r"[A-Za-z][\w.+%~-]{0,60}$")
+_HOST_LIKE = regex(r"[\w\[]")
+_MIXED = regex(r"(?<![A-Za-z0-9])(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[A-Za-z0-9]{12}")
+_COMMIT = regex(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_TOKEN_FOLLOWS = "t"  # `/t/<token>/` in the address of a conda channel
+
+
+def without_urls(text: str) -> str:
+    """The text without logins, queries and tokens in its URLs."""
+    if "://" in text:
+        text = _URL.sub(lambda match: _without_url_secrets(match.group()), text)
+    return _ENCODED_LOGIN.sub(rf"\1{_HIDDEN}", text) if "%2f%2f" in text or "%2F%2F" in text else text
+
+
+def without_headers(text: str, lowered: str) -> str:
+    """The text without what headers of HTTP and lines of netrc say."""
+    if any(sign in lowered for sign in ("authorization", "cookie", "x-")):
+        text = _HEADER.sub(_without_header, text)
+    if any(sign in lowered for sign in ("bearer", "negotiate", "basic", "digest")):
+        text = _SCHEME.sub(lambda match: (match.group(1) or match.group(2)) + _HIDDEN, text)
+    if "password" in lowered and "login" in lowered:
+        text = _NETRC.sub(rf"\1{_HIDDEN}\2{_HIDDEN}", text)
+    if any(sign in lowered for sign in ("password", "passphrase", "psk", "eap", "identified")):
+        text = _STATED.sub(rf"\1{_HIDDEN}", text)
+    return text
+
+
+def without_logins(text: str) -> str:
+    """The text without logins that stand in no URL."""
+    if ":" not in text:
+        return text
+    if "-u" in text or "-U" in text or "-user" in text:
+        text = _USER_OPTION.sub(rf"\1{_HIDDEN}", text)
+    text = _PASSWORD_FILE.sub(rf"\1{_HIDDEN}", text)
+    if "@" not in text:
+        return text
+    text = _THIN.sub(rf"\1{_HIDDEN}", text) if ":thin:" in text else text
+    return _CHUNK.sub(lambda match: _without_login(match.group()), text)
+
+
+def _without_header(match: re.Match[str]) -> str:
+    """The header without its value, which ends with the quote that it opened in."""
+    quote, name, sign, opened = match.group(1, 2, 3, 4)
+    value = match.group()[len(quote) + len(name) + len(sign) :]
+    end = value.find(quote) if quote and not opened else -1
+    return f"{quote}{name}{sign}{_HIDDEN}{value[end:] if end >= 0 else ''}"
+
+
+def _without_url_secrets(url: str) -> str:
+    """The URL without login and query, and without parts of its path that look like tokens."""
+    scheme, _, rest = url.partition("://")
+    login = _login_of(rest)
+    rest = f"{_HIDDEN}@{rest[login:]}" if login else rest
+    place, query, _ = rest.partition("?")
+    parts = place.split("/")
+    shown = [
+        _HIDDEN if _is_token(part) or part and before == _TOKEN_FOLLOWS else part
+        for before, part in zip(["", *parts], parts, strict=False)
+    ]
+    return f"{scheme}://{'/'.join(shown)}" + (f"?{_HIDDEN}" if query else "")
+
+
+def _login_of(rest: str) -> int:
+    """The length of the login, its @ included, at the start of a URL's rest; a password may hold slashes."""
+    authority = rest.partition("/")[0]
+    if "@" in authority:
+        return authority.rindex("@") + 1
+    name, colon, port = authority.partition(":")
+    is_host = not colon or port.isdigit() and "." in name or name in ("", "localhost") or name.startswith("[")
+    return 0 if is_host or "@" not in rest else rest.rindex("@") + 1
+
+
+def _is_token(part: str) -> bool:
+    """True for a part of a path with a long run of mixed letters and digits; hashes of contents are public."""
+    return bool(_MIXED.search(part)) and "." not in part and not _COMMIT.fullmatch(part.rpartition("@")[2])
+
+
+def _without_login(chunk: str) -> str:
+    """`user:password@host` without a scheme: everything between the name before it and the host goes."""
+    at = chunk.rfind("@")
+    colon = chunk.find(":")
+    if not 0 < colon < at or "://" in chunk or _HIDDEN in chunk:
+        return chunk
+    host = chunk[at + 1 :]
+    if not _HOST_LIKE.match(host) or host.startswith(("sha256:", "sha512:")) or not _ACCOUNT.search(chunk[:colon]):
+        return chunk
+    start = max(chunk.rfind(mark, 0, colon) for mark in "=(,;") + 1
+    return f"{chunk[:start]}{_HIDDEN}@{host}"

@@ -1,0 +1,146 @@
+"""Which names are those of secrets: judged by their words, of which `secret_words.csv` tells what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import IntEnum
+from functools import cache, lru_cache
+
+from envkit._startup.regex import regex
+from envkit.tables.loader import read
+from envkit.tables.secrets import SecretWord
+
+_PIECES = regex(r"[^\W_]{1,64}")
+_CAMEL = regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^A-Za-z\d]+")
+_NAME_RIGHT = regex(r"[\w.-]{0,64}")
+_LONGEST = 64
+_CHINESE = "\u2e80"  # from here on, scripts write words without spaces between them
+_LONG_ENOUGH = 5  # of a word of secrets that ends a run of letters: `vncpasswd`
+# signs that a text writes for others before a name: \n, \u0022, %22
+_ESCAPED = {"\\": regex(r"u00[0-9a-fA-F]{2}|x[0-9a-fA-F]{2}|[nrt](?=[A-Z_])"), "%": regex(r"[0-9A-F]{2}")}
+
+
+class Strength(IntEnum):
+    """How much a name says about its value."""
+
+    NONE = 0
+    WEAK = 1  # hidden where the value looks random
+    CHOSEN = 2  # hidden where it looks like what people choose, too
+    ASSIGNED = 3  # hidden where `=` follows directly, else as WEAK
+    PASS = 4  # hidden where `=` follows directly, else as CHOSEN
+    KEY = 5  # hidden unless the value says nothing, or is the path of a file
+    STRONG = 6  # hidden unless the value says nothing
+    PASSWORD = 7  # the same, but what only stands beside it as CHOSEN
+
+    @property
+    def beside(self) -> Strength:
+        """What the name says about a value without a sign between them."""
+        return Strength.CHOSEN if self in (Strength.CHOSEN, Strength.PASS, Strength.PASSWORD) else Strength.WEAK
+
+
+@cache
+def words_of(role: str) -> frozenset[str]:
+    """The words that the table gives this role."""
+    return frozenset(row.word for row in read(SecretWord) if row.role == role)
+
+
+@cache
+def stems() -> tuple[str, ...]:
+    """What a text holds, in lower case, if it holds the name of a secret."""
+    words = sorted((row.word for row in read(SecretWord) if row.role not in ("other", "state")), key=len)
+    words = [word.rpartition(" ")[2] for word in words]
+    return tuple(word for word in dict.fromkeys(words) if not any(other in word for other in words if other != word))
+
+
+@cache
+def _secrets() -> frozenset[str]:
+    return words_of("secret") | words_of("password")
+
+
+def names(text: str, lowered: str) -> Iterator[tuple[int, int, Strength]]:
+    """Where names of secrets stand in a text, and how strong each is; `lowered` has the same places."""
+    for stem in stems():
+        at = lowered.find(stem)
+        while at >= 0:
+            start, end = _whole(text, at) if stem < _CHINESE else (at, at + len(stem))
+            strength = judged(text[start:end].rstrip(".-"), _before(lowered, start))
+            if strength:
+                yield start, start + len(text[start:end].rstrip(".-")), strength
+            at = lowered.find(stem, max(end, at + 1))
+
+
+def _whole(text: str, at: int) -> tuple[int, int]:
+    """The name around a place of the text."""
+    start = at
+    while start and at - start < _LONGEST and (text[start - 1].isalnum() or text[start - 1] in "_-."):
+        start -= 1
+    escape = _ESCAPED.get(text[start - 1 : start])
+    escaped = escape.match(text, start, at) if escape else None
+    found = _NAME_RIGHT.match(text, at)
+    return escaped.end() if escaped else start, found.end() if found else at
+
+
+def _before(lowered: str, start: int) -> str:
+    """The word before a name and a space: `API key`."""
+    if lowered[start - 1 : start] != " ":
+        return ""
+    piece = lowered[max(0, start - 16) : start - 1]
+    return piece[len(piece.rstrip("abcdefghijklmnopqrstuvwxyz")) :]
+
+
+@lru_cache(4096)
+def judged(name: str, before: str = "") -> Strength:
+    """What a name says; `before` is the word in front of it, which counts for a name of one word."""
+    words = [word.lower() for piece in _PIECES.findall(name) for word in _split(piece)]
+    words = [word for word in words if not word.isdigit()]
+    if not words:
+        return Strength.NONE
+    if len(words) == 1 and before and (f"{before} {words[0]}" in _secrets() or before in words_of("other")):
+        words.insert(0, before)
+    strength = _of_words(words)
+    if not _has("other", words):
+        return strength
+    is_password = strength.beside is Strength.CHOSEN and words[-1] not in words_of("other")  # `StoragePass`
+    return min(strength, Strength.CHOSEN if is_password else Strength.WEAK)
+
+
+def _split(piece: str) -> list[str]:
+    """The words of a run of letters, which stays whole where the table knows it: `apiKey`, `APIKEY`."""
+    if piece.lower() in _secrets():
+        return [piece]
+    return _CAMEL.findall(piece)
+
+
+def _of_words(words: list[str]) -> Strength:
+    if _tells(words, "password"):
+        return Strength.PASSWORD
+    if _tells(words, "secret"):
+        return Strength.STRONG
+    last = words[-1]
+    if last in words_of("pass"):
+        return Strength.PASSWORD if len(words) > 1 else Strength.PASS
+    if last in words_of("short"):
+        return Strength.STRONG if len(words) > 1 else Strength.ASSIGNED
+    if last in words_of("key"):
+        return Strength.KEY if len(words) > 1 else Strength.WEAK
+    all_weak = words_of("short") | words_of("pass") | words_of("key") | words_of("weak")
+    return Strength.NONE if all_weak.isdisjoint(words) else Strength.WEAK
+
+
+def _has(role: str, words: list[str]) -> bool:
+    """True where one of the words, or two neighbors, have this role."""
+    pairs = (f"{first} {second}" for first, second in zip(words, words[1:], strict=False))
+    return not words_of(role).isdisjoint(words) or not words_of(role).isdisjoint(pairs)
+
+
+def _tells(words: list[str], role: str) -> bool:
+    """True where a word of this role stands alone, ends a run of letters, or is made of two neighbors."""
+    if _has(role, words):
+        return True
+    return any(word.endswith(known) for word in words for known in _endings(role))
+
+
+@cache
+def _endings(role: str) -> tuple[str, ...]:
+    """The words of secrets that end other words; those of other scripts stand in no spaces."""
+    return tuple(word for word in words_of(role) if len(word) >= _LONG_ENOUGH or not word.isascii())

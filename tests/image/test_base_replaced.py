@@ -1,0 +1,44 @@
+"""What pip installs over an official image is judged with what the image has, and only where that is certain."""
+
+from __future__ import annotations
+
+import pytest
+
+from envkit.checks.engine.findings import Status
+from envkit.dockerfile.check import check_dockerfile
+from envkit.solver.request import Request
+from envkit.tables import Matrix
+
+BASE = "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\n"
+FITS = {
+    "the release for it": f"{BASE}RUN pip install torchvision==0.20.1",
+    "no release named": f"{BASE}RUN pip install vllm xformers",
+    "a range with the release": f"{BASE}RUN pip install 'torchvision>=0.15,<0.21'",
+    "a release not on record": f"{BASE}RUN pip install torchvision==99.9",
+    "torch asked for too": f"{BASE}RUN pip install torch==2.0.1 torchvision==0.15.2",
+    "torch asked for before": f"{BASE}RUN pip install torch==2.0.1\nRUN pip install torchvision==0.15.2",
+    "the dependencies left out": f"{BASE}RUN pip install --no-deps torchvision==0.15.2",
+    "an environment of its own": f"{BASE}RUN python -m venv /v && /v/bin/pip install torchvision==0.15.2",
+    "another folder": f"{BASE}RUN pip install --target=/other torchvision==0.15.2",
+    "another Python": f"{BASE}RUN python3.9 -m pip install torchvision==0.15.2",
+    "a list that nobody read": f"{BASE}RUN pip install -r a.txt\nRUN pip install torchvision==0.15.2",
+    "only in some cases": f'{BASE}ARG A\nRUN if [ -n "$A" ]; then pip install torchvision==0.15.2; fi',
+    "an image with constraints": "FROM nvcr.io/nvidia/pytorch:24.01-py3\nRUN pip install torchvision==0.15.2",
+    "an image without a framework": "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n"
+    "RUN apt-get update && apt-get install -y python3-pip && pip install torchvision==0.15.2",
+}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_nothing_is_said_where_the_base_stays_or_that_is_not_certain(name: str, matrix: Matrix) -> None:
+    found = check_dockerfile(f"{FITS[name]}\n", Request(container=True), matrix)
+    assert "image.requirements-clash" not in {one.id for one in found if one.status is not Status.OK}
+
+
+@pytest.mark.parametrize("command", ["pip install", "pip3 install -U", "python -m pip install", "sudo -H pip install"])
+@pytest.mark.parametrize("package", ["torchvision==0.15.2", "torchaudio==2.0.2", "vllm==0.6.0", "'torchvision<0.16'"])
+def test_what_pip_would_replace_is_told_with_its_line(command: str, package: str, matrix: Matrix) -> None:
+    text = f"{BASE}RUN pip install six\nRUN {command} \\\n    {package}\n"
+    found = [one for one in check_dockerfile(text, Request(container=True), matrix) if one.status is Status.WARN]
+    assert [one.id for one in found] == ["image.requirements-clash"]
+    assert found[0].subject.startswith("line 4: ") and "but torch 2.5.1 is in the base image" in found[0].title
