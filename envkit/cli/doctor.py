@@ -27,6 +27,7 @@ Examples:
   envkit doctor --from report.txt
   nvidia-smi | envkit doctor --from -
   envkit doctor --from nvidia-smi.txt --from error.txt
+  envkit doctor --python ~/miniconda3/envs/train --python .venv
   envkit doctor --json --fail-on warn
   envkit doctor --assume driver.kernel_module=535.104.05
   envkit doctor -o report.html
@@ -45,6 +46,14 @@ Examples:
 )
 @click.option(
     "--root", type=click.Path(file_okay=False), metavar="DIR", help="Inspect a mounted file system or unpacked image."
+)
+@click.option(
+    "--python",
+    "pythons",
+    multiple=True,
+    metavar="PATH",
+    shell_complete=complete_file,
+    help="Check this Python or environment instead of the active one, PATH's, and the working directory's. Repeatable.",
 )
 @click.option(
     "--assume",
@@ -98,6 +107,7 @@ def doctor(
     ctx: click.Context,
     sources: tuple[str, ...],
     root: str | None,
+    pythons: tuple[str, ...],
     assume: tuple[str, ...],
     ids: tuple[str, ...],
     plugins: bool,
@@ -131,11 +141,12 @@ def doctor(
         if undo:
             return undo_here(dry_run=dry_run, yes=yes)
     form = one_format(form, as_json, output, _FORMATS)
+    chosen = _pythons(pythons, sources, root)
     here = None
     if not (sources or root is not None or list_checks or ids):
         from envkit.cli.environment import started_machine
 
-        here = started_machine()  # its slowest answer is on its way while the checks are loaded
+        here = started_machine(chosen)  # its slowest answer is on its way while the checks are loaded
     from envkit.checks.engine.registry import image_faults
     from envkit.cli.environment import this_machine
     from envkit.tables import Matrix
@@ -147,9 +158,9 @@ def doctor(
     checks = _selected(ids, known)
     limit = "unknown" if strict else fail_on or "fail"
     if fix:
-        return _fix(checks, known, limit, lambda: this_machine(deep, None, timeout), dry_run=dry_run, yes=yes)
+        return _fix(checks, known, limit, lambda: this_machine(deep, None, timeout, chosen), dry_run=dry_run, yes=yes)
     with _bounded(sources, root):
-        environments = _environments(sources, root, assume, deep, lambda: this_machine(deep, here, timeout))
+        environments = _environments(sources, root, assume, deep, lambda: this_machine(deep, here, timeout, chosen))
         from envkit.api.report import judged
         from envkit.cli.output import complain
         from envkit.cli.report import doubts, exit_code, rendered, told
@@ -160,6 +171,19 @@ def doctor(
     if why := doubts(reports, limit):
         complain(why)
     return exit_code(reports, limit)
+
+
+def _pythons(paths: tuple[str, ...], sources: tuple[str, ...], root: str | None) -> tuple[str, ...]:
+    """The interpreters that the user chose. Raises RequestError."""
+    if not paths:
+        return ()
+    if sources or root is not None:
+        from envkit.base.errors import RequestError
+
+        raise RequestError("--python chooses among the environments of this machine.", "Omit --from and --root.")
+    from envkit.cli.environment import chosen_pythons
+
+    return chosen_pythons(paths)
 
 
 def _bounded(sources: tuple[str, ...], root: str | None) -> AbstractContextManager[None]:

@@ -36,20 +36,44 @@ def _with_a_machine(environment: Environment, target: str) -> Environment:
     return environment
 
 
-def started_machine() -> LocalHost:
-    """This machine, already asked for what takes longest to answer: its Docker engine."""
+def started_machine(pythons: Sequence[str] = ()) -> LocalHost:
+    """This machine, already asked for what takes longest to answer: its Docker engine. `pythons`: those to look at."""
     from envkit.host.local import LocalHost
 
-    host = LocalHost()
+    host = LocalHost(pythons=pythons)
     host.ask_ahead("docker")
     return host
 
 
-def this_machine(deep: bool = False, host: LocalHost | None = None, driver_limit_s: float | None = None) -> Environment:
+def chosen_pythons(paths: Sequence[str]) -> tuple[str, ...]:
+    """The interpreters that `--python` names, itself or by the folder of its environment. Raises RequestError."""
+    return tuple(dict.fromkeys(_interpreter(path) for path in paths))
+
+
+def _interpreter(path: str) -> str:
+    from envkit.base.errors import RequestError
+
+    whole = os.path.abspath(os.path.expanduser(path)) if path else ""
+    places = [whole, *(os.path.join(whole, name) for name in ("bin/python", ".venv/bin/python"))]
+    python = next((place for place in places if place and os.path.isfile(place)), None)
+    if python is None or ":" in python or not os.path.basename(python).startswith("python"):
+        raise RequestError(
+            f"--python: {path or 'an empty path'} is not a Python interpreter or an environment.",
+            "Name an interpreter, such as /opt/venv/bin/python, or the directory of an environment.",
+        )
+    return python
+
+
+def this_machine(
+    deep: bool = False,
+    host: LocalHost | None = None,
+    driver_limit_s: float | None = None,
+    pythons: Sequence[str] = (),
+) -> Environment:
     """What is observed on this machine now; `deep` also runs the opt-in tests in child processes."""
     from envkit.probe.collect import collect
 
-    return collect(host or started_machine(), deep=deep, driver_limit_s=driver_limit_s, tell=say)
+    return collect(host or started_machine(pythons), deep=deep, driver_limit_s=driver_limit_s, tell=say)
 
 
 def say(line: str) -> None:

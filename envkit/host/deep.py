@@ -20,12 +20,15 @@ _MODEST = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "TF_FORCE_GPU_ALLOW_GROWTH"
 _SHARE = 0.5  # of the time that is left: one test that hangs must leave some for the others
 
 
-def deep(variables: Mapping[str, str], limit_s: float) -> Observed[Mapping[str, object]]:
-    """`{"measurements": […]}`, of every test that could be started within `limit_s` seconds."""
+def deep(variables: Mapping[str, str], limit_s: float, python: str = "") -> Observed[Mapping[str, object]]:
+    """`{"measurements": […]}`, of every test that could be started within `limit_s` seconds in `python`.
+
+    By default that is the Python of the active environment, else the one on PATH.
+    """
     from importlib.resources import files
 
     code = files("envkit.host").joinpath("deep_child.py").read_text(encoding="utf-8")
-    python = _interpreter(variables)
+    python = python or _interpreter(variables)
     if foreign := foreign_place(python, variables):
         return missing(Problem.DENIED, python, f"not started: {foreign}")
     deadline = time.monotonic() + limit_s

@@ -25,7 +25,14 @@ _KERNEL_LOG = "/dev/kmsg"
 class LocalHost:
     """The machine that the program runs on, with the process's variables and identity or the given ones."""
 
-    def __init__(self, variables: Mapping[str, str] | None = None, identity: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        variables: Mapping[str, str] | None = None,
+        identity: Mapping[str, str] | None = None,
+        pythons: Sequence[str] = (),
+    ) -> None:
+        """`pythons`: absolute paths of the interpreters that the user chose to look at."""
+        self._pythons = pythons
         self._variables = dict(os.environ if variables is None else variables)
         self._given_identity = identity
         self._files = Files()
@@ -129,6 +136,7 @@ class LocalHost:
             "cwd": _working_folder(),
             "python": sys.executable or "",
             "prefix": sys.prefix,
+            "pythons": ":".join(self._pythons),
         }
         return {name: readable(value) for name, value in values.items() if value}
 
@@ -144,7 +152,7 @@ class LocalHost:
 
         answers: list[Observed[Mapping[str, object]]] = []
         thread = threading.Thread(
-            target=lambda: answers.append(ask(subject, self._asking(subject), limit_s)),
+            target=lambda: answers.append(ask(subject, self._programs.child_variables, limit_s)),
             name=f"ask {subject}",
             daemon=True,
         )
@@ -155,8 +163,12 @@ class LocalHost:
         """A library's answer, taken in a child process."""
         from envkit.host.queries import ask
 
+        if subject == "deep":  # alone runs in the user's own environment
+            from envkit.host.deep import deep
+
+            return deep(self._variables, limit_s, next(iter(self._pythons), ""))
         if subject not in self._ahead:
-            return ask(subject, self._asking(subject), limit_s)
+            return ask(subject, self._programs.child_variables, limit_s)
         thread, answers = self._ahead.pop(subject)
         thread.join(limit_s)
         return answers[0] if answers else missing(Problem.TIMED_OUT, subject, f"no answer within {limit_s:g} s")
@@ -167,10 +179,6 @@ class LocalHost:
 
         about = {"variables": self.variables(), "identity": self.identity()}
         return ask_apart(module, about, self._programs.child_variables, limit_s)
-
-    def _asking(self, subject: str) -> Mapping[str, str]:
-        """The variables of the child that is asked: the deep tests alone run in the user's own environment."""
-        return self._variables if subject == "deep" else self._programs.child_variables
 
 
 def _kernel_log(limit: int) -> Observed[bytes]:

@@ -18,7 +18,7 @@ _OF_THE_DRIVER = ("nvml", "cuda", "nodes")
 
 
 def ask(subject: str, variables: Mapping[str, str], limit_s: float) -> Observed[Mapping[str, object]]:
-    """The answer of `nvml`, `cuda`, `docker`, `nodes`, `services` or `deep`; NOT_LOOKED for any other subject."""
+    """The answer of `nvml`, `cuda`, `docker`, `nodes` or `services`; NOT_LOOKED for any other subject."""
     variables = _with_library(subject, variables)
     unneeded = _without_child(subject, variables)
     if unneeded is not None:
@@ -32,10 +32,6 @@ def ask(subject: str, variables: Mapping[str, str], limit_s: float) -> Observed[
 
         socket = nearest_socket(variables)
         return _child("docker_child", variables, limit_s, socket.get()) if socket.known else missing_like(socket)
-    if subject == "deep":
-        from envkit.host.deep import deep
-
-        return deep(variables, limit_s)
     if subject == "nvml":
         return _nvml(variables, limit_s)
     if subject == "nodes":

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.host.base import Host
+from envkit.probe.folder_pythons import folder_pythons
 from envkit.probe.pyenv import behind_shim, is_shim
 
 _VERSION_FOLDER = regex(r"python(\d+\.\d+)")
 _ACTIVATED = ("VIRTUAL_ENV", "CONDA_PREFIX")
+_OF_PROGRAMS = ("/pipx/venvs/", "/uv/tools/")  # environments that hold one program each, and nobody's frameworks
 _USUAL_PLACES = ("/opt/venv", "/venv", "/opt/conda", "/usr/local/bin/python3", "/usr/bin/python3")
 
 
@@ -31,20 +33,32 @@ class Interpreter:
     base_prefix: str = ""  # of a virtual environment: the installation it was made from
 
 
-def interpreters(host: Host) -> tuple[Interpreter, ...]:
+def interpreters(host: Host, *, of_folder: bool = False) -> tuple[Interpreter, ...]:
     """The interpreters that matter, each once.
 
-    Active are the environment that the shell has activated, or without one the Python of PATH and the one that runs
-    envkit; the first of them stands first. In an image or a mounted system, which has no shell, none is.
+    Active are those that the user named, and no others count then. Else active are the environment that the shell has
+    activated, or without one the Python of PATH, the one that runs envkit and, with `of_folder`, those of the working
+    folder: they may be a stranger's, so that nobody may run them who asks for them. In an image or a mounted system,
+    which has no shell, none is active.
     """
+    named = named_pythons(host)
+    activated = tuple(_activated(host))
+    here = tuple(folder_pythons(host)) if of_folder and not named and not activated else ()
+    own = "" if activated else _own(host)
     chosen: dict[str, Interpreter] = {}
-    own = "" if any(host.variables().get(name) for name in _ACTIVATED) else host.identity().get("python", "")
-    for executable in _candidates(host):
-        active = bool(host.variables().get("PATH")) and (not chosen or executable == own)
-        interpreter = interpreter_of(host, executable, active=active)
+    waits = bool(host.variables().get("PATH"))  # for the first one that is there
+    for executable in named or (*here, *_candidates(host, activated)):
+        sure = executable in named or executable in here or (executable == own and bool(host.variables().get("PATH")))
+        interpreter = interpreter_of(host, executable, active=sure or waits)
         if interpreter is not None:
             chosen.setdefault(interpreter.prefix, interpreter)
+            waits = waits and executable in here
     return tuple(chosen.values())
+
+
+def named_pythons(host: Host) -> tuple[str, ...]:
+    """The Pythons that the user chose for this look at the machine, as `--python` gave them."""
+    return tuple(filter(None, host.identity().get("pythons", "").split(":")))
 
 
 def interpreter_of(host: Host, executable: str, *, active: bool = False) -> Interpreter | None:
@@ -70,18 +84,27 @@ def interpreter_of(host: Host, executable: str, *, active: bool = False) -> Inte
     )
 
 
-def _candidates(host: Host) -> Iterator[str]:
-    variables = host.variables()
+def _activated(host: Host) -> Iterator[str]:
     for name in _ACTIVATED:
-        if variables.get(name):
-            yield posixpath.join(variables[name], "bin/python")
+        if host.variables().get(name):
+            yield posixpath.join(host.variables()[name], "bin/python")
+
+
+def _own(host: Host) -> str:
+    """The Python that runs envkit, unless envkit has an environment to itself."""
+    own = host.identity().get("python", "")
+    return "" if any(place in own for place in _OF_PROGRAMS) else own
+
+
+def _candidates(host: Host, activated: Iterable[str]) -> Iterator[str]:
+    yield from activated
     for program in ("python3", "python"):
         observed = host.which(program)
         if observed.known:
             yield observed.get()
-    if host.identity().get("python"):
-        yield host.identity()["python"]
-    if not variables.get("PATH"):  # an image or a mounted system has no shell to ask
+    if _own(host):
+        yield _own(host)
+    if not host.variables().get("PATH"):  # an image or a mounted system has no shell to ask
         for place in _USUAL_PLACES:
             yield place if "/bin/" in place else f"{place}/bin/python"
 

@@ -1,30 +1,50 @@
 """The Python environments that matter on a machine and what is installed in each, read from files alone.
 
-Which ones matter: the active virtual or conda environment, the `python3` and `python` of PATH, the one that runs
-envkit, and in an image or a mounted system the usual places. No interpreter is started and nothing is imported.
+Which ones matter: those that the user named; else the active virtual or conda environment, or that of the working
+folder, the `python3` and `python` of PATH, the one that runs envkit, and in an image or a mounted system the usual
+places. No interpreter is started and nothing is imported.
 """
 
 from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
+from itertools import islice
 
 from envkit._startup.regex import regex
 from envkit.host.base import Host
 from envkit.model import Distribution, PythonEnvironment
 from envkit.probe.distributions import distributions_in, file_owners, owners_clash
-from envkit.probe.interpreters import Interpreter, interpreter_of, interpreters
+from envkit.probe.folder_pythons import conda_pythons
+from envkit.probe.interpreters import Interpreter, interpreter_of, interpreters, named_pythons
 from envkit.probe.pyenv import ignored, is_shim
 from envkit.probe.shadowing import shadowing_modules
 
+_MOST_OTHERS = 8  # environments of conda that are read although nobody asked for them
 _SHEBANG = regex(r"#!\s*(\S+)(?:\s+(\S+))?")
 
 
 def environments(host: Host) -> Iterator[PythonEnvironment]:
-    """The Python environments that matter, the active one first."""
-    pip_python = _pip_python(host)
-    for interpreter in interpreters(host):
-        yield _environment(host, interpreter, pip_python)
+    """The Python environments that matter, the active ones first.
+
+    Where no framework is in an active one, those follow that conda knows: they are named to the user, and not checked.
+    """
+    pip_python = "" if named_pythons(host) else _pip_python(host)
+    here = interpreters(host, of_folder=True)
+    found = False
+    for interpreter in here:
+        environment = _environment(host, interpreter, pip_python)
+        found = found or bool(environment.frameworks)
+        yield environment
+    if not found and not named_pythons(host):
+        yield from _others(host, {interpreter.prefix for interpreter in here}, pip_python)
+
+
+def _others(host: Host, seen: set[str], pip_python: str) -> Iterator[PythonEnvironment]:
+    for executable in islice(conda_pythons(host), _MOST_OTHERS):
+        interpreter = interpreter_of(host, executable)
+        if interpreter is not None and interpreter.prefix not in seen:
+            yield _environment(host, interpreter, pip_python)
 
 
 def ignored_versions(host: Host) -> str:

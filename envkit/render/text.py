@@ -8,6 +8,7 @@ from envkit.base.wrap import WIDTH
 from envkit.checks.engine.evidence import many
 from envkit.checks.engine.findings import Evidence, Finding, Status
 from envkit.checks.engine.runner import plugins_of, summary
+from envkit.checks.frameworks.unchecked import unchecked_environments
 from envkit.documents.citations import titles
 from envkit.documents.verdict import Verdict, counted, troubles, verdict
 from envkit.model import PASTED, Environment
@@ -48,6 +49,7 @@ def doctor_text(
         lines += _details(environment, findings, page)
     elif answer.status is not Status.UNKNOWN:
         lines += [*page.items(machine_line(environment)), *page.wrap(_rest(environment, findings))]
+        lines += [line for told in unchecked_environments(environment) for line in page.wrap(told)]
     if plugins := plugins_of(findings):
         lines += page.wrap(f"Plug-ins: {', '.join(plugins)}")
     return "\n".join(lines) + "\n"

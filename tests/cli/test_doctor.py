@@ -189,3 +189,38 @@ def test_an_exit_status_that_no_finding_explains_is_explained() -> None:
     assert "could not be checked: " in done.stderr
     assert "CUDA initialization" in done.stderr
     assert doctor("--from", "-", text=text).stderr == ""
+
+
+def environment_of_torch(folder: Path, torch: str) -> Path:
+    """A real virtual environment with the metadata of a torch in it."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    (site,) = folder.glob("lib/python*/site-packages")
+    (site / f"torch-{torch}.dist-info").mkdir()
+    (site / f"torch-{torch}.dist-info" / "METADATA").write_text(f"Name: torch\nVersion: {torch}\n\n")
+    return folder
+
+
+def test_the_named_environments_alone_are_checked(tmp_path: Path) -> None:
+    one = environment_of_torch(tmp_path / "one", "2.6.0")
+    two = environment_of_torch(tmp_path / "two", "2.5.1")
+    found = document("--python", one, "--python", two / "bin" / "python", "--check", "torchvision-mismatch")
+    told = found["environment"]["pythons"]["value"]
+    assert [(each["prefix"], each["active"], each["frameworks"][0]["version"]) for each in told] == [
+        (str(one), True, "2.6.0"),
+        (str(two), True, "2.5.1"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--python", "/nowhere"), "--python: /nowhere is not a Python interpreter or an environment."),
+        (("--python", ""), "--python: an empty path is not a Python interpreter or an environment."),
+        (("--python", "/bin/sh"), "--python: /bin/sh is not a Python interpreter or an environment."),
+        (("--python", "/usr", "--from", H100), "--python chooses among the environments of this machine."),
+        (("--python", "/usr", "--root", "/"), "--python chooses among the environments of this machine."),
+    ],
+)
+def test_a_python_that_cannot_be_checked_is_refused(words: tuple[object, ...], said: str) -> None:
+    done = doctor(*words)
+    assert said in str(done.exception), done.exception

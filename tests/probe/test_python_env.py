@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from envkit.capture.recorded import Entry
+from envkit.checks.frameworks.unchecked import unchecked_environments
 from envkit.host.local import LocalHost
-from envkit.model import Problem, PythonEnvironment
+from envkit.model import Environment, Problem, PythonEnvironment
+from envkit.model import found as observed
 from envkit.probe.pythons import pythons
 from tests.fakes.memory_host import MemoryHost, link, program
 
@@ -187,3 +189,67 @@ def test_a_real_virtual_environment(tmp_path: Path) -> None:
     assert first.version is not None
     assert first.version.parts[:2] == sys.version_info[:2]
     assert names(first) == {}
+
+
+def environment_files(prefix: str, version: str = "3.10", torch: str = "2.6.0") -> dict[str, str | bytes | Entry]:
+    site = f"{prefix}/lib/python{version}/site-packages"
+    return {
+        f"{prefix}/pyvenv.cfg": f"home = /usr/bin\nversion = {version}.1\n",
+        f"{prefix}/bin/python": program(),
+        f"{site}/torch-{torch}.dist-info/METADATA": metadata("torch", torch),
+    }
+
+
+def active_prefixes(found: list[PythonEnvironment]) -> list[str]:
+    return [environment.prefix for environment in found if environment.active]
+
+
+@pytest.mark.parametrize("place", [".venv", "venv", ".pixi/envs/default"])
+def test_the_environment_of_the_working_folder_is_checked_beside_the_one_of_path(place: str) -> None:
+    found = environments({**SYSTEM, **environment_files(f"/work/{place}")}, cwd="/work")
+    assert active_prefixes(found) == [f"/work/{place}", "/usr"]
+
+
+def test_poetrys_environment_of_the_folder_is_found_by_its_hash() -> None:
+    # Poetry 1.8 makes demo-Y5dKUTAw-py3.10 for a project demo in /work/demo: sha256 of the folder, base64
+    from base64 import urlsafe_b64encode
+    from hashlib import sha256
+
+    name = urlsafe_b64encode(sha256(b"/work/demo").digest()).decode()[:8]
+    prefix = f"/home/user/.cache/pypoetry/virtualenvs/demo-{name}-py3.10"
+    files = {**SYSTEM, **environment_files(prefix), "/work/demo/poetry.lock": ""}
+    assert active_prefixes(environments(files, cwd="/work/demo")) == [prefix, "/usr"]
+    assert active_prefixes(environments(files, cwd="/work")) == ["/usr"]
+
+
+def test_an_activated_environment_outweighs_the_folder_and_home_is_no_project() -> None:
+    files = {**SYSTEM, **environment_files("/work/.venv"), **environment_files("/home/user/.venv")}
+    files |= environment_files("/other")
+    assert active_prefixes(environments(files, {"VIRTUAL_ENV": "/other"}, cwd="/work")) == ["/other"]
+    assert active_prefixes(environments(files, cwd="/home/user")) == ["/usr"]
+
+
+def test_named_pythons_are_the_only_ones() -> None:
+    files = {**SYSTEM, **environment_files("/one"), **environment_files("/two"), **environment_files("/work/.venv")}
+    found = environments(files, {"VIRTUAL_ENV": "/other"}, cwd="/work", pythons="/two/bin/python:/one/bin/python")
+    assert active_prefixes(found) == [environment.prefix for environment in found] == ["/two", "/one"]
+
+
+def test_envkits_own_environment_is_not_checked() -> None:
+    own = "/home/user/.local/share/pipx/venvs/envkit"
+    files = {**SYSTEM, **environment_files(own), "/usr/bin/python3": program()}
+    assert own not in [environment.prefix for environment in environments(files, python=f"{own}/bin/python")]
+
+
+def test_condas_environments_are_named_where_nothing_is_checked() -> None:
+    files = {**SYSTEM, **environment_files("/opt/miniconda3/envs/train")}
+    files["/home/user/.conda/environments.txt"] = "/opt/miniconda3/envs/train\n/gone\nrubbish\n"
+    found = environments(files)
+    assert [(one.prefix, one.active) for one in found] == [("/usr", True), ("/opt/miniconda3/envs/train", False)]
+    told = list(unchecked_environments(Environment(pythons=observed(tuple(found), "files"))))
+    assert told == [
+        "Not checked: pytorch 2.6.0 in /opt/miniconda3/envs/train. "
+        "To check it: envkit doctor --python /opt/miniconda3/envs/train"
+    ]
+    files |= environment_files("/work/.venv")
+    assert len(environments(files, cwd="/work")) == 2
