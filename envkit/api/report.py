@@ -10,6 +10,7 @@ from envkit.base.errors import SourceError
 from envkit.checks.engine.findings import Finding
 from envkit.documents.verdict import Verdict, verdict
 from envkit.model import Environment
+from envkit.render.file_reports import CheckedFile, formatted
 
 if TYPE_CHECKING:
     from envkit.checks.engine.registry import Check
@@ -52,15 +53,16 @@ class FileReport:
     target: str = ""  # what it was judged for, in words
 
     def to_json(self) -> str:
-        """The document that `envkit dockerfile --check --json` prints."""
-        from envkit.render.check_report import report_json
-
-        return report_json(self.findings)
+        """The document that `envkit check --json` prints of this file."""
+        return formatted([self.checked], "json")
 
     def __str__(self) -> str:
-        from envkit.render.check_report import report_text
+        return formatted([self.checked], "text")
 
-        return report_text(self.findings, self.name, self.target)
+    @property
+    def checked(self) -> CheckedFile:
+        """The file as the formats of reports take it."""
+        return CheckedFile(self.name, self.findings, self.target)
 
 
 def judged(

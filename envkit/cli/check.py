@@ -9,11 +9,10 @@ import click
 from envkit._startup.records import replace
 from envkit.base.platforms import ARCHITECTURES
 from envkit.cli.complete import complete_file, complete_gpu, complete_os, complete_python, complete_target
-from envkit.cli.output import output_option, say, write_output
+from envkit.cli.output import fail_on_option, one_format, output_option, say, write_output
+from envkit.render.file_reports import formats, formatted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from envkit.solver.request import Request, RequestWords
     from envkit.tables import Matrix
 
@@ -24,7 +23,9 @@ Examples:
   envkit check requirements.txt
   envkit check uv.lock --gpu "GeForce RTX 5090" --driver 575.57.08
   envkit check pyproject.toml environment.yml --target capture/ --json
-  envkit check requirements.txt --driver 535.183.01 --fix"""
+  envkit check requirements.txt --driver 535.183.01 --fix
+  envkit check requirements.txt Dockerfile --format github --fail-on warn
+  envkit check uv.lock -o envkit.sarif"""
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=complete_file)
 @click.option(
@@ -55,7 +56,14 @@ Examples:
     is_flag=True,
     help=("Print the smallest change that makes the file work on the target; with -o, the changed file."),
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@fail_on_option
+@click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(formats()),
+    help="Report format. [default: from the --output file extension, else text]",
+)
 @output_option
 def check(
     files: tuple[str, ...],
@@ -67,7 +75,9 @@ def check(
     target: str,
     extras: tuple[str, ...],
     fix: bool,
+    fail_on: str,
     as_json: bool,
+    form: str | None,
     output: str | None,
 ) -> int:
     """Check whether what a project file installs runs on this machine, or with the given GPU and driver.
@@ -78,7 +88,7 @@ def check(
     """
     from envkit.api.project import project_report
     from envkit.host.limits import limited
-    from envkit.render.check_report import documents_json, exit_code, file_document
+    from envkit.render.check_report import exit_code
     from envkit.solver.request import RequestWords
     from envkit.tables import Matrix
 
@@ -86,20 +96,25 @@ def check(
     words = RequestWords(python=python, os_id=os_id, arch=arch, gpus=gpus, driver=driver)
     request = _request(words, target, matrix)
     if fix:
+        _refuse_beside_fix(form, as_json)
         return _fixed(files, request, extras, output, matrix, gpu_meant=target != "any")
-    documents: list[Mapping[str, object]] = []
-    texts: list[str] = []
-    codes: list[int] = []
+    form = one_format(form, as_json, output, formats())
+    reports = []
     for file in files:
-        with limited(f"check: {file}"):  # of thousands of findings the telling takes longest
-            report = project_report(file, request, matrix, extras, gpu_meant=target != "any")
-            if as_json:
-                documents.append(file_document(report.name, report.findings))
-            else:
-                texts.append(str(report))
-            codes.append(exit_code(report.findings))
-    write_output(documents_json(documents) if as_json else "\n\n".join(texts), output)
-    return max(codes)
+        with limited(f"check: {file}"):
+            reports.append(project_report(file, request, matrix, extras, gpu_meant=target != "any"))
+    with limited("check"):  # of thousands of findings the telling takes longest
+        text = formatted([report.checked for report in reports], form)
+    write_output(text, output)
+    return max(exit_code(report.findings, fail_on) for report in reports)
+
+
+def _refuse_beside_fix(form: str | None, as_json: bool) -> None:
+    """Raises RequestError for a format of reports, of which --fix makes none."""
+    from envkit.base.errors import RequestError
+
+    if form or as_json:
+        raise RequestError("--fix prints a change, not a report.", "Omit --format and --json.")
 
 
 def _fixed(

@@ -12,7 +12,8 @@ from envkit._startup.records import record, replace
 from envkit.base.errors import RequestError
 from envkit.cli.complete import complete_file
 from envkit.cli.options import PlanOptions, mirrors_from, plan_options, request_from, request_options, taken
-from envkit.cli.output import say, write_file, write_output
+from envkit.cli.output import fail_on_option, one_format, say, write_file, write_output
+from envkit.render.file_reports import formats, formatted
 
 if TYPE_CHECKING:
     from envkit.image.options import ImageOptions
@@ -43,7 +44,8 @@ Examples:
   envkit dockerfile --framework tensorflow > Dockerfile
   envkit dockerfile --framework pytorch --jupyter --build --smoke
   envkit dockerfile --framework pytorch --format compose > compose.yaml
-  envkit dockerfile --check Dockerfile --gpu "GeForce RTX 5090\""""
+  envkit dockerfile --check Dockerfile --gpu "GeForce RTX 5090"
+  envkit dockerfile --check Dockerfile --format github --fail-on warn"""
 )
 @request_options
 @click.option(
@@ -70,10 +72,10 @@ Examples:
 @click.option(
     "--format",
     "target_format",
-    type=click.Choice(FORMATS),
-    default="dockerfile",
-    show_default=True,
-    help="Output format for the plan.",
+    type=click.Choice((*FORMATS, *formats())),
+    metavar="NAME",
+    help=f"Output format: {', '.join(FORMATS)}; with --check, of the report: {', '.join(formats())}. "
+    "[default: dockerfile; with --check, from the --output file extension, else text]",
 )
 @click.option("--dockerignore", is_flag=True, help="Print the matching .dockerignore instead of the Dockerfile.")
 @click.option(
@@ -84,6 +86,7 @@ Examples:
     help="Check this Dockerfile instead of writing one. No host is assumed unless --target, --gpu, or --driver is "
     "given.",
 )
+@fail_on_option
 @click.option("--build", is_flag=True, help="Build the image with BuildKit.")
 @click.option("--tag", metavar="NAME", help="Name of the built image.")
 @click.option("--smoke", is_flag=True, help="After --build, run the smoke test in the image.")
@@ -98,7 +101,7 @@ def dockerfile(**given: Any) -> int:
     matrix = Matrix.load()
     if given["checked"] is not None:
         _refuse_beside_check(given)
-        return _check(given["checked"], plan_options(given), matrix)
+        return _check(given["checked"], plan_options(given), given["target_format"], given["fail_on"], matrix)
     options = _options(given)
     request = request_from(options.plan, matrix, container=True)
     from envkit.image.plan import image_plan
@@ -132,11 +135,21 @@ def _options(given: dict[str, Any]) -> DockerfileOptions:
         raise RequestError("--smoke and --tag require --build.", "Add --build.")
     official, syntax = given.pop("start") == "official", not given.pop("no_syntax")
     image = taken(ImageOptions, given, official=official, syntax=syntax)
-    del given["checked"]
+    del given["checked"], given["fail_on"]
+    given["target_format"] = _format_of_plan(given["target_format"])
     options = DockerfileOptions(plan_options(given), image, **given)
     check_options(image)
     _refuse_mirrors(options)
     return options
+
+
+def _format_of_plan(name: str | None) -> str:
+    """Raises RequestError for a format of reports, which --check alone makes."""
+    if name is not None and name not in FORMATS:
+        raise RequestError(
+            f"--format {name} is for reports on a Dockerfile.", f"Add --check FILE, or use: {', '.join(FORMATS)}."
+        )
+    return name or FORMATS[0]
 
 
 def _refuse_beside_check(values: dict[str, Any]) -> None:
@@ -145,7 +158,13 @@ def _refuse_beside_check(values: dict[str, Any]) -> None:
     judged = {"frameworks", "cuda", "cudnn", "python", "os_id", "arch", "gpus", "driver", "target", "as_json", "output"}
     for parameter in context.command.params:
         given = values.get(parameter.name or "")
-        if parameter.name in judged | {"checked", "mirrors", "index_url"} or given == parameter.get_default(context):
+        if parameter.name in judged | {
+            "checked",
+            "mirrors",
+            "index_url",
+            "fail_on",
+            "target_format",
+        } or given == parameter.get_default(context):
             continue
         if given:
             raise RequestError(
@@ -246,16 +265,20 @@ def _build(recipe: Recipe, text: str, options: DockerfileOptions) -> int:
     return 0
 
 
-def _check(file: str, options: PlanOptions, matrix: Matrix) -> int:
+def _check(file: str, options: PlanOptions, form: str | None, fail_on: str, matrix: Matrix) -> int:
     from envkit.api.report import file_report
     from envkit.host.limits import limited
     from envkit.render.check_report import exit_code
 
+    if form in FORMATS:
+        raise RequestError(f"--check writes no {form}.", f"Omit --format, or use: {', '.join(formats())}.")
+    form = one_format(form, options.as_json, options.output, formats())
     source = click.get_current_context().get_parameter_source("target")
     if source is ParameterSource.DEFAULT:  # what a file is worth does not change with the machine that asks
         options = replace(options, target="any")
     request = request_from(options, matrix, container=True)
     with limited(f"--check: {file}"):
         report = file_report(file, request, matrix, "--check")
-    write_output(report.to_json() if options.as_json else str(report), options.output)
-    return exit_code(report.findings)
+        text = formatted([report.checked], form)
+    write_output(text, options.output)
+    return exit_code(report.findings, fail_on)

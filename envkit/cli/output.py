@@ -46,6 +46,17 @@ def timeout_option(function: F) -> F:
     )(function)
 
 
+def fail_on_option(function: F) -> F:
+    """Adds `--fail-on` for reports on files."""
+    return click.option(
+        "--fail-on",
+        type=click.Choice(["fail", "warn", "unknown"]),
+        default="fail",
+        show_default=True,
+        help="Lowest severity that makes the exit status 1: fail, warn, or unknown (something could not be checked).",
+    )(function)
+
+
 def jobs_option(function: F) -> F:
     """Adds `--jobs N`."""
     return click.option(

@@ -10,6 +10,7 @@ from envkit.base.json_text import dumps
 from envkit.base.shown import inert, shown
 from envkit.checks.engine.findings import Confidence, Finding, Status
 from envkit.checks.engine.runner import summary
+from envkit.documents.answered import Answered, answered_file
 from envkit.documents.citations import titles
 from envkit.documents.doctor import SCHEMA, finding_document, tool_document, verdict_document
 from envkit.documents.verdict import Verdict
@@ -77,9 +78,18 @@ def file_verdict(findings: Sequence[Finding]) -> Verdict:
     return Verdict(Status.UNKNOWN, title, confidence=Confidence.POSSIBLE)
 
 
-def exit_code(findings: Sequence[Finding]) -> int:
-    """1 for an error, and where nothing could be checked."""
-    return int(file_verdict(findings).status in (Status.FAIL, Status.UNKNOWN))
+def answered(name: str, findings: Sequence[Finding]) -> Answered:
+    """A file as programs that collect findings need it, with nothing in it that acts on a terminal."""
+    findings = inert(tuple(findings))
+    return answered_file(shown(name), findings, file_verdict(findings))
+
+
+def exit_code(findings: Sequence[Finding], fail_on: str = "fail") -> int:
+    """1 for an error, and where nothing could be checked; `warn` adds warnings, `unknown` also what is not known."""
+    lets_pass = {"fail": (Status.WARN, Status.UNKNOWN), "warn": (Status.UNKNOWN,), "unknown": ()}[fail_on]
+    wrong = {Status.FAIL, Status.WARN, Status.UNKNOWN}.difference(lets_pass)
+    nothing_judged = file_verdict(findings).status is Status.UNKNOWN
+    return int(nothing_judged or any(finding.status in wrong for finding in findings))
 
 
 def _counts(findings: Sequence[Finding]) -> str:
@@ -110,11 +120,6 @@ def _wrapped(lead: str, text: str) -> list[str]:
         break_on_hyphens=False,
         break_long_words=False,
     )
-
-
-def report_json(findings: Sequence[Finding]) -> str:
-    """The findings as one JSON object: schema, tool, verdict, findings, summary."""
-    return dumps(_document(findings))
 
 
 def file_document(name: str, findings: Sequence[Finding]) -> dict[str, object]:

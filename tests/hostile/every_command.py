@@ -14,6 +14,7 @@ from pathlib import Path
 
 import click
 
+from envkit.cli.dockerfile import FORMATS
 from envkit.cli.main import envkit
 from envkit.model import Environment
 from envkit.model.facts_json import to_json
@@ -59,7 +60,6 @@ ASKED: dict[str, Callable[[Path], list[Words]]] = {
     "fleet diff": lambda folder: [(str(folder / "before"), str(folder / "fleet"), "--jobs", "1")],
     "fleet baseline": lambda folder: [(str(folder / "fleet"), "--jobs", "1")],
 }
-_REPORT: dict[str, Words] = {"text": (), "json": ("--json",)}
 _TORCH = "torch==2.6.0+cu118"
 
 
@@ -108,10 +108,10 @@ def questions(folder: Path) -> Iterator[Question]:
     """Every command in every format, once with masks where it has them."""
     for name, command in commands().items():
         for asked in ASKED[name](folder) if name in ASKED else ():
-            asks = _REPORT if "--check" in asked else forms(command)  # a check prints its own report
+            asks = {"text": ()} if "--fix" in asked else forms(command)  # a change is printed as a change
             for form, words in asks.items():
-                if "--fix" in asked and form == "json":
-                    continue  # a change is printed as a change
+                if name == "dockerfile" and (form in FORMATS) is ("--check" in asked):
+                    continue  # a format of images, or one of reports
                 yield Question(name, form, (*name.split(), *asked, *words))
                 if any("--mask" in option.opts for option in command.params):
                     yield Question(name, form, (*name.split(), *asked, *words, "--mask"), masks=True)

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from envkit.cli.boundary import exit_code
+from envkit.cli.dockerfile import FORMATS
 from envkit.fleet.baseline import read_baseline
-from tests.hostile.every_command import ASKED, Question, again, commands, forms, questions, sent, uncovered
+from tests.hostile.every_command import ASKED, Question, again, commands, questions, sent, uncovered
 from tests.hostile.payloads import MARK, MARKUP, SHELL, STEERING
 from tests.hostile.places import holders, known, put
 from tests.hostile.rules import RULES, plain
@@ -74,7 +75,7 @@ OTHER: dict[tuple[str, str], Rule] = {
     ("fleet report", "html"): page,
     ("fleet report", "prometheus"): prometheus,
     ("install", "text"): script,
-    **{("dockerfile", form): script for form in forms(commands()["dockerfile"]) if form != "json"},
+    **{("dockerfile", form): script for form in FORMATS},
 }
 OTHER[("fleet baseline", "text")] = toml
 OTHER |= {(name, "text"): plain for name in ASKED if (name, "text") not in OTHER}  # no rule of the doctor's layout

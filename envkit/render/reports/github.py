@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from envkit.base.shown import inert
-from envkit.checks.engine.findings import Finding, Status
+from envkit.checks.engine.findings import Status
+from envkit.documents.answered import Answered, answered
 from envkit.documents.paragraphs import named, paragraphs
-from envkit.documents.places import line_of
-from envkit.documents.verdict import asked, troubles, verdict
-from envkit.model import Environment
+from envkit.documents.verdict import asked, troubles
 from envkit.render.reports import Diagnosed, Look
 
 _COMMANDS = {Status.FAIL: "error", Status.ERROR: "error", Status.WARN: "warning"}
@@ -17,21 +16,26 @@ _COMMANDS = {Status.FAIL: "error", Status.ERROR: "error", Status.WARN: "warning"
 
 def report(machines: Sequence[Diagnosed], look: Look) -> str:
     """The annotations of each machine: its failures and warnings, or the one line that says why there are none."""
-    return "\n".join(line for machine in machines for line in _lines(*inert(machine), several=len(machines) > 1))
+    return workflow_commands([answered(*inert(machine)) for machine in machines])
 
 
-def _lines(environment: Environment, findings: Sequence[Finding], *, several: bool) -> Iterator[str]:
-    origin = f"{environment.origin}: " if several else ""
-    for finding in troubles(findings):
-        place = line_of(finding.evidence)
+def workflow_commands(judged: Sequence[Answered]) -> str:
+    """The same of anything that was judged, which is inert already."""
+    return "\n".join(line for one in judged for line in _lines(one, several=len(judged) > 1))
+
+
+def _lines(one: Answered, *, several: bool) -> Iterator[str]:
+    name = f"{one.name}: " if several else ""
+    for finding in troubles(one.findings):
+        place = one.place(finding)
         properties = {"file": place.file, "line": str(place.line)} if place else {}
-        title = f"{origin}{named(finding)} [{finding.id}]"
+        title = f"{name}{named(finding)} [{finding.id}]"
         body = "\n".join(paragraphs(finding)) or finding.title
         yield _command(_COMMANDS[finding.status], {**properties, "title": title}, body)
-    answer = verdict(environment, findings)
-    if answer.status in (Status.OK, Status.UNKNOWN):
-        name = "notice" if answer.status is Status.OK else "error"  # the exit code is 1 where nothing could be judged
-        yield _command(name, {"title": f"{origin}{answer.headline}"}, asked(answer))
+    if one.answer.status in (Status.OK, Status.UNKNOWN):
+        # an error where nothing could be judged: the exit status is 1 then
+        kind = "notice" if one.answer.status is Status.OK else "error"
+        yield _command(kind, {"title": f"{name}{one.answer.headline}"}, asked(one.answer))
 
 
 def _command(name: str, properties: dict[str, str], message: str) -> str:
