@@ -10,6 +10,7 @@ from envkit.base.errors import RequestError, SourceError, did_you_mean
 from envkit.base.names import normalized
 
 if TYPE_CHECKING:
+    from envkit.dockerfile.change import DockerfileChange
     from envkit.project.change import Change
     from envkit.project.judge import Judged
     from envkit.project.model import Manifest
@@ -44,15 +45,19 @@ def project_report(
 
 def project_change(
     path: str, request: Request, matrix: Matrix, extras: Iterable[str] = (), *, gpu_meant: bool = False
-) -> tuple[str, Change | None, FileReport]:
+) -> tuple[str, Change | DockerfileChange | None, FileReport]:
     """The file's text, the smallest change that makes it fit, and the file's report.
 
-    The change is None where the file fits, or none is found. Raises SourceError for a file that cannot be read, and
-    for a kind that its own tool has to write.
+    The change is None where the file fits, or none is found; that of a Dockerfile may leave errors. Raises SourceError
+    for a file that cannot be read, and for a kind that its own tool has to write.
     """
     from envkit.project.change import CHANGEABLE
 
     kind = _kind_of(path)
+    if kind == "Dockerfile":
+        from envkit.api.report import file_change
+
+        return file_change(path, request, matrix, "check")
     if kind not in CHANGEABLE:
         raise SourceError(
             f"check: {path}: --fix changes what people write, not {kind}.",

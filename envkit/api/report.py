@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import record
@@ -14,6 +14,7 @@ from envkit.render.file_reports import CheckedFile, formatted
 
 if TYPE_CHECKING:
     from envkit.checks.engine.registry import Check
+    from envkit.dockerfile.change import DockerfileChange
     from envkit.solver.request import Request
     from envkit.tables import Matrix
 
@@ -87,15 +88,42 @@ def file_report(path: str, request: Request, matrix: Matrix, option: str) -> Fil
 
     Raises SourceError for a file that cannot be read, or not as a Dockerfile.
     """
+    text, check = _checked(path, request, matrix, option)
+    return _file_report(path, check(text))
+
+
+def file_change(
+    path: str, request: Request, matrix: Matrix, option: str
+) -> tuple[str, DockerfileChange | None, FileReport]:
+    """The Dockerfile's text, the change that leaves fewer errors, if one is known, and its report as it is.
+
+    Raises SourceError as `file_report` does.
+    """
+    from envkit.dockerfile.change import change_for
+
+    text, check = _checked(path, request, matrix, option)
+    return text, change_for(text, check, matrix), _file_report(path, check(text))
+
+
+def _checked(
+    path: str, request: Request, matrix: Matrix, option: str
+) -> tuple[str, Callable[[str], Sequence[Finding]]]:
+    """The text of a Dockerfile, and its check, which takes any other text for it too."""
     from envkit.dockerfile.check import check_dockerfile
     from envkit.host.user_file import read_beside, read_user_file
+
+    def check(text: str) -> Sequence[Finding]:
+        try:
+            return check_dockerfile(text, request, matrix, lambda name: read_beside(path, name))
+        except SourceError as error:
+            raise SourceError(f"{option}: {path}: {error.message}", error.hint) from None
+
+    return read_user_file(option, path), check
+
+
+def _file_report(path: str, findings: Sequence[Finding]) -> FileReport:
     from envkit.render.check_report import file_verdict
 
-    text = read_user_file(option, path)
-    try:
-        findings = check_dockerfile(text, request, matrix, lambda name: read_beside(path, name))
-    except SourceError as error:
-        raise SourceError(f"{option}: {path}: {error.message}", error.hint) from None
     findings = as_told(findings)
     return FileReport(path, findings, file_verdict(findings))
 

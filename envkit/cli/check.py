@@ -9,7 +9,7 @@ import click
 from envkit._startup.records import replace
 from envkit.base.platforms import ARCHITECTURES
 from envkit.cli.complete import complete_file, complete_gpu, complete_os, complete_python, complete_target
-from envkit.cli.output import fail_on_option, one_format, output_option, say, write_output
+from envkit.cli.output import fail_on_option, one_format, output_option, write_output
 from envkit.render.file_reports import formats, formatted
 
 if TYPE_CHECKING:
@@ -126,38 +126,17 @@ def _fixed(
     *,
     gpu_meant: bool,
 ) -> int:
-    """Prints the change of one file as a diff, or writes the changed file; 1 where nothing that is tried helps."""
-    from difflib import unified_diff
-
+    """Prints the change of one file, or writes the changed file; 1 where something stays wrong."""
     from envkit.api.project import project_change
     from envkit.base.errors import RequestError
-    from envkit.base.shown import shown
+    from envkit.cli.changed_file import show_change
     from envkit.host.limits import limited
-    from envkit.privacy.secrets import without_secrets
-    from envkit.render.check_report import exit_code
 
     if len(files) > 1:
         raise RequestError("--fix works on one file at a time.", "Name one.")
     with limited(f"check: {files[0]}"):
         text, change, report = project_change(files[0], request, matrix, extras, gpu_meant=gpu_meant)
-        fits = exit_code(report.findings) == 0
-        told = "" if fits or change is not None else str(report)
-    if change is None:
-        if fits:
-            say("Nothing needs to change.")
-        elif report.verdict.id is None:
-            say(f"Whether anything has to change is unknown.\n\n{told}")
-        else:
-            say(f"No known change makes it work on the target.\n\n{told}")
-        return 0 if fits else 1
-    say(f"{files[0]}: {'; '.join(change.told)}")
-    if output is not None:
-        write_output(change.text, output)
-        return 0
-    name = shown(files[0])
-    lines = unified_diff(text.splitlines(), change.text.splitlines(), name, name, lineterm="")
-    write_output("\n".join(shown(without_secrets(line)) for line in lines), None)
-    return 0
+        return show_change(text, change, report, output)
 
 
 def _request(words: RequestWords, target: str, matrix: Matrix) -> Request:

@@ -38,6 +38,16 @@ class DockerfileOptions:
     smoke: bool
 
 
+@record
+class CheckOptions:
+    """The options of one call that checks a file."""
+
+    file: str
+    form: str | None
+    fail_on: str
+    fix: bool
+
+
 @click.command(
     epilog="""\b
 Examples:
@@ -45,7 +55,8 @@ Examples:
   envkit dockerfile --framework pytorch --jupyter --build --smoke
   envkit dockerfile --framework pytorch --format compose > compose.yaml
   envkit dockerfile --check Dockerfile --gpu "GeForce RTX 5090"
-  envkit dockerfile --check Dockerfile --format github --fail-on warn"""
+  envkit dockerfile --check Dockerfile --format github --fail-on warn
+  envkit dockerfile --check Dockerfile --fix -o Dockerfile"""
 )
 @request_options
 @click.option(
@@ -86,6 +97,11 @@ Examples:
     help="Check this Dockerfile instead of writing one. No host is assumed unless --target, --gpu, or --driver is "
     "given.",
 )
+@click.option(
+    "--fix",
+    is_flag=True,
+    help="With --check: print the smallest change that leaves fewer errors; with -o, the changed Dockerfile.",
+)
 @fail_on_option
 @click.option("--build", is_flag=True, help="Build the image with BuildKit.")
 @click.option("--tag", metavar="NAME", help="Name of the built image.")
@@ -101,7 +117,10 @@ def dockerfile(**given: Any) -> int:
     matrix = Matrix.load()
     if given["checked"] is not None:
         _refuse_beside_check(given)
-        return _check(given["checked"], plan_options(given), given["target_format"], given["fail_on"], matrix)
+        wanted = CheckOptions(given["checked"], given["target_format"], given["fail_on"], given["fix"])
+        return _check(wanted, plan_options(given), matrix)
+    if given["fix"]:
+        raise RequestError("--fix changes a Dockerfile that is checked.", "Add --check FILE.")
     options = _options(given)
     request = request_from(options.plan, matrix, container=True)
     from envkit.image.plan import image_plan
@@ -135,7 +154,7 @@ def _options(given: dict[str, Any]) -> DockerfileOptions:
         raise RequestError("--smoke and --tag require --build.", "Add --build.")
     official, syntax = given.pop("start") == "official", not given.pop("no_syntax")
     image = taken(ImageOptions, given, official=official, syntax=syntax)
-    del given["checked"], given["fail_on"]
+    del given["checked"], given["fail_on"], given["fix"]
     given["target_format"] = _format_of_plan(given["target_format"])
     options = DockerfileOptions(plan_options(given), image, **given)
     check_options(image)
@@ -156,15 +175,10 @@ def _refuse_beside_check(values: dict[str, Any]) -> None:
     """Raises RequestError for an option that shapes or builds an image, of which --check makes none."""
     context = click.get_current_context()
     judged = {"frameworks", "cuda", "cudnn", "python", "os_id", "arch", "gpus", "driver", "target", "as_json", "output"}
+    judged |= {"checked", "fail_on", "fix", "target_format", "mirrors", "index_url"}
     for parameter in context.command.params:
         given = values.get(parameter.name or "")
-        if parameter.name in judged | {
-            "checked",
-            "mirrors",
-            "index_url",
-            "fail_on",
-            "target_format",
-        } or given == parameter.get_default(context):
+        if parameter.name in judged or given == parameter.get_default(context):
             continue
         if given:
             raise RequestError(
@@ -265,20 +279,26 @@ def _build(recipe: Recipe, text: str, options: DockerfileOptions) -> int:
     return 0
 
 
-def _check(file: str, options: PlanOptions, form: str | None, fail_on: str, matrix: Matrix) -> int:
-    from envkit.api.report import file_report
+def _check(wanted: CheckOptions, options: PlanOptions, matrix: Matrix) -> int:
+    from envkit.api.report import file_change, file_report
+    from envkit.cli.changed_file import show_change
     from envkit.host.limits import limited
     from envkit.render.check_report import exit_code
 
+    file, form = wanted.file, wanted.form
     if form in FORMATS:
         raise RequestError(f"--check writes no {form}.", f"Omit --format, or use: {', '.join(formats())}.")
+    if wanted.fix and (form or options.as_json):
+        raise RequestError("--fix prints a change, not a report.", "Omit --format and --json.")
     form = one_format(form, options.as_json, options.output, formats())
     source = click.get_current_context().get_parameter_source("target")
     if source is ParameterSource.DEFAULT:  # what a file is worth does not change with the machine that asks
         options = replace(options, target="any")
     request = request_from(options, matrix, container=True)
     with limited(f"--check: {file}"):
+        if wanted.fix:
+            return show_change(*file_change(file, request, matrix, "--check"), options.output)
         report = file_report(file, request, matrix, "--check")
         text = formatted([report.checked], form)
     write_output(text, options.output)
-    return exit_code(report.findings, fail_on)
+    return exit_code(report.findings, wanted.fail_on)

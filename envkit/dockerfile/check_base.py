@@ -123,11 +123,11 @@ def _unlisted(image: str, tag: str, subject: str, stops: str, matrix: Matrix, fr
         return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix)
     if named is not None and _lacks_its_patch(named, matrix):
         title = f"{image} cannot be pulled: tags of CUDA {named} name all three numbers of a release"
-        fix = nearest_tag(_as_row(tag, matrix), matrix, frameworks)
+        fix = nearest_tag(as_row(tag, matrix), matrix, frameworks)
         return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix)
     title = f"it is not known whether {image} exists"
     fix = (
-        nearest_tag(_as_row(tag, matrix), matrix, frameworks)
+        nearest_tag(as_row(tag, matrix), matrix, frameworks)
         if named is not None
         else "Name a tag known to envkit: envkit matrix image_tags"
     )
@@ -140,7 +140,7 @@ def _lacks_its_patch(named: Version, matrix: Matrix) -> bool:
     return len(named.parts) == _SHORT and named > max(short)
 
 
-def _as_row(tag: str, matrix: Matrix) -> ImageTag:
+def as_row(tag: str, matrix: Matrix) -> ImageTag:
     """What a tag of nvidia/cuda that is not known to envkit says of itself."""
     words = tag.split("-")
     flavor = next((word for word in words if word in tagged_flavors(matrix)), "")

@@ -33,10 +33,11 @@ Judge = Callable[[str], Judged]
 
 @record
 class Change:
-    """The text with which the file fits, and what of it is other."""
+    """The text with which the file fits, and what of it is other; nothing wrong is `left`."""
 
     text: str
     told: tuple[str, ...]
+    left: tuple[Finding, ...] = ()
 
 
 def change_for(kind: str, text: str, judged: Judged, judge: Judge) -> Change | None:

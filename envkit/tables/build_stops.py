@@ -82,3 +82,27 @@ class GoneDownload:
     title: str
     fix: str
     sources: tuple[str, ...]
+
+
+@table("image/fault_lines.csv", "fault", place=("before", "after-from"))
+@record
+class FaultLine:
+    """A line of a Dockerfile that takes a fault away: before its instruction, or below the FROM of its stage."""
+
+    fault: str
+    place: str
+    line: str
+    told: str
+    sources: tuple[str, ...]
+
+
+@table("image/fault_words.csv", "fault", "old")
+@record
+class FaultWords:
+    """Words of a Dockerfile and those that take a fault away in their place."""
+
+    fault: str
+    old: str
+    new: str
+    told: str
+    sources: tuple[str, ...]

@@ -1,0 +1,49 @@
+"""What `--fix` prints of a file: the smallest change that puts it right, as a diff or as the changed file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from envkit.base.shown import shown
+from envkit.cli.output import say, write_output
+
+if TYPE_CHECKING:
+    from envkit.api.report import FileReport
+    from envkit.dockerfile.change import DockerfileChange
+    from envkit.project.change import Change
+
+
+def show_change(text: str, change: Change | DockerfileChange | None, report: FileReport, output: str | None) -> int:
+    """Prints or writes the change; 1 where something stays wrong, or is not known."""
+    if change is None:
+        return _unchanged(report)
+    say(f"{shown(report.name)}: {shown('; '.join(change.told))}")
+    if output is not None:
+        write_output(change.text, output)
+    else:
+        write_output("\n".join(_difference(text, change.text, shown(report.name))), None)
+    for finding in change.left:
+        say(f"Not fixed: {shown(finding.title)} ({shown(finding.subject)})")
+    return int(bool(change.left))
+
+
+def _unchanged(report: FileReport) -> int:
+    from envkit.render.check_report import exit_code
+
+    if exit_code(report.findings) == 0:
+        say("Nothing needs to change.")
+        return 0
+    known = report.verdict.id is not None
+    first = "No known change makes it work on the target." if known else "Whether anything has to change is unknown."
+    say(f"{first}\n\n{report}")
+    return 1
+
+
+def _difference(old: str, new: str, name: str) -> Iterator[str]:
+    from difflib import unified_diff
+
+    from envkit.privacy.secrets import without_secrets
+
+    for line in unified_diff(old.splitlines(), new.splitlines(), name, name, lineterm=""):
+        yield shown(without_secrets(line))

@@ -1,0 +1,85 @@
+"""The smallest change of a Dockerfile that leaves its check fewer errors: tried, and checked again, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from envkit._startup.records import record
+from envkit.checks.engine.findings import Finding, Status
+from envkit.dockerfile.repairs import IN_PLACE_OF, repairs_of
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+_STEPS = 12  # faults that are put right in one file
+
+Check = Callable[[str], Sequence[Finding]]
+
+
+@record
+class DockerfileChange:
+    """The changed text, what of it is other, and the errors that its check still finds."""
+
+    text: str
+    told: tuple[str, ...]
+    left: tuple[Finding, ...]
+
+
+def change_for(text: str, check: Check, matrix: Matrix) -> DockerfileChange | None:
+    """The text with as few errors as the known repairs leave; None where they do not leave fewer.
+
+    Raises SourceError for a text that is no Dockerfile.
+    """
+    findings, told, seen = tuple(check(text)), list[str](), {text}
+    before = len(_errors(findings))
+    for _ in range(_STEPS):
+        step = _step(text, findings, check, matrix, seen)
+        if step is None:
+            break
+        text, findings, said = step
+        told = [*_without_passing(told, said)]
+    left = tuple(_errors(findings))
+    return DockerfileChange(text, tuple(told), left) if len(left) < before else None
+
+
+def _without_passing(told: Sequence[str], said: str) -> Iterator[str]:
+    """What was said before and now, without an image that has only been on the way to another."""
+    new, _, old = said.partition(IN_PLACE_OF)
+    for one in told:
+        middle, replaced, first = one.partition(IN_PLACE_OF)
+        if not (replaced and old and middle == old):
+            yield one
+        else:
+            said = f"{new}{IN_PLACE_OF}{first}"
+    yield said
+
+
+def _step(
+    text: str, findings: Sequence[Finding], check: Check, matrix: Matrix, seen: set[str]
+) -> tuple[str, tuple[Finding, ...], str] | None:
+    """The first repair that helps, None where none does; `seen` are the texts that were checked."""
+    for fault in _errors(findings):
+        for tried in repairs_of(text, fault, matrix):
+            if tried.text in seen:
+                continue
+            seen.add(tried.text)
+            after = tuple(check(tried.text))
+            if _helps(fault, findings, after):
+                return tried.text, after, tried.told
+    return None
+
+
+def _helps(fault: Finding, before: Iterable[Finding], after: Iterable[Finding]) -> bool:
+    """Whether the fault is gone and at most one has come in its place: behind one a build may meet another."""
+    errors_before, errors_after = _errors(before), _errors(after)
+    gone = _count(errors_after, fault.id) < _count(errors_before, fault.id)
+    return gone and len(errors_after) <= len(errors_before)
+
+
+def _errors(findings: Iterable[Finding]) -> list[Finding]:
+    return [finding for finding in findings if finding.status is Status.FAIL]
+
+
+def _count(findings: Iterable[Finding], id: str) -> int:
+    return sum(finding.id == id for finding in findings)

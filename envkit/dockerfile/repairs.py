@@ -1,0 +1,301 @@
+"""What may put a Dockerfile right, by the fault: texts to try, smallest change first. The check says which helps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from envkit._startup.records import record
+from envkit._startup.regex import regex
+from envkit.base.names import normalized
+from envkit.base.versions import Version
+from envkit.checks.containers import image_faults, image_stops
+from envkit.checks.engine.findings import Finding
+from envkit.compat.pairs import pairs_by_package, required
+from envkit.dockerfile.base import Base, base_of
+from envkit.dockerfile.check_base import as_row
+from envkit.dockerfile.check_parts import line_of
+from envkit.dockerfile.stages import read_stages
+from envkit.tables.build_stops import FaultLine, FaultWords
+from envkit.tables.images import Repair
+from envkit.tables.known_images import CUDA_REPOSITORY, GONE, supported_beside
+from envkit.tables.loader import read
+from envkit.tables.rows import ImageTag, OperatingSystem, os_title
+
+if TYPE_CHECKING:
+    from envkit.tables import Matrix
+
+IN_PLACE_OF = " in place of "
+_TRIED = 6  # other tags of an image
+_FROM = regex(r"(?i)\s*FROM\s")
+_CONTINUED = regex(r"\\\s*$")
+_INSTALLS = regex(r"\b((?:sudo\s+)?(?:apt-get|apt))((?:\s+-\S+)*)\s+install\b")
+_PIP_INSTALL = regex(r"\bpip[\d.]*\s+install\b")
+_SCRIPT = "/get-pip.py"
+_PINNED = regex(r"(?P<name>[A-Za-z0-9][\w.-]*)==(?P<version>[\w.+]+)")
+
+
+@record
+class Repaired:
+    """A changed text, and what of it is other."""
+
+    text: str
+    told: str
+
+
+Repairs = Callable[[Sequence[str], Finding, "Matrix"], Iterator[tuple[Sequence[str], str]]]
+
+
+def repairs_of(text: str, finding: Finding, matrix: Matrix) -> Iterator[Repaired]:
+    """The changes that may take this finding away, the smallest first; none where nothing is known to help."""
+    lines = text.splitlines()
+    if not 0 < line_of(finding) <= len(lines):
+        return
+    end = "\n" if text.endswith("\n") else ""
+    for changed, told in (
+        *_known_words(lines, finding),
+        *_known_lines(lines, finding),
+        *_REPAIRS.get(finding.id, _none)(lines, finding, matrix),
+    ):
+        yield Repaired("\n".join(changed) + end, told)
+
+
+def _none(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
+    yield from ()
+
+
+def _known_lines(lines: Sequence[str], finding: Finding) -> Iterator[tuple[Sequence[str], str]]:
+    for row in read(FaultLine):
+        if row.fault == finding.id:
+            yield _with_line(lines, finding, row.line, after_from=row.place == "after-from"), row.told
+
+
+def _known_words(lines: Sequence[str], finding: Finding) -> Iterator[tuple[Sequence[str], str]]:
+    """Other words everywhere: a file that is downloaded under one name is run under it."""
+    for row in read(FaultWords):
+        if row.fault == finding.id and any(row.old in line for line in lines):
+            old, new = row.old.rpartition("/")[2], row.new.rpartition("/")[2]
+            whole = [line.replace(row.old, row.new) for line in lines]
+            yield [line.replace(old, new) for line in whole] if "://" in row.old else whole, row.told
+
+
+def _with_line(lines: Sequence[str], finding: Finding, line: str, *, after_from: bool = False) -> Sequence[str]:
+    """The lines with one more: below the FROM of the finding's stage, or above the instruction that it points to."""
+    place = _start(lines, line_of(finding) - 1)
+    if after_from:
+        place = next((index for index in range(place, -1, -1) if _FROM.match(lines[index])), place) + 1
+    return [*lines[:place], line, *lines[place:]]
+
+
+def _start(lines: Sequence[str], index: int) -> int:
+    """The first line of the instruction that a line belongs to."""
+    while index > 0 and _CONTINUED.search(lines[index - 1]):
+        index -= 1
+    return index
+
+
+def _other_line(lines: Sequence[str], index: int, line: str) -> Sequence[str]:
+    return [*lines[:index], line, *lines[index + 1 :]]
+
+
+# ---- the base image
+
+
+def _other_tag(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
+    """FROM with another tag of nvidia/cuda: first the same CUDA and system, then the nearest ones."""
+    place = _from_of(lines, finding, matrix)
+    row = place.row(matrix) if place is not None else None
+    if place is None or row is None or row.cuda is None:
+        return
+    for tag in sorted(_near(row, matrix), key=lambda one: _distance(one, row))[:_TRIED]:
+        yield place.other(f"{row.repository}:{tag.tag}")
+
+
+def _other_system(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
+    """FROM with a newer release of the same distribution, with the same CUDA where it has one."""
+    place = _from_of(lines, finding, matrix)
+    system = place.base.system if place is not None else None
+    if place is None or system is None:
+        return
+    row, family = place.row(matrix), _family(system.os_id)
+    for other in matrix.operating_systems:
+        newer = _family(other.os_id) == family and _number(other) > _number(system)
+        if not newer or other.base_image is None:
+            continue
+        if row is None and place.base.image == system.base_image:
+            yield place.other(other.base_image)
+        elif row is not None and row.cuda is not None:
+            tags = [tag for tag in _near(row, matrix) if tag.os_id == other.os_id and tag.flavor == row.flavor]
+            for tag in sorted(tags, key=lambda one: _distance(one, row))[:1]:
+                yield place.other(f"{row.repository}:{tag.tag}")
+
+
+def _number(system: OperatingSystem) -> Version:
+    return Version.find(system.os_id) or Version.of(0)
+
+
+@record
+class _From:
+    """The FROM of a finding's stage, where it writes the whole name of an image."""
+
+    lines: Sequence[str]
+    index: int
+    base: Base
+
+    def row(self, matrix: Matrix) -> ImageTag | None:
+        """What the tag says, whether it is on record or not; None for other images than nvidia/cuda."""
+        named = self.base.repository == CUDA_REPOSITORY
+        return self.base.row or (as_row(self.base.tag, matrix) if named else None)
+
+    def other(self, image: str) -> tuple[Sequence[str], str]:
+        """The lines with another image, and what of them is other."""
+        line = self.lines[self.index].replace(self.base.image, image, 1)
+        return _other_line(self.lines, self.index, line), f"{image}{IN_PLACE_OF}{self.base.image}"
+
+
+def _from_of(lines: Sequence[str], finding: Finding, matrix: Matrix) -> _From | None:
+    stages = [stage for stage in read_stages("\n".join(lines)) if stage.line <= line_of(finding)]
+    while stages and stages[-1].parent is not None:
+        stages = [stage for stage in stages if stage.index <= (stages[-1].parent or 0)]
+    if not stages or stages[-1].image not in lines[stages[-1].line - 1]:
+        return None
+    return _From(lines, stages[-1].line - 1, base_of(stages[-1], matrix))
+
+
+def _near(row: ImageTag, matrix: Matrix) -> Iterator[ImageTag]:
+    """The supported tags that hold as much, on the same distribution; a tag without one is of Ubuntu."""
+    for tag in supported_beside(row, matrix):
+        kept = tag.flavor and tag.cuda is not None and _family(tag.os_id) == _family(row.os_id or "ubuntu")
+        if kept and tag.state not in GONE and _more(tag.flavor) >= _more(row.flavor) and tag != row:
+            yield tag
+
+
+def _family(os_id: str) -> str:
+    return os_id.rstrip("0123456789.")
+
+
+def _more(flavor: str) -> int:
+    """How much an image of a flavor holds: each has what those before have."""
+    flavors = ("base", "runtime", "devel")
+    return flavors.index(flavor) if flavor in flavors else 0
+
+
+def _distance(tag: ImageTag, row: ImageTag) -> tuple[object, ...]:
+    assert tag.cuda is not None and row.cuda is not None
+    return (
+        abs(tag.cuda.major - row.cuda.major),
+        tag.os_id != row.os_id,
+        tag.os_id < row.os_id,  # an older system has less
+        tag.os_id,
+        tag.cuda.release(2) != row.cuda.release(2),
+        _more(tag.flavor) - _more(row.flavor),
+        bool(tag.cudnn) != bool(row.cudnn),
+        tuple(-part for part in tag.cuda.parts),
+        tag.tag,
+    )
+
+
+def _to_the_archive(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
+    """The command that points to the archive of the distribution which the finding names, as `Debian 10`."""
+    for row in read(Repair):
+        name = os_title(row.os_id)
+        if name in finding.title or name.rstrip("0123456789.") in finding.title:
+            yield _with_line(lines, finding, f"RUN {row.command}", after_from=True), f"the archive of {name.split()[0]}"
+            return
+
+
+# ---- commands
+
+
+def _with_lists(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
+    index = line_of(finding) - 1
+    changed = _INSTALLS.sub(lambda found: f"{found[1]} update && {found[0]}", lines[index], count=1)
+    if changed != lines[index]:
+        yield _other_line(lines, index, changed), "apt-get update in the same RUN"
+
+
+def _other_script(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
+    """The get-pip.py for the Python that the finding names."""
+    python = Version.find(finding.title)
+    for index, line in enumerate(lines):
+        if python is not None and _SCRIPT in line and "://" in line and "/pip/" not in line:
+            name = f"/pip/{python.release(2)}{_SCRIPT}"
+            yield (
+                _other_line(lines, index, line.replace(_SCRIPT, name, 1)),
+                f"get-pip.py for Python {python.release(2)}",
+            )
+
+
+def _not_isolated(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
+    for index in range(line_of(finding) - 1, _start(lines, line_of(finding) - 1) - 1, -1):
+        changed = _PIP_INSTALL.sub(lambda found: f"{found[0]} --no-build-isolation", lines[index], count=1)
+        if changed != lines[index]:
+            yield _other_line(lines, index, changed), "--no-build-isolation"
+            return
+
+
+def _without_variable(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
+    """Without the ENV that hides the GPU, where it sets nothing else."""
+    index = line_of(finding) - 1
+    words = lines[index].split()
+    alone = len(words) == 2 or (len(words) == 3 and "=" not in words[1])  # ENV NAME=value, ENV NAME value
+    if words and words[0].upper() == "ENV" and alone and not _CONTINUED.search(lines[index]):
+        yield [*lines[:index], *lines[index + 1 :]], f"no {words[1].partition('=')[0]}"
+
+
+def _without_driver(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
+    """Without the package of the driver; a continued line that held nothing else goes with it."""
+    index = line_of(finding) - 1
+    name = finding.subject.partition(": ")[2]
+    rest = re.sub(rf"(?<![\w.+=-]){re.escape(name)}(?:=\S+)?(?![\w.+-])\s?", "", lines[index], count=1)
+    if not name or rest == lines[index]:
+        return
+    before, after = list(lines[:index]), lines[index + 1 :]
+    if not rest.strip(" \t\\"):
+        if not _CONTINUED.search(rest) and before:
+            before[-1] = _CONTINUED.sub("", before[-1]).rstrip()
+        yield [*before, *after], f"no {name}"
+    else:
+        yield [*before, rest.rstrip() if not _CONTINUED.search(rest) else rest, *after], f"no {name}"
+
+
+def _companions(lines: Sequence[str], finding: Finding, matrix: Matrix) -> Iterator[tuple[Sequence[str], str]]:
+    """The release of a package that goes with the torch that is pinned in the same file."""
+    index = line_of(finding) - 1
+    pins = {normalized(found["name"]): found for line in lines for found in _PINNED.finditer(line)}
+    torch = pins.get("torch")
+    named = _PINNED.match(finding.subject.partition(": ")[2])
+    if torch is None or named is None or named[0] not in lines[index]:
+        return
+    version = Version.find(torch["version"])
+    rows = pairs_by_package().get(normalized(named["name"]), ())
+    fit = [
+        row
+        for row in rows
+        if version and any(one.package == "torch" and one.spec.holds(version) for one in required(row))
+    ]
+    if fit:
+        suffix = torch["version"].partition("+")[2]
+        tail = f"+{suffix}" if suffix and "+" in named["version"] else ""
+        other = f"{named['name']}=={fit[-1].version}{tail}"
+        yield _other_line(lines, index, lines[index].replace(named[0], other, 1)), f"{other}{IN_PLACE_OF}{named[0]}"
+
+
+_REPAIRS: Mapping[str, Repairs] = {
+    image_faults.BASE_GONE.id: _other_tag,
+    image_faults.BASE_END_OF_LIFE.id: _other_tag,
+    image_faults.CUDA_MISSING.id: _other_tag,
+    image_faults.CUDNN_MISSING.id: _other_tag,
+    image_faults.CUDNN_DIFFERS.id: _other_tag,
+    image_faults.DRIVER_INSIDE.id: _without_driver,
+    image_faults.GPU_HIDDEN.id: _without_variable,
+    image_faults.REQUIREMENTS_CLASH.id: _companions,
+    image_faults.PYTHON_WITHOUT_PACKAGE.id: _other_system,
+    image_stops.APT_WITHOUT_PACKAGE.id: _other_system,
+    image_stops.APT_LISTS_MISSING.id: _with_lists,
+    image_stops.ARCHIVE_GONE.id: _to_the_archive,
+    image_stops.COMPILER_MISSING.id: _other_tag,
+    image_stops.INSTALLER_REFUSES.id: _other_script,
+    image_stops.TORCH_HIDDEN.id: _not_isolated,
+}
