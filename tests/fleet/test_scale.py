@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from envkit.render.reports import Look
 from tests.cli.run import envkit
 from tests.fleet.hosts import host
 from tests.fleet.simulation import CAUSES, differences, failing, write_fleet
+from tests.processor_time import least_seconds
 
 
 @pytest.mark.thorough
@@ -26,14 +26,15 @@ def test_what_was_planted_is_what_is_told(tmp_path: Path) -> None:
 
 def _seconds(number: int) -> float:
     hosts = [host(f"n{n}", kernel=str(n % 7), driver=str(n), os="x") for n in range(number)]
-    start = time.process_time()
-    for form in ("text", "json", "markdown", "html", "prometheus"):
-        formatted(fleet_report(hosts), form, Look(True, False, 100))
-    return time.process_time() - start
+
+    def told() -> None:
+        for form in ("text", "json", "markdown", "html", "prometheus"):
+            formatted(fleet_report(hosts), form, Look(True, False, 100))
+
+    return least_seconds(told, 0.0)
 
 
 @pytest.mark.thorough
 def test_joining_and_printing_is_linear() -> None:
-    small = min(_seconds(500) for _ in range(3))
-    large = min(_seconds(4000) for _ in range(2))
+    small, large = _seconds(500), _seconds(4000)
     assert large < 8 * 3 * small, (small, large)
