@@ -10,18 +10,29 @@ from click.core import ParameterSource
 
 from envkit._startup.records import record, replace
 from envkit.base.errors import RequestError
+from envkit.base.shown import shown
 from envkit.cli.complete import complete_file
-from envkit.cli.options import PlanOptions, mirrors_from, plan_options, request_from, request_options, taken
+from envkit.cli.options import (
+    PlanOptions,
+    mirrors_from,
+    plan_options,
+    project_of,
+    request_from,
+    request_options,
+    taken,
+)
 from envkit.cli.output import fail_on_option, one_format, say, write_file, write_output
 from envkit.render.file_reports import formats, formatted
 
 if TYPE_CHECKING:
+    from envkit.api.project_wishes import Project
     from envkit.image.options import ImageOptions
     from envkit.image.parts import Recipe
     from envkit.solver.model import Plan
     from envkit.tables import Matrix
 
 FORMATS = ("dockerfile", "compose", "devcontainer", "apptainer", "conda", "requirements")
+_NAMED = 12  # requirements that are named one by one
 _LISTS = ("conda", "requirements")  # of Python packages alone
 
 
@@ -54,6 +65,7 @@ Examples:
   envkit dockerfile --framework tensorflow > Dockerfile
   envkit dockerfile --framework pytorch --jupyter --build --smoke
   envkit dockerfile --framework pytorch --format compose > compose.yaml
+  envkit dockerfile --project . -o Dockerfile
   envkit dockerfile --check Dockerfile --gpu "GeForce RTX 5090"
   envkit dockerfile --check Dockerfile --format github --fail-on warn
   envkit dockerfile --check Dockerfile --fix -o Dockerfile"""
@@ -122,7 +134,10 @@ def dockerfile(**given: Any) -> int:
     if given["fix"]:
         raise RequestError("--fix changes a Dockerfile that is checked.", "Add --check FILE.")
     options = _options(given)
-    request = request_from(options.plan, matrix, container=True)
+    project = project_of(options.plan, matrix)
+    if project is not None:
+        options = _with_packages(options, project)
+    request = request_from(options.plan, matrix, container=True, project=project)
     from envkit.image.plan import image_plan
     from envkit.solver.model import NoPlan
 
@@ -160,6 +175,19 @@ def _options(given: dict[str, Any]) -> DockerfileOptions:
     check_options(image)
     _refuse_mirrors(options)
     return options
+
+
+def _with_packages(options: DockerfileOptions, project: Project) -> DockerfileOptions:
+    """The options with the project's own list, or the packages that it names; what is left out is told."""
+    image = options.image
+    if project.requirements and image.requirements is None:
+        image = replace(image, requirements=project.requirements)
+        say(f"Note: the image installs {project.requirements}; keep it next to the Dockerfile.")
+    elif not project.requirements:
+        image = replace(image, pip=(*image.pip, *project.wishes.other))
+    if project.wishes.left_out and not project.requirements:
+        say(f"Note: not in the image: {shown(', '.join(project.wishes.left_out[:_NAMED]))}.")
+    return replace(options, image=image)
 
 
 def _format_of_plan(name: str | None) -> str:

@@ -12,16 +12,18 @@ from envkit.base.platforms import ARCHITECTURES
 from envkit.cli.complete import (
     complete_cuda,
     complete_cudnn,
+    complete_file,
     complete_framework,
     complete_gpu,
     complete_os,
     complete_python,
     complete_target,
 )
-from envkit.cli.output import output_option
+from envkit.cli.output import output_option, say
 from envkit.solver.request import RequestWords
 
 if TYPE_CHECKING:
+    from envkit.api.project_wishes import Project
     from envkit.base.settings import Mirrors
     from envkit.solver.request import Request
     from envkit.tables import Matrix
@@ -61,6 +63,13 @@ _OPTIONS = [
     ),
     click.option("--driver", metavar="VERSION", help="Driver version that the plan must work with, e.g. 550.54.15."),
     click.option(
+        "--project",
+        metavar="PATH",
+        shell_complete=complete_file,
+        help="Plan for the frameworks, CUDA, and Python that this project's files ask for: a directory, or a "
+        "requirements, lock, or project file. Other options take precedence.",
+    ),
+    click.option(
         "--target",
         default="this",
         show_default=True,
@@ -85,6 +94,7 @@ class PlanOptions:
     """The options that every command with a plan has."""
 
     words: RequestWords
+    project: str | None
     target: str  # this, any, or the path of a recording
     mirrors: tuple[str, ...]
     index_url: str | None
@@ -110,16 +120,43 @@ def taken(kind: type[T], given: dict[str, Any], **made: Any) -> T:  # noqa: ANN4
     return kind(**{name: made[name] if name in made else given.pop(name) for name in types_of(kind)})
 
 
-def request_from(options: PlanOptions, matrix: Matrix, *, container: bool = False) -> Request:
-    """The request that the options make, completed from the target machine. Raises RequestError or SourceError."""
+def request_from(
+    options: PlanOptions, matrix: Matrix, *, container: bool = False, project: Project | None = None
+) -> Request:
+    """The request that the options make, completed from the project and the target machine.
+
+    `project`: the one that `--project` names, where it was read already. Raises RequestError or SourceError.
+    """
     from envkit.cli.environment import target_environment
     from envkit.solver.parse import parse_request
     from envkit.solver.target import for_environment
 
-    request = parse_request(options.words, matrix, container=container)
+    project = project or project_of(options, matrix)
+    words = options.words if project is None else _with_project(options.words, project, matrix)
+    request = parse_request(words, matrix, container=container)
     if options.target == "any":
         return request
     return for_environment(request, target_environment(options.target, matrix), matrix)
+
+
+def project_of(options: PlanOptions, matrix: Matrix) -> Project | None:
+    """The project that `--project` names, if it is given. Raises RequestError or SourceError."""
+    if options.project is None:
+        return None
+    from envkit.api.project_wishes import read_project
+
+    return read_project(options.project, options.words.arch or ARCHITECTURES[0], matrix)
+
+
+def _with_project(words: RequestWords, project: Project, matrix: Matrix) -> RequestWords:
+    """The options' words with those of the project, of which the user is told."""
+    from envkit.base.shown import shown
+    from envkit.project.wishes import with_wishes
+
+    words = with_wishes(words, project.wishes, matrix)
+    versions = (f"{name} {text}" for name, text in (("CUDA", words.cuda), ("Python", words.python)) if text)
+    say(f"{shown(' and '.join(project.files))}: {shown(', '.join((*words.frameworks, *versions)))}")
+    return words
 
 
 def mirrors_from(options: PlanOptions) -> Mirrors:

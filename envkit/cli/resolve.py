@@ -23,7 +23,8 @@ Examples:
   envkit resolve --framework pytorch
   envkit resolve --framework pytorch==2.7 --gpu "GeForce RTX 5090"
   envkit resolve --framework tensorflow --driver 450.80.02 --target any --json
-  envkit resolve --framework pytorch --cuda 12.6 --format pyproject -o pyproject.toml"""
+  envkit resolve --framework pytorch --cuda 12.6 --format pyproject -o pyproject.toml
+  envkit resolve --project . --gpu "GeForce RTX 5090\""""
 )
 @request_options
 @click.option(
