@@ -11,6 +11,7 @@ from envkit._startup.records import record, replace
 from envkit.base.errors import RequestError
 from envkit.cli.options import PlanOptions, mirrors_from, plan_options, request_from, request_options, taken
 from envkit.cli.output import say, write_output
+from envkit.render.installs import FIRST, formats
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +31,7 @@ class InstallOptions:
     run_here: bool
     yes: bool
     bundle: str | None
+    form: str
 
 
 @click.command(
@@ -40,7 +42,8 @@ Examples:
   envkit install --cuda 12.4 --os ubuntu22.04 --target any --bundle ./bundle
   envkit install --cuda 12.8 --gpu "GeForce RTX 5090" --with-driver
   envkit install --cuda 12.4 --modules /opt/modulefiles -o install.sh
-  envkit install --with-driver --no-toolkit"""
+  envkit install --with-driver --no-toolkit
+  envkit install --framework pytorch --os ubuntu22.04 --target any --format cloud-init"""
 )
 @request_options
 @click.option("--with-driver", is_flag=True, help="Install the driver too, if it is missing or too old.")
@@ -80,6 +83,15 @@ Examples:
     is_flag=True,
     help="Allow mirrors and addresses over plain HTTP; Python packages from them are not verified.",
 )
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(formats()),
+    default=FIRST,
+    show_default=True,
+    help="The script as it is, or in a file for what sets up many machines: user data of cloud-init, an Ansible "
+    "playbook, a Packer template, a %post section of a kickstart file.",
+)
 @click.option("--run", "run_here", is_flag=True, help="Run the script here, after showing the plan and asking.")
 @click.option("--yes", is_flag=True, help="With --run: do not ask.")
 @click.option("--bundle", metavar="DIR", help="Download everything into DIR for use with the script's --offline DIR.")
@@ -89,7 +101,7 @@ def install(**given: Any) -> int:
     \b
     Only the script goes to stdout; the plan goes to stderr. The script is
     plain bash, needs no Python, is idempotent and resumable, and supports
-    --verify-only and --rollback.
+    --verify-only and --rollback. "bash install.sh --help" lists its options.
     Windows: use WSL 2.
     Jetson: run "sudo apt-get update && sudo apt-get install nvidia-jetpack".
     """
@@ -120,12 +132,22 @@ def _options(given: dict[str, Any]) -> InstallOptions:
         raise RequestError(
             '--run installs on this machine, so --target must be "this" (the default).', "Omit --target."
         )
+    if options.form != FIRST:
+        _refuse_beside_format(options)
     if options.yes and not options.run_here:
         raise RequestError("--yes: requires --run.", "Add --run, or omit --yes.")
     runfile = options.script.driver_runfile
     if runfile and "://" not in runfile:  # a file that lies here: the script is started from any folder
         return replace(options, script=replace(options.script, driver_runfile=os.path.abspath(runfile)))
     return options
+
+
+def _refuse_beside_format(options: InstallOptions) -> None:
+    """Raises RequestError for an option that does something else than write a file of that format."""
+    others = (("--json", options.plan.as_json), ("--run", options.run_here), ("--bundle", options.bundle is not None))
+    for name, given in others:
+        if given:
+            raise RequestError(f"{name} cannot be combined with --format {options.form}.", "Omit one of them.")
 
 
 def _show(plan: Plan | NoPlan) -> None:
@@ -137,10 +159,13 @@ def _show(plan: Plan | NoPlan) -> None:
 def _deliver(plan: Plan, options: InstallOptions, mirrors: Mirrors) -> int:
     from envkit.install.steps import installation
     from envkit.install.trust import check_trust
+    from envkit.install.unattended import check_unattended
     from envkit.render.script import render_script
 
     work = installation(plan, options.script, mirrors)
     check_trust(work, options.script, mirrors)
+    if options.form != FIRST:
+        check_unattended(work, options.script, options.form)
     for note in (*work.notes, *_mirror_notes(plan, options)):
         say(f"note: {note}")
     script = render_script(work, options.script)
@@ -153,8 +178,11 @@ def _deliver(plan: Plan, options: InstallOptions, mirrors: Mirrors) -> int:
         from envkit.cli.install_run import run_here
 
         return run_here(script, work, options.yes)
+    from envkit.render.installs import formatted
+
     output = options.plan.output
-    write_output(script, output, executable=True, told=f"Read it, then run: sudo bash {output}")
+    made = formatted(work, script, options.form, output)
+    write_output(made.text, output, executable=options.form == FIRST, told=made.use)
     return 0
 
 

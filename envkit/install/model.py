@@ -264,6 +264,11 @@ class Installation:
         return tuple(step.download for step in self.steps if isinstance(step, FetchFile))
 
     @property
+    def may_reboot(self) -> bool:
+        """Whether the script can ask for a reboot: only drivers need one."""
+        return any(isinstance(step, InstallDriver) for step in self.steps)
+
+    @property
     def unverified(self) -> tuple[Download, ...]:
         """The files whose checksum nobody has published."""
         return tuple(download for download in self.downloads if not download.checksum)

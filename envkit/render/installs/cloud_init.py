@@ -1,0 +1,29 @@
+"""User data for cloud-init, which runs the script once, at the first boot of an instance."""
+
+from __future__ import annotations
+
+from json import dumps
+
+from envkit.install.model import Installation
+from envkit.install.unattended import DIRECTORY, MODE, script_path
+from envkit.render.installs import about, comments
+from envkit.render.yaml_text import literal
+
+USE = "Pass it as the user data of the instances, compressed if that is too long: gzip -9 {file}"
+
+
+def written(work: Installation, script: str) -> str:
+    """The #cloud-config."""
+    path = script_path(work)
+    lines = [
+        "#cloud-config",
+        *comments(*about(work), "Logs: /var/log/cloud-init-output.log and /var/log/envkit/"),
+        "write_files:",
+        f"  - path: {dumps(path)}",
+        '    owner: "root:root"',
+        f'    permissions: "{MODE}"',
+        f"    content: {literal(script, 6)}runcmd:",
+        f"  - {dumps(['chmod', MODE, DIRECTORY])}",
+        f"  - {dumps(['bash', path, *(['--reboot'] if work.may_reboot else [])])}",
+    ]
+    return "\n".join(lines) + "\n"
