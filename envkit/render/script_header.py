@@ -30,7 +30,7 @@ EXIT_CODES = (
     (5, "a file could not be fetched, or is not in the offline folder"),
     (6, "a file has the wrong checksum"),
     (7, "another run is still in progress"),
-    (8, "a reboot is needed; then run again with --resume. With --reboot, it is under way and the run continues"),
+    (8, "a reboot is needed; then run again with --resume"),
     (9, "verification found problems"),
     (10, "not everything could be undone"),
     (11, "the driver cannot be installed now; the message says why"),

@@ -10,14 +10,16 @@ import socket
 import subprocess
 import sys
 import time
-import venv
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from tests.ansible import ansible
 from tests.programs import require
+
+__all__ = ["ansible"]
 
 pytestmark = [pytest.mark.network, pytest.mark.thorough]
 PYTHONS = {  # what `python3` is on a host
@@ -36,18 +38,6 @@ STATES = {
     "dying": "crashed", "refused": "unreachable", "mute": "unreachable", "full": "no-space",
 }  # fmt: skip
 OPTIONS = "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o IdentitiesOnly=yes"
-
-
-@pytest.fixture(scope="module")
-def ansible(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The folder of `ansible-playbook`, installed where there is none."""
-    found = shutil.which("ansible-playbook")
-    if found:
-        return os.path.dirname(found)
-    folder = tmp_path_factory.mktemp("ansible")
-    venv.create(folder, with_pip=True)
-    subprocess.run([folder / "bin" / "python", "-m", "pip", "install", "--quiet", "ansible-core"], check=True)
-    return str(folder / "bin")
 
 
 def _free_port() -> int:
