@@ -159,12 +159,13 @@ def _show(plan: Plan | NoPlan) -> None:
 def _deliver(plan: Plan, options: InstallOptions, mirrors: Mirrors) -> int:
     from envkit.install.steps import installation
     from envkit.install.trust import check_trust
-    from envkit.install.unattended import check_unattended
     from envkit.render.script import render_script
 
     work = installation(plan, options.script, mirrors)
     check_trust(work, options.script, mirrors)
     if options.form != FIRST:
+        from envkit.install.unattended import check_unattended
+
         check_unattended(work, options.script, options.form)
     for note in (*work.notes, *_mirror_notes(plan, options)):
         say(f"note: {note}")

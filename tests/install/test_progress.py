@@ -15,8 +15,8 @@ from tests.install.shell import call
 
 NAMES = (
     b'quo"te', b"back\\slash", b"\\", b"tab\tin", b"line\nend", b"esc\x1b[31m", b"bell\x07", b"vt\x0bff\x0cdel\x7f",
-    b"caf\xc3\xa9", b"\xe4\xb8\xad\\", b"\xff\xfe", b"half \xe4\xb8", b"\xed\xa0\x80", b"\xc0\xaf", b"\x80\\\"", b"&$(x)`y`%s",
-    b"\xf0\x9f\x98\x80", b" ", b"",
+    b"caf\xc3\xa9", b"\xe4\xb8\xad\\", b"\xff\xfe", b"half \xe4\xb8", b"\xed\xa0\x80", b"\xc0\xaf", b"\x80\\\"",
+    b"&$(x)`y`%s", b"\xf0\x9f\x98\x80", b" ", b"",
 )  # fmt: skip
 
 

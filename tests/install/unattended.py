@@ -23,8 +23,8 @@ def cloud_config(text: str) -> dict[str, Any]:
 def play(text: str) -> dict[str, Any]:
     """The playbook's play; what is marked as unsafe is a text that Ansible does not fill in."""
 
-    class Loader(yaml.SafeLoader):
-        pass
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]
+        """Of its own, so that other tests do not know the mark."""
 
     Loader.add_constructor("!unsafe", lambda loader, node: str(node.value))
     (found,) = yaml.load(text, Loader)  # noqa: S506 - a SafeLoader
