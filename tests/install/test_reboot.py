@@ -128,6 +128,11 @@ def test_systemd_reads_the_unit(tmp_path: Path) -> None:
     done = subprocess.run(["systemd-analyze", "verify", str(machine.unit)], capture_output=True, text=True)
     assert machine.unit.name not in done.stderr, done.stderr
     assert "After=network-online.target" in machine.unit.read_text()
+    place = tmp_path / "etc/systemd/system" / machine.unit.name
+    place.parent.mkdir(parents=True)
+    place.write_text(machine.unit.read_text())
+    subprocess.run(["systemctl", f"--root={tmp_path}", "enable", place.name], capture_output=True, check=True)
+    assert (place.parent / "multi-user.target.wants" / place.name).is_symlink()
 
 
 def test_a_script_without_a_driver_has_no_such_option() -> None:

@@ -122,7 +122,7 @@ def test_an_image_is_built_with_one_reboot_where_one_is_asked_for(tmp_path: Path
     assert provisioned(second, tmp_path, "").returncode == code
     assert (tmp_path / "runs").read_text() == "run\nrun\n"
     (file,) = (tmp_path / "scripts").iterdir()
-    assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o700, 0o700)
     (alone,) = provisioners(made("packer"))
     assert "expect_disconnect" not in alone and not any("reboot" in line for line in alone["inline"])
 

@@ -59,6 +59,7 @@ def _copied(path: str, script: str) -> tuple[str, ...]:
         f"mkdir -p {DIRECTORY}",
         f"chmod {MODE} {DIRECTORY}",
         f"base64 -d >{path} <<'END'\n{text}END",
+        f"chmod {MODE} {path}",
         "umask 022",
     )
 
