@@ -52,6 +52,14 @@ def complete_gpu(ctx: click.Context, param: click.Parameter, incomplete: str) ->
     return []
 
 
+def complete_components(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Parts of a toolkit; those before the last comma stay."""
+    from envkit.tables.parts import part_names
+
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in _beginning_with(part_names(), last)]
+
+
 def complete_cudnn(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """cuDNN release lines."""
     from envkit.tables import Matrix

@@ -9,7 +9,16 @@ import click
 
 from envkit._startup.records import record, replace
 from envkit.base.errors import RequestError
-from envkit.cli.options import PlanOptions, mirrors_from, plan_options, request_from, request_options, taken
+from envkit.cli.complete import complete_components
+from envkit.cli.options import (
+    PlanOptions,
+    mirrors_from,
+    names_of_list,
+    plan_options,
+    request_from,
+    request_options,
+    taken,
+)
 from envkit.cli.output import say, write_output
 from envkit.render.installs import FIRST, formats
 
@@ -40,6 +49,7 @@ Examples:
   envkit install --cuda 9.0 --framework pytorch -o install.sh
   envkit install --framework tensorflow --run
   envkit install --cuda 12.4 --os ubuntu22.04 --target any --bundle ./bundle
+  envkit install --cuda 12.4 --components nvcc,cudart,cublas -o install.sh
   envkit install --cuda 12.8 --gpu "GeForce RTX 5090" --with-driver
   envkit install --cuda 12.4 --modules /opt/modulefiles -o install.sh
   envkit install --with-driver --no-toolkit
@@ -61,6 +71,13 @@ Examples:
     "the toolkit already on the machine.",
 )
 @click.option("--symlink/--no-symlink", default=True, help="Create the /usr/local/cuda symlink if it does not exist.")
+@click.option(
+    "--components",
+    metavar="NAME,...",
+    callback=names_of_list,
+    shell_complete=complete_components,
+    help="Install only these parts of the toolkit (CUDA 11.8 and newer), e.g. nvcc,cudart,cublas, and what they need.",
+)
 @click.option("--samples", is_flag=True, help="Also install the CUDA samples, for releases that include them.")
 @click.option(
     "--env", "env_dir", metavar="DIR", help="Virtual environment directory. [default: /opt/envkit/NAME-VERSION-cuXYZ]"
@@ -112,7 +129,13 @@ def install(**given: Any) -> int:
     options = _options(given)
     matrix = Matrix.load()
     request, mirrors = request_from(options.plan, matrix), mirrors_from(options.plan)
-    plan = script_plan(request, matrix, with_driver=options.script.with_driver, toolkit=options.toolkit)
+    plan = script_plan(
+        request,
+        matrix,
+        with_driver=options.script.with_driver,
+        toolkit=options.toolkit,
+        components=options.script.components,
+    )
     if options.plan.as_json:
         from envkit.cli.resolve import exit_code, plan_json
 

@@ -12,6 +12,8 @@ from envkit.cli.output import say, write_file
 from envkit.cli.terminal import at_terminal
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from envkit.install.bundle import FetchedFile
     from envkit.install.model import Download, Installation
 
@@ -21,8 +23,8 @@ def make_bundle(work: Installation, script: str, path: str, accept_unverified: b
 
     Raises EnvkitError, before anything is fetched, where no bundle can hold all that the script needs.
     """
-    from envkit.host.run_script import make_folder, remote_size, wheel_sums
-    from envkit.install.bundle import bundle_document, check_bundle, sums_text
+    from envkit.host.run_script import make_folder, wheel_sums
+    from envkit.install.bundle import archives_of_parts, bundle_document, check_bundle, sums_text
 
     check_bundle(work, accept_unverified)
     folder = make_folder(path)
@@ -33,16 +35,25 @@ def make_bundle(work: Installation, script: str, path: str, accept_unverified: b
             "Choose an empty directory.",
         )
     write_file(script, str(folder / "install.sh"), executable=True)
-    for download in work.downloads:
-        size = remote_size(download.url)
-        say(f"{_size(size):>10}  {download.url}  {download.algorithm} {download.checksum}".rstrip())
-    files = tuple(_fetch(download, folder) for download in work.downloads)
+    files = _fetch_all(work.downloads, folder)
+    for part_list in work.part_lists:
+        listed = (folder / part_list.name).read_text(encoding="utf-8")
+        files += _fetch_all(archives_of_parts(work, listed), folder)
     _fetch_wheels(work, folder)
     wheels = wheel_sums(folder / "wheels")
     if wheels:
         write_file(sums_text(wheels), str(folder / "wheels" / "SHA256SUMS"))
     write_file(dumps(bundle_document(work, files, wheels)), str(folder / "bundle.json"))
     say(f"Bundle: {folder}. On the target: sudo bash install.sh --offline .")
+
+
+def _fetch_all(downloads: Sequence[Download], folder: Path) -> tuple[FetchedFile, ...]:
+    from envkit.host.run_script import remote_size
+
+    for download in downloads:
+        size = remote_size(download.url)
+        say(f"{_size(size):>10}  {download.url}  {download.algorithm} {download.checksum}".rstrip())
+    return tuple(_fetch(download, folder) for download in downloads)
 
 
 def _size(size: int | None) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from envkit._startup.records import record, types_of
+from envkit.base.errors import RequestError
 from envkit.base.platforms import ARCHITECTURES
 from envkit.cli.complete import (
     complete_cuda,
@@ -87,6 +88,16 @@ _OPTIONS = [
     click.option("--index-url", metavar="URL", help="Python package index to use instead of the default."),
     click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON."),
 ]
+
+
+def names_of_list(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
+    """The names in a list with commas, each once and in order. Raises RequestError for a list with nothing in it."""
+    if value is None:
+        return ()
+    names = {name.strip().lower() for name in value.split(",")} - {""}
+    if not names:
+        raise RequestError(f"{param.opts[0]}: the list is empty.", f"Example: {param.opts[0]} nvcc,cudart,cublas")
+    return tuple(sorted(names))
 
 
 @record

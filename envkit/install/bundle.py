@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from typing import Any
 
 from envkit._startup.records import record
+from envkit._startup.regex import regex
 from envkit.base.errors import EnvkitError
-from envkit.install.model import CreatePython, Download, Installation, InstallFramework
+from envkit.install.model import CreatePython, Download, FetchParts, Installation, InstallFramework, ToolkitPart
 from envkit.install.plan import python_beside_conda
 from envkit.tables import Matrix
 from envkit.tables.installer import WheelTagRow
 from envkit.tables.loader import read
 
+_ARCHIVE = regex(r"[A-Za-z0-9_./-]+\.tar\.xz")
+_SHA256 = regex(r"[0-9a-f]{64}")
 Sums = Mapping[str, tuple[int, str]]  # of each wheel: its size and its sha256
 
 
@@ -80,6 +85,22 @@ def check_bundle(work: Installation, accept_unverified: bool = False) -> None:
 def _may_be_plain(step: InstallFramework) -> bool:
     """Wheels outside the default index may be for the platform linux_ARCHITECTURE, which that index does not take."""
     return bool(step.source) or any(" @ " in requirement for requirement in step.requirements)
+
+
+def archives_of_parts(work: Installation, list_text: str) -> tuple[Download, ...]:
+    """The archives of the plan's parts, as NVIDIA's list of them names them. Raises EnvkitError for one it lacks."""
+    step = next(step for step in work.steps if isinstance(step, FetchParts))
+    return tuple(_archive(step, part, json.loads(list_text)) for part in step.parts)
+
+
+def _archive(step: FetchParts, part: ToolkitPart, listed: dict[str, Any]) -> Download:
+    found = listed.get(part.entry, {}).get(step.platform, {})
+    path, checksum = str(found.get("relative_path", "")), str(found.get("sha256", ""))
+    if not _ARCHIVE.fullmatch(path) or ".." in path or not _SHA256.fullmatch(checksum):
+        raise EnvkitError(
+            f"--components: {step.list_file.name} has no archive of {part.name} for {step.platform}.", "Omit that part."
+        )
+    return Download(path.rpartition("/")[2], f"{step.folder}/{path}", "sha256", checksum)
 
 
 def bundle_document(work: Installation, files: tuple[FetchedFile, ...], wheels: Sums) -> dict[str, object]:

@@ -87,7 +87,7 @@ def _install_driver(plan: Plan, options: ScriptOptions, mirrors: Mirrors, minimu
         chosen = path or (file.name if file else "")
         version = _version_in(chosen.rsplit("/", 1)[-1])
         _refuse_unfit(version, minimum, last)
-    elif toolkit is not None and _bundles(plan, minimum, last):
+    elif toolkit is not None and not options.components and _bundles(plan, minimum, last):
         row = plan.choice.runfiles[0]
         algorithm = "sha256" if row.sha256 else "md5" if row.md5 else "none"
         file = Download(row.name, mirrors.rewrite(row.url), algorithm, row.sha256 or row.md5 or "")

@@ -92,15 +92,66 @@ class InstallDriver:
 
 
 @record
+class ToolkitPart:
+    """One part of a toolkit: its entry in NVIDIA's list of archives, and paths that show that it is there."""
+
+    name: str
+    entry: str
+    proof: tuple[str, ...]
+    bytes: int  # of its archive, at most
+    asked: bool  # else another part needs it
+
+
+@record
+class FetchParts:
+    """The archives of these parts, each with the checksum that the list has for it."""
+
+    list_file: Download
+    folder: str  # the address that the paths in the list start from
+    platform: str  # as the list calls it
+    parts: tuple[ToolkitPart, ...]
+
+    @property
+    def names(self) -> str:
+        """The parts in words."""
+        return ", ".join(part.name for part in self.parts)
+
+
+@record
 class InstallToolkit:
-    """The toolkit from its runfile, the driver inside left alone."""
+    """The toolkit from its runfile, the driver inside left alone; or only some parts of it, from their archives."""
 
     toolkit: Toolkit
     path: str
-    file: Download
+    file: Download  # the runfile, or the list of the archives
     options: tuple[str, ...]
     perl_library: bool
     architecture: str
+    parts: tuple[ToolkitPart, ...] = ()  # none: the whole toolkit
+
+    @property
+    def words(self) -> str:
+        """What tells it from other toolkits in one folder: its release, and the parts that it consists of."""
+        return " ".join([str(self.toolkit.version), *(part.name for part in self.parts)])
+
+    @property
+    def told(self) -> str:
+        """The same for people."""
+        names = ", ".join(part.name for part in self.parts)
+        return f"{self.toolkit.version}, only {names}" if names else str(self.toolkit.version)
+
+    @property
+    def has_compiler(self) -> bool:
+        """Whether nvcc is among its parts."""
+        return self._has("nvcc")
+
+    @property
+    def has_runtime(self) -> bool:
+        """Whether the runtime is among its parts."""
+        return self._has("cudart")
+
+    def _has(self, name: str) -> bool:
+        return not self.parts or any(part.name == name for part in self.parts)
 
     @property
     def release(self) -> Version:
@@ -233,6 +284,7 @@ Step = (
     InstallPrerequisites
     | SwitchOffNouveau
     | FetchFile
+    | FetchParts
     | InstallDriver
     | InstallToolkit
     | ApplyPatch
@@ -267,6 +319,11 @@ class Installation:
     def may_reboot(self) -> bool:
         """Whether the script can ask for a reboot: only drivers need one."""
         return any(isinstance(step, InstallDriver) for step in self.steps)
+
+    @property
+    def part_lists(self) -> tuple[Download, ...]:
+        """The lists that name further files, with their checksums."""
+        return tuple(step.list_file for step in self.steps if isinstance(step, FetchParts))
 
     @property
     def unverified(self) -> tuple[Download, ...]:

@@ -29,6 +29,7 @@ class ScriptOptions:
     toolkit_path: str | None = None
     symlink: bool = True  # set /usr/local/cuda when it is absent
     samples: bool = False
+    components: tuple[str, ...] = ()  # the only parts of the toolkit to install; none: all of it
     env_dir: str | None = None
     modules: str | None = None  # where module files go; None writes none
 
@@ -37,6 +38,8 @@ def check_options(options: ScriptOptions) -> None:
     """Raises RequestError for options that contradict each other, and for folders that no script may fill."""
     if options.driver_runfile and not options.with_driver:
         raise RequestError("--driver-runfile: needs --with-driver.", "Without it, the driver is not changed.")
+    if options.components and options.samples:
+        raise RequestError("--components: the samples are not one of the parts.", "Omit --samples.")
     chosen = options.driver_runfile or ""
     own_file = chosen if "://" not in chosen else ""
     if any(map(_is_odd, own_file)) or not chosen.isprintable():

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from envkit.base.versions import Version
 from envkit.compat.system import other_gcc
-from envkit.install.model import CreatePython, FetchFile, InstallPrerequisites, InstallToolkit, Need, Step
+from envkit.install.model import CreatePython, FetchFile, FetchParts, InstallPrerequisites, InstallToolkit, Need, Step
 from envkit.solver.model import Choice
 from envkit.tables.installer import PackageRow, has_quirk
 from envkit.tables.loader import read
@@ -33,17 +33,25 @@ def _conditions(choice: Choice, steps: tuple[Step, ...]) -> Iterator[str]:
                 yield "xz"
             if step.download.name.endswith((".tgz", ".gz")):
                 yield "gzip"
+        if isinstance(step, FetchParts):
+            yield "xz"
         if isinstance(step, CreatePython):
             yield "framework"
             if step.way == "system":
                 yield "system-python"
         if isinstance(step, InstallToolkit):
-            yield "toolkit"
-            yield step.toolkit.installer_style
-            if step.toolkit.installer_style == "new" and has_quirk("libxml2", step.toolkit.version):
-                yield "libxml2"
-            if _older_gcc(choice):
-                yield "old-compiler"
+            yield from _of_a_toolkit(step, choice)
+
+
+def _of_a_toolkit(step: InstallToolkit, choice: Choice) -> Iterator[str]:
+    if step.has_compiler:
+        yield "toolkit"
+        if _older_gcc(choice):
+            yield "old-compiler"
+    if not step.parts:  # these start no installer
+        yield step.toolkit.installer_style
+        if step.toolkit.installer_style == "new" and has_quirk("libxml2", step.toolkit.version):
+            yield "libxml2"
 
 
 def _older_gcc(choice: Choice) -> Version | None:

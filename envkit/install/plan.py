@@ -8,6 +8,7 @@ from envkit._startup.records import replace
 from envkit.base.errors import EnvkitError, RequestError
 from envkit.base.versions import Version, VersionSpec
 from envkit.compat.software import needs_system_cuda
+from envkit.install.parts import check_names, with_known_parts, without_cudnn
 from envkit.solver.model import Choice, NoPlan, Plan
 from envkit.solver.request import Request
 from envkit.solver.solve import resolve
@@ -32,23 +33,32 @@ _OF_A_TOOLKIT = (
 
 
 def script_plan(
-    request: Request, matrix: Matrix, *, with_driver: bool = False, toolkit: bool | None = None
+    request: Request,
+    matrix: Matrix,
+    *,
+    with_driver: bool = False,
+    toolkit: bool | None = None,
+    components: tuple[str, ...] = (),
 ) -> Plan | NoPlan:
     """The plan that a script can carry out for the request, or why there is none. Raises EnvkitError.
 
     `toolkit` forces the toolkit or leaves it out; None: it is installed where its version was asked for, and where
-    there is nothing else to install.
+    there is nothing else to install. `components` are the only parts of it that are wanted.
     """
+    check_names(components)
+    if toolkit is False and components:
+        raise RequestError("--components: --no-toolkit leaves out every part.", "Omit one of them.")
     if toolkit is False and not request.frameworks and not with_driver:
         raise RequestError(
             "--no-toolkit: without --framework or --with-driver there is nothing to install.",
             "Add one of them, or omit --no-toolkit.",
         )
-    wanted = (request.cuda is not None or not request.frameworks) if toolkit is None else toolkit
+    wanted = (request.cuda is not None or not request.frameworks or bool(components)) if toolkit is None else toolkit
     request = replace(request, needs_toolkit=wanted, with_driver=with_driver)
     plan = resolve(request, matrix)
     if isinstance(plan, NoPlan):
         return plan
+    plan = without_cudnn(with_known_parts(plan, request, matrix)) if components else plan
     plan = _with_verified_cudnn(plan, request, matrix)
     return for_script(_without_toolkit(plan) if toolkit is False else plan)
 

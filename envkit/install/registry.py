@@ -194,7 +194,7 @@ def _is_meant(word: str, plan: InstalledPlan) -> bool:
 
 def _begins(name: str, start: str) -> bool:
     """Whether a name begins with these whole words."""
-    return name.startswith(start) and name[len(start) :][:1] in ("", "-", ".")
+    return name.startswith(start) and name[len(start) :][:1] in ("", "-", ".", " ")
 
 
 def newest_first(plans: Iterable[InstalledPlan]) -> tuple[InstalledPlan, ...]:

@@ -16,6 +16,7 @@ from envkit.install.model import (
     ApplyPatch,
     Download,
     FetchFile,
+    FetchParts,
     Installation,
     InstallCudnn,
     InstallDriver,
@@ -28,7 +29,8 @@ from envkit.install.model import (
 from envkit.install.modules import module_steps
 from envkit.install.options import ScriptOptions
 from envkit.install.packages import prerequisites
-from envkit.solver.model import Plan
+from envkit.install.parts import chosen_parts, fetch_parts
+from envkit.solver.model import Choice, Plan
 from envkit.tables.images import repair
 from envkit.tables.installer import OsNameRow, has_quirk, unfit_glibc
 from envkit.tables.loader import read
@@ -64,7 +66,7 @@ def installation(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> Instal
     steps = _in_order(tuple(driver), body, fetches)
     steps = (*steps, *module_steps(steps, options.modules))
     needs = prerequisites(choice, steps)
-    all_steps = (*((needs,) if needs.needs else ()), *steps, _verify(plan))
+    all_steps = (*((needs,) if needs.needs else ()), *steps, _verify(plan, steps))
     return Installation(
         plan=plan,
         plan_id=_plan_id(plan, options, all_steps),
@@ -90,20 +92,15 @@ def _toolkit_steps(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> Iter
     if not choice.needs_toolkit:
         return
     toolkit = choice.toolkit
-    if toolkit is None or not choice.runfiles:
+    if toolkit is not None and options.components:
+        yield from _parts_steps(toolkit, choice.architecture, options, mirrors)
+    elif toolkit is not None and choice.runfiles:
+        yield from _runfile_steps(toolkit, choice, options, mirrors)
+    else:
         raise EnvkitError(
             f"No runfile of CUDA {choice.cuda} for {choice.architecture} is known to envkit.",
             "See: envkit matrix runfiles",
         )
-    first, *patches = choice.runfiles
-    path = options.toolkit_path or f"/usr/local/cuda-{toolkit.release}"
-    file = download(first, mirrors)
-    yield FetchFile(file, "toolkit")
-    yield _install_toolkit(toolkit, path, file, options, choice.architecture)
-    for patch in patches:
-        patch_file = download(patch, mirrors)
-        yield FetchFile(patch_file, f"patch-{patch.order}")
-        yield ApplyPatch(patch.order, patch_file, _words(toolkit, "patch", frozenset()))
     if choice.cudnn is not None and choice.cudnn.url and choice.cudnn.archive:
         cudnn = choice.cudnn
         archive = _download(cudnn.archive or "", cudnn.url or "", cudnn.sha256, None, mirrors)
@@ -112,6 +109,31 @@ def _toolkit_steps(plan: Plan, options: ScriptOptions, mirrors: Mirrors) -> Iter
     if options.symlink:
         yield LinkToolkit(priority=toolkit.release.major * 10 + toolkit.release.minor)
     yield SetEnvironment()
+
+
+def _folder(toolkit: Toolkit, options: ScriptOptions) -> str:
+    return options.toolkit_path or f"/usr/local/cuda-{toolkit.release}"
+
+
+def _parts_steps(toolkit: Toolkit, architecture: str, options: ScriptOptions, mirrors: Mirrors) -> Iterator[Step]:
+    """The list of the archives, the archives, and the folder that they make together."""
+    parts = chosen_parts(toolkit, architecture, options.components)
+    fetch = fetch_parts(toolkit.version, architecture, parts, mirrors)
+    yield FetchFile(fetch.list_file, "toolkit")
+    yield fetch
+    path = _folder(toolkit, options)
+    yield InstallToolkit(toolkit, path, fetch.list_file, (), False, _TARGET_FOLDERS[architecture], parts)
+
+
+def _runfile_steps(toolkit: Toolkit, choice: Choice, options: ScriptOptions, mirrors: Mirrors) -> Iterator[Step]:
+    first, *patches = choice.runfiles
+    file = download(first, mirrors)
+    yield FetchFile(file, "toolkit")
+    yield _install_toolkit(toolkit, _folder(toolkit, options), file, options, choice.architecture)
+    for patch in patches:
+        patch_file = download(patch, mirrors)
+        yield FetchFile(patch_file, f"patch-{patch.order}")
+        yield ApplyPatch(patch.order, patch_file, _words(toolkit, "patch", frozenset()))
 
 
 def _install_toolkit(
@@ -156,8 +178,9 @@ def _download(name: str, url: str, sha: str | None, md5: str | None, mirrors: Mi
     return Download(name, mirrors.rewrite(url), "none", "")
 
 
-def _verify(plan: Plan) -> Verify:
-    toolkit = plan.choice.toolkit if plan.choice.needs_toolkit else None
+def _verify(plan: Plan, steps: tuple[Step, ...]) -> Verify:
+    compiler = any(isinstance(step, InstallToolkit) and step.has_compiler for step in steps)
+    toolkit = plan.choice.toolkit if compiler else None
     if toolkit is None:
         return Verify((), None, None)
     wanted = sorted({gpu.compute_capability for gpu in plan.request.gpus})
@@ -190,6 +213,7 @@ def _os_name(os_id: str) -> tuple[str, str]:
 def _plan_id(plan: Plan, options: ScriptOptions, steps: tuple[Step, ...]) -> str:
     """A name for people, with a mark that tells scripts with different steps apart."""
     words = [f"cuda-{plan.choice.toolkit.version}"] if plan.choice.needs_toolkit and plan.choice.toolkit else []
+    words += ["parts"] if words and options.components else []
     words += [f"{build.framework}-{build.version}" for build in plan.choice.builds]
     mark = f"{crc32(repr((steps, options)).encode()):08x}"
     return "-".join([*(words or ["driver"]), mark])
@@ -199,6 +223,9 @@ def _notes(plan: Plan, options: ScriptOptions, steps: tuple[Step, ...]) -> Itera
     toolkit = plan.choice.toolkit
     if options.samples and toolkit and has_quirk("no-samples", toolkit.version):
         yield "--samples: this release has none; see https://github.com/NVIDIA/cuda-samples"
+    added = [part.name for step in steps if isinstance(step, FetchParts) for part in step.parts if not part.asked]
+    if added:
+        yield f"--components: {', '.join(added)} come along, because the parts that you named need them."
     if plan.choice.needs_toolkit and plan.choice.cudnn is not None and not plan.choice.cudnn.url:
         yield f"cuDNN {plan.choice.cudnn.version}: no archive is known to envkit, so it is not installed."
     glibc = plan.request.glibc or (plan.choice.os.glibc if plan.choice.os else None)

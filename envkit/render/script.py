@@ -11,6 +11,7 @@ from envkit.install.model import (
     ApplyPatch,
     CreatePython,
     FetchFile,
+    FetchParts,
     InstallCudnn,
     InstallDriver,
     InstallFramework,
@@ -80,12 +81,15 @@ def step_line(step: Step, steps: Sequence[Step] = ()) -> StepLine:  # noqa: C901
             test = f"{done} || have_file {words}"
             action = f"get_file {_file_words(download, with_url=True)}"
             return StepLine(f"fetch-{needed_by}", f"Fetch {download.name}", test, action)
+        case FetchParts(names=names):
+            done = "step_is_done toolkit || parts_are_fetched"
+            return StepLine("fetch-parts", f"Fetch {names}", done, "fetch_parts")
         case InstallDriver(minimum=minimum, last_branch=last):
             words = f"NVIDIA driver {minimum} or newer" + (f", branch {last} at most" if last else "")
             return StepLine("driver", words, "driver_is_good", "install_driver")
-        case InstallToolkit(toolkit=toolkit, path=path):
-            title = f"CUDA {toolkit.version} into {path}"
-            return StepLine("toolkit", title, "toolkit_is_installed", "install_toolkit")
+        case InstallToolkit(told=told, path=path, parts=parts):
+            action = "install_parts" if parts else "install_toolkit"
+            return StepLine("toolkit", f"CUDA {told} into {path}", "toolkit_is_installed", action)
         case ApplyPatch(order=order, version=version):
             words = f"{order} {version}"
             test = f"patch_is_left {words} || {{ toolkit_is_installed && patch_is_known {words}; }}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from envkit.base.shown import shown
 from envkit.base.wrap import hang
 from envkit.documents.citations import citations
-from envkit.install.model import CreatePython, InstallDriver, InstallToolkit, LinkToolkit
+from envkit.install.model import CreatePython, FetchParts, InstallDriver, InstallToolkit, LinkToolkit
 
 if TYPE_CHECKING:
     from envkit.install.model import Installation
@@ -150,6 +150,8 @@ def _files(work: Installation, options: ScriptOptions) -> Iterator[str]:
             if download.checksum
             else f"    {_unverified_words(options)}"
         )
+    for parts in (step for step in work.steps if isinstance(step, FetchParts)):
+        yield from hang("  ", f"the archives of {parts.names} that this list names, with the sha256 that it has", WIDTH)
     if not work.downloads:
         yield "  none except packages"
 
@@ -161,6 +163,8 @@ def _choices(plan: Plan, work: Installation, options: ScriptOptions) -> Iterator
         yield from hang("  EULA         ", f"{_eula_words(toolkit, options)}: {licenses(work)}", WIDTH)
     if toolkit is not None:
         yield f"  toolkit in   {toolkit.path}"
+        if toolkit.parts:
+            yield from hang("  parts        ", ", ".join(part.name for part in toolkit.parts), WIDTH)
         yield f"  link         /usr/local/cuda {'is created if absent' if options.symlink else 'is not changed'}"
         yield f"  samples      {'yes' if options.samples else 'no'}"
     if options.modules:

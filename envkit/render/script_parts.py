@@ -13,6 +13,7 @@ from envkit.install.model import (
     CreatePython,
     DriverPackage,
     FetchFile,
+    FetchParts,
     Installation,
     InstallCudnn,
     InstallDriver,
@@ -31,6 +32,7 @@ from envkit.tables.installer import FailureRow, PlaceRow, StyleRow, space, style
 from envkit.tables.loader import read
 
 T = TypeVar("T")
+_UNPACKED = 4  # times the size of its archive, at most, is what a part takes: an estimate
 
 
 @record
@@ -85,6 +87,8 @@ class ScriptParts:
     driver_packages: tuple[str, ...]
     other_drivers: tuple[str, ...]
     toolkit: InstallToolkit | None
+    runfile: InstallToolkit | None  # the toolkit, where a runfile brings it
+    fetch_parts: FetchParts | None
     nvcc_versions: tuple[tuple[Version, Version], ...]  # nvcc's own version, release: those of the toolkit's line
     patches: tuple[ApplyPatch, ...]
     cudnn: InstallCudnn | None
@@ -125,6 +129,8 @@ def script_parts(work: Installation) -> ScriptParts:
         driver_packages=tuple(map(_driver_package, driver.packages if driver else ())),
         other_drivers=tuple(map(_driver_package, driver.others if driver else ())),
         toolkit=toolkit,
+        runfile=_of_runfile(toolkit),
+        fetch_parts=_only(steps, FetchParts),
         nvcc_versions=tuple(_nvcc_versions(toolkit)) if toolkit else (),
         patches=_all(steps, ApplyPatch),
         cudnn=_only(steps, InstallCudnn),
@@ -137,7 +143,7 @@ def script_parts(work: Installation) -> ScriptParts:
         space=room,
         uses_packages=bool(needs) or driver is not None,
         archive=_archive(work.os.os_id) if work.os else None,
-        uses_work_dir=bool(room.work) or (python is not None and python.way == "conda"),
+        uses_work_dir=any(need.folder == "WORK" for need in room.needs),
         writable=(
             *(name for part, name in ((toolkit, "$TOOLKIT_DIR"), (python, "$ENV_DIR")) if part),
             *(module.path for module in modules),
@@ -173,6 +179,10 @@ def _nvcc_versions(toolkit: InstallToolkit) -> Iterator[tuple[Version, Version]]
             yield row.nvcc, row.version
 
 
+def _of_runfile(toolkit: InstallToolkit | None) -> InstallToolkit | None:
+    return None if toolkit is None or toolkit.parts else toolkit
+
+
 def _by_runfile(driver: InstallDriver | None) -> bool:
     return driver is not None and bool(driver.file or driver.chosen_path)
 
@@ -185,7 +195,8 @@ def _driver_package(package: DriverPackage) -> str:
 
 
 def _installers(driver: InstallDriver | None, toolkit: InstallToolkit | None) -> Installers:
-    own = style_of(toolkit.toolkit.installer_style) if toolkit else None
+    by_runfile = _of_runfile(toolkit)
+    own = style_of(by_runfile.toolkit.installer_style) if by_runfile else None
     # what a CUDA runfile starts for its driver is the driver's own installer, too
     styles = dict.fromkeys([*(["package"] if _by_runfile(driver) else []), *([own.style] if own else [])])
     return Installers(
@@ -194,7 +205,7 @@ def _installers(driver: InstallDriver | None, toolkit: InstallToolkit | None) ->
         compile_failures=tuple(row for row in read(FailureRow) if row.style == "nvcc"),
         watched=tuple(_watched(own)) if own else (),
         stale_log=own.stale_log if own else None,
-        unfit_glibc=unfit_glibc(toolkit.toolkit.version) if toolkit else None,
+        unfit_glibc=unfit_glibc(toolkit.toolkit.version) if toolkit and toolkit.has_compiler else None,
     )
 
 
@@ -204,7 +215,7 @@ def _watched(style: StyleRow) -> Iterator[Watched]:
 
 
 def _space(steps: Sequence[Step]) -> Space:
-    toolkit, by_runfile = _only(steps, InstallToolkit), _by_runfile(_only(steps, InstallDriver))
+    toolkit, by_runfile = _of_runfile(_only(steps, InstallToolkit)), _by_runfile(_only(steps, InstallDriver))
     cuda = toolkit.toolkit.version if toolkit else None
     work = space("work", cuda) if toolkit or by_runfile else 0
     cudnn, environment = space("cudnn", None), space("environment", None)
@@ -213,8 +224,13 @@ def _space(steps: Sequence[Step]) -> Space:
 
 def _space_needs(steps: Sequence[Step], work: int, cudnn: int, environment: int) -> Iterator[SpaceNeed]:
     """What the steps that take room take, in their order."""
-    toolkit, python = _only(steps, InstallToolkit), _only(steps, CreatePython)
+    toolkit, python = _of_runfile(_only(steps, InstallToolkit)), _only(steps, CreatePython)
+    parts = _only(steps, FetchParts)
     cuda = toolkit.toolkit.version if toolkit else None
+    if parts:
+        packed = sum(part.bytes for part in parts.parts)
+        yield SpaceNeed("fetch-parts", "$CACHE_DIR", packed)
+        yield SpaceNeed("toolkit", "$TOOLKIT_DIR", packed * _UNPACKED)
     if toolkit:
         yield SpaceNeed("fetch-toolkit", f"$CACHE_DIR/{toolkit.file.name}.part", space("download", cuda))
     if _by_runfile(_only(steps, InstallDriver)):

@@ -14,7 +14,7 @@ from tests.engine.tools import need
 # The installers pause half way while this file exists, so that a test can stop them there.
 SLOW = "/slow"
 
-_NVCC = """\
+NVCC = """\
 #!/bin/sh
 if [ "$1" = --version ]; then
   echo "nvcc: NVIDIA (R) Cuda compiler driver"
@@ -154,12 +154,12 @@ def toolkit_runfile(folder: Path, name: str, style: str, version: str, targets: 
     for part in ("bin", "include", "lib64"):
         (payload / part).mkdir(parents=True)
     nvcc = payload / "bin/nvcc"
-    nvcc.write_text(_NVCC.format(release=release, version=nvcc_version, targets=targets))
+    nvcc.write_text(NVCC.format(release=release, version=nvcc_version, targets=targets))
     nvcc.chmod(0o755)
     (payload / "include/cuda_runtime.h").write_text("// stand-in\n")
     (payload / "version.txt").write_text(f"CUDA Version {version}\n")
-    _library(payload / "lib64", "cudart", release, ())
-    _library(payload / "lib64", "cublas", release, ("cudart",))
+    library(payload / "lib64", "cudart", release, ())
+    library(payload / "lib64", "cublas", release, ("cudart",))
     (work / f"release-{release}").touch()
     return _pack(work, folder / name, style)
 
@@ -194,13 +194,14 @@ def cudnn_archive(folder: Path, name: str, version: str) -> StandIn:
     (top / "include/cudnn.h").write_text(header)
     libraries = top / ("lib" if modern else "lib64")
     libraries.mkdir()
-    _library(libraries, "cudnn", major, ())
+    library(libraries, "cudnn", major, ())
     target = folder / name
     subprocess.run(["tar", "-C", str(top.parent), "-caf", str(target), top.name], check=True)
     return described(target)
 
 
-def _library(folder: Path, name: str, release: str, needs: tuple[str, ...]) -> None:
+def library(folder: Path, name: str, release: str, needs: tuple[str, ...]) -> None:
+    """A library that loads, linked to others of `folder`, with the links that a toolkit has for it."""
     file = folder / f"lib{name}.so.{release}.1"
     command = ["gcc", "-shared", "-o", str(file), f"-Wl,-soname,lib{name}.so.{release}", "-x", "c", "/dev/null"]
     command += ["-Wl,--no-as-needed", "-L", str(folder), *(f"-l{other}" for other in needs)]
