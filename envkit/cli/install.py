@@ -9,6 +9,7 @@ import click
 
 from envkit._startup.records import record, replace
 from envkit.base.errors import RequestError
+from envkit.base.platforms import WINDOWS
 from envkit.cli.complete import complete_components
 from envkit.cli.options import (
     PlanOptions,
@@ -52,6 +53,7 @@ Examples:
   envkit install --cuda 12.4 --components nvcc,cudart,cublas -o install.sh
   envkit install --cuda 12.8 --gpu "GeForce RTX 5090" --with-driver
   envkit install --cuda 12.4 --modules /opt/modulefiles -o install.sh
+  envkit install --os windows --target any --framework pytorch -o install.ps1
   envkit install --with-driver --no-toolkit
   envkit install --framework pytorch --os ubuntu22.04 --target any --format cloud-init"""
 )
@@ -119,7 +121,8 @@ def install(**given: Any) -> int:
     Only the script goes to stdout; the plan goes to stderr. The script is
     plain bash, needs no Python, is idempotent and resumable, and supports
     --verify-only and --rollback. "bash install.sh --help" lists its options.
-    Windows: use WSL 2.
+    With --os windows, it is a PowerShell script, or the reason why WSL 2 is
+    the way.
     Jetson: run "sudo apt-get update && sudo apt-get install nvidia-jetpack".
     """
     from envkit.install.plan import script_plan
@@ -142,6 +145,10 @@ def install(**given: Any) -> int:
         write_output(plan_json(plan), options.plan.output)
         return exit_code(plan)
     _show(plan)
+    if request.platform == WINDOWS:
+        from envkit.cli.install_windows import deliver_windows
+
+        return deliver_windows(plan, options, mirrors)
     return 1 if isinstance(plan, NoPlan) else _deliver(plan, options, mirrors)
 
 
@@ -150,7 +157,7 @@ def _options(given: dict[str, Any]) -> InstallOptions:
     from envkit.install.options import ScriptOptions, check_options
 
     options = InstallOptions(plan_options(given), taken(ScriptOptions, given), **given)
-    check_options(options.script)
+    check_options(options.script, windows=options.plan.words.os_id == WINDOWS)
     if options.run_here and options.plan.target != "this":
         raise RequestError(
             '--run installs on this machine, so --target must be "this" (the default).', "Omit --target."

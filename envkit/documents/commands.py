@@ -10,7 +10,7 @@ from envkit.base.platforms import WINDOWS
 from envkit.base.settings import Mirrors
 from envkit.compat.software import title_of
 from envkit.solver.model import Choice, Plan
-from envkit.solver.pip_calls import PipInstall, installed_by_pip, pip_calls
+from envkit.solver.pip_calls import PipInstall, installed_by_pip, plan_calls
 from envkit.solver.request import Request
 from envkit.tables.rows import FrameworkBuild
 
@@ -58,26 +58,11 @@ def _of_the_system(plan: Plan) -> bool:
     return plan.choice.needs_toolkit and plan.request.platform != WINDOWS
 
 
-def plan_calls(plan: Plan, mirrors: Mirrors) -> tuple[PipInstall, ...]:
-    """The calls of pip that make the plan, in their order."""
-    calls = pip_calls(plan.choice, mirrors, with_libraries=not plan.choice.needs_toolkit)
-    return (*calls, *_companions(plan, mirrors))
-
-
 def pip_commands(
     calls: Iterable[PipInstall], platform: str, program: tuple[str, ...] = ("python", "-m", "pip", "install")
 ) -> tuple[str, ...]:
     """The calls as command lines of a platform's shell."""
     return tuple(_line(program, call, windows=platform == WINDOWS) for call in calls)
-
-
-def _companions(plan: Plan, mirrors: Mirrors) -> Iterator[PipInstall]:
-    """The packages that were asked for by name, after the framework whose index may lack them."""
-    if plan.request.companions:
-        from envkit.solver.companions import installed_after
-
-        for line in installed_after(plan.choice, plan.request):
-            yield PipInstall((line,), index_url=mirrors.index_url)
 
 
 def _line(program: Iterable[str], call: PipInstall, *, windows: bool) -> str:

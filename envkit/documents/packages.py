@@ -10,9 +10,9 @@ from envkit.base.names import requirement_name
 from envkit.base.settings import Mirrors
 from envkit.base.versions import Version
 from envkit.compat.software import title_of
-from envkit.documents.commands import beyond_packages, plan_calls, plan_commands
+from envkit.documents.commands import beyond_packages, plan_commands
 from envkit.solver.model import Plan
-from envkit.solver.pip_calls import PipInstall
+from envkit.solver.pip_calls import PipInstall, plan_calls
 
 
 @record

@@ -28,7 +28,7 @@ def python_step(choice: Choice, options: ScriptOptions, mirrors: Mirrors) -> Cre
     if choice.python is None:
         raise EnvkitError("This plan names no Python version.", "Specify one with --python")
     python = choice.python.release(2)
-    path = options.env_dir or "/opt/envkit/" + "-".join(map(_folder_word, choice.builds))
+    path = options.env_dir or "/opt/envkit/" + "-".join(map(folder_word, choice.builds))
     way = choice.python_source.way if choice.python_source else "system"
     if way == "system":
         return CreatePython(python, "system", path, None, "")
@@ -42,7 +42,8 @@ def python_step(choice: Choice, options: ScriptOptions, mirrors: Mirrors) -> Cre
     return CreatePython(python, way, path, file, mirrors.rewrite(row.channel))
 
 
-def _folder_word(build: FrameworkBuild) -> str:
+def folder_word(build: FrameworkBuild) -> str:
+    """A framework, its version and its CUDA as the name of a folder."""
     return f"{build.framework}-{release_word(build.version, None if build.cpu_only else build.cuda)}"
 
 

@@ -34,8 +34,11 @@ class ScriptOptions:
     modules: str | None = None  # where module files go; None writes none
 
 
-def check_options(options: ScriptOptions) -> None:
-    """Raises RequestError for options that contradict each other, and for folders that no script may fill."""
+def check_options(options: ScriptOptions, *, windows: bool = False) -> None:
+    """Raises RequestError for options that contradict each other, and for folders that no script may fill.
+
+    The folders of `windows` have rules of their own, in `envkit.install.windows`.
+    """
     if options.driver_runfile and not options.with_driver:
         raise RequestError("--driver-runfile: needs --with-driver.", "Without it, the driver is not changed.")
     if options.components and options.samples:
@@ -46,7 +49,7 @@ def check_options(options: ScriptOptions) -> None:
         raise RequestError(
             "--driver-runfile: the path contains shell metacharacters or control characters.", "Rename the file."
         )
-    for name, path in _folders(options):
+    for name, path in () if windows else _folders(options):
         if not path.startswith("/"):
             raise RequestError(
                 f"{name}: {path} is relative, but the script may run elsewhere.", f"Give an absolute path: {name} /..."

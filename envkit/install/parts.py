@@ -5,7 +5,7 @@ No runfile installs less than a whole toolkit: its installers choose between dri
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from envkit._startup.records import replace
 from envkit.base.errors import EnvkitError, RequestError
@@ -20,14 +20,15 @@ from envkit.tables import Matrix
 from envkit.tables.loader import read
 from envkit.tables.parts import PartListRow, PartRow, part_list, part_names, parts_of
 from envkit.tables.rows import Toolkit
+from envkit.tables.windows import windows_part_names
 
 _OF_CUDNN = ("cudnn-version", "gpu-on-cudnn")
 _PLATFORMS = {"x86_64": "linux-x86_64", "aarch64": "linux-sbsa"}  # as the lists call them
 
 
-def check_names(names: Iterable[str]) -> None:
+def check_names(names: Iterable[str], *, windows: bool = False) -> None:
     """Raises RequestError for a word that is no part of any release."""
-    known = part_names()
+    known = windows_part_names() if windows else part_names()
     for name in names:
         if name not in known:
             listing = f"Parts: {', '.join(known)}."
@@ -78,20 +79,19 @@ def chosen_parts(toolkit: Toolkit, architecture: str, names: tuple[str, ...]) ->
                 f"It has {', '.join(there)}.",
             )
     asked = set(names)
-    return tuple(
-        ToolkitPart(row.part, row.entry, row.proof, row.bytes, row.part in asked)
-        for row in sorted(_with_needs(names, there), key=lambda row: row.part)
-    )
+    rows = (there[name] for name in with_needs(names, there))
+    return tuple(ToolkitPart(row.part, row.entry, row.proof, row.bytes, row.part in asked) for row in rows)
 
 
-def _with_needs(names: tuple[str, ...], there: dict[str, PartRow]) -> Iterator[PartRow]:
+def with_needs(names: Iterable[str], there: Mapping[str, PartRow]) -> tuple[str, ...]:
+    """The names and all that they need, in order; a name that is not `there` needs nothing."""
     seen, open_names = set[str](), list(names)
     while open_names:
         name = open_names.pop()
         if name not in seen:
             seen.add(name)
-            open_names += there[name].needs
-            yield there[name]
+            open_names += there[name].needs if name in there else ()
+    return tuple(sorted(seen))
 
 
 def fetch_parts(cuda: Version, architecture: str, parts: tuple[ToolkitPart, ...], mirrors: Mirrors) -> FetchParts:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.records import replace
 from envkit.base.errors import EnvkitError, RequestError
+from envkit.base.platforms import WINDOWS
 from envkit.base.versions import Version, VersionSpec
 from envkit.compat.software import needs_system_cuda
-from envkit.install.parts import check_names, with_known_parts, without_cudnn
 from envkit.solver.model import Choice, NoPlan, Plan
 from envkit.solver.request import Request
 from envkit.solver.solve import resolve
@@ -45,7 +45,10 @@ def script_plan(
     `toolkit` forces the toolkit or leaves it out; None: it is installed where its version was asked for, and where
     there is nothing else to install. `components` are the only parts of it that are wanted.
     """
-    check_names(components)
+    if components:
+        from envkit.install.parts import check_names
+
+        check_names(components, windows=request.platform == WINDOWS)
     if toolkit is False and components:
         raise RequestError("--components: --no-toolkit leaves out every part.", "Omit one of them.")
     if toolkit is False and not request.frameworks and not with_driver:
@@ -58,7 +61,12 @@ def script_plan(
     plan = resolve(request, matrix)
     if isinstance(plan, NoPlan):
         return plan
-    plan = without_cudnn(with_known_parts(plan, request, matrix)) if components else plan
+    if plan.request.platform == WINDOWS:  # its script finds a Python and takes parts from one installer
+        return _without_toolkit(plan) if toolkit is False else plan
+    if components:
+        from envkit.install.parts import with_known_parts, without_cudnn
+
+        plan = without_cudnn(with_known_parts(plan, request, matrix))
     plan = _with_verified_cudnn(plan, request, matrix)
     return for_script(_without_toolkit(plan) if toolkit is False else plan)
 

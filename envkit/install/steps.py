@@ -29,7 +29,6 @@ from envkit.install.model import (
 from envkit.install.modules import module_steps
 from envkit.install.options import ScriptOptions
 from envkit.install.packages import prerequisites
-from envkit.install.parts import chosen_parts, fetch_parts
 from envkit.solver.model import Choice, Plan
 from envkit.tables.images import repair
 from envkit.tables.installer import OsNameRow, has_quirk, unfit_glibc
@@ -37,10 +36,7 @@ from envkit.tables.loader import read
 from envkit.tables.rows import Runfile, Toolkit
 
 _ELSEWHERE = {
-    "windows": (
-        "A bash script cannot install CUDA on Windows.",
-        "Run NVIDIA's CUDA installer for Windows, or use WSL2: run envkit install inside it.",
-    ),
+    "windows": ("A bash script cannot install CUDA on Windows.", "See: envkit install --os windows"),
     "jetson": (
         "On a Jetson, CUDA, cuDNN, and the driver come with JetPack; there is no runfile for it.",
         "Run: sudo apt-get install nvidia-jetpack",
@@ -117,6 +113,8 @@ def _folder(toolkit: Toolkit, options: ScriptOptions) -> str:
 
 def _parts_steps(toolkit: Toolkit, architecture: str, options: ScriptOptions, mirrors: Mirrors) -> Iterator[Step]:
     """The list of the archives, the archives, and the folder that they make together."""
+    from envkit.install.parts import chosen_parts, fetch_parts
+
     parts = chosen_parts(toolkit, architecture, options.components)
     fetch = fetch_parts(toolkit.version, architecture, parts, mirrors)
     yield FetchFile(fetch.list_file, "toolkit")

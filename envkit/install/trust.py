@@ -12,6 +12,17 @@ from envkit.install.options import ScriptOptions
 
 def check_trust(work: Installation, options: ScriptOptions, mirrors: Mirrors) -> None:
     """Raises RequestError for a password in an address, and for plain HTTP that was not asked for."""
+    check_addresses(options, mirrors)
+    bare = [file for file in work.unverified if plain_http_host(file.url)]
+    if bare:
+        raise RequestError(
+            f"{bare[0].name}: its checksum is unknown, so it is not fetched over plain HTTP.",
+            "Use https, or fetch it yourself and name the file.",
+        )
+
+
+def check_addresses(options: ScriptOptions, mirrors: Mirrors) -> None:
+    """The same for the addresses that options and settings name. Raises RequestError."""
     for option, address in _addresses(options, mirrors):
         if "@" in host_of(address):
             raise RequestError(
@@ -25,12 +36,6 @@ def check_trust(work: Installation, options: ScriptOptions, mirrors: Mirrors) ->
                 "Use https, or accept it with --allow-http: runfiles and archives still have their checksums, "
                 "Python packages have none.",
             )
-    bare = [file for file in work.unverified if plain_http_host(file.url)]
-    if bare:
-        raise RequestError(
-            f"{bare[0].name}: its checksum is unknown, so it is not fetched over plain HTTP.",
-            "Use https, or fetch it yourself and name the file.",
-        )
 
 
 def _addresses(options: ScriptOptions, mirrors: Mirrors) -> Iterator[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import record
@@ -12,7 +12,7 @@ from envkit.tables import images as data
 
 if TYPE_CHECKING:
     from envkit.base.versions import Version
-    from envkit.solver.model import Choice
+    from envkit.solver.model import Choice, Plan
     from envkit.tables.rows import FrameworkBuild
 
 
@@ -30,6 +30,21 @@ class PipInstall:
         given = (("--index-url", self.index_url), ("--find-links", self.find_links))
         places = tuple((option, address) for option, address in given if address)
         return (*places, *trusting(*(address for _, address in places)))
+
+
+def plan_calls(plan: Plan, mirrors: Mirrors) -> tuple[PipInstall, ...]:
+    """The calls of pip that make the plan, in their order."""
+    calls = pip_calls(plan.choice, mirrors, with_libraries=not plan.choice.needs_toolkit)
+    return (*calls, *_companions(plan, mirrors))
+
+
+def _companions(plan: Plan, mirrors: Mirrors) -> Iterator[PipInstall]:
+    """The packages that were asked for by name, after the framework whose index may lack them."""
+    if plan.request.companions:
+        from envkit.solver.companions import installed_after
+
+        for line in installed_after(plan.choice, plan.request):
+            yield PipInstall((line,), index_url=mirrors.index_url)
 
 
 def pip_calls(

@@ -35,6 +35,7 @@ OPTIONS = {
     "--mirror": "developer.download.nvidia.com=https://mirror.example/{}",
     "--framework": "pytorch{}",
     "--cuda": "12.4{}",
+    "--components": "nvcc{}",
     "--cudnn": "9{}",
     "--python": "3.11{}",
     "--gpu": "8.6{}",

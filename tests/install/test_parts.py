@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from envkit.cli.install_bundle import make_bundle
 from envkit.install.options import ScriptOptions
 from envkit.install.parts import check_names, chosen_parts
 from envkit.install.plan import script_plan
+from envkit.install.registry import installed_plans, toolkit_user
 from envkit.install.steps import installation
 from envkit.render.script import render_script
 from envkit.solver.model import Plan
@@ -24,13 +26,13 @@ from envkit.tables.loader import read
 from envkit.tables.parts import PartListRow, PartRow, part_list, parts_of
 from tests.cli.run import envkit
 from tests.engine.engine import Engine
-from tests.engine.tools import need
 from tests.install.machine import machine, without_notes
 from tests.install.part_archives import archives
 from tests.install.plans import asked, matrix, mirrors_to
 from tests.install.server import serving
 from tests.install.shell import call, dry_run
 from tests.install.test_identity import toolkit
+from tests.install.test_registry import Written
 
 HERE = ("--os", "debian12", "--target", "any")
 CUDA = "12.4.1"
@@ -152,12 +154,15 @@ def test_scripts_of_every_release_parse(cuda: str) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("names", [("nvcc",), ("nvdisasm", "nvtx"), ("cufft",)])
-def test_scripts_pass_shellcheck(names: tuple[str, ...]) -> None:
-    command = ["shellcheck", "-s", "bash", "-"]
-    need("shellcheck")
-    done = subprocess.run(command, input=script("13.0.0", None, *names), text=True, capture_output=True, check=False)
-    assert done.returncode == 0, done.stdout
+@pytest.mark.parametrize(
+    "words",
+    [("nvcc",), ("nvdisasm,nvtx",), ("cufft",), ("nvcc", "--with-driver", "--gpu", "8.6"), ("nvcc", "--cudnn", "9")],
+)
+def test_scripts_pass_shellcheck(words: tuple[str, ...]) -> None:
+    text = envkit("install", *HERE, "--cuda", "13.0", "--components", *words).stdout
+    program = str(Path(sys.executable).with_name("shellcheck"))
+    done = subprocess.run([program, "-s", "bash", "-"], input=text, text=True, capture_output=True, check=False)
+    assert text and done.returncode == 0, done.stdout
 
 
 def installed(
@@ -300,3 +305,13 @@ def test_sets_in_one_folder_replace_and_restore_each_other(engine: Engine, targe
         assert without_notes(target.tree()) == without_notes(small)
         assert target.install("--rollback", name="small.sh").exit_code == 0
         assert target.tree() == before
+
+
+def test_use_finds_a_toolkit_of_parts_by_its_release() -> None:
+    uses = "toolkit\t/usr/local/cuda-12.4\t12.4.1 cccl cudart nvcc\nlink\t/usr/local/cuda\t-\n"
+    notes = Written("/state/cuda-12.4.1-parts-a", {"uses": uses, "journal": "d\tall\tdone\n"})
+    plans = installed_plans([notes], lambda _: True)
+    for word in ("12", "12.4", "12.4.1", "/usr/local/cuda-12.4"):
+        assert toolkit_user(word, plans).name == "cuda-12.4.1-parts-a"
+    with pytest.raises(RequestError, match=r"It has installed 12\.4\.1 cccl cudart nvcc in"):
+        toolkit_user("12.4.0", plans)

@@ -88,7 +88,7 @@ def test_mirrors_stand_in_for_vendors() -> None:
     assert "--index-url https://mirror.lan/simple" in text
 
 
-@pytest.mark.parametrize(("platform", "words"), [("windows", "WSL2"), ("jetson", "nvidia-jetpack")])
+@pytest.mark.parametrize(("platform", "words"), [("windows", "--os windows"), ("jetson", "nvidia-jetpack")])
 def test_windows_and_jetson_are_told_what_to_do_instead(platform: str, words: str) -> None:
     found = plan("12.4")
     with pytest.raises(EnvkitError, match=words):
