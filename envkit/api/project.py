@@ -69,10 +69,11 @@ def project_change(
 
 def _report(path: str, judged: Judged, change: Change | None, request: Request, *, gpu_meant: bool) -> FileReport:
     from envkit.project.change import with_change
+    from envkit.project.companions import with_ways
     from envkit.project.judge import without_gpu
     from envkit.render.check_report import file_verdict, target_text
 
-    findings = with_change(judged.findings, change)
+    findings = with_ways(with_change(judged.findings, change), judged.chosen, judged.query)
     if gpu_meant and not (request.gpus or request.driver):
         findings = without_gpu(findings)
     findings = as_told(findings)

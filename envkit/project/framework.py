@@ -19,7 +19,7 @@ from envkit.dockerfile.wanted import Problem, cuda_comes_from
 from envkit.project.choose import Chosen
 from envkit.project.remedy import place_of, remedy_for
 from envkit.project.subject import subject_of
-from envkit.solver.constraints import CONSTRAINTS, Constraint
+from envkit.solver.constraints import CODE, CONSTRAINTS, Constraint
 from envkit.solver.query import Query
 from envkit.tables.rows import FrameworkBuild
 
@@ -172,7 +172,8 @@ def _build(build: FrameworkBuild, wanted: Wanted, subject: str, query: Query) ->
         if holds is not True and not (holds is None and constraint.relation == "gpu-on-cudnn"):
             one = of_relation(with_compat(constraint.refusal(query, build), build.cuda, query), subject)
             kept = told.get(one.id)
-            if kept is None or (kept.status is not Status.FAIL and one.status is Status.FAIL):
+            own = constraint is CODE and build.sass is None  # its makers name the GPUs, which says more than its CUDA
+            if kept is None or (one.status is Status.FAIL and (own or kept.status is not Status.FAIL)):
                 told[one.id] = one
     failed = [one for one in told.values() if one.status is Status.FAIL]
     yield from failed or told.values()

@@ -12,7 +12,6 @@ from envkit.base.versions import Version, VersionSpec
 from envkit.checks.containers import project_faults as faults
 from envkit.checks.containers.image_faults import NUMPY_IMPACT
 from envkit.checks.engine.findings import Finding, Remedy, Status
-from envkit.compat.companion_gpus import companion_on_gpu
 from envkit.compat.driver import branch_of, driver_runs_cuda
 from envkit.compat.gpu import gpu_runs_cuda
 from envkit.compat.numpy_bound import numpy_meets
@@ -22,6 +21,7 @@ from envkit.dockerfile.clashes import clashes, unknown_releases
 from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.wanted import cuda_comes_from
 from envkit.project.choose import Chosen, chosen, python_allowed
+from envkit.project.companions import companion_findings
 from envkit.project.framework import framework_findings, of_relation, with_compat
 from envkit.project.misspelled import meant_by
 from envkit.project.model import Manifest
@@ -64,7 +64,7 @@ def judge(manifest: Manifest, request: Request, extras: Iterable[str], matrix: M
         found += _together(have, query)
     found += _numpy(have, matrix)
     found += _conda(have, query)
-    found += _companions(have, query)
+    found += companion_findings(have, query)
     found += _driver_wanted(manifest, query)
     found += _refused(manifest)
     found += _not_judged(manifest, have, found, matrix)
@@ -145,7 +145,7 @@ def _pairs(have: Chosen) -> Iterator[Finding]:
             Status.FAIL,
             verdict.detail,
             subject_of(have.item_of(normalized(package.name))),
-            impact="The installer fails: the requirements conflict.",
+            impact="The installer refuses them, or the import fails.",
             remedy=Remedy("Use releases that were built for each other."),
             sources=verdict.sources,
         )
@@ -255,16 +255,6 @@ def _conda(have: Chosen, query: Query) -> Iterator[Finding]:
         for verdict in verdicts
         if status_of(verdict) is Status.FAIL
     )
-
-
-def _companions(have: Chosen, query: Query) -> Iterator[Finding]:
-    """The packages beside a framework that need newer GPUs than it."""
-    for one in have.items:
-        for gpu in query.request.gpus:
-            name = normalized(one.package.name)
-            verdict = companion_on_gpu(name, one.package.spec, gpu.compute_capability, name=str(gpu))
-            if verdict is not None:
-                yield of_relation(verdict, subject_of(one))
 
 
 def _driver_wanted(manifest: Manifest, query: Query) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from envkit.base.versions import Version
 from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.specifiers import Wish, package_release
 from envkit.dockerfile.wanted import Problem
-from envkit.solver.candidates import passing
+from envkit.solver.candidates import LEVEL_ORDER, passing
 from envkit.solver.query import Query
 from envkit.solver.request import FrameworkRequest
 from envkit.tables.rows import FrameworkBuild
@@ -20,21 +20,24 @@ Order = tuple[Version, int]
 def fitting(wanted: Wanted, build: FrameworkBuild | Problem, query: Query) -> list[FrameworkBuild]:
     """The builds of pip that keep every constraint: those that the requirement takes first, then by release.
 
-    Of one release those come first whose CUDA the file names, then those of the index that it looks at: PyTorch's own,
-    or the default one.
+    Of one release those come first whose CUDA the file names, then those of the index that it looks at (PyTorch's own,
+    or the default one), then those that the driver runs natively, the newest CUDA first.
     """
     usable = list(_usable(wanted, query))
     wish = _wish(wanted)
     asked = _asked(wanted, build, wish, usable)
-    releases = sorted({package_release(one).order for one in usable} | ({asked} if asked else set()))
+    releases = sorted({package_release(one).order[0] for one in usable} | ({asked[0]} if asked else set()))
     places = {release: place for place, release in enumerate(releases)}
-    start = places[asked] if asked else len(releases)
+    start = places[asked[0]] if asked else len(releases)
 
     def order(one: FrameworkBuild) -> tuple[object, ...]:
-        place = places[package_release(one).order]
+        place = places[package_release(one).order[0]]
         taken = wish is not None and wish.holds(package_release(one))
         other_place = one.on_pypi if wanted.variant else not one.on_pypi
-        return (not taken, abs(place - start), place < start, not _named_by(wanted, one), other_place)
+        named = _named_by(wanted, one)
+        level = LEVEL_ORDER[query.level(one.cuda) if one.cuda is not None else None]
+        newest = tuple(-part for part in one.cuda.parts) if one.cuda is not None else ()
+        return (not taken, abs(place - start), place < start, not named, other_place, level, newest)
 
     return sorted(usable, key=order)
 

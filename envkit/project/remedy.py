@@ -8,7 +8,7 @@ from envkit.compat.driver_gpu import is_after
 from envkit.compat.verdict import Verdict
 from envkit.dockerfile.framework_packages import Wanted
 from envkit.project.nearest import fitting
-from envkit.solver.constraints import CONSTRAINTS
+from envkit.solver.constraints import CODE, CONSTRAINTS
 from envkit.solver.query import Query
 from envkit.tables.rows import FrameworkBuild
 
@@ -40,11 +40,15 @@ def _last_branch(query: Query) -> tuple[str, int] | None:
 
 
 def _none_runs(framework: str, query: Query) -> Verdict | None:
-    """The first relation that rules every CUDA build of a framework out by itself."""
+    """The first relation that rules every CUDA build of a framework out by itself; what its makers say of GPUs first.
+
+    It is told of the newest build, and of the oldest where the GPUs are older than those of every build.
+    """
     rows = [row for row in query.knowledge.tables.builds(framework) if row.package and row.cuda and not row.cpu_only]
-    for constraint in CONSTRAINTS if rows else ():
+    own = rows and all(row.sass is None for row in rows)
+    for constraint in ((CODE, *CONSTRAINTS) if own else CONSTRAINTS) if rows else ():
         if constraint.asks(query) is not None and all(constraint.holds(query, row) is False for row in rows):
-            return constraint.refusal(query, rows[-1])
+            return constraint.refusal(query, rows[0] if constraint is CODE and own else rows[-1])
     return None
 
 

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from envkit.base.errors import RequestError
 from envkit.base.names import normalized
+from envkit.base.platforms import WINDOWS
 from envkit.base.versions import Version
+from envkit.compat.companion_builds import companion_on_platform
 from envkit.compat.companion_gpus import companion_on_gpu
 from envkit.compat.pairs import allows, meeting, pairs_by_package, required
 from envkit.compat.verdict import Verdict
@@ -64,9 +66,14 @@ def _releases(package: str, spec: str) -> tuple[PackagePair, ...]:
 
 
 def companion_conflicts(request: Request) -> Iterator[Conflict]:
-    """The packages that were asked for by name, each with a GPU of the request that it does not run on."""
+    """The packages that were asked for by name, each with the system or GPU of the request that it does not run on."""
+    platform = WINDOWS if request.platform == WINDOWS else "linux"
     for _, companion in request.companions:
         spec = f"=={companion.release}" if companion.release else companion.asked
+        other = companion_on_platform(companion.package, spec, platform)
+        if other is not None:
+            asked = f"{companion.package}{companion.asked}"
+            yield Conflict((asked, request.platform), other.detail, other.sources)
         for gpu in request.gpus:
             verdict = companion_on_gpu(companion.package, spec, gpu.compute_capability, name=str(gpu))
             if verdict is not None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from itertools import combinations
 
+from envkit.base.versions import ComputeCapability
 from envkit.compat.software import title_of
 from envkit.compat.verdict import Verdict
 from envkit.solver.candidates import passing, rejected, rejections
@@ -67,7 +68,8 @@ def _framework_reason(framework: FrameworkRequest, query: Query) -> Verdict:
         builds = query.knowledge.build_set(framework.name).builds
         newest = builds[0].version if builds else "none"
         return Verdict("framework-version", "fail", f"no known build matches {framework}; the newest known is {newest}")
-    build, broken = min(wanted, key=_nearness)
+    unserved = all(_OF_GPU & {constraint.relation for constraint in broken} for _, broken in wanted)
+    build, broken = min(wanted, key=lambda one: _nearness(one[0], one[1], query if unserved else None))
     told = [constraint.refusal(query, build) for constraint in broken[:2]]
     reason = "; ".join(verdict.detail for verdict in told)
     title = title_of(build)
@@ -81,20 +83,39 @@ def _framework_reason(framework: FrameworkRequest, query: Query) -> Verdict:
     return Verdict(told[0].relation, "fail", reason, told[0].sources)
 
 
-def _nearness(rejected: tuple[FrameworkBuild, tuple[Constraint, ...]]) -> tuple[object, ...]:
-    """Fewest clashes first; among those the lowest CUDA where the driver is too old, else the newest build."""
-    build, broken = rejected
+def _nearness(build: FrameworkBuild, broken: tuple[Constraint, ...], query: Query | None) -> tuple[object, ...]:
+    """Fewest clashes first; of those the lowest CUDA where the driver is too old, else the newest build.
+
+    With the query of GPUs that no build serves it is the newest of those that the oldest GPU misses by the least.
+    """
     names = {constraint.relation for constraint in broken}
     clashes = len({_ONE_CLASH.get(name, name) for name in names})
     cuda = build.cuda.parts if build.cuda else ()
     newest = tuple(-part for part in build.version.parts)
     if "driver-runs-cuda" in names:
         return (clashes, cuda, newest)
-    return (clashes, newest, tuple(-part for part in cuda))
+    behind = _behind(build, query) if query is not None else 0
+    return (clashes, behind, newest, tuple(-part for part in cuda))
 
 
+def _behind(build: FrameworkBuild, query: Query) -> int:
+    """How far the oldest GPU is behind a build's oldest code, in tenths of a compute capability; 0 where it is not."""
+    gpus = [_tenths(gpu.compute_capability) for gpu in query.request.gpus]
+    code = [_tenths(one) for one in (*(build.sass or ()), build.min_compute_capability) if one is not None]
+    if not gpus or not code:
+        return 0 if not gpus else _UNKNOWN_CODE
+    return max(min(code) - min(gpus), 0)
+
+
+def _tenths(capability: ComputeCapability) -> int:
+    """A compute capability in tenths: 86 of 8.6."""
+    return capability.major * 10 + capability.minor
+
+
+_UNKNOWN_CODE = 1_000  # further than any
+_OF_GPU = {"gpu-runs-build", "gpu-runs-cuda", "gpu-on-cudnn"}
 # a build that is made before, or after, the time of a GPU lacks it in each of its libraries
-_ONE_CLASH = dict.fromkeys(("gpu-runs-build", "gpu-runs-cuda", "gpu-on-cudnn"), "gpu")
+_ONE_CLASH = dict.fromkeys(_OF_GPU, "gpu")
 
 
 def rejected_by(query: Query) -> Mapping[str, int]:

@@ -7,12 +7,12 @@ from itertools import combinations, islice, product
 
 from envkit.base.versions import Version
 from envkit.compat.gpu import cuda_span
-from envkit.compat.software import needs_system_cuda, numpy_agree, title_of
+from envkit.compat.software import gpu_on_cudnn, needs_system_cuda, numpy_agree, title_of
 from envkit.compat.verdict import Verdict
 from envkit.solver.candidates import Candidate, candidates, kind
 from envkit.solver.constraints import cuda_verdict
 from envkit.solver.query import Query
-from envkit.tables.rows import FrameworkBuild
+from envkit.tables.rows import FrameworkBuild, Toolkit
 
 
 def toolkit_reason(query: Query) -> Verdict:
@@ -30,11 +30,23 @@ def toolkit_reason(query: Query) -> Verdict:
         return _generations_apart(query)
     for row in reversed(asked):
         if not query.cuda_failures(row.version):
-            detail = f"no cuDNN {request.cudnn} is made for CUDA {row.version}"
-            return Verdict("cudnn-version", "fail", detail, row.sources)
+            return _no_cudnn(row, query)
     oldest_first = "driver-runs-cuda" in query.cuda_failures(asked[0].version)
     row = asked[0] if oldest_first else asked[-1]
     return cuda_verdict(query.cuda_failures(row.version)[0], row.version, query)
+
+
+def _no_cudnn(toolkit: Toolkit, query: Query) -> Verdict:
+    """Why a toolkit gets no cuDNN as requested: none is made for it, or the newest has no kernels for a GPU."""
+    request, knowledge = query.request, query.knowledge
+    made = knowledge.cudnns_meeting(request.cudnn, toolkit, request.architecture) if request.cudnn else None
+    for gpu in request.gpus if made else ():
+        cuda, newest = toolkit.version, max(made or ())
+        verdict = gpu_on_cudnn(gpu.compute_capability, newest, cuda, knowledge.tables, name=str(gpu))
+        if verdict.status == "fail":
+            return verdict
+    detail = f"no cuDNN {request.cudnn} is made for CUDA {toolkit.version}"
+    return Verdict("cudnn-version", "fail", detail, toolkit.sources)
 
 
 def _serves_all(cuda: Version, query: Query) -> bool:

@@ -184,11 +184,18 @@ class Query:
         return tuple(toolkit for toolkit in self.toolkits if self.cudnn_allowed(toolkit, None))
 
     def cudnn_allowed(self, toolkit: Toolkit, build: FrameworkBuild | None) -> bool:
-        """Whether a system cuDNN of the requested version exists for the toolkit and serves the build."""
+        """Whether a system cuDNN of the requested version exists for the toolkit, the GPUs and the build."""
         if self.request.cudnn is None:
             return True
         wanted = self.knowledge.cudnns_meeting(self.request.cudnn, toolkit, self.request.architecture)
-        return wanted is None or any(cudnn_fits(version, build) for version in wanted)
+        return wanted is None or any(
+            cudnn_fits(version, build) and self.cudnn_has_kernels(version, toolkit) for version in wanted
+        )
+
+    def cudnn_has_kernels(self, cudnn: Version, toolkit: Toolkit) -> bool:
+        """Whether nothing known speaks against a cuDNN of a toolkit's CUDA on the GPUs."""
+        on_gpu = self.knowledge.cudnn_on_gpu
+        return all(on_gpu(gpu.compute_capability, cudnn, toolkit.version) != "fail" for gpu in self.request.gpus)
 
     # ---- the CUDA of a build
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from envkit.base.platforms import JETSON
+from envkit.base.platforms import JETSON, WINDOWS
+from envkit.compat.software import title_of
 from envkit.compat.tables import Tables
 from envkit.solver.alternatives import improvements, rescues
 from envkit.solver.assemble import assemble
+from envkit.solver.changes import under_wsl
 from envkit.solver.knowledge import knowledge_of
-from envkit.solver.model import NoPlan, Plan
+from envkit.solver.model import Alternative, NoPlan, Plan
 from envkit.solver.query import Query
 from envkit.solver.request import Request
 from envkit.solver.search import select
@@ -29,11 +31,11 @@ def resolve(request: Request, matrix: Tables) -> Plan | NoPlan:
 
         server = as_server(request)
         return jetson_plan(request, knowledge) if server is None else thor_told(resolve(server, matrix))
-    if request.gpus and any(request.companions):
+    if any(request.companions):
         from envkit.solver.companions import companion_conflicts
 
         if clashing := tuple(companion_conflicts(request)):
-            return NoPlan(request, clashing)
+            return NoPlan(request, clashing, _linux_inside(request, matrix))
     query = Query(request, knowledge)
     selection = select(query)
     if selection is None:
@@ -51,3 +53,14 @@ def resolve(request: Request, matrix: Tables) -> Plan | NoPlan:
     choice = assemble(selection, query)
     judged = verdicts(choice, query)
     return Plan(request, choice, judged, improvements(query, choice), warnings(choice, query, judged))
+
+
+def _linux_inside(request: Request, matrix: Tables) -> tuple[Alternative, ...]:
+    """The Linux inside Windows, where it has a plan."""
+    if request.platform != WINDOWS:
+        return ()
+    change = under_wsl(request)
+    plan = resolve(change.request, matrix)
+    if isinstance(plan, NoPlan):
+        return ()
+    return (Alternative({change.option: change.value}, " and ".join(map(title_of, plan.choice.builds))),)

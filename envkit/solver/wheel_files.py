@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from envkit._startup.regex import regex
+from envkit.base.platforms import WINDOWS
 from envkit.base.settings import Mirrors
 from envkit.base.versions import Version, VersionSpec
 from envkit.tables.images import MissingCompanions, WheelFile, WheelTag
@@ -39,7 +40,12 @@ def requirement_lines(
             continue
         name, version = pinned.groups()
         folder = mirrors.rewrite(build.find_links).rpartition("/")[0]
-        yield f"{name} @ {folder}/{name}-{version}-{wheel_tag(python)}-linux_{architecture}.whl"
+        yield f"{name} @ {folder}/{name}-{version}-{wheel_tag(python)}-{_platform_of(build, architecture)}.whl"
+
+
+def _platform_of(build: FrameworkBuild, architecture: str) -> str:
+    """The platform in the name of a build's wheel; wheels for Windows are rows of their own."""
+    return "win_amd64" if build.platforms == (WINDOWS,) else f"linux_{architecture}"
 
 
 def companions_for(build: FrameworkBuild, python: Version | None) -> tuple[str, ...]:

@@ -31,6 +31,18 @@ class PackagePair:
     sources: tuple[str, ...]
 
 
+@table("companion_builds.csv", "package", "versions")
+@record
+class CompanionBuilds:
+    """What the packages of releases of a companion are made for, whatever the framework beside it is."""
+
+    package: str
+    versions: str  # <0.43
+    platforms: tuple[str, ...]  # linux, windows
+    torch_index: bool  # PyTorch's own index has it for each CUDA; otherwise it is made for the default index's torch
+    sources: tuple[str, ...]
+
+
 @table("companion_gpus.csv", "package", "versions")
 @record
 class CompanionGpus:

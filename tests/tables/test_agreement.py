@@ -20,6 +20,7 @@ from envkit.tables.rows import FrameworkBuild, Toolkit
 # Pythons that old wheels name and that no source offers any more
 GONE_PYTHONS = {Version.parse("3.3")}
 FAMILIES = {
+    "Fermi": {"2.0", "2.1"},
     "Kepler": {"3.0", "3.2", "3.5", "3.7"},
     "Maxwell": {"5.0", "5.2", "5.3"},
     "Pascal": {"6.0", "6.1", "6.2"},

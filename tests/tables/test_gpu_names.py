@@ -304,7 +304,7 @@ WITHOUT_A_ROW = (  # their names belong to chips of several generations, or to c
     "GeForce GT 640",
     "GeForce GT 630",
     "GeForce GT 635",
-    "GeForce GTX 560 Ti",
+    "GeForce GT 545",
     "Quadro 2000",
 )
 SPELLINGS = [(name, device) for device, names in PRINTED.items() for name in names]

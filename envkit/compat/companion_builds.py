@@ -1,0 +1,44 @@
+"""What a package beside a framework is made for: vLLM has none for Windows, and one CUDA, whatever its torch has."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from envkit.base.versions import VersionSpec
+from envkit.compat.packages import requirements_of
+from envkit.compat.software import some_version_meets
+from envkit.compat.verdict import Verdict
+from envkit.tables.loader import read
+from envkit.tables.pairs import CompanionBuilds
+
+
+@lru_cache(maxsize=1)
+def _rows() -> tuple[tuple[CompanionBuilds, VersionSpec], ...]:
+    return tuple((row, VersionSpec.parse(row.versions)) for row in read(CompanionBuilds))
+
+
+def companion_builds(package: str, spec: str) -> list[CompanionBuilds]:
+    """What is on record of the releases of a package that a requirement allows.
+
+    `package` is the name as indexes compare it, `spec` what follows it: `==0.6.3`.
+    """
+    wanted = next(iter(requirements_of((package + spec,))), None)
+    if wanted is None:
+        return []
+    return [row for row, span in _rows() if row.package == package and some_version_meets((wanted.spec, span))]
+
+
+def companion_on_platform(package: str, spec: str, platform: str) -> Verdict | None:
+    """Why none of these releases is made for a system, linux or windows; None where one is, or may be."""
+    rows = companion_builds(package, spec)
+    if not rows or any(platform in row.platforms for row in rows):
+        return None
+    known = ", ".join(dict.fromkeys(one for row in rows for one in row.platforms))
+    detail = f"{package}{spec} is made for {known}, not for {platform}"
+    return Verdict("companion-on-platform", "fail", detail, rows[-1].sources)
+
+
+def is_for_usual_torch(package: str, spec: str) -> bool:
+    """Whether these releases are known to be compiled for the torch of the default index alone."""
+    rows = companion_builds(package, spec)
+    return bool(rows) and not any(row.torch_index for row in rows)

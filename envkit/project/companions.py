@@ -1,0 +1,171 @@
+"""Judges the packages beside a framework: the GPUs and systems that they are made for, and the CUDA that they load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from envkit._startup.records import replace
+from envkit.base.names import normalized
+from envkit.base.versions import Version, VersionSpec
+from envkit.checks.containers import project_faults as faults
+from envkit.checks.engine.findings import Finding, Remedy, Status
+from envkit.compat.companion_builds import companion_on_platform, is_for_usual_torch
+from envkit.compat.companion_gpus import companion_on_gpu
+from envkit.compat.pairs import pairs_by_package, required
+from envkit.dockerfile.check_parts import finding
+from envkit.dockerfile.clashes import releases_of
+from envkit.project.choose import Chosen
+from envkit.project.framework import of_relation
+from envkit.project.model import Item
+from envkit.project.subject import subject_of
+from envkit.solver.candidates import passing
+from envkit.solver.query import Query
+from envkit.solver.request import FrameworkRequest
+from envkit.tables.loader import read
+from envkit.tables.pairs import PackagePair
+from envkit.tables.rows import FrameworkBuild
+from envkit.tables.ways import OtherWay
+
+_FRAMEWORK, _TORCH = "pytorch", "torch"
+
+
+def companion_findings(have: Chosen, query: Query) -> Iterator[Finding]:
+    """What the target rules out of the packages beside a framework, and those that load another CUDA than it."""
+    for one in have.items:
+        yield from _on_target(one, query)
+    for wanted, build in have.meant:
+        if build.framework == _FRAMEWORK and wanted.tool == "pip":
+            yield from _for_another_cuda(build, have, query)
+
+
+def with_ways(findings: tuple[Finding, ...], have: Chosen, query: Query) -> tuple[Finding, ...]:
+    """The findings, with what else is known to work for a package that driver or GPUs rule out."""
+    ways = {subject_of(one): found for one in have.items if (found := _ways(one, query))}
+    return tuple([_with(one, ways.get(one.subject, ())) for one in findings])
+
+
+def _with(one: Finding, ways: tuple[str, ...]) -> Finding:
+    ruled_out = one.status is Status.FAIL and one.id in (faults.DRIVER_TOO_OLD.id, faults.GPU_WITHOUT_CODE.id)
+    if not ways or not ruled_out or one.remedy is None:
+        return one
+    told = "; ".join(ways)
+    general = one.remedy.advice == faults.GPU_WITHOUT_CODE.fix
+    advice = f"{told[0].upper()}{told[1:]}." if general else f"{one.remedy.advice} Or: {told}."
+    return replace(one, remedy=replace(one.remedy, advice=advice))
+
+
+def _ways(one: Item, query: Query) -> tuple[str, ...]:
+    request, name = query.request, normalized(one.package.name)
+    newest = _release(one)
+    return tuple(
+        row.way
+        for row in read(OtherWay)
+        if row.framework == name
+        and request.platform in row.platforms
+        and request.architecture in row.architectures
+        and (newest is None or VersionSpec.parse(row.versions).holds(newest))
+        and all(row.is_for(gpu.compute_capability) for gpu in request.gpus)
+    )
+
+
+def _release(one: Item) -> Version | None:
+    """The newest release on record that a requirement allows."""
+    rows = releases_of(one.package)
+    return Version.find(rows[-1].version) if rows else None
+
+
+# ---- GPUs and systems
+
+
+def _on_target(one: Item, query: Query) -> Iterator[Finding]:
+    name, spec = normalized(one.package.name), one.package.spec
+    against = companion_on_platform(name, spec, query.packages) if one.package.tool == "pip" else None
+    gpus = (companion_on_gpu(name, spec, gpu.compute_capability, name=str(gpu)) for gpu in query.request.gpus)
+    for verdict in (against, *gpus):
+        if verdict is not None:
+            told = of_relation(verdict, subject_of(one))
+            yield replace(told, remedy=_remedy(one, query) or told.remedy)
+
+
+def _remedy(one: Item, query: Query) -> Remedy | None:
+    """The nearest release that the target takes; that none at all does; None where neither is known."""
+    name = normalized(one.package.name)
+    rows = pairs_by_package().get(name, ())
+    asked = releases_of(one.package)
+    start = rows.index(asked[-1]) if asked else len(rows)
+    fitting = [place for place, row in enumerate(rows) if _fits(row, query)]
+    nearest = min(fitting, key=lambda place: (abs(place - start), place < start), default=None)
+    if nearest is not None:
+        return Remedy(f"Use {name}=={rows[nearest].version}.")
+    if companion_on_platform(name, "", query.packages) is not None:
+        instead = "Use WSL" if query.packages == "windows" else "Use a container"
+        return Remedy(f"{instead}: no release of {name} is made for {query.packages}.")
+    return None
+
+
+def _fits(row: PackagePair, query: Query) -> bool:
+    """Whether the target takes a release, and the torch that it requires."""
+    spec = f"=={row.version}"
+    if companion_on_platform(row.package, spec, query.packages) is not None:
+        return False
+    if any(companion_on_gpu(row.package, spec, gpu.compute_capability) for gpu in query.request.gpus):
+        return False
+    torch = [line.spec for line in required(row) if line.package == _TORCH]
+    return all(_has_torch(spec, query) for spec in torch)
+
+
+def _has_torch(spec: VersionSpec, query: Query) -> bool:
+    return any(build.on_pypi for build in passing(query, FrameworkRequest(_FRAMEWORK, spec)))
+
+
+# ---- the CUDA that they load
+
+
+def _for_another_cuda(build: FrameworkBuild, have: Chosen, query: Query) -> Iterator[Finding]:
+    """The packages of the default index that are compiled for its build of torch, where another one is installed.
+
+    They load the CUDA libraries of that build's major version, which this one does not bring.
+    """
+    usual = _usual(build, query)
+    if usual is None or usual.cuda is None or build.cuda is None or usual.cuda.major == build.cuda.major:
+        return
+    for one in have.items:
+        package, rows = one.package, releases_of(one.package)
+        elsewhere = package.places.index or _other_places(package.places.more) or "+" in package.spec or package.wheel
+        tied = rows and any(line.package == _TORCH and line.spec.exact for line in required(rows[-1]))
+        usual_only = is_for_usual_torch(normalized(package.name), package.spec)
+        if package.tool != "pip" or elsewhere or not tied or not usual_only:
+            continue
+        title = (
+            f"{package.name}{package.spec} of the default index is compiled for CUDA {usual.cuda}, but torch"
+            f" {build.version} is for CUDA {build.cuda}"
+        )
+        yield finding(
+            faults.REQUIREMENTS_CLASH,
+            Status.FAIL,
+            title,
+            subject_of(one),
+            impact=f"The import fails: it loads libcudart.so.{usual.cuda.major}.",
+            remedy=Remedy(f"Use a {package.name} for CUDA {build.cuda.major}, or torch of the default index."),
+            sources=rows[-1].sources,
+        )
+
+
+def _usual(build: FrameworkBuild, query: Query) -> FrameworkBuild | None:
+    """The default index's build of the same release."""
+    return next(
+        (
+            row
+            for row in query.knowledge.tables.builds(build.framework)
+            if row.on_pypi
+            and row.version == build.version
+            and query.packages in row.platforms
+            and query.request.architecture in row.architectures
+        ),
+        None,
+    )
+
+
+def _other_places(more: str) -> bool:
+    """Whether an index beside the default one may have packages that PyTorch's own does not."""
+    return any("download.pytorch.org" not in place for place in more.split())
