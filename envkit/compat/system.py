@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
 
 from envkit.base.versions import Version
@@ -88,13 +89,25 @@ def os_compiler_fits_nvcc(system: OperatingSystem, toolkit: Toolkit) -> Verdict:
     return Verdict("compiler-fits-nvcc", "warn", detail, default.sources)
 
 
-def runfile_on_os(system: OperatingSystem, toolkit: Toolkit) -> Verdict:
-    """Whether the toolkit's installation guide lists this distribution."""
+def runfile_on_os(system: OperatingSystem, toolkit: Toolkit, toolkits: Sequence[Toolkit] = ()) -> Verdict:
+    """Whether the toolkit's installation guide lists this distribution.
+
+    A release that came out after the toolkit is in no list of its time. `toolkits` are all on record, oldest first, of
+    which a refusal names one that is known to support the system.
+    """
     listed = toolkit.os_ids
     if listed is not None and system.os_id in listed:
         return Verdict(
             "runfile-on-os", "ok", f"CUDA {toolkit.version} officially supports {system.title}", toolkit.sources
         )
+    if _came_later(system, toolkit):
+        known = "; ".join(_known_to_fit(system, toolkit, toolkits))
+        detail = (
+            f"CUDA {toolkit.version} ({toolkit.release_date}) is older than {system.title} ({system.released}): NVIDIA "
+            f"does not support it there and has no packages of it for that system; only the unsupported runfile is left"
+            f"{f'. Known to fit: {known}' if known else ''}"
+        )
+        return Verdict("runfile-on-os", "warn", detail, tuple(dict.fromkeys((*toolkit.sources, *system.sources))))
     if listed is None or not toolkit.os_ids_complete:
         detail = f"it is not known whether CUDA {toolkit.version} supports {system.title}; the runfile may still work"
         return Verdict("runfile-on-os", "unknown", detail, toolkit.sources)
@@ -104,6 +117,29 @@ def runfile_on_os(system: OperatingSystem, toolkit: Toolkit) -> Verdict:
         "installs with --override, but the vendor did not test it"
     )
     return Verdict("runfile-on-os", "warn", detail, toolkit.sources)
+
+
+def _came_later(system: OperatingSystem, toolkit: Toolkit) -> bool:
+    """Whether a system with packages of its own came out in a later month than the toolkit.
+
+    Clones of RHEL take its packages, so their own date says nothing.
+    """
+    own = (system.repository_id or "") == system.os_id.replace(".", "")
+    dates = toolkit.release_date, system.released
+    return own and dates[0] is not None and dates[1] is not None and dates[0] < dates[1]
+
+
+def _known_to_fit(system: OperatingSystem, toolkit: Toolkit, toolkits: Sequence[Toolkit]) -> Iterator[str]:
+    """The first toolkit since the system came out that lists it, and the releases of its distribution listed here."""
+    later = (row for row in toolkits if row.version > toolkit.version and not _came_later(system, row))
+    first = next((row for row in later if system.os_id in (row.os_ids or ())), None)
+    if first is not None:
+        yield f"CUDA {first.version} on {system.title}"
+    name = system.os_id.rstrip("0123456789.")
+    alike = [os_id for os_id in toolkit.os_ids or () if os_id.rstrip("0123456789.") == name]
+    if alike:
+        releases = sorted(alike, key=lambda os_id: Version.find(os_id) or Version.of(0))
+        yield f"CUDA {toolkit.version} on {', '.join(map(os_title, releases))}"
 
 
 def image_fits(tag: ImageTag) -> Verdict:

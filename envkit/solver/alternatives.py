@@ -10,7 +10,7 @@ from envkit.base.platforms import WINDOWS
 from envkit.compat.software import title_of
 from envkit.solver.assemble import assemble
 from envkit.solver.changes import COSTS, Change, changes_of, exactly, under_wsl, with_framework, with_spec, works
-from envkit.solver.doubts import doubts_of
+from envkit.solver.doubts import SHARING, doubts_of
 from envkit.solver.model import Alternative, Choice
 from envkit.solver.parts import Part, parts_of, without
 from envkit.solver.query import Query
@@ -48,7 +48,7 @@ def rescues(query: Query) -> tuple[Alternative, ...]:
     """The nearest plans: single changes, cheapest first; where none but another GPU is enough, the cheapest of more."""
     parts = parts_of(query.request)
     kept = [part for part in parts if part.option != "gpu"]
-    found = [rescue for part in kept for rescue in _single(part, query)]
+    found = _surest_of([rescue for part in kept for rescue in _single(part, query)])
     if found:
         return tuple(rescue.offer for rescue in sorted(found, key=lambda rescue: rescue.last.cost))
     # another GPU is no small change: it is offered where no other one is enough, beside what would do with this one
@@ -56,11 +56,20 @@ def rescues(query: Query) -> tuple[Alternative, ...]:
     offers = [rescue.offer for part in gpus for rescue in _single(part, query)]
     kept = kept if offers else list(parts)
     for size in range(2, len(kept) + 1):
-        groups = sorted(combinations(kept, size), key=lambda group: sum(_cost(part) for part in group))
-        combined = list(islice(_combined(groups, query), COMBINED))
+        apart = (group for group in combinations(kept, size) if len({part.option for part in group}) == size)
+        groups = sorted(apart, key=lambda group: sum(_cost(part) for part in group))
+        combined = _surest_of(list(islice(_combined(groups, query), COMBINED)))
         if combined:
             return (*(rescue.offer for rescue in combined), *offers)
     return tuple(offers)
+
+
+def _surest_of(found: list[Rescue]) -> list[Rescue]:
+    """Without those of which it is not known whether pip takes their packages together.
+
+    What each framework takes by itself is said beside a refusal, and known to work.
+    """
+    return [rescue for rescue in found if SHARING not in rescue.doubts]
 
 
 def _single(part: Part, query: Query) -> list[Rescue]:

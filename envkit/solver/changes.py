@@ -150,20 +150,21 @@ def _driver_changes(part: Part, query: Query) -> Iterator[Change]:
 
 
 def _os_changes(part: Part, query: Query) -> Iterator[Change]:
-    """Releases of the same distribution first, then the others; ends of support are left to the plan's warnings."""
+    """Releases of the same distribution first, then the others; of each those first that are maintained."""
     request, here = query.request, query.system
     rows = [row for row in query.knowledge.tables.operating_systems if row.os_id != request.os_id and row.glibc]
-    for row in sorted(rows, key=lambda row: _os_distance(row, here)):
+    for row in sorted(rows, key=lambda row: _os_distance(row, here, ended=not query.knowledge.maintained(row))):
         yield Change(COSTS.index("os"), "os", row.os_id, replace(request, os_id=row.os_id, glibc=None))
 
 
-def _os_distance(row: OperatingSystem, here: OperatingSystem | None) -> tuple[object, ...]:
+def _os_distance(row: OperatingSystem, here: OperatingSystem | None, *, ended: bool) -> tuple[object, ...]:
     own = _distribution(here.os_id) if here else "ubuntu"
     version = Version.find(row.os_id) or Version.of(0)
     since = Version.find(here.os_id) if here else None
     older = since is not None and version < since
     steps = tuple(-part for part in version.parts) if older else version.parts
-    return (_distribution(row.os_id) != own, row.family != (here.family if here else row.family), older, steps)
+    family = here.family if here else row.family
+    return (_distribution(row.os_id) != own, row.family != family, ended, older, steps)
 
 
 def _distribution(os_id: str) -> str:

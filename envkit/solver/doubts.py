@@ -9,6 +9,7 @@ from envkit.solver.constraints import CONSTRAINTS
 from envkit.solver.query import Query
 from envkit.tables.rows import FrameworkBuild
 
+SHARING = "whether they can share their CUDA libraries"
 # in the order in which they are told
 _WORDS = {
     "cuda-version": "whether it has the requested CUDA and cuDNN",
@@ -25,7 +26,7 @@ def doubts_of(builds: tuple[FrameworkBuild, ...], query: Query) -> tuple[str, ..
     names = {build.framework for build in builds}
     each = (doubt for build in builds for doubt in _of_build(build, names, query))
     apart = (query.together.status(*pair) in ("unknown", "apart") for pair in combinations(builds, 2))
-    shared = ("whether they can share their CUDA libraries",) if any(apart) else ()
+    shared = (SHARING,) if any(apart) else ()
     return tuple(dict.fromkeys((*each, *shared)))
 
 

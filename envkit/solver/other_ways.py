@@ -6,16 +6,18 @@ from collections.abc import Iterator
 
 from envkit._startup.records import replace
 from envkit.base.versions import Version, VersionSpec
+from envkit.compat.software import title_of
+from envkit.solver.doubts import SHARING, doubts_of
 from envkit.solver.query import Query
 from envkit.solver.request import FrameworkRequest
-from envkit.solver.search import feasible
+from envkit.solver.search import feasible, select
 from envkit.tables.loader import read
 from envkit.tables.ways import OtherWay
 
 
 def other_ways(query: Query) -> tuple[str, ...]:
     """What is known to work for a framework of the request although none of its builds on record does."""
-    return (*_ways(query), *_one_by_one(query))
+    return (*_ways(query), *_together(query), *_one_by_one(query))
 
 
 def _ways(query: Query) -> Iterator[str]:
@@ -30,6 +32,18 @@ def _ways(query: Query) -> Iterator[str]:
                 and _for_gpus(row, query)
             ):
                 yield row.way
+
+
+def _together(query: Query) -> Iterator[str]:
+    """The newest releases of the same frameworks that are known to share an environment."""
+    frameworks = query.request.frameworks
+    opened = replace(query.request, frameworks=tuple(one.meeting(None) for one in frameworks))
+    if len(frameworks) < 2 or opened == query.request:
+        return
+    changed = query.changed(opened)
+    selection = select(changed)
+    if selection is not None and SHARING not in doubts_of(selection.builds, changed):
+        yield f"releases that share an environment: {' and '.join(map(title_of, selection.builds))}"
 
 
 def _one_by_one(query: Query) -> Iterator[str]:

@@ -145,7 +145,7 @@ def _system_verdicts(choice: Choice, query: Query) -> Iterator[Verdict]:
     if query.request.container:
         yield _image_verdict(choice, system, query)
     elif toolkit is not None:
-        yield runfile_on_os(system, toolkit)
+        yield runfile_on_os(system, toolkit, query.knowledge.tables.toolkits)
     if toolkit is not None:
         yield os_compiler_fits_nvcc(system, toolkit)
         yield from _runfile_verdicts(toolkit, choice, query)
@@ -235,10 +235,11 @@ def warnings(choice: Choice, query: Query, judged: tuple[Verdict, ...]) -> tuple
 def _without_companions(choice: Choice) -> Iterator[str]:
     for build in choice.builds:
         if build.companions and not companions_for(build, choice.python):
-            names = " and ".join(line.partition("==")[0] for line in build.companions)
+            names = [line.partition("==")[0] for line in build.companions]
+            have, they, them = ("has", "it is", "it") if len(names) == 1 else ("have", "they are", "them")
             yield (
-                f"{names} for {title_of(build)} have no package for Python {choice.python}, so they are omitted; "
-                "an older --python includes them"
+                f"{' and '.join(names)} for {title_of(build)} {have} no package for Python {choice.python}, so {they} "
+                f"omitted; an older --python includes {them}"
             )
 
 

@@ -334,6 +334,7 @@ class OperatingSystem:
     driver_packages: str | None
     sources: tuple[str, ...]
     code_name: str = ""  # jammy, where tags of images have it for the release
+    released: str | None = None  # 2024-04
 
     @property
     def title(self) -> str:

@@ -371,3 +371,52 @@ def test_what_stands_behind_a_wrong_index_is_told_with_it(tmp_path: Path) -> Non
     found = [one for one in findings_on(text, BLACKWELL, tmp_path) if one.status is Status.FAIL]
     assert {one.id for one in found} >= {"project.not-on-index", "project.numpy-not-for-framework"}
     assert any("CUDA 11.8" in one.title for one in found) and not any("CUDA 12.1" in one.title for one in found)
+
+
+# ---- what the second sixty questions taught (tests/solver/questions-2)
+
+
+def advice_on(text: str, target: str, folder: Path) -> list[str]:
+    """The titles of what fails, each with its remedy."""
+    found = findings_on(text, target, folder)
+    return [f"{one.title}: {one.remedy.advice if one.remedy else ''}" for one in found if one.status is Status.FAIL]
+
+
+def test_torchaudio_2_11_needs_the_torch_that_its_metadata_does_not_name(tmp_path: Path) -> None:
+    """docs.pytorch.org/audio/2.11.0/installation.html: torch 2.11 and every later one."""
+    before = advice_on("torch==2.10.0\ntorchaudio==2.11.0\n", "--python 3.11", tmp_path)
+    assert len(before) == 1 and "torchaudio==2.10.0" in before[0]
+    assert not advice_on("torch==2.12.0\ntorchaudio==2.11.0\n", "--python 3.11", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "told", "advice"),
+    [
+        ("bitsandbytes==0.41.3", "--gpu 8.6 --os windows --python 3.10", "not for windows", "bitsandbytes==0.43.0"),
+        ("vllm==0.11.0", "--gpu 8.6 --os windows --python 3.10", "not for windows", "WSL"),
+        ("bitsandbytes==0.49.2", "--gpu 5.2 --python 3.11", "6.0 or newer", "bitsandbytes==0.47.0"),
+        ("flash-attn==2.8.3", "--gpu 7.0 --python 3.11", "8.0 or newer", "scaled_dot_product_attention"),
+        ("flash-attn==2.8.3", "--gpu 7.5 --python 3.11", "8.0 or newer", "1.x supports Turing"),
+        ("cupy-cuda114==9.5.0", "--gpu 3.0 --python 3.8", "CUDA 10.2 was the last", "cupy-cuda102==9.5.0"),
+        ("paddlepaddle-gpu==2.2.2", "--gpu 8.6 --python 3.7 --driver 470.57.02", "CUDA 10.2", "2.2.2.post112"),
+        ("tensorrt==8.6.1", "--gpu 5.0 --python 3.9 --driver 470.223.02", "6.0 or newer", "tensorrt==8.5.3.1"),
+        ("tensorrt==8.6.1", "--gpu 3.0 --python 3.9", "6.0 or newer", "3.5 or newer"),
+    ],
+)
+def test_a_refused_package_is_told_its_neighbor(text: str, target: str, told: str, advice: str, tmp_path: Path) -> None:
+    found = advice_on(f"{text}\n", target, tmp_path)
+    assert any(told in line and advice in line for line in found), found
+
+
+def test_another_torch_beneath_vllm_does_not_change_the_cuda_of_vllm(tmp_path: Path) -> None:
+    """vllm-project/vllm#44335: it loads libcudart.so.13 whatever torch is there."""
+    place = "--extra-index-url https://download.pytorch.org/whl"
+    hopper = "--gpu H200 --driver 535.183.01 --python 3.12 --os ubuntu22.04"
+    beneath = advice_on(f"{place}/cu126\ntorch==2.11.0+cu126\nvllm==0.20.2\n", hopper, tmp_path)
+    assert any("compiled for CUDA 13.0, but torch 2.11.0 is for CUDA 12.6" in line for line in beneath)
+    alone = advice_on("vllm==0.20.2\n", hopper, tmp_path)
+    assert len(alone) == 1 and "vllm==0.19.1" in alone[0] and "https://wheels.vllm.ai/" in alone[0]
+    elsewhere = "--extra-index-url https://wheels.vllm.ai/0.20.2/cu129"
+    assert not advice_on(f"{elsewhere}\n{place}/cu129\ntorch==2.11.0+cu129\nvllm==0.20.2\n", hopper, tmp_path)
+    ampere = "--gpu 8.6 --driver 535.183.01 --python 3.12"
+    assert not advice_on(f"{place}/cu126\ntorch==2.10.0+cu126\nvllm==0.19.1\n", ampere, tmp_path)  # both CUDA 12

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from envkit._startup.records import replace
+from envkit.base.settings import Mirrors
 from envkit.base.versions import Version
 from envkit.documents.plan import plan_document
 from envkit.render.plan_text import plan_summary
@@ -13,6 +14,7 @@ from envkit.solver.having import resolve_having
 from envkit.solver.model import NoPlan
 from envkit.solver.request import Request
 from envkit.solver.solve import resolve
+from envkit.solver.wheel_files import requirement_lines
 from tests.solver.asking import ask, matrix, offers, plan_of, refusal_of, status_of
 
 
@@ -390,3 +392,82 @@ def test_a_cudnn_that_came_with_an_earlier_cuda_than_the_gpu_is_doubted() -> Non
     # NVIDIA's matrix of cuDNN 8.0.4 names compute capability 8.6 for CUDA 11.1: the same major, so nothing is doubted
     assert status_of(plan_of(ask("pytorch==1.7.0", gpus=("GeForce RTX 3090",))), "gpu-on-cudnn") == {"ok"}
     assert status_of(plan_of(ask("pytorch==0.4.1", gpus=("Tesla V100",))), "gpu-on-cudnn") <= {"ok", "unknown"}
+
+
+# ---- what the second sixty taught (questions-2)
+
+
+def test_a_requested_cudnn_has_to_know_the_gpus() -> None:
+    """cuDNN 9.11 dropped what is older than Turing, for CUDA 12 as well (pytorch/pytorch#162574)."""
+    refused = refusal_of(ask(cuda="12.8", cudnn=">=9.11", gpus=("Tesla V100",)))
+    (conflict,) = refused.conflicts
+    assert "has no kernels for Tesla V100" in conflict.detail and "from 7.5" in conflict.detail and conflict.sources
+    assert offers(refused, "cudnn") == ["9.10"]
+    chosen = plan_of(ask(cuda="12.8", gpus=("Tesla V100",))).choice.cudnn
+    assert chosen is not None and str(chosen.version) == "9.10.2.21"
+    assert plan_of(ask(cuda="12.8", cudnn=">=9.11", gpus=("Tesla T4",))).choice.cudnn is not None
+
+
+def test_windows_has_its_own_gpu_code() -> None:
+    """As measured on both systems in nikopueringer/CorridorKey#141."""
+    gpus = ("GeForce GTX 1060", "GeForce RTX 5090")
+    (build,) = plan_of(ask("pytorch", gpus=gpus, platform="windows")).choice.builds
+    assert (str(build.version), str(build.cuda), build.platforms) == ("2.7.1", "12.8", ("windows",))
+    assert refusal_of(ask("pytorch", gpus=gpus)).conflicts
+
+
+def test_a_windows_driver_of_2018_gets_a_wheel_of_its_time() -> None:
+    plan = plan_of(ask("pytorch", gpus=("Quadro M2000",), driver="391.74", platform="windows"))
+    (build,) = plan.choice.builds
+    assert (str(build.version), str(build.cuda)) == ("1.1.0", "9.0")
+    (line,) = requirement_lines(build, plan.choice.python, "x86_64", Mirrors())
+    assert line == "torch @ https://download.pytorch.org/whl/cu90/torch-1.1.0-cp37-cp37m-win_amd64.whl"
+    assert offers(plan, "driver") == ["528.33"]
+
+
+@pytest.mark.parametrize(
+    ("gpu", "closest", "told"),
+    [
+        ("GeForce GTX 660 Ti", "pytorch 1.3.0 for CUDA 10.1", "built from source with CUDA 10.2 or older"),
+        ("GeForce GTX 670M", "", "no PyTorch since 0.2 supports this GPU"),
+    ],
+)
+def test_gpus_before_every_package_are_told_what_is_left(gpu: str, closest: str, told: str) -> None:
+    refused = refusal_of(ask("pytorch", gpus=(gpu,), platform="windows"))
+    assert closest in refused.conflicts[0].detail
+    assert any(told in way for way in refused.warnings) and any("whl/cpu" in way for way in refused.warnings)
+    assert not offers(refused, "gpu")
+
+
+def test_fermi_cards_are_none_of_their_kepler_namesakes() -> None:
+    capability = {gpu.name: str(gpu.compute_capability) for gpu in matrix().gpus}
+    assert capability["GeForce GTX 670M"] == "2.1" and capability["GeForce GTX 670"] == "3.0"
+
+
+def test_a_companion_is_made_for_certain_systems() -> None:
+    refused = refusal_of(ask("vllm", gpus=("GeForce RTX 3080",), platform="windows"))
+    (conflict,) = refused.conflicts
+    assert conflict.between == ("vllm", "windows") and "not for windows" in conflict.detail and conflict.sources
+    assert offers(refused, "os") == ["wsl"]
+
+
+def test_a_toolkit_is_not_supported_on_a_system_that_came_later() -> None:
+    plan = plan_of(ask(cuda="12.1", os_id="ubuntu24.04"))
+    assert status_of(plan, "runfile-on-os") == {"warn"}
+    told = next(line for line in plan.warnings if "is older than Ubuntu 24.04" in line)
+    assert "CUDA 12.5.1 on Ubuntu 24.04" in told and "CUDA 12.1.1 on Ubuntu 20.04, Ubuntu 22.04" in told
+    assert status_of(plan_of(ask(cuda="12.1", os_id="ubuntu22.04")), "runfile-on-os") == {"ok"}
+    # a clone of RHEL takes RHEL's packages, whenever it came out
+    assert status_of(plan_of(ask(cuda="11.1", os_id="almalinux8")), "runfile-on-os") == {"unknown"}
+
+
+def test_releases_that_share_an_environment_are_named() -> None:
+    refused = refusal_of(ask("tensorflow==2.19", "pytorch==2.6", python="3.12"))
+    assert "nvidia-cublas-cu12==12.5.3.2" in refused.conflicts[0].detail
+    shared = next(way for way in refused.warnings if way.startswith("releases that share an environment"))
+    assert "tensorflow 2.21.0" in shared and "pytorch 2.14.1" in shared
+    assert not any("unknown" in change.gain for change in refused.alternatives)
+
+
+def test_maintained_systems_are_offered_before_ended_ones() -> None:
+    assert offers(refusal_of(ask("pytorch==2.7", os_id="ubuntu18.04")), "os") == ["ubuntu22.04"]

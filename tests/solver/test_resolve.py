@@ -395,8 +395,12 @@ def test_an_alternative_says_what_is_not_known_of_it() -> None:
     told = {change.changes["cudnn"]: change.gain for change in refused.alternatives if "cudnn" in change.changes}
     assert told["9.26"] == "pytorch 2.15.0 for CUDA 13.2"  # METADATA: nvidia-cudnn-cu13==9.26.0.51
     assert all(gain == "pytorch 2.15.0 for CUDA 13.2" or "; unknown: " in gain for gain in told.values())
+
+
+def test_two_frameworks_are_not_offered_together_where_pip_may_refuse_them() -> None:
     pair = refusal_of(ask("pytorch==2.15", "tensorflow==1.15"))
-    assert any("whether they can share their CUDA libraries" in change.gain for change in pair.alternatives)
+    assert not any("whether they can share their CUDA libraries" in change.gain for change in pair.alternatives)
+    assert any("each works in its own environment" in way for way in pair.warnings)
 
 
 def test_an_offer_names_the_cuda_that_its_plan_has() -> None:
