@@ -50,7 +50,7 @@ def _with(one: Finding, ways: tuple[str, ...]) -> Finding:
         return one
     told = "; ".join(ways)
     general = one.remedy.advice == faults.GPU_WITHOUT_CODE.fix
-    advice = f"{told[0].upper()}{told[1:]}." if general else f"{one.remedy.advice} Or: {told}."
+    advice = f"For this GPU: {told}." if general else f"{one.remedy.advice} Or: {told}."
     return replace(one, remedy=replace(one.remedy, advice=advice))
 
 
