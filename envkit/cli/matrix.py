@@ -16,6 +16,20 @@ if TYPE_CHECKING:
     from envkit.tables.browse import Listing
 
 _FORMATS = ["table", "csv", "json", "markdown"]
+_COMPARED = (
+    "title",
+    "last_release",
+    "released",
+    "archived_since",
+    "newest_cuda",
+    "oldest_gpu",
+    "pythons",
+    "systems",
+    "language",
+    "graph",
+    "multi_gpu",
+    "deployment",
+)
 _GUIDE_COLUMNS = ("last_cuda", "newest_pytorch", "newest_tensorflow")
 
 
@@ -36,6 +50,7 @@ Examples:
   envkit matrix gpus --memory '>=24' --sort -memory-bandwidth-gbs
   envkit matrix gpus --tensorflow none
   envkit matrix cuda --format csv
+  envkit matrix frameworks --compare --archived n
   envkit matrix --status""",
 )
 @click.argument("table", required=False, shell_complete=_complete_table)
@@ -49,6 +64,7 @@ Examples:
     help="Output format. [default: from the --output file extension, else table]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
+@click.option("--compare", is_flag=True, help="With frameworks: what each is and what its newest release runs on.")
 @click.option("--status", is_flag=True, help="Show the age of each table and warn about stale ones.")
 @click.option("--max-age", type=click.IntRange(min=0), metavar="DAYS", help="Staleness limit for --status.")
 @output_option
@@ -59,6 +75,7 @@ def matrix(
     columns: str | None,
     form: str | None,
     as_json: bool,
+    compare: bool,
     status: bool,
     max_age: int | None,
     output: str | None,
@@ -75,6 +92,8 @@ def matrix(
     for option, value in (("--sort", sort), ("--columns", columns)):
         if value == "":
             raise RequestError(f"{option}: the value must not be empty.", "Give the name of a column.")
+    if compare and (table is None or _listing(table, data).name != "frameworks"):
+        raise RequestError("--compare compares the frameworks.", "Example: envkit matrix frameworks --compare")
     if status and table is not None:
         raise RequestError("--status covers all tables.", "Omit the table name.")
     if status:
@@ -82,15 +101,15 @@ def matrix(
     elif table is None:
         text = _tables(data, chosen)
     else:
-        text = _rows(data, table, words, sort, columns, chosen)
+        listed = _compared(data) if compare else _listing(table, data)
+        text = _rows(data, listed, words, sort, columns, chosen)
     write_output(text, output)
 
 
-def _rows(data: Matrix, name: str, words: Sequence[str], sort: str | None, columns: str | None, form: str) -> str:
+def _rows(data: Matrix, table: Listing, words: Sequence[str], sort: str | None, columns: str | None, form: str) -> str:
     from envkit.solver.gpu_name import is_named
     from envkit.tables.browse import column_of, ordered, selected
 
-    table = _listing(name, data)
     filters, wanted = _filters(words)
     rows = selected(table, filters, wanted, *([is_named] if table.name == "gpus" else []))
     if sort:
@@ -113,6 +132,13 @@ def _listing(name: str, data: Matrix) -> Listing:
 
     default = (*table.default[:6], *_GUIDE_COLUMNS, *table.default[6:])
     return replace(table, rows=gpu_guide(data), default=default)
+
+
+def _compared(data: Matrix) -> Listing:
+    from envkit.solver.compared import comparison
+    from envkit.tables.browse import Listing
+
+    return Listing("frameworks", "Frameworks compared", _COMPARED, comparison(data))
 
 
 def _filters(words: Sequence[str]) -> tuple[list[tuple[str, str]], list[str]]:

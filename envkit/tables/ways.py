@@ -1,4 +1,4 @@
-"""What else there is where no build of a framework fits, as a table."""
+"""What else there is where no build of a framework fits, and what the frameworks are, as tables."""
 
 from __future__ import annotations
 
@@ -31,3 +31,17 @@ class OtherWay:
         return (low is None or number >= (low.major, low.minor)) and (
             high is None or number <= (high.major, high.minor)
         )
+
+
+@table("framework_traits.csv", "framework")
+@record
+class FrameworkTraits:
+    """What a framework is to its users, in their words; None is not on record."""
+
+    framework: str
+    language: tuple[str, ...] | None
+    graph: str | None
+    multi_gpu: str | None
+    deployment: str | None
+    archived_since: str | None  # 2023-09
+    sources: tuple[str, ...]
