@@ -56,10 +56,12 @@ def resolve(container: bool, verbose: bool, form: str | None, **given: Any) -> i
         write_output(plan_json(plan, mirrors), options.output)
     elif chosen == "text":
         from envkit.documents.commands import plan_commands
+        from envkit.documents.setting import setting_of
         from envkit.render.plan_text import plan_summary
 
-        commands = plan_commands(plan, mirrors) if isinstance(plan, Plan) else ()
-        write_output(shown_lines(plan_summary(plan, verbose=verbose, commands=commands)), options.output)
+        commands, setting = (plan_commands(plan, mirrors), setting_of(plan)) if isinstance(plan, Plan) else ((), None)
+        text = plan_summary(plan, verbose=verbose, commands=commands, setting=setting)
+        write_output(shown_lines(text), options.output)
     else:
         from envkit.render.plan_text import plan_summary
 

@@ -24,9 +24,9 @@ def plan_commands(plan: Plan, mirrors: Mirrors | None = None) -> tuple[str, ...]
     choice = plan.choice
     if plan.request.container:
         return (_envkit("dockerfile", plan),) if choice.builds or choice.cuda else ()
-    if images := _images(plan):
+    if images := images_of(plan):
         return tuple(f"docker pull {shlex.quote(image)}" for image in images)
-    if _from_source(plan):
+    if from_source(plan):
         return (_envkit("dockerfile", plan),)
     if _of_the_system(plan):
         return (_envkit("install", plan),)
@@ -37,20 +37,22 @@ def beyond_packages(plan: Plan) -> str:
     """Why Python packages alone do not make the plan, '' where they do."""
     if plan.request.container:
         return "the plan is for an image"
-    if images := _images(plan):
+    if images := images_of(plan):
         return f"it comes as the image {images[0]}"
-    if built := _from_source(plan):
+    if built := from_source(plan):
         return f"{title_of(built[0])} is built from source"
     if _of_the_system(plan):
         return f"the plan needs the libraries of CUDA {plan.choice.cuda} from the system"
     return "" if plan.choice.builds else "the plan contains no framework"
 
 
-def _images(plan: Plan) -> list[str]:
+def images_of(plan: Plan) -> list[str]:
+    """The images that builds without a package come as."""
     return [image for build in plan.choice.builds if (image := plan.choice.own_image(build))]
 
 
-def _from_source(plan: Plan) -> list[FrameworkBuild]:
+def from_source(plan: Plan) -> list[FrameworkBuild]:
+    """The builds that no package brings."""
     return [build for build in plan.choice.builds if not installed_by_pip(build, plan.choice)]
 
 
@@ -76,7 +78,12 @@ def _for_windows(word: str) -> str:
 
 
 def _envkit(command: str, plan: Plan) -> str:
-    return shlex.join(["envkit", command, *_options(plan.choice), *_limits(plan.request)])
+    return shlex.join(["envkit", command, *plan_options(plan)])
+
+
+def plan_options(plan: Plan, *, with_system: bool = True) -> tuple[str, ...]:
+    """The options with which envkit's own commands make the plan."""
+    return (*_options(plan.choice, with_system=with_system), *_limits(plan.request))
 
 
 def _limits(request: Request) -> Iterator[str]:
@@ -90,7 +97,7 @@ def _limits(request: Request) -> Iterator[str]:
         yield from ("--arch", request.architecture)
 
 
-def _options(choice: Choice) -> Iterator[str]:
+def _options(choice: Choice, *, with_system: bool) -> Iterator[str]:
     for build in choice.builds:
         yield from ("--framework", f"{build.framework}=={build.version}")
     if choice.cuda is not None:
@@ -99,5 +106,5 @@ def _options(choice: Choice) -> Iterator[str]:
         yield from ("--cudnn", str(choice.cudnn_version))
     if choice.python is not None and choice.builds:
         yield from ("--python", str(choice.python))
-    if choice.os is not None:
+    if choice.os is not None and with_system:
         yield from ("--os", choice.os.os_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from envkit.base.wrap import hang
 from envkit.compat.verdict import Verdict
@@ -14,17 +15,31 @@ from envkit.solver.model import Alternative, Choice, NoPlan, Plan
 from envkit.solver.request import Request
 from envkit.tables.rows import FrameworkBuild
 
+if TYPE_CHECKING:
+    from envkit.documents.setting import Setting
+
 _MARKS = {"ok": "ok", "native": "ok", "fail": "NO", "incompatible": "NO", "unknown": "?"}
 
 
-def plan_summary(plan: Plan | NoPlan, *, verbose: bool = False, commands: Sequence[str] = ()) -> str:
+def plan_summary(
+    plan: Plan | NoPlan, *, verbose: bool = False, commands: Sequence[str] = (), setting: Setting | None = None
+) -> str:
     """The plan in lines of at most 80 columns, without a final newline. It ends with `commands`, which stay whole.
 
-    `verbose` adds the sources.
+    `verbose` adds the sources, `setting` whether a container suits the plan.
     """
     lines = _refusal(plan, verbose=verbose) if isinstance(plan, NoPlan) else _plan(plan, verbose=verbose)
+    placed = list(_setting(setting)) if setting is not None else []
     given = ["", _way(plan, commands), *(f"  {command}" for command in commands)] if commands else []
-    return "\n".join([*lines, *given])
+    return "\n".join([*lines, *placed, *given])
+
+
+def _setting(setting: Setting) -> Iterator[str]:
+    yield ""
+    yield "Native or container?"
+    best = "Container" if setting.container else "Native"
+    yield from hang("  ", f"{best}: {setting.why}{'' if setting.container else '. In a container'}:")
+    yield f"  {setting.command}"
 
 
 def _way(plan: Plan | NoPlan, commands: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ import pytest
 from envkit.base.settings import Mirrors
 from envkit.documents.commands import plan_commands
 from envkit.documents.plan import plan_document
+from envkit.documents.setting import setting_of
 from envkit.render.plan_text import plan_summary
 from envkit.solver.request import Request
 from tests.solver.asking import ask, plan_of
@@ -65,3 +66,44 @@ def test_a_mirror_stands_in_for_the_index() -> None:
 def test_companions_are_named_with_their_framework() -> None:
     document = json.loads(json.dumps(plan_document(plan_of(TORCH))))
     assert document["choice"]["frameworks"][0]["companions"] == ["torchvision==0.21.0", "torchaudio==2.6.0"]
+
+
+@pytest.mark.parametrize(
+    ("words", "container", "why", "system"),
+    [
+        (ask("pytorch"), False, "bring their CUDA", "ubuntu24.04"),
+        (ask("tensorflow==2.13"), False, "is installed on Ubuntu 22.04", "ubuntu22.04"),
+        (ask(cuda="12.1", os_id="ubuntu24.04"), True, "CUDA 12.1.1 does not support Ubuntu 24.04", ""),
+        (ask("tensorflow==2.13", os_id="ubuntu24.04"), True, "does not support Ubuntu 24.04", ""),
+        (ask("tensorflow==2.3", gpus=("6.1",)), True, "Ubuntu 18.04, which gets no more updates", "ubuntu18.04"),
+    ],
+)
+def test_a_plan_says_whether_a_container_suits_it(words: Request, container: bool, why: str, system: str) -> None:
+    plan = plan_of(words)
+    setting = setting_of(plan)
+    assert setting is not None and setting.container is container and why in setting.why
+    told = plan_summary(plan, commands=plan_commands(plan), setting=setting)
+    assert "Native or container?" in told and f"  {setting.command}" in told.splitlines()
+    # the command has a plan of its own, on a system that CUDA supports
+    options = setting.command.split()
+    assert ("--os" in options) is bool(system) and (not system or system in options)
+    given = dict(zip(options[2::2], options[3::2], strict=False))
+    image = plan_of(
+        ask(
+            *([given["--framework"]] if "--framework" in given else []),
+            cuda=given.get("--cuda", ""),
+            cudnn=given.get("--cudnn", ""),
+            python=given.get("--python", ""),
+            os_id=given.get("--os"),
+            container=True,
+        )
+    )
+    assert image.choice.os is not None and (not container or image.choice.os.os_id != words.os_id)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [ask("pytorch", platform="windows"), ask("tensorflow-serving"), ask("torch7"), ask("pytorch", container=True)],
+)
+def test_where_there_is_no_choice_nothing_is_said_of_it(words: Request) -> None:
+    assert setting_of(plan_of(words)) is None
