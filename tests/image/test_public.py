@@ -2,73 +2,29 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Mapping
-from pathlib import Path
-
 import pytest
 
-from envkit.checks.engine.findings import Finding, Status
-from envkit.dockerfile.check import check_dockerfile
-from envkit.dockerfile.check_parts import line_of
 from envkit.render.check_report import report_text
-from envkit.solver.request import Request
 from envkit.tables import Matrix
+from tests.image.public_sets import FOLDER, SETS, PublicFile, judged, missed, public_files, rows, wrong
 
-FOLDER = Path(__file__).with_name("public")
-# A tag without its distribution, a private registry or a moving tag does not tell the Python; the others are new kinds.
-MISSED = {
-    ("one-three-for-ten", "image.base-gone"),
-    ("shared-notebooks", "image.apt-without-package"),
-    ("theano-dgx", "image.installer-refuses"),
-    ("chainer-beta", "image.installer-refuses"),
-    ("detectron-2020", "image.installer-refuses"),
-    ("borrowed-cudnn", "image.python-without-package"),
-    ("sync-into-the-system", "image.tool-option"),
-}
-# Two speak of what pip would install, where there is no pip; one of a NumPy that torch alone does not bring.
-WRONG = {
-    ("browser-agent", "image.numpy-unbounded"),
-    ("pip-forgotten-2019", "image.needs-newer-driver"),
-    ("pip-forgotten-2025", "image.python-without-package"),
-}
+FILES = {file.name: file for name in SETS for file in public_files(name)}
+# What is still said wrongly, and what is still not said.
+DIFFERENCES = {(row["name"], row["how"], row["ids"]) for row in rows(FOLDER / "differences.csv")}
 
 
-def _files() -> dict[str, tuple[str, Mapping[str, str]]]:
-    """Each Dockerfile by name, with the list that lies beside it."""
-    found: dict[str, tuple[str, Mapping[str, str]]] = {}
-    for part in (FOLDER / "files.txt").read_text().split("=== ")[1:]:
-        name, _, rest = part.partition("\n")
-        text, _, beside = rest.partition("--- ")
-        title, _, lines = beside.partition("\n")
-        found[name] = (text, {title: lines} if title else {})
-    return found
+@pytest.mark.parametrize("name", SETS)
+def test_every_file_has_a_label(name: str) -> None:
+    assert {row["name"] for row in rows(FOLDER / name / "labels.csv")} == {file.name for file in public_files(name)}
 
 
-FILES = _files()
-with open(FOLDER / "labels.csv", encoding="utf-8", newline="") as stream:
-    LABELS = tuple(csv.DictReader(stream))
+def test_every_difference_is_of_a_file() -> None:
+    assert {name for name, _, _ in DIFFERENCES} <= FILES.keys()
 
 
-def _meets(label: Mapping[str, str], finding: Finding) -> bool:
-    if str(line_of(finding)) not in label["line"].split("|"):
-        return False
-    return label["status"] == "open" or (label["status"] == finding.status and finding.id in label["ids"].split("|"))
-
-
-def test_every_file_has_a_label() -> None:
-    assert {label["name"] for label in LABELS} == FILES.keys()
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_says_what_an_expert_says(name: str, matrix: Matrix) -> None:
-    text, beside = FILES[name]
-    labels = [label for label in LABELS if label["name"] == name]
-    findings = check_dockerfile(text, Request(container=True), matrix, beside.get)
-    told = [finding for finding in findings if finding.status in (Status.FAIL, Status.WARN)]
-    wrong = {(name, one.id) for one in told if not any(_meets(label, one) for label in labels)}
-    asked = [label for label in labels if label["status"] in ("fail", "warn")]
-    missed = {(name, label["ids"]) for label in asked if not any(_meets(label, one) for one in told)}
-    shown = report_text(findings, name)
-    assert wrong == {pair for pair in WRONG if pair[0] == name}, shown
-    assert missed == {pair for pair in MISSED if pair[0] == name}, shown
+@pytest.mark.parametrize("file", FILES.values(), ids=FILES)
+def test_says_what_an_expert_says(file: PublicFile, matrix: Matrix) -> None:
+    findings, told = judged(file, matrix)
+    found = {(file.name, "wrong", one.id) for one in wrong(file, told)}
+    found |= {(file.name, "missed", label["ids"]) for label in missed(file, told)}
+    assert found == {row for row in DIFFERENCES if row[0] == file.name}, report_text(findings, file.name)
