@@ -9,7 +9,9 @@ from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.dockerfile.stages import BuildStage
-from envkit.tables.known_images import framework_image, image_name, tag_row
+from envkit.tables.build_stops import MovingSystem
+from envkit.tables.known_images import CUDA_REPOSITORY, framework_image, image_name, tag_row
+from envkit.tables.loader import read
 from envkit.tables.rows import FrameworkImage, ImageTag, OperatingSystem
 
 if TYPE_CHECKING:
@@ -44,7 +46,8 @@ class Base:
     @property
     def cuda(self) -> Version | None:
         """The CUDA that its name or the tables say, whether its libraries are inside or not."""
-        return (self.row.cuda if self.row is not None else None) or (self.own.cuda if self.own is not None else None)
+        told = (self.row.cuda if self.row is not None else None) or (self.own.cuda if self.own is not None else None)
+        return told or (Version.find(self.tag) if self.repository == CUDA_REPOSITORY else None)
 
     @property
     def jetson(self) -> bool:
@@ -87,6 +90,9 @@ def _system(
     if ends:
         return matrix.operating_system(ends[-1])
     name = repository.rpartition("/")[2]
+    moving = next((row for row in read(MovingSystem) if row.repository == repository and re.fullmatch(row.tags, tag)), None)
+    if moving is not None:
+        return matrix.operating_system(moving.os_id)
     if repository in _WITH_LATEST and tag == "latest":
         return _latest(repository, matrix)
     release = tag.partition("-")[0]  # bookworm-slim, 12-slim, noble

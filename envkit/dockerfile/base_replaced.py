@@ -26,7 +26,9 @@ _OWN_PIP = regex(r"(?:.* )?(?:python3? -m )?pip3?")
 _NUMBERED = regex(r"\bpython\d\.\d")
 _CONFINED = regex(r"PIP_(?:CONSTRAINT|NO_DEPS|TARGET|PREFIX|PYTHON)|VIRTUAL_ENV")
 _APART = frozenset({"--no-deps", *ELSEWHERE})
-_WITH_CONSTRAINTS = "nvcr.io/"  # NVIDIA's images set PIP_CONSTRAINT: pip stops there, or is let go on purpose
+_NO_RELEASE = VersionSpec.parse("<0.1")
+_IN_EVERY_BASE = frozenset({"torchvision", "torchaudio"})
+_WITH_CONSTRAINTS = "nvcr.io/nvidia/pytorch"  # they set PIP_CONSTRAINT: pip stops there, or goes on if that is unset
 
 
 def base_replaced(made: Iterable[Ground], found: Contents, matrix: Matrix) -> Iterator[Finding]:
@@ -46,15 +48,21 @@ def base_replaced(made: Iterable[Ground], found: Contents, matrix: Matrix) -> It
 
 
 def _first(ground: Ground, own: FrameworkImage, names: set[str]) -> Iterator[Finding]:
-    if own.version is None or own.repository.startswith(_WITH_CONSTRAINTS):
+    of_nvidia = own.repository.startswith(_WITH_CONSTRAINTS)
+    if own.version is None and not of_nvidia:
         return
-    there = {name: (f"{name} {own.version}", VersionSpec.parse(f"=={own.version}")) for name in names}
+    if of_nvidia:  # no release of the index is NVIDIA's own build
+        there = {name: (f"NVIDIA's own build of {name}", _NO_RELEASE) for name in names}
+    else:
+        there = {name: (f"{name} {own.version}", VersionSpec.parse(f"=={own.version}")) for name in names}
     for step in ground.steps:
         if not _goes_into_the_base(step):
             continue
         for package in step.packages:
             wanted = f"{package.name}{package.spec}"
-            releases = releases_of(package) if package.spec and package.tool == "pip" else ()
+            releases = releases_of(package) if package.tool == "pip" else ()
+            if not package.spec:  # pip takes the newest, where the base has none of that name
+                releases = releases[-1:] if normalized(package.name) not in _IN_EVERY_BASE else ()
             verdict = pair_agrees(releases, wanted, there, where="in the base image")
             if verdict.status == "fail":
                 yield finding(

@@ -13,9 +13,19 @@ from envkit.dockerfile.check_parts import command_subject, stop
 from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.stops_apt import lists_missing
 from envkit.dockerfile.stops_gpu import gpu_needed
+from envkit.dockerfile.stops_installers import (
+    asks,
+    glibc_of_installer,
+    gone_commands,
+    gone_packages,
+    key_refused,
+    no_such_cudnn,
+    other_cuda_version,
+)
+from envkit.dockerfile.stops_packages import index_lacks, metadata_refused, pip_outdates_itself, retired
 from envkit.dockerfile.stops_python import managed, pip_missing, script_refuses
 from envkit.dockerfile.stops_system import apt_pythons, archived, conda_terms, gone_download, rotated_key
-from envkit.dockerfile.stops_torch import compiled_in, without_torch
+from envkit.dockerfile.stops_torch import compiled_in, gpu_unnamed, without_torch
 from envkit.tables.known_images import CUDA_REPOSITORY, GONE, tag_row
 
 if TYPE_CHECKING:
@@ -34,18 +44,31 @@ def build_stops(made: Iterable[Ground], matrix: Matrix) -> Iterator[Finding]:
             apt_pythons,
             gone_download,
             conda_terms,
+            glibc_of_installer,
+            gone_packages,
+            gone_commands,
+            key_refused,
+            other_cuda_version,
+            no_such_cudnn,
+            asks,
             script_refuses,
+            pip_outdates_itself,
+            retired,
+            metadata_refused,
+            index_lacks,
             pip_missing,
             managed,
             without_torch,
             lists_missing,
             gpu_needed,
+            gpu_unnamed,
         ):
             yield from rule(ground)
         yield from _without_compiler(ground, matrix)
 
 
 def _without_compiler(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
+    """Every command that needs the CUDA compiler in an image that certainly has none."""
     base = ground.base
     if base.row is None or base.row.flavor not in _WITHOUT_COMPILER or base.repository != CUDA_REPOSITORY:
         return
@@ -53,8 +76,9 @@ def _without_compiler(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
         return
     for step in ground.steps:
         words = step.command.words
-        compiled = next(compiled_in(step), None)
-        line, needs = step.command.line, "nvcc" if words[0].rpartition("/")[2] == "nvcc" else ""
+        compiled = next((one for one in compiled_in(step) if one.row.needs_nvcc), None)
+        asked = words[:2] == ("which", "nvcc") and step.command.decisive
+        line, needs = step.command.line, "nvcc" if asked or words[0].rpartition("/")[2] == "nvcc" else ""
         if compiled is not None:
             line, needs = compiled.line, compiled.name
         if needs:
@@ -65,7 +89,6 @@ def _without_compiler(ground: Ground, matrix: Matrix) -> Iterator[Finding]:
                 impact="The build stops: nvcc is not found.",
                 fix=_devel_image(base.row, matrix),
             )
-            return
 
 
 def _devel_image(row: ImageTag, matrix: Matrix) -> str:

@@ -10,10 +10,12 @@ from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.companion_gpus import companion_on_gpu
 from envkit.dockerfile.base_replaced import base_replaced
+from envkit.dockerfile.build_passes import build_passes
 from envkit.dockerfile.build_stops import build_stops
 from envkit.dockerfile.check_base import base_findings
 from envkit.dockerfile.check_framework import brings_its_cuda, framework_findings
 from envkit.dockerfile.check_parts import finding, from_verdict, line_of, subject_of
+from envkit.dockerfile.check_pythons import other_python
 from envkit.dockerfile.check_requirement import requirement_findings
 from envkit.dockerfile.check_targets import cuda_targets, driver_targets
 from envkit.dockerfile.clashes import clashes, unknown_releases
@@ -48,6 +50,7 @@ def check_dockerfile(
     findings += build_stops(made, matrix)
     findings += base_replaced(made, found, matrix)
     findings += gpu_hidden(stages, found)
+    findings += other_python(stages, found.callers)
     chosen = choices(found, matrix)
     findings += framework_findings(chosen, found, request, matrix)
     findings += chosen_by_the_driver(found)
@@ -68,6 +71,7 @@ def check_dockerfile(
         *_wheels(found),
         *_lists(found),
     ]
+    findings += build_passes(made, findings, matrix)
     if not findings and not found.base.known:
         findings += _nothing_judged(found)
     findings += _left_out(stages)
@@ -117,7 +121,7 @@ def _driver_inside(found: Contents) -> Iterator[Finding]:
         name = mention.text
         yield finding(
             faults.DRIVER_INSIDE,
-            Status.FAIL,
+            Status.WARN,
             f"{name} installs an NVIDIA driver in the image",
             subject_of(mention.line, name),
             impact="Its libraries shadow the host's, and fail if they do not match the host's kernel module.",
@@ -127,10 +131,10 @@ def _driver_inside(found: Contents) -> Iterator[Finding]:
 
 def _clashes(found: Contents) -> Iterator[Finding]:
     """The packages that do not go together; those of two commands replace each other."""
-    for package, verdict in clashes(found.packages):
+    for package, verdict, breaks in clashes(found.packages):
         yield finding(
             faults.REQUIREMENTS_CLASH,
-            Status.FAIL,
+            Status.FAIL if breaks else Status.WARN,
             verdict.detail,
             subject_of(package.line, f"{package.name}{package.spec}"),
             impact="In one command pip stops; a later command replaces what an earlier one installed.",

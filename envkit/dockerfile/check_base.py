@@ -125,6 +125,10 @@ def _unlisted(image: str, tag: str, subject: str, stops: str, matrix: Matrix, fr
         title = f"{image} cannot be pulled: tags of CUDA {named} name all three numbers of a release"
         fix = nearest_tag(as_row(tag, matrix), matrix, frameworks)
         return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix)
+    if named is not None and _all_gone(named, matrix):
+        title = f"{image} cannot be pulled: all tags of CUDA {named.release(2)} were deleted"
+        fix = nearest_tag(as_row(tag, matrix), matrix, frameworks)
+        return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix)
     title = f"it is not known whether {image} exists"
     fix = (
         nearest_tag(as_row(tag, matrix), matrix, frameworks)
@@ -138,6 +142,13 @@ def _lacks_its_patch(named: Version, matrix: Matrix) -> bool:
     """True for a release of two numbers that is newer than every one whose tags have no more."""
     short = (row.cuda for row in matrix.image_tags if row.cuda is not None and len(row.cuda.parts) == _SHORT)
     return len(named.parts) == _SHORT and named > max(short)
+
+
+def _all_gone(named: Version, matrix: Matrix) -> bool:
+    """True for a release of which every tag that ever was is gone."""
+    release = named.release(2)
+    states = {row.state for row in matrix.image_tags if row.cuda is not None and row.cuda.release(2) == release}
+    return bool(states) and states <= set(GONE)
 
 
 def as_row(tag: str, matrix: Matrix) -> ImageTag:

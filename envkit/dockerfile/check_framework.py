@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
+from envkit.base.names import normalized
+from envkit.base.versions import Version
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.command import NAME, REQUIREMENT, Command, run
 from envkit.checks.engine.findings import Finding, Remedy, Status
@@ -27,8 +29,10 @@ from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.wanted import Choices, Problem, cuda_comes_from
 from envkit.image.own_base import foreign_system
 from envkit.solver.request import Request
+from envkit.tables.build_stops import GoneExtra, NumpyBringer
 from envkit.tables.images import ForeignSystem
 from envkit.tables.known_images import CUDA_REPOSITORY
+from envkit.tables.loader import read
 from envkit.tables.rows import FrameworkBuild, Toolkit
 
 if TYPE_CHECKING:
@@ -36,6 +40,8 @@ if TYPE_CHECKING:
 
 # They run without cuDNN, and use it where they find theirs.
 _CUDNN_AT_WILL = frozenset({"cupy", "chainer"})
+_TORCH, _TORCH_WITHOUT_NUMPY = "pytorch", Version.of(1, 9)  # from which on its package does not require NumPy
+_BOUNDED = regex(r"==|<|~=")
 _GPU_IN_NAME = regex(r"gpu|cu(?:da)?-?\d|^cupy")
 
 
@@ -63,8 +69,20 @@ def _framework(
         title = f"{build.framework} {build.version} comes as a CPU build: it will not use a GPU"
         yield cpu_build(title, subject, run("envkit", "resolve", "--framework", NAME(build.framework)))
         return
+    gone = _gone_extra(build, wanted)
+    if gone is not None:
+        title = f"{build.framework} {build.version} has no extra {gone.extra}: pip warns, and installs it without CUDA"
+        yield cpu_build(title, subject, run("pip", "install", REQUIREMENT(build.package or wanted.package)))
+        return
     if wanted.tool == "pip":  # conda brings Python, NumPy and CUDA that suit, or refuses
         yield from _build(build, wanted, found, request, subject, matrix)
+
+
+def _gone_extra(build: FrameworkBuild, wanted: Wanted) -> GoneExtra | None:
+    """The extra that the release no longer has, where no other one brings CUDA."""
+    gone = {row.extra: row for row in read(GoneExtra) if row.package == wanted.package and build.version >= row.since}
+    left = [extra for extra in wanted.extras if extra not in gone and extra.startswith("cuda")]
+    return None if left else next((gone[extra] for extra in wanted.extras if extra in gone), None)
 
 
 def _needs_glibc(wanted: Wanted, matrix: Matrix) -> bool:
@@ -100,6 +118,8 @@ def _build(
         verdict = python_has_wheel(build, wanted.python)
         fix = f"Use one of these Python versions, such as {build.pythons[-1]}."
         yield from_verdict(faults.PYTHON_WITHOUT_PACKAGE, verdict, subject, "pip finds no package.", fix, anew)
+        if verdict.status == "fail":
+            return  # what it would need does not matter
     certain = wanted.python is not None or "==" in wanted.spec  # which release pip takes
     if found.base.system is not None and build.min_glibc is not None and certain:
         where, glibc = found.base.system.title, found.base.system.glibc
@@ -213,11 +233,20 @@ def _cudnn_of(build: FrameworkBuild, found: Contents, subject: str, anew: Comman
         yield finding(faults.CUDNN_DIFFERS, Status.FAIL, told, subject, impact=impact, remedy=remedy)
 
 
+def _brings_numpy(build: FrameworkBuild, found: Contents) -> bool:
+    """True where the framework requires NumPy, or something beside it that takes its newest version."""
+    if build.framework != _TORCH or build.version < _TORCH_WITHOUT_NUMPY:
+        return True
+    rows = {row.package: row for row in read(NumpyBringer)}
+    named = ((rows.get(normalized(one.name)), one.spec) for one in found.packages)
+    return any(row is not None and (row.always or not _BOUNDED.search(spec)) for row, spec in named)
+
+
 def _numpy(build: FrameworkBuild, wanted: Wanted, found: Contents, subject: str, matrix: Matrix) -> Iterator[Finding]:
     """What is to say of the NumPy that the file asks for, or that pip brings where nothing limits it."""
     titles = (matrix.source(key).title for key in build.sources)
     verdict = numpy_meets(build, found.asked("numpy"), wanted.python, titles)
-    if verdict is None:
+    if verdict is None or (verdict.status != "fail" and not _brings_numpy(build, found)):
         return
     yield from_verdict(
         faults.NUMPY_UNBOUNDED,

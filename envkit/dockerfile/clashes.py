@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
@@ -23,14 +23,29 @@ TIED_TO_TORCH = ("torchvision", "torchaudio", "xformers", "vllm")
 _PIN = regex(r"={2,3}\d+(?:\.\d+)*(?:\.?post\d+)?(?:\+[\w.]+)?")  # one final release
 
 
-def clashes(packages: Iterable[Package]) -> Iterator[tuple[Package, Verdict]]:
-    """Each package that no release of its neighbors goes with, and why; the last requirement of a name counts."""
+def clashes(packages: Iterable[Package]) -> Iterator[tuple[Package, Verdict, bool]]:
+    """Each package that no release of its neighbors goes with, why, and whether that certainly breaks something.
+
+    The last requirement of a name counts. Of two commands, a later one that requires another release replaces what
+    the rest was built for; a later one that is itself what an earlier one does not take may be meant so.
+    """
     last = {normalized(one.name): one for one in packages if one.tool == "pip" and one.spec}
     specs = specs_of(last.values())
     for one in last.values():
-        verdict = pair_agrees(releases_of(one), f"{one.name}{one.spec}", specs)
-        if verdict.status == "fail":
-            yield one, verdict
+        verdict = _agrees(one, specs)
+        if verdict.status != "fail":
+            continue
+        beside = [other for other in last.values() if other.command == one.command]
+        if _agrees(one, specs_of(beside)).status == "fail":
+            yield one, verdict, True
+            continue
+        others = [other for other in last.values() if _agrees(one, specs_of([other])).status == "fail"]
+        latest = max((one, *others), key=lambda package: package.command)
+        yield latest, verdict, latest is one
+
+
+def _agrees(one: Package, specs: Mapping[str, tuple[str, VersionSpec]]) -> Verdict:
+    return pair_agrees(releases_of(one), f"{one.name}{one.spec}", specs)
 
 
 def unknown_releases(packages: Iterable[Package], matrix: Matrix) -> Iterator[Package]:

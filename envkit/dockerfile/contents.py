@@ -11,12 +11,14 @@ from envkit._startup.regex import regex
 from envkit.base.names import normalized
 from envkit.base.versions import Version
 from envkit.dockerfile.base import Base, base_of
+from envkit.dockerfile.brought import brought_torch
 from envkit.dockerfile.copies import Copies
 from envkit.dockerfile.cuda import Held, conda_cuda, has_some_cudnn, some_cuda, system_cuda, system_cudnn
 from envkit.dockerfile.framework_packages import Wanted, is_framework, merged, wanted_of
 from envkit.dockerfile.markers import holds
 from envkit.dockerfile.packages import ListFile, Package, installed
 from envkit.dockerfile.python import Pythons, pythons_of
+from envkit.dockerfile.python_steps import Callers
 from envkit.dockerfile.reader import Instruction
 from envkit.dockerfile.requirement_lists import Lists, Reader, nothing_beside
 from envkit.dockerfile.script import Mention, Script
@@ -55,6 +57,7 @@ class Contents:
     driver_packages: tuple[Mention, ...]
     environment: Mapping[str, str]  # what ENV sets
     platform: str = "linux"  # whose packages pip takes
+    callers: Callers | None = None  # what python and pip mean at each command, where that can be followed
     elsewhere: tuple[Package, ...] = ()  # those of the stages whose Python packages it does not copy
 
     @property
@@ -96,10 +99,13 @@ def contents(stages: tuple[BuildStage, ...], matrix: Matrix, beside: Reader = no
     copies = Copies(stages)
     items = list(_installed((*parts.brought, *parts.chain), copies, beside))
     elsewhere = list(_installed(parts.others, copies, beside))
-    pythons = pythons_of(base, own, copied, [stage.image for stage in parts.brought])
+    pythons = pythons_of(base, own, copied, [stage.image for stage in parts.brought], parts.chain)
     packages, unsure = _for_here(items, pythons, base.architecture)
     others = tuple(item for item in elsewhere if isinstance(item, Package))
     of_conda = conda_cuda([*packages, *others])
+    lists = (*_unread((*items, *elsewhere)), *_unsure(unsure, matrix))
+    has_torch = base.own is not None or not base.plain or any(one.tool == "conda" for one in packages)
+    torch = None if has_torch else brought_torch(packages, lists)
     settings = "\n".join(part.text for part in parts_of(parts.chain, "ENV", "ARG"))
     set_index = " ".join(_INDEX_SETTING.findall(settings))
     return Contents(
@@ -110,13 +116,14 @@ def contents(stages: tuple[BuildStage, ...], matrix: Matrix, beside: Reader = no
         cudnn=system_cudnn(base, whole, images, packages, matrix),
         some_cudnn=has_some_cudnn(whole),
         python=pythons.default,
-        wanted=merged(one for item in packages for one in wanted_of(item, pythons.of(item.caller), set_index, matrix)),
+        wanted=merged(one for item in (*packages, *filter(None, (torch,))) for one in wanted_of(item, pythons.of(item.caller, item.command), set_index, matrix)),
         packages=tuple(packages),
         elsewhere=others,
+        callers=pythons.callers,
         conda_cuda=of_conda,
         index_set=_SETTINGS.search(settings) is not None or own.search(_SETTINGS) is not None,
-        lists=(*_unread((*items, *elsewhere)), *_unsure(unsure, matrix)),
-        wheels=tuple((item.line, item.wheel, pythons.of(item.caller)) for item in packages if item.wheel is not None),
+        lists=lists,
+        wheels=tuple((item.line, item.wheel, pythons.of(item.caller, item.command)) for item in packages if item.wheel is not None),
         driver_packages=tuple(own.all(_DRIVER_PACKAGE)),
         environment=stages[-1].environment,
     )
@@ -151,7 +158,7 @@ def _for_here(
 ) -> tuple[list[Package], list[Package]]:
     """The packages whose markers hold in the image, and those of which that cannot be told."""
     packages = [item for item in items if isinstance(item, Package)]
-    verdicts = [holds(item.marker, pythons.of(item.caller), architecture) for item in packages]
+    verdicts = [holds(item.marker, pythons.of(item.caller, item.command), architecture) for item in packages]
     sure = [item for item, verdict in zip(packages, verdicts, strict=True) if verdict]
     return sure, [item for item, verdict in zip(packages, verdicts, strict=True) if verdict is None]
 

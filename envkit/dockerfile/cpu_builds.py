@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit._startup.regex import regex
 from envkit.base.names import normalized
 from envkit.base.versions import VersionSpec
 from envkit.checks.containers import image_faults as faults
@@ -29,12 +30,15 @@ if TYPE_CHECKING:
     from envkit.tables import Matrix
 
 _TORCH = "torch"
+_FOR_GPUS = regex(r"/linux/gpu/?(?: |$)")  # the folder of TensorFlow's old wheels
 
 
 def is_for_the_cpu(wanted: Wanted, found: Contents) -> bool:
     """True for a package that its index, its suffix, its name or what stands beside it says to be for the CPU."""
     if wanted.tool == "conda":
         return wanted.variant == "cpu" or found.conda_cpu
+    if _FOR_GPUS.search(wanted.places):
+        return False
     rows = [row for row in read(CpuPackage) if row.package == wanted.package]
     return (
         any(_applies(row, wanted, found) for row in rows) or wanted.variant == "cpu" or wanted.package.endswith("-cpu")

@@ -12,9 +12,9 @@ from envkit.dockerfile.contents import Contents, copied_images, parts_of, script
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.python import Pythons, pythons_of
 from envkit.dockerfile.script import Script
-from envkit.dockerfile.shell import ShellCommand
+from envkit.dockerfile.shell import ShellCommand, called
 from envkit.dockerfile.shell_words import Word
-from envkit.dockerfile.stages import BuildStage, needed_stages
+from envkit.dockerfile.stages import BuildStage, final_chain, needed_stages
 from envkit.tables.known_images import CUDA_REPOSITORY, image_name
 
 if TYPE_CHECKING:
@@ -41,12 +41,14 @@ _TELLS = {
         r"python[\d.]*-(?:pip|full)\b|get-pip|ensurepip|\.sh\b|\bmake\b|ansible|pipx|pipenv|poetry|tox\b|jupyter|xargs"
         r"|easy_install|\.deb\b|\buv\b"
     ),
+    "get-pip": regex(r"get-pip"),
+    "assume-yes": regex(r"(?i)assume-yes|assumeyes|apt\.conf"),
+    "sha1": regex(r"(?i)sequoia|sha1"),
     "smi": regex(r"/nvidia-smi|nvidia-utils"),
     "anaconda": regex(r"(?:Mini|Ana)conda3-latest-"),
 }
 APT = ("apt-get", "apt", "aptitude")
 _TEXTS = ("ARG", "COPY", "ADD", "ENV")
-_BEFORE_A_COMMAND = regex(r"sudo|env|exec|-E|\w+=.*")
 
 
 @record
@@ -55,6 +57,7 @@ class Step:
 
     command: ShellCommand
     packages: tuple[Package, ...]
+    place: tuple[int, ...] = ()  # tells the commands of a file apart
 
 
 @record
@@ -68,6 +71,9 @@ class Ground:
     pythons: Pythons
     first: bool  # it starts from an image itself
     commands: tuple[ShellCommand, ...]  # all of them, those that run in some cases only too
+    reads_unseen: bool  # packages come from a list or a project that was not read
+    addresses: tuple[str, ...]  # that it names in ADD and RUN
+    texts: tuple[str, ...]  # of its RUNs
 
     @property
     def plain(self) -> bool:
@@ -90,9 +96,12 @@ def grounds(stages: tuple[BuildStage, ...], found: Contents, matrix: Matrix) -> 
             tuple(_steps(stage, installed)),
             _tells(stage, script) | (below.tells if below is not None else frozenset()),
             stage.environment,
-            pythons_of(base, script, Script(()), ()),
+            pythons_of(base, script, Script(()), (), final_chain(stages, stage.index)),
             below is None,
             tuple(command for part in parts_of((stage,), "RUN") for command in part.commands),
+            bool(found.lists),
+            tuple(_addresses(stage)),
+            tuple(part.text for part in parts_of((stage,), "RUN")),
         )
         yield made[stage.index]
 
@@ -106,11 +115,11 @@ def arguments(command: ShellCommand, tools: Iterable[str], verbs: Iterable[str])
     return None if at is None else words[at + 1 :]
 
 
-def called(command: ShellCommand) -> tuple[Word, ...]:
-    """The words of a command from its program on, without sudo, env and assignments before it."""
-    words = command.words
-    start = next((at for at, word in enumerate(words) if not _BEFORE_A_COMMAND.fullmatch(word)), len(words))
-    return words[start:]
+def _addresses(stage: BuildStage) -> Iterator[str]:
+    for part in parts_of((stage,), "ADD"):
+        yield from (word for word in part.text.split() if "://" in word)
+    for part in parts_of((stage,), "RUN"):
+        yield from (word for command in part.commands for word in command.words if "://" in word)
 
 
 def _by_command(packages: Sequence[Package]) -> dict[tuple[int, ...], list[Package]]:
@@ -124,7 +133,8 @@ def _steps(stage: BuildStage, installed: Mapping[tuple[int, ...], list[Package]]
     for part in parts_of((stage,), "RUN"):
         for number, command in enumerate(part.commands):
             if not command.conditional:
-                yield Step(command, tuple(installed.get((stage.index, part.line, number), ())))
+                place = (stage.index, part.line, number)
+                yield Step(command, tuple(installed.get(place, ())), place)
 
 
 def _tells(stage: BuildStage, script: Script) -> frozenset[str]:

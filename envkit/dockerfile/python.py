@@ -8,7 +8,9 @@ from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.dockerfile.base import Base
+from envkit.dockerfile.python_steps import Callers, callers_of
 from envkit.dockerfile.script import Mention, Script
+from envkit.dockerfile.stages import BuildStage
 from envkit.tables.known_images import image_name
 
 _PACKAGE = regex(r"\bpython(\d)\.?(\d{1,2})(?:-(?:venv|dev|devel|distutils|pip|full))?\b")
@@ -40,22 +42,30 @@ class Pythons:
 
     default: Version | None
     plain: Version | None
+    callers: Callers | None = None  # what the names mean at each command, where that can be followed
 
-    def of(self, caller: str) -> Version | None:
-        """The one that a tool runs with, called like that: `python3.8 -m pip`, `/opt/venv/bin/pip`."""
+    def of(self, caller: str, command: tuple[int, ...] = ()) -> Version | None:
+        """The one that a tool runs with, called like that by a command: `python3.8 -m pip`, `/opt/venv/bin/pip`."""
         told = _OF_CALLER.search(caller)
         if told is not None:
             return _version(told.groups())
+        if self.callers is not None and command:
+            return self.callers.of(caller, command)
         if _SECOND.search(caller):
             return Version.of(2, 7)
         return self.plain if _WITHOUT_MAJOR.search(caller) else self.default
 
 
-def pythons_of(base: Base, own: Script, copied: Script, images: Iterable[str]) -> Pythons:
+def pythons_of(
+    base: Base, own: Script, copied: Script, images: Iterable[str], chain: Iterable[BuildStage] = ()
+) -> Pythons:
     """What is told of them: `own` are the commands of the image itself, `copied` those of the other stages.
 
-    `images` are those that the stages start from whose Python packages are copied.
+    `images` are those that the stages start from whose Python packages are copied, `chain` the stages of the image.
     """
+    callers = callers_of(base, chain)
+    if callers is not None:
+        return Pythons(callers.last, callers.last, callers)
     default = _default(base, own, copied, images)
     unsure = default is not None and default.major > 2 and own.search(_TWO) is not None
     named = {_version(filter(None, mention.match.groups())) for mention in own.all(_PLAIN)}

@@ -16,6 +16,7 @@ _LEADING = frozenset({"then", "do", "else", "elif", "if", "while", "until", "!",
 _ENDING = frozenset({"fi", "done", "esac", "}"})
 _ASKING = frozenset({"[", "[[", "test", "command", "which", "type", "grep"})
 _STRICT = regex(r"set -[a-z]*e")
+_BEFORE_A_COMMAND = regex(r"sudo|env|exec|-E|\w+=.*")
 _DEEPEST = 8  # scripts inside scripts that are looked into
 
 
@@ -34,6 +35,13 @@ class ShellCommand:
     def line(self) -> int:
         """The line on which it starts."""
         return self.words[0].line
+
+
+def called(command: ShellCommand) -> tuple[Word, ...]:
+    """The words of a command from its program on, without sudo, env and assignments before it."""
+    words = command.words
+    start = next((at for at, word in enumerate(words) if not _BEFORE_A_COMMAND.fullmatch(word)), len(words))
+    return words[start:]
 
 
 def commands(script: Text, variables: Mapping[str, str], heredocs: Sequence[Text] = ()) -> tuple[ShellCommand, ...]:

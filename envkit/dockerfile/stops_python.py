@@ -10,7 +10,7 @@ from envkit.base.versions import Version
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop
-from envkit.dockerfile.ground import APT, Ground, arguments
+from envkit.dockerfile.ground import APT, Ground, Step, arguments
 from envkit.dockerfile.shell_words import Word
 from envkit.tables.build_stops import ManagedPython
 from envkit.tables.installer import PipRow
@@ -19,6 +19,7 @@ from envkit.tables.rows import OperatingSystem
 
 _PIP = regex(r"(?:/usr/bin/)?pip(3?(?:\.\d+)?)")
 _PYTHON = regex(r"(?:/usr/bin/)?python(3?(?:\.\d+)?)")
+_PYTHON_TWO = frozenset({"python", "python-dev", "python2.7", "python2.7-dev"})  # in apt: a release without them stops
 _SCRIPT = "get-pip.py"
 _OWN_FOLDERS = ("/usr/", "/bin", "/sbin", "$")
 _OTHER_PYTHON = regex(r"(?i)break.system.packages|virtual_?env|conda|mamba|pyenv")
@@ -79,7 +80,7 @@ def script_refuses(ground: Ground) -> Iterator[Finding]:
             downloaded = piped = "/pip/" not in address
             continue
         runs = piped or any(word.endswith(_SCRIPT) for word in words[1:])
-        python = _run_by(words, ground) if downloaded and runs else None
+        python = _run_by(step, ground) if downloaded and runs else None
         piped = False
         if python is not None and python.release(2) <= newest_given_up.python:
             yield stop(
@@ -93,14 +94,16 @@ def script_refuses(ground: Ground) -> Iterator[Finding]:
             return
 
 
-def _run_by(words: tuple[Word, ...], ground: Ground) -> Version | None:
-    """The Python that runs a script by these words; None where they call another program, or that is not certain."""
-    caller = _itself(words)
+def _run_by(step: Step, ground: Ground) -> Version | None:
+    """The Python that runs a script in a step; None where it calls another program, or that is not certain."""
+    caller = _itself(step.command.words)
     named = _PYTHON.fullmatch(caller[0]) if caller else None
     rest = caller[1:2]
     if named is None or (rest and rest[0] != "-" and not rest[0].endswith(_SCRIPT)):
         return None
-    return ground.pythons.of(caller[0]) if ground.first or "." in named[1] else None
+    if caller[0] == "python" and any(_PYTHON_TWO & set(arguments(one.command, APT, ("install",)) or ()) for one in ground.steps):
+        return Version.of(2, 7)
+    return ground.pythons.of(caller[0], step.place) if ground.first or "." in named[1] else None
 
 
 def _another(environment: Mapping[str, str]) -> bool:

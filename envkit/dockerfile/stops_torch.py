@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
 from envkit.checks.containers import image_stops as faults
@@ -12,16 +13,18 @@ from envkit.dockerfile.check_parts import command_subject, stop
 from envkit.dockerfile.ground import APT, Ground, Step, called
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.shell import ShellCommand
-from envkit.tables.build_stops import compiled_packages
+from envkit.dockerfile.stops_packages import brings_newest_pip
+from envkit.tables.build_stops import CompiledPackage, WithoutTorch, compiled_packages
+from envkit.tables.loader import read
 
 _PIP = regex(r".*\bpip[\d.]*")
+_UV = "uv"  # hides it always
 _NO_ISOLATION = "--no-build-isolation"
 # Programs that bring no torch; whatever else runs, such as a script, may.
 _HARMLESS = regex(
     r"rm|echo|mkdir|ln|cd|cp|mv|chmod|chown|export|set|touch|cat|sed|curl|wget|git|useradd|adduser|groupadd|locale-gen"
     r"|add-apt-repository|ldconfig|update-alternatives"
 )
-_TOOLS = frozenset({"pip", "setuptools", "wheel", "packaging", "ninja", "numpy", "cmake", "psutil", "build"})
 _PYTHONS = "python"  # the images of Python's own project
 
 
@@ -31,23 +34,31 @@ def without_torch(ground: Ground) -> Iterator[Finding]:
 
 
 def _torch_hidden(ground: Ground) -> Iterator[Finding]:
-    """A package that imports torch while pip, which is new enough to hide it always, builds it."""
+    """Each package that imports torch while pip, which is new enough to hide it always, or uv builds it."""
     newest = False
+    told: set[str] = set()
     for step in ground.steps:
-        words = step.command.words
-        hidden = next((one for one in compiled_in(step) if _PIP.fullmatch(one.caller)), None)
-        if hidden is not None and newest and _NO_ISOLATION not in words:
+        for hidden in compiled_in(step):
+            isolated = hidden.caller == _UV or (newest and _PIP.fullmatch(hidden.caller))
+            if not isolated or _NO_ISOLATION in step.command.words or hidden.row.package in told:
+                continue
             if any("NO_BUILD_ISOLATION" in name for name in ground.environment):
                 return
+            told.add(hidden.row.package)
             yield stop(
                 faults.TORCH_HIDDEN,
-                f"pip builds {hidden.name} in an isolated environment, without the torch that its setup imports",
+                f"{_named(hidden)} builds {hidden.name} in an isolated environment, without the torch that its setup"
+                " imports",
                 command_subject(step.command, hidden.line),
                 impact="The build stops with: No module named 'torch'.",
-                sources=compiled_packages()[normalized(hidden.name)].sources,
+                sources=hidden.row.sources,
             )
-            return
         newest = newest or any(one.name == "pip" and one.places.upgrades and not one.spec for one in step.packages)
+        newest = newest or brings_newest_pip(step)
+
+
+def _named(compiled: Compiled) -> str:
+    return "uv" if compiled.caller == _UV else "pip"
 
 
 def _torch_missing(ground: Ground) -> Iterator[Finding]:
@@ -70,7 +81,7 @@ def _torch_missing(ground: Ground) -> Iterator[Finding]:
                 f"pip builds {needs.name}, whose setup imports torch, {when}",
                 command_subject(command, needs.line),
                 impact="The build stops with: No module named 'torch'.",
-                sources=compiled_packages()[normalized(needs.name)].sources,
+                sources=needs.row.sources,
             )
             return
         if not _brings_no_torch(command, step.packages):
@@ -81,12 +92,56 @@ def _brings_no_torch(command: ShellCommand, packages: tuple[Package, ...]) -> bo
     words = called(command)
     name = words[0].rpartition("/")[2] if words else "export"  # assignments alone
     if packages:
-        return all(normalized(one.name) in _TOOLS for one in packages)
+        free = {row.package for row in read(WithoutTorch)}
+        return all(normalized(one.name) in free and not one.extras for one in packages)
     return name in APT or _HARMLESS.fullmatch(name) is not None
 
 
-def compiled_in(step: Step) -> Iterator[Package]:
-    """What the command builds from source with torch and CUDA: it names no place that may have a wheel."""
+@record
+class Compiled:
+    """A package that a command builds from source with torch."""
+
+    name: str
+    line: int
+    caller: str  # how the tool is called
+    row: CompiledPackage
+
+
+def compiled_in(step: Step) -> Iterator[Compiled]:
+    """What the command builds from source with torch: it names no place that may have a wheel."""
     for package in step.packages:
-        if normalized(package.name) in compiled_packages() and package.wheel is None and not package.places.more:
-            yield package
+        row = compiled_packages().get(normalized(package.name))
+        if row is not None and package.wheel is None and not package.places.more and package.tool == "pip":
+            yield Compiled(package.name, package.line, package.caller, row)
+    words = step.command.words
+    if "install" not in words:
+        return
+    caller = _UV if "uv" in words[:2] else " ".join(words[: words.index("install")])
+    for word in words:
+        row = next((row for row in compiled_packages().values() if _is_of(word, row.repository)), None)
+        if row is not None:
+            yield Compiled(row.package, word.line, caller, row)
+
+
+def _is_of(word: str, repository: str) -> bool:
+    """True for the address of a repository on GitHub, as pip takes it."""
+    _, found, rest = word.lower().partition(f"github.com/{repository.lower()}")
+    return bool(found) and "git+" in word and rest[:1] in ("", ".", "/", "@", "#")
+
+
+def gpu_unnamed(ground: Ground) -> Iterator[Finding]:
+    """The first package whose build looks for a GPU, as no variable names its architectures."""
+    for step in ground.steps:
+        for compiled in compiled_in(step):
+            variable = compiled.row.variable
+            if not variable or variable in ground.environment or variable in " ".join(ground.texts):
+                continue
+            yield stop(
+                faults.GPU_AT_BUILD,
+                f"the build of {compiled.name} looks for a GPU, as {variable} is not set",
+                command_subject(step.command, compiled.line),
+                impact="The build stops: it does not find out for which GPUs to compile.",
+                fix=f"Set {variable} to the compute capabilities of your GPUs, such as 80;86.",
+                sources=compiled.row.sources,
+            )
+            return

@@ -21,9 +21,16 @@ class ManagedPython:
 @table("image/compiled_packages.csv", "package")
 @record
 class CompiledPackage:
-    """A package that pip builds with torch and the CUDA compiler, for want of a wheel on the default index."""
+    """A package that pip builds with torch, for want of a wheel on the default index.
+
+    `repository`: on GitHub, where people install it from too. `variable`: of the environment, which names the GPU
+    architectures; without it the build looks for a GPU. `needs_nvcc`: without the CUDA compiler its build stops.
+    """
 
     package: str
+    repository: str
+    variable: str | None
+    needs_nvcc: bool
     sources: tuple[str, ...]
 
 
@@ -105,4 +112,146 @@ class FaultWords:
     old: str
     new: str
     told: str
+
+
+@table("image/installer_glibc.csv", "address")
+@record
+class InstallerGlibc:
+    """The oldest glibc on which an installer of this address runs."""
+
+    address: str
+    title: str
+    glibc: Version
+    sources: tuple[str, ...]
+
+
+@table("image/distribution_pips.csv", "os_id")
+@record
+class DistributionPip:
+    """The pip of a distribution that does not read which Python a release of pip needs."""
+
+    os_id: str
+    pip: Version
+    sources: tuple[str, ...]
+
+
+@table("image/refused_metadata.csv", "package")
+@record
+class RefusedMetadata:
+    """A package that pip leaves out `since` a release, for what it or all that it takes `requires`."""
+
+    package: str
+    repository: str | None  # on GitHub, where people install it from too
+    versions: str  # blank: all
+    requires: str
+    since: Version
+    sources: tuple[str, ...]
+
+
+@table("image/gone_packages.csv", "os_id", "package")
+@record
+class GonePackage:
+    """A package that a distribution does not have, though others do, and what to install `instead`."""
+
+    os_id: str
+    package: str
+    instead: str | None
+    sources: tuple[str, ...]
+
+
+@table("image/gone_commands.csv", "os_id", "command")
+@record
+class GoneCommand:
+    """A command that a distribution no longer has in any package."""
+
+    os_id: str
+    command: str
+    sources: tuple[str, ...]
+
+
+@table("image/asking_packages.csv", "package")
+@record
+class AskingPackage:
+    """A package that brings others to every plain image, so that apt asks before it installs them."""
+
+    package: str
+    sources: tuple[str, ...]
+
+
+@table("image/moving_systems.csv", "repository", "tags")
+@record
+class MovingSystem:
+    """The distribution of images whose `tags`, a pattern, name none: these move to each new release."""
+
+    repository: str
+    tags: str
+    os_id: str
+    sources: tuple[str, ...]
+
+
+@table("image/refused_keys.csv", "os_id")
+@record
+class RefusedKey:
+    """A distribution whose apt refuses keys that are bound by SHA-1, as NVIDIA's is for all older distributions."""
+
+    os_id: str
+    sources: tuple[str, ...]
+
+
+@table("image/index_lacks.csv", "index", "package")
+@record
+class IndexLacks:
+    """A package that an index, by a part of its address, does not have."""
+
+    index: str
+    package: str
+    sources: tuple[str, ...]
+
+
+@table("image/retired_packages.csv", "package")
+@record
+class RetiredPackage:
+    """A name of the default index under which a package only raises an error."""
+
+    package: str
+    instead: str
+    sources: tuple[str, ...]
+
+
+@table("image/gone_extras.csv", "package", "extra")
+@record
+class GoneExtra:
+    """An extra that brings CUDA in older releases, and that a package does not have `since` one."""
+
+    package: str
+    extra: str
+    since: Version
+    sources: tuple[str, ...]
+
+
+@table("image/numpy_bringers.csv", "package")
+@record
+class NumpyBringer:
+    """A package whose newest releases require NumPy and take its second major version; `always`: older ones too."""
+
+    package: str
+    always: bool
+    sources: tuple[str, ...]
+
+
+@table("image/torch_bringers.csv", "package")
+@record
+class TorchBringer:
+    """A package that requires torch without an extra."""
+
+    package: str
+    sources: tuple[str, ...]
+
+
+@table("image/without_torch.csv", "package")
+@record
+class WithoutTorch:
+    """A package that requires no torch, nor does anything that it requires."""
+
+    package: str
     sources: tuple[str, ...]

@@ -55,13 +55,14 @@ INSTALLER_REFUSES = image_fault(
 )
 APT_WITHOUT_PACKAGE = image_fault(
     "image.apt-without-package",
-    title="apt has no package for that Python version in the image's distribution",
-    doc="""Every Python that apt installs is in the distribution, or in a repository that was added.
+    title="apt has no such package in the image's distribution",
+    doc="""Every package that apt installs is in the distribution, or in a repository that was added.
 
     An Ubuntu or Debian release has one or two Python versions. deadsnakes has others, but deletes them when the
-    release reaches its end of support.""",
-    fix="Start from a distribution that has this Python, or install it with uv or conda.",
-    references=threads("deadsnakes/issues#328", "deadsnakes/issues#251"),
+    release reaches its end of support. Releases also drop and rename packages, and the newest tag of an image moves
+    to a new release.""",
+    fix="Start from a distribution that has the package, or install its successor.",
+    references=threads("deadsnakes/issues#328", "deadsnakes/issues#251", "CatchTheTornado/text-extract-api#126"),
 )
 APT_KEY_ROTATED = image_fault(
     "image.apt-key-rotated",
@@ -131,4 +132,89 @@ GPU_AT_BUILD = image_fault(
     The container toolkit provides the GPUs and nvidia-smi when a container runs, not while its image is built.""",
     fix="Check for the GPU when the container starts: in ENTRYPOINT, CMD, or docker run --gpus all.",
     references=threads("NVIDIA/nvidia-docker#225", "NVIDIA/nvidia-docker#1747", "docker/for-win#12903"),
+)
+APT_ASKS = image_fault(
+    "image.apt-asks",
+    title="apt asks whether to go on, and gets no answer",
+    doc="""apt-get install has -y where it installs more than the packages that are named.
+
+    A build has no terminal: apt reads no answer, and stops with "Abort.".""",
+    fix="Add -y.",
+    references=("https://docs.docker.com/build/building/best-practices/#apt-get",),
+)
+APT_KEY_REFUSED = image_fault(
+    "image.apt-key-refused",
+    title="The image's apt refuses the key of NVIDIA's repository",
+    doc="""NVIDIA's repository of the image's own distribution is used where apt no longer accepts SHA-1.
+
+    Debian 13 has done so since February 2026. NVIDIA signs its repositories of older distributions with a key that
+    is bound by SHA-1: apt-get update stops with "is not signed".""",
+    fix="Use NVIDIA's repository for the image's own distribution, or start from an older distribution.",
+    references=threads("NVIDIA/cuda-repo-management#34", "NVIDIA/cuda-repo-management#39"),
+)
+PIP_OUTDATES_ITSELF = image_fault(
+    "image.pip-outdates-itself",
+    title="pip upgrades itself to a release that the image's Python cannot run",
+    doc="""A pip that reads which Python a release needs upgrades itself.
+
+    Versions before 9 do not: the newest pip replaces them, and every later call of pip ends with a syntax error.""",
+    fix="Name the last release for that Python: pip install 'pip<21'.",
+    references=("https://pip.pypa.io/en/stable/news/#v9-0-0",),
+)
+PIP_REFUSES_METADATA = image_fault(
+    "image.pip-refuses-metadata",
+    title="The newest pip refuses the metadata of a package",
+    doc="""Every package and what it requires has versions that the standard allows, as pip demands since 24.1.
+
+    Older releases write requirements such as "PyYAML>=5.1.*". pip leaves these releases out, and stops where no other
+    one is allowed.""",
+    fix="Install pip<24.1 first, or use a newer release of the package.",
+    references=threads("facebookresearch/fairseq#5511", "omry/omegaconf#1195", "daswer123/rvc-python#32"),
+)
+INDEX_WITHOUT_PACKAGE = image_fault(
+    "image.index-without-package",
+    title="The index that replaces the default one does not have a package",
+    doc="""Every package of a command is in the index that --index-url names.
+
+    PyTorch's indexes have torch, its companions and what these need. --index-url holds for the whole command: pip
+    looks for the other packages nowhere else.""",
+    fix="Install the other packages in a command of their own, or name the index with --extra-index-url.",
+    references=("https://pip.pypa.io/en/stable/cli/pip_install/#cmdoption-i",),
+)
+PACKAGE_REFUSES = image_fault(
+    "image.package-refuses",
+    title="A package stops its installation on purpose, or cannot be built any more",
+    doc="""Every package that pip builds can be built with today's tools.
+
+    Some names were retired: their package only raises an error. Others have no wheel for the image's Python, and
+    their old setup no longer runs.""",
+    fix="Use its successor.",
+    references=("https://github.com/scikit-learn/sklearn-pypi-package",),
+)
+OTHER_PYTHON = image_fault(
+    "image.other-python",
+    title="The container starts another Python than the one that pip installs for",
+    doc="""The Python that starts the program is the one that its packages were installed for.
+
+    apt's pip belongs to the distribution's Python, even if another one was installed and linked as python.""",
+    fix="Install with the same Python: python -m pip install ….",
+    references=("https://packaging.python.org/en/latest/tutorials/installing-packages/",),
+)
+PYTHON_OF_PIP = image_fault(
+    "image.python-of-pip",
+    title="Which Python pip installs for",
+    doc="""The Python that a call of pip installs for is known.
+
+    What pip takes depends on it. It is told only where links, get-pip.py, upgrades, and environments leave no doubt.""",
+    fix="No action needed.",
+    references=("https://packaging.python.org/en/latest/tutorials/installing-packages/",),
+)
+FRAMEWORK_IN_BASE = image_fault(
+    "image.framework-in-base",
+    title="The base image brings a framework",
+    doc="""The framework of the base image is on record, and no package that the Dockerfile names replaces it.
+
+    Lists and projects that were not read may replace it nevertheless.""",
+    fix="No action needed.",
+    references=("https://hub.docker.com/r/pytorch/pytorch/tags",),
 )

@@ -1,0 +1,67 @@
+"""Whether the Python that starts the container is the one that pip has installed for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
+from envkit.checks.containers import image_stops as faults
+from envkit.checks.engine.findings import Finding
+from envkit.dockerfile.check_parts import stop, subject_of
+from envkit.dockerfile.contents import parts_of
+from envkit.dockerfile.python_steps import Callers
+from envkit.dockerfile.shell import called
+from envkit.dockerfile.shell_words import exec_form
+from envkit.dockerfile.stages import BuildStage, final_chain
+
+_PYTHON = regex(r"(?:/usr/bin/)?python3?")
+_LINKS = regex(r"\b(?:ln|update-alternatives)\b.*\bpython\b")
+_END = (10**9,)  # behind every command
+_PIP = regex(r"(?:^|[ /])pip[\d.]*$")
+_NUMBERED = regex(r"(?:python|pip)-?(\d)\.(\d+)")
+_TOOLS = frozenset({"pip", "setuptools", "wheel", "--upgrade", "-U", "--no-cache-dir", "-q"})
+
+
+def other_python(stages: Sequence[BuildStage], callers: Callers | None) -> Iterator[Finding]:
+    """The finding on a program that is started with a Python that nothing was installed for, in place of another."""
+    chain = final_chain(stages)
+    started = _started(chain)
+    if callers is None or not started or not _PYTHON.fullmatch(started[0]) or started[1:3] == ["-m", "http.server"]:
+        return
+    runs = callers.of(started[0], _END)
+    served = set(_served(chain, callers))
+    if runs is None or not served or None in served or runs in served:
+        return
+    line = next((part.line for part in parts_of(chain, "CMD", "ENTRYPOINT")), chain[-1].line)
+    for part in parts_of(chain, "RUN"):
+        line = next((one.line for one in part.commands if _LINKS.search(" ".join(one.words))), line)
+    told = " and ".join(sorted(str(version) for version in served))
+    yield stop(
+        faults.OTHER_PYTHON,
+        f"the container starts {started[0]}, which is Python {runs} here, and pip installs for Python {told}",
+        subject_of(line, started[0]),
+        impact="The program starts without the packages that were installed: No module named ….",
+    )
+
+
+def _started(chain: Sequence[BuildStage]) -> list[str]:
+    """The words that start the container, where no script does."""
+    starts = {part.keyword: part.text for part in parts_of(chain, "CMD", "ENTRYPOINT")}
+    text = starts.get("ENTRYPOINT", starts.get("CMD", ""))
+    words = exec_form(text)
+    return list(words) if words else text.split()
+
+
+def _served(chain: Sequence[BuildStage], callers: Callers) -> Iterator[Version | None]:
+    """The Python of each command that installs something besides pip itself."""
+    for stage in chain:
+        for part in parts_of((stage,), "RUN"):
+            for number, command in enumerate(part.commands):
+                words = called(command)
+                if "install" in words and not _TOOLS.issuperset(words[words.index("install") + 1 :]):
+                    caller = " ".join(words[: words.index("install")])
+                    if _PIP.search(caller):
+                        numbered = _NUMBERED.search(caller)
+                        told = Version.of(int(numbered[1]), int(numbered[2])) if numbered else None
+                        yield told or callers.of(caller, (stage.index, part.line, number))

@@ -1,0 +1,185 @@
+"""What `python` and `pip` mean at each command of an image of a distribution with apt: links, get-pip.py, upgrades."""
+
+from __future__ import annotations
+
+import posixpath
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+
+from envkit._startup.records import record
+from envkit._startup.regex import regex
+from envkit.base.versions import Version
+from envkit.dockerfile.base import Base
+from envkit.dockerfile.shell import ShellCommand, called
+from envkit.dockerfile.shell_words import Word
+from envkit.dockerfile.stages import BuildStage
+from envkit.tables.known_images import CUDA_REPOSITORY
+
+# Ways to another Python that these steps do not follow.
+_OTHER = regex(
+    r"(?i)-m venv|virtualenv|\buv\b|UV_|conda|mamba|miniforge|pyenv|Python-\d|activate|poetry|pipenv|pipx|altinstall"
+    r"|make install|easy_install|setup\.py|linuxbrew|nix-|asdf|rye\b"
+)
+_APT = ("apt-get", "apt", "aptitude")
+_NUMBERED = regex(r"(?:python|pip)-?(\d)\.(\d+)")
+_NAMES = ("python", "python3", "pip", "pip3")
+_PIPS = ("pip", "pip3")
+_LOCAL, _USR = "/usr/local/bin", "/usr/bin"
+_HAS_PIP = "has pip"  # in place of a folder: the Pythons that have one, '' for all of the distribution
+_SCRIPT = "get-pip.py"
+_OF_APT = "apt"  # a pip that runs with whatever python3 is
+_TWO = Version.of(2, 7)
+_PYTHON_TWO = frozenset({"python", "python-dev", "python2.7", "python2.7-dev"})
+
+Command = tuple[int, ...]
+Changed = tuple[tuple[str, str], Version | str | None]
+Names = dict[tuple[str, str], Version | str | None]  # by folder and name; None: it is not known which
+
+
+@record
+class Callers:
+    """The names at the commands after which something changed, in their order."""
+
+    commands: tuple[Command, ...]
+    states: tuple[Names, ...]
+
+    def of(self, caller: str, command: Command) -> Version | None:
+        """The Python that `pip3`, `python -m pip` or `/usr/bin/pip` runs with right before a command ends.
+
+        None where it is not certain, or where there is none of that name or it has no pip.
+        """
+        state = self.states[max(bisect_left(self.commands, command) - 1, 0)]
+        word = next((word for word in caller.split() if posixpath.basename(word) in _NAMES), "")
+        found = _resolved(state, word)
+        return found if "-m" not in caller.split() or _has_pip(found, state) else None
+
+    @property
+    def last(self) -> Version | None:
+        """The one that pip, or without a pip python3, is at the end."""
+        return _resolved(self.states[-1], "pip") or _resolved(self.states[-1], "pip3") or _resolved(self.states[-1], "python3")
+
+
+def callers_of(base: Base, chain: Iterable[BuildStage]) -> Callers | None:
+    """The names in the image of these stages; None where its base or its commands are of another kind."""
+    chain = tuple(chain)
+    system = base.system
+    own = (system.base_image or "").partition(":")[0] if system is not None else ""
+    if system is None or system.default_python is None or system.package_manager != "apt":
+        return None
+    if base.own is not None or base.repository not in (CUDA_REPOSITORY, own):
+        return None
+    parts = [part for stage in chain for part in stage.instructions]
+    if any(_OTHER.search(part.text) for part in parts if part.keyword in ("RUN", "ENV", "ARG", "SHELL")):
+        return None
+    if any("from" in part.flags for part in parts if part.keyword == "COPY"):
+        return None
+    state: Names = {(_USR, "python3"): system.default_python.release(2)}
+    commands: list[Command] = [()]
+    states = [state]
+    before: tuple[Word, ...] = ()
+    for stage in chain:
+        for part in stage.instructions:
+            for number, command in enumerate(part.commands if part.keyword == "RUN" else ()):
+                changed = dict(states[-1])
+                _apply(command, before, changed)
+                before = command.words
+                if changed != states[-1]:
+                    commands.append((stage.index, part.line, number))
+                    states.append(changed)
+    return Callers(tuple(commands), tuple(states))
+
+
+def _has_pip(python: Version | None, state: Names) -> bool:
+    return (_HAS_PIP, "") in state or (_HAS_PIP, str(python)) in state
+
+
+def _resolved(state: Names, word: str) -> Version | None:
+    folder, name = posixpath.split(word)
+    for place in (folder,) if folder else (_LOCAL, _USR):
+        if (place, name) in state:
+            found = state[place, name]
+            found = state.get((_LOCAL, "python3"), state[_USR, "python3"]) if found == _OF_APT else found
+            return found if isinstance(found, Version) else None
+    return None
+
+
+def _apply(command: ShellCommand, before: tuple[Word, ...], state: Names) -> None:
+    """Change the names as a command does; what runs in some cases only leaves them in doubt."""
+    for place, found in tuple(_set_by(called(command), before, state)):
+        state[place] = None if command.conditional and state.get(place) != found else found
+
+
+def _set_by(words: tuple[Word, ...], before: tuple[Word, ...], state: Names) -> Iterator[Changed]:
+    if not words:
+        return
+    tool = posixpath.basename(words[0])
+    if tool in _APT and "install" in words:
+        yield from _by_apt(words)
+    elif tool == "ln" and len(words) > 2:
+        yield from _linked(words[-2], words[-1], state)
+    elif tool == "update-alternatives":
+        yield from _alternative(words, state)
+    elif tool.startswith("python") and (_names(words[1:], _SCRIPT) or (len(words) == 1 and _names(before, _SCRIPT))):
+        yield from _new_pip(words[0], state)
+    elif tool.startswith(("pip", "python")) and "install" in words and "pip" in words[words.index("install") :]:
+        if "-m" not in words or _has_pip(_running(words[0], state), state):
+            yield from _new_pip(words[0], state)
+    elif tool.startswith("python") and "ensurepip" in words:
+        running = _running(words[0], state)
+        yield (_LOCAL, "pip3"), running
+        yield (_HAS_PIP, str(running)), running
+
+
+def _names(words: tuple[Word, ...], file: str) -> bool:
+    return any(word == "-" or word.endswith(file) for word in words)
+
+
+def _new_pip(caller: str, state: Names) -> Iterator[Changed]:
+    """A pip beside the one of apt, which goes before that."""
+    running = _running(caller, state)
+    yield from (((_LOCAL, name), running) for name in _PIPS)
+    yield (_HAS_PIP, str(running)), running
+
+
+def _by_apt(words: tuple[Word, ...]) -> Iterator[Changed]:
+    if "python3-pip" in words:
+        yield from (((_USR, name), _OF_APT) for name in _PIPS)
+        yield (_HAS_PIP, ""), _OF_APT
+    if "python-pip" in words:
+        yield (_USR, "pip"), _TWO
+        yield (_HAS_PIP, str(_TWO)), _TWO
+    if "python-is-python3" in words:
+        yield (_USR, "python"), _OF_APT
+    elif _PYTHON_TWO & set(words):
+        yield (_USR, "python"), _TWO
+
+
+def _linked(source: str, target: str, state: Names) -> Iterator[Changed]:
+    folder, name = posixpath.split(target)
+    if folder in (_LOCAL, _USR, "/bin"):
+        folder = _USR if folder == "/bin" else folder
+        name = name or posixpath.basename(source)
+        if name in _NAMES:
+            yield (folder, name), _running(source, state)
+    elif target in _NAMES:  # in the folder that cd went to
+        yield (_LOCAL, target), None
+        yield (_USR, target), None
+
+
+def _alternative(words: tuple[Word, ...], state: Names) -> Iterator[Changed]:
+    if "--set" in words and len(words) > words.index("--set") + 2:
+        name, path = words[words.index("--set") + 1 : words.index("--set") + 3]
+        if name in _NAMES:
+            yield (_USR, name), _running(path, state)
+    elif "--install" in words and len(words) > words.index("--install") + 4:
+        link, _, path, _ = words[words.index("--install") + 1 : words.index("--install") + 5]
+        folder, name = posixpath.split(link)
+        if name in _NAMES:
+            several = (folder, name) in state and name != "python3" and state[folder, name] != _running(path, state)
+            yield (folder, name), None if several else _running(path, state)
+
+
+def _running(word: str, state: Names) -> Version | None:
+    """The Python that a program is or runs with."""
+    told = _NUMBERED.search(posixpath.basename(word))
+    return Version.of(int(told[1]), int(told[2])) if told is not None else _resolved(state, word)

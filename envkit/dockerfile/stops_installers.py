@@ -1,0 +1,181 @@
+"""Where a build stops at an installer or at a repository that is new to the image: glibc, keys, commands that left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from envkit._startup.regex import regex
+from envkit.checks.containers import image_faults
+from envkit.checks.containers import image_stops as faults
+from envkit.checks.engine.findings import Finding
+from envkit.dockerfile.check_parts import command_subject, stop, subject_of
+from envkit.dockerfile.ground import APT, Ground, arguments, called
+from envkit.dockerfile.shell_words import Word
+from envkit.tables.build_stops import AskingPackage, GoneCommand, GonePackage, InstallerGlibc, RefusedKey
+from envkit.tables.loader import read
+
+_SCRIPT = regex(r"(?:.*/)?[\w.-]+\.sh")
+_SHELL = regex(r"(?:.*/)?(?:ba|da)?sh")
+_FETCHES = ("curl", "wget", "aria2c")
+_REPOSITORY = regex(r"developer\.download\.nvidia\.com/compute/cuda/repos/(?P<os>[a-z]+\d+)/")
+_KEYRING = regex(r"(?:.*/)?cuda-keyring[\w.-]*\.deb")
+_YES = regex(r"-[a-zA-Z]*y[a-zA-Z]*|--yes|--assume-yes|-qq.*|-q=2|--force-yes|--download-only|-[sd]|--simulate|-o")
+_SHORT_CUDNN = regex(r"libcudnn\d+(?:-dev)?=\d+\.\d+\.\d+-1\+cuda\d+\.\d+")
+_OF_CUDA = regex(
+    r"cuda-(?:cudart|cudart-dev|minimal-build|libraries|libraries-dev|command-line-tools|toolkit|nvcc|compiler|runtime)"
+    r"-(?P<major>\d+)-(?P<minor>\d+)=(?P<version>\d+\.\d+)\.\S*"
+)
+
+
+def glibc_of_installer(ground: Ground) -> Iterator[Finding]:
+    """The first run of an installer that needs a newer glibc than the image has."""
+    system = ground.base.system
+    if system is None or system.glibc is None:
+        return
+    needs: InstallerGlibc | None = None
+    for step in ground.steps:
+        words = called(step.command)
+        row = next((row for row in read(InstallerGlibc) for word in words if row.address in word and "://" in word), None)
+        needs = row or needs
+        if needs is not None and system.glibc < needs.glibc and _runs_script(words):
+            yield stop(
+                image_faults.GLIBC_TOO_OLD,
+                f"{needs.title} needs glibc {needs.glibc} or newer; {system.title} has {system.glibc}",
+                command_subject(step.command),
+                impact="The build stops with: Installer requires GLIBC.",
+                fix="Start from a newer distribution, or name an older release of the installer.",
+                sources=needs.sources,
+            )
+            return
+
+
+def _runs_script(words: tuple[Word, ...]) -> bool:
+    if not words or words[0].rpartition("/")[2] in _FETCHES:
+        return False
+    if _SHELL.fullmatch(words[0]):
+        return any(_SCRIPT.fullmatch(word) for word in words[1:] if not word.startswith("-"))
+    return _SCRIPT.fullmatch(words[0]) is not None and {"-b", "-bp", "-bfp", "-p"} & set(words[1:]) != set()
+
+
+def gone_packages(ground: Ground) -> Iterator[Finding]:
+    """The first package of apt that the image's distribution does not have, where its own sources are all there are."""
+    system = ground.base.system
+    if system is None or "sources" in ground.tells:
+        return
+    rows = {row.package: row for row in read(GonePackage) if row.os_id == system.os_id}
+    for step in ground.steps:
+        for word in arguments(step.command, APT, ("install",)) or ():
+            row = rows.get(word.partition("=")[0])
+            if row is not None and step.command.decisive:
+                yield stop(
+                    faults.APT_WITHOUT_PACKAGE,
+                    f"{system.title} has no package {row.package}",
+                    subject_of(word.line, word),
+                    impact=f"The build stops: apt finds no package {row.package} that it can install.",
+                    fix=f"Install {row.instead}." if row.instead else "",
+                    sources=row.sources,
+                )
+                return
+
+
+def other_cuda_version(ground: Ground) -> Iterator[Finding]:
+    """The first package of a CUDA release that is asked for in the version of another."""
+    for step in ground.steps:
+        for word in arguments(step.command, APT, ("install",)) or ():
+            named = _OF_CUDA.fullmatch(word)
+            if named is not None and named["version"] != f"{named['major']}.{named['minor']}":
+                release = f"{named['major']}.{named['minor']}"
+                yield stop(
+                    faults.APT_WITHOUT_PACKAGE,
+                    f"{word.partition('=')[0]} is of CUDA {release}, and has no version {word.partition('=')[2]}",
+                    subject_of(word.line, word),
+                    impact="The build stops with: Version … was not found.",
+                    fix="Leave the version out, or name one of that CUDA release.",
+                )
+                return
+
+
+def no_such_cudnn(ground: Ground) -> Iterator[Finding]:
+    """The first cuDNN package whose version leaves out the last number, without which apt has none."""
+    for step in ground.steps:
+        for word in arguments(step.command, APT, ("install",)) or ():
+            if _SHORT_CUDNN.fullmatch(word):
+                yield stop(
+                    faults.APT_WITHOUT_PACKAGE,
+                    f"there is no {word}: cuDNN packages have versions of four numbers",
+                    subject_of(word.line, word),
+                    impact="The build stops with: Version … was not found.",
+                    fix="Write all four numbers, for a CUDA that this cuDNN was built for.",
+                )
+                return
+
+
+def gone_commands(ground: Ground) -> Iterator[Finding]:
+    """The first call of a command that the distribution no longer has."""
+    system = ground.base.system
+    rows = {row.command: row for row in read(GoneCommand) if system is not None and row.os_id == system.os_id}
+    for step in ground.steps:
+        words = called(step.command)
+        row = rows.get(words[0]) if words else None
+        if row is not None and step.command.decisive and system is not None:
+            yield stop(
+                faults.APT_WITHOUT_PACKAGE,
+                f"{system.title} has no command {row.command}",
+                command_subject(step.command),
+                impact=f"The build stops: {row.command} is not found.",
+                fix="Store the key in /usr/share/keyrings, and name it with signed-by.",
+                sources=row.sources,
+            )
+            return
+
+
+def key_refused(ground: Ground) -> Iterator[Finding]:
+    """The first apt-get update after NVIDIA's repository of an older distribution was added."""
+    system = ground.base.system
+    row = next((row for row in read(RefusedKey) if system is not None and row.os_id == system.os_id), None)
+    if row is None or system is None or "sha1" in ground.tells:
+        return
+    other = next((match for match in map(_REPOSITORY.search, ground.addresses) if match), None)
+    if other is None or other["os"] == system.os_id:
+        return
+    added = False
+    for step in ground.steps:
+        words = called(step.command)
+        added = added or (words[:1] == ("dpkg",) and any(_KEYRING.fullmatch(word) for word in words))
+        if added and arguments(step.command, APT, ("update",)) is not None and step.command.decisive:
+            yield stop(
+                faults.APT_KEY_REFUSED,
+                f"apt of {system.title} refuses the key of NVIDIA's repository for {other['os']}",
+                command_subject(step.command),
+                impact="The build stops with: The repository is not signed.",
+                sources=row.sources,
+            )
+            return
+
+
+def asks(ground: Ground) -> Iterator[Finding]:
+    """The first installation at which apt asks, as it brings more packages than were named."""
+    if not ground.plain or not ground.first or "assume-yes" in ground.tells:
+        return
+    names = {row.package: row for row in read(AskingPackage)}
+    there: set[str] = set()
+    before: tuple[Word, ...] = ()
+    for step in ground.steps:
+        words, fed = step.command.words, before[:1] == ("yes",)
+        before = words
+        given = arguments(step.command, APT, ("install",))
+        if given is None:
+            continue
+        row = next((names[word] for word in given if word in names and word not in there), None)
+        answered = fed or any(_YES.fullmatch(word) or "<" in word for word in words)
+        if row is not None and not answered and step.command.decisive:
+            yield stop(
+                faults.APT_ASKS,
+                f"apt asks before it installs what {row.package} needs, and no answer comes: -y is missing",
+                command_subject(step.command),
+                impact="The build stops with: Do you want to continue? [Y/n] Abort.",
+                sources=row.sources,
+            )
+            return
+        there.update(given)
+
