@@ -83,17 +83,18 @@ def judged(
     return Report(environment, findings, verdict(environment, findings), chosen)
 
 
-def file_report(path: str, request: Request, matrix: Matrix, option: str) -> FileReport:
+def file_report(path: str, request: Request, matrix: Matrix, option: str, context: str | None = None) -> FileReport:
     """The Dockerfile, checked for the GPUs and the driver of the request; `option` is who named it.
 
-    Raises SourceError for a file that cannot be read, or not as a Dockerfile.
+    `context` is the folder from which it copies files; without one, that is its own. Raises SourceError for a file
+    that cannot be read, or not as a Dockerfile, and for a context that is no folder.
     """
-    text, check = _checked(path, request, matrix, option)
+    text, check = _checked(path, request, matrix, option, context)
     return _file_report(path, check(text))
 
 
 def file_change(
-    path: str, request: Request, matrix: Matrix, option: str
+    path: str, request: Request, matrix: Matrix, option: str, context: str | None = None
 ) -> tuple[str, DockerfileChange | None, FileReport]:
     """The Dockerfile's text, the change that leaves fewer errors, if one is known, and its report as it is.
 
@@ -101,20 +102,25 @@ def file_change(
     """
     from envkit.dockerfile.change import change_for
 
-    text, check = _checked(path, request, matrix, option)
+    text, check = _checked(path, request, matrix, option, context)
     return text, change_for(text, check, matrix), _file_report(path, check(text))
 
 
 def _checked(
-    path: str, request: Request, matrix: Matrix, option: str
+    path: str, request: Request, matrix: Matrix, option: str, context: str | None
 ) -> tuple[str, Callable[[str], Sequence[Finding]]]:
     """The text of a Dockerfile, and its check, which takes any other text for it too."""
     from envkit.dockerfile.check import check_dockerfile
-    from envkit.host.user_file import read_beside, read_user_file
+    from envkit.host.user_file import named_folder, read_beside, read_inside, read_user_file
+
+    folder = None if context is None else named_folder("--context", context)
+
+    def beside(name: str) -> str | None:
+        return read_beside(path, name) if folder is None else read_inside(folder, name)
 
     def check(text: str) -> Sequence[Finding]:
         try:
-            return check_dockerfile(text, request, matrix, lambda name: read_beside(path, name))
+            return check_dockerfile(text, request, matrix, beside)
         except SourceError as error:
             raise SourceError(f"{option}: {path}: {error.message}", error.hint) from None
 

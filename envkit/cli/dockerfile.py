@@ -57,6 +57,7 @@ class CheckOptions:
     form: str | None
     fail_on: str
     fix: bool
+    context: str | None
 
 
 @click.command(
@@ -68,7 +69,8 @@ Examples:
   envkit dockerfile --project . -o Dockerfile
   envkit dockerfile --check Dockerfile --gpu "GeForce RTX 5090"
   envkit dockerfile --check Dockerfile --format github --fail-on warn
-  envkit dockerfile --check Dockerfile --fix -o Dockerfile"""
+  envkit dockerfile --check Dockerfile --fix -o Dockerfile
+  envkit dockerfile --check docker/Dockerfile --context ."""
 )
 @request_options
 @click.option(
@@ -115,6 +117,12 @@ Examples:
     help="With --check: print the smallest change that leaves fewer errors; with -o, the changed Dockerfile.",
 )
 @fail_on_option
+@click.option(
+    "--context",
+    metavar="DIR",
+    shell_complete=complete_file,
+    help="With --check: the build context, whose files COPY brings. Default: the folder of the Dockerfile.",
+)
 @click.option("--build", is_flag=True, help="Build the image with BuildKit.")
 @click.option("--tag", metavar="NAME", help="Name of the built image.")
 @click.option("--smoke", is_flag=True, help="After --build, run the smoke test in the image.")
@@ -129,10 +137,14 @@ def dockerfile(**given: Any) -> int:
     matrix = Matrix.load()
     if given["checked"] is not None:
         _refuse_beside_check(given)
-        wanted = CheckOptions(given["checked"], given["target_format"], given["fail_on"], given["fix"])
+        wanted = CheckOptions(
+            given["checked"], given["target_format"], given["fail_on"], given["fix"], given["context"]
+        )
         return _check(wanted, plan_options(given), matrix)
     if given["fix"]:
         raise RequestError("--fix changes a Dockerfile that is checked.", "Add --check FILE.")
+    if given["context"] is not None:
+        raise RequestError("--context is the build context of a Dockerfile that is checked.", "Add --check FILE.")
     options = _options(given)
     project = project_of(options.plan, matrix)
     if project is not None:
@@ -169,7 +181,7 @@ def _options(given: dict[str, Any]) -> DockerfileOptions:
         raise RequestError("--smoke and --tag require --build.", "Add --build.")
     official, syntax = given.pop("start") == "official", not given.pop("no_syntax")
     image = taken(ImageOptions, given, official=official, syntax=syntax)
-    del given["checked"], given["fail_on"], given["fix"]
+    del given["checked"], given["fail_on"], given["fix"], given["context"]
     given["target_format"] = _format_of_plan(given["target_format"])
     options = DockerfileOptions(plan_options(given), image, **given)
     check_options(image)
@@ -203,7 +215,7 @@ def _refuse_beside_check(values: dict[str, Any]) -> None:
     """Raises RequestError for an option that shapes or builds an image, of which --check makes none."""
     context = click.get_current_context()
     judged = {"frameworks", "cuda", "cudnn", "python", "os_id", "arch", "gpus", "driver", "target", "as_json", "output"}
-    judged |= {"checked", "fail_on", "fix", "target_format", "mirrors", "index_url"}
+    judged |= {"checked", "fail_on", "fix", "target_format", "context", "mirrors", "index_url"}
     for parameter in context.command.params:
         given = values.get(parameter.name or "")
         if parameter.name in judged or given == parameter.get_default(context):
@@ -325,8 +337,8 @@ def _check(wanted: CheckOptions, options: PlanOptions, matrix: Matrix) -> int:
     request = request_from(options, matrix, container=True)
     with limited(f"--check: {file}"):
         if wanted.fix:
-            return show_change(*file_change(file, request, matrix, "--check"), options.output)
-        report = file_report(file, request, matrix, "--check")
+            return show_change(*file_change(file, request, matrix, "--check", wanted.context), options.output)
+        report = file_report(file, request, matrix, "--check", wanted.context)
         text = formatted([report.checked], form)
     write_output(text, options.output)
     return exit_code(report.findings, wanted.fail_on)

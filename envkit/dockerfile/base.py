@@ -90,7 +90,9 @@ def _system(
     if ends:
         return matrix.operating_system(ends[-1])
     name = repository.rpartition("/")[2]
-    moving = next((row for row in read(MovingSystem) if row.repository == repository and re.fullmatch(row.tags, tag)), None)
+    moving = next(
+        (row for row in read(MovingSystem) if row.repository == repository and re.fullmatch(row.tags, tag)), None
+    )
     if moving is not None:
         return matrix.operating_system(moving.os_id)
     if repository in _WITH_LATEST and tag == "latest":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
-from envkit.base.versions import VersionSpec
+from envkit.base.versions import Version, VersionSpec
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.findings import Finding, Remedy, Status
 from envkit.compat.pairs import pair_agrees
@@ -26,7 +26,7 @@ _OWN_PIP = regex(r"(?:.* )?(?:python3? -m )?pip3?")
 _NUMBERED = regex(r"\bpython\d\.\d")
 _CONFINED = regex(r"PIP_(?:CONSTRAINT|NO_DEPS|TARGET|PREFIX|PYTHON)|VIRTUAL_ENV")
 _APART = frozenset({"--no-deps", *ELSEWHERE})
-_NO_RELEASE = VersionSpec.parse("<0.1")
+_NO_RELEASE = VersionSpec((("<", Version.of(0)),))
 _IN_EVERY_BASE = frozenset({"torchvision", "torchaudio"})
 _WITH_CONSTRAINTS = "nvcr.io/nvidia/pytorch"  # they set PIP_CONSTRAINT: pip stops there, or goes on if that is unset
 

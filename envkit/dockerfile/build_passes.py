@@ -11,7 +11,8 @@ from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding, Status
 from envkit.checks.engine.registry import ImageFault
 from envkit.dockerfile.check_parts import command_subject, finding, subject_of
-from envkit.dockerfile.ground import APT, Ground, arguments, called
+from envkit.dockerfile.ground import APT, Ground, arguments
+from envkit.dockerfile.shell import called
 from envkit.dockerfile.stops_torch import compiled_in
 from envkit.tables.known_images import CUDA_REPOSITORY
 

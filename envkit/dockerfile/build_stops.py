@@ -22,10 +22,19 @@ from envkit.dockerfile.stops_installers import (
     no_such_cudnn,
     other_cuda_version,
 )
-from envkit.dockerfile.stops_packages import index_lacks, metadata_refused, pip_outdates_itself, retired
+from envkit.dockerfile.stops_packages import (
+    index_lacks,
+    metadata_refused,
+    option_refused,
+    pip_outdates_itself,
+    retired,
+    system_sync,
+    unbuildable,
+)
 from envkit.dockerfile.stops_python import managed, pip_missing, script_refuses
 from envkit.dockerfile.stops_system import apt_pythons, archived, conda_terms, gone_download, rotated_key
 from envkit.dockerfile.stops_torch import compiled_in, gpu_unnamed, without_torch
+from envkit.dockerfile.stops_written import joined, list_missing
 from envkit.tables.known_images import CUDA_REPOSITORY, GONE, tag_row
 
 if TYPE_CHECKING:
@@ -54,6 +63,11 @@ def build_stops(made: Iterable[Ground], matrix: Matrix) -> Iterator[Finding]:
             script_refuses,
             pip_outdates_itself,
             retired,
+            option_refused,
+            unbuildable,
+            system_sync,
+            joined,
+            list_missing,
             metadata_refused,
             index_lacks,
             pip_missing,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from envkit._startup.records import record
+from envkit.checks.containers import image_faults
 from envkit.checks.engine.findings import Finding, Status
 from envkit.dockerfile.repairs import IN_PLACE_OF, repairs_of
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 _STEPS = 12  # faults that are put right in one file
 
 Check = Callable[[str], Sequence[Finding]]
+
+_REPAIRED = frozenset({image_faults.DRIVER_INSIDE.id})  # warnings that are no matter of taste
 
 
 @record
@@ -78,7 +81,8 @@ def _helps(fault: Finding, before: Iterable[Finding], after: Iterable[Finding]) 
 
 
 def _errors(findings: Iterable[Finding]) -> list[Finding]:
-    return [finding for finding in findings if finding.status is Status.FAIL]
+    """The errors, and the warnings that are repaired with them."""
+    return [one for one in findings if one.status is Status.FAIL or (one.status is Status.WARN and one.id in _REPAIRED)]
 
 
 def _count(findings: Iterable[Finding], id: str) -> int:

@@ -19,6 +19,7 @@ from envkit.dockerfile.check_pythons import other_python
 from envkit.dockerfile.check_requirement import requirement_findings
 from envkit.dockerfile.check_targets import cuda_targets, driver_targets
 from envkit.dockerfile.clashes import clashes, unknown_releases
+from envkit.dockerfile.compiled_for import compiled_for_other_cuda
 from envkit.dockerfile.contents import Contents, contents
 from envkit.dockerfile.cpu_builds import chosen_by_the_driver
 from envkit.dockerfile.cuda import Held
@@ -53,6 +54,7 @@ def check_dockerfile(
     findings += other_python(stages, found.callers)
     chosen = choices(found, matrix)
     findings += framework_findings(chosen, found, request, matrix)
+    findings += compiled_for_other_cuda(made, chosen)
     findings += chosen_by_the_driver(found)
     unused = brings_its_cuda(chosen)
     if found.cuda is not None:

@@ -29,7 +29,7 @@ from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.wanted import Choices, Problem, cuda_comes_from
 from envkit.image.own_base import foreign_system
 from envkit.solver.request import Request
-from envkit.tables.build_stops import GoneExtra, NumpyBringer
+from envkit.tables.build_stops import GoneExtra, numpy_bringers
 from envkit.tables.images import ForeignSystem
 from envkit.tables.known_images import CUDA_REPOSITORY
 from envkit.tables.loader import read
@@ -237,7 +237,7 @@ def _brings_numpy(build: FrameworkBuild, found: Contents) -> bool:
     """True where the framework requires NumPy, or something beside it that takes its newest version."""
     if build.framework != _TORCH or build.version < _TORCH_WITHOUT_NUMPY:
         return True
-    rows = {row.package: row for row in read(NumpyBringer)}
+    rows = numpy_bringers()
     named = ((rows.get(normalized(one.name)), one.spec) for one in found.packages)
     return any(row is not None and (row.always or not _BOUNDED.search(spec)) for row, spec in named)
 

@@ -16,7 +16,6 @@ from envkit.dockerfile.shell_words import exec_form
 from envkit.dockerfile.stages import BuildStage, final_chain
 
 _PYTHON = regex(r"(?:/usr/bin/)?python3?")
-_LINKS = regex(r"\b(?:ln|update-alternatives)\b.*\bpython\b")
 _END = (10**9,)  # behind every command
 _PIP = regex(r"(?:^|[ /])pip[\d.]*$")
 _NUMBERED = regex(r"(?:python|pip)-?(\d)\.(\d+)")
@@ -35,7 +34,7 @@ def other_python(stages: Sequence[BuildStage], callers: Callers | None) -> Itera
         return
     line = next((part.line for part in parts_of(chain, "CMD", "ENTRYPOINT")), chain[-1].line)
     for part in parts_of(chain, "RUN"):
-        line = next((one.line for one in part.commands if _LINKS.search(" ".join(one.words))), line)
+        line = next((one.line for one in part.commands if _links_python(one.words)), line)
     told = " and ".join(sorted(str(version) for version in served))
     yield stop(
         faults.OTHER_PYTHON,
@@ -43,6 +42,11 @@ def other_python(stages: Sequence[BuildStage], callers: Callers | None) -> Itera
         subject_of(line, started[0]),
         impact="The program starts without the packages that were installed: No module named ….",
     )
+
+
+def _links_python(words: Sequence[str]) -> bool:
+    """True for a command that gives the name python to a program."""
+    return words[0] in ("ln", "update-alternatives") and any(word.rpartition("/")[2] == "python" for word in words)
 
 
 def _started(chain: Sequence[BuildStage]) -> list[str]:

@@ -29,6 +29,7 @@ def clashes(packages: Iterable[Package]) -> Iterator[tuple[Package, Verdict, boo
     The last requirement of a name counts. Of two commands, a later one that requires another release replaces what
     the rest was built for; a later one that is itself what an earlier one does not take may be meant so.
     """
+    packages = tuple(packages)
     last = {normalized(one.name): one for one in packages if one.tool == "pip" and one.spec}
     specs = specs_of(last.values())
     for one in last.values():
@@ -41,7 +42,8 @@ def clashes(packages: Iterable[Package]) -> Iterator[tuple[Package, Verdict, boo
             continue
         others = [other for other in last.values() if _agrees(one, specs_of([other])).status == "fail"]
         latest = max((one, *others), key=lambda package: package.command)
-        yield latest, verdict, latest is one
+        built = [other for other in packages if normalized(other.name) in TIED_TO_TORCH and other.command < one.command]
+        yield latest, verdict, latest is one and bool(built)
 
 
 def _agrees(one: Package, specs: Mapping[str, tuple[str, VersionSpec]]) -> Verdict:

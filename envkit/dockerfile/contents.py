@@ -24,6 +24,8 @@ from envkit.dockerfile.requirement_lists import Lists, Reader, nothing_beside
 from envkit.dockerfile.script import Mention, Script
 from envkit.dockerfile.stages import BuildStage, environment_stages, final_chain, needed_stages
 from envkit.dockerfile.wheel_names import Wheel
+from envkit.tables.build_stops import MovingPython
+from envkit.tables.loader import read
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -31,9 +33,15 @@ if TYPE_CHECKING:
 _INDEX_SETTING = regex(r"(?:PIP|UV)_(?:EXTRA_INDEX_URL|INDEX_URL|FIND_LINKS|DEFAULT_INDEX|INDEX)[= ](\S+)")
 _SETTINGS = regex(r"\b(?:PIP|UV)_\w*(?:INDEX|FIND_LINKS)|pip\.conf|pip[\d.]* config|uv\.toml")
 # Conda's Python and packages need glibc: an image of a distribution with musl that has them brings it along.
+_LATER = 8  # Pythons after one that are looked at
 _GLIBC = regex(r"conda|mamba|miniforge|glibc")
 _DRIVER_PACKAGE = regex(
-    r"\b(nvidia-driver-\d+[\w-]*|nvidia-headless-\d+[\w-]*|nvidia-open|cuda-drivers(?:-\d+)?|nvidia-utils-\d+)\b"
+    r"\b(nvidia-driver-\d+[\w-]*|nvidia-headless-\d+[\w-]*|nvidia-open|cuda-drivers(?:-\d+)?|nvidia-utils-\d+"
+    r"|libnvidia-(?:compute|gl|encode|decode|cfg1|common|extra|fbc1|ifr1)-\d+)\b"
+)
+# CUDA's packages that hold the driver too.
+_WITH_DRIVER = regex(
+    r"(?m)^(?:\w+=\S* |sudo )*(?:apt-get|apt) (?=[^\n]*\binstall )[^\n]* (cuda(?:-runtime)?(?:-\d+-\d+)?)(?= |$)"
 )
 
 
@@ -116,15 +124,23 @@ def contents(stages: tuple[BuildStage, ...], matrix: Matrix, beside: Reader = no
         cudnn=system_cudnn(base, whole, images, packages, matrix),
         some_cudnn=has_some_cudnn(whole),
         python=pythons.default,
-        wanted=merged(one for item in (*packages, *filter(None, (torch,))) for one in wanted_of(item, pythons.of(item.caller, item.command), set_index, matrix)),
+        wanted=merged(
+            one
+            for item in (*packages, *filter(None, (torch,)))
+            for one in wanted_of(item, pythons.of(item.caller, item.command), set_index, matrix)
+        ),
         packages=tuple(packages),
         elsewhere=others,
         callers=pythons.callers,
         conda_cuda=of_conda,
         index_set=_SETTINGS.search(settings) is not None or own.search(_SETTINGS) is not None,
         lists=lists,
-        wheels=tuple((item.line, item.wheel, pythons.of(item.caller, item.command)) for item in packages if item.wheel is not None),
-        driver_packages=tuple(own.all(_DRIVER_PACKAGE)),
+        wheels=tuple(
+            (item.line, item.wheel, pythons.of(item.caller, item.command) or _at_least(base, item.wheel))
+            for item in packages
+            if item.wheel is not None
+        ),
+        driver_packages=(*own.all(_DRIVER_PACKAGE), *own.all(_WITH_DRIVER)),
         environment=stages[-1].environment,
     )
 
@@ -169,6 +185,18 @@ def _unread(items: Iterable[Package | ListFile]) -> Iterator[ListFile]:
 
 def _unsure(items: Iterable[Package], matrix: Matrix) -> Iterator[ListFile]:
     yield from (ListFile(item.line, f"{item.name}; {item.marker}") for item in items if is_framework(item, matrix))
+
+
+def _at_least(base: Base, wheel: Wheel) -> Version | None:
+    """The oldest Python that a moving tag may have, where neither that nor a later one takes the wheel."""
+    row = next(
+        (row for row in read(MovingPython) if row.repository == base.repository and re.fullmatch(row.tags, base.tag)),
+        None,
+    )
+    if row is None:
+        return None
+    later = (Version.of(row.python.major, row.python.minor + more) for more in range(_LATER))
+    return None if any(wheel.installs_on(python) for python in later) else row.python
 
 
 def _tells_of_glibc(base: Base, script: Script, images: Iterable[tuple[int, str]]) -> bool:

@@ -30,8 +30,8 @@ _TELLS = {
     "compiler": regex(r"cuda-toolkit|cuda-nvcc|cuda-compiler|nvidia-cuda-|cuda-\d|cuda_\d|conda|mamba|SKIP_CUDA"),
     "deadsnakes": regex(r"deadsnakes"),
     "sources": regex(
-        r"add-apt-repository (?!.*deadsnakes)|sources\.list|/etc/(?:apt|yum)|\.deb\b|apt-key|keyring|archive\.debian"
-        r"|vault\.|old-releases"
+        r"(?m)^(?!(?:sudo )?rm )[^\n]*(?:add-apt-repository (?!.*deadsnakes)|sources\.list|/etc/(?:apt|yum)|\.deb\b"
+        r"|apt-key|keyring|archive\.debian|vault\.|old-releases)"
     ),
     "key": regex(r"(?i)apt-key|keyring|3bf863cc|sources\.list|/etc/apt|allow-?(?:unauthenticated|insecure)|trusted="),
     "terms": regex(
@@ -74,6 +74,11 @@ class Ground:
     reads_unseen: bool  # packages come from a list or a project that was not read
     addresses: tuple[str, ...]  # that it names in ADD and RUN
     texts: tuple[str, ...]  # of its RUNs
+    first_copy: int | None  # the line from which on files are in it
+
+    def copies_before(self, line: int) -> bool:
+        """True where something was copied into it before a line."""
+        return self.first_copy is not None and self.first_copy < line
 
     @property
     def plain(self) -> bool:
@@ -102,6 +107,7 @@ def grounds(stages: tuple[BuildStage, ...], found: Contents, matrix: Matrix) -> 
             bool(found.lists),
             tuple(_addresses(stage)),
             tuple(part.text for part in parts_of((stage,), "RUN")),
+            next((part.line for part in parts_of((stage,), "COPY", "ADD")), None),
         )
         yield made[stage.index]
 
@@ -149,6 +155,12 @@ def _tells(stage: BuildStage, script: Script) -> frozenset[str]:
     images = (image for _, image in copied_images((stage,)))
     if any(not image_name(image).repository.endswith("/uv") for image in images):
         told |= {"python"}
+    mounts = [part.flags["mount"] for part in parts_of((stage,), "RUN") if "mount" in part.flags]
+    told |= (
+        {"bind"}
+        if any("type=cache" not in one and "type=secret" not in one or "bind" in one for one in mounts)
+        else set()
+    )
     told |= {f"--{flag}" for part in parts_of((stage,), "RUN") for flag in part.flags}
     if any("cuda" in part.text for part in parts_of((stage,), "COPY", "ADD")):
         told |= {"compiler"}

@@ -20,6 +20,7 @@ _OTHER = regex(
     r"(?i)-m venv|virtualenv|\buv\b|UV_|conda|mamba|miniforge|pyenv|Python-\d|activate|poetry|pipenv|pipx|altinstall"
     r"|make install|easy_install|setup\.py|linuxbrew|nix-|asdf|rye\b"
 )
+_LONGEST = 20  # stages upon each other; there are more in no file that somebody wrote
 _APT = ("apt-get", "apt", "aptitude")
 _NUMBERED = regex(r"(?:python|pip)-?(\d)\.(\d+)")
 _NAMES = ("python", "python3", "pip", "pip3")
@@ -56,12 +57,18 @@ class Callers:
     @property
     def last(self) -> Version | None:
         """The one that pip, or without a pip python3, is at the end."""
-        return _resolved(self.states[-1], "pip") or _resolved(self.states[-1], "pip3") or _resolved(self.states[-1], "python3")
+        return (
+            _resolved(self.states[-1], "pip")
+            or _resolved(self.states[-1], "pip3")
+            or _resolved(self.states[-1], "python3")
+        )
 
 
 def callers_of(base: Base, chain: Iterable[BuildStage]) -> Callers | None:
     """The names in the image of these stages; None where its base or its commands are of another kind."""
     chain = tuple(chain)
+    if len(chain) > _LONGEST:
+        return None
     system = base.system
     own = (system.base_image or "").partition(":")[0] if system is not None else ""
     if system is None or system.default_python is None or system.package_manager != "apt":
@@ -173,10 +180,11 @@ def _alternative(words: tuple[Word, ...], state: Names) -> Iterator[Changed]:
             yield (_USR, name), _running(path, state)
     elif "--install" in words and len(words) > words.index("--install") + 4:
         link, _, path, _ = words[words.index("--install") + 1 : words.index("--install") + 5]
-        folder, name = posixpath.split(link)
-        if name in _NAMES:
-            several = (folder, name) in state and name != "python3" and state[folder, name] != _running(path, state)
-            yield (folder, name), None if several else _running(path, state)
+        place = posixpath.split(link)
+        if place[1] in _NAMES:
+            running = _running(path, state)
+            several = place in state and place[1] != "python3" and state[place] != running
+            yield (place[0], place[1]), None if several else running
 
 
 def _running(word: str, state: Names) -> Version | None:

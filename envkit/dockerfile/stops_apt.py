@@ -8,8 +8,8 @@ from envkit._startup.regex import regex
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop
-from envkit.dockerfile.ground import APT, Ground, arguments, called
-from envkit.dockerfile.shell import ShellCommand
+from envkit.dockerfile.ground import APT, Ground, arguments
+from envkit.dockerfile.shell import ShellCommand, called
 
 _REMOVED = regex(r"/var/lib/apt(?:/lists)?(?:/\*?)?")
 # Programs that certainly fetch no lists; whatever else runs, such as a script, may.

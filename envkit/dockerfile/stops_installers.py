@@ -9,7 +9,8 @@ from envkit.checks.containers import image_faults
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop, subject_of
-from envkit.dockerfile.ground import APT, Ground, arguments, called
+from envkit.dockerfile.ground import APT, Ground, arguments
+from envkit.dockerfile.shell import called
 from envkit.dockerfile.shell_words import Word
 from envkit.tables.build_stops import AskingPackage, GoneCommand, GonePackage, InstallerGlibc, RefusedKey
 from envkit.tables.loader import read
@@ -35,7 +36,9 @@ def glibc_of_installer(ground: Ground) -> Iterator[Finding]:
     needs: InstallerGlibc | None = None
     for step in ground.steps:
         words = called(step.command)
-        row = next((row for row in read(InstallerGlibc) for word in words if row.address in word and "://" in word), None)
+        row = next(
+            (row for row in read(InstallerGlibc) for word in words if row.address in word and "://" in word), None
+        )
         needs = row or needs
         if needs is not None and system.glibc < needs.glibc and _runs_script(words):
             yield stop(
@@ -178,4 +181,3 @@ def asks(ground: Ground) -> Iterator[Finding]:
             )
             return
         there.update(given)
-

@@ -11,9 +11,17 @@ from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.compat.software import some_version_meets
 from envkit.dockerfile.check_parts import command_subject, stop, subject_of
-from envkit.dockerfile.ground import Ground, Step, called
+from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.packages import Package
-from envkit.tables.build_stops import DistributionPip, IndexLacks, RefusedMetadata, RetiredPackage
+from envkit.dockerfile.shell import called
+from envkit.tables.build_stops import (
+    DistributionPip,
+    IndexLacks,
+    RefusedMetadata,
+    RefusedOption,
+    RetiredPackage,
+    UnbuildablePackage,
+)
 from envkit.tables.loader import read
 
 _APT_PIP = regex(r"(?:/usr/bin/)?pip[23]?|(?:/usr/bin/)?python[23]?")
@@ -37,6 +45,63 @@ def retired(ground: Ground) -> Iterator[Finding]:
                     sources=row.sources,
                 )
                 return
+
+
+def option_refused(ground: Ground) -> Iterator[Finding]:
+    """The first package that is built with an option at which its build stops; an older release may take it."""
+    rows = {row.package: row for row in read(RefusedOption)}
+    for step in ground.steps:
+        words = (*step.command.words, ground.environment.get("CMAKE_ARGS", ""))
+        for package in step.packages:
+            row = rows.get(normalized(package.name))
+            if row is not None and not package.spec and any(row.option in word for word in words):
+                yield stop(
+                    faults.PACKAGE_REFUSES,
+                    f"the build of {package.name} stops at the option {row.option}",
+                    subject_of(package.line, package.name),
+                    impact="The build stops: CMake reports an error.",
+                    fix=f"Write {row.instead}.",
+                    sources=row.sources,
+                )
+                return
+
+
+def unbuildable(ground: Ground) -> Iterator[Finding]:
+    """The first release without a wheel for its Python whose source cannot be built any more."""
+    names = {row.package for row in read(UnbuildablePackage)}
+    for step in ground.steps:
+        for package in step.packages:
+            if package.tool != "pip" or not package.spec.startswith("==") or normalized(package.name) not in names:
+                continue
+            python = ground.pythons.of(package.caller, step.place)
+            rows = [row for row in read(UnbuildablePackage) if row.package == normalized(package.name)]
+            row = next((row for row in rows if _asks(package, row.versions)), None)
+            if row is not None and python is not None and python >= row.python:
+                yield stop(
+                    faults.PACKAGE_REFUSES,
+                    f"{package.name}{package.spec} has no wheel for Python {python.release(2)}, and its source cannot"
+                    " be built any more",
+                    subject_of(package.line, f"{package.name}{package.spec}"),
+                    impact="The build stops while pip builds it.",
+                    fix=f"Use a newer release of {package.name}.",
+                    sources=row.sources,
+                )
+                return
+
+
+def system_sync(ground: Ground) -> Iterator[Finding]:
+    """The first `uv sync` with an option that only `uv pip` has."""
+    for step in ground.steps:
+        words = called(step.command)
+        if words[:2] == ("uv", "sync") and "--system" in words and step.command.decisive:
+            yield stop(
+                faults.TOOL_OPTION,
+                "uv sync has no option --system",
+                command_subject(step.command),
+                impact="The build stops with: unexpected argument '--system'.",
+                fix="Set UV_PROJECT_ENVIRONMENT to the environment that is meant, or use uv pip install --system.",
+            )
+            return
 
 
 def metadata_refused(ground: Ground) -> Iterator[Finding]:
@@ -67,14 +132,16 @@ def brings_newest_pip(step: Step) -> bool:
 
 
 def _refused(step: Step) -> RefusedMetadata | None:
-    for row in read(RefusedMetadata):
-        for package in step.packages:
-            if normalized(package.name) == row.package and package.tool == "pip" and _asks(package, row.versions):
-                return row
-        words = step.command.words
-        if row.repository and "install" in words and any(f"github.com/{row.repository}" in word for word in words):
+    rows = {row.package: row for row in read(RefusedMetadata)}
+    for package in step.packages:
+        row = rows.get(normalized(package.name)) if package.tool == "pip" else None
+        if row is not None and _asks(package, row.versions):
             return row
-    return None
+    if "install" not in step.command.words:
+        return None
+    addresses = [word for word in step.command.words if "github.com/" in word]
+    named = (row for row in rows.values() for word in addresses if row.repository and row.repository in word)
+    return next(named, None)
 
 
 def _asks(package: Package, versions: str) -> bool:
@@ -85,7 +152,9 @@ def _asks(package: Package, versions: str) -> bool:
         asked, told = VersionSpec.parse(package.spec), VersionSpec.parse(versions)
     except ValueError:
         return False
-    bounded = asked.exact is not None or any(operator in ("<", "<=") for operator, _ in asked.clauses)
+    if asked.exact is not None:
+        return told.holds(asked.exact)
+    bounded = any(operator in ("<", "<=") for operator, _ in asked.clauses)
     beyond = VersionSpec(tuple((">=", bound) for operator, bound in told.clauses if operator == "<"))
     return bounded and not some_version_meets((asked, beyond))
 
@@ -95,13 +164,15 @@ def index_lacks(ground: Ground) -> Iterator[Finding]:
     if not (ground.plain or ground.base.repository == _PYTHONS) or ground.reads_unseen or _has_more_places(ground):
         return
     there: set[str] = set()
-    rows = {(row.index, row.package): row for row in read(IndexLacks)}
+    rows = {row.package: row for row in read(IndexLacks)}
     for step in ground.steps:
+        whole = not _NOTHING_LEFT.isdisjoint(step.command.words)
         for package in step.packages:
+            if package.tool != "pip" or not package.places.index or package.places.more or whole:
+                continue
             name = normalized(package.name)
-            row = next((row for (index, lacks), row in rows.items() if lacks == name and index in package.places.index), None)
-            alone = package.tool == "pip" and not package.places.more and _NOTHING_LEFT.isdisjoint(step.command.words)
-            if row is not None and alone and name not in there:
+            row = rows.get(name)
+            if row is not None and row.index in package.places.index and name not in there:
                 yield stop(
                     faults.INDEX_WITHOUT_PACKAGE,
                     f"{package.places.index} has no {package.name}, and --index-url holds for the whole command",

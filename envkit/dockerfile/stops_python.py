@@ -101,7 +101,9 @@ def _run_by(step: Step, ground: Ground) -> Version | None:
     rest = caller[1:2]
     if named is None or (rest and rest[0] != "-" and not rest[0].endswith(_SCRIPT)):
         return None
-    if caller[0] == "python" and any(_PYTHON_TWO & set(arguments(one.command, APT, ("install",)) or ()) for one in ground.steps):
+    if caller[0] == "python" and any(
+        _PYTHON_TWO & set(arguments(one.command, APT, ("install",)) or ()) for one in ground.steps
+    ):
         return Version.of(2, 7)
     return ground.pythons.of(caller[0], step.place) if ground.first or "." in named[1] else None
 

@@ -17,6 +17,7 @@ from envkit.tables.loader import read
 _MANAGERS = (*APT, "yum", "dnf", "microdnf")
 _FETCHES = ("update", "upgrade", "install", "makecache")
 _PYTHON = regex(r"python(\d\.\d+)(?:-(?:venv|dev|distutils|full|minimal|tk))?")
+_PIP_OF_ONE = regex(r"python3\.\d+-pip")
 _CONDA_IMAGES = ("continuumio/miniconda3", "continuumio/anaconda3")
 _USES_CHANNELS = ("install", "create", "update", "upgrade")
 
@@ -35,7 +36,8 @@ def apt_pythons(ground: Ground) -> Iterator[Finding]:
     for step in ground.steps:
         for word in arguments(step.command, APT, ("install",)) or ():
             named = _PYTHON.fullmatch(word)
-            if named is not None and Version.parse(named[1]) not in known:
+            nowhere = _PIP_OF_ONE.fullmatch(word) is not None  # a package that never was
+            if nowhere or (named is not None and Version.parse(named[1]) not in known):
                 told = f"{system.title} has no package {word}"
                 told += ", and deadsnakes no longer has one for it" if len(asked) > 1 else ""
                 impact = f"The build stops with: Unable to locate package {word}."
@@ -52,7 +54,10 @@ def _first(ground: Ground, tools: Sequence[str], verbs: Sequence[str]) -> ShellC
 def rotated_key(ground: Ground) -> Iterator[Finding]:
     """The first apt-get update in an image that knows NVIDIA's old key alone."""
     base = ground.base
-    row = next((row for row in read(RotatedKey) if row.holds(base.repository, base.tag)), None)
+    tag = base.tag
+    if base.own is not None and base.own.version is not None:  # of latest too
+        tag = tag.replace("latest", str(base.own.version))
+    row = next((row for row in read(RotatedKey) if row.holds(base.repository, tag)), None)
     if row is None or "key" in ground.tells:
         return
     update = _first(ground, APT, ("update",))

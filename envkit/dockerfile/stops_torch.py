@@ -10,9 +10,9 @@ from envkit.base.names import normalized
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
 from envkit.dockerfile.check_parts import command_subject, stop
-from envkit.dockerfile.ground import APT, Ground, Step, called
+from envkit.dockerfile.ground import APT, Ground, Step
 from envkit.dockerfile.packages import Package
-from envkit.dockerfile.shell import ShellCommand
+from envkit.dockerfile.shell import ShellCommand, called
 from envkit.dockerfile.stops_packages import brings_newest_pip
 from envkit.tables.build_stops import CompiledPackage, WithoutTorch, compiled_packages
 from envkit.tables.loader import read
@@ -105,6 +105,7 @@ class Compiled:
     line: int
     caller: str  # how the tool is called
     row: CompiledPackage
+    spec: str = ""
 
 
 def compiled_in(step: Step) -> Iterator[Compiled]:
@@ -112,12 +113,14 @@ def compiled_in(step: Step) -> Iterator[Compiled]:
     for package in step.packages:
         row = compiled_packages().get(normalized(package.name))
         if row is not None and package.wheel is None and not package.places.more and package.tool == "pip":
-            yield Compiled(package.name, package.line, package.caller, row)
+            yield Compiled(package.name, package.line, package.caller, row, package.spec)
     words = step.command.words
     if "install" not in words:
         return
     caller = _UV if "uv" in words[:2] else " ".join(words[: words.index("install")])
     for word in words:
+        if "git+" not in word:
+            continue
         row = next((row for row in compiled_packages().values() if _is_of(word, row.repository)), None)
         if row is not None:
             yield Compiled(row.package, word.line, caller, row)

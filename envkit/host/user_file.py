@@ -77,12 +77,23 @@ def _bytes(option: str, path: str, limit: int) -> bytes:
         raise SourceError(f"{option}: cannot read {path}: {error.strerror}.", "Name a readable file.") from error
 
 
+def named_folder(option: str, path: str) -> str:
+    """The folder that `option` names. Raises SourceError for anything else."""
+    if not os.path.isdir(path):
+        raise SourceError(f"{option}: {path} is not a folder.", "Name a folder.")
+    return path
+
+
 def read_beside(path: str, name: str) -> str | None:
-    """The text of the file `name` in the folder of the file that the user named, and in none above it; None for no
-    such file, for one that is too large or no text, and beside standard input."""
-    if path == "-":
-        return None
-    folder = os.path.dirname(os.path.realpath(path))
+    """The text of the file `name` in the folder of the file that the user named; None where `read_inside` has none,
+    and beside standard input."""
+    return None if path == "-" else read_inside(os.path.dirname(os.path.realpath(path)), name)
+
+
+def read_inside(folder: str, name: str) -> str | None:
+    """The text of the file `name` in a folder, and in none above it; None for no such file, and for one that is too
+    large or no text."""
+    folder = os.path.realpath(folder)
     try:
         inside = os.path.relpath(os.path.realpath(os.path.join(folder, name)), folder)
         if inside.partition("/")[0] == "..":

@@ -139,7 +139,7 @@ def _without_python(manifest: Manifest, have: Chosen) -> Iterator[Finding]:
 
 def _pairs(have: Chosen) -> Iterator[Finding]:
     """The requirements that no release of a package and of its neighbors meets together."""
-    for package, verdict in clashes(one.package for one in have.items):
+    for package, verdict, _ in clashes(one.package for one in have.items):
         yield finding(
             faults.REQUIREMENTS_CLASH,
             Status.FAIL,

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from envkit.solver.request import Request
 
 WIDTH = 80
+# What is known of an image, and says nothing of whether what is installed works.
+_ONLY_KNOWN = frozenset({"image.python-of-pip", "image.framework-in-base", "image.archive-gone"})
 _SHOWN = (Status.FAIL, Status.WARN, Status.UNKNOWN)
 
 
@@ -72,7 +74,7 @@ def file_verdict(findings: Sequence[Finding]) -> Verdict:
     if Status.UNKNOWN not in statuses:
         place = " in the stages that the last stage uses" if Status.SKIP in statuses else ""
         return Verdict(Status.OK, f"No errors found{place}.", confidence=Confidence.LIKELY)
-    if Status.OK in statuses:
+    if any(finding.status is Status.OK and finding.id not in _ONLY_KNOWN for finding in findings):
         return Verdict(Status.OK, "No errors in what could be checked.", confidence=Confidence.POSSIBLE)
     title = "Nothing in this file could be checked, so whether it works is unknown."
     return Verdict(Status.UNKNOWN, title, confidence=Confidence.POSSIBLE)

@@ -54,7 +54,10 @@ class AptPythons:
 @table("image/rotated_keys.csv", "repository", "word", "versions")
 @record
 class RotatedKey:
-    """Images with `word` in their tag that know only the key with which NVIDIA signed its packages until 2022-04-27."""
+    """Images with `word` in their tag that know only the key with which NVIDIA signed its packages until 2022-04-27.
+
+    A word of several parts is the tag itself, without versions.
+    """
 
     repository: str
     word: str
@@ -63,6 +66,8 @@ class RotatedKey:
 
     def holds(self, repository: str, tag: str) -> bool:
         """True for an image of these."""
+        if not self.versions:
+            return repository == self.repository and tag == self.word
         version = Version.find(tag)
         if version is None or repository != self.repository or self.word not in tag.split("-"):
             return False
@@ -112,6 +117,7 @@ class FaultWords:
     old: str
     new: str
     told: str
+    sources: tuple[str, ...]
 
 
 @table("image/installer_glibc.csv", "address")
@@ -239,6 +245,12 @@ class NumpyBringer:
     sources: tuple[str, ...]
 
 
+@cache
+def numpy_bringers() -> dict[str, NumpyBringer]:
+    """Such packages by their comparable names."""
+    return {row.package: row for row in read(NumpyBringer)}
+
+
 @table("image/torch_bringers.csv", "package")
 @record
 class TorchBringer:
@@ -254,4 +266,37 @@ class WithoutTorch:
     """A package that requires no torch, nor does anything that it requires."""
 
     package: str
+    sources: tuple[str, ...]
+
+
+@table("image/refused_options.csv", "package", "option")
+@record
+class RefusedOption:
+    """An option of CMake, set for the build of a package, at which its build stops by now."""
+
+    package: str
+    option: str
+    instead: str
+    sources: tuple[str, ...]
+
+
+@table("image/unbuildable_packages.csv", "package", "versions")
+@record
+class UnbuildablePackage:
+    """Releases without a wheel from a Python on, whose source cannot be built with today's tools."""
+
+    package: str
+    versions: str
+    python: Version
+    sources: tuple[str, ...]
+
+
+@table("image/moving_pythons.csv", "repository", "tags")
+@record
+class MovingPython:
+    """The Python that images under moving `tags`, a pattern, have at least."""
+
+    repository: str
+    tags: str
+    python: Version
     sources: tuple[str, ...]

@@ -12,7 +12,7 @@ from envkit.tables import Matrix
 BASE = "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\n"
 FITS = {
     "the release for it": f"{BASE}RUN pip install torchvision==0.20.1",
-    "no release named": f"{BASE}RUN pip install vllm xformers",
+    "no release named": f"{BASE}RUN pip install torchvision torchaudio",
     "a range with the release": f"{BASE}RUN pip install 'torchvision>=0.15,<0.21'",
     "a release not on record": f"{BASE}RUN pip install torchvision==99.9",
     "torch asked for too": f"{BASE}RUN pip install torch==2.0.1 torchvision==0.15.2",
@@ -23,7 +23,8 @@ FITS = {
     "another Python": f"{BASE}RUN python3.9 -m pip install torchvision==0.15.2",
     "a list that nobody read": f"{BASE}RUN pip install -r a.txt\nRUN pip install torchvision==0.15.2",
     "only in some cases": f'{BASE}ARG A\nRUN if [ -n "$A" ]; then pip install torchvision==0.15.2; fi',
-    "an image with constraints": "FROM nvcr.io/nvidia/pytorch:24.01-py3\nRUN pip install torchvision==0.15.2",
+    "its constraints taken away": "FROM nvcr.io/nvidia/pytorch:24.01-py3\nENV PIP_CONSTRAINT=\n"
+    "RUN pip install torchvision==0.15.2",
     "an image without a framework": "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n"
     "RUN apt-get update && apt-get install -y python3-pip && pip install torchvision==0.15.2",
 }
@@ -42,3 +43,13 @@ def test_what_pip_would_replace_is_told_with_its_line(command: str, package: str
     found = [one for one in check_dockerfile(text, Request(container=True), matrix) if one.status is Status.WARN]
     assert [one.id for one in found] == ["image.requirements-clash"]
     assert found[0].subject.startswith("line 4: ") and "but torch 2.5.1 is in the base image" in found[0].title
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"{BASE}RUN pip install vllm\n", "FROM nvcr.io/nvidia/pytorch:25.11-py3\nRUN pip install vllm==0.15.1\n"],
+    ids=["the newest release", "over NVIDIA's own build"],
+)
+def test_what_holds_another_torch_replaces_the_one_of_the_base(text: str, matrix: Matrix) -> None:
+    found = check_dockerfile(text, Request(container=True), matrix)
+    assert "image.requirements-clash" in {one.id for one in found if one.status is Status.WARN}

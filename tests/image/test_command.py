@@ -159,7 +159,8 @@ def test_a_check_is_for_no_machine_unless_one_is_named(tmp_path: Path, monkeypat
         ("ARG BASE\nFROM $BASE\n", "unknown", 1, "0 errors, 0 warnings, 1 unknown"),
         ("FROM python:3.12\nRUN pip install -r none.txt\n", "unknown", 1, "0 errors, 0 warnings, 1 unknown"),
         (
-            "FROM nvidia/cuda:12.9.1-base-ubuntu22.04\nRUN apt-get install -y python3-pip; pip install -r none.txt\n",
+            "FROM nvidia/cuda:12.9.1-base-ubuntu22.04\nCOPY . .\n"
+            "RUN apt-get install -y python3-pip; pip install -r none.txt\n",
             "ok",
             0,
             "No errors in what could be checked.",

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from envkit.base.errors import SourceError
 from envkit.checks.engine.findings import Finding, Status
 from envkit.cli.main import envkit
 from envkit.dockerfile.change import change_for
@@ -26,7 +27,9 @@ def check(text: str) -> tuple[Finding, ...]:
 
 
 def errors(text: str) -> list[str]:
-    return [finding.id for finding in check(text) if finding.status is Status.FAIL]
+    """The errors, and a driver inside, which is repaired with them."""
+    findings = (one for one in check(text) if one.status in (Status.FAIL, Status.WARN))
+    return [one.id for one in findings if one.status is Status.FAIL or one.id == "image.driver-inside"]
 
 
 @pytest.mark.parametrize(
@@ -116,8 +119,11 @@ def test_an_image_on_the_way_to_another_is_not_told() -> None:
 def test_no_change_of_a_public_file_brings_errors() -> None:
     """Of some hundred files with errors, most have none after the change, and none has more."""
     tried = healed = 0
-    for text, _ in FILES.values():
-        before = errors(text)
+    for file in FILES.values():
+        try:
+            before = errors(text := file.text)
+        except SourceError:
+            continue
         change = change_for(text, check, matrix()) if before else None
         tried += bool(before)
         if change is not None:

@@ -49,7 +49,7 @@ def test_devel_only_when_asked_for(matrix: Matrix) -> None:
         ({"cuda": "12.4"}, ImageOptions(), "nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04", "9"),
         ({"cuda": "12.0"}, ImageOptions(), "nvidia/cuda:12.0.1-cudnn8-runtime-ubuntu22.04", "8"),
         ({"cuda": "12.1"}, ImageOptions(devel=True), "nvidia/cuda:12.1.1-cudnn8-devel-ubuntu22.04", "8"),
-        ({"cuda": "13.0"}, ImageOptions(), "nvidia/cuda:13.0.0-cudnn-runtime-ubuntu24.04", "9"),
+        ({"cuda": "13.0"}, ImageOptions(), "nvidia/cuda:13.0.3-cudnn-runtime-ubuntu24.04", "9"),
         ({"cuda": "12.4", "cudnn": "9.3"}, ImageOptions(), "nvidia/cuda:12.4.1-runtime-ubuntu22.04", "9.3.0.75"),
         ({"cuda": "12.4"}, ImageOptions(slim=True), "ubuntu:22.04", "9.27.0.42"),
         (

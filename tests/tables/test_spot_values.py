@@ -408,7 +408,7 @@ def test_cupy(matrix: Matrix, package: str, spec: str) -> None:
         ("11.8.0-cudnn8-devel-ubuntu22.04", {"supported"}),
         ("12.4.1-cudnn-devel-ubuntu22.04", {"supported", "unsupported"}),
         ("12.6.3-cudnn-runtime-ubuntu24.04", {"supported"}),
-        ("13.0.0-cudnn-devel-ubuntu24.04", {"supported"}),
+        ("13.0.0-cudnn-devel-ubuntu24.04", {"unsupported"}),
         ("13.0.0-devel-ubuntu20.04", {"never"}),
         ("latest", {"deleted"}),
     ],

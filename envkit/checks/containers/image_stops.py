@@ -164,11 +164,11 @@ PIP_OUTDATES_ITSELF = image_fault(
 PIP_REFUSES_METADATA = image_fault(
     "image.pip-refuses-metadata",
     title="The newest pip refuses the metadata of a package",
-    doc="""Every package and what it requires has versions that the standard allows, as pip demands since 24.1.
+    doc="""Every package and what it requires has versions that the standard allows, as pip demands by now.
 
     Older releases write requirements such as "PyYAML>=5.1.*". pip leaves these releases out, and stops where no other
     one is allowed.""",
-    fix="Install pip<24.1 first, or use a newer release of the package.",
+    fix="Install an older pip first, or use a newer release of the package.",
     references=threads("facebookresearch/fairseq#5511", "omry/omegaconf#1195", "daswer123/rvc-python#32"),
 )
 INDEX_WITHOUT_PACKAGE = image_fault(
@@ -205,7 +205,7 @@ PYTHON_OF_PIP = image_fault(
     title="Which Python pip installs for",
     doc="""The Python that a call of pip installs for is known.
 
-    What pip takes depends on it. It is told only where links, get-pip.py, upgrades, and environments leave no doubt.""",
+    What pip takes depends on it. It is told only where links, get-pip.py and environments leave no doubt.""",
     fix="No action needed.",
     references=("https://packaging.python.org/en/latest/tutorials/installing-packages/",),
 )
@@ -217,4 +217,40 @@ FRAMEWORK_IN_BASE = image_fault(
     Lists and projects that were not read may replace it nevertheless.""",
     fix="No action needed.",
     references=("https://hub.docker.com/r/pytorch/pytorch/tags",),
+)
+TOOL_OPTION = image_fault(
+    "image.tool-option",
+    title="A command has an option that its program does not know",
+    doc="""Every option is one that the program takes.
+
+    `uv sync` installs into an environment of the project; --system is an option of `uv pip` alone.""",
+    fix="Remove the option.",
+    references=("https://docs.astral.sh/uv/reference/cli/#uv-sync",),
+)
+COMMANDS_JOINED = image_fault(
+    "image.commands-joined",
+    title="A command takes the next one for its arguments",
+    doc="""Every command ends where the next one begins: && stands between them, and no backslash before a RUN.
+
+    apt-get then takes the words of the next command for its own: "The update command takes no arguments".""",
+    fix="Write && between the two commands.",
+    references=("https://docs.docker.com/build/building/best-practices/#run",),
+)
+LIST_MISSING = image_fault(
+    "image.list-missing",
+    title="pip installs from a list that nothing puts into the image",
+    doc="""A list that pip reads is copied into the image before.
+
+    COPY, ADD, or a bind mount brings it; without them, pip stops with "Could not open requirements file".""",
+    fix="Copy the file into the image before the command.",
+    references=("https://docs.docker.com/reference/dockerfile/#copy",),
+)
+CUDA_MISMATCH = image_fault(
+    "image.compiled-for-other-cuda",
+    title="A package is compiled with another CUDA than torch was built for",
+    doc="""The CUDA compiler and the torch that a package is compiled for are of one major version.
+
+    torch compares them before it compiles anything, and stops where they differ.""",
+    fix="Install a torch for the CUDA of the image, or start from an image with the CUDA of torch.",
+    references=threads("Dao-AILab/flash-attention#1421"),
 )

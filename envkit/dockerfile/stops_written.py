@@ -1,0 +1,76 @@
+"""Where a build stops at how the file is written: commands without && between them, lists that are never copied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from envkit._startup.regex import regex
+from envkit.checks.containers import image_stops as faults
+from envkit.checks.engine.findings import Finding
+from envkit.dockerfile.check_parts import command_subject, stop, subject_of
+from envkit.dockerfile.ground import APT, Ground, arguments
+from envkit.dockerfile.shell import called
+from envkit.dockerfile.shell_words import Word
+
+_PROGRAMS = frozenset({"rm", "apt-get", "apt", "RUN", "pip", "pip3", "ln", "curl"})
+_AS_PACKAGES = frozenset({"pip", "curl", "apt"})  # words that name packages of apt too
+_LISTS = ("-r", "--requirement")
+# Programs that write no list into the folder in which they run.
+_HARMLESS = regex(
+    r"apt-get|apt|apt-mark|pip[\d.]*|rm|mkdir|ln|chmod|chown|export|set|useradd|adduser|groupadd|locale-gen|ldconfig"
+    r"|update-alternatives|add-apt-repository"
+)
+
+
+def joined(ground: Ground) -> Iterator[Finding]:
+    """The first command of apt that swallows another, and the first RUN inside of a command."""
+    for step in ground.steps:
+        if not step.command.decisive:
+            continue
+        word = _swallowed(step.command.words, arguments(step.command, APT, ("update",)))
+        word = word or next(
+            (one for one in step.command.words[1:] if one == "RUN" and one.line > step.command.line), None
+        )
+        if word is not None:
+            yield stop(
+                faults.COMMANDS_JOINED,
+                f"{step.command.words[0]} takes {word} for an argument",
+                command_subject(step.command),
+                impact="The build stops: the arguments are not what the command takes.",
+            )
+            return
+
+
+def _swallowed(words: tuple[Word, ...], updated: tuple[Word, ...] | None) -> Word | None:
+    """The word of another command among those of apt."""
+    if updated is not None:
+        before = ("", *updated)
+        plain = (word for word, last in zip(updated, before, strict=False) if not last.endswith((">", "<")))
+        return next((word for word in plain if word in _PROGRAMS), None)
+    tool = next((word for word in words if word.rpartition("/")[2] in APT), None)
+    if tool is None or "install" not in words:
+        return None
+    given = words[words.index("install") + 1 :]
+    return next((word for word in given if word in _PROGRAMS - _AS_PACKAGES), None)
+
+
+def list_missing(ground: Ground) -> Iterator[Finding]:
+    """The first list of pip in an image of a distribution into which nothing was put before."""
+    if not (ground.plain and ground.first) or "bind" in ground.tells:
+        return
+    for command in ground.commands:
+        words = called(command)
+        name = words[0].rpartition("/")[2] if words else "export"
+        if ground.copies_before(command.line):
+            return
+        lists = [words[at + 1] for at, word in enumerate(words[:-1]) if word in _LISTS]
+        if lists and "install" in words and "://" not in lists[0] and "$" not in lists[0] and command.decisive:
+            yield stop(
+                faults.LIST_MISSING,
+                f"nothing puts {lists[0]} into the image",
+                subject_of(lists[0].line, lists[0]),
+                impact="The build stops with: Could not open requirements file.",
+            )
+            return
+        if not _HARMLESS.fullmatch(name) and not {"venv", "--upgrade"} & set(words):
+            return
