@@ -36,7 +36,7 @@ def parse_prices(text: str, cards: Iterable[Card], option: str) -> tuple[dict[st
     The first line names the columns: a name and a price, perhaps a currency and a condition. Raises RequestError in
     one line for a file without them, for an amount that is none, and for several currencies.
     """
-    rows = list(csv.reader(text.lstrip("\ufeff").splitlines()))
+    rows = _rows(text, option)
     header = [cell.strip().lower() for cell in rows[0]] if rows else []
     name, price = _column(header, _NAMES), _column(header, _PRICES)
     if name is None or price is None:
@@ -78,6 +78,14 @@ def parse_price(word: str, cards: Iterable[Card], option: str = "--price") -> di
 def parse_amount(text: str, option: str) -> Price:
     """An amount with or without a currency. Raises RequestError."""
     return _price(text.strip(), "", option, False)
+
+
+def _rows(text: str, option: str) -> list[list[str]]:
+    """The cells of each line. Raises RequestError for what Python's reader gives up on, such as an endless cell."""
+    try:
+        return list(csv.reader(text.lstrip("\ufeff").splitlines()))
+    except csv.Error as error:
+        raise RequestError(f"{option}: not a CSV file: {error}.", "Start the file with the line: name,price") from error
 
 
 def _column(header: list[str], words: tuple[str, ...]) -> int | None:

@@ -16,6 +16,7 @@ T = TypeVar("T")
 _NUMBERS = regex(r"[0-9]+(?:\.[0-9]+)*")
 _CAPABILITY = regex(r"(?:sm_?|compute_?)?(\d+)\.(\d)([af]?)|(?:sm_?|compute_?)?(\d+)(\d)([af]?)")
 _MOST_DIGITS = 18  # no count, index or code has more
+_MOST_SIGNS = 200  # of a version, which Python could not make numbers of beyond some thousands
 _LONGEST = 5  # numbers that any version on record has; zeros may follow
 _CLAUSE = regex(r"(==|>=|<=|!=|>|<|~=|=)?\s*(\d+(?:\.\d+)*)(\.\*)?")
 
@@ -39,13 +40,13 @@ class Version:
         """The version that `text` writes out in full. Raises ValueError for anything else."""
         stripped = text.strip()
         parts = stripped.split(".")
-        if not (stripped.isascii() and all(map(str.isdigit, parts))):
-            raise ValueError(f"not a version: {text!r}")
+        if len(stripped) > _MOST_SIGNS or not (stripped.isascii() and all(map(str.isdigit, parts))):
+            raise ValueError(f"not a version: {_cut(text)!r}")
         return cls(tuple(map(int, parts)), stripped)
 
     @classmethod
     def find(cls, text: str) -> Version | None:
-        """The first dotted number inside `text`, or None; None too for one with more digits than Python converts."""
+        """The first dotted number inside `text`, or None; None too for one that is too long."""
         match = _NUMBERS.search(text)
         try:
             return cls.parse(match.group()) if match else None
@@ -163,7 +164,7 @@ class VersionSpec:
         for clause in filter(None, (part.strip() for part in text.split(","))):
             match = _CLAUSE.fullmatch(clause)
             if not match:
-                raise ValueError(f"not a version or version range: {text!r}")
+                raise ValueError(f"not a version or version range: {_cut(text)!r}")
             clauses.append((match.group(1) or "==", Version.parse(match.group(2))))
         return cls(tuple(clauses))
 
@@ -208,6 +209,10 @@ def by_line(items: Iterable[T], version_of: Callable[[T], Version]) -> dict[tupl
         for length in range(1, _LONGEST + 1):
             lines.setdefault(parts[:length], []).append(item)
     return lines
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MOST_SIGNS else f"{text[:_MOST_SIGNS]}…"
 
 
 def _meets(version: Version, operator: str, bound: Version) -> bool:

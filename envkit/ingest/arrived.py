@@ -76,7 +76,15 @@ def _ended(event: Mapping[str, Any], limit_s: float) -> tuple[str, str]:
 def _ran_s(event: Mapping[str, Any]) -> float:
     """How long the collector ran on the host; as long as the host took where nobody told."""
     ran = _RAN.search(str(event.get("stderr") or ""))
-    return float(ran.group(1)) if ran else float(event.get("seconds") or 0)
+    return float(ran.group(1)) if ran else seconds_in(event) or 0.0
+
+
+def seconds_in(document: Mapping[str, Any]) -> float | None:
+    """The seconds that a document tells; None where it tells anything else."""
+    given = document.get("seconds")
+    if isinstance(given, bool) or not isinstance(given, (int, float)):
+        return None
+    return float(given)
 
 
 def _unreached(said: str) -> str:

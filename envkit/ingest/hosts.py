@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from envkit._startup.records import record, replace
 from envkit.base.errors import SourceError
-from envkit.ingest.arrived import kept
+from envkit.ingest.arrived import kept, seconds_in
 from envkit.ingest.sources import all_recorded, environment_in, from_text, read_file
 
 if TYPE_CHECKING:
@@ -89,9 +89,9 @@ def told_by(source: HostSource) -> Iterator[Told]:
             yield Told(f"{source.name}:{number}", environment_in(report, place))
     elif isinstance(printed := document.get("text"), str) and "host" in document:
         environment = from_text(printed, _FILE, _OPTION)
-        yield Told(_name(source.name, document), environment, seconds=_seconds(document))
+        yield Told(_name(source.name, document), environment, seconds=seconds_in(document))
     elif "environment" in document or "system" in document:
-        yield Told(_name(source.name, document), environment_in(document, place), seconds=_seconds(document))
+        yield Told(_name(source.name, document), environment_in(document, place), seconds=seconds_in(document))
     else:
         yield Told(source.name, from_text(text, _FILE, _OPTION))
 
@@ -205,7 +205,7 @@ def _document(text: str) -> Mapping[str, Any]:
 
 def _not_reached(name: str, document: Mapping[str, Any]) -> Told:
     return Told(
-        _name(name, document), None, str(document["state"]), str(document.get("reason", "")), _seconds(document)
+        _name(name, document), None, str(document["state"]), str(document.get("reason", "")), seconds_in(document)
     )
 
 
@@ -214,7 +214,3 @@ def _name(name: str, document: Mapping[str, Any]) -> str:
     given = document.get("host")
     return given if isinstance(given, str) and given else name
 
-
-def _seconds(document: Mapping[str, Any]) -> float | None:
-    given = document.get("seconds")
-    return float(given) if isinstance(given, (int, float)) and not isinstance(given, bool) else None

@@ -110,7 +110,7 @@ def _facts_in(text: str, source: str, option: str) -> Environment | None:
     return None
 
 
-def environment_in(document: Mapping[str, object], source: str) -> Environment:
+def environment_in(document: object, source: str) -> Environment:
     """The facts of a document; what it calls "this machine" is the one that wrote it, which need not be this one.
 
     Raises SourceError for facts of another shape.
@@ -120,7 +120,8 @@ def environment_in(document: Mapping[str, object], source: str) -> Environment:
     from envkit.model.facts_json import environment_from_json
     from envkit.privacy.walk import without_secret_facts
 
-    environment = without_secret_facts(environment_from_json(document.get("environment", document)))
+    facts = document.get("environment", document) if isinstance(document, Mapping) else document
+    environment = without_secret_facts(environment_from_json(facts))
     if environment.origin != Environment().origin:
         return environment
     return replace(environment, origin="recorded facts" if source == "-" else source)

@@ -41,6 +41,13 @@ def test_amounts_in_several_currencies_are_not_compared(words: tuple[str, ...], 
     assert ("cannot be compared" in done.stderr) == refused and done.returncode == (2 if refused else 0)
 
 
+@pytest.mark.parametrize("text", ['name,price\n"' + "a" * 200_000 + '",5\n', "a" * 200_000 + ",price\n"])
+def test_an_endless_cell_is_refused(text: str) -> None:
+    with pytest.raises(RequestError, match="--prices: not a CSV file") as refused:
+        _prices(text)
+    assert "\n" not in str(refused.value)
+
+
 def test_names_as_people_write_them() -> None:
     found = _prices(
         "Card;x,Price (EUR)\nnvidia rtx 4090,1800\n3060 12GB,280\nRTX3060 Ti,300\nTesla P40,200\nA100,9000\n"

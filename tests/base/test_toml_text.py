@@ -20,8 +20,11 @@ _CODE = Path(envkit.__file__).parent
         ("a\n= 1", "line 1"),
         (f"a = {'[' * 50_000}", "nested too deeply"),
         (f"a = {'9' * 5000}", "a number has too many digits"),
+        (f"a = 0x{'f' * 5000}", "a number has too many digits"),
+        (f"a = [[0o{'7' * 5000}]]", "a number has too many digits"),
+        (f"a.b = [{{c = 0b{'1' * 64}}}]", "a number has too many digits"),
     ],
-    ids=["cut off", "no value", "deep", "long number"],
+    ids=["cut off", "no value", "deep", "long number", "hexadecimal", "octal in lists", "binary in a table"],
 )
 def test_a_text_that_cannot_be_read_says_why_in_one_line(text: str, told: str) -> None:
     with pytest.raises(ValueError, match=told) as caught:
@@ -31,6 +34,11 @@ def test_a_text_that_cannot_be_read_says_why_in_one_line(text: str, told: str) -
 
 def test_a_table_is_read() -> None:
     assert toml_table("a = 1\n[b]\nc = 'x'\n") == {"a": 1, "b": {"c": "x"}}
+
+
+@pytest.mark.parametrize("number", [-(2**63), 2**63 - 1, 0xFFFF])
+def test_numbers_of_64_bits_are_read(number: int) -> None:
+    assert toml_table(f"a = {number}") == {"a": number}
 
 
 def test_nothing_else_reads_toml() -> None:

@@ -28,9 +28,9 @@ def test_order_is_total(one: list[int], other: list[int]) -> None:
     assert (a < b) + (a == b) + (a > b) == 1
 
 
-@pytest.mark.parametrize("text", ["", "abc", "9.", "9.0rc1", "-1", "9..0"])
+@pytest.mark.parametrize("text", ["", "abc", "9.", "9.0rc1", "-1", "9..0", "9" * 5000, "1." * 5000 + "0"])
 def test_what_is_no_version_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="not a version"):
+    with pytest.raises(ValueError, match="not a version: "):
         Version.parse(text)
 
 
@@ -69,7 +69,8 @@ def test_specs_mean_what_users_mean(spec: str, version: str, holds: bool) -> Non
     assert VersionSpec.parse(spec).holds(Version.parse(version)) is holds
 
 
-@pytest.mark.parametrize("text", ["nine", ">=", "1.x.2", "=>1"])
-def test_bad_specs_are_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="not a version or version range"):
+@pytest.mark.parametrize("text", ["nine", ">=", "1.x.2", "=>1", f">={'9' * 100_000}", "x" * 100_000])
+def test_bad_specs_are_refused_in_a_short_line(text: str) -> None:
+    with pytest.raises(ValueError, match="not a version") as refused:
         VersionSpec.parse(text)
+    assert len(str(refused.value)) < 300

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from envkit._startup.records import replace
@@ -73,13 +75,17 @@ def test_unknown_differs_from_nothing_and_other_machines_are_left_alone() -> Non
         ("[[machines]]\nexpect = {driver = '>=new'}", "driver"),
         ("must = ['drivr']\n[[machines]]\n", "driver"),
         ("machines = 1", "machines"),
+        (f"[[machines]]\nexpect = {{driver = '>={'9' * 100_000}'}}", "Write a range"),
+        (f"[[machines]]\nexpect = {{driver = 0x{'f' * 5000}}}", "too many digits"),
+        ("[[machines]]\nexpect = {driver = 1979-05-27}", "driver is neither a text nor a whole number"),
     ],
 )
 def test_a_bad_file_is_told_in_one_line(text: str, word: str) -> None:
     with pytest.raises(SourceError) as raised:
         read_baseline(text, "b.toml")
     assert "b.toml" in str(raised.value) and word in str(raised.value)
-    assert "\n" not in raised.value.message
+    assert "\n" not in raised.value.message and len(raised.value.message) < 400
+    assert not re.search("sys\\.|datetime|Error", raised.value.message), "Python's words"
 
 
 def test_a_baseline_asks_nothing_of_how_machines_are_grouped() -> None:

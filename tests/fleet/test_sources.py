@@ -131,6 +131,28 @@ def test_a_damaged_file_is_unreadable_and_its_reason_names_no_place(data: bytes,
     assert _ends(tmp_path) == {"n1": (State.UNREADABLE, reason)}
 
 
+@pytest.mark.parametrize(
+    ("document", "state", "reason"),
+    [
+        ({"host": "n1", "arrived": "ok", "rc": 137, "seconds": "abc"}, State.CRASHED, "the collector was killed"),
+        ({"host": "n1", "arrived": "ok", "rc": 137, "seconds": {"a": 1}}, State.CRASHED, "the collector was killed"),
+        ({"host": "n1", "arrived": "ok", "rc": [137]}, State.CRASHED, "the collector ended with"),
+        ({"reports": [1], "verdict": "ok"}, State.UNREADABLE, "facts"),
+        ({"reports": [{"environment": [1]}], "verdict": "ok"}, State.UNREADABLE, "facts"),
+        ({"environment": 1}, State.UNREADABLE, "facts"),
+        ({"host": ["n1"], "state": "hung", "reason": {"a": [1]}, "seconds": True}, State.HUNG, "{'a': [1]}"),
+    ],
+    ids=lambda value: str(value)[:60],
+)
+def test_a_result_of_another_shape_is_told_in_our_words(
+    document: object, state: State, reason: str, tmp_path: Path
+) -> None:
+    (tmp_path / "n1.json").write_text(json.dumps(document))
+    ((ended, told),) = _ends(tmp_path).values()
+    assert ended is state and reason in told
+    assert "Error" not in told and "internal" not in told
+
+
 def test_a_part_of_a_capture_tells_no_place(tmp_path: Path) -> None:
     (tmp_path / "n1").mkdir()
     shutil.copy(MACHINES / MISMATCH / "machine.json", tmp_path / "n1")
