@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from envkit._startup.records import field, record, replace
 from envkit._startup.regex import regex
@@ -19,6 +19,24 @@ _NAMED_HOST = regex(r"://([^/:@\s]+(?::[0-9]+)?)(?=/)")
 def host_of(address: str) -> str:
     """The host of an address, with its port and whatever name and password stand before it."""
     return address.partition("://")[2].partition("/")[0]
+
+
+def holds_login(text: str) -> bool:
+    """Whether an address in a text has a name or a password before its host; a password may hold slashes."""
+    return any(_is_login(rest) for rest in text.split("://")[1:])
+
+
+def _is_login(rest: str) -> bool:
+    authority = rest.partition("/")[0]
+    port = authority.rpartition("]")[2].partition(":")[2]
+    return "@" in authority or "@" in rest and port != "" and not port.isdigit()
+
+
+def refuse_logins(addresses: Iterable[tuple[str, str]], reader: str, hint: str) -> None:
+    """Raises RequestError for the first option whose address has a login: whoever sees `reader` would read it."""
+    for option, address in addresses:
+        if holds_login(address):
+            raise RequestError(f"{option}: an address with a password would be readable in {reader}.", hint)
 
 
 def plain_http_host(address: str) -> str:
@@ -56,6 +74,13 @@ class Mirrors:
     index_url: str | None = None  # Python package index
     apt: str | None = None  # distribution mirror for apt
     yum: str | None = None  # distribution mirror for dnf and yum
+
+    def addresses(self) -> Iterator[tuple[str, str]]:
+        """Each address with the option that names it."""
+        named = (*self.hosts.values(), self.apt, self.yum)
+        yield from (("--mirror", url) for url in named if url)
+        if self.index_url:
+            yield "--index-url", self.index_url
 
     def rewrite(self, url: str) -> str:
         """The URL with its scheme and host replaced by the mirror's base URL, or as it was."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.records import record, replace
 from envkit.base.errors import EnvkitError
 from envkit.base.platforms import JETSON
-from envkit.base.settings import Mirrors
+from envkit.base.settings import Mirrors, refuse_logins
 from envkit.compat.system import image_fits
 from envkit.compat.verdict import Verdict
 from envkit.image.base import choose_base, choose_tag, fitting_tags, plain_image, require_system, wanted_flavour
@@ -55,6 +55,12 @@ class _Parts:
 
 def recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) -> Recipe:
     """The image of a plan. Raises EnvkitError where an image cannot hold it, and says what would do."""
+    refuse_logins(
+        (*mirrors.addresses(), *(("--pip", package) for package in options.pip)),
+        "the file and in the layers of the image",
+        "Remove the password. Give it to the build instead, as a secret: "
+        "RUN --mount=type=secret,id=netrc,target=/root/.netrc, which pip, curl, and wget read.",
+    )
     if plan.request.platform == JETSON:
         raise EnvkitError(
             "NVIDIA's CUDA images are for servers, and envkit does not know what a Jetson's JetPack needs.",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from envkit._startup.records import replace
 from envkit.base.errors import RequestError
-from envkit.base.settings import Mirrors, host_of, plain_http_host
+from envkit.base.settings import Mirrors, plain_http_host, refuse_logins
 from envkit.install.model import Installation
 from envkit.install.options import ScriptOptions
 
@@ -23,13 +24,12 @@ def check_trust(work: Installation, options: ScriptOptions, mirrors: Mirrors) ->
 
 def check_addresses(options: ScriptOptions, mirrors: Mirrors) -> None:
     """The same for the addresses that options and settings name. Raises RequestError."""
-    for option, address in _addresses(options, mirrors):
-        if "@" in host_of(address):
-            raise RequestError(
-                f"{option}: an address with a password would be readable in the script.",
-                "Remove the password and put it in ~/.netrc of the user who runs the script: curl, wget, and "
-                "pip read it.",
-            )
+    refuse_logins(
+        _addresses(options, mirrors),
+        "the script",
+        "Remove the password and put it in ~/.netrc of the user who runs the script: curl, wget, and pip read it.",
+    )
+    for option, address in _addresses(options, replace(mirrors, apt=None, yum=None)):  # which a script never asks
         if plain_http_host(address) and not options.allow_http:
             raise RequestError(
                 f"{option}: files can be tampered with over plain HTTP.",
@@ -39,8 +39,6 @@ def check_addresses(options: ScriptOptions, mirrors: Mirrors) -> None:
 
 
 def _addresses(options: ScriptOptions, mirrors: Mirrors) -> Iterator[tuple[str, str]]:
-    yield from (("--mirror", url) for url in mirrors.hosts.values())
-    if mirrors.index_url:
-        yield "--index-url", mirrors.index_url
+    yield from mirrors.addresses()
     if options.driver_runfile:
         yield "--driver-runfile", options.driver_runfile

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from envkit.base.errors import EnvkitError, RequestError
+from envkit.cli.dockerfile import FORMATS
 from envkit.cli.main import envkit
 from envkit.cli.options import PlanOptions
 from envkit.solver.request import Request
@@ -198,3 +199,41 @@ def test_no_digest_says_what_to_do() -> None:
     assert "no digest of nvidia/cuda:" in told and "docker buildx imagetools inspect" in told
     official = run("--framework", "pytorch==2.5.1", "--target", "any", "--digest", "--from", "official").stderr
     assert "no digest of pytorch/pytorch:" in official
+
+
+_LOGIN = "https://bob:Sup3rS3cret@mirror.lan"
+_WITH_LOGINS = [
+    ("--index-url", f"{_LOGIN}/simple"),
+    ("--index-url", "https://Sup3rS3cret@mirror.lan/simple"),
+    ("--index-url", "https://bob:a/Sup3rS3cret@mirror.lan/simple"),
+    ("--mirror", f"developer.download.nvidia.com={_LOGIN}/nvidia"),
+    ("--mirror", f"apt={_LOGIN}/debian"),
+    ("--mirror", f"yum={_LOGIN}/rocky"),
+    ("--pip", "mine @ git+https://Sup3rS3cret@git.lan/mine"),
+]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("options", _WITH_LOGINS, ids=" ".join)
+def test_a_password_in_an_address_is_in_no_file(options: tuple[str, ...], form: str, tmp_path: Path) -> None:
+    """The file is committed, and the layers of an image keep what its steps were given."""
+    if form in ("conda", "requirements") and options[1].startswith(("apt=", "yum=")):
+        pytest.skip("such a file asks no mirror of a distribution")
+    words = ("--framework", "pytorch", "--target", "any", "--format", form, *options)
+    with pytest.raises(RequestError, match="password would be readable") as refused:
+        run(*words, "-o", str(tmp_path / "file"))
+    assert "Sup3rS3cret" not in f"{refused.value} {refused.value.hint}" and "type=secret" in refused.value.hint
+    assert not (tmp_path / "file").exists()
+
+
+def test_nor_is_one_of_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = tmp_path / "envkit.toml"
+    config.write_text(f'[mirrors]\nindex-url = "{_LOGIN}/simple"\napt = "{_LOGIN}/debian"\n')
+    monkeypatch.setenv("ENVKIT_CONFIG", str(config))
+    with pytest.raises(RequestError, match="password would be readable"):
+        run("--framework", "pytorch", "--target", "any")
+
+
+@pytest.mark.parametrize("address", ["https://mirror.lan:8080/a@b/simple", "https://[::1]:8080/a@b", "https://m.lan/x"])
+def test_an_address_without_one_is_taken(address: str) -> None:
+    assert address in run("--framework", "pytorch", "--target", "any", "--index-url", address).stdout
