@@ -9,6 +9,8 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, TypeVar
 
+from envkit.host.stops import stops_held
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -40,7 +42,8 @@ def _by_workers(work: Callable[[Sequence[T]], R], chunks: Iterator[Sequence[T]],
     with ProcessPoolExecutor(processes, context, _begin, (work, os.getpid())) as pool:
         waiting: deque[Future[R]] = deque()
         try:
-            waiting.extend(pool.submit(_worked, chunk) for chunk in islice(chunks, processes * _AHEAD))
+            with stops_held():  # the first task forks, and half a pool would wait for its workers without end
+                waiting.extend(pool.submit(_worked, chunk) for chunk in islice(chunks, processes * _AHEAD))
             while waiting:
                 yield waiting.popleft().result()
                 waiting.extend(pool.submit(_worked, chunk) for chunk in islice(chunks, 1))

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 
@@ -146,6 +147,43 @@ def test_a_stop_in_the_middle_of_an_import_waits_for_its_end(tmp_path: Path, mon
         for number, handler in before.items():
             signal.signal(number, handler)
     assert sys.modules.pop("told_to_stop").ended
+
+
+_STOPPED = """
+import os, signal, sys
+sys.path[:0] = {path!r}
+from envkit.host.stops import Stopped, stop_by_exception
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    signal.signal(number, signal.SIG_DFL)
+stop_by_exception()
+def tell():
+    os.kill(os.getpid(), signal.Signals[sys.argv[1]])
+try:
+{body}
+    time.sleep(30)
+except KeyboardInterrupt as stop:
+    print(getattr(stop, "number", 2))
+"""
+_LOSING = {  # where Python drops what a handler raises
+    "a hook of fork": "import time, logging\nos.register_at_fork(after_in_parent=tell)\n"
+    "if not os.fork(): os._exit(0)",
+    "a finalizer": "import time\nclass Last:\n    def __del__(self): tell()\nLast()",
+    "a callback of weak references": "import time, weakref\nclass Last: pass\nlast = Last()\n"
+    "kept = weakref.ref(last, lambda gone: tell())\ndel last",
+    "the start of workers": "import time\nfrom envkit.host.workers import spread\n"
+    "os.register_at_fork(after_in_parent=tell)\nprint(len(list(spread(list, range(300), 3))))",
+}
+
+
+@pytest.mark.parametrize("number", SIGNALS[:3], ids=lambda number: number.name)
+@pytest.mark.parametrize("place", _LOSING)
+def test_a_stop_is_not_lost_where_python_drops_exceptions(place: str, number: signal.Signals) -> None:
+    """Half a pool of workers would wait for its tasks without end, and the program for them."""
+    source = _STOPPED.format(path=sys.path, body=indent(_LOSING[place], "    "))
+    done = subprocess.run(
+        [sys.executable, "-c", source, number.name], capture_output=True, text=True, check=False, timeout=20
+    )
+    assert (done.stdout, done.stderr) == (f"{int(number)}\n", "")
 
 
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
