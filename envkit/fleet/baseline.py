@@ -98,7 +98,10 @@ def _word(value: object, key: str, name: str) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if not isinstance(value, (str, int)):
-        raise SourceError(f"{name}: {key} is neither a text nor a whole number.", 'Write a text such as "550.54.15", or a list of them.')
+        raise SourceError(
+            f"{name}: {key} is neither a text nor a whole number.",
+            'Write a text such as "550.54.15", or a list of them.',
+        )
     word = str(value)
     if word.startswith(_OPERATORS):
         try:

@@ -213,4 +213,3 @@ def _name(name: str, document: Mapping[str, Any]) -> str:
     """The name that a run gave the host; its file has one that is safe on a disk."""
     given = document.get("host")
     return given if isinstance(given, str) and given else name
-

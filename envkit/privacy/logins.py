@@ -36,6 +36,9 @@ _HOST_LIKE = regex(r"[\w\[]")
 _MIXED = regex(r"(?<![A-Za-z0-9])(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[A-Za-z0-9]{12}")
 _COMMIT = regex(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _TOKEN_FOLLOWS = "t"  # `/t/<token>/` in the address of a conda channel
+_HOOK = regex(r"(?:web)?hooks?(?:b2)?$")  # a part of an address behind which only its owner knows what follows
+_TELLING = regex(r"[A-Z0-9]")
+_BOT = regex(r"(bot\d{1,20}:)[^/]+")  # of Telegram
 
 
 def without_urls(text: str) -> str:
@@ -90,7 +93,21 @@ def _without_url_secrets(url: str) -> str:
         _HIDDEN if _is_token(part) or part and before == _TOKEN_FOLLOWS else part
         for before, part in zip(["", *parts], parts, strict=False)
     ]
+    shown = _without_hooks(parts, shown)
     return f"{scheme}://{'/'.join(shown)}" + (f"?{_HIDDEN}" if query else "")
+
+
+def _without_hooks(parts: list[str], shown: list[str]) -> list[str]:
+    """The parts of an address without those that make it a hook, which everybody who knows them can call."""
+    hook = next(
+        (at for at, part in enumerate(parts) if part and (_HOOK.match(part) or part.startswith("hooks."))), None
+    )
+    if hook is not None:
+        shown = [
+            _HIDDEN if at > hook and _TELLING.search(part) and "." not in part else part
+            for at, part in enumerate(shown)
+        ]
+    return [_BOT.sub(rf"\1{_HIDDEN}", part) for part in shown]
 
 
 def _login_of(rest: str) -> int:

@@ -6,11 +6,12 @@ import re
 from functools import cache
 
 from envkit._startup.regex import regex
+from envkit.privacy.secret_forms import WORD, without_forms
 from envkit.tables.loader import read
 from envkit.tables.secrets import SecretCommand
 
 _HIDDEN = "***"
-_WORD = r"(?![-$*]|[\"']\$|[\"']?\*\*\*)(?:\"[^\"\n]{1,400}\"|'[^'\n]{1,400}'|[^\s\"'|;&]{1,400})"
+_MOST_OPTIONS = 4
 _LOGIN = r"[\"']?[^\s:%/\"'@]{1,80}[:%/](?!\*\*\*|/)[^\s\"'|;&]{1,400}"
 # what may stand between a command and the secret: the rest of its last word, options, the name of an account
 _BETWEEN = {
@@ -18,13 +19,6 @@ _BETWEEN = {
     "password": r" {1,4}(?:-\w{1,2} ){0,3}",
 }
 _NO_COMMAND = r"(?![a-z-]{1,40}(?:\s|$))"  # `wandb login failed`
-# what is given to these on their standard input is a password
-_INPUT = regex(
-    rf"\b((?:echo|printf)(?: -[neE]{{1,3}}| [\"']?%s(?:\\n)?[\"']?){{0,3}} {{1,4}}){_WORD}"
-    r"(?= {0,4}\| {0,4}(?:sudo (?:-\w{1,4} ){0,4}-S"
-    r"|[^\n|]{0,200}?(?:--password-stdin|\bsecret create|\bload-key|\bchpasswd|\bpasswd|\bcryptsetup|\blogin)))"
-)
-_SECRET_OF_CLUSTER = regex(r"(--from-literal[= ][\w.-]{1,80}=)(?!\*\*\*)[^\s\"']{1,400}")
 _CLUSTER_SECRET = regex(
     r"^([ \t]{0,40})(?:data|stringData):[ \t]{0,8}\n((?:\1[ \t]{1,40}[^\s:]{1,120}:[^\n]*(?:\n|\Z)){1,200})",
     re.MULTILINE,
@@ -42,15 +36,21 @@ def without_arguments(text: str) -> str:
     """The text without the passwords and tokens that its commands take by their place."""
     for row in _commands():
         if row.command.partition(" ")[0] in text and row.command in text:
-            text = _pattern(row).sub(rf"\1{_HIDDEN}", text)
-    if "|" in text and ("echo " in text or "printf " in text):
-        text = _INPUT.sub(rf"\1{_HIDDEN}", text)
-    if "--from-literal" in text:
-        text = _SECRET_OF_CLUSTER.sub(rf"\1{_HIDDEN}", text)
+            text = _without(row, text)
+    text = without_forms(text)
     if "chpasswd" in text:
         text = _ACCOUNTS.sub(lambda match: match[1] + _ACCOUNT.sub(rf"\1{_HIDDEN}", match[2]), text)
     if "Secret" in text and _SIGNED.search(text):
         text = _CLUSTER_SECRET.sub(_without_entries, text)
+    return text
+
+
+def _without(row: SecretCommand, text: str) -> str:
+    """The text without what this command takes; of several options in one command each is found by its own turn."""
+    for _ in range(_MOST_OPTIONS):
+        text, found = _pattern(row).subn(rf"\1{_HIDDEN}", text)
+        if not found or not row.option:
+            break
     return text
 
 
@@ -66,7 +66,7 @@ def _pattern(row: SecretCommand) -> re.Pattern[str]:
 
 def pattern_of(row: SecretCommand) -> str:
     """The expression that finds the secret behind its first group."""
-    value = _WORD if row.value == "word" else _LOGIN
+    value = WORD if row.value == "word" else _LOGIN
     command = rf"(?<![\w-]){re.escape(row.command)}"
     if row.option:
         return rf"({command}(?=\s)[^\n|;&]{{0,200}}?\s{row.option}[ =]{{0,2}}){value}"

@@ -14,6 +14,7 @@ _PIECES = regex(r"[^\W_]{1,64}")
 _CAMEL = regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^A-Za-z\d]+")
 _NAME_RIGHT = regex(r"[\w.-]{0,64}")
 _LONGEST = 64
+_VALUE = "value"  # `password-value`
 _CHINESE = "\u2e80"  # from here on, scripts write words without spaces between them
 _LONG_ENOUGH = 5  # of a word of secrets that ends a run of letters: `vncpasswd`
 # signs that a text writes for others before a name: \n, \u0022, %22
@@ -36,6 +37,20 @@ class Strength(IntEnum):
     def beside(self) -> Strength:
         """What the name says about a value without a sign between them."""
         return Strength.CHOSEN if self in (Strength.CHOSEN, Strength.PASS, Strength.PASSWORD) else Strength.WEAK
+
+    def near(self, name: str) -> Strength:
+        """The same for a name that is written as one of a setting: `secret_access_key`, `HF_TOKEN`."""
+        return Strength.CHOSEN if self >= Strength.KEY and is_setting(name) else self.beside
+
+
+def is_setting(name: str) -> bool:
+    """True for a name of several words that no sentence holds."""
+    return len(_PIECES.findall(name)) > 1
+
+
+def is_variable(name: str) -> bool:
+    """True for the name of a variable of the environment with several words: nothing but its value stands beside it."""
+    return name.isupper() and "_" in name and is_setting(name)
 
 
 @cache
@@ -91,17 +106,24 @@ def _before(lowered: str, start: int) -> str:
 @lru_cache(4096)
 def judged(name: str, before: str = "") -> Strength:
     """What a name says; `before` is the word in front of it, which counts for a name of one word."""
-    words = [word.lower() for piece in _PIECES.findall(name) for word in _split(piece)]
+    words = [word.lower() for piece in _PIECES.findall(name.replace("env.", "")) for word in _split(piece)]
     words = [word for word in words if not word.isdigit()]
     if not words:
         return Strength.NONE
+    if len(words) > 1 and words[-1] == _VALUE:
+        del words[-1]
     if len(words) == 1 and before and (f"{before} {words[0]}" in _secrets() or before in words_of("other")):
         words.insert(0, before)
-    strength = _of_words(words)
+    strength = _of_words(words) or (Strength.ASSIGNED if _ends_in_pass(name, words[-1]) else Strength.NONE)
     if not _has("other", words):
         return strength
     is_password = strength.beside is Strength.CHOSEN and words[-1] not in words_of("other")  # `StoragePass`
     return min(strength, Strength.CHOSEN if is_password else Strength.WEAK)
+
+
+def _ends_in_pass(name: str, last: str) -> bool:
+    """True for `SSHPASS`; written small, words with this end are ordinary ones."""
+    return name.isupper() and last.endswith("pass") and last not in words_of("other")
 
 
 def _split(piece: str) -> list[str]:

@@ -107,6 +107,8 @@ HARMLESS = [
     "Key was rejected by service",
     "PASSED [ 10%]",
     "signature: sig_id PKCS#7",
+    "https://docs.example.com/webhooks/intro",
+    "https://pytorch.org/docs/stable/generated/torch.nn.Module.register_forward_hook.html",
 ]
 FLOODS = [  # a part that comes again and again, and an end
     ("token", ""),
@@ -140,6 +142,28 @@ FLOODS = [  # a part that comes again and again, and an end
     ('"value": "a", ', '"name": "TOKEN"'),
     ("aB1", ""),
     ("kind: Secret\ndata:\n a: b\n", ""),
+    ("login -u a ", ""),
+    ("login r ", "-p"),
+    ("kv put a b=", ""),
+    ('login("', ""),
+    ('login("a", ', ")"),
+    ('send "a', ""),
+    ("[a] b:", ""),
+    ("a * b ", ""),
+    ("user a on b ", ">"),
+    ("HF_TOKEN,", ""),
+    ("HF_TOKEN\t", ""),
+    ("--src-creds a:", ""),
+    ("keytool -keypass a ", ""),
+    ("secret set a ", "-b"),
+    ("passwd <<< ", ""),
+    ("echo a | sudo ", ""),
+    ("\u200b", "TOKEN=x"),
+    ("token: a[", " = 'x'"),
+    ("password { ", ""),
+    ("password</a> ", ""),
+    ("https://a/hooks/", ""),
+    ("value: a name: ", "TOKEN"),
 ]
 _ENOUGH, _FAST_S = 20_000, 0.15
 

@@ -165,8 +165,7 @@ except KeyboardInterrupt as stop:
     print(getattr(stop, "number", 2))
 """
 _LOSING = {  # where Python drops what a handler raises
-    "a hook of fork": "import time, logging\nos.register_at_fork(after_in_parent=tell)\n"
-    "if not os.fork(): os._exit(0)",
+    "a hook of fork": "import time, logging\nos.register_at_fork(after_in_parent=tell)\nif not os.fork(): os._exit(0)",
     "a finalizer": "import time\nclass Last:\n    def __del__(self): tell()\nLast()",
     "a callback of weak references": "import time, weakref\nclass Last: pass\nlast = Last()\n"
     "kept = weakref.ref(last, lambda gone: tell())\ndel last",
