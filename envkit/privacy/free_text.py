@@ -63,7 +63,7 @@ _IPV6 = regex(rf"(?<![\w:.{_ALL_MARKS}])(?:{_HEX}{{0,4}}:){{2,7}}{_HEX}{{0,4}}(?
 _POD = regex(r"\b[a-z][a-z0-9]{0,40}(?:-[a-z0-9]{1,40}){0,8}-(?=[a-z]{0,9}\d)[a-f0-9]{7,10}-[a-z0-9]{5}\b")
 _NAMED = regex(
     r"((?i:\b(?:pod|namespace|job name|account|partition|nodelist|tenant|organi[sz]ation|cluster|distro)\b"
-    r"(?:/|[\"']?\s?[=:]\s?[\"']?|\s[\"']))|\bpods? \"|\bWSL_DISTRO_NAME=)([A-Za-z][\w.\[\]-]{1,80})"
+    r"(?:/|[\"']?\s?[=:]\s{0,20}[\"']?|\s[\"']))|\bpods? \"|\bWSL_DISTRO_NAME=)([A-Za-z][\w.\[\]-]{1,80})"
 )
 _SLURM = regex(r"(\bSLURM_\w{1,40}=[\"']?)([A-Za-z][\w.\[\],-]{1,80})")
 _NODE_AND_PORT = regex(

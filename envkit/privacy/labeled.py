@@ -27,14 +27,14 @@ class Label:
 
 LABELS: Mapping[str, Label] = {
     "instance": Label(
-        r"(?<![\w-])((?:i|vol|vpc|subnet|sg|eni|snap|rtb|igw|eipalloc|fs|lt)-)((?=[a-f]{0,17}\d)(?:[0-9a-f]{17}|[0-9a-f]{8}))(?![\w-])",
+        r"(?<![\w-])((?:i|vol|vpc|subnet|sg|eni|snap|rtb|igw|eipalloc|fs|lt|ami|acl|nat|tgw|vpce|asg|cr)-)((?=[a-f]{0,17}\d)(?:[0-9a-f]{17}|[0-9a-f]{8}))(?![\w-])",
         ("-",),
         "hex",
     ),
     "account": Label(r"(\barn:aws[\w-]{0,10}:[\w-]{1,40}:[\w-]{0,30}:)(\d{12})(?!\d)", ("arn:aws",), "serial"),
     "registry": Label(r"((?<![\w.-]))(\d{12})(?=\.dkr\.ecr\.)", (".dkr.ecr.",), "serial"),
     "account_field": Label(
-        r"(?i)(\baccount(?:[ _-]?(?:id|number))?[\"']?[ \t]{0,3}[:=][ \t]{0,3}[\"']?)(\d{12})(?!\d)",
+        r"(?i)((?<![a-z])account(?:[ _-]?(?:id|number))?[\"']?[ \t]{0,3}[:=][ \t]{0,3}[\"']?)(\d{12})(?!\d)",
         ("ccount", "CCOUNT"),
         "serial",
     ),
@@ -73,5 +73,84 @@ LABELS: Mapping[str, Label] = {
         r"[ \t]{1,20}[\d:-]{1,20}[ \t])",
         (" R ", " PD ", " C", " F ", " TO ", " S ", " NF ", " PR ", " OOM", " RUNNING", " PENDING"),
         "user",
+    ),
+    "instance_field": Label(
+        r"(?i)(\binstance[_-]?id[\"']?[ \t]{0,3}[:=][ \t]{0,3}[\"']?)((?=[\w-]{0,60}\d)[a-z][\w-]{7,60})",
+        ("nstance", "NSTANCE"),
+        "serial",
+    ),
+    "oracle": Label(
+        r"(\bocid1\.[a-z0-9_]{1,40}\.[a-z0-9]{0,12}\.[a-z0-9-]{0,40}\.{1,2})([a-z0-9]{8,100})", ("ocid1.",), "hex"
+    ),
+    "project_field": Label(
+        rf"(?i)(\b(?:project_?id|resource_?group(?:_?name)?|JobName)[\"']?[ \t]{{0,3}}[:=][ \t]{{0,3}}[\"']?){_NAME}",
+        ("roject", "ROJECT", "esource", "obName"),
+    ),
+    "project_number": Label(
+        r"(?i)(\bproject_?number[\"']?[ \t]{0,3}[:=][ \t]{0,3}[\"']?)(\d{6,20})", ("roject", "ROJECT"), "serial"
+    ),
+    "cloud_variable": Label(
+        r"(\b(?:GOOGLE_CLOUD_PROJECT|GCLOUD_PROJECT|GCP_PROJECT(?:_ID)?|CLOUDSDK_CORE_PROJECT|AWS_(?:DEFAULT_)?PROFILE"
+        rf"|WANDB_(?:ENTITY|PROJECT)|NGC_(?:CLI_)?ORG|NEPTUNE_PROJECT|COMET_WORKSPACE|SBATCH_ACCOUNT)"
+        rf"[\"']?(?:=|: ?)[\"']?){_NAME}",
+        ("PROJECT", "PROFILE", "ENTITY", "_ORG", "WORKSPACE", "_ACCOUNT"),
+    ),
+    "cloud_option": Label(
+        r"(\b(?:gcloud|az|aws|ngc|wandb|bq|gsutil|oci)\b[^\n|;&]{0,200}? "
+        r"(?:--(?:project|resource-group|profile|org|team|entity|workspace)[ =]|-g "
+        r"|config set (?:core/)?(?:project|account) )"
+        rf"[\"']?){_NAME}",
+        ("gcloud ", "az ", "aws ", "ngc ", "wandb ", "bq ", "gsutil ", "oci "),
+    ),
+    "billing": Label(
+        r"((?:\b(?:sbatch|srun|salloc|sinteractive|sacct|sshare|sreport|squeue|scancel|qsub|bsub)\b[^\n|;&]{0,200}? "
+        rf"|#(?:SBATCH|PBS|BSUB|\$) )(?:-A|-P|--account)[ =]?[\"']?){_NAME}",
+        ("-A", "-P", "--account"),
+    ),
+    "serial_field": Label(
+        r"((?<![\w-])SN[ \t]{0,10}[:=][ \t]{0,10})((?=[A-Z-]{0,30}\d)[A-Z0-9][A-Z0-9-]{4,40})", ("SN",), "serial"
+    ),
+    "directory": Label(
+        r"(?i)((?<![\w-])(?:ou|dc|cn|uid|o)=)([\w.-]{2,60})(?=[,+/]|[\s\"'>)]|$)", ("dc=", "DC=", "ou=", "OU=")
+    ),
+    "ssh_key": Label(
+        r"(\b(?:ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-[\w-]{1,40}|sk-[\w-]{1,40}@openssh\.com) )"
+        r"(AAAA[\w+/]{16,2000}={0,2})",
+        ("AAAA",),
+        "hex",
+    ),
+    "ssh_fingerprint": Label(
+        r"(\bSHA256:)((?=[\w+/]{0,42}[A-Z])(?=[\w+/]{0,42}[g-z])[\w+/]{42,46})(?![\w+/])", ("SHA256:",), "hex"
+    ),
+    "reversed_address": Label(r"((?<![\w.]))((?:\d{1,3}\.){3}\d{1,3})(?=\.in-addr\.arpa)", (".in-addr.arpa",), "ipv4"),
+    "socket": Label(  # of /proc/net/tcp
+        r"((?<![\w:]))(?!00000000|0100007F)([0-9A-F]{8})(?=:[0-9A-F]{4}(?![\w:.]))", (":",), "hex"
+    ),
+    "full_name": Label(r"(^[^:\s]{1,32}:[^:\s]{0,200}:\d{4,10}:\d{1,10}:)([^:,]{2,60})(?=[,:])", (":",), "user"),
+    "own_model": Label(
+        r"(?:\b(OSError: |Repo id |repository )[\"']?)" + _NAME + r"(?=/[\w.-]{1,100}[\"']? is not )", ("is not ",)
+    ),
+    "node_of_queue": Label(
+        r"(^[ \t]{0,18}\d{1,12}(?:_[\d\[\]%-]{1,20})?(?:[ \t]{1,20}[^\s]{1,40}){3}"
+        r"[ \t]{1,20}(?:R|CG|CD|S|RUNNING|COMPLETING)"
+        r"[ \t]{1,20}[\d:-]{1,20}[ \t]{1,20}\d{1,5}[ \t]{1,20})([A-Za-z][\w.\[\],-]{1,400})$",
+        (" R ", " CG ", " CD ", " S ", " RUNNING ", " COMPLETING "),
+    ),
+    "nodes_of_partition": Label(
+        r"(^[\w*.-]{1,40}[ \t]{1,20}(?:up|down|drain|inact)[ \t]{1,20}[\w:-]{1,20}[ \t]{1,20}\d{1,6}[ \t]{1,20}"
+        r"(?:idle|mix|alloc|down|drain|resv|comp|fail|maint|plnd|unk)[a-z]{0,8}[*~#$@+^-]?[ \t]{1,20})"
+        r"([A-Za-z][\w.\[\],-]{1,400})$",
+        (" up ", " down ", " drain ", " inact "),
+    ),
+    "telephone": Label(
+        r"(?i)(\b(?:phone|tel|mobile)\.?[ \t]{0,3}[:=][ \t]{0,3})(\+?\d[\d ()/-]{6,20}\d)",
+        ("hone", "HONE", "el", "EL", "obile"),
+        "serial",
+    ),
+    "place_on_earth": Label(
+        r"(?i)(\b(?:lat|latitude)[\"']?[ \t]{0,3}[:=][ \t]{0,3})"
+        r"(-?\d{1,2}\.\d{2,12}[\"']?[,; ]{1,3}[\"']?lo?ng?(?:itude)?[\"']?[ \t]{0,3}[:=][ \t]{0,3}-?\d{1,3}\.\d{2,12})",
+        ("lon", "lng", "LON", "Lon"),
+        "serial",
     ),
 }

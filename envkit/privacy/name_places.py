@@ -13,7 +13,9 @@ _NUMBERED = r"(?P<host>(?=[A-Za-z-]{1,40}\d)(?!v\d)[A-Za-z][\w-]{0,62}(?:\.[\w-]
 _SET_TO = r"[\"']?(?:=|: ?)[\"']?"
 _IS = r"[\"']?[ \t]{0,3}[=:][ \t]{0,20}[\"']?"
 _STAMP = r"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,\d]{0,10}(?:Z|[+-]\d\d:?\d\d)?)"
-_NO_NAME = r"(?!(?:is|was|has|and|or|the|to|with|for|not|in|of|side|memory|process|name|id|mode|space) )"
+_NO_NAME = (
+    r"(?!(?:is|was|has|and|or|the|to|into|via|as|at|on|with|for|not|in|of|side|memory|process|name|id|mode|space) )"
+)
 _OPTIONS = r"(?:-[\w-]{1,17} ){0,6}"
 
 
@@ -123,6 +125,38 @@ LIKELY_PLACES: Mapping[str, Place] = {
         _cases("user", "login", "owner"),
     ),
     "sudo_user": Place(rf"\b(?:sudo|runuser|docker) {_OPTIONS}-u {_USER}", ("-u ",)),
+    "jobs_of_user": Place(
+        r"(?:\b(?:squeue|sacct|scancel|sprio|sshare|bjobs|bkill|qstat|qdel|crontab|pkill|pgrep|ps|top|htop|lsof|nvitop)\b"
+        rf"[^\n|;&]{{0,120}}? |#SBATCH )(?:-[uU] ?|--(?:user|uid)[ =]){_USER}",
+        ("-u", "-U", "--user", "--uid"),
+    ),
+    "machine_user": Place(rf"--machine={_USER}@", ("--machine=",)),
+    "logged_in": Place(rf"^{_USER} {{1,20}}(?:tty\d|pts/\d|:\d)", ("tty", "pts/", ":")),
+    "session": Place(rf"(?<![\w.])\d{{1,6}} {{1,10}}\d{{4,6}} {_USER} {{1,20}}(?:seat\d|- )", ("seat", "- ")),
+    "short_processes": Place(
+        rf"^{_USER} {{1,20}}\d{{1,8}} {{1,6}}\d{{1,3}}\.\d {{1,6}}\d{{1,3}}\.\d (?=[ \w/])", (".",)
+    ),
+    "gpu_user": Place(
+        rf"(?<=[| ]){_USER}(?::[^\s():|]{{1,60}}(?:/\d{{1,9}})?)?\(\d{{1,8}}M(?:i?B)?\)", ("M)", "MiB)", "MB)")
+    ),
+    "gpustat": Place(rf"^{_HOST} {{1,20}}(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{{2}} [ \d]\d \d\d:", (":",)),
+    "own_address": Place(rf"^127\.0\.[01]\.1[ \t]{{1,20}}{_HOST}", ("127.0.",)),
+    "ran_on": Place(rf"\bexec_(?:host|vnode) {{0,3}}= {{0,3}}\(?{_HOST}(?=[/:+])", ("exec_",)),
+    "controller": Place(rf"\b[Hh]ostname/IP[ \t]{{1,20}}{_HOST}", ("ostname/IP",)),
+    "shared_folder": Place(rf"^{_HOST}:/\S{{0,200}}[ \t]{{1,40}}(?:on /|/|nfs|\d)", (":/",)),
+    "kube_node": Place(
+        r"\bkubectl (?:[^\n|;&]{0,80} )?(?:(?:drain|cordon|uncordon)"
+        rf"|(?:describe|get|label|annotate|taint|delete|debug|top) (?:no|nodes?)[ /]) ?{_NO_NAME}{_HOST}"
+        r"(?= *(?:$|[|;&\"'`)#]| -))",
+        ("kubectl ",),
+    ),
+    "ansible_result": Place(
+        rf"^{_HOST} {{1,60}}(?:\| (?:SUCCESS|FAILED|CHANGED|UNREACHABLE)|: ok=\d)", (" | ", " : ok=")
+    ),
+    "ansible_task": Place(rf"\b(?:ok|changed|failed|fatal|unreachable|skipping): \[{_HOST}\]", (": [",)),
+    "ansible_host": Place(rf"\bansible_(?:ssh_)?host[=:] ?{_HOST}", ("ansible_",)),
+    "master": Place(rf"--(?:master[-_]addr|rdzv[-_]endpoint)[ =]{_HOST}", ("--master", "--rdzv")),
+    "ssh_command": Place(rf"(?:^|[$#%>] |&& |; )ssh {_OPTIONS}{_NO_NAME}{_HOST}(?= |$)", ("ssh ",)),
     "su": Place(rf"\bsu (?:-l? ?){{0,2}}{_USER}$", ("su ",)),
     "usermod": Place(rf"\busermod (?:-{{1,2}}[\w-]{{1,12}} (?:[\w,]{{1,60}} (?=\S))?){{1,4}}{_USER}", ("usermod ",)),
     "account_commands": Place(
