@@ -118,12 +118,15 @@ def _save(verdicts: Sequence[Verdict], path: str) -> None:
 def _baseline(path: str | None) -> dict[str, float]:
     if path is None:
         return {}
+    from envkit.base.errors import LimitError
     from envkit.base.json_text import loads
     from envkit.documents.bench import read_baseline
     from envkit.host.user_file import read_user_file
 
     try:
         document = loads(read_user_file("--baseline", path))
+    except LimitError as error:
+        raise LimitError(f"--baseline: {path}: {error.message}", "Create one with --save-baseline.") from None
     except ValueError as error:
         raise SourceError(f"--baseline: {path} is not JSON.", "Create one with --save-baseline.") from error
     return read_baseline(document, path)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,53 @@ def test_a_baseline_that_is_none_is_one_line(text: str, tmp_path: Path) -> None:
     file.write_text(text)
     done = envkit("bench", "--baseline", str(file))
     assert done.returncode == 1 and done.stderr.count("\n") == 1
+
+
+HOSTILE = {
+    "a long number": '{"baseline": {"a": ' + "9" * 5000 + "}}",
+    "infinity": '{"baseline": {"a": 1e999}}',
+    "no number": '{"baseline": {"a": NaN}}',
+    "a text": '{"baseline": {"a": "1"}}',
+    "true": '{"baseline": {"a": true}}',
+    "zero": '{"baseline": {"a": 0}}',
+    "nested": "[" * 100_000,
+    "many": '{"baseline": [' + "1," * 400_000 + "1]}",
+    "long": " " * 2_000_000,
+    "twice": '{"baseline": {"a": 1}, "baseline": 5}',
+    "NUL": '{"baseline": {"a": 1}}\0',
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_hostile_baseline_is_one_line(kind: str, tmp_path: Path) -> None:
+    file = tmp_path / "baseline.json"
+    file.write_text(HOSTILE[kind])
+    done = envkit("bench", "--baseline", str(file))
+    assert done.returncode in (1, 2) and done.stdout == "" and done.stderr.count("\n") == 1
+    assert str(file) in done.stderr and len(done.stderr) < 400
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["pipe", "folder"])
+def test_a_baseline_that_is_no_file_is_not_waited_for(make: Callable[[str], None], tmp_path: Path) -> None:
+    make(str(tmp_path / "baseline"))
+    for place in (str(tmp_path / "baseline"), "/dev/zero"):
+        done = envkit("bench", "--baseline", place)
+        assert done.returncode == 1 and f"cannot read {place}" in done.stderr
+
+
+@pytest.mark.parametrize("median", ["5e-324", "1e-300", "1e308", "9" * 20])
+@pytest.mark.parametrize("form", ["text", "json", "markdown", "html", "prometheus"])
+def test_a_median_of_any_size_is_held_against(median: str, form: str, stand_in: str, tmp_path: Path) -> None:
+    words = ("resnet-50", "--device", "cpu", "--threads", "1", "--batch", "8", "--python", stand_in)
+    saved = tmp_path / "b.json"
+    assert envkit("bench", *words, "--save-baseline", str(saved)).returncode == 0
+    (name,) = json.loads(saved.read_text())["baseline"]
+    saved.write_text(f'{{"baseline": {{{json.dumps(name)}: {median}, "\\u001b[31m\\u202e\\ud800": 1}}}}')
+    done = envkit("bench", *words, "--baseline", str(saved), "--format", form)
+    assert done.returncode == (1 if float(median) < 1 else 0), done.stderr
+    assert "inf" not in done.stdout.lower().replace("info", "") and "\x1b" not in done.stdout
+    if form == "json":
+        assert json.loads(done.stdout)["measurements"][0]["baseline"] == float(median)
 
 
 def test_no_framework_is_said_and_status_1() -> None:
