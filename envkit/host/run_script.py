@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import subprocess
@@ -15,7 +14,7 @@ from urllib.request import Request, urlopen
 
 from envkit._startup.records import record
 from envkit.base.errors import OutputError, StepFailed
-from envkit.host.stops import Stopped
+from envkit.host.followed_script import follow
 
 _BLOCK = 1 << 20
 # What sudo must let through so that the script reaches the network as its user does.
@@ -42,7 +41,7 @@ def is_root() -> bool:
 def run_script(script: str, arguments: Sequence[str], tell: Callable[[str], None], *, sudo: bool) -> ScriptRun:
     """Runs the script with bash, through sudo where asked; each line of its stderr goes to `tell`.
 
-    Ctrl-C reaches the script through the terminal; it stops by itself and ends with 130.
+    A signal does not end this process, but the script, which stops by itself and ends with 130.
     """
     with tempfile.TemporaryDirectory(prefix="envkit-") as folder:
         path = Path(folder) / "install.sh"
@@ -50,28 +49,7 @@ def run_script(script: str, arguments: Sequence[str], tell: Callable[[str], None
         command = ["bash", str(path), *arguments]
         if sudo:
             command = ["sudo", f"--preserve-env={','.join(_KEPT_VARIABLES)}", *command]
-        try:
-            child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        except OSError as error:
-            raise StepFailed(f"cannot start {command[0]}: {error.strerror}.", "Run the script by hand.") from error
-        return _follow(child, tell)
-
-
-def _follow(child: subprocess.Popen[str], tell: Callable[[str], None]) -> ScriptRun:
-    assert child.stderr is not None and child.stdout is not None
-    with child:
-        while True:
-            try:
-                for line in child.stderr:
-                    tell(line.rstrip("\n"))
-                # the result is one short object, so it fits the pipe while stderr is read first
-                result = child.stdout.read()
-                return ScriptRun(child.wait(), result)
-            except KeyboardInterrupt as stop:
-                if isinstance(stop, Stopped):  # Ctrl-C has reached the script through the terminal
-                    with contextlib.suppress(OSError):
-                        child.send_signal(stop.number)
-                tell("interrupted: waiting for the script to save its state")
+        return ScriptRun(*follow(command, tell))
 
 
 def fetch(
