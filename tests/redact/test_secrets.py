@@ -164,6 +164,19 @@ FLOODS = [  # a part that comes again and again, and an end
     ("password</a> ", ""),
     ("https://a/hooks/", ""),
     ("value: a name: ", "TOKEN"),
+    ("sbatch -A", ""),
+    ("gcloud a ", "--project x"),
+    ("12 gpu a b ", "R 1:00 1 n"),
+    ("kubectl a ", "drain x"),
+    ("ou=a,dc=", ""),
+    ("a up b 1 ", ""),
+    ("squeue a ", "-u x"),
+    ("ocid1.a.", ""),
+    ("lat=1.00 lon", ""),
+    (" a:b(1M)", ""),
+    ("ssh -a ", ""),
+    ("a:/b ", ""),
+    ("ok: [a", ""),
 ]
 _ENOUGH, _FAST_S = 20_000, 0.15
 
