@@ -48,6 +48,7 @@ _ABSENT = regex(  # `we do not have "…"`, `this is not the … issue`; never t
 )
 _GONE = regex(
     r"[^\w.\n]{0,4}(?:(?:error|message|warning|line|issue|problem|one|part|Fehler|Meldung) )?"
+    r"(?:(?:that |which )?(?:I|we) (?:had|saw|got|used to (?:get|have|see))(?: \w{2,12}){0,4} )?"
     r"(?:(?:is|are|was|has|have|ist|sind|'s) )?(?:now |finally |all |already |also |jetzt |nun )?"
     r"(?:gone|solved|fixed|resolved|disappeared|vanished|went away|go(?:es)? away|weg|behoben|verschwunden"
     r"|not (?:my|the|our|an?) (?:problem|issue|case|question|error)"
@@ -72,6 +73,7 @@ _SUPPOSED = regex(
     r"[^,;\n]{0,60}$",
     re.IGNORECASE,
 )
+_INTENDED = regex(r"(?<!not )\b(?:on purpose|by design|intentionally|deliberately)\b", re.IGNORECASE)
 _WISHED = regex(
     r"^\s{0,4}PR\b|\b(?:docs?|documentation|readme|message|wiki|FAQ) (?:should|could|might|must)\b", re.IGNORECASE
 )
@@ -130,5 +132,7 @@ def asserted(text: Text, start: int, end: int) -> bool:
         return False
     words, place = _around(text, start, end, _ENDS)
     if words.rstrip().endswith(("?", "？")) and _ASKED.match(words):
+        return False
+    if _INTENDED.search(words[place + end - start :]):
         return False
     return not _SUPPOSED.search(words[:place])
