@@ -58,17 +58,7 @@ _HARMLESS = regex(
     r"\s{0,8}(?:WARNING\b|W: |WARN\b)|ERROR: pip's dependency resolver does not currently take into account"
 )
 _MISSED = regex(r"false|no (?:cuda |nvidia )?(?:gpu|device)", re.IGNORECASE)
-_HEARSAY = regex(
-    r"\b(?:people|every(?:one|body)|blog posts?|forums?|docs|they|many|some(?:one|body)?|colleagues?|the internet)\b"
-    r"[^.?!\n]{0,30}\b(?:say|says|said|tell|tells|told|telling|claim|claims|claimed|write|wrote|think)\b[^.?!\n]{0,80}$",
-    re.IGNORECASE,
-)
-_BUT_IT_DOES = regex(
-    r"[^.?!\n]{0,60}[.?!,;]\s(?:but )?(?:for me,? |here,? |mine |it |in fact,? ){0,2}(?:it )?"
-    r"(?:does|works|runs)\b(?! not|n't)",
-    re.IGNORECASE,
-)
-_OF_THE_DRIVER = regex(r"NVIDIA-SMI|NVML")
+_OF_THE_DRIVER = regex(r"NVIDIA-SMI|NVML|nvml")
 
 
 def complaints(text: Text) -> tuple[Message, ...]:
@@ -85,7 +75,7 @@ def _complaints(text: Text) -> Iterator[Message]:
         over = ended(text, "driver-module-not-loaded") if _OF_THE_DRIVER.search(line) else -1
         if match.start() <= over or _PASSING.match(line) or (meant and _MISSED.search(match[0])):
             continue
-        if (match.start() < worked and _of_the_past(text, match.start())) or _refuted(text, *match.span()):
+        if match.start() < worked and _of_the_past(text, match.start()):
             continue
         if stated(text, match.start(), match.end()) and not acknowledged(text, match.start()):
             file, number = text.place(match.start())
@@ -96,12 +86,6 @@ def _complaints(text: Text) -> Iterator[Message]:
 def _of_the_past(text: Text, offset: int) -> bool:
     """Whether a log told it, or a tool that did what it was told: no failure of what computed on the GPU later."""
     return bool(_HARMLESS.match(text.line_at(offset)) or _OF_A_LOG.search(command_above(text, offset)))
-
-
-def _refuted(text: Text, start: int, end: int) -> bool:
-    """Whether others say so, and whoever wrote the text that it is not so."""
-    before = text.whole[max(start - _REACH, 0) : start]
-    return bool(_HEARSAY.search(before) and _BUT_IT_DOES.match(text.whole, end, end + _REACH))
 
 
 def _mentions(text: Text) -> Iterator[re.Match[str]]:

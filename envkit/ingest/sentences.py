@@ -8,6 +8,7 @@ from envkit._startup.regex import regex
 from envkit.ingest.text import Text
 
 _REACH = 300  # characters of a sentence on either side
+_REFUTED = 120  # characters on either side of hearsay
 _NEAR = 36  # characters before a mention in which a denial counts
 _ENDS = regex(r"[.!?;](?=[\s\"')]|$)|[。？！；]|\n\s{0,8}\n")
 _CHOICE = regex(
@@ -83,6 +84,16 @@ _WORKED = regex(
     r"|it'?s (?:fine|ok)|roll(?:ed)? back|downgraded|went back)\b",
     re.IGNORECASE,
 )
+_HEARSAY = regex(
+    r"\b(?:people|every(?:one|body)|blog posts?|forums?|docs|they|many|some(?:one|body)?|colleagues?|the internet)\b"
+    r"[^.?!\n]{0,30}\b(?:say|says|said|tell|tells|told|telling|claim|claims|claimed|write|wrote|think)\b[^.?!\n]{0,80}$",
+    re.IGNORECASE,
+)
+_BUT_IT_DOES = regex(
+    r"[^.?!\n]{0,60}[.?!,;]\s(?:but )?(?:for me,? |here,? |mine |it |in fact,? ){0,2}(?:it )?"
+    r"(?:does|works|runs)\b(?! not|n't)",
+    re.IGNORECASE,
+)
 _FROM = regex(r"\b(?:old|older|previous|earlier|before|until|from|instead of) (?:the |my )?\w{0,12} ?$", re.IGNORECASE)
 
 
@@ -113,9 +124,15 @@ def denied(text: Text, start: int, end: int) -> bool:
     return _WISHED.search(_around(text, start, end, _ENDS)[0]) is not None
 
 
+def _refuted(text: Text, start: int, end: int) -> bool:
+    """Whether others say so, and whoever wrote the text that it is not so."""
+    before = text.whole[max(start - _REFUTED, 0) : start]
+    return bool(_HEARSAY.search(before) and _BUT_IT_DOES.match(text.whole, end, end + _REFUTED))
+
+
 def stated(text: Text, start: int, end: int) -> bool:
     """Whether what stands from `start` to `end` is told of this machine as true."""
-    if denied(text, start, end):
+    if denied(text, start, end) or _refuted(text, start, end):
         return False
     words, place = _around(text, start, end, _ENDS)
     if words.rstrip().endswith(("?", "？")) and _CHOICE.search(words):
