@@ -17,6 +17,12 @@ _NOTE = regex(
     re.IGNORECASE,
 )
 _MEANT = regex(r"# ?[^\n]{0,100}\b(?:on purpose|by design|deliberately|intentionally)\b", re.IGNORECASE)
+_DOCUMENT = regex(
+    r"[#$>❯] ?(?:sudo )?(?:cat|less|more|bat|head|tail|sed|e?grep|rg|ag|awk)\b[^\n]{0,200}?(?:\.(?:md|rst|adoc)\b"
+    r"|\b(?:README|CHANGELOG|CHANGES|NEWS|TODO|NOTES?|notes?|faq|FAQ)\b)"
+    r"|[#$>❯] ?(?:history|tldr|man|gh run|git (?:log|diff|show|grep|blame))\b"
+    r"|[#$>❯] ?(?:rg|ag|e?grep -[a-zA-Z]{0,4}[rR][a-zA-Z]{0,4})\b(?![^\n]{0,200}(?:/var/log|\.log\b))"
+)
 _LONGEST = 100  # lines below a command that are looked through
 
 
@@ -48,3 +54,8 @@ def _command(text: Text, index: int) -> int:
         (number for number in range(index - 1, max(index - _LONGEST, 0) - 1, -1) if PROMPT.match(text.lines[number])),
         -1,
     )
+
+
+def of_a_document(text: Text, offset: int) -> bool:
+    """Whether it stands in what a command shows of notes, of a manual or of sources: nothing that happened just now."""
+    return _DOCUMENT.search(command_above(text, offset)) is not None

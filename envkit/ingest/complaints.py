@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from envkit._startup.regex import regex
-from envkit.ingest.answers import acknowledged, command_above
+from envkit.ingest.answers import acknowledged, command_above, of_a_document
 from envkit.ingest.computed import computed
 from envkit.ingest.ends import ended
 from envkit.ingest.meant import without_gpu
@@ -46,13 +46,19 @@ _PASSING = regex(
     r"|[\d-]{8,10} [\d:.]{8,16}: [IW] |\[\d{4}-\d\d-\d\dT[\d:.]{8,15}\] "
     r"|[\w.-]{1,60}:\d{1,9}:\d{1,9} \[\d{1,3}\] NCCL INFO "
     r"|(?:dmesg|lspci|pcilib|modinfo|modprobe|head|cat|ls|ldconfig|lsmod|systemctl|which): "
-    r"|Failed to connect to bus: |Failed to get unit file state for |Active: failed |[●○×] {0,4}\S{1,80}\.service )"
+    r"|Failed to connect to bus: |(?:perl|bash): warning: |ERROR: ld\.so: object "
+    r"|Running nvidia-bug-report\.sh|Failed to get unit file state for |Active: failed |[●○×] {0,4}\S{1,80}\.service )"
 )  # what healthy machines and programs log too, and tools that may not show something
 
 
 _OF_A_LOG = regex(
     r"\b(?:journalctl|dmesg|systemctl|coredumpctl|sinfo|kubectl get events)\b"
     r"|\b(?:tail|cat|less|grep|zgrep|head|awk)\b[^\n]{0,200}(?:/var/log/|\.log\b|\bsyslog\b)"
+)
+_UNRELATED = regex(
+    r"[#$>❯] ?(?:sudo )?(?:git|vim?|nano|htop|btop|nvtop|sensors|nvidia-settings|glxinfo|vulkaninfo|xrandr|locale|man"
+    r"|ip|ifconfig|ethtool|ipmitool|crontab|fwupdmgr|flatpak|df|free|uptime|who|hostnamectl|timedatectl|lscpu|lsblk|vainfo"
+    r"|xdpyinfo)\b"
 )
 _HARMLESS = regex(
     r"\s{0,8}(?:WARNING\b|W: |WARN\b)|ERROR: pip's dependency resolver does not currently take into account"
@@ -74,6 +80,8 @@ def _complaints(text: Text) -> Iterator[Message]:
         line = text.line_at(match.start())
         over = ended(text, "driver-module-not-loaded") if _OF_THE_DRIVER.search(line) else -1
         if match.start() <= over or _PASSING.match(line) or (meant and _MISSED.search(match[0])):
+            continue
+        if _UNRELATED.search(command_above(text, match.start())) or of_a_document(text, match.start()):
             continue
         if match.start() < worked and _of_the_past(text, match.start()):
             continue

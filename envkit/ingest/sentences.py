@@ -29,6 +29,7 @@ _ELSEWHERE = regex(
     r"|laptop|server|node|person|user|team)|(?:a |my )?(?:colleague|friend|coworker|team ?mate)|the author|if "
     r"I (?:had"
     r"|buy|bought|get)|thinking (?:of|about) (?:buying|getting)|planning to (?:buy|get)|used to (?:have|own|run)"
+    r"|the old (?:machine|box|server|workstation|laptop|pc|computer|node)"
     r"|(?:change|feature) request)\b",
     re.IGNORECASE,
 )
@@ -75,6 +76,7 @@ _SUPPOSED = regex(
     re.IGNORECASE,
 )
 _INTENDED = regex(r"(?<!not )\b(?:on purpose|by design|intentionally|deliberately)\b", re.IGNORECASE)
+_TODO = regex(r"\W{0,6}TODO\b")
 _WISHED = regex(
     r"^\s{0,4}PR\b|\b(?:docs?|documentation|readme|message|wiki|FAQ) (?:should|could|might|must)\b", re.IGNORECASE
 )
@@ -85,13 +87,21 @@ _WORKED = regex(
     re.IGNORECASE,
 )
 _HEARSAY = regex(
-    r"\b(?:people|every(?:one|body)|blog posts?|forums?|docs|they|many|some(?:one|body)?|colleagues?|the internet)\b"
+    r"\bI(?:'ve| have)? (?:read|heard)\b[^.?!\n]{0,100}$|\b(?:people|every(?:one|body)|blog posts?"
+    r"|forums?|docs|they|many|some(?:one|body)?|colleagues?|the internet)\b"
     r"[^.?!\n]{0,30}\b(?:say|says|said|tell|tells|told|telling|claim|claims|claimed|write|wrote|think)\b[^.?!\n]{0,80}$",
     re.IGNORECASE,
 )
 _BUT_IT_DOES = regex(
     r"[^.?!\n]{0,60}[.?!,;]\s(?:but )?(?:for me,? |here,? |mine |it |in fact,? ){0,2}(?:it )?"
-    r"(?:does|works|runs)\b(?! not|n't)",
+    r"(?:does|works|runs)\b(?! not|n't)"
+    r"|(?:[^.?!\n]|\.(?=\d)){0,100}, but (?:I have neither|not here|not for me|none of (?:it|that))\b",
+    re.IGNORECASE,
+)
+_SINCE = regex(
+    r"\b(?:before|until|prior to) (?:the|that|this|my|our) (?:\w{2,16} ){0,2}"
+    r"(?:update|upgrade|fix|repair|swap|replacement|reinstall(?:ation)?|reboot)\b(?:(?!\bnow\b|\bsince\b)[^.;\n]){0,60}$"
+    r"|\b(?:if (?:it|this|that|you|something|anything) ever|in case|should (?:it|you) ever)\b[^.;\n]{0,80}$",
     re.IGNORECASE,
 )
 _FROM = regex(r"\b(?:old|older|previous|earlier|before|until|from|instead of) (?:the |my )?\w{0,12} ?$", re.IGNORECASE)
@@ -121,6 +131,8 @@ def denied(text: Text, start: int, end: int) -> bool:
         return True
     if _GONE.match(text.whole, end, end + 3 * _SHORT):
         return True
+    if _TODO.match(text.line_at(start)):
+        return True
     return _WISHED.search(_around(text, start, end, _ENDS)[0]) is not None
 
 
@@ -138,6 +150,8 @@ def stated(text: Text, start: int, end: int) -> bool:
     if words.rstrip().endswith(("?", "？")) and _CHOICE.search(words):
         return False
     if _ELSEWHERE.search(words):
+        return False
+    if _SINCE.search(words[:place]):
         return False
     near = words[max(place - _NEAR, 0) : place]
     return not _DENIAL.search(near) and not _CURED.search(near)
