@@ -59,6 +59,7 @@ class GpusIncomplete:
     """A listing of GPUs was cut off, or shows some only: how many there are is not known from it."""
 
     offset: int
+    listing: Listing = Listing.DRIVER
 
 
 @record

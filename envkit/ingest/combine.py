@@ -251,7 +251,7 @@ def _bare(name: str) -> str:
 
 def _drop_contradictions(facts: dict[str, Observed[Any]], told: Sequence[Told]) -> None:
     """Leave out what only seems to be missing because the text was cut: never a GPU or a module that is proved."""
-    partial = any(isinstance(entry.clue, GpusIncomplete) for entry in told)
+    partial = any(isinstance(entry.clue, GpusIncomplete) and entry.clue.listing is Listing.DRIVER for entry in told)
     driver_listed = any(isinstance(entry.clue, GpuClue) and entry.clue.listing is Listing.DRIVER for entry in told)
     on_pci, gpus = facts.get("pci_gpus"), facts.get("gpus")
     if on_pci and gpus and on_pci.known and (partial or not driver_listed) and len(on_pci.get()) > len(gpus.get()):

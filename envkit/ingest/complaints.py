@@ -6,7 +6,10 @@ import re
 from collections.abc import Iterator
 
 from envkit._startup.regex import regex
+from envkit.ingest.answers import acknowledged, command_above, of_a_document
+from envkit.ingest.computed import computed
 from envkit.ingest.ends import ended
+from envkit.ingest.meant import without_gpu
 from envkit.ingest.needed import needed
 from envkit.ingest.sentences import stated
 from envkit.ingest.text import Text, as_one
@@ -41,12 +44,27 @@ _PASSING = regex(
     r"|sssd|firewalld|fwupd|colord|rtkit-daemon|kubelet)(?:\[\d{1,9}\])?): "
     r"|\S{2,40} {1,20}(?:\S{1,20} {1,20})?(?:drain(?:ed|ing)?|drng|down)[*~#]? "
     r"|[\d-]{8,10} [\d:.]{8,16}: [IW] |\[\d{4}-\d\d-\d\dT[\d:.]{8,15}\] "
+    r"|[\w.-]{1,60}:\d{1,9}:\d{1,9} \[\d{1,3}\] NCCL INFO "
     r"|(?:dmesg|lspci|pcilib|modinfo|modprobe|head|cat|ls|ldconfig|lsmod|systemctl|which): "
-    r"|Failed to connect to bus: |Active: failed |[●○×] {0,4}\S{1,80}\.service )"
+    r"|Failed to connect to bus: |(?:perl|bash): warning: |ERROR: ld\.so: object "
+    r"|Running nvidia-bug-report\.sh|Failed to get unit file state for |Active: failed |[●○×] {0,4}\S{1,80}\.service )"
 )  # what healthy machines and programs log too, and tools that may not show something
 
 
-_OF_THE_DRIVER = regex(r"NVIDIA-SMI|NVML")
+_OF_A_LOG = regex(
+    r"\b(?:journalctl|dmesg|systemctl|coredumpctl|sinfo|kubectl get events)\b"
+    r"|\b(?:tail|cat|less|grep|zgrep|head|awk)\b[^\n]{0,200}(?:/var/log/|\.log\b|\bsyslog\b)"
+)
+_UNRELATED = regex(
+    r"[#$>❯] ?(?:sudo )?(?:git|vim?|nano|htop|btop|nvtop|sensors|nvidia-settings|glxinfo|vulkaninfo|xrandr|locale|man"
+    r"|ip|ifconfig|ethtool|ipmitool|crontab|fwupdmgr|flatpak|df|free|uptime|who|hostnamectl|timedatectl|lscpu|lsblk|vainfo"
+    r"|xdpyinfo)\b"
+)
+_HARMLESS = regex(
+    r"\s{0,8}(?:WARNING\b|W: |WARN\b)|ERROR: pip's dependency resolver does not currently take into account"
+)
+_MISSED = regex(r"false|no (?:cuda |nvidia )?(?:gpu|device)", re.IGNORECASE)
+_OF_THE_DRIVER = regex(r"NVIDIA-SMI|NVML|nvml")
 
 
 def complaints(text: Text) -> tuple[Message, ...]:
@@ -55,15 +73,27 @@ def complaints(text: Text) -> tuple[Message, ...]:
 
 
 def _complaints(text: Text) -> Iterator[Message]:
+    worked, meant = computed(text), without_gpu(text) is not None
     for count, match in enumerate(_mentions(text)):
         if count == _MOST:
             return
         line = text.line_at(match.start())
         over = ended(text, "driver-module-not-loaded") if _OF_THE_DRIVER.search(line) else -1
-        if match.start() > over and stated(text, match.start(), match.end()) and not _PASSING.match(line):
+        if match.start() <= over or _PASSING.match(line) or (meant and _MISSED.search(match[0])):
+            continue
+        if _UNRELATED.search(command_above(text, match.start())) or of_a_document(text, match.start()):
+            continue
+        if match.start() < worked and _of_the_past(text, match.start()):
+            continue
+        if stated(text, match.start(), match.end()) and not acknowledged(text, match.start()):
             file, number = text.place(match.start())
             yield Message(COMPLAINT, " ".join(line.split())[:_SHOWN], number, {}, file)
             return
+
+
+def _of_the_past(text: Text, offset: int) -> bool:
+    """Whether a log told it, or a tool that did what it was told: no failure of what computed on the GPU later."""
+    return bool(_HARMLESS.match(text.line_at(offset)) or _OF_A_LOG.search(command_above(text, offset)))
 
 
 def _mentions(text: Text) -> Iterator[re.Match[str]]:

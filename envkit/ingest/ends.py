@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from functools import cache
 
 from envkit._startup.regex import regex
+from envkit.ingest.answers import PROMPT
 from envkit.ingest.text import Text
 from envkit.tables.findings import MessageEnd
 from envkit.tables.loader import read
 
 _OLDER_BOOT = regex(r"(?:-b|--boot)[ =]?-(?:[2-9]|\d{2,4})\b")
-_PROMPT = regex(r"^[^\n$#]{0,80}[$#] \S")
 _LONGEST_ANSWER = 100  # lines below a command that are looked through
 _THEN = "&"  # between words of which the second stand somewhere behind the first
 
@@ -42,7 +42,7 @@ def of_an_older_boot(text: Text, offset: int) -> bool:
     for line in reversed(text.lines[max(index - _LONGEST_ANSWER, 0) : index]):
         if "journalctl" in line:
             return bool(_OLDER_BOOT.search(line))
-        if _PROMPT.match(line):
+        if PROMPT.match(line):
             return False
     return False
 

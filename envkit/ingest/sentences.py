@@ -8,6 +8,7 @@ from envkit._startup.regex import regex
 from envkit.ingest.text import Text
 
 _REACH = 300  # characters of a sentence on either side
+_REFUTED = 120  # characters on either side of hearsay
 _NEAR = 36  # characters before a mention in which a denial counts
 _ENDS = regex(r"[.!?;](?=[\s\"')]|$)|[。？！；]|\n\s{0,8}\n")
 _CHOICE = regex(
@@ -28,6 +29,7 @@ _ELSEWHERE = regex(
     r"|laptop|server|node|person|user|team)|(?:a |my )?(?:colleague|friend|coworker|team ?mate)|the author|if "
     r"I (?:had"
     r"|buy|bought|get)|thinking (?:of|about) (?:buying|getting)|planning to (?:buy|get)|used to (?:have|own|run)"
+    r"|the old (?:machine|box|server|workstation|laptop|pc|computer|node)"
     r"|(?:change|feature) request)\b",
     re.IGNORECASE,
 )
@@ -48,6 +50,7 @@ _ABSENT = regex(  # `we do not have "…"`, `this is not the … issue`; never t
 )
 _GONE = regex(
     r"[^\w.\n]{0,4}(?:(?:error|message|warning|line|issue|problem|one|part|Fehler|Meldung) )?"
+    r"(?:(?:that |which )?(?:I|we) (?:had|saw|got|used to (?:get|have|see))(?: \w{2,12}){0,4} )?"
     r"(?:(?:is|are|was|has|have|ist|sind|'s) )?(?:now |finally |all |already |also |jetzt |nun )?"
     r"(?:gone|solved|fixed|resolved|disappeared|vanished|went away|go(?:es)? away|weg|behoben|verschwunden"
     r"|not (?:my|the|our|an?) (?:problem|issue|case|question|error)"
@@ -72,6 +75,8 @@ _SUPPOSED = regex(
     r"[^,;\n]{0,60}$",
     re.IGNORECASE,
 )
+_INTENDED = regex(r"(?<!not )\b(?:on purpose|by design|intentionally|deliberately)\b", re.IGNORECASE)
+_TODO = regex(r"\W{0,6}TODO\b")
 _WISHED = regex(
     r"^\s{0,4}PR\b|\b(?:docs?|documentation|readme|message|wiki|FAQ) (?:should|could|might|must)\b", re.IGNORECASE
 )
@@ -79,6 +84,24 @@ _CLAUSES = regex(r"[,;!?\n(]|\.(?=\s)")
 _WORKED = regex(
     r"\b(?:work(?:s|ed)|(?:was|were|is) (?:fine|ok|okay|good)|ran|used the gpu|no (?:such )?problem|helps"
     r"|it'?s (?:fine|ok)|roll(?:ed)? back|downgraded|went back)\b",
+    re.IGNORECASE,
+)
+_HEARSAY = regex(
+    r"\bI(?:'ve| have)? (?:read|heard)\b[^.?!\n]{0,100}$|\b(?:people|every(?:one|body)|blog posts?"
+    r"|forums?|docs|they|many|some(?:one|body)?|colleagues?|the internet)\b"
+    r"[^.?!\n]{0,30}\b(?:say|says|said|tell|tells|told|telling|claim|claims|claimed|write|wrote|think)\b[^.?!\n]{0,80}$",
+    re.IGNORECASE,
+)
+_BUT_IT_DOES = regex(
+    r"[^.?!\n]{0,60}[.?!,;]\s(?:but )?(?:for me,? |here,? |mine |it |in fact,? ){0,2}(?:it )?"
+    r"(?:does|works|runs)\b(?! not|n't)"
+    r"|(?:[^.?!\n]|\.(?=\d)){0,100}, but (?:I have neither|not here|not for me|none of (?:it|that))\b",
+    re.IGNORECASE,
+)
+_SINCE = regex(
+    r"\b(?:before|until|prior to) (?:the|that|this|my|our) (?:\w{2,16} ){0,2}"
+    r"(?:update|upgrade|fix|repair|swap|replacement|reinstall(?:ation)?|reboot)\b(?:(?!\bnow\b|\bsince\b)[^.;\n]){0,60}$"
+    r"|\b(?:if (?:it|this|that|you|something|anything) ever|in case|should (?:it|you) ever)\b[^.;\n]{0,80}$",
     re.IGNORECASE,
 )
 _FROM = regex(r"\b(?:old|older|previous|earlier|before|until|from|instead of) (?:the |my )?\w{0,12} ?$", re.IGNORECASE)
@@ -108,17 +131,27 @@ def denied(text: Text, start: int, end: int) -> bool:
         return True
     if _GONE.match(text.whole, end, end + 3 * _SHORT):
         return True
+    if _TODO.match(text.line_at(start)):
+        return True
     return _WISHED.search(_around(text, start, end, _ENDS)[0]) is not None
+
+
+def _refuted(text: Text, start: int, end: int) -> bool:
+    """Whether others say so, and whoever wrote the text that it is not so."""
+    before = text.whole[max(start - _REFUTED, 0) : start]
+    return bool(_HEARSAY.search(before) and _BUT_IT_DOES.match(text.whole, end, end + _REFUTED))
 
 
 def stated(text: Text, start: int, end: int) -> bool:
     """Whether what stands from `start` to `end` is told of this machine as true."""
-    if denied(text, start, end):
+    if denied(text, start, end) or _refuted(text, start, end):
         return False
     words, place = _around(text, start, end, _ENDS)
     if words.rstrip().endswith(("?", "？")) and _CHOICE.search(words):
         return False
     if _ELSEWHERE.search(words):
+        return False
+    if _SINCE.search(words[:place]):
         return False
     near = words[max(place - _NEAR, 0) : place]
     return not _DENIAL.search(near) and not _CURED.search(near)
@@ -130,5 +163,7 @@ def asserted(text: Text, start: int, end: int) -> bool:
         return False
     words, place = _around(text, start, end, _ENDS)
     if words.rstrip().endswith(("?", "？")) and _ASKED.match(words):
+        return False
+    if _INTENDED.search(words[place + end - start :]):
         return False
     return not _SUPPOSED.search(words[:place])

@@ -13,6 +13,7 @@ from functools import cache
 
 from envkit._startup.regex import regex
 from envkit.base.errors import DataError
+from envkit.ingest.answers import acknowledged, of_a_document
 from envkit.ingest.cleaning import rejoined
 from envkit.ingest.ends import ended, of_an_older_boot
 from envkit.ingest.needed import needed
@@ -87,6 +88,8 @@ def _found(text: Text, parts: Sequence[Part]) -> Iterator[Message]:
                 if match.start() <= over or match.groups() in told or of_an_older_boot(text, match.start()):
                     continue
                 place = match.start(), match.end()
+                if acknowledged(text, match.start()) or of_a_document(text, match.start()):
+                    continue
                 if asserted(text, *place) if signature.in_own_words else not denied(text, *place):
                     told.add(match.groups())
                     yield _message(signature, text, match)

@@ -52,6 +52,7 @@ class Containers:
     node_devices: Observed[tuple[NodeDevices, ...]] = field(default_factory=unseen)  # of Kubernetes nodes
     device_links: Observed[bool] = field(default_factory=unseen)  # /dev/char holds links to the driver's nodes
     image: Observed[Name] = field(default_factory=unseen)  # the one that a text starts or names in a manifest
+    host_listed: Observed[FreeText] = field(default_factory=unseen)  # what started it, below the host's packages
 
 
 @record

@@ -73,6 +73,7 @@ class System:
     hosted_guests: Observed[FreeText] = field(default_factory=unseen)  # what shows that it hosts virtual machines
     firmware: Observed[Plain] = field(default_factory=unseen)  # of a virtual machine: SeaBIOS, OVMF
     gpu_enclosure: Observed[FreeText] = field(default_factory=unseen)  # what shows a GPU outside its case (eGPU)
+    meant_without_gpu: Observed[FreeText] = field(default_factory=unseen)  # who says that it has no GPU on purpose
 
 
 @record

@@ -24,11 +24,13 @@ from tests.fakes.nvml import build, eight, host_with
 pytestmark = pytest.mark.usefixtures("loaded_driver")
 # What no probe of a live machine fills: pasted texts fill messages, `--deep` fills measurements.
 TOLD_BY_TEXTS = {
+    "containers.host_listed",
     "containers.image",
     "containers.node_devices",
     "system.firmware",
     "system.gpu_enclosure",
     "system.hosted_guests",
+    "system.meant_without_gpu",
     "traceback_python",
 }
 NOT_PROBED = {"messages", "measurements", *TOLD_BY_TEXTS}

@@ -253,6 +253,12 @@ def driver_baked_into_image(environment: Environment, matrix: Matrix) -> Iterato
     if not environment.packages.known:
         yield unknown("the installed packages are not known", evidence=[known(environment, "packages")])
         return
+    if environment.containers.host_listed.known:
+        yield skip(
+            "the packages were listed on the host, before the container was started",
+            evidence=[known(environment, "containers.host_listed")],
+        )
+        return
     baked = [
         item for item in environment.packages.get() if DRIVER_PACKAGE.match(item.name) and item.state == "installed"
     ]

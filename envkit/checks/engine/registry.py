@@ -63,6 +63,7 @@ class Check:
     elsewhere: tuple[MachineKind, ...] = ()  # where somebody else manages what it looks at
     weighs_messages: bool = False  # it says itself what its messages are worth; the runner asks it alone
     excuses: bool = False  # where it only warns, what it explains is no failure either
+    of_missing_gpu: bool = False  # it says that there is no GPU to use: no news where that is meant
     of_builds: bool = False  # only who compiles runs into it: no news in a text that states no failure
 
     @property
@@ -105,6 +106,7 @@ def check(
     weighs_messages: bool = False,
     excuses: bool = False,
     of_builds: bool = False,
+    of_missing_gpu: bool = False,
 ) -> Callable[[CheckFunction], CheckFunction]:
     """Register the decorated generator for a fault, whose title and remedy `envkit explain` shows.
 
@@ -139,6 +141,7 @@ def check(
             weighs_messages=weighs_messages,
             excuses=excuses,
             of_builds=of_builds,
+            of_missing_gpu=of_missing_gpu,
         )
         return function
 

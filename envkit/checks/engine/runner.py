@@ -9,7 +9,7 @@ from envkit._startup.records import replace
 from envkit._startup.regex import regex
 from envkit.checks.engine.command import Command
 from envkit.checks.engine.confidence import weighed
-from envkit.checks.engine.evidence import in_words, managed_elsewhere, not_looked, without_gpu
+from envkit.checks.engine.evidence import in_words, known, managed_elsewhere, not_looked, without_gpu
 from envkit.checks.engine.findings import Evidence, Finding, Outcome, Status
 from envkit.checks.engine.likened import likened
 from envkit.checks.engine.messages import all_messages, by_messages, complained
@@ -44,6 +44,7 @@ def run_checks(environment: Environment, matrix: Matrix, checks: Iterable[Check]
     findings = _excused(findings, declared)
     if environment.origin == PASTED and not complained(environment):
         findings = [_unbuilt(each) if declared[each.id].of_builds else each for each in findings]
+        findings = [_meant(environment, each) if declared[each.id].of_missing_gpu else each for each in findings]
     failed = [finding.id for finding in findings if finding.status is Status.FAIL]
     linked = [_link(environment, finding, declared[finding.id], failed) for finding in weighed(environment, findings)]
     linked = likened(environment, linked, declared)
@@ -76,6 +77,15 @@ def _unbuilt(finding: Finding) -> Finding:
         return finding
     title = f"only builds would notice: {finding.title}"
     return replace(finding, status=Status.SKIP, title=title, impact="", remedy=None)
+
+
+def _meant(environment: Environment, finding: Finding) -> Finding:
+    """That a machine has no GPU, where whoever shows it says that it is to have none."""
+    if finding.status not in (Status.FAIL, Status.WARN) or not environment.system.meant_without_gpu.known:
+        return finding
+    evidence = (*finding.evidence, known(environment, "system.meant_without_gpu"))
+    title = "there is no GPU here, on purpose"
+    return replace(finding, status=Status.OK, title=title, evidence=evidence, impact="", remedy=None)
 
 
 def summary(findings: Iterable[Finding]) -> dict[str, int]:

@@ -101,6 +101,7 @@ _NO_PLUGIN = Fault(
     rank=15,
     any_of=("pythons", "messages"),
     explained_by=("no-gpu-on-pci", "torch-replaced-by-dependency", "onnxruntime-two-packages", "tf-native-windows"),
+    of_missing_gpu=True,
     fix="Reinstall from the index of a CUDA build that fits the driver.",
     references=threads("pytorch/pytorch#3717", "facebookresearch/detectron2#460", "conda/conda#14761"),
 )

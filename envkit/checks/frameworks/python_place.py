@@ -15,7 +15,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import steps
 from envkit.checks.frameworks.installs import distribution_evidence, installs, judged, nothing_to_judge, pip
-from envkit.model import Environment
+from envkit.model import Distribution, Environment
 from envkit.probe.shadowing import FRAMEWORK_MODULES
 
 if TYPE_CHECKING:
@@ -76,6 +76,14 @@ _DISK_FULL = Fault(
 )
 
 
+_OF_CONDA = {"pytorch": "torch", "pytorch-gpu": "torch"}  # conda's name and that of the module's distribution
+
+
+def _beside_home(item: Distribution) -> bool:
+    """Whether it is in the environment itself; of what conda lists, what it calls by another name than pip."""
+    return not item.user_site and (item.installer != "conda" or item.name in _OF_CONDA)
+
+
 @check(
     _HIDDEN_BY_HOME,
     layer=Layer.FRAMEWORK_BUILD,
@@ -88,7 +96,7 @@ def user_site_shadows_env(environment: Environment, matrix: Matrix) -> Iterator[
     looked = 0
     for python in judged(environment):
         home = {item.name: item for item in python.distributions if item.user_site}
-        own = {item.name: item for item in python.distributions if not item.user_site and item.installer != "conda"}
+        own = {_OF_CONDA.get(item.name, item.name): item for item in python.distributions if _beside_home(item)}
         hidden = sorted(
             name
             for name in set(home) & set(own)

@@ -109,6 +109,7 @@ def tf_finds_no_driver(environment: Environment, matrix: Matrix) -> Iterator[Out
 
 @check(
     _NATIVE,
+    of_missing_gpu=True,
     layer=Layer.FRAMEWORK_BUILD,
     rank=14,
     any_of=("system.os", "messages"),

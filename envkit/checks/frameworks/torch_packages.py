@@ -253,7 +253,7 @@ def _replaced(
         ),
         None,
     )
-    if conda is not None and release(conda.version) != release(torch.version):
+    if conda is not None and not torch.user_site and release(conda.version) != release(torch.version):
         return _REPLACED.found(
             [distribution_evidence(torch), distribution_evidence(conda)],
             title=f"pip's torch {torch.version} overlays conda's pytorch {conda.version}",

@@ -15,7 +15,7 @@ from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import gpus_of
 from envkit.checks.gpu.nvml_fault import nvml_fault
-from envkit.checks.nvidia_driver.driver_state import answered
+from envkit.checks.nvidia_driver.driver_state import answered, cuda_works
 from envkit.checks.nvidia_driver.xid import xid_messages
 from envkit.model import PASTED, Environment, Gpu, Message
 
@@ -113,7 +113,10 @@ def ecc_uncorrectable(environment: Environment, matrix: Matrix) -> Iterator[Outc
         shown = [*message_evidence(environment, told), *_counted_none(environment)]
         yield ok("the GPU has been reset since then and has counted no memory errors", evidence=shown)
         return
-    if not codes and _contained(environment):
+    if not codes and _contained(environment) and only_shown(environment) and cuda_works(environment):
+        shown = [*message_evidence(environment, told), known(environment, "driver.cuda_init", "success")]
+        yield ok("the error stopped one program, and others compute", evidence=shown)
+    elif not codes and _contained(environment):
         yield _MEMORY_ERROR.found(
             message_evidence(environment, seen(environment, _MEMORY_ERROR.id)),
             title="A GPU had a memory error, which was contained",

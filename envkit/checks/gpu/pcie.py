@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from envkit.checks.engine.evidence import is_virtual, known, managed_elsewhere, no_pci_expected, not_looked
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Status, ok, skip, unknown
-from envkit.checks.engine.messages import seen
+from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -65,7 +65,18 @@ def pcie_width_degraded(environment: Environment, matrix: Matrix) -> Iterator[Ou
         yield managed_elsewhere(environment)
         return
     outcomes = [outcome for gpu in gpus for outcome in _widths(environment, gpu, gpus)]
-    yield from outcomes or [not_looked(environment, "no GPU's PCIe link was probed")]
+    yield from outcomes or [_line_alone(environment, gpus)]
+
+
+def _line_alone(environment: Environment, gpus: tuple[SeenGpu, ...]) -> Outcome:
+    """What a link's line says of which the text shows neither the card nor the slot: in many places it is normal."""
+    told = message_evidence(environment, seen(environment, _NARROW.id))
+    outside = _outside(environment)
+    if told and outside:
+        return ok(f"the link is narrow: {_BY_CABLE}", evidence=[*told, *outside])
+    if told and any(gpu.laptop for gpu in gpus):
+        return ok("laptops are built with fewer lanes", evidence=told)
+    return not_looked(environment, "no GPU's PCIe link was probed")
 
 
 def _widths(environment: Environment, gpu: SeenGpu, gpus: tuple[SeenGpu, ...]) -> list[Outcome]:
@@ -233,6 +244,9 @@ def _rate(environment: Environment, gpu: SeenGpu) -> Outcome | None:
         more = f"; the card alone supports Gen{alone}, its slot or processor does not" if alone > possible else ""
         title = f"{gpu.title}: PCIe Gen{now}, the maximum for this card and slot{more}"
         return ok(title, subject=gpu.subject, evidence=evidence)
+    if outside := _outside(environment):
+        title = f"{gpu.title}: PCIe Gen{now}, {_BY_CABLE}"
+        return ok(title, subject=gpu.subject, evidence=[*evidence, *outside])
     if not gpu.busy or _on_one_lane(gpu):
         words = "on one lane" if gpu.busy else "while idle" if gpu.busy is False else "under an unknown load"
         title = f"{gpu.title}: PCIe Gen{now} of Gen{possible} {words}; idle links slow down to save power"

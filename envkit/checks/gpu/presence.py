@@ -13,6 +13,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.gpu.gpus import all_work
 from envkit.checks.gpu.other_vendors import maker_of, other_vendor
+from envkit.checks.nvidia_driver.driver_state import cuda_works
 from envkit.model import Environment, MachineKind, PciGpu
 from envkit.model.paths import fact
 
@@ -67,6 +68,7 @@ _OFF = Fault(
     any_of=("pci_gpus", "gpus", "messages"),
     explained_by=("optimus-gpu-off", "wsl1"),
     excuses=True,
+    of_missing_gpu=True,
     fix="Virtual machine: attach the GPU to it. Bare metal: check BIOS/UEFI settings, reseat the card, and "
     "check its power cables.",
     references=threads("NVIDIA/open-gpu-kernel-modules#1151"),
@@ -85,6 +87,8 @@ def no_gpu_on_pci(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
     elif environment.gpus.known and environment.gpus.get():
         names = _counted([gpu.name for gpu in environment.gpus.get()])
         yield ok(f"the driver lists {names}", evidence=[known(environment, "gpus", names)])
+    elif cuda_works(environment):
+        yield ok("CUDA computes on a GPU", evidence=[known(environment, "driver.cuda_init", "success")])
     elif environment.pci_gpus.known:
         yield _no_gpu(environment, [known(environment, "pci_gpus", "none")])
     elif messages := seen(environment, "no-gpu-on-pci"):

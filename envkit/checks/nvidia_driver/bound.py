@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
+from envkit.base.versions import Version
 from envkit.checks.engine.evidence import NO_OWN_DRIVER, known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, unknown
 from envkit.checks.engine.managers import managers
-from envkit.checks.engine.messages import complained, seen
+from envkit.checks.engine.messages import complained, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -186,10 +187,20 @@ def left_to_another_driver(environment: Environment, matrix: Matrix) -> tuple[Se
     An old card for the display is kept like that.
     """
     gpus, version = seen_gpus(environment, matrix), installed(environment)
-    if version is None or not any(gpu.works for gpu in gpus):
+    if not any(gpu.works for gpu in gpus) or (version is None and not only_shown(environment)):
         return ()
-    own = (gpu for gpu in gpus if gpu.pci is not None and gpu.pci.driver in _OF_THE_KERNEL and gpu.models)
-    return tuple(gpu for gpu in own if all((m.last_driver_branch or version.major) < version.major for m in gpu.models))
+    own = (gpu for gpu in gpus if gpu.pci is not None and gpu.pci.driver in _OF_THE_KERNEL)
+    unknown_ones = only_shown(environment)  # cards that no table holds are older than all that a driver has now
+    return tuple(
+        gpu
+        for gpu in own
+        if (gpu.models or unknown_ones) and all(_too_old(model.last_driver_branch, version) for model in gpu.models)
+    )
+
+
+def _too_old(last_branch: int | None, version: Version | None) -> bool:
+    """Whether this driver lacks a card of that last branch; of a driver of unknown version, any branch is past."""
+    return last_branch is not None and (version is None or last_branch < version.major)
 
 
 def _other_driver(environment: Environment, matrix: Matrix, fault: Fault, holder: str) -> Iterator[Outcome]:

@@ -15,7 +15,7 @@ from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, remedy
 from envkit.checks.gpu.gpus import reserved_for_vms
-from envkit.checks.nvidia_driver.driver_state import CUDA, NVML, answered, has_library, loaded
+from envkit.checks.nvidia_driver.driver_state import CUDA, NVML, answered, cuda_works, has_library, loaded
 from envkit.model import Environment
 from envkit.model.observed import is_told
 
@@ -126,6 +126,7 @@ _NOT_LOADED = Fault(
     layer=Layer.KERNEL_MODULE,
     rank=5,
     explained_by=("no-gpu-on-pci", "optimus-gpu-off", "gpu-bound-to-vfio", "container-no-gpu-injected", "wsl1"),
+    of_missing_gpu=True,
     fix="Install the driver branch that supports the GPU, from the distribution or from NVIDIA, not from both.",
     elsewhere=NO_PCI_GPU,
     references=threads("NVIDIA/nvidia-docker#988", "tensorflow/tensorflow#66750"),
@@ -182,6 +183,8 @@ def _signs_of_a_driver(environment: Environment) -> list[Evidence]:
         signs.append(known(environment, "driver.user_space"))
     elif has_library(environment, CUDA) or has_library(environment, NVML):
         signs.append(known(environment, "driver.libraries", "libcuda, libnvidia-ml"))
+    if cuda_works(environment):
+        signs.append(known(environment, "driver.cuda_init", "success"))
     if kernel.module_files.known and kernel.module_files.get():
         signs.append(known(environment, "kernel.module_files", kernel.module_files.get()[0].path))
     return signs

@@ -11,6 +11,7 @@ from envkit.checks.engine.evidence import NO_OWN_DRIVER, known, many
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import managers
+from envkit.checks.engine.messages import message_evidence, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -73,6 +74,12 @@ _FINISH = (
 )
 
 
+def _one_version(environment: Environment) -> bool:
+    """Whether the loaded module and the libraries are known to be of one release."""
+    module, libraries = environment.driver.kernel_module, environment.driver.user_space
+    return module.known and libraries.known and module.get() == libraries.get()
+
+
 @check(
     _REPLACED,
     layer=Layer.KERNEL_MODULE,
@@ -91,7 +98,11 @@ def unattended_upgrade_of_driver(environment: Environment, matrix: Matrix) -> It
     """
     observed = environment.package_changes
     automatic = [line for line in observed.get() if _UNATTENDED in line] if observed.known else []
-    if automatic:
+    told = message_evidence(environment, seen(environment, _REPLACED.id))
+    if told and only_shown(environment) and _one_version(environment):
+        words = "the module and the libraries have one version, so nothing is left of an automatic upgrade"
+        yield ok(words, evidence=[known(environment, "driver.kernel_module"), *told])
+    elif automatic:
         yield _REPLACED.found([known(environment, "package_changes", line) for line in automatic[:4]])
     elif reported := _REPLACED.reported(
         environment, title="Automatic upgrades replace driver packages on this machine"

@@ -141,7 +141,9 @@ def gpu_fallen_off_bus(environment: Environment, matrix: Matrix) -> Iterator[Out
         evidence = [fact, *lost, *message_evidence(environment, own)]
         title = f"{gpu.name} has fallen off the PCI bus" if gpu.name else ""
         yield _LOST.found(evidence, title=title, subject=f"GPU {gpu.pci_address}")
-    if not mute and (lost or messages):
+    if not mute and not lost and messages and _of_the_gsp(environment, messages):
+        yield skip("the GPU does not answer since its system processor (GSP) stopped")
+    elif not mute and (lost or messages):
         evidence = [*lost, *message_evidence(environment, messages)]
         if all_back(environment, matrix) and not lost:
             yield _came_back(environment, messages, evidence)
@@ -154,6 +156,12 @@ def gpu_fallen_off_bus(environment: Environment, matrix: Matrix) -> Iterator[Out
             if answers
             else (skip("there is no GPU on the PCI bus") if environment.pci_gpus.known else log_unread(environment))
         )
+
+
+def _of_the_gsp(environment: Environment, messages: tuple[Message, ...]) -> bool:
+    """Whether no more is said than that NVML cannot open a GPU, as it cannot where its GSP stopped."""
+    handles = {f"{_LOST.id}/device-handle"}
+    return bool(seen(environment, _GSP.id)) and {message.signature for message in messages} == handles
 
 
 def _mute(environment: Environment) -> list[PciGpu]:
@@ -211,6 +219,7 @@ def gsp_timeout(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
 
 @check(
     _NOT_STARTED,
+    of_missing_gpu=True,
     layer=Layer.KERNEL_MODULE,
     rank=65,
     tier="L",

@@ -16,15 +16,22 @@ if TYPE_CHECKING:
     from envkit.model import Environment
     from envkit.tables import Matrix
 
+_OF_A_DESKTOP = frozenset(
+    ("chrome", "chromium", "firefox", "firefox-bin", "Web Content", "Isolated Web Co", "code", "slack", "Xorg", "java")
+    + ("gnome-shell", "plasmashell", "thunderbird", "electron", "node", "teams", "spotify", "snapd", "clamd")
+)
 _OF_A_LIMIT = ("memcg", "memory cgroup", "oomkilled")  # not the machine's memory, but what a job or pod may take
 
 
 def _ended_by_its_limit(environment: Environment, matrix: Matrix) -> str:
     """Why a line of the log is of one job only: its own limit ended it, all GPUs work, and nobody complains."""
-    lines = [message.text.lower() for message in seen(environment, "process-out-of-memory")]
-    by_limit = all(any(words in line for words in _OF_A_LIMIT) for line in lines)
-    quiet = by_limit and not complained(environment) and all_work(environment, matrix)
-    return "a job or a pod reached its own memory limit; the machine has more memory" if quiet else ""
+    messages = seen(environment, "process-out-of-memory")
+    if complained(environment) or not all_work(environment, matrix):
+        return ""
+    if all(any(words in message.text.lower() for words in _OF_A_LIMIT) for message in messages):
+        return "a job or a pod reached its own memory limit; the machine has more memory"
+    killed = [message.values.get("program", "") for message in messages]
+    return "the program that was killed uses no GPU for computing" if _OF_A_DESKTOP.issuperset(killed) else ""
 
 
 def _smaller(environment: Environment, matrix: Matrix) -> Remedy:

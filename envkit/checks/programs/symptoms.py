@@ -30,4 +30,5 @@ told_by_program(
     rank=30,
     references=threads("pytorch/pytorch#99137", "pytorch/pytorch#16936"),
     symptom=True,
+    of_missing_gpu=True,
 )

@@ -24,6 +24,7 @@ def told_by_program(
     references: tuple[str, ...],
     fix: str = "",
     symptom: bool = False,
+    of_missing_gpu: bool = False,
     past: Callable[[Environment, Matrix], str] = lambda environment, matrix: "",
 ) -> None:
     """Register the check that finds `fault` where a program's message tells of it; a program that ran clears it.
@@ -43,5 +44,13 @@ def told_by_program(
             yield skip(ONLY_TOLD)
 
     run.__doc__ = doc
-    declared = check(fault, layer=Layer.PROGRAM, rank=rank, fix=fix, symptom=symptom, references=references)
+    declared = check(
+        fault,
+        layer=Layer.PROGRAM,
+        rank=rank,
+        fix=fix,
+        symptom=symptom,
+        of_missing_gpu=of_missing_gpu,
+        references=references,
+    )
     declared(run)

@@ -70,6 +70,23 @@ def _started(words: str) -> str:
     return ""
 
 
+_ENTERED = regex(r"\b(?:docker|podman|nerdctl) (?:container )?(?:run|exec)\b|\b(?:distrobox|toolbox) (?:enter|run)\b")
+_LISTS = regex(r"[#$>] ?(?:sudo )?(?:dpkg(?:-query)? -|apt list|rpm -|dnf list|pacman -Q|zypper se)")
+
+
+@reader("container on a host")
+def read_host(text: Text) -> Iterator[Clue]:
+    """The command that starts the container, where packages are listed above it only: they are the host's."""
+    for match in text.matches(_ENTERED, "run", "exec", "enter"):
+        inside = next((sign.start() for sign in text.matches(_PROMPT, "@") if sign.start() > match.start()), -1)
+        lists = [
+            listed.start() for listed in text.matches(_LISTS, "dpkg", "apt ", "rpm ", "dnf ", "pacman ", "zypper ")
+        ]
+        if inside >= 0 and lists and max(lists) < match.start():
+            yield Fact("containers.host_listed", text.line_at(match.start()), match.start())
+        break
+
+
 @reader("container")
 def read(text: Text) -> Iterator[Clue]:
     """The first sign of a container."""

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 
 from envkit._startup.regex import regex
 from envkit.base.pci import ADDRESS, pci_address
+from envkit.ingest.answers import PROMPT
 from envkit.ingest.clues import Clue, Fact, Item, reader
 from envkit.ingest.text import Text
 from envkit.model import MachineKind, PcieLink, PciGpu
@@ -36,6 +37,11 @@ _REGION = regex(
 )
 _RESIZABLE = regex(r"^\s{1,16}BAR [12]: current size: \d{1,4}[KMG]B, supported: ")
 _ACS = regex(r"^\s{1,16}ACSCtl:\s[^\n]{0,60}ReqRedir\+")
+_ASKED = regex(
+    r"^[^\n]{0,100}[#$>] ?(?:sudo )?lspci(?: -[nkv]{1,3})? ?\| ?(?:e?grep|rg) (?:-\w{1,3} ){1,2}"
+    r"(?:[\"']?nvidia[\"']?|[\"']?[^\n|]{0,12}(?:vga\\?\|(?:[^\n'\"]{1,20}\|)?3d|3d\\?\|(?:[^\n'\"]{1,20}\|)?vga)[^\n]{0,24})$",
+    re.IGNORECASE | re.MULTILINE,
+)  # of both kinds of displays, or of the vendor; and nothing else on the line
 _DISPLAY = ("VGA compatible controller", "3D controller", "Display controller")
 _UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 _CLASSES = {"VGA compatible controller": "0300", "3D controller": "0302", "Display controller": "0380"}
@@ -48,6 +54,9 @@ _WHOLE = 8  # devices: fewer are no whole listing of a machine
 @reader("lspci")
 def read(text: Text) -> Iterator[Clue]:
     """Each NVIDIA display function; that there is none only where a whole listing was shown."""
+    filtered = _filtered_out(text)
+    if filtered >= 0:
+        yield Fact("pci_gpus", (), filtered)
     if not text.holds("NVIDIA") and not text.holds("ost bridge"):
         return
     blocks = list(_blocks(text))
@@ -68,6 +77,19 @@ def read(text: Text) -> Iterator[Clue]:
         yield Fact("system.machine_kind", MachineKind.VM, emulated)
     if not gpus and _whole(text, blocks):
         yield Fact("pci_gpus", (), blocks[0][2])
+
+
+def _filtered_out(text: Text) -> int:
+    """Where `lspci`, asked for each NVIDIA device or each display, shows none from NVIDIA; -1 where it shows one."""
+    found = -1
+    for match in text.matches(_ASKED, "lspci"):
+        index = text.index(match.start())
+        end = next((number for number in range(index + 1, len(text.lines)) if PROMPT.match(text.lines[number])), 0)
+        below = text.lines[index + 1 : end]
+        if not end or any("NVIDIA" in line or "10de" in line or not _DEVICE.match(line) for line in below):
+            return -1
+        found = match.start()
+    return found
 
 
 def _blocks(text: Text) -> Iterator[tuple[re.Match[str], list[str], int]]:

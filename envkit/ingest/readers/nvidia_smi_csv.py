@@ -20,6 +20,10 @@ from envkit.ingest.text import Text
 from envkit.ingest.values import decimal, number, yes
 
 _NAME = regex(r"([a-z][a-z0-9_.]{2,60})(?: \[[A-Za-z%]{1,12}\])?")  # of a column, with its unit
+_FAMILY = regex(
+    r"(?:ecc|remapped_rows|retired_pages|clocks|power|temperature|pcie?|memory|mig|utilization|encoder|fabric|inforom"
+    r"|gpu_recovery_action|vbios|compute_cap|addressing_mode|display_attached)\b"
+)  # of names that nvidia-smi knows, those of later releases among them
 _ASKED = regex(r"--query-gpu[= ](?P<names>[a-z0-9_.,]{2,400}) [^\n]{0,80}\bnoheader\b")
 
 
@@ -56,7 +60,7 @@ def _columns(line: str) -> list[str]:
 
 
 def _is_column(name: str) -> bool:
-    return name in _KNOWN or reason_bit(name) is not None
+    return name in _KNOWN or reason_bit(name) is not None or _FAMILY.match(name) is not None
 
 
 def _row(columns: list[str], cells: list[str], position: int, offset: int) -> Iterator[Clue]:
@@ -124,6 +128,9 @@ _FIELDS: dict[str, tuple[str, Callable[[str], object]]] = {
     "mig.mode.current": ("mig_mode", yes),
     "ecc.mode.current": ("ecc_mode", yes),
     "ecc.errors.uncorrected.volatile.total": ("ecc_uncorrectable", number),
+    "remapped_rows.pending": ("remapped_rows_pending", yes),
+    "remapped_rows.failure": ("remapped_rows_failed", yes),
+    "retired_pages.pending": ("retired_pages_pending", yes),
     "clocks_throttle_reasons.active": ("throttle_reasons", _bits),
     "clocks_event_reasons.active": ("throttle_reasons", _bits),
     "display_active": ("display_active", yes),

@@ -44,7 +44,7 @@ def read(text: Text) -> Iterator[Clue]:
         result = CallResult(9, "NVML_ERROR_DRIVER_NOT_LOADED", "nvmlInit", "couldn't communicate with the driver")
         yield Fact("driver.nvml", result, match.start())
         yield Fact("driver.nvidia_smi", result, match.start())
-    for match in text.matches(_LIBRARY, "NVML library version"):
+    for match in _said(text, _LIBRARY, "NVML library version"):
         yield Fact("driver.user_space", Version.parse(match["version"]), match.start())
 
 

@@ -28,7 +28,8 @@ _ROW = regex(
 )
 _RULE = regex(r"^-{3,90}(?: -{3,90}){1,3}$")
 _FROZEN = regex(
-    r"^(?P<name>[A-Za-z0-9](?:[\w.-]{0,80}[A-Za-z0-9])?)==(?P<version>\d[\w.+!-]{0,60})(?: ?;[^\n]{0,200})?$",
+    r"^(?P<name>[A-Za-z0-9](?:[\w.-]{0,80}[A-Za-z0-9])?)==(?P<version>\d[\w.+!-]{0,60})"
+    r"(?: ?;(?![^\n]{0,80}== ?[\"'][Dd]arwin)[^\n]{0,200})?$",
     re.MULTILINE,
 )
 _CHANGED = regex(

@@ -53,13 +53,13 @@ def read(text: Text) -> Iterator[Clue]:
         yield Package("torch", match["version"], match.start())
         yield from _torch_cuda(match["cuda"], match.start())
     for match in text.matches(_ASKED, ">>> ", "In [", "python -c", "python3 -c", lines=2):
-        yield from _told(match["asked"], match["answer"].strip(), match.start())
+        yield from told(match["asked"], match["answer"].strip(), match.start())
     for match in text.matches(_SEVERAL, ">>> ", "In [", "python -c", "python3 -c", lines=2):
         asked, answer = match["asked"].split(","), match["answer"].strip()
         values = answer[1:-1].split(", ") if answer.startswith("(") else answer.split(" ")
         if len(asked) == len(values):
             for each, value in zip(asked, values, strict=True):
-                yield from _told(each.strip(), value.strip(), match.start())
+                yield from told(each.strip(), value.strip(), match.start())
     for match in text.matches(_FROM_FILE, ".__file__)", lines=2):
         yield Package(match["module"], match["version"], match.start(), path=match["path"])
     if text.holds("torch.cuda.get_arch_list()"):
@@ -69,7 +69,8 @@ def read(text: Text) -> Iterator[Clue]:
         yield PythonFact("version", Version.parse(match["version"]), match.start())
 
 
-def _told(asked: str, answer: str, offset: int) -> Iterator[Clue]:
+def told(asked: str, answer: str, offset: int) -> Iterator[Clue]:
+    """What the answer to an expression tells, if it is one that tells something."""
     for pattern, told in _ANSWERS:
         if pattern.fullmatch(asked):
             yield from told(answer, offset)
@@ -110,7 +111,7 @@ def _capability(answer: str, offset: int) -> Iterator[Clue]:
     if match:
         capability = ComputeCapability(int(match.group(1)), int(match.group(2)))
         yield GpuClue(Listing.FRAMEWORK, 0, {"compute_capability": capability}, offset)
-        yield GpusIncomplete(offset)
+        yield GpusIncomplete(offset, Listing.FRAMEWORK)
 
 
 def _device_name(answer: str, offset: int) -> Iterator[Clue]:
@@ -121,7 +122,7 @@ def _device_name(answer: str, offset: int) -> Iterator[Clue]:
     )
     if match:
         yield GpuClue(Listing.FRAMEWORK, 0, {"name": match.group(1)}, offset)
-        yield GpusIncomplete(offset)
+        yield GpusIncomplete(offset, Listing.FRAMEWORK)
 
 
 def _count(answer: str, offset: int) -> Iterator[Clue]:

@@ -1,4 +1,4 @@
-"""What is around the GPUs: virtual machines that this one hosts, their firmware, an enclosure outside its case.
+"""What is around the GPUs: virtual machines hosted here, their firmware, an enclosure, that there is none on purpose.
 
 hostpci0: 0000:41:00,pcie=1
 thunderbolt 0-1: Razer Core X
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from envkit._startup.regex import regex
 from envkit.ingest.clues import Clue, Fact, reader
+from envkit.ingest.meant import without_gpu
 from envkit.ingest.text import Text
 
 _GUESTS = regex(
@@ -46,6 +47,8 @@ def read(text: Text) -> Iterator[Clue]:
         for match in text.matches(pattern, *words):
             yield Fact(path, match[0].strip(), match.start())
             break
+    if meant := without_gpu(text):
+        yield Fact("system.meant_without_gpu", " ".join(meant[0].split()), meant.start())
     for match in text.matches(_FIRMWARE, "SeaBIOS", "OVMF", "bios: "):
         yield Fact("system.firmware", _NAMES[(match["name"] or match["chosen"]).lower()], match.start())
         break

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from envkit._startup.regex import regex
+from envkit.ingest.answers import acknowledged
 from envkit.ingest.clues import Clue, Variable, reader
 from envkit.ingest.text import Text
 
@@ -92,5 +93,11 @@ def read(text: Text) -> Iterator[Clue]:
                 _DEVICE.fullmatch(item.strip()) for item in value.split(",")
             ):
                 continue  # words about the variable, as in "= one of the cards"
-            if not _REPLACED.search(value) and not value.startswith(("/path/to", "<", "...")):
+            for_one_command = pattern is _INLINE and acknowledged(text, match.start())
+            if not for_one_command and _is_value(value):
                 yield Variable(match["name"], value, match.start())
+
+
+def _is_value(value: str) -> bool:
+    """Whether it is a value as it stands, without other variables and placeholders."""
+    return not _REPLACED.search(value) and not value.startswith(("/path/to", "<", "..."))

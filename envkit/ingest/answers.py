@@ -1,0 +1,61 @@
+"""Which command of a pasted session a line answers."""
+
+from __future__ import annotations
+
+import re
+
+from envkit._startup.regex import regex
+from envkit.ingest.text import Text
+
+PROMPT = regex(
+    r"^(?:[^\n$#]{0,80}[$#] |[^\n$#❯➜»λ>]{0,60}(?:[❯➜»λ]|╰─[>❯➤$#]) ?|(?:PS )?[A-Z]:\\[^\n>]{0,80}> ?"
+    r"|In \[\d{1,4}\]: ?|>>> )(?=\S)"
+)
+_NOTE = regex(
+    r"# ?(?:(?:right|yes|sure|expected|as expected|known|ok|of course)(?:[,;.]|\s{0,4}$)|[^\n]{0,100}?(?<!not )\b"
+    r"(?:(?:that|this|it)(?:'s| is) (?:expected|fine|normal)|on purpose|by design|harmless|not needed here)\b)",
+    re.IGNORECASE,
+)
+_MEANT = regex(r"# ?[^\n]{0,100}\b(?:on purpose|by design|deliberately|intentionally)\b", re.IGNORECASE)
+_DOCUMENT = regex(
+    r"[#$>❯] ?(?:sudo )?(?:cat|less|more|bat|head|tail|sed|e?grep|rg|ag|awk)\b[^\n]{0,200}?(?:\.(?:md|rst|adoc)\b"
+    r"|\b(?:README|CHANGELOG|CHANGES|NEWS|TODO|NOTES?|notes?|faq|FAQ)\b)"
+    r"|[#$>❯] ?(?:history|tldr|man|gh run|git (?:log|diff|show|grep|blame))\b"
+    r"|[#$>❯] ?(?:rg|ag|e?grep -[a-zA-Z]{0,4}[rR][a-zA-Z]{0,4})\b(?![^\n]{0,200}(?:/var/log|\.log\b))"
+)
+_LONGEST = 100  # lines below a command that are looked through
+
+
+def command_above(text: Text, offset: int) -> str:
+    """The line with the prompt and the command whose answer holds `offset`; '' where no prompt stands above it."""
+    number = _command(text, text.index(offset))
+    return text.lines[number] if number >= 0 else ""
+
+
+def acknowledged(text: Text, offset: int) -> bool:
+    """Whether a remark says that what stands at `offset` is as it should be.
+
+    It is the next thing that is typed below, or stands above the command and says that it is meant.
+    """
+    index = text.index(offset)
+    for number in range(index + 1, min(index + _LONGEST, len(text.lines))):
+        if prompt := PROMPT.match(text.lines[number]):
+            if _NOTE.match(text.lines[number], prompt.end()):
+                return True
+            break
+    typed = index if PROMPT.match(text.lines[index]) else _command(text, index)
+    above = PROMPT.match(text.lines[typed - 1]) if typed > 0 else None
+    return above is not None and _MEANT.match(text.lines[typed - 1], above.end()) is not None
+
+
+def _command(text: Text, index: int) -> int:
+    """The index of the line with a prompt above this one, -1 where there is none."""
+    return next(
+        (number for number in range(index - 1, max(index - _LONGEST, 0) - 1, -1) if PROMPT.match(text.lines[number])),
+        -1,
+    )
+
+
+def of_a_document(text: Text, offset: int) -> bool:
+    """Whether it stands in what a command shows of notes, of a manual or of sources: nothing that happened just now."""
+    return _DOCUMENT.search(command_above(text, offset)) is not None
