@@ -88,6 +88,7 @@ class Runtime:
     command: tuple[str, ...]
     port: int | None = None
     health: tuple[str, ...] = ()
+    shared_memory_gib: int | None = None  # size of /dev/shm; None: the engine's own
 
 
 @record
