@@ -31,8 +31,20 @@ if TYPE_CHECKING:
     from envkit.solver.model import Plan
     from envkit.tables import Matrix
 
-FORMATS = ("dockerfile", "compose", "devcontainer", "apptainer", "conda", "requirements")
+FORMATS = (
+    "dockerfile",
+    "compose",
+    "devcontainer",
+    "github-workflow",
+    "kubernetes",
+    "apptainer",
+    "conda",
+    "requirements",
+)
 _NAMED = 12  # requirements that are named one by one
+# Formats that build a Dockerfile written by another call, and where they look for it.
+_BUILDERS = {"devcontainer": "next to it", "github-workflow": "in the root directory of the repository"}
+_WORKFLOWS = ".github/workflows"
 _LISTS = ("conda", "requirements")  # of Python packages alone
 
 
@@ -66,6 +78,8 @@ Examples:
   envkit dockerfile --framework tensorflow > Dockerfile
   envkit dockerfile --framework pytorch --jupyter --build --smoke
   envkit dockerfile --framework pytorch --format compose > compose.yaml
+  envkit dockerfile --framework pytorch --format github-workflow -o .github/workflows/image.yaml
+  envkit dockerfile --framework pytorch --format kubernetes > job.yaml
   envkit dockerfile --project . -o Dockerfile
   envkit dockerfile --check Dockerfile --gpu "GeForce RTX 5090"
   envkit dockerfile --check Dockerfile --format github --fail-on warn
@@ -254,8 +268,8 @@ def _format_notes(recipe: Recipe, target_format: str) -> Iterator[str]:
         from envkit.image.limits import loader_notes
 
         yield from loader_notes(recipe)
-    if target_format == "devcontainer":
-        yield f"it builds the Dockerfile next to it; write that with the same options: {_same_image()}"
+    if target_format in _BUILDERS:
+        yield f"it builds the Dockerfile {_BUILDERS[target_format]}; write that with the same options: {_same_image()}"
 
 
 def _same_image() -> str:
@@ -272,7 +286,10 @@ def _same_image() -> str:
         flag = isinstance(parameter, click.Option) and parameter.is_flag
         for value in given if isinstance(given, tuple) else (given,):
             words += [parameter.opts[0]] if flag else [parameter.opts[0], str(value)]
-    beside = os.path.join(os.path.dirname(context.params["output"] or ""), "Dockerfile")
+    folder = os.path.dirname(context.params["output"] or "")
+    if folder.endswith(_WORKFLOWS):
+        folder = folder.removesuffix(_WORKFLOWS).rstrip("/")
+    beside = os.path.join(folder, "Dockerfile")
     return shlex.join([*words, "-o", beside])
 
 
@@ -303,8 +320,9 @@ def render(recipe: Recipe, target_format: str) -> str:
     """The recipe in that format. Raises EnvkitError for what the format cannot express."""
     from importlib import import_module
 
-    module = import_module(f"envkit.render.{target_format}")
-    text: str = getattr(module, f"render_{target_format}")(recipe)
+    name = target_format.replace("-", "_")
+    module = import_module(f"envkit.render.{name}")
+    text: str = getattr(module, f"render_{name}")(recipe)
     return text
 
 

@@ -27,6 +27,8 @@ def outside_python(recipe: Recipe) -> list[str]:
         reasons.append(f"the plan needs the CUDA {choice.cuda} libraries from the system")
     if recipe.source_built:
         reasons.append(f"{', '.join(recipe.source_built)} is built from source")
+    if recipe.compiled:
+        reasons.append(f"{', '.join(recipe.compiled)} is compiled in a stage of the image")
     if recipe.apt:
         reasons.append("--apt packages require a distribution")
     if recipe.official:

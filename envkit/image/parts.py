@@ -11,6 +11,15 @@ from envkit.solver.pip_calls import PipInstall
 
 
 @record
+class Copy:
+    """A folder or file taken from another stage."""
+
+    stage: str
+    source: str
+    target: str
+
+
+@record
 class Run:
     """Shell commands that make one layer. `caches` are folders kept between builds, `secrets` maps id to a target.
 
@@ -22,16 +31,8 @@ class Run:
     secrets: Mapping[str, str | None] = field(default_factory=dict)
     ignore: tuple[str, ...] = ()
     why: str = ""
+    taken: Copy | None = None  # a folder of another stage that the commands may read
     bind: str | None = None  # FILE:TARGET, a file of the build context that the commands may read
-
-
-@record
-class Copy:
-    """A folder or file taken from another stage."""
-
-    stage: str
-    source: str
-    target: str
 
 
 @record
@@ -88,6 +89,7 @@ class Runtime:
     command: tuple[str, ...]
     port: int | None = None
     health: tuple[str, ...] = ()
+    shared_memory_gib: int | None = None  # size of /dev/shm; None: the engine's own
 
 
 @record
@@ -107,6 +109,7 @@ class Recipe:
     smoke: tuple[str, ...]  # lines of the smoke test's shell script
     needs_driver: bool  # the smoke test works only where the driver's library is there
     source_built: tuple[str, ...]  # names of the frameworks built from source
+    compiled: tuple[str, ...] = ()  # requirements that are compiled for the image's framework
     context: tuple[str, ...] = ()  # files of the build context that it reads
     official: bool = False  # starts from the project's own image
     notes: tuple[str, ...] = ()

@@ -13,6 +13,7 @@ from envkit.compat.verdict import Verdict
 from envkit.image.base import choose_base, choose_tag, fitting_tags, plain_image, require_system, wanted_flavour
 from envkit.image.cudnn import base_cudnn, settled
 from envkit.image.download import DOWNLOAD, download_stage
+from envkit.image.extensions import extension_stage, extensions, smoke_lines, wheels_step, without
 from envkit.image.frameworks import (
     needs_driver,
     needs_headers,
@@ -24,7 +25,7 @@ from envkit.image.frameworks import (
 from envkit.image.labels import labels
 from envkit.image.options import ImageOptions
 from envkit.image.own_base import OwnBase, base_notes, own_base
-from envkit.image.parts import Base, Recipe, Stage, Step
+from envkit.image.parts import Base, Recipe, Run, Stage, Step
 from envkit.image.python import PythonSetup, python_setup
 from envkit.image.runtime import runtime
 from envkit.image.smoke import smoke_script
@@ -51,6 +52,8 @@ class _Parts:
     cuda: tuple[SystemCuda, ...]
     sources: tuple[SourceBuild, ...]
     pip: tuple[PipInstall, ...]
+    extensions: tuple[Stage, ...] = ()
+    wheels: tuple[Run, ...] = ()  # what installs what the extensions' stage compiled
 
 
 def recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) -> Recipe:
@@ -68,6 +71,7 @@ def recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) 
         )
     plan = for_image(plan, options, matrix)
     choice = plan.choice
+    compiled = extensions(choice, options)
     if _official(choice, options):
         from envkit.image.official import official_recipe
 
@@ -77,7 +81,11 @@ def recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) 
     compiles = any(not installed_by_pip(build, choice) for build in choice.builds)
     own = _named_base(options, matrix)
     base = choose_base(choice, options, matrix.supported_image_tags, compiles, own)
+    options = without(options, compiled)
     parts = _parts(choice, options, mirrors, matrix, system, base)
+    if compiled:
+        stage = extension_stage(compiled, plan, options, mirrors, matrix, system, parts.python)
+        parts = replace(parts, extensions=(stage,), wheels=(wheels_step(compiled, mirrors),))
     title = image_title(plan, matrix)
     frameworks = [matrix.framework(build.framework) for build in choice.builds]
     final = Stage("runtime", base, _final_steps(choice, options, mirrors, matrix, system, parts, base))
@@ -92,9 +100,10 @@ def recipe(plan: Plan, options: ImageOptions, mirrors: Mirrors, matrix: Matrix) 
         python=choice.python,
         conda=parts.python.conda,
         apt=options.apt,
-        smoke=smoke_script(choice, frameworks, options.devel),
+        smoke=smoke_script(choice, frameworks, options.devel, also=smoke_lines(compiled)),
         needs_driver=needs_driver(choice),
         source_built=tuple(build.framework for build in choice.builds if not installed_by_pip(build, choice)),
+        compiled=tuple(one.requirement for one in compiled),
         context=tuple(name for name in (options.lock, options.requirements) if name),
         notes=(*_notes(plan, options, base, own), *(base_notes(own, choice) if own else ())),
         syntax=options.syntax,
@@ -247,6 +256,7 @@ def _stages(parts: _Parts, choice: Choice, system: OperatingSystem, mirrors: Mir
         *(stage for cuda in parts.cuda for stage in cuda.stages),
         *(source.stage for source in parts.sources),
         *parts.python.stages,
+        *parts.extensions,
     )
     if not any(stage.base.image == DOWNLOAD for stage in stages):
         return stages
@@ -280,6 +290,7 @@ def _final_steps(
     steps += [step for cuda in parts.cuda for step in cuda.steps]
     steps += parts.python.steps
     steps += [locked_step(options.lock)] if options.lock else [pip_step(call, options) for call in parts.pip]
+    steps += parts.wheels
     if options.requirements:
         steps.append(requirements_step(options.requirements, mirrors))
     if wheel_libraries(parts.pip, choice):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 USER_ID = 1000
 _JUPYTER_PORT = 8888
+_SHARED_MEMORY_GIB = 8  # engines give 64 MB, in which the workers of a data loader die with a bus error
 GPU_VARIABLES = {"NVIDIA_VISIBLE_DEVICES": "all", "NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
 
 
@@ -36,6 +37,7 @@ def runtime(choice: Choice, options: ImageOptions, matrix: Matrix) -> Runtime:
         command=command,
         port=port,
         health=health,
+        shared_memory_gib=_SHARED_MEMORY_GIB if choice.cuda is not None else None,
     )
 
 

@@ -14,9 +14,16 @@ from envkit.tables.rows import Framework
 
 
 def smoke_script(
-    choice: Choice, frameworks: Iterable[Framework | None], devel: bool, official: bool = False
+    choice: Choice,
+    frameworks: Iterable[Framework | None],
+    devel: bool,
+    official: bool = False,
+    also: Iterable[str] = (),
 ) -> tuple[str, ...]:
-    """The script's lines. Without a framework it looks for the CUDA libraries, or the compiler of a devel image."""
+    """The script's lines, with `also` before the last one.
+
+    Without a framework it looks for the CUDA libraries, or the compiler of a devel image.
+    """
     lines = ["#!/bin/sh", "set -eu"]
     tested = False
     for build, framework in zip(choice.builds, frameworks, strict=True):
@@ -29,7 +36,7 @@ def smoke_script(
         tested = tested or framework is not None
     if not tested:
         lines += _cuda_lines(choice, devel)
-    return (*lines, 'echo "smoke test passed"')
+    return (*lines, *also, 'echo "smoke test passed"')
 
 
 def _import_lines(framework: Framework) -> list[str]:

@@ -27,7 +27,9 @@ def merged(steps: Iterable[Step]) -> tuple[Step, ...]:
 
 
 def _alike(one: Run, other: Run) -> bool:
-    plain = not (one.ignore or other.ignore or one.why or other.why or one.bind or other.bind)
+    plain = not (
+        one.ignore or other.ignore or one.why or other.why or one.bind or other.bind or one.taken or other.taken
+    )
     return plain and one.caches == other.caches and one.secrets == other.secrets
 
 
@@ -53,7 +55,7 @@ WHEEL_LIBRARIES = Run(
 )
 
 
-def _pip_words(call: PipInstall) -> str:
+def pip_words(call: PipInstall) -> str:
     """The words after `pip install`, quoted for a shell, requirements on lines of their own."""
     options = (f'{option} "{address}"' for option, address in call.settings)
     return "\n".join([*options, *(f'"{line}"' for line in call.requirements)])
@@ -63,7 +65,7 @@ def pip_step(call: PipInstall, options: ImageOptions) -> Run:
     """One call of pip; one that brings the user's own packages says so."""
     own = bool(options.pip) and all(line in call.requirements for line in options.pip)
     why = "Your own packages, in a separate layer because they change most often; pinned only where you pinned them."
-    command = f"python -m pip install\n{_pip_words(call)}"
+    command = f"python -m pip install\n{pip_words(call)}"
     return pip_run((command,), ignore=("DL3013", "DL3059"), why=why) if own else pip_run((command,))
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable, Iterator
 
 from envkit._startup.records import record
 from envkit.image.limits import refuse
 from envkit.image.options import ImageOptions
-from envkit.image.parts import Copy, Environment, Recipe, Run, Stage
+from envkit.image.parts import Arguments, Copy, Environment, Recipe, Run, Stage, Step
 from envkit.render.templating import template
 
 
@@ -52,8 +53,17 @@ def _sections(recipe: Recipe) -> tuple[Section, ...]:
     does in every stage; the copied folders are those of no package, so the order does not matter.
     """
     by_name = {stage.name: stage for stage in recipe.stages}
-    used = {step.stage for stage in recipe.stages for step in stage.steps if isinstance(step, Copy)}
+    used = {copy.stage for stage in recipe.stages for copy in _copies(stage.steps)}
     return tuple(_section(stage, by_name) for stage in recipe.stages if stage.name in used or stage is recipe.final)
+
+
+def _copies(steps: Iterable[Step]) -> Iterator[Copy]:
+    """What the steps take from other stages, for good or while they run: Apptainer knows but the former."""
+    for step in steps:
+        if isinstance(step, Copy):
+            yield step
+        elif isinstance(step, Run) and step.taken:
+            yield step.taken
 
 
 def _section(stage: Stage, by_name: dict[str, Stage]) -> Section:
@@ -61,13 +71,15 @@ def _section(stage: Stage, by_name: dict[str, Stage]) -> Section:
     while chain[0].base.image in by_name:
         chain.insert(0, by_name[chain[0].base.image])
     steps = [step for part in chain for step in part.steps]
-    copies = tuple((step.stage, step.source, step.target) for step in steps if isinstance(step, Copy))
+    copies = tuple((copy.stage, copy.source, copy.target) for copy in _copies(steps))
     runs = [step for step in steps if isinstance(step, Run)]
     context = tuple((part[0], part[2]) for part in (run.bind.partition(":") for run in runs if run.bind))
     commands: list[str] = []
     for step in steps:
         if isinstance(step, Environment):
             commands += [f'export {name}="{value}"' for name, value in step.values.items()]
+        elif isinstance(step, Arguments):
+            commands += [f'export {name}="{value}"' for name, value in step.names.items() if value is not None]
         elif isinstance(step, Run):
             commands += [*(f"mkdir -p {folder}" for folder in step.caches), *step.commands]
     return Section(stage.name, chain[0].base.reference, copies, context, tuple(commands))

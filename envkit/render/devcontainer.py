@@ -5,6 +5,7 @@ from __future__ import annotations
 from envkit.image.limits import refuse
 from envkit.image.parts import Recipe
 from envkit.image.python import VENV
+from envkit.render.dockerfile import shared_memory
 
 
 def render_devcontainer(recipe: Recipe) -> str:
@@ -25,7 +26,7 @@ def render_devcontainer(recipe: Recipe) -> str:
         "overrideCommand": True,
     }
     if uses_gpu:
-        document |= {"runArgs": ["--gpus", "all"], "hostRequirements": {"gpu": True}}
+        document |= {"runArgs": ["--gpus", "all", *shared_memory(recipe).split()], "hostRequirements": {"gpu": True}}
     if recipe.runtime.port:
         document["forwardPorts"] = [recipe.runtime.port]
     if not recipe.official and not recipe.source_built:

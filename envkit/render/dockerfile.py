@@ -35,19 +35,27 @@ def header(recipe: Recipe) -> list[str]:
         driver = f"NVIDIA driver {choice.minimum_driver} or newer" if choice.minimum_driver else "an NVIDIA driver"
         lines.append(f"The host needs {driver} and the NVIDIA Container Toolkit. It does not need CUDA itself.")
     gpus = "--gpus all " if recipe.runtime.environment else ""
+    shared = shared_memory(recipe)
     # An entrypoint takes every word for its own: the test has to stand in its place.
     own = recipe.official or recipe.runtime.entrypoint
     test = f"--entrypoint smoke-test {recipe.name}" if own else f"{recipe.name} smoke-test"
     port = f"-p {recipe.runtime.port}:{recipe.runtime.port} " if recipe.runtime.port else ""
     lines += [
         f"Build: docker build -t {recipe.name} .",
-        f"Run:   docker run --rm -it {gpus}{port}{recipe.name}",
+        f"Run:   docker run --rm -it {gpus}{shared}{port}{recipe.name}",
+        f"Publish: docker buildx build --push --sbom=true --provenance=mode=max -t REGISTRY/{recipe.name} .",
         f"Test:  docker run --rm {gpus}{test}",
         "With your own CA: --secret id=ca,src=CA.pem --build-arg PIP_CERT=/run/secrets/ca"
         " --build-arg SSL_CERT_FILE=/run/secrets/ca",
         "With your own index: --secret id=pip,src=pip.conf; proxies: --build-arg HTTPS_PROXY=URL",
     ]
     return lines
+
+
+def shared_memory(recipe: Recipe) -> str:
+    """The option of `docker run` that enlarges /dev/shm, with a blank behind it; '' where the default will do."""
+    size = recipe.runtime.shared_memory_gib
+    return f"--shm-size={size}g " if size else ""
 
 
 def quoted(value: str) -> str:

@@ -8,7 +8,7 @@ from envkit._startup.records import record
 from envkit.base.versions import ComputeCapability
 from envkit.compat.gpu import ToolkitMatch, toolkit_match
 from envkit.solver.request import TargetGpu
-from envkit.tables.rows import Toolkit
+from envkit.tables.rows import FrameworkBuild, Toolkit
 
 
 @record
@@ -30,6 +30,14 @@ def build_targets(gpus: Iterable[TargetGpu], toolkit: Toolkit | None) -> BuildTa
         ";".join(_number(one) for one in found),
         tuple(f"-gencode=arch={one.compute},code={one.sm}" for one in found),
     )
+
+
+def torch_targets(
+    gpus: Iterable[TargetGpu], toolkit: Toolkit | None, build: FrameworkBuild
+) -> tuple[ComputeCapability, ...]:
+    """What an extension of a framework is compiled for: these GPUs, or those of its build; () where unknown."""
+    asked = {_target(gpu.compute_capability, toolkit) for gpu in gpus}
+    return tuple(sorted(asked or {*(build.sass or ())}))
 
 
 def _target(gpu: ComputeCapability, toolkit: Toolkit | None) -> ComputeCapability:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from envkit._startup.records import record
-from envkit.base.versions import Version, VersionSpec
+from envkit.base.versions import ComputeCapability, Version, VersionSpec
 from envkit.tables.loader import read, table
 from envkit.tables.rows import FrameworkBuild, OperatingSystem
 
@@ -132,6 +132,27 @@ class SourceStep:
     order: int
     kind: str
     value: str
+    sources: tuple[str, ...]
+
+
+@table("image/extension_builds.csv", "package")
+@record
+class ExtensionBuild:
+    """A package that is compiled against a framework and CUDA, for want of a wheel that fits.
+
+    `index`: the default index has it; else the name there is another project's, or nobody's. `oldest`: the first GPUs
+    that it has code for. `variables` are NAME=VALUE of its build, with {families} for the generations of the GPUs
+    (8.9 is of 80). `tools` are what its build imports beside the framework. `module` shows by its import that it works.
+    """
+
+    package: str
+    framework: str
+    index: bool
+    wheels: tuple[str, ...]  # architectures that the index has wheels for
+    oldest: ComputeCapability | None
+    variables: tuple[str, ...]
+    tools: tuple[str, ...]
+    module: str | None
     sources: tuple[str, ...]
 
 
@@ -293,6 +314,11 @@ def source_steps(build: FrameworkBuild) -> tuple[SourceStep, ...]:
             key=lambda row: row.order,
         )
     )
+
+
+def extension_build(package: str) -> ExtensionBuild | None:
+    """How the package of that normalized name is compiled, or None."""
+    return next((row for row in read(ExtensionBuild) if row.package == package), None)
 
 
 def repair(os_id: str) -> str | None:

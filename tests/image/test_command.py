@@ -44,7 +44,7 @@ def test_no_plan_gives_no_file(tmp_path: Path) -> None:
     assert result.stdout == ""
 
 
-@pytest.mark.parametrize("target", ["compose", "devcontainer", "apptainer", "conda", "requirements"])
+@pytest.mark.parametrize("target", FORMATS)
 def test_every_format(target: str) -> None:
     assert run("--framework", "pytorch", "--target", "any", "--format", target).stdout
 

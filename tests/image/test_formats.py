@@ -31,6 +31,7 @@ def test_compose_holds_the_dockerfile(matrix: Matrix) -> None:
     assert textwrap.dedent(inline).replace("$$", "$") == render_dockerfile(recipe)
     assert "capabilities: [gpu]" in rendered
     assert '"127.0.0.1:8888:8888"' in rendered
+    assert "    shm_size: 8gb\n" in rendered
 
 
 @pytest.mark.parametrize("payload", [payload for payload in SHELL if payload.isprintable()])
@@ -55,7 +56,7 @@ def test_what_is_not_drawn_lands_in_no_file(payload: str) -> None:
 def test_devcontainer_gives_the_gpus(matrix: Matrix) -> None:
     document = json.loads(render_devcontainer(made(matrix, "pytorch")))
     assert document["build"] == {"dockerfile": "Dockerfile"}
-    assert document["runArgs"] == ["--gpus", "all"]
+    assert document["runArgs"] == ["--gpus", "all", "--shm-size=8g"]
     assert "/opt/venv/bin/python" in json.dumps(document)
 
 
