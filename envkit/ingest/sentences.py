@@ -71,12 +71,34 @@ _ASKED = regex(  # `Is my card too old?`; who asks whether anybody knows why som
     re.IGNORECASE,
 )
 _SUPPOSED = regex(
-    r"\b(?:if (?:your|you|the user|users|somebody|someone)|whether|in case|falls|wenn (?:dein|du|man)|如果)\b"
+    r"\b(?:if (?:your|you|the user|users|somebody|someone)|whether|in case"
+    r"|falls(?! (?:back|off|asleep|short|out))|wenn (?:dein|du|man)|如果)\b"
     r"[^,;\n]{0,60}$",
     re.IGNORECASE,
 )
 _INTENDED = regex(r"(?<!not )\b(?:on purpose|by design|intentionally|deliberately)\b", re.IGNORECASE)
 _TODO = regex(r"\W{0,6}TODO\b")
+_SOLVED = regex(  # `I had "…" yesterday, a reboot fixed it. Now: …`
+    r"[\x22'`]?[^.\n]{0,40}[,;.] ?(?:but |and |which |that )?(?:(?:a|the) )?"
+    r"(?:re(?:boot|start|install)\w{0,3}|update|upgrade) "
+    r"(?:has |have )?(?:fixed|solved|cured|resolved) (?:it|that|this)\b[^\n]{0,8}[.!,] {0,2}"
+    r"(?:but |and )?(?:now|next|then)\b",
+    re.IGNORECASE,
+)
+_ADVISED = regex(  # `For anyone who gets "…": install …`, `I read about "…"`, `the test simulates "…"`
+    r"\b(?:for|if) (?:any(?:one|body)|some(?:one|body)|those|people|others)(?: \w{1,8}){0,3}? "
+    r"(?:gets?|getting|sees?|seeing|hits?|hitting|ha[sd]|have|having|with|facing|encounters?|encountering)\b"
+    r"[^.\n]{0,40}$|(?:如果有人|falls jemand)[^.。\n]{0,30}$"
+    r"|\b(?:read|heard|reading|hearing) (?:\w{1,10} ){0,2}(?:about|of)\b[^.\n]{0,20}$"
+    r"|\b(?:simulat(?:es?|ing)|mock(?:s|ed|ing)?|fakes?|pretends?)(?: an?| the)? [\x22'`]$",
+    re.IGNORECASE,
+)
+_CURIOUS = regex(
+    r"\b(?:just (?:curious|wondering)|out of curiosity|i (?:only |just )?(?:read|saw|heard) (?:about )?(?:it|this|that)"
+    r"|(?:only|just) want(?:ed)? to (?:know|understand|learn))\b",
+    re.IGNORECASE,
+)
+_MEANS = regex(r"^\s{0,4}(?:what (?:does|do|is|are)|was (?:bedeutet|heißt|ist))\b[^?\n]{0,120}\?", re.IGNORECASE)
 _WISHED = regex(
     r"^\s{0,4}PR\b|\b(?:docs?|documentation|readme|message|wiki|FAQ) (?:should|could|might|must)\b", re.IGNORECASE
 )
@@ -129,11 +151,15 @@ def denied(text: Text, start: int, end: int) -> bool:
         start, end = opened.start() + 1, closed.end() - 1 if closed else end
     if _ABSENT.search(text.whole, max(start - _SHORT, 0), start):
         return True
-    if _GONE.match(text.whole, end, end + 3 * _SHORT):
+    if _GONE.match(text.whole, end, end + 3 * _SHORT) or _SOLVED.match(text.whole, end, end + 3 * _SHORT):
         return True
     if _TODO.match(text.line_at(start)):
         return True
-    return _WISHED.search(_around(text, start, end, _ENDS)[0]) is not None
+    words, place = _around(text, start, end, _ENDS)
+    if _WISHED.search(words) or _ADVISED.search(words[:place]):
+        return True
+    curious = _MEANS.match(words) and _CURIOUS.search(text.whole, end, end + 2 * _SHORT)
+    return curious is not None
 
 
 def _refuted(text: Text, start: int, end: int) -> bool:

@@ -29,7 +29,7 @@ class Signature:
     @property
     def in_own_words(self) -> bool:
         """True for what people write, in contrast to what programs print."""
-        return "/told-" in self.signature
+        return "/told-" in self.signature or "/complaint-told-" in self.signature
 
     def counts_where(self, says: Callable[[str], bool]) -> bool:
         """Whether the words of the text beside the message, of which `says` tells, are those that it asks for."""

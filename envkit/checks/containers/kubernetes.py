@@ -33,7 +33,7 @@ _UNHEALTHY = Fault(
     _UNHEALTHY,
     layer=Layer.HEALTH,
     rank=20,
-    needs=("containers.node_devices",),
+    any_of=("containers.node_devices", "messages"),
     explained_by=("gpu-fallen-off-bus", "gsp-timeout", "ecc-uncorrectable", "driver-library-mismatch"),
     fix="Read the device plugin's log on the node, fix the error that it names, and restart the plugin.",
     references=threads("NVIDIA/k8s-device-plugin#75", "NVIDIA/k8s-device-plugin#58", "NVIDIA/k8s-device-plugin#189"),
@@ -44,6 +44,8 @@ def kubernetes_gpu_unhealthy(environment: Environment, matrix: Matrix) -> Iterat
     The node's capacity counts every GPU that the device plugin found; allocatable counts only the healthy ones. GPUs
     that pods already use are in both numbers.
     """
+    if not environment.containers.node_devices.known:
+        return
     devices = environment.containers.node_devices.get()
     evidence = [_counted(environment, each) for each in devices]
     missing = [each for each in devices if each.allocatable < each.capacity]

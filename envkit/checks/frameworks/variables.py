@@ -12,7 +12,7 @@ from envkit.checks.engine.evidence import known, many
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import managers
-from envkit.checks.engine.messages import message_evidence, seen
+from envkit.checks.engine.messages import message_evidence, only_shown, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.frameworks.installs import capability
@@ -79,11 +79,13 @@ _ORDER = Fault(
     _LEFT_ON,
     layer=Layer.CUDA_DEVICES,
     rank=90,
-    needs=("variables",),
+    any_of=("variables", "messages"),
     references=("https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-environment-variables",),
 )
 def bad_cuda_env_vars(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """No variable that makes CUDA slow, verbose, or synchronous was left set."""
+    if not environment.variables.known:
+        return
     here = variables(environment)
     left_on = {name: why for name, why in _DEBUG.items() if here.get(name, "").strip() not in _OFF}
     if here.get("CUDA_AUTO_BOOST", "1").strip() == "0":
@@ -105,7 +107,7 @@ def bad_cuda_env_vars(environment: Environment, matrix: Matrix) -> Iterator[Outc
     _ORDER,
     layer=Layer.CUDA_DEVICES,
     rank=80,
-    needs=("gpus",),
+    any_of=("gpus", "messages"),
     references=threads("ModelCloud/Device-SMI#40", "pytorch/pytorch#86539", "tensorflow/tensorflow#32881"),
 )
 def device_order_confusion(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
@@ -114,6 +116,11 @@ def device_order_confusion(environment: Environment, matrix: Matrix) -> Iterator
     Unless CUDA_DEVICE_ORDER says otherwise, CUDA lists the fastest GPU first; nvidia-smi sorts by PCI address. If the
     faster GPU has the lower address, both orders are the same.
     """
+    if reported := _ORDER.reported(environment):
+        yield reported
+        return
+    if not environment.gpus.known:
+        return
     gpus = environment.gpus.get()
     names = sorted({gpu.name for gpu in gpus})
     if len(names) < 2:
@@ -234,7 +241,9 @@ def cuda_visible_devices_empty(environment: Environment, matrix: Matrix) -> Iter
             "Unset it, or set it to an index, unless a scheduler set it for this job.", (run("unset", VISIBLE),)
         )
     )
-    if hidden:
+    if hidden and only_shown(environment):
+        yield ok(f"{VISIBLE} is {value!r}, which hides every GPU, and nothing failed because of it", evidence=evidence)
+    elif hidden:
         title = f"{VISIBLE} is {value!r}: every GPU is hidden"
         yield _HIDDEN.found(evidence, title=title, impact=impact, remedy=fix)
     elif value:

@@ -346,6 +346,8 @@ def error_802_other_causes(environment: Environment, matrix: Matrix) -> Iterator
             if not codes
             else skip("the Fabric Manager is the cause")
         )
+    elif seen(environment, _UNEXPLAINED.id):
+        yield _UNEXPLAINED.found(message_evidence(environment, messages))
     elif messages:
         yield skip("the Fabric Manager is the cause")
     else:

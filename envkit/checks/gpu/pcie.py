@@ -48,7 +48,7 @@ _SLOW = Fault(
     _NARROW,
     layer=Layer.HEALTH,
     rank=40,
-    any_of=("pci_gpus", "gpus"),
+    any_of=("pci_gpus", "gpus", "messages"),
     explained_by=("gpu-fallen-off-bus",),
     fix="Reseat the card, try another slot or riser, and check the bifurcation setting in the firmware.",
     references=_REFERENCES,

@@ -15,7 +15,7 @@ from envkit.ingest.text import Text
 from envkit.model import MachineKind
 
 _RELEASE = regex(r"^# R(?P<major>\d{2}) \(release\), REVISION: (?P<revision>\d{1,9}(?:\.\d{1,9})?)", re.MULTILINE)
-_L4T = regex(r"\bL4T (?P<version>\d{2}\.\d{1,9}(?:\.\d{1,9})?)\b")
+_L4T = regex(r"\bL4T(?: [Vv]ersion)?[ :=]{1,3}[Rr]?(?P<version>\d{2}\.\d{1,9}(?:\.\d{1,9})?)\b")
 _MODEL = regex(
     r"^(?:[ |]{0,8}(?:Model|Module): )?(?P<model>NVIDIA (?:Jetson [\w ()./-]{3,60}|Orin [\w ()./-]{3,60})"
     r"|Jetson (?:AGX|Xavier|Nano|TX\d|Orin)[\w ()./-]{0,50})$",
@@ -29,7 +29,7 @@ def read(text: Text) -> Iterator[Clue]:
     for match in text.matches(_RELEASE, "(release), REVISION"):
         yield Fact("system.l4t_release", Version.parse(f"{match['major']}.{match['revision']}"), match.start())
         yield Fact("system.machine_kind", MachineKind.JETSON, match.start())
-    for match in text.matches(_L4T, "L4T "):
+    for match in text.matches(_L4T, "L4T"):
         yield Fact("system.l4t_release", Version.parse(match["version"]), match.start())
         yield Fact("system.machine_kind", MachineKind.JETSON, match.start())
     for match in text.matches(_MODEL, "Jetson", "NVIDIA Orin "):

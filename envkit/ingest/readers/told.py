@@ -15,7 +15,7 @@ from envkit.base.names import normalized
 from envkit.base.versions import Version
 from envkit.ingest.clues import Clue, Fact, Framework, Item, Package, PythonFact, reader
 from envkit.ingest.releases import described
-from envkit.ingest.sentences import earlier, stated
+from envkit.ingest.sentences import asserted, earlier, stated
 from envkit.ingest.text import Text
 from envkit.model import CudaToolkit, HostCompiler, MachineKind, Nvcc, OsRelease, PciGpu
 from envkit.model.observed import TOLD
@@ -309,6 +309,8 @@ def _agreed(text: Text, told: Sequence[Package]) -> Iterator[Package]:
 
 def _system(text: Text) -> Iterator[Clue]:
     for match in _matches(text, _WSL, "WSL"):
+        if match["version"] == "1" and not asserted(text, match.start(), match.end()):
+            continue
         kind = MachineKind.WSL1 if match["version"] == "1" else MachineKind.WSL2
         yield Fact("system.machine_kind", kind, match.start())
     systems = [_release(match) for match in _matches(text, _SYSTEM, *_SYSTEM_WORDS)]
