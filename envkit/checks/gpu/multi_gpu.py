@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
+from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import driver_lives_elsewhere, is_virtual, kind, known, many
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
@@ -68,12 +69,24 @@ _IOMMU = Fault(
     remedy="Set the kernel option iommu=pt and reboot.",
     actions=("iommu",),
 )
+
+
+def _without_peers(environment: Environment, matrix: Matrix) -> Remedy:
+    """Accelerate stops and asks for two variables; other programs hang."""
+    if seen(environment, "geforce-p2p-hang", "accelerate"):
+        return Remedy(
+            "Set the two variables that the message names, or start the program with accelerate launch, which sets "
+            "both.",
+            (fixed("export NCCL_P2P_DISABLE=1 NCCL_IB_DISABLE=1"),),
+        )
+    return remedy(environment, "If multi-GPU programs hang, turn peer access off.", "no-p2p")
+
+
 _NO_PEERS = Fault(
     "geforce-p2p-hang",
     "NCCL may hang on GeForce cards without peer access",
     impact="Multi-GPU programs hang or fail on these cards; newer drivers and NCCL releases fix it.",
-    remedy="If multi-GPU programs hang, turn peer access off.",
-    actions=("no-p2p",),
+    remedy=_without_peers,
 )
 
 

@@ -104,11 +104,30 @@ def _built_again(environment: Environment, matrix: Matrix) -> Remedy:
         advice = f"This branch does not build for this kernel. Install branch {branch}, which supports the GPU.{older}"
         action = "driver-open" if needs_open(environment, matrix) else "driver-branch"
         return remedy(environment, advice, action, branch=branch)
-    advice = (
-        "Read the end of the build log; then try a newer driver branch, the previous kernel, or the compiler that "
-        f"the kernel was built with.{older}"
+    return remedy(environment, f"{_from_the_log(environment, matrix)}{older}", "show-build-log")
+
+
+def _from_the_log(environment: Environment, matrix: Matrix) -> str:
+    """What to try where nobody knows why the build fails: a newer branch only where the GPU may have one."""
+    failing = max((version.major for entry in _dkms(environment) if (version := Version.find(entry.version))), default=0)
+    ended = _last_for(failing, matrix)
+    if not ended:
+        return (
+            "Read the end of the build log; then try a newer driver branch, the previous kernel, or the compiler that "
+            "the kernel was built with."
+        )
+    return (
+        "Boot the previous kernel, for which the module was built, and keep it, or use a package of this driver that "
+        f"is patched for newer kernels. {failing} is the last branch for {' and '.join(ended)} GPUs: no newer driver "
+        "supports them. If the GPU is newer than that, install a newer branch instead."
     )
-    return remedy(environment, advice, "show-build-log")
+
+
+def _last_for(branch: int, matrix: Matrix) -> list[str]:
+    """The GPU families that this branch supports and no newer one does."""
+    own = {family for row in matrix.driver_branches if row.branch == branch for family in row.families or ()}
+    later = {family for row in matrix.driver_branches if row.branch > branch for family in row.families or ()}
+    return sorted(own - later)
 
 
 def _newer_branch(environment: Environment, matrix: Matrix) -> int | None:
@@ -207,7 +226,7 @@ def module_missing_for_running_kernel(environment: Environment, matrix: Matrix) 
     if loaded(environment):
         yield ok("the running kernel has loaded the module", evidence=[known(environment, "driver.kernel_module")])
     elif (others := _kernels_with_module(environment)) is None:
-        yield unknown("module files and the running kernel were not probed")
+        yield unknown("the module files or the running kernel are not known")
     elif environment.system.kernel.get() in others:
         yield ok(f"there is a module for {environment.system.kernel.get()}", evidence=_places(environment))
     elif others:
