@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from envkit.checks.engine.findings import Finding
+from envkit.checks.engine.findings import Finding, Status
+from envkit.checks.engine.registry import all_checks
+from envkit.checks.engine.runner import run_checks
+from envkit.documents.verdict import verdict
 from envkit.ingest import parse_text
+from tests.checks.software import matrix
 from tests.checks.test_mends import fails
 from tests.ingest.texts import FOLDER
 
@@ -72,3 +76,16 @@ def test_a_series_is_no_card_and_advice_no_machine() -> None:
     assert not parse_text("NotImplementedError: Using RTX 4000 series doesn't support faster\n").pci_gpus.known
     assert not parse_text("Please use WSL2 or the TensorFlow-DirectML plugin.\n").system.machine_kind.known
     assert parse_text("I use WSL2 on Windows 11\n").system.machine_kind.known
+
+
+@pytest.mark.parametrize(("path", "maker"), [("batch-17/b17-44", "an AMD"), ("batch-12/b12-40", "an Intel")])
+def test_a_text_on_another_makers_gpu_is_told_so(path: str, maker: str) -> None:
+    environment = parse_text((REPORTS / f"{path}.txt").read_text())
+    answer = verdict(environment, run_checks(environment, matrix(), all_checks().values()))
+    assert answer.title == f"This text is about {maker} GPU; envkit checks NVIDIA GPUs" and answer.ask == ()
+
+
+def test_an_xid_of_a_program_is_answered() -> None:
+    environment = parse_text((FOLDER / "xid-other-31.txt").read_text())
+    answer = verdict(environment, run_checks(environment, matrix(), all_checks().values()))
+    assert answer.status is Status.OK and "Xid 31 is an error in a program" in answer.title

@@ -36,7 +36,8 @@ _GUIDE = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson
 
 def _purge(environment: Environment, matrix: Matrix) -> Remedy:
     given = remedy(environment, "Remove the Linux driver; WSL 2 uses the Windows driver.", "purge-driver")
-    return Remedy(given.advice, (*given.steps, fixed("sudo ldconfig")))
+    listed = " The first command only lists what would be removed." if len(given.steps) > 1 else ""
+    return Remedy(f"{given.advice}{listed}", (*given.steps, fixed("sudo ldconfig")))
 
 
 def _jetson_wheel(environment: Environment, matrix: Matrix) -> Remedy:
@@ -45,7 +46,7 @@ def _jetson_wheel(environment: Environment, matrix: Matrix) -> Remedy:
     return remedy(
         environment,
         f"Install NVIDIA's wheels for {f'L4T {release.get()}' if release.known else 'this board'} (see the guide under "
-        "More), or use a prebuilt container.",
+        "See also), or use a prebuilt container.",
         "jetson-container",
         framework=items[0].framework.name if items else "pytorch",
     )

@@ -308,8 +308,8 @@ def several_toolkits_in_path(environment: Environment, matrix: Matrix) -> Iterat
         yield ok(f"of {max(len(releases), 1)} toolkits, PATH selects the right one ({first})", evidence=evidence)
     else:
         root = next((item.real_path or item.path for item in system if item.version == wanted), "")
-        why = "CUDA_HOME names" if named else "the newest is"
-        title = f"nvcc on PATH is CUDA {first.release(2)}, {why} {wanted.release(2)}"
+        other = f"CUDA_HOME names {wanted.release(2)}" if named else f"the newest toolkit is {wanted.release(2)}"
+        title = f"nvcc on PATH is from CUDA {first.release(2)}, but {other}"
         yield _SEVERAL.found(evidence, title=title, root=root)
 
 
@@ -348,11 +348,21 @@ def cuda_symlink_wrong(environment: Environment, matrix: Matrix) -> Iterator[Out
             title=f"{DEFAULT_LINK} is CUDA {default.version}, but the newest installed is {newest.version}",
             status=Status.WARN,
             impact="Programs that look there use the older toolkit.",
-            remedy=Remedy(
-                "To use the newer one, select it.",
-                (fixed("sudo update-alternatives --config cuda"), _link_to(newest.path)),
-            ),
+            remedy=_select(environment, newest.path),
         )
+
+
+def _select(environment: Environment, root: str) -> Remedy:
+    """The way to turn the link, by what manages it."""
+    link = environment.cuda_link
+    choose = fixed("sudo update-alternatives --config cuda")
+    if link.known and link.get().target.startswith("/etc/alternatives/"):
+        return Remedy("To use the newer one, select it.", (choose,))
+    advice = (
+        "To use the newer one, point the link to it. If update-alternatives manages the link (ls -l shows "
+        f"/etc/alternatives/cuda as its target), run {choose.line} instead."
+    )
+    return Remedy(advice, (_link_to(root),))
 
 
 def _link_to(root: str) -> Command:

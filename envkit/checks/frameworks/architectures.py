@@ -67,7 +67,7 @@ def _build(environment: Environment, matrix: Matrix, check_id: str) -> Remedy:
         return own
     # without the GPU, the resolver may take the very build that fails
     if not target and (fits or installed(environment) is not None):
-        return Remedy(f"{_BUILD} The right build depends on the GPU: add the GPU's name to the text.", (_NAME_GPU,))
+        return Remedy(f"{_BUILD} The right build depends on the GPU: include its name in the input.", (_NAME_GPU,))
     return bring(environment, matrix, name, _BUILD, messages=messages, native=check_id == _NEWER)
 
 

@@ -61,9 +61,7 @@ def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
     return Remedy(wanted, (run("uv", "venv", "--python", VERSION(best)), *fitting.steps))
 
 
-def _for_this_platform(
-    environment: Environment, matrix: Matrix, messages: tuple[Message, ...], package: str
-) -> Remedy:
+def _for_this_platform(environment: Environment, matrix: Matrix, messages: tuple[Message, ...], package: str) -> Remedy:
     """Python is not at fault where uv found wheels of the release for other systems or processors only."""
     why = (
         f"The index or the lock file has {package} for other platforms only, so a different Python does not help. "

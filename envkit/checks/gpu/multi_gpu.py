@@ -39,7 +39,7 @@ _SWITCH = "NCCL_P2P_DISABLE"
 def _links_up(environment: Environment, matrix: Matrix) -> Remedy:
     if has_nvswitch_board(environment):
         advice = (
-            "Check the links and the Fabric Manager's log. Then drain the node, stop the Fabric Manager, reset all "
+            "Check the links and Fabric Manager's log. Then drain the node, stop Fabric Manager, reset all "
             "GPUs (sudo nvidia-smi --gpu-reset), and start it again. If that does not help, power-cycle the machine; "
             "then contact the vendor. These GPUs have no bridge to reseat."
         )
@@ -224,7 +224,7 @@ def iommu_translation_hang(environment: Environment, matrix: Matrix) -> Iterator
     if reported := _IOMMU.reported(environment):
         yield reported
     elif is_virtual(environment) or driver_lives_elsewhere(environment) or _hosts_machines(environment):
-        yield skip("virtual machines need the IOMMU as it is")
+        yield skip("not checked in virtual machines, which depend on the IOMMU")
     elif not mode.known:
         yield skip("no IOMMU") if mode.absent else unknown("the IOMMU was not probed", evidence=facts)
     elif mode.get() == "translated" and _over_switches(environment, matrix):
@@ -248,9 +248,9 @@ def iommu_translation_hang(environment: Environment, matrix: Matrix) -> Iterator
     references=threads("NVIDIA/nccl-tests#117", "NVIDIA/nccl#1637", "huggingface/accelerate#2328"),
 )
 def geforce_p2p_hang(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """No program with several GeForce RTX 40 or 50 cards hung or failed by trying peer access, which they lack.
+    """No multi-GPU program on GeForce RTX 40 or 50 cards hung or failed because it tried peer-to-peer access.
 
-    Old drivers and NCCL releases try it anyway; newer ones go through host memory.
+    These cards do not support it. Old drivers and NCCL releases try it anyway; newer ones go through host memory.
     """
     cards = [gpu for gpu in seen_gpus(environment, matrix) if _NO_PEER_GEFORCE.search(gpu.name)]
     reported = _NO_PEERS.reported(environment)

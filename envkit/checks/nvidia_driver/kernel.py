@@ -109,7 +109,9 @@ def _built_again(environment: Environment, matrix: Matrix) -> Remedy:
 
 def _from_the_log(environment: Environment, matrix: Matrix) -> str:
     """What to try where nobody knows why the build fails: a newer branch only where the GPU may have one."""
-    failing = max((version.major for entry in _dkms(environment) if (version := Version.find(entry.version))), default=0)
+    failing = max(
+        (version.major for entry in _dkms(environment) if (version := Version.find(entry.version))), default=0
+    )
     ended = _last_for(failing, matrix)
     if not ended:
         return (
@@ -171,10 +173,10 @@ def _signed(environment: Environment, matrix: Matrix) -> Remedy:
         )
     return remedy(
         environment,
-        "Sign the module and enroll the key. mokutil asks you to choose a password, and MokManager asks for it on "
-        "the console at the next boot: do not reboot a machine whose console you cannot access. If mokutil "
-        "says that the key is already enrolled, the machine boots without shim: choose shimx64.efi in the "
-        "firmware's boot menu. Or use the distribution's signed modules, or disable Secure Boot in the firmware.",
+        "Enroll a Machine Owner Key, with which DKMS signs the rebuilt module. mokutil asks for a new password, and "
+        "MokManager for it on the console at the next boot: do not reboot a machine whose console you cannot access. "
+        "If mokutil says that the key is already enrolled, the machine boots without shim: choose shimx64.efi in the "
+        "firmware's boot menu. Or use signed modules of the distribution, or turn Secure Boot off.",
         "enrol-key",
         "sign-module",
         "reboot",
@@ -316,7 +318,10 @@ def _without_headers(environment: Environment) -> Outcome:
 
 
 def _dkms_evidence(environment: Environment) -> list[Evidence]:
-    lines = [f"{entry.module}/{entry.version}, {entry.kernel or '-'}: {entry.state}" for entry in _dkms(environment)]
+    lines = [
+        f"{entry.module}/{entry.version}{f', {entry.kernel}' if entry.kernel else ''}: {entry.state}"
+        for entry in _dkms(environment)
+    ]
     return [known(environment, "kernel.dkms", line) for line in lines[:4]]
 
 
