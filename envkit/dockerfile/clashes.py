@@ -9,7 +9,7 @@ from envkit._startup.regex import regex
 from envkit.base.names import normalized
 from envkit.base.versions import VersionSpec
 from envkit.compat.packages import requirements_of
-from envkit.compat.pairs import meeting, pair_agrees
+from envkit.compat.pairs import meeting, newest_beside, pair_agrees
 from envkit.compat.verdict import Verdict
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.specifiers import Release, Wish
@@ -23,14 +23,26 @@ TIED_TO_TORCH = ("torchvision", "torchaudio", "xformers", "vllm")
 _PIN = regex(r"={2,3}\d+(?:\.\d+)*(?:\.?post\d+)?(?:\+[\w.]+)?")  # one final release
 
 
-def clashes(packages: Iterable[Package]) -> Iterator[tuple[Package, Verdict]]:
-    """Each package that no release of its neighbors goes with, and why; the last requirement of a name counts."""
+def clashes(packages: Iterable[Package]) -> Iterator[tuple[Package, Verdict, str]]:
+    """Each package that no release of its neighbors goes with, why, and its newest release that would ('' for none).
+
+    The last requirement of a name counts.
+    """
     last = {normalized(one.name): one for one in packages if one.tool == "pip" and one.spec}
     specs = specs_of(last.values())
     for one in last.values():
         verdict = pair_agrees(releases_of(one), f"{one.name}{one.spec}", specs)
         if verdict.status == "fail":
-            yield one, verdict
+            name = normalized(one.name)
+            others = {other: spec for other, spec in specs.items() if other != name}
+            yield one, verdict, newest_beside(name, others)
+
+
+def together(package: Package, release: str) -> str:
+    """The remedy for a package of a conflict, by its release that goes with the other requirements."""
+    if not release:
+        return "Use releases that were built for each other."
+    return f"Use {package.name}=={release}, the newest release that goes with the other requirements, or change those."
 
 
 def unknown_releases(packages: Iterable[Package], matrix: Matrix) -> Iterator[Package]:

@@ -88,7 +88,7 @@ def test_an_unknown_distribution_gets_one_block_and_is_asked_for() -> None:
         "Install it. These commands are for Ubuntu and Debian. For another distribution, include the output of "
         "cat /etc/os-release in the input and run envkit again."
     )
-    assert "Ubuntu;" in remedy(Environment(), "Install it.", "driver").summary
+    assert "Ubuntu." in remedy(Environment(), "Install it.", "driver").summary
     assert remedy(Environment(), "Load it.", "load-module").summary == "Load it."
 
 

@@ -88,4 +88,4 @@ def test_a_text_on_another_makers_gpu_is_told_so(path: str, maker: str) -> None:
 def test_an_xid_of_a_program_is_answered() -> None:
     environment = parse_text((FOLDER / "xid-other-31.txt").read_text())
     answer = verdict(environment, run_checks(environment, matrix(), all_checks().values()))
-    assert answer.status is Status.OK and "Xid 31 is an error in a program" in answer.title
+    assert answer.status is Status.OK and "Xid 31: an error in a program" in answer.title

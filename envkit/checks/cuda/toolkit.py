@@ -348,21 +348,12 @@ def cuda_symlink_wrong(environment: Environment, matrix: Matrix) -> Iterator[Out
             title=f"{DEFAULT_LINK} is CUDA {default.version}, but the newest installed is {newest.version}",
             status=Status.WARN,
             impact="Programs that look there use the older toolkit.",
-            remedy=_select(environment, newest.path),
+            remedy=Remedy(
+                "To use the newer one, point the link to it. If update-alternatives manages the link (ls -l shows "
+                "/etc/alternatives/cuda as its target), run sudo update-alternatives --config cuda instead.",
+                (_link_to(newest.path),),
+            ),
         )
-
-
-def _select(environment: Environment, root: str) -> Remedy:
-    """The way to turn the link, by what manages it."""
-    link = environment.cuda_link
-    choose = fixed("sudo update-alternatives --config cuda")
-    if link.known and link.get().target.startswith("/etc/alternatives/"):
-        return Remedy("To use the newer one, select it.", (choose,))
-    advice = (
-        "To use the newer one, point the link to it. If update-alternatives manages the link (ls -l shows "
-        f"/etc/alternatives/cuda as its target), run {choose.line} instead."
-    )
-    return Remedy(advice, (_link_to(root),))
 
 
 def _link_to(root: str) -> Command:

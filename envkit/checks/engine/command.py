@@ -11,8 +11,8 @@ from envkit.base.shown import shown
 
 PACKAGE, PROGRAM, SCRIPT = "PACKAGE", "PROGRAM", "SCRIPT"  # what the reader replaces
 NAMESPACE, POD, IMAGE_NAME = "NAMESPACE", "POD", "IMAGE"
-TO_FILL_IN = frozenset((PACKAGE, PROGRAM, SCRIPT, NAMESPACE, POD, IMAGE_NAME))
 _CUT = "\u2026"
+TO_FILL_IN = frozenset((PACKAGE, PROGRAM, SCRIPT, NAMESPACE, POD, IMAGE_NAME, _CUT))
 _LONGEST = 4096  # characters of a word; no path is longer
 _QUOTES = frozenset("'\"\\")
 _QUOTED = 60  # characters of a refused value that its reason quotes

@@ -314,7 +314,7 @@ def xid_other(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     if pairs:
         numbers = ", ".join(dict.fromkeys(str(row.code) for row, _ in pairs))
         yield ok(
-            f"Xid {numbers} is an error in a program, not in the GPU or the driver",
+            f"Xid {numbers}: an error in a program, not in the GPU or the driver",
             evidence=message_evidence(environment, [message for _, message in pairs]),
         )
     elif environment.kernel.log.known:
