@@ -24,11 +24,11 @@ Commands:
   check       Check whether a project file fits this machine.
   matrix      Browse the compatibility data and its sources.
   diff        Show what changed between two captures, and the likely culprit.
-  recommend   Rank graphics cards for a workload, or check a build.
+  recommend   Rank graphics cards for a workload, or check a PC build.
   bench       Measure speed, and compare it with hardware limits and published
               figures.
   explain     Explain one check in full.
-  fleet       Diagnose many machines in one report.
+  fleet       Diagnose many hosts in one report.
   completion  Print a shell completion script.
 
   Examples:

@@ -92,19 +92,22 @@ def _power(machine: Machine) -> Iterator[Judgement]:
     headroom = rules()["power-headroom"]
     needed = ceil(total * headroom.value / 10) * 10
     sources = _sources(machine.boards, headroom.sources)
-    at_most = f"{total} W at the peak" + (f" without {_names(silent)}, whose power is unknown" if silent else "")
+    at_most = f"a peak load of {total} W" + (f" without {_names(silent)}, whose power is unknown" if silent else "")
     supply = machine.supply_watts
     if supply is None:
-        yield Judgement("info", "power", f"{at_most}: a power supply of {needed} W or more", sources)
+        yield Judgement("info", "power", f"{at_most}: use a power supply of {needed} W or more", sources)
     elif supply < total:
         yield Judgement(
-            "fail", "power", f"the {supply} W power supply does not cover {at_most}. {_remedy(machine, total)}", sources
+            "fail",
+            "power",
+            f"the {supply} W power supply is too small for {at_most}: {_remedy(machine, total)}",
+            sources,
         )
     elif silent:
-        yield Judgement("unknown", "power", f"{at_most}; the supply gives {supply} W", sources)
+        yield Judgement("unknown", "power", f"{at_most}; the power supply has {supply} W", sources)
     elif supply < needed:
-        told = f"{supply} W covers {at_most} with less than 20% to spare: {needed} W is recommended."
-        yield Judgement("warn", "power", f"{told} {_remedy(machine, total)}", sources)
+        told = f"{supply} W covers {at_most} with less than 20% to spare; {needed} W is recommended"
+        yield Judgement("warn", "power", f"{told}: {_remedy(machine, total)}", sources)
     else:
         yield Judgement("ok", "power", f"{supply} W for {at_most}", sources)
 
@@ -119,8 +122,8 @@ def _remedy(machine: Machine, total: int) -> str:
         limits = ", ".join(
             f"{board.model.tdp_w * share.value:.0f} W for {board.name}" for board in _each(machine) if board.model.tdp_w
         )
-        return f"A power limit would be enough (nvidia-smi -pl: {limits}): {kept.text}."
-    return f"Use a power supply of at least {ceil(total * headroom / 10) * 10} W."
+        return f"a power limit would be enough (nvidia-smi -pl: {limits}); {kept.text}"
+    return f"use one of at least {ceil(total * headroom / 10) * 10} W"
 
 
 def _circuit(machine: Machine) -> Iterator[Judgement]:
@@ -131,9 +134,10 @@ def _circuit(machine: Machine) -> Iterator[Judgement]:
     sustained = machine.circuit_watts * share.value
     efficiency = rules()["supply-efficiency"]
     drawn = total / efficiency.value
+    good = "but the circuit is good for only" if drawn > sustained else "and the circuit is good for"
     told = (
-        f"{drawn:.0f} W from the wall ({total} W through a supply of {efficiency.value:.0%}) on a circuit that "
-        f"carries {sustained:.0f} W continuously ({share.value:.0%} of its breaker)"
+        f"{drawn:.0f} W at the wall ({total} W at {efficiency.value:.0%} PSU efficiency), {good} {sustained:.0f} W "
+        f"continuous ({share.value:.0%} of its breaker)"
     )
     status = "fail" if drawn > sustained else ("unknown" if silent else "ok")
     yield Judgement(status, "circuit", told, (*share.sources, *efficiency.sources))
@@ -146,7 +150,7 @@ def _cables(machine: Machine) -> Iterator[Judgement]:
         if row is not None:
             yield Judgement("info", "cables", f"{card.name}: {row.plug}", row.sources)
         elif card.form in ("desktop", "passive") and (watts is None or watts > slot.value):
-            told = f"{card.name}: its power connectors are unknown: check the card"
+            told = f"{card.name}: power connectors unknown; check the card"
             yield Judgement("unknown", "cables", told, slot.sources)
 
 
@@ -173,14 +177,14 @@ def _lane(board: Card, lanes: int, generation: int | None, together: int) -> Jud
     if row is None:
         return Judgement("unknown", "lanes", f"{board.name} in x{lanes}: its PCIe generation is unknown", board.sources)
     rate = row.megabytes_per_lane * width / 1000
-    told = f"{board.name} on x{width} of PCIe {row.generation}: {rate:.1f} GB/s"
+    told = f"{board.name} on PCIe {row.generation} x{width}: {rate:.1f} GB/s"
     sources = (*row.sources, *full.sources)
     if rate >= full.value:
         return Judgement("ok", "lanes", told, sources)
     return Judgement(
         "warn",
         "lanes",
-        f"{told}, below the {full.value:.1f} of {full.text}. {_loss(rate, together)}",
+        f"{told}, less than the {full.value:.1f} GB/s of {full.text}; {_loss(rate, together)}",
         sources,
     )
 
@@ -191,10 +195,10 @@ def _loss(rate: float, boards: int) -> str:
     batch = network.batch * _IMAGE
     data = f"{network.batch} images ({batch / _MB:.0f} MB) take {batch / rate / 1e6:.1f} ms"
     if boards == 1:
-        return f"{data}: short compared to a step, but loading a model takes longer."
+        return f"{data}, which is short compared to a step, but loading a model takes longer"
     gradients = network.parameters * 4
     return (
-        f"{data}, the gradients of {network.title} ({gradients / _MB:.0f} MB) {gradients / rate / 1e6:.0f} ms each way."
+        f"{data}, the gradients of {network.title} ({gradients / _MB:.0f} MB) {gradients / rate / 1e6:.0f} ms each way"
     )
 
 
@@ -226,9 +230,9 @@ def _memory(machine: Machine) -> Iterator[Judgement]:
     size = next((row for row in read(BuildSize) if row.cards >= count), None)
     if size is None:
         return
-    advised = f"{size.memory_gb} GiB of memory is recommended for {count} GPU{'s' if count > 1 else ''}"
-    if size.cores:
-        advised += f", and {size.cores} cores or more"
+    cores = f" and at least {size.cores} CPU cores" if size.cores else ""
+    verb = "are" if size.cores else "is"
+    advised = f"{size.memory_gb} GiB of RAM{cores} {verb} recommended for {count} GPU{'s' if count > 1 else ''}"
     if machine.memory_gb is None:
         yield Judgement("info", "memory", advised, size.sources)
     else:

@@ -29,12 +29,12 @@ FORMS = {
     "any": ("desktop", "laptop", "passive", "module", "embedded", "system", "mining"),
 }
 _FORM_TOLD = {
-    "passive": "it has no fan: only a server chassis can cool it",
+    "passive": "passively cooled, for server chassis only",
     "module": "a module for a server board, not a card for a slot",
     "laptop": "it is a laptop GPU",
     "embedded": "a module for embedded systems",
     "system": "it is sold only as a complete computer",
-    "mining": "a mining card: a narrow PCIe link and no display",
+    "mining": "mining card (narrow PCIe link, no display output)",
     "desktop": "a card for a desktop",
 }
 

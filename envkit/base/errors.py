@@ -50,10 +50,12 @@ class RequestError(EnvkitError):
     exit_code = 2
 
     @classmethod
-    def unknown_value(cls, option: str, value: str, valid: Iterable[str], listing: str = "") -> RequestError:
+    def unknown_value(
+        cls, option: str, value: str, valid: Iterable[str], listing: str = "", *, kind: str = "value"
+    ) -> RequestError:
         """The error for a `value` that is none of `valid`; `listing` is the command that lists those."""
         told = f"Run `{listing}` to see them all." if listing else ""
-        return cls(f"{option}: unknown value {value!r}.", f"{did_you_mean(value, valid)} {told}".strip())
+        return cls(f"{option}: unknown {kind} {value!r}.", f"{did_you_mean(value, valid)} {told}".strip())
 
 
 def did_you_mean(value: str, valid: Iterable[str]) -> str:

@@ -4,25 +4,43 @@ from __future__ import annotations
 
 _MORE = " \\"
 _INDENT = "  "
-_GOES_ON = ("export", "-f", "--index-url", "--find-links")  # what is read with the word behind it
+_GOES_ON = ("sudo", "export", "-f", "--index-url", "--find-links")  # what is read with the word behind it
+_JOINS = ("|", "&&", "||")  # what ends a line before it is broken elsewhere
 
 
 def continued(command: str, width: int) -> list[str]:
     """The command in lines of at most `width` columns, all but the last with a backslash at their end.
 
-    Broken at spaces outside of quotes alone; a longer word stays whole, on a line of its own.
+    Broken at spaces outside of quotes alone, after `|`, `&&` and `||` first; a longer word stays whole, on a line of
+    its own.
     """
     if len(command) <= width:
         return [command]
     lines: list[str] = []
     line = ""
-    for word in _words(command):
-        if line.strip() and len(line) + 1 + len(word) + len(_MORE) > width:
-            lines.append(line + _MORE)
-            line = _INDENT + word
-        else:
-            line = f"{line} {word}" if line else word
+    for part in _parts(_words(command)):
+        whole = " ".join(part)
+        own = len(_INDENT) + len(whole) + len(_MORE) <= width  # the part fits on a line of its own
+        for word in [whole] if own else part:
+            if line.strip() and len(line) + 1 + len(word) + len(_MORE) > width:
+                lines.append(line + _MORE)
+                line = _INDENT + word
+            else:
+                line = f"{line} {word}" if line else word
     return [*lines, line]
+
+
+def _parts(words: list[str]) -> list[list[str]]:
+    """The words of each command of a line; what joins it to the next one ends it, without a space to break at."""
+    parts: list[list[str]] = [[]]
+    for number, word in enumerate(words):
+        if word in _JOINS and parts[-1]:
+            parts[-1][-1] += f" {word}"
+            if number + 1 < len(words):
+                parts.append([])
+        else:
+            parts[-1].append(word)
+    return parts
 
 
 def _words(command: str) -> list[str]:

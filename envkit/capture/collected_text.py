@@ -134,7 +134,7 @@ def _run(told: Collected, about: str, lines: _Lines) -> None:
 
 
 def _refused(told: Collected, about: str, lines: _Lines) -> None:
-    why = "not started: it is in no folder of the system"
+    why = "not started: it is in no system directory"
     told.commands.setdefault(tuple(about.split(" ")), missing(Problem.DENIED, about, why))
 
 

@@ -122,7 +122,7 @@ class RecordedHost:
         if entry.problem is not None:
             return missing(entry.problem, path, entry.detail)
         if entry.kind == "dir":
-            return missing(Problem.UNPARSABLE, path, "a folder, not a file")
+            return missing(Problem.UNPARSABLE, path, "a directory, not a file")
         if entry.reader is not None:
             try:
                 return found(entry.reader(size, offset), path)

@@ -103,7 +103,7 @@ def _refuse_parts(files: CaptureFolder, holds: Json) -> None:
         lost = ["other file than machine.json"]
     if lost:
         raise SourceError(
-            f"{files.path} is only part of a capture: it has no {lost[0]}.", "Copy the whole folder again."
+            f"{files.path} is only part of a capture: it has no {lost[0]}.", "Copy the whole directory again."
         )
 
 

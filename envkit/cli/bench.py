@@ -99,6 +99,8 @@ def bench(
     for note in run.notes:
         say(f"Note: {note}.")
     write_output(_rendered(chosen, verdicts, run, output), output)
+    if not verdicts and not run.notes:
+        say("Nothing was measured: these workloads need a GPU.")
     if save_baseline is not None:
         _save(verdicts, save_baseline)
     return _status(verdicts, strict)

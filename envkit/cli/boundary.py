@@ -8,13 +8,17 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from envkit.base.errors import EnvkitError
+from envkit.base.errors import EnvkitError, did_you_mean
 from envkit.cli.output import complain
 from envkit.cli.streams import failed, is_of_output, written
 from envkit.host.stops import Stopped
 
 BUG = 3
 INTERRUPTED = 130
+
+_ELSEWHERE = {  # options that people look for in the wrong place
+    ("install", "--dry-run"): "The script itself has it: bash install.sh --dry-run",
+}
 
 
 def exit_code(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lambda: None) -> int:
@@ -53,9 +57,20 @@ def _exit_code(words: list[str], debug: bool, begin: Callable[[], None]) -> int:
 
 def _usage(error: click.ClickException) -> int:
     where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "envkit"
-    complain(f"{where}: {' '.join(error.format_message().split())}")
+    complain(f"{where}: {_usage_words(error)}")
     complain(f"Try: {where} --help")
     return error.exit_code
+
+
+def _usage_words(error: click.ClickException) -> str:
+    """click's message as our own errors are written."""
+    if isinstance(error, click.NoSuchOption):
+        words = error.ctx.info_name if error.ctx else ""
+        meant = _ELSEWHERE.get((words or "", error.option_name)) or did_you_mean(
+            error.option_name, error.possibilities or ()
+        )
+        return f"no such option: {error.option_name}. {meant}".rstrip()
+    return " ".join(error.format_message().split())
 
 
 def _bug(error: BaseException, words: list[str]) -> int:

@@ -35,7 +35,11 @@ def _unchanged(report: FileReport) -> int:
         say("Nothing needs to change.")
         return 0
     known = report.verdict.id is not None
-    first = "No known change makes it work on the target." if known else "Whether anything has to change is unknown."
+    first = (
+        "envkit knows no change that makes this file work on the target."
+        if known
+        else "Whether anything has to change is unknown."
+    )
     say(f"{first}\n\n{report}")
     return 1
 

@@ -50,7 +50,7 @@ Examples:
     shell_complete=complete_target,
     help="What to check for: this machine, any machine, or a capture.",
 )
-@click.option("--extra", "extras", multiple=True, metavar="NAME", help="Also install this extra. Repeatable.")
+@click.option("--extra", "extras", multiple=True, metavar="NAME", help="Also check this extra. Repeatable.")
 @click.option(
     "--fix",
     is_flag=True,

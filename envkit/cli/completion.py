@@ -12,9 +12,9 @@ Examples:
   envkit completion zsh >> ~/.zshrc   # after: autoload -U compinit; compinit
   envkit completion fish > ~/.config/fish/completions/envkit.fish"""
 )
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", metavar="SHELL", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print a completion script for SHELL. It completes commands, options, and option values."""
+    """Print a completion script for SHELL (bash, zsh, or fish). It completes commands, options, and option values."""
     from click.shell_completion import get_completion_class
 
     from envkit.cli.main import envkit

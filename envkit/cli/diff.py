@@ -34,7 +34,7 @@ def diff(old: str, new: str, as_json: bool, mask: bool, verbose: bool, output: s
     """Show what changed between two machines or two points in time, most likely culprit first.
 
     OLD and NEW are each a capture directory, facts JSON, or saved text; one of them may be - for standard input. Exit
-    code 1 means that NEW has a failure that OLD does not have, or that too little of NEW could be read to tell.
+    status 1 means that NEW has a failure that OLD does not have, or that too little of NEW could be read to tell.
     """
     from envkit.api.report import judged
     from envkit.base.errors import RequestError

@@ -101,7 +101,9 @@ Examples:
 @click.option("--slim", is_flag=True, help="Start from the plain distribution image.")
 @click.option("--no-syntax", is_flag=True, help="Omit the `# syntax=` line, for builders that cannot reach Docker Hub.")
 @click.option("--pip", "pip", multiple=True, metavar="PKG", help="Additional Python package. Repeatable.")
-@click.option("--requirements", metavar="FILE", help="Requirements file next to the Dockerfile.")
+@click.option(
+    "--requirements", metavar="FILE", help="Install from this requirements file (relative to the build context)."
+)
 @click.option("--lock", metavar="FILE", help="Write a hash-pinned lock file to FILE and install from it in the image.")
 @click.option("--apt", "apt", multiple=True, metavar="PKG", help="Additional distribution package. Repeatable.")
 @click.option("--jupyter", is_flag=True, help="Install JupyterLab and start it by default.")

@@ -271,7 +271,7 @@ def _selected(ids: tuple[str, ...], checks: Mapping[str, Check]) -> list[Check]:
             told = ("Dockerfiles", "dockerfile --check") if wanted.startswith("image.") else ("project files", "check")
             raise RequestError(f"--check: {wanted} is for {told[0]}.", f"Use envkit {told[1]} FILE.")
         if wanted not in checks:
-            raise RequestError.unknown_value("--check", wanted, checks, "envkit doctor --list-checks")
+            raise RequestError.unknown_value("--check", wanted, checks, "envkit doctor --list-checks", kind="check")
     return [checks[id] for id in ids] if ids else list(checks.values())
 
 

@@ -86,7 +86,7 @@ def say(line: str) -> None:
 def under_root(root: str) -> Environment:
     """What is observed in a mounted file system or unpacked image. Raises SourceError."""
     if not os.path.isdir(root):
-        raise SourceError(f"--root: {root} is not a folder.", "Name the folder where the file system is mounted.")
+        raise SourceError(f"--root: {root} is not a directory.", "Name the directory where the file system is mounted.")
     from envkit.host.root import RootHost
     from envkit.probe.collect import collect
 

@@ -31,5 +31,5 @@ def explain(check_id: str, plugins: bool) -> None:
 
     known: dict[str, Check | ImageFault] = {**checks_known(plugins), **image_faults()}
     if check_id not in known:
-        raise RequestError.unknown_value("check ID", check_id, known, "envkit doctor --list-checks")
+        raise RequestError.unknown_value("explain", check_id, known, "envkit doctor --list-checks", kind="check")
     click.echo(shown_lines(explanation(known[check_id])))

@@ -34,7 +34,7 @@ def refuse_with_others(given: Mapping[str, object], fix: bool, dry_run: bool, ye
         return
     for option, value in given.items():
         if value:
-            raise RequestError(f"--fix works on this machine interactively: it cannot be combined with {option}.")
+            raise RequestError(f"--fix works only on this machine: it cannot be combined with {option}.")
     if dry_run and yes:
         raise RequestError("--dry-run and --yes cannot be used together.", "Use only one of them.")
 

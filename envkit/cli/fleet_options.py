@@ -155,7 +155,7 @@ def _write_nodes(fleet: FleetReport, folder: str) -> None:
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"--nodes: cannot create {folder}: {error.strerror}.", "Choose another folder.") from error
+        raise OutputError(f"--nodes: cannot create {folder}: {error.strerror}.", "Choose another directory.") from error
     lists = node_lists(fleet)
     for name, hosts in lists.items():
         place = os.path.join(folder, f"{name}_nodes.txt")

@@ -9,7 +9,7 @@ import click
     epilog="""\b
 Examples:
   envkit fleet playbook -o collect
-  cd collect && ENVKIT_ARRIVED=arrived ansible-playbook -i hosts.ini playbook.yml
+  (cd collect && ENVKIT_ARRIVED=arrived ansible-playbook -i ../hosts.ini playbook.yml)
   envkit fleet report collect/arrived"""
 )
 @click.option(

@@ -24,7 +24,7 @@ Examples:
 @jobs_option
 @report_options
 def report(sources: tuple[str, ...], jobs: int | None, **given: Any) -> int:
-    """Combine what is known about many machines into one report.
+    """Combine what is known about many hosts into one report.
 
     In DIR, each capture, each facts file (envkit probe --json), each report (envkit doctor --json), and each text file
     is one machine; so is a directory of texts. Every machine is diagnosed again with the data of this envkit version.

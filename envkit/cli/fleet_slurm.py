@@ -17,13 +17,13 @@ Examples:
     "--prolog",
     "as_prolog",
     is_flag=True,
-    help=("Write a prolog instead, which keeps jobs off nodes with a certain failure."),
+    help=("Write a prolog instead, which keeps jobs off nodes that definitely have a failure."),
 )
 @output_option
 def slurm(as_prolog: bool, output: str | None) -> None:
     """Write a Slurm batch script that collects the facts of the nodes of its job.
 
-    Each node writes one file. Give their folder to `envkit fleet report`.
+    Each node writes one file. Pass the directory to `envkit fleet report`.
     """
     from envkit.cli.output import write_output
     from envkit.render.cluster import batch_script, prolog

@@ -198,7 +198,7 @@ def _deliver(plan: Plan, options: InstallOptions, mirrors: Mirrors) -> int:
 
         check_unattended(work, options.script, options.form)
     for note in (*work.notes, *_mirror_notes(plan, options)):
-        say(f"note: {note}")
+        say(f"Note: {note}")
     script = render_script(work, options.script)
     if options.bundle is not None:
         from envkit.cli.install_bundle import make_bundle

@@ -27,17 +27,16 @@ def run_here(script: str, work: Installation, yes: bool) -> int:
     from envkit.host.run_script import is_root, run_script
 
     sudo = not is_root()
+    if not yes and not at_terminal(sys.stdin):
+        raise EnvkitError(
+            "--run: cannot ask for confirmation: standard input is not a terminal.", "Pass --yes to run without asking."
+        )
     say(f"Log: /var/log/envkit/{work.plan_id}-<time>.log")
     if sudo:
         say("Root is needed: sudo will ask for your password.")
-    if not yes:
-        if not at_terminal(sys.stdin):
-            raise EnvkitError(
-                "--run: there is no terminal to ask for confirmation on.", "Pass --yes to run without asking."
-            )
-        if not click.confirm("Run it now?", default=False, err=True):
-            say("Nothing was changed.")
-            return 0
+    if not yes and not click.confirm("Run it now?", default=False, err=True):
+        say("Nothing was changed.")
+        return 0
     with display() as tell:
         done = run_script(script, [], tell, sudo=sudo)
     click.echo(done.result, nl=False)

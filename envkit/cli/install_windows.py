@@ -22,7 +22,7 @@ def deliver_windows(plan: Plan | NoPlan, options: InstallOptions, mirrors: Mirro
     from envkit.solver.model import NoPlan
 
     if isinstance(plan, NoPlan):
-        say(f"note: WSL 2: {wsl_words(plan)}")
+        say(f"Note: WSL 2: {wsl_words(plan)}")
         return 1
     check_addresses(options.script, mirrors)
     linux = {"--run": options.run_here, "--bundle": options.bundle is not None, "--format": options.form != FIRST}
@@ -31,7 +31,7 @@ def deliver_windows(plan: Plan | NoPlan, options: InstallOptions, mirrors: Mirro
             raise RequestError(f"{option}: this is for Linux; the script for Windows runs there.", "Omit it.")
     work = windows_installation(plan, options.script, mirrors)
     for note in work.notes:
-        say(f"note: {note}")
+        say(f"Note: {note}")
     script = render_powershell(work, options.script)
     output = options.plan.output
     write_output(script, output, told=f"Read it, then run: powershell -ExecutionPolicy Bypass -File {output}")

@@ -192,7 +192,7 @@ def _for_people(data: Matrix, table: Listing, rows: tuple[Any, ...], shown: tupl
         headers, lines = headers[:-1], [line[:-1] for line in lines]
     width = terminal_width()
     body = markdown_table(headers, lines) if markdown else text_table(headers, lines, width)
-    parts = [body, f"{table.title}: {len(rows)} of {len(table.rows)} rows"]
+    parts = [body, f"{table.title}: {len(rows)} of {len(table.rows)} rows (? is unknown, blank is none)"]
     hidden = [] if markdown else left_out(headers, lines, width)
     if hidden:
         told = (
@@ -210,7 +210,7 @@ def _tables(data: Matrix, form: str) -> str:
 
     found = [listing(name, data) for name in table_names(data)]
     return _plain_table(
-        "tables", ("table", "rows", "holds"), ([table.name, len(table.rows), table.title] for table in found), form
+        "tables", ("table", "rows", "contents"), ([table.name, len(table.rows), table.title] for table in found), form
     )
 
 

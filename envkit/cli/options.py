@@ -138,6 +138,7 @@ def request_from(
 
     `project`: the one that `--project` names, where it was read already. Raises RequestError or SourceError.
     """
+    from envkit._startup.records import replace
     from envkit.cli.environment import target_environment
     from envkit.solver.parse import parse_request
     from envkit.solver.target import for_environment
@@ -146,7 +147,7 @@ def request_from(
     words = options.words if project is None else _with_project(options.words, project, matrix)
     request = parse_request(words, matrix, container=container)
     if options.target == "any":
-        return request
+        return replace(request, asked=request.asked | {"target"})
     return for_environment(request, target_environment(options.target, matrix), matrix)
 
 

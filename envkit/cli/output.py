@@ -41,8 +41,7 @@ def timeout_option(function: F) -> F:
         "--timeout",
         type=click.FloatRange(min=1, max=3600),
         metavar="SECONDS",
-        help="Seconds to wait for the driver. The default is the limit of the other probes, or 45 if the driver has "
-        "to initialize the GPUs.",
+        help="Seconds to wait for the driver. [default: 10, or 45 if the driver has to initialize the GPUs]",
     )(function)
 
 

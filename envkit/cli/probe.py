@@ -20,7 +20,10 @@ Examples:
 @timeout_option
 @output_option
 def probe(root: str | None, as_json: bool, mask: bool, timeout: float | None, output: str | None) -> None:
-    """Print the facts about this machine, each with its source or the reason it is missing."""
+    """Print the facts about this machine, each with its source.
+
+    --json also has the reason for each missing fact.
+    """
     from envkit.cli.environment import this_machine, under_root
     from envkit.host.limits import FOREIGN_S, limited
 

@@ -315,10 +315,13 @@ def _chosen(words: tuple[str, ...], cards: tuple[Card, ...]) -> tuple[tuple[Card
 def _order_told(limits: Limits) -> str:
     """In what order the cards stand where nobody gave prices."""
     if limits.line:
-        order = "the fastest card of each memory size is listed, the smallest first"
+        order = "only the fastest card of each memory size is listed, the smallest first"
     else:
-        order = "fewer cards come first, then faster ones; the fastest of each line and number is listed"
-    return f"without prices, {order}: give --prices or --price to rank by value"
+        order = (
+            "setups with fewer cards are ranked first, then by speed, and only the fastest card of each product line "
+            "is listed (which is why rank numbers skip)"
+        )
+    return f"without prices, {order}; add --prices or --price to rank by value"
 
 
 def _about_owned(options: _Given, judge: Judge, cards: tuple[Card, ...], offers: tuple[Offer, ...]) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ Examples:
     "--target",
     metavar="this|PATH",
     shell_complete=complete_target,
-    help="Add the cards to this machine, or to the one of a capture.",
+    help="Add the cards to this machine, or to the machine in a capture.",
 )
 @click.option("--cpu-watts", type=click.IntRange(1, 10_000), metavar="W", help="Power draw of the CPUs. [default: 125]")
 @click.option("--psu", type=click.IntRange(1, 100_000), metavar="W", help="Total power of the power supplies.")

@@ -32,7 +32,10 @@ Examples:
     "form",
     type=click.Choice(FORMATS),
     metavar="NAME",
-    help=f"The plan as {', '.join(FORMATS[:2])}, or what installs it: {', '.join(FORMATS[2:])}. [default: text]",
+    help=(
+        f"Output format: {', '.join(FORMATS[:2])}, or what installs the plan with {', '.join(FORMATS[2:])}. "
+        "[default: text]"
+    ),
 )
 @click.option("--container", is_flag=True, help="Plan for a container image; the driver stays on the host.")
 @click.option("--verbose", "-v", is_flag=True, help="Also list the sources.")

@@ -25,8 +25,8 @@ def use(toolkit: str, dry_run: bool, as_json: bool) -> int:
     \b
     TOOLKIT is its release, such as 11.8, or its directory; `envkit installed`
     lists them. Shells that are already open keep their settings. If
-    update-alternatives manages the link, envkit sets the choice there. When
-    that toolkit is uninstalled, the link points where it did before.
+    update-alternatives manages the link, envkit selects the toolkit there.
+    When the toolkit is uninstalled, the link is restored.
     """
     from envkit.base.json_text import dumps
     from envkit.host.registry import link_target

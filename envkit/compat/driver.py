@@ -145,9 +145,9 @@ def _driver_detail(driver: Version, floors: DriverFloors, level: DriverVerdict, 
         return f"driver {driver} runs CUDA {cuda} natively (it needs {native})"
     if level is DriverVerdict.MINOR_VERSION:
         return (
-            f"driver {driver} is older than CUDA {cuda}'s own {native}, but minor-version compatibility covers every "
-            f"CUDA {cuda.major}.x from driver {minor} on. It does not cover PTX: code that must be JIT-compiled fails "
-            "(error 222)"
+            f"driver {driver} is older than {native}, the driver released with CUDA {cuda}, but minor-version "
+            f"compatibility covers every CUDA {cuda.major}.x from driver {minor} on. It does not cover PTX: "
+            "code that must be JIT-compiled fails (error 222)"
         )
     if level is DriverVerdict.FORWARD:
         return (

@@ -71,7 +71,7 @@ def gpu_runs_build(
 ) -> Verdict:
     """Whether the build holds code that this GPU runs; with the driver's verdict also whether PTX can be compiled."""
     label = name or gpu.sm
-    title = f"{build.framework} {build.version}" + (f" for CUDA {build.cuda}" if build.cuda else "")
+    title = f"{build.named}" + (f" for CUDA {build.cuda}" if build.cuda else "")
     if build.cpu_only:
         return Verdict("gpu-runs-build", "warn", f"{title} is a CPU build: it does not use {label}", build.sources)
     match = code_match(gpu, build.sass, build.ptx, build.min_compute_capability)

@@ -75,12 +75,10 @@ def demands_on(build: FrameworkBuild, requires: tuple[str, ...], tables: Tables)
 
 def requirement_met(build: FrameworkBuild, requirement: Requirement, other: FrameworkBuild) -> Verdict:
     """Whether another framework's version meets what a build requires of it."""
-    wants = f"{build.framework} {build.version} requires {requirement.line}"
+    wants = f"{build.named} requires {requirement.line}"
     if requirement.spec.holds(other.version):
-        return Verdict("requirement-met", "ok", f"{wants}; {other.framework} {other.version} meets it", build.sources)
-    return Verdict(
-        "requirement-met", "fail", f"{wants}; {other.framework} {other.version} does not meet it", build.sources
-    )
+        return Verdict("requirement-met", "ok", f"{wants}; {other.named} meets it", build.sources)
+    return Verdict("requirement-met", "fail", f"{wants}; {other.named} does not meet it", build.sources)
 
 
 def clash_of(

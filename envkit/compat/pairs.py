@@ -52,6 +52,17 @@ def pair_agrees(
     return Verdict("pair-agrees", "ok" if rows else "unknown", f"{wanted} matches the other requirements", sources)
 
 
+def newest_beside(package: str, others: Mapping[str, tuple[str, VersionSpec]]) -> str:
+    """The newest release of a package that needs something of the others and goes with all of them; '' for none."""
+    rows = pairs_by_package().get(package, ())
+    fitting = [row.version for row in rows if not _clash(row, others) and _needs_any(row, others)]
+    return fitting[-1] if fitting else ""
+
+
+def _needs_any(row: PackagePair, others: Mapping[str, tuple[str, VersionSpec]]) -> bool:
+    return any(line.package in others for line in required(row))
+
+
 def _clash(row: PackagePair, others: Mapping[str, tuple[str, VersionSpec]]) -> tuple[str, str] | None:
     for line in required(row):
         other = others.get(line.package)

@@ -15,8 +15,8 @@ from envkit.tables.rows import CudnnRelease, FrameworkBuild, Toolkit
 
 
 def title_of(build: FrameworkBuild) -> str:
-    """The build in words: `pytorch 1.1.0 for CUDA 9.0`."""
-    return f"{build.framework} {build.version}" + (f" for CUDA {build.cuda}" if build.cuda else "")
+    """The build in words: `PyTorch 1.1.0 for CUDA 9.0`."""
+    return f"{build.named}" + (f" for CUDA {build.cuda}" if build.cuda else "")
 
 
 def needs_system_cuda(build: FrameworkBuild) -> bool:
@@ -94,7 +94,7 @@ def numpy_agree(builds: Iterable[FrameworkBuild]) -> Verdict:
     sources = tuple(dict.fromkeys(key for build in bounded for key in build.sources))
     wants = "; ".join(f"{title_of(build)} requires numpy{build.numpy}" for build in bounded)
     if not bounded:
-        return Verdict("numpy-agrees", "ok", "no build bounds NumPy", sources)
+        return Verdict("numpy-agrees", "ok", "no package restricts the NumPy version", sources)
     if some_version_meets(numpy_spec(build.numpy) for build in bounded if build.numpy):
         return Verdict("numpy-agrees", "ok", wants, sources)
     return Verdict("numpy-agrees", "fail", f"no NumPy release meets them all: {wants}", sources)

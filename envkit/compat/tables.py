@@ -26,6 +26,10 @@ class Tables(Protocol):
     """The tables that a plan is made from; each is read only when it is asked for."""
 
     @property
+    def data_date(self) -> str:
+        """The day that the tables speak for, `2026-11-21`; '' where none is told."""
+
+    @property
     def toolkits(self) -> tuple[Toolkit, ...]:
         """Every CUDA toolkit, oldest first."""
 

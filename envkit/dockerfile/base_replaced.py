@@ -16,7 +16,7 @@ from envkit.dockerfile.clashes import releases_of
 from envkit.dockerfile.contents import Contents
 from envkit.dockerfile.ground import Ground, Step
 from envkit.dockerfile.stops_python import ELSEWHERE
-from envkit.tables.rows import FrameworkImage
+from envkit.tables.rows import FrameworkImage, framework_title
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -70,7 +70,8 @@ def _first(ground: Ground, own: FrameworkImage, names: set[str]) -> Iterator[Fin
                     Status.WARN,
                     verdict.detail,
                     subject_of(package.line, wanted),
-                    impact=f"pip replaces the {own.framework} of {ground.base.image}; what was built for it may break.",
+                    impact=f"pip replaces the {framework_title(own.framework)} of {ground.base.image}; what was built "
+                    "for it may break.",
                     remedy=Remedy(f"Use a release of {package.name} for that version, or start from another tag."),
                     sources=verdict.sources,
                 )

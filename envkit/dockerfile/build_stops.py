@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.records import replace
 from envkit.checks.containers import image_stops as faults
 from envkit.checks.engine.findings import Finding
-from envkit.dockerfile.check_base import nearest_tag
+from envkit.dockerfile.check_base import Meant, nearest_tag
 from envkit.dockerfile.check_parts import command_subject, stop
 from envkit.dockerfile.ground import Ground
 from envkit.dockerfile.stops_apt import lists_missing
@@ -110,4 +110,4 @@ def _devel_image(row: ImageTag, matrix: Matrix) -> str:
     beside = tag_row(row.repository, row.tag.replace(row.flavor, "devel"), matrix)
     if beside is not None and beside.state not in GONE:
         return f"Build in {beside.repository}:{beside.tag}."
-    return nearest_tag(replace(row, flavor="devel"), matrix, ())
+    return nearest_tag(replace(row, flavor="devel"), matrix, Meant())

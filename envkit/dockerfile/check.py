@@ -12,13 +12,13 @@ from envkit.compat.companion_gpus import companion_on_gpu
 from envkit.dockerfile.base_replaced import base_replaced
 from envkit.dockerfile.build_passes import build_passes
 from envkit.dockerfile.build_stops import build_stops
-from envkit.dockerfile.check_base import base_findings
+from envkit.dockerfile.check_base import base_findings, meant_for
 from envkit.dockerfile.check_framework import brings_its_cuda, framework_findings
 from envkit.dockerfile.check_parts import finding, from_verdict, line_of, subject_of
 from envkit.dockerfile.check_pythons import other_python
 from envkit.dockerfile.check_requirement import requirement_findings
 from envkit.dockerfile.check_targets import cuda_targets, driver_targets
-from envkit.dockerfile.clashes import clashes, unknown_releases
+from envkit.dockerfile.clashes import clashes, together, unknown_releases
 from envkit.dockerfile.compiled_for import compiled_for_other_cuda
 from envkit.dockerfile.contents import Contents, contents
 from envkit.dockerfile.cpu_builds import chosen_by_the_driver
@@ -45,8 +45,9 @@ def check_dockerfile(
     stages = read_stages(text)
     found = contents(stages, matrix, beside)
     findings = [*_driver_inside(found), *driver_targets(found, request, matrix)]
+    meant = meant_for((item.framework for item in found.wanted), request, matrix)
     for stage in needed_stages(stages):
-        findings += base_findings(stage, matrix, tuple(dict.fromkeys(item.framework for item in found.wanted)))
+        findings += base_findings(stage, matrix, meant)
     made = tuple(grounds(stages, found, matrix))
     findings += build_stops(made, matrix)
     findings += base_replaced(made, found, matrix)
@@ -133,15 +134,17 @@ def _driver_inside(found: Contents) -> Iterator[Finding]:
 
 def _clashes(found: Contents) -> Iterator[Finding]:
     """The packages that do not go together; those of two commands replace each other."""
-    for package, verdict, breaks in clashes(found.packages):
+    for clash in clashes(found.packages):
+        package = clash.package
         yield finding(
             faults.REQUIREMENTS_CLASH,
-            Status.FAIL if breaks else Status.WARN,
-            verdict.detail,
+            Status.FAIL if clash.breaks else Status.WARN,
+            clash.verdict.detail,
             subject_of(package.line, f"{package.name}{package.spec}"),
-            impact="In one command pip stops; a later command replaces what an earlier one installed.",
-            remedy=Remedy("Use releases that were built for each other."),
-            sources=verdict.sources,
+            impact="If both are in one pip command, pip stops with a conflict; in separate commands, the later one "
+            "replaces packages of the earlier one.",
+            remedy=Remedy(together(clash)),
+            sources=clash.verdict.sources,
         )
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.base.versions import Version
 from envkit.checks.containers import image_faults as faults
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.findings import Finding, Remedy, Status
+from envkit.compat.gpu import gpu_runs_cuda
 from envkit.compat.system import image_fits
 from envkit.dockerfile.check_parts import finding, from_verdict, stop, subject_of
 from envkit.dockerfile.contents import copied_images
 from envkit.dockerfile.stages import BuildStage
+from envkit.solver.request import Request
 from envkit.tables import images as data
 from envkit.tables.known_images import (
     CUDA_REPOSITORY,
@@ -34,20 +37,40 @@ _CUDNN = regex(r"cudnn\d+")
 _SHORT = 2  # numbers in the tags of old releases
 
 
-def base_findings(stage: BuildStage, matrix: Matrix, frameworks: Sequence[str] = ()) -> Iterator[Finding]:
+@record
+class Meant:
+    """What an image is for: the frameworks that it installs, and the oldest CUDA that the named GPUs run."""
+
+    frameworks: tuple[str, ...] = ()
+    cuda: Version | None = None
+
+
+def meant_for(frameworks: Iterable[str], request: Request, matrix: Matrix) -> Meant:
+    """What a Dockerfile and the request say of that."""
+    gpus = request.gpus
+    fitting = (
+        row.version
+        for row in matrix.toolkits
+        if all(gpu_runs_cuda(gpu.compute_capability, row.version, matrix).status == "ok" for gpu in gpus)
+    )
+    return Meant(tuple(dict.fromkeys(frameworks)), next(fitting, None) if gpus else None)
+
+
+def base_findings(stage: BuildStage, matrix: Matrix, meant: Meant | None = None) -> Iterator[Finding]:
     """What is to say of the image that a stage starts from, and of those that it copies from."""
+    meant = meant or Meant()
     for line, image in copied_images((stage,)):
-        yield from _image(image, line, "The build stops at COPY.", matrix, frameworks)
+        yield from _image(image, line, "The build stops at COPY.", matrix, meant)
     if stage.parent is not None:
         return
     if stage.unresolved:
         title = f"the base image {stage.image} depends on a build argument without a default"
         yield finding(faults.BASE_UNKNOWN, Status.UNKNOWN, title, subject_of(stage.line, stage.image))
         return
-    yield from _image(stage.image, stage.line, "The build stops at FROM.", matrix, frameworks)
+    yield from _image(stage.image, stage.line, "The build stops at FROM.", matrix, meant)
 
 
-def _image(image: str, line: int, stops: str, matrix: Matrix, frameworks: Sequence[str]) -> Iterator[Finding]:
+def _image(image: str, line: int, stops: str, matrix: Matrix, meant: Meant) -> Iterator[Finding]:
     subject = subject_of(line, image)
     name = image_name(image)
     repository, tag = name.repository, name.wanted_tag
@@ -58,10 +81,10 @@ def _image(image: str, line: int, stops: str, matrix: Matrix, frameworks: Sequen
         verdict = image_fits(row)
         impact = stops if verdict.status == "fail" else "It gets no security updates."
         found = {"fail": faults.BASE_GONE, "warn": faults.BASE_END_OF_LIFE}
-        fix = nearest_tag(row, matrix, frameworks)
+        fix = nearest_tag(row, matrix, meant)
         yield from_verdict(found.get(verdict.status, faults.BASE_ON_RECORD), verdict, subject, impact, fix)
     elif repository == CUDA_REPOSITORY and tag:
-        yield _unlisted(image, tag, subject, stops, matrix, frameworks)
+        yield _unlisted(image, tag, subject, stops, matrix, meant)
     elif repository == CUDA_REPOSITORY or _is_unlisted_of_a_framework(repository, tag, matrix):
         yield _not_on_record(image, _with_other_cudnn(repository, tag, matrix), subject, stops)
 
@@ -115,7 +138,7 @@ def _no_latest(row: ImageTag, image: str, subject: str, stops: str, matrix: Matr
     )
 
 
-def _unlisted(image: str, tag: str, subject: str, stops: str, matrix: Matrix, frameworks: Sequence[str]) -> Finding:
+def _unlisted(image: str, tag: str, subject: str, stops: str, matrix: Matrix, meant: Meant) -> Finding:
     named = Version.find(tag)
     if named is not None and matrix.toolkit(named) is None and named.release(2) not in tagged_releases(matrix):
         title = f"{image} cannot exist: there is no CUDA {named.release(2)}"
@@ -123,7 +146,7 @@ def _unlisted(image: str, tag: str, subject: str, stops: str, matrix: Matrix, fr
         return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix)
     if named is not None and _lacks_its_patch(named, matrix):
         title = f"{image} cannot be pulled: tags of CUDA {named} name all three numbers of a release"
-        fix = nearest_tag(as_row(tag, matrix), matrix, frameworks)
+        fix = nearest_tag(as_row(tag, matrix), matrix, meant)
         return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix)
     if named is not None and _all_gone(named, matrix):
         title = f"{image} cannot be pulled: all tags of CUDA {named.release(2)} were deleted"
@@ -131,7 +154,7 @@ def _unlisted(image: str, tag: str, subject: str, stops: str, matrix: Matrix, fr
         return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix)
     title = f"it is not known whether {image} exists"
     fix = (
-        nearest_tag(as_row(tag, matrix), matrix, frameworks)
+        nearest_tag(as_row(tag, matrix), matrix, meant)
         if named is not None
         else "Name a tag known to envkit: envkit matrix image_tags"
     )
@@ -160,22 +183,23 @@ def as_row(tag: str, matrix: Matrix) -> ImageTag:
     return ImageTag(CUDA_REPOSITORY, tag, Version.find(tag), cudnn, flavor, os_id, "", None, None, ())
 
 
-def nearest_tag(row: ImageTag, matrix: Matrix, frameworks: Sequence[str]) -> str:
+def nearest_tag(row: ImageTag, matrix: Matrix, meant: Meant) -> str:
     """The fix for a tag that is gone: the supported tag nearest to it, or CUDA on the plain distribution."""
     offered = [tag for tag in supported_beside(row, matrix) if tag.cuda is not None and tag.flavor]
     flavor = row.flavor or "runtime"
+    newer = meant.cuda if meant.cuda is not None and row.cuda is not None and row.cuda < meant.cuda else None
     same = [
         tag
         for tag in offered
         if row.cuda is not None
         and tag.cuda is not None
-        and tag.cuda.major == row.cuda.major
+        and (tag.cuda.major == row.cuda.major if newer is None else tag.cuda >= newer)
         and tag.flavor == flavor
         and bool(tag.cudnn) == bool(row.cudnn)
     ]
     if not same:
         release = f" {row.cuda.release(2)}" if row.cuda else ""
-        option = "".join(f"--framework {name} " for name in frameworks)
+        option = "".join(f"--framework {name} " for name in meant.frameworks)
         option += f"--cuda {row.cuda.release(2)} " if row.cuda else ""
         return (
             f"No image of CUDA{release} or its major version is still supported. envkit dockerfile {option}installs "
@@ -184,9 +208,10 @@ def nearest_tag(row: ImageTag, matrix: Matrix, frameworks: Sequence[str]) -> str
 
     def distance(tag: ImageTag) -> tuple[object, ...]:
         assert tag.cuda is not None and row.cuda is not None
-        newest = tuple(-part for part in tag.cuda.parts)
+        newest = tuple(-part if newer is None else part for part in tag.cuda.parts)
         return (tag.os_id != row.os_id, tag.cuda.release(2) != row.cuda.release(2), newest)
 
     same.sort(key=lambda tag: tag.tag, reverse=True)  # of equally near ones Ubuntu's newest, rather than CentOS's
     best = min(same, key=distance)
-    return f"Use {best.repository}:{best.tag}, the nearest supported tag."
+    which = "the nearest supported tag" if newer is None else "the nearest supported tag whose CUDA supports the GPU"
+    return f"Use {best.repository}:{best.tag}, {which}."

@@ -33,7 +33,7 @@ from envkit.tables.build_stops import GoneExtra, numpy_bringers
 from envkit.tables.images import ForeignSystem
 from envkit.tables.known_images import CUDA_REPOSITORY
 from envkit.tables.loader import read
-from envkit.tables.rows import FrameworkBuild, Toolkit
+from envkit.tables.rows import FrameworkBuild, Toolkit, framework_title
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -66,7 +66,7 @@ def _framework(
         yield finding(faults.FRAMEWORK_VERSION, build.status, build.told, subject, remedy=Remedy(build.fix))
         return
     if build.cpu_only:
-        title = f"{build.framework} {build.version} comes as a CPU build: it will not use a GPU"
+        title = f"{build.named} comes as a CPU build: it will not use a GPU"
         yield cpu_build(title, subject, run("envkit", "resolve", "--framework", NAME(build.framework)))
         return
     gone = _gone_extra(build, wanted)
@@ -166,7 +166,7 @@ def _cuda_of(
     """Whether the system has the CUDA and cuDNN that a build loads from there."""
     if build.cuda is None:
         return
-    title = f"{build.framework} {build.version}"
+    title = f"{build.named}"
     if found.cuda is None:
         yield _without_cuda(build, wanted, found, request, subject, anew)
         return
@@ -175,7 +175,8 @@ def _cuda_of(
         verdict = toolkit_serves_build(build, toolkits[-1])
         if verdict.status == "warn":  # a later minor release keeps the interface: worth a note, not a complaint
             verdict = Verdict(verdict.relation, "ok", verdict.detail, verdict.sources)
-        fix = f"Use an image with CUDA {build.cuda}, or the release of {build.framework} built for yours."
+        name = framework_title(build.framework)
+        fix = f"Use an image with CUDA {build.cuda}, or the release of {name} built for yours."
         if verdict.status == "fail" and _may_load(build, toolkits[-1]):
             detail = f"whether {title}, built for CUDA {build.cuda}, works with the libraries of {found.cuda.version}"
             verdict = Verdict(verdict.relation, "unknown", f"{detail} is not known", verdict.sources)
@@ -194,7 +195,7 @@ def _without_cuda(
     build: FrameworkBuild, wanted: Wanted, found: Contents, request: Request, subject: str, anew: Command
 ) -> Finding:
     """The finding where no CUDA is named: nothing is certain of a base that is not known to envkit."""
-    title = f"{build.framework} {build.version} loads CUDA {build.cuda} from the system, and"
+    title = f"{build.named} loads CUDA {build.cuda} from the system, and"
     if found.some_cuda or not found.base.plain:
         source = found.some_cuda.text if found.some_cuda else found.base.image
         told = f"{title} it is not known which CUDA {source} contains"
@@ -217,7 +218,7 @@ def _gpu_meant(request: Request, found: Contents) -> bool:
 
 
 def _cudnn_of(build: FrameworkBuild, found: Contents, subject: str, anew: Command) -> Iterator[Finding]:
-    title = f"{build.framework} {build.version}"
+    title = f"{build.named}"
     if build.cudnn is None or build.framework in _CUDNN_AT_WILL:
         return
     impact = "The import, or the first convolution, fails."

@@ -139,7 +139,7 @@ def _newer_than_base(
     if python is not None and python_has_wheel(build, python).status == "fail":
         return  # it is not installed there
     title = (
-        f"{build.framework} {build.version} ships with CUDA {cuda}, which needs driver {wanted} or newer; the "
+        f"{build.named} ships with CUDA {cuda}, which needs driver {wanted} or newer; the "
         f"base image is for CUDA {held}, which runs with {base}"
     )
     fix = f"Use a CUDA {cuda.release(2)} base image, whose containers refuse to start on older drivers"

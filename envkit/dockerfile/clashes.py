@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from envkit._startup.records import record
 from envkit._startup.regex import regex
 from envkit.base.names import normalized
 from envkit.base.versions import VersionSpec
 from envkit.compat.packages import requirements_of
-from envkit.compat.pairs import meeting, pair_agrees
+from envkit.compat.pairs import meeting, newest_beside, pair_agrees
 from envkit.compat.verdict import Verdict
 from envkit.dockerfile.packages import Package
 from envkit.dockerfile.specifiers import Release, Wish
@@ -23,8 +24,21 @@ TIED_TO_TORCH = ("torchvision", "torchaudio", "xformers", "vllm")
 _PIN = regex(r"={2,3}\d+(?:\.\d+)*(?:\.?post\d+)?(?:\+[\w.]+)?")  # one final release
 
 
-def clashes(packages: Iterable[Package]) -> Iterator[tuple[Package, Verdict, bool]]:
-    """Each package that no release of its neighbors goes with, why, and whether that certainly breaks something.
+@record
+class Clash:
+    """A package that does not go with its neighbors, and why.
+
+    `breaks`: it certainly breaks something. `release`: the newest one that would go with them, '' where none is known.
+    """
+
+    package: Package
+    verdict: Verdict
+    breaks: bool
+    release: str
+
+
+def clashes(packages: Iterable[Package]) -> Iterator[Clash]:
+    """Each package that no release of its neighbors goes with.
 
     The last requirement of a name counts. Of two commands, a later one that requires another release replaces what
     the rest was built for; a later one that is itself what an earlier one does not take may be meant so.
@@ -38,16 +52,29 @@ def clashes(packages: Iterable[Package]) -> Iterator[tuple[Package, Verdict, boo
             continue
         beside = [other for other in last.values() if other.command == one.command]
         if _agrees(one, specs_of(beside)).status == "fail":
-            yield one, verdict, True
+            yield Clash(one, verdict, True, _release_beside(one, specs))
             continue
         others = [other for other in last.values() if _agrees(one, specs_of([other])).status == "fail"]
         latest = max((one, *others), key=lambda package: package.command)
         built = [other for other in packages if normalized(other.name) in TIED_TO_TORCH and other.command < one.command]
-        yield latest, verdict, latest is one and bool(built)
+        yield Clash(latest, verdict, latest is one and bool(built), _release_beside(latest, specs))
 
 
 def _agrees(one: Package, specs: Mapping[str, tuple[str, VersionSpec]]) -> Verdict:
     return pair_agrees(releases_of(one), f"{one.name}{one.spec}", specs)
+
+
+def _release_beside(one: Package, specs: Mapping[str, tuple[str, VersionSpec]]) -> str:
+    name = normalized(one.name)
+    return newest_beside(name, {other: spec for other, spec in specs.items() if other != name})
+
+
+def together(clash: Clash) -> str:
+    """The remedy for a clash, by the release of its package that goes with the other requirements."""
+    if not clash.release:
+        return "Use releases that were built for each other."
+    named = f"{clash.package.name}=={clash.release}"
+    return f"Use {named}, the newest release that goes with the other requirements, or change those."
 
 
 def unknown_releases(packages: Iterable[Package], matrix: Matrix) -> Iterator[Package]:

@@ -24,7 +24,7 @@ from envkit.solver.request import Request
 from envkit.tables.images import CpuPackage
 from envkit.tables.known_images import CUDA_REPOSITORY
 from envkit.tables.loader import read
-from envkit.tables.rows import FrameworkBuild
+from envkit.tables.rows import FrameworkBuild, framework_title
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -69,7 +69,9 @@ def cpu_on_purpose(
         return
     build = _served(wanted, found, matrix)
     if build is None:
-        fix = f"No GPU build of {wanted.framework} known to envkit suits this image: start from another one."
+        fix = (
+            f"envkit knows no GPU build of {framework_title(wanted.framework)} for this image: start from another one."
+        )
         remedy = Remedy(fix, (run("envkit", "dockerfile", "--framework", NAME(wanted.framework)),))
     else:
         fix = "Install the GPU build that suits this image."

@@ -31,14 +31,18 @@ def lists_missing(ground: Ground) -> Iterator[Finding]:
     if "--mount" in ground.tells or (ground.base.system is not None and ground.base.system.package_manager != "apt"):
         return
     certain = ground.first and ground.plain and ground.base.system is not None  # that there are none
+    updated = False
     for command in ground.commands:
         asked = arguments(command, APT, ("install",))
         if asked is None:
             certain = _without_lists(command, certain=certain)
+            updated = updated or arguments(command, APT, ("update",)) is not None
         elif certain and _stops(command):
             yield stop(
                 faults.APT_LISTS_MISSING,
-                "apt has no package lists here: no apt-get update runs before, or the lists were removed after it",
+                "the package lists were removed after apt-get update"
+                if updated
+                else "apt-get install runs without apt-get update",
                 command_subject(command),
                 impact="The build stops with: E: Unable to locate package.",
             )

@@ -38,8 +38,8 @@ def gpu_needed(ground: Ground) -> Iterator[Finding]:
                 faults.GPU_AT_BUILD,
                 "this command needs a GPU, and there is none while an image is built",
                 command_subject(step.command),
-                impact="The build stops here, on machines with a GPU too. Only Docker's old builder, with nvidia as its"
-                " default runtime, hands one over.",
+                impact="The build fails here even on a machine with a GPU: only Docker's legacy builder, with nvidia "
+                "as the default runtime, exposes one.",
             )
             return
 

@@ -83,7 +83,7 @@ def chosen_build(
         told = f"The version of {wanted.package}{wanted.spec} cannot be checked"
         return Problem(Status.UNKNOWN, told, "Pin a release.")
     if wanted.tool == "pip" and _is_empty(wanted, wish):
-        told = f"{wanted.package}{wanted.spec} is an empty package that refuses to install: its name was retired"
+        told = f"{wanted.package}{wanted.spec} is a retired package name; installing it fails by design"
         return Problem(Status.FAIL, told, "Install tensorflow[and-cuda].")
     if wanted.held:
         told = f"Which {wanted.package} is installed depends on a constraints file that was not read"

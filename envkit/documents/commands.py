@@ -95,6 +95,8 @@ def _limits(request: Request) -> Iterator[str]:
         yield from ("--driver", str(request.driver))
     if "arch" in request.asked:
         yield from ("--arch", request.architecture)
+    if "target" in request.asked:
+        yield from ("--target", "any")
 
 
 def _options(choice: Choice, *, with_system: bool) -> Iterator[str]:

@@ -13,7 +13,6 @@ from envkit.documents.verdict import Verdict, verdict
 from envkit.model import Environment
 from envkit.model.facts_json import to_json
 from envkit.tables import Matrix
-from envkit.tables.age import data_date
 
 SCHEMA = 1
 _WORST_FIRST = (Status.FAIL, Status.UNKNOWN, Status.WARN, Status.OK)
@@ -35,7 +34,7 @@ def tool_document(findings: Iterable[Finding]) -> dict[str, object]:
     """Which envkit wrote a document, of which day its data is, and the plug-ins whose checks it ran."""
     parted = (plugin.rpartition(" ") for plugin in plugins_of(findings))
     plugins = [{"name": name, "version": version} for name, _, version in parted]
-    return {"name": "envkit", "version": __version__, "data": data_date(Matrix.load()), "plugins": plugins}
+    return {"name": "envkit", "version": __version__, "data": Matrix.load().data_date, "plugins": plugins}
 
 
 def verdict_document(answer: Verdict) -> dict[str, object]:

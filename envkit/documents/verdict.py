@@ -11,11 +11,11 @@ from envkit.checks.engine.messages import all_messages, complained, message_evid
 from envkit.checks.engine.registry import Layer, all_checks
 from envkit.checks.engine.runner import summary
 from envkit.documents.verdict_ask import commands_to_paste
-from envkit.model import COMPLAINT, PASTED, READS_LIKE, Environment, Message, Problem
+from envkit.model import COMPLAINT, OTHER_MAKER, PASTED, READS_LIKE, Environment, Message, Problem
 from envkit.model.observed import is_told
 from envkit.model.paths import fact, walk
 
-_OWN_WORDS = (COMPLAINT, READS_LIKE)  # of whoever wrote the text: no known messages
+_OWN_WORDS = (COMPLAINT, OTHER_MAKER, READS_LIKE)  # of whoever wrote the text: no known messages
 _SAYS_NOTHING_ALONE = {"tf-finds-no-driver"}  # every TensorFlow on a machine without a GPU writes it
 # What decides whether a program can use a GPU: health is not certain, and `--strict` not content, without these.
 _DECISIVE = (
@@ -28,10 +28,11 @@ _DECISIVE = (
     "driver.cuda_init",
     "pythons",
 )
+_XIDS = "xid-other"  # says of an Xid in the text that the program is at fault, which answers a question, too
 _TROUBLE = (Status.FAIL, Status.WARN, Status.ERROR)
-_UNEXPLAINED = "The text reports a failure, but what it says about the machine does not explain it."
-_NOT_SHOWN = "The text names parts of a machine, but shows nothing of how they work."
-_TOO_LITTLE = "Too little is known for a verdict."
+_UNEXPLAINED = "The text reports a failure, but nothing in it about the machine explains it"
+_NOT_SHOWN = "The text names parts of a machine, but does not show whether they work"
+_TOO_LITTLE = "Too little is known for a verdict"
 ASK = "To say more, envkit needs the last lines of the error and the output of these commands, most useful first:"
 _COUNTED = {
     "ok": "passed",
@@ -46,6 +47,7 @@ _LEADS = {
     Confidence.LIKELY: "Most likely: ",
     Confidence.POSSIBLE: "Possibly: ",
 }
+_SURENESS = {Confidence.LIKELY: "most likely", Confidence.POSSIBLE: "possibly"}
 
 
 @record
@@ -70,6 +72,13 @@ class Verdict:
         )
 
     @property
+    def heading(self) -> str:
+        """The title as a heading says it, behind a colon: how sure it is stands at its end."""
+        if self.status is Status.FAIL and self.confidence is not Confidence.CERTAIN:
+            return f"{self.title} ({_SURENESS[self.confidence]})"
+        return f"{self.title} (warning)" if self.status is Status.WARN else self.title
+
+    @property
     def headline(self) -> str:
         """The title as a report says it: how sure it is of a failure, and that a warning is none."""
         if self.status is Status.FAIL:
@@ -82,6 +91,12 @@ def verdict(environment: Environment, findings: Sequence[Finding]) -> Verdict:
     cause = next((finding for finding in findings if finding.status is Status.FAIL), None)
     if cause is not None:
         return _of(cause)
+    if maker := _other_maker(environment):
+        return Verdict(
+            Status.UNKNOWN,
+            f"This text is about {maker} GPU; envkit checks NVIDIA GPUs",
+            confidence=Confidence.POSSIBLE,
+        )
     doubt = _doubt(environment, findings)
     if doubt:
         return _unknown(environment, doubt)
@@ -100,7 +115,14 @@ def verdict(environment: Environment, findings: Sequence[Finding]) -> Verdict:
         return _unknown(environment, _TOO_LITTLE)
     looked = Status.OK in statuses
     place = " in this text" if environment.origin == PASTED else ""
-    title = f"No problems found{place}." if looked else "None of these checks applies here."
+    title = f"No problems found{place}" if looked else "None of these checks applies here"
+    explained = next((finding.title for finding in findings if finding.id == _XIDS and finding.status is Status.OK), "")
+    if (
+        place
+        and explained
+        and any(message.signature.partition("/")[0] == _XIDS for message in all_messages(environment))
+    ):
+        title = f"{title}: {explained}"
     return Verdict(Status.OK, title, confidence=Confidence.LIKELY if unseen(environment) else Confidence.CERTAIN)
 
 
@@ -131,15 +153,15 @@ def _doubt(environment: Environment, findings: Sequence[Finding]) -> str:
     broken = len({finding.id for finding in findings if finding.status is Status.ERROR})
     if broken:
         checks = f"{broken} checks" if broken > 1 else "One check"
-        return f"{checks} failed inside envkit, so it is not known whether this machine is healthy."
+        return f"{checks} failed inside envkit, so it is not known whether this machine is healthy"
     message = unjudged(environment, findings)
     if message is not None and not _outweighed(environment, message):
         return (
             "The input contains a known message, but its check does not apply here: "
-            f"{message.signature.partition('/')[0]}."
+            f"{message.signature.partition('/')[0]}"
         )
     if unread(environment) and not any(map(is_likened, findings)):
-        return "Nothing in this text was recognized."
+        return "Nothing in this text was recognized"
     return ""
 
 
@@ -170,6 +192,14 @@ def unread(environment: Environment) -> bool:
     if environment.origin != PASTED or known:
         return False
     return all(path == "messages" or seen.problem is Problem.NOT_LOOKED for path, seen in walk(environment))
+
+
+def _other_maker(environment: Environment) -> str:
+    """Whose GPU a text names in which nothing else was recognized; '' where that is none, or NVIDIA's."""
+    if not unread(environment):
+        return ""
+    told = (message for message in environment.messages.value or () if message.signature == OTHER_MAKER)
+    return next((message.values["maker"] for message in told), "")
 
 
 def _shows_nothing(environment: Environment) -> bool:

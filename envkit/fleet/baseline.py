@@ -9,7 +9,7 @@ from envkit._startup.records import field, record
 from envkit.base.errors import SourceError, did_you_mean
 from envkit.base.toml_text import toml_table
 from envkit.base.versions import Version, VersionSpec
-from envkit.fleet.traits import KEYS, SEPARATOR
+from envkit.fleet.traits import GPU, KEYS, SEPARATOR, without_maker
 
 _OPERATORS = (">", "<", "=", "!", "~")
 _AGAIN = "Write one with `envkit fleet baseline` and edit it."
@@ -76,6 +76,11 @@ def _toml(text: str, name: str) -> dict[str, Any]:
         raise SourceError(f"{name} is not TOML: {error}.", _AGAIN) from error
 
 
+def _model(words: str) -> str:
+    """The models of a match as traits write them."""
+    return SEPARATOR.join(map(without_maker, words.split(SEPARATOR)))
+
+
 def _section(entry: object, name: str) -> Section:
     if not isinstance(entry, dict):
         raise SourceError(f"{name}: [[machines]] is a table.", _AGAIN)
@@ -85,7 +90,10 @@ def _section(entry: object, name: str) -> Section:
         raise SourceError(f"{name}: match and expect are tables.", _AGAIN)
     _refuse_unknown([*match, *expect], KEYS, name)
     return Section(
-        {key: _word(value, key, name) for key, value in match.items()},
+        {
+            key: _model(_word(value, key, name)) if key == GPU else _word(value, key, name)
+            for key, value in match.items()
+        },
         {key: _wanted(value, key, name) for key, value in expect.items()},
     )
 

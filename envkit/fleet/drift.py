@@ -41,7 +41,9 @@ def majority_gaps(hosts: Sequence[HostResult], found: Groups, keys: Sequence[str
     """The judged hosts that could not be compared with others, by why."""
     grouped = {host.name for members in found.values() for host in members}
     few = [host.name for members in found.values() if len(members) < FEWEST for host in members]
-    reasons: dict[str, list[str]] = {f"fewer than {FEWEST} hosts are known to be alike": sorted(few)} if few else {}
+    reasons: dict[str, list[str]] = (
+        {f"fewer than {FEWEST} hosts have the same GPU and architecture": sorted(few)} if few else {}
+    )
     for host in hosts:
         if host.judged and host.name not in grouped:
             unknown = " and ".join(key for key in keys if key not in host.traits)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from envkit._startup.regex import regex
 
+_OUTSIDE = regex(r",(?![^\[\]]*\])")  # a comma between names, not in brackets
 _NUMBERED = regex(r"(.*?)(\d{1,15})(\D*)")
 _LISTED = frozenset("[],")  # mean something in the notation
 
@@ -27,6 +28,11 @@ def folded(names: Iterable[str]) -> str:
         groups.setdefault((start, end, width), []).append(int(digits))
     shown = [(start, _group(start, end, width, numbers)) for (start, end, width), numbers in groups.items()]
     return ",".join(text for _, text in sorted([*shown, *((name, name) for name in plain)]))
+
+
+def listed(names: Iterable[str]) -> str:
+    """The same for people, with a space to break a line at."""
+    return _OUTSIDE.sub(", ", folded(names))
 
 
 def _group(start: str, end: str, width: int, numbers: Sequence[int]) -> str:

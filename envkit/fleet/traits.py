@@ -151,11 +151,16 @@ def _set_of(values: Iterable[object], absent: bool) -> str | None:
     return SEPARATOR.join(sorted(words)) or (NONE if absent else None)
 
 
+def without_maker(name: str) -> str:
+    """A model's name in the one form that traits have: the driver writes `NVIDIA` before some."""
+    return name.removeprefix("NVIDIA ")
+
+
 def _models(environment: Environment) -> str | None:
     """By their ids on the bus, which a broken driver does not hide; else as the driver calls them."""
     pci, gpus = environment.pci_gpus, environment.gpus
     if pci.known:
-        return _set_of((gpu.name or f"NVIDIA device {gpu.device_id}" for gpu in pci.get()), absent=True)
+        return _set_of((without_maker(gpu.name) or f"device 10de:{gpu.device_id}" for gpu in pci.get()), absent=True)
     if gpus.known:
-        return _set_of((gpu.name for gpu in gpus.get() if not gpu.error), absent=False)
+        return _set_of((without_maker(gpu.name) for gpu in gpus.get() if not gpu.error), absent=False)
     return NONE if pci.absent else None

@@ -22,7 +22,7 @@ def ansible_playbook() -> str:
         return beside
     found = Programs(os.environ).which("ansible-playbook").value
     if found is None:
-        raise EnvkitError("ansible-playbook is not installed.", "Install it: pip install 'envkit[fleet]'")
+        raise EnvkitError("ansible-playbook is not installed.", "Install it: pip install ansible-core")
     return found
 
 

@@ -58,7 +58,7 @@ class Programs:
         except (OSError, ValueError) as error:
             return missing(Problem.DENIED, path, f"not started: {getattr(error, 'strerror', None) or error}")
         if not path.startswith(_OF_THE_SYSTEM) and os.path.dirname(path) not in self._folders:
-            return missing(Problem.DENIED, path, "not started: it is in no folder on PATH")
+            return missing(Problem.DENIED, path, "not started: it is in no directory on PATH")
         return found(path, path)
 
     @cached_property

@@ -78,7 +78,7 @@ class RootHost:
             status = self._files.status(path, follow=True)
             if status.known and status.get().kind == "file":
                 return Observed(path, "PATH", None)
-        return missing(Problem.ABSENT, "PATH", f"no {program} in the usual folders")
+        return missing(Problem.ABSENT, "PATH", f"no {program} in the usual directories")
 
     def run(self, command: Sequence[str], limit_s: float = 5.0) -> Observed[CommandResult]:
         """Nothing: no command is run."""

@@ -105,17 +105,17 @@ def run_folder(path: str, resume: bool) -> Iterator[RunFolder]:
     results = os.path.join(path, _RESULTS)
     try:
         if not resume and os.path.isdir(path) and any(name != _LOCK for name in os.listdir(path)):
-            raise OutputError(f"{path} is not empty.", "Name a new folder with --out, or add --resume.")
+            raise OutputError(f"{path} is not empty.", "Name a new directory with --out, or add --resume.")
         os.makedirs(results, mode=0o700, exist_ok=True)
         link = next(_links(path), None)
         if link is not None:  # what is written through it would land in a place that nobody named
-            raise OutputError(f"{link} is a link.", "Name a new folder with --out.")
+            raise OutputError(f"{link} is a link.", "Name a new directory with --out.")
         lock = open(os.path.join(path, _LOCK), "a", opener=_own)  # noqa: SIM115 - held until the run ends
     except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}.", "Name another folder with --out.") from error
+        raise OutputError(f"cannot write {path}: {error.strerror}.", "Name another directory with --out.") from error
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise OutputError(f"another run is active in {path}.", "Name another folder with --out.") from error
+            raise OutputError(f"another run is active in {path}.", "Name another directory with --out.") from error
         yield RunFolder(path)

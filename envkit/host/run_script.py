@@ -70,7 +70,7 @@ def fetch(
             f"cannot fetch {url}: {error}.", "Check the network and https_proxy; run it again to continue from there."
         ) from error
     except OSError as error:
-        raise OutputError(f"cannot write {part}: {error.strerror}.", "Choose a folder with enough space.") from error
+        raise OutputError(f"cannot write {part}: {error.strerror}.", "Choose a directory with enough space.") from error
     if not _matches(part, algorithm, checksum):
         part.unlink()
         raise StepFailed(f"{target.name} has the wrong {algorithm} checksum and was removed.", "Fetch it again.")
@@ -133,7 +133,7 @@ def make_folder(path: str) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"--bundle: cannot create {path}: {error.strerror}.", "Choose another folder.") from error
+        raise OutputError(f"--bundle: cannot create {path}: {error.strerror}.", "Choose another directory.") from error
     return folder
 
 

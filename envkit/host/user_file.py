@@ -74,7 +74,7 @@ def _bytes(option: str, path: str, limit: int) -> bytes:
         with opened(path) as stream:
             return stream.read(limit + 1) or b""
     except OSError as error:
-        raise SourceError(f"{option}: cannot read {path}: {error.strerror}.", "Name a readable file.") from error
+        raise SourceError(f"{option}: cannot read {path}: {error.strerror}.", "Check the path.") from error
 
 
 def named_folder(option: str, path: str) -> str:

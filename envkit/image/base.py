@@ -111,7 +111,7 @@ def fitting_tags(choice: Choice, flavor: str, tags: Iterable[ImageTag]) -> list[
 def _why_tag(flavor: str) -> str:
     reasons = {
         "base": "smallest flavor: the framework's packages bundle CUDA",
-        "runtime": "CUDA libraries that the framework loads from the system",
+        "runtime": "CUDA runtime libraries and cuDNN",
         "devel": "compilers and headers, as requested with --devel",
     }
     return f"supported tag; {reasons[flavor]}"

@@ -72,7 +72,7 @@ def require_ways(plan: Plan, matrix: Matrix) -> None:
         else:
             way = f"{framework.note} " if framework and framework.note else ""
             way += f"envkit matrix {build.framework} shows what is known to envkit."
-        raise EnvkitError(f"There is no package and no recipe for {build.framework} {build.version}{cuda}.", way)
+        raise EnvkitError(f"There is no package and no recipe for {build.named}{cuda}.", way)
 
 
 def system_packages(choice: Choice, system: OperatingSystem) -> tuple[str, ...]:

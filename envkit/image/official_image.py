@@ -31,7 +31,7 @@ def official_image(build: FrameworkBuild, options: ImageOptions, request: Reques
     told = "{cuda}" in name
     if named is None or (told and build.cuda is None):
         raise EnvkitError(
-            f"--from official: no official image of {build.framework} {build.version}"
+            f"--from official: no official image of {build.named}"
             f"{f' with CUDA {request.cuda}' if request.cuda else ''} is known to envkit.",
             _nearest(build, request, matrix),
         )

@@ -28,6 +28,7 @@ def parse_texts(named: Sequence[tuple[str, str]], progress: Callable[[float], No
     from envkit.ingest.clues import all_readers
     from envkit.ingest.combine import combine
     from envkit.ingest.complaints import complaints
+    from envkit.ingest.makers import other_makers
     from envkit.ingest.resemblance import resemblance
     from envkit.ingest.signatures import messages_in
     from envkit.privacy.names import learned
@@ -40,7 +41,7 @@ def parse_texts(named: Sequence[tuple[str, str]], progress: Callable[[float], No
         progress(number / (len(readers) + _LATER))
         clues += ((reader.name, clue) for clue in reader.read(cleaned))
     complained = complaints(cleaned)
-    messages = (*messages_in(cleaned), *complained, *resemblance(cleaned, complained))
+    messages = (*messages_in(cleaned), *complained, *other_makers(cleaned), *resemblance(cleaned, complained))
     progress(1 - 1 / (len(readers) + _LATER))
     environment = combine(cleaned, clues, messages)
     return without_secret_facts(replace(environment, identity=learned(cleaned)))

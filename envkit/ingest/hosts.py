@@ -112,7 +112,7 @@ def _hosts_at(place: str) -> Iterator[HostSource]:
         yield HostSource(_stem(place), (place,))
     else:
         raise SourceError(
-            f"{place}: no such file or folder.", ("Name a directory of captures, facts files, or text files.")
+            f"{place}: no such file or directory.", ("Pass a directory of captures, facts files, or text files.")
         )
 
 
@@ -150,7 +150,7 @@ def _hosts_of_run(folder: str) -> Iterator[HostSource]:
 
 def _below(folder: str, depth: int) -> Iterator[HostSource]:
     """The hosts in a folder that nobody named; one that holds none is itself a host, of which nothing is known."""
-    trouble = f"more than {_DEEPEST} nested directories" if depth > _DEEPEST else "the folder is empty"
+    trouble = f"more than {_DEEPEST} nested directories" if depth > _DEEPEST else "the directory is empty"
     try:
         if depth <= _DEEPEST and _names_in(folder):
             yield from _hosts_in(folder, depth)
@@ -179,7 +179,7 @@ def _names_in(folder: str) -> list[str]:
     try:
         return sorted(name for name in os.listdir(folder) if not name.startswith((".", "README")))
     except OSError as error:
-        raise SourceError(f"cannot read {folder}: {error.strerror}.", "Name a folder that can be read.") from error
+        raise SourceError(f"cannot read {folder}: {error.strerror}.", "Pass a directory that can be read.") from error
 
 
 def _stem(place: str) -> str:

@@ -31,6 +31,7 @@ _BLANK_OF_KERNEL = _BLANK + r"(?:(?<=\n)[^\n]{0,60}?NVRM:\s{1,4})?"
 _PART = regex(r"\\.|\[\^?(?:\\.|[^][\\]){1,200}\]| (?![?*+{])")  # an escape, a class, or a blank that stands once
 _SHOWN = 300
 _PROMPTS = ("$ ", "# ", "> ")  # before a command
+_PROOF = "user"  # the group that shows the fault, of a message whose first line does not
 _HEAD, _LEAD = 140, 20  # characters kept of a long line's start, which names the program, and before its message
 
 
@@ -139,7 +140,9 @@ def _message(signature: Signature, text: Text, match: re.Match[str]) -> Message:
 
 
 def _telling(signature: Signature, text: Text, match: re.Match[str]) -> int:
-    """Where the message begins; where that is a command alone, the line below it that holds the anchor."""
+    """Where the message begins, or its part that proves it; where that is a command alone, the line with the anchor."""
+    if _PROOF in match.groupdict():
+        return match.start(_PROOF)
     if not text.line_at(match.start()).lstrip().startswith(_PROMPTS):
         return match.start()
     anchor = text.flat.find(signature.anchor, match.start(), match.end())

@@ -71,6 +71,12 @@ def from_text(text: str, source: str, option: str = "--from") -> Environment:
     return _facts_in(text, source, option) or parse_text(text)
 
 
+def _empty(source: str, option: str) -> SourceError:
+    if source == "-":
+        return SourceError(f"{option} -: standard input is empty.", "Pipe in a report, a log, or a command's output.")
+    return SourceError(f"{option}: {source} is empty.", "Save a report, a log, or a command's output in it.")
+
+
 def _facts_in(text: str, source: str, option: str) -> Environment | None:
     """The environment of a facts JSON or of what the collector printed, None for other text.
 
@@ -101,7 +107,7 @@ def _facts_in(text: str, source: str, option: str) -> Environment | None:
                 f"{option}: {source} is JSON written by envkit, but it is cut off or damaged.", "Save it again."
             )
     if not text.strip():
-        raise SourceError(f"{option}: {source} is empty.", "Paste the text of a report, a log or a command's output.")
+        raise _empty(source, option)
     if own_report(text):
         raise SourceError(
             f"{option}: {source} is a report that envkit wrote for people; it contains too few facts for a diagnosis.",

@@ -67,7 +67,8 @@ def script_plan(
         from envkit.install.parts import with_known_parts, without_cudnn
 
         plan = without_cudnn(with_known_parts(plan, request, matrix))
-    plan = _with_verified_cudnn(plan, request, matrix)
+    if toolkit is not False:
+        plan = _with_verified_cudnn(plan, request, matrix)
     return for_script(_without_toolkit(plan) if toolkit is False else plan)
 
 
@@ -84,7 +85,9 @@ def _with_verified_cudnn(plan: Plan, request: Request, matrix: Matrix) -> Plan:
     other = resolve(replace(request, cudnn=VersionSpec.parse(f"=={newest}")), matrix)
     if isinstance(other, NoPlan) or other.choice.toolkit != plan.choice.toolkit:
         return plan
-    why = f"no checksum of cuDNN {chosen.version} is known, so {newest} is installed; use --cudnn to choose another"
+    why = (
+        f"No checksum is known for cuDNN {chosen.version}, so {newest} will be installed; use --cudnn to choose another"
+    )
     return replace(other, request=request, warnings=(*other.warnings, why))
 
 
@@ -94,7 +97,7 @@ def _without_toolkit(plan: Plan) -> Plan:
     warnings = plan.warnings
     if choice.needs_toolkit and choice.builds:
         parts = f"CUDA {choice.cuda}" + (f" and cuDNN {choice.cudnn_version}" if choice.cudnn_version else "")
-        loading = [f"{build.framework} {build.version}" for build in choice.builds if needs_system_cuda(build)]
+        loading = [f"{build.named}" for build in choice.builds if needs_system_cuda(build)]
         load = "loads" if len(loading) == 1 else "load"
         warning = (
             f"--no-toolkit: {' and '.join(loading)} {load} {parts} from the system, which the script does not install; "

@@ -220,8 +220,8 @@ def toolkit_user(word: str, plans: Sequence[InstalledPlan]) -> InstalledPlan:
     if not found:
         known = ", ".join(f"{release} in {path}" for path, release in sorted(toolkits.items()))
         raise RequestError(
-            f"{word}: envkit has not installed such a toolkit here.",
-            f"It has installed {known}." if known else _NO_TOOLKIT,
+            f"envkit has not installed CUDA {word} on this machine.",
+            f"It has installed {known}. See: envkit installed" if known else _NO_TOOLKIT,
         )
     if len(found) > 1:
         raise RequestError(f"{word}: there are several: {', '.join(sorted(found))}.", "Give the directory.")

@@ -227,12 +227,13 @@ def _notes(plan: Plan, options: ScriptOptions, steps: tuple[Step, ...]) -> Itera
     if plan.choice.needs_toolkit and plan.choice.cudnn is not None and not plan.choice.cudnn.url:
         yield f"cuDNN {plan.choice.cudnn.version}: no archive is known to envkit, so it is not installed."
     glibc = plan.request.glibc or (plan.choice.os.glibc if plan.choice.os else None)
-    limit = unfit_glibc(toolkit.version) if toolkit and plan.choice.needs_toolkit else None
-    if toolkit and glibc and limit and glibc >= limit[0]:
+    rows = unfit_glibc(toolkit.version) if toolkit and glibc and plan.choice.needs_toolkit else ()
+    unfit = [row for row in rows if glibc and glibc >= row.glibc]
+    if toolkit and unfit:
         yield (
-            f"The headers of CUDA {toolkit.version} do not compile with glibc {limit[0]} or newer, and the target has "
-            f"{glibc}: C++ code stops with 'exception specification is incompatible'. CUDA {limit[1]} and newer "
-            f"do not have this problem, nor does a system with an older glibc."
+            f"The headers of CUDA {toolkit.version} do not compile with glibc {unfit[-1].glibc} or newer, and the "
+            f"target has {glibc}: C++ code stops with 'exception specification is incompatible'. With this glibc, CUDA "
+            f"{unfit[0].fixed_in} and newer do not have this problem, nor does a system with an older glibc."
         )
     bare = [step.download.name for step in steps if isinstance(step, FetchFile) and not step.download.checksum]
     if bare and not options.accept_unverified:
@@ -254,7 +255,7 @@ def _index_notes(plan: Plan, mirrors: Mirrors) -> Iterator[str]:
     for build in plan.choice.builds if mirrors.index_url else ():
         if build.index_url and mirrors.rewrite(build.index_url) == build.index_url:
             yield (
-                f"--index-url: {build.framework} {build.version} does not come from there, because its build for CUDA "
+                f"--index-url: {build.named} does not come from there, because its build for CUDA "
                 f"{build.cuda} is only on {build.index_url}. --mirror {host_of(build.index_url)}=URL sets a mirror of "
                 "that index."
             )

@@ -22,6 +22,7 @@ from envkit.model.software import (
 )
 from envkit.model.surroundings import (
     COMPLAINT,
+    OTHER_MAKER,
     READS_LIKE,
     Containers,
     DockerEngine,
@@ -34,6 +35,7 @@ from envkit.model.system import DkmsEntry, Identity, Kernel, MachineKind, Module
 
 __all__ = [
     "COMPLAINT",
+    "OTHER_MAKER",
     "PASTED",
     "READS_LIKE",
     "CallResult",

@@ -40,7 +40,7 @@ def _assume(environment: Environment, hints: Mapping[str, Any], path: str, value
     if mapping in hints and typing.get_args(hints[mapping])[1:] == (str,) and key:
         entries = dict(fact(environment, mapping).value or {})
         return with_facts(environment, {mapping: found(entries | {key: value}, SOURCE)})
-    raise RequestError.unknown_value("--assume", path, hints, "envkit probe")
+    raise RequestError.unknown_value("--assume", path, hints, "envkit probe", kind="fact")
 
 
 def _hints() -> dict[str, Any]:

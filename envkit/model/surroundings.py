@@ -67,6 +67,7 @@ class SystemPackage:
 
 
 COMPLAINT = "stated-failure"  # the signature of a failure that is stated in no known words: no check has this id
+OTHER_MAKER = "other-maker"  # the signature of a GPU that is not NVIDIA's, whose maker is the value `maker`
 READS_LIKE = "reads-like"  # the signature of what known reports a text resembles, whose cause is the value `cause`
 
 

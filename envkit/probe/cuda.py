@@ -48,7 +48,9 @@ def _home(host: Host) -> Observed[str]:
     """The folder that builds take for the toolkit without looking: CUDA_HOME's, else CUDA_PATH's."""
     variables = host.variables()
     home = variables.get("CUDA_HOME") or variables.get("CUDA_PATH") or ""
-    return host.real_path(home) if home.startswith("/") else missing(Problem.ABSENT, "variables", "no folder is named")
+    return (
+        host.real_path(home) if home.startswith("/") else missing(Problem.ABSENT, "variables", "no directory is named")
+    )
 
 
 def _link(host: Host) -> Observed[CudaLink]:

@@ -284,7 +284,7 @@ def _nvidia_smi(host: Host, limit_s: float) -> Observed[CallResult]:
 def _fabric_manager(host: Host) -> Observed[str]:
     """`running`, `failed` or `installed`; ABSENT without the program and its process.
 
-    The unit is asked first; the Fabric Manager can also run in a container, or without systemd.
+    The unit is asked first; Fabric Manager can also run in a container, or without systemd.
     """
     program = _fabric_program(host)
     word = ""

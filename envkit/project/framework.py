@@ -17,7 +17,7 @@ from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.specifiers import Release, Wish
 from envkit.dockerfile.wanted import Problem, cuda_comes_from
 from envkit.project.choose import Chosen
-from envkit.project.remedy import place_of, remedy_for
+from envkit.project.remedy import build_for_gpu, is_driver_too_new, newer_driver, place_of, remedy_for
 from envkit.project.subject import subject_of
 from envkit.solver.constraints import CODE, CONSTRAINTS, Constraint
 from envkit.solver.query import Query
@@ -51,13 +51,21 @@ def framework_findings(
         return
     judged = list(_build(_as_installed(build, wanted, have), wanted, subject, query))
     if any(item.status is Status.FAIL for item in judged):
-        remedy = remedy_for(wanted, build, query)
-        judged = [replace(item, remedy=remedy) if item.status is Status.FAIL else item for item in judged]
+        judged = [_helped(item, wanted, build, query) if item.status is Status.FAIL else item for item in judged]
     yield from judged
     if origin == "system" and build.cuda is not None:
         cudnn = f" and cuDNN {build.cudnn}" if build.cudnn else ""
         title = f"{title_of(build)} loads CUDA {build.cuda}{cudnn} from the system, but the file does not install them"
         yield finding(faults.SYSTEM_CUDA, Status.UNKNOWN, title, subject, sources=build.sources)
+
+
+def _helped(item: Finding, wanted: Wanted, build: FrameworkBuild, query: Query) -> Finding:
+    """The failure with what helps against it: a driver that is too old for a GPU is no reason to keep the build."""
+    if item.id == faults.GPU_WITHOUT_CODE.id and query.driver_drops_gpu and not is_driver_too_new(query):
+        remedy = build_for_gpu(wanted, build, query)
+        if remedy is not None:
+            return replace(item, remedy=remedy)
+    return replace(item, remedy=remedy_for(wanted, build, query))
 
 
 def _for_the_cpu(wanted: Wanted, build: FrameworkBuild | Problem, have: Chosen) -> bool:
@@ -88,12 +96,13 @@ def _problem(wanted: Wanted, problem: Problem, subject: str, have: Chosen, query
     if problem.meant is not None:
         yield _told(problem, subject)
         judged = _build(_as_installed(problem.meant, wanted, have), wanted, subject, query)
-        remedy = remedy_for(wanted, problem.meant, query)
-        yield from (replace(one, remedy=remedy) for one in judged if one.status is Status.FAIL)
+        yield from (_helped(one, wanted, problem.meant, query) for one in judged if one.status is Status.FAIL)
         return
     refused = next(_against_all(wanted, have, query), None)
     if refused is not None:
-        yield of_relation(refused, subject)
+        told = of_relation(refused, subject)
+        too_old = refused.relation == "gpu-on-driver" and not is_driver_too_new(query)
+        yield replace(told, remedy=newer_driver(query)) if too_old else told
         return
     yield _told(problem, subject)
 

@@ -17,7 +17,7 @@ from envkit.compat.gpu import gpu_runs_cuda
 from envkit.compat.numpy_bound import numpy_meets
 from envkit.compat.pairs import pairs_by_package
 from envkit.dockerfile.check_parts import finding, status_of
-from envkit.dockerfile.clashes import clashes, unknown_releases
+from envkit.dockerfile.clashes import clashes, together, unknown_releases
 from envkit.dockerfile.framework_packages import Wanted
 from envkit.dockerfile.wanted import cuda_comes_from
 from envkit.project.choose import Chosen, chosen, python_allowed
@@ -89,12 +89,12 @@ def _question(request: Request, python: Version | None) -> Request:
 
 def without_gpu(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """The findings where a GPU is meant and the target has none: what is installed is known, not whether it runs."""
-    remedy = Remedy("Specify --gpu and --driver, or --target.")
+    remedy = Remedy("To check for a machine with a GPU, add --gpu and --driver, or --target CAPTURE.")
     return tuple(
         replace(
             one,
             status=Status.UNKNOWN,
-            title=f"{one.title}; no GPU was given, so it was not checked against one",
+            title=f"{one.title}; the target has no GPU, so it was not checked against one",
             remedy=remedy,
         )
         if one.id == faults.INSTALLS.id
@@ -128,7 +128,7 @@ def _without_python(manifest: Manifest, have: Chosen) -> Iterator[Finding]:
             yield finding(
                 faults.PYTHON_WITHOUT_PACKAGE,
                 Status.FAIL,
-                f"{build.framework} {build.version} has wheels only for Python {known}, but the project requires"
+                f"{build.named} has wheels only for Python {known}, but the project requires"
                 f" Python {manifest.requires_python}",
                 subject_of(have.item_of(wanted.package), wanted),
                 impact="The installer finds no matching distribution.",
@@ -139,14 +139,15 @@ def _without_python(manifest: Manifest, have: Chosen) -> Iterator[Finding]:
 
 def _pairs(have: Chosen) -> Iterator[Finding]:
     """The requirements that no release of a package and of its neighbors meets together."""
-    for package, verdict, _ in clashes(one.package for one in have.items):
+    for clash in clashes(one.package for one in have.items):
+        package, verdict = clash.package, clash.verdict
         yield finding(
             faults.REQUIREMENTS_CLASH,
             Status.FAIL,
             verdict.detail,
             subject_of(have.item_of(normalized(package.name))),
             impact="The installer refuses them, or the import fails.",
-            remedy=Remedy("Use releases that were built for each other."),
+            remedy=Remedy(together(clash)),
             sources=verdict.sources,
         )
 
@@ -293,10 +294,14 @@ def _refused(manifest: Manifest) -> Iterator[Finding]:
 def _not_judged(manifest: Manifest, have: Chosen, found: list[Finding], matrix: Matrix) -> Iterator[Finding]:
     names = [normalized(one.package.name) for one in have.items]
     known = pairs_by_package()
-    unknown = [name for name in dict.fromkeys(names) if is_compiled(name) and name not in known]
+    told = " ".join(one.title for one in found if one.status is Status.FAIL)  # of what is part of a conflict
+    unknown = [
+        name for name in dict.fromkeys(names) if is_compiled(name) and name not in known and f"{name}=" not in told
+    ]
     if unknown:
         title = f"Not checked, because envkit has no data: {', '.join(unknown)}"
-        yield finding(faults.NOT_JUDGED, Status.UNKNOWN, title, manifest.kind)
+        places = "; ".join(subject_of(have.item_of(name)) for name in unknown)
+        yield finding(faults.NOT_JUDGED, Status.UNKNOWN, title, places)
     for package in unknown_releases((one.package for one in have.items), matrix):
         title = f"Not checked: {package.name}{package.spec} is not a release that envkit knows"
         yield finding(faults.NOT_JUDGED, Status.UNKNOWN, title, subject_of(have.item_of(normalized(package.name))))

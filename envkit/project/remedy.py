@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from envkit._startup.records import replace
 from envkit.checks.containers import project_faults as faults
 from envkit.checks.engine.findings import Remedy
 from envkit.compat.driver_gpu import is_after
@@ -10,7 +11,7 @@ from envkit.dockerfile.framework_packages import Wanted
 from envkit.project.nearest import fitting
 from envkit.solver.constraints import CODE, CONSTRAINTS
 from envkit.solver.query import Query
-from envkit.tables.rows import FrameworkBuild
+from envkit.tables.rows import FrameworkBuild, framework_title
 
 
 def remedy_for(wanted: Wanted, build: FrameworkBuild, query: Query) -> Remedy:
@@ -18,15 +19,41 @@ def remedy_for(wanted: Wanted, build: FrameworkBuild, query: Query) -> Remedy:
     other = next(iter(fitting(wanted, build, query)), None)
     if other is not None:
         return Remedy(f"Use {other.package} for CUDA {other.cuda} {place_of(other, wanted)}.")
-    title = build.framework if wanted.tool == "pip" else f"{build.framework} of conda"
-    told = f"o known build of {title} fits the target"
+    title = framework_title(build.framework) if wanted.tool == "pip" else f"{framework_title(build.framework)} of conda"
+    told = f"envkit knows no build of {title} for the target"
     why = _none_runs(wanted.framework, query)
     if why is None:
-        return Remedy(f"N{told}: none supports this driver, these GPUs, and this Python together.")
+        return Remedy(f"{told}: none supports this driver, these GPUs, and this Python together.")
     if why.relation == "gpu-on-driver" and (last := _last_branch(query)) is not None:
         return Remedy(f"Install driver branch {last[1]} instead: it is the last one for {last[0]}.")
-    of_driver = faults.OF_RELATION[why.relation] is faults.DRIVER_TOO_OLD
-    return Remedy(f"{'Update the driver: n' if of_driver else 'N'}{told}: {why.detail}.")
+    if faults.OF_RELATION[why.relation] is not faults.DRIVER_TOO_OLD:
+        return Remedy(f"{told}: {why.detail}.")
+    return newer_driver(query)
+
+
+def newer_driver(query: Query) -> Remedy:
+    """The remedy where the driver is too old for the GPUs: no release of anything changes that."""
+    firsts = [query.knowledge.first_driver(gpu) for gpu in query.request.gpus]
+    first = max((first for first in firsts if first is not None), default=None)
+    return Remedy(f"Update the driver{f' to {first} or newer' if first else ''}.")
+
+
+def build_for_gpu(wanted: Wanted, build: FrameworkBuild, query: Query) -> Remedy | None:
+    """The build that has code for the GPUs, and the driver that it needs then; None where none has."""
+    later = query.changed(replace(query.request, driver=None))
+    other = next(iter(fitting(wanted, build, later)), None)
+    if other is None or other == build or other.cuda is None:
+        return None
+    floor = later.knowledge.floors(other.cuda, query.request.platform).lowest
+    firsts = [query.knowledge.first_driver(gpu) for gpu in query.request.gpus]
+    least = max((one for one in (floor, *firsts) if one is not None), default=None)
+    needs = f"; it needs driver {least} or newer" if least else ""
+    return Remedy(f"Use {other.package} for CUDA {other.cuda} {place_of(other, wanted)}{needs}.")
+
+
+def is_driver_too_new(query: Query) -> bool:
+    """Whether the driver no longer supports one of the GPUs."""
+    return _last_branch(query) is not None
 
 
 def _last_branch(query: Query) -> tuple[str, int] | None:

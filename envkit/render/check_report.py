@@ -28,10 +28,14 @@ def report_text(findings: Sequence[Finding], name: str, target: str = "") -> str
     """Every fault with its place, its consequence and its fix, in 80 columns."""
     name, findings = shown(name), inert(tuple(findings))
     listed = [finding for finding in findings if finding.status in _SHOWN]
-    first = f"{name}{f' for {shown(target)}' if target else ''}: {_counts(listed)}"
-    lines = [first] if len(first) <= WIDTH else _wrapped("", first)
+    first = f"{name}{f' for {shown(target)}' if target else ''}:"
+    whole = f"{first} {_counts(listed)}"
+    lines = [whole] if len(whole) <= WIDTH else [*_wrapped("", first), _counts(listed)]
+    alike: dict[tuple[object, ...], list[Finding]] = {}  # of what is the same for several lines, one text
     for finding in listed:
-        lines += ["", *_finding(finding)]
+        alike.setdefault((finding.status, finding.id, finding.title, finding.remedy), []).append(finding)
+    for same in alike.values():
+        lines += ["", *_finding(same)]
     sources = titles(key for finding in listed for key in finding.sources)
     if sources:
         lines += ["", _sources_line(sources)]
@@ -95,16 +99,19 @@ def exit_code(findings: Sequence[Finding], fail_on: str = "fail") -> int:
 
 
 def _counts(findings: Sequence[Finding]) -> str:
-    """`1 error, 2 warnings, 0 unknown`."""
+    """`1 error, 2 unknown`; what there is none of is left out, but for errors."""
     counts = [sum(finding.status is status for finding in findings) for status in _SHOWN]
     nouns = ("error" if counts[0] == 1 else "errors", "warning" if counts[1] == 1 else "warnings", "unknown")
-    return ", ".join(f"{count} {noun}" for count, noun in zip(counts, nouns, strict=True))
+    pairs = zip(counts, nouns, strict=True)
+    return ", ".join(f"{count} {noun}" for count, noun in pairs if count or noun == "errors")
 
 
-def _finding(finding: Finding) -> Iterator[str]:
+def _finding(same: Sequence[Finding]) -> Iterator[str]:
+    finding = same[0]
     yield from _wrapped(f"{finding.status.value.upper():<8}", finding.title)
-    place = f"        {finding.subject}  [{finding.id}]"
-    yield from [place] if len(place) <= WIDTH else [f"        {finding.subject}", f"        [{finding.id}]"]
+    yield from (f"        {other.subject}" for other in same[:-1])
+    place = f"        {same[-1].subject}  [{finding.id}]"
+    yield from [place] if len(place) <= WIDTH else [f"        {same[-1].subject}", f"        [{finding.id}]"]
     if finding.impact:
         yield from _wrapped("        ", finding.impact)
     if finding.remedy is not None:

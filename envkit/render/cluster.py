@@ -12,6 +12,7 @@ from envkit.render.fleet_files import collector, fleet_template
 
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin"
 _DAY_PART_S = 21_600
+_IDS_A_LINE = 4
 
 
 def manifests(wanted: Manifests) -> str:
@@ -32,7 +33,8 @@ def prolog() -> str:
     from envkit.checks.engine.registry import Layer, all_checks
 
     ids = [check.id for check in all_checks().values() if Layer.PCI <= check.layer <= Layer.HEALTH]
-    return _filled("prolog.sh", {"checks": " ".join(f"--check {id}" for id in ids)})
+    lines = [" ".join(ids[start : start + _IDS_A_LINE]) for start in range(0, len(ids), _IDS_A_LINE)]
+    return _filled("prolog.sh", {"checks": " \\\n    ".join(lines)})
 
 
 def _pod(wanted: Manifests) -> str:

@@ -13,6 +13,8 @@ from envkit.comparison.culprits import Difference, Judged
 from envkit.comparison.items import PRESENT
 from envkit.comparison.repeats import told_once
 from envkit.documents.verdict import verdict
+from envkit.model import Environment
+from envkit.render.machine import gpu_line
 from envkit.render.page import Page
 
 _CULPRITS = 3  # of one finding that are named; the list of changes has the rest
@@ -59,7 +61,7 @@ def difference_text(
     page = Page(width, color)
     found = found if verbose else _once(found)
     lines = [*page.labelled("Old", _side(old)), *page.labelled("New", _side(new)), ""]
-    lines += _summary(found, page)
+    lines += [*_other_machine(old[0], new[0], page), *_summary(found, page)]
     ids = {finding.id for finding in found.new}
     for finding in found.new:
         if finding.because_of not in ids:
@@ -69,6 +71,8 @@ def difference_text(
     for finding in found.not_judged:
         lines += ["", *page.title(Status.UNKNOWN, f"Not checked in NEW: {_named(finding)}")]
     lines += _changes(found, page, verbose=verbose)
+    if found.culprits:
+        lines += ["", "* may explain a new problem"]
     if found.not_compared:
         lines += ["", *page.wrap(_not_compared(found.not_compared, verbose=verbose))]
     return "\n".join(lines) + "\n"
@@ -84,6 +88,15 @@ def _once(found: Difference) -> Difference:
 def _side(judged: Judged) -> str:
     environment, findings = judged
     return f"{environment.origin}: {verdict(environment, findings).title}"
+
+
+def _other_machine(old: Environment, new: Environment, page: Page) -> Iterator[str]:
+    """That the two sides have no GPU model in common, which most changes then follow from."""
+    before, after = gpu_line(old), gpu_line(new)
+    models = [{name.partition(" × ")[2] or name for name in side.split(", ")} for side in (before, after)]
+    if before and after and models[0].isdisjoint(models[1]):
+        yield from page.wrap(f"These look like two different machines: {before} → {after}.")
+        yield ""
 
 
 def _summary(found: Difference, page: Page) -> Iterator[str]:
@@ -114,7 +127,7 @@ def _new(finding: Finding, found: Difference, page: Page) -> Iterator[str]:
     follow = dict.fromkeys(other.title for other in found.new if other.because_of == finding.id)
     if follow:
         yield from page.labelled("Also", f"{'; '.join(follow)} (caused by the problem above).")
-    yield page.whole("More", f"envkit explain {finding.id}")
+    yield page.whole("See also", f"envkit explain {finding.id}")
 
 
 def _named(finding: Finding) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable
 
+from envkit.checks.engine.evidence import in_words
 from envkit.checks.engine.registry import Check, ImageFault
 
 TIERS = {
@@ -44,17 +46,21 @@ def _place(check: Check) -> list[str]:
     parts = _row("Layer", check.layer.title)
     parts += _row("Needs", "; ".join([TIERS[check.tier], *_facts(check)]))
     if check.explained_by:
-        parts += _row("Caused by", ", ".join(check.explained_by))
+        parts += _row("Order", f"Reported as a consequence if one of these fails: {', '.join(check.explained_by)}")
     return parts
 
 
 def _facts(check: Check) -> list[str]:
     facts = []
     if check.needs:
-        facts.append("facts " + ", ".join(check.needs))
+        facts.append(_named(check.needs))
     if check.any_of:
-        facts.append("one of " + ", ".join(check.any_of))
+        facts.append(f"one of these: {_named(check.any_of)}" if len(check.any_of) > 1 else _named(check.any_of))
     return facts
+
+
+def _named(paths: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(map(in_words, paths)))
 
 
 def _row(label: str, text: str) -> list[str]:

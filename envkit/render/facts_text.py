@@ -33,6 +33,8 @@ def _shortened(text: str) -> str:
 def _value(value: object) -> str:
     if isinstance(value, Enum):
         return str(value.value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, Mapping):
         return ", ".join(f"{key}={_value(item)}" for key, item in value.items()) or "(empty)"
     if isinstance(value, tuple):

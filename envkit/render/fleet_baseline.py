@@ -29,7 +29,7 @@ def baseline_toml(hosts: Sequence[HostResult]) -> str:
     lines += [f"must = [{', '.join(map(_text, _MUST))}]  # a machine that differs in these fails", ""]
     for values, members in sorted(found.items()):
         match = ", ".join(f"{key} = {_text(value)}" for key, value in zip(ALIKE, values, strict=True) if value)
-        lines += [f"[[machines]]  # {many(len(members), 'machine')}", f"match = {{{match}}}", "[machines.expect]"]
+        lines += [f"[[machines]]  # {many(len(members), 'host')}", f"match = {{{match}}}", "[machines.expect]"]
         lines += [*_expected(members), ""]
     return "\n".join(lines)
 
@@ -44,7 +44,7 @@ def _expected(members: Sequence[HostResult]) -> Iterator[str]:
             told = "" if len(values) == 1 else f"  # {values[common]} of {total}"
             yield f"{key} = {_text(common)}{told}"
         else:
-            yield f"# {key}: no majority, {many(len(values), 'value')} among {many(total, 'machine')}"
+            yield f"# {key}: no majority, {many(len(values), 'value')} among {many(total, 'host')}"
 
 
 def _text(value: str) -> str:

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from envkit.model import Environment, FrameworkInstall, Gpu, MachineKind, Observed, PciGpu, Problem, PythonEnvironment
+from envkit.model import (
+    Environment,
+    FrameworkInstall,
+    Gpu,
+    MachineKind,
+    Observed,
+    OsRelease,
+    PciGpu,
+    Problem,
+    PythonEnvironment,
+)
+from envkit.tables.rows import framework_title, os_title
 
 _KINDS = {
     MachineKind.METAL: "bare metal",
@@ -51,16 +62,21 @@ def machine_line(environment: Environment) -> str:
     pythons = environment.pythons.get() if environment.pythons.known else ()
     for python in [python for python in pythons if python.active] or pythons[:1]:
         parts += [f"Python {python.version.release(2)}"] if python.version else []
-        parts += [f"{framework.name} {framework.version}".rstrip() for framework in python.frameworks]
-    return " · ".join(dict.fromkeys(parts)) or "The text does not describe the machine."
+        parts += [_framework(framework) for framework in python.frameworks]
+    return " · ".join(dict.fromkeys(parts)) or "No NVIDIA GPU, driver, or Python version was recognized in this text."
 
 
 def _system_short(environment: Environment) -> Iterator[str]:
     system = environment.system
     if system.os.known:
-        yield system.os.get().pretty_name or system.os.get().os_id
+        yield _name(system.os.get())
     if system.machine_kind.known and system.machine_kind.get() is not MachineKind.METAL:
         yield _KINDS.get(system.machine_kind.get(), system.machine_kind.get().value)
+
+
+def _name(release: OsRelease) -> str:
+    """The system as people write it."""
+    return release.pretty_name or ("Windows" if release.os_id == "windows" else os_title(release.os_id))
 
 
 def _driver_short(environment: Environment) -> Iterator[str]:
@@ -77,11 +93,21 @@ def _gpus_short(environment: Environment) -> Iterator[str]:
     gpus, pci = environment.gpus, environment.pci_gpus
     names = [gpu.name or gpu.error for gpu in gpus.get()] if gpus.known else []
     if not names and pci.known:
-        names = [gpu.name or f"NVIDIA device {gpu.device_id}" for gpu in pci.get()]
+        names = [gpu.name or _unnamed(gpu) for gpu in pci.get()]
     if not names and (pci.absent or pci.known) and not _jetson(environment) and not _in_wsl(environment):
         yield "no GPU on the PCI bus"
     for name in dict.fromkeys(filter(None, names)):  # a cut-off table may have a row without a name
         yield f"{names.count(name)} × {name}" if names.count(name) > 1 else name
+
+
+def gpu_line(environment: Environment) -> str:
+    """The models in one line, '' where none is known."""
+    known = environment.gpus.value or environment.pci_gpus.value
+    return ", ".join(_gpus_short(environment)) if known else ""
+
+
+def _unnamed(gpu: PciGpu) -> str:
+    return f"NVIDIA device 10de:{gpu.device_id}" if gpu.device_id else "NVIDIA GPU of an unknown model"
 
 
 def _told(*observed: Observed[Any]) -> bool:
@@ -99,7 +125,7 @@ def _system(environment: Environment) -> Iterator[str]:
     system = environment.system
     parts = []
     if system.os.known:
-        parts.append(system.os.get().pretty_name or system.os.get().os_id)
+        parts.append(_name(system.os.get()))
     elif _told(system.os):
         parts.append("system " + reason(system.os))
     parts += [f"kernel {system.kernel.get()}"] if system.kernel.known else []
@@ -163,7 +189,7 @@ def _gpu(gpu: Gpu) -> str:
 
 
 def _pci_gpu(gpu: PciGpu) -> str:
-    parts = [gpu.name or f"NVIDIA device {gpu.device_id}"]
+    parts = [gpu.name or _unnamed(gpu)]
     parts += [gpu.compute_capability.sm] if gpu.compute_capability else []
     parts += [gpu.pci_address]
     if gpu.driver is not None:
@@ -206,16 +232,20 @@ def _pythons(environment: Environment) -> Iterator[str]:
         return
     for python in environment.pythons.get():
         version = str(python.version or "unknown version")
-        place = python.prefix + (", active" if python.active else "") if python.prefix else ""
+        place = python.prefix + (", on PATH" if python.active else "") if python.prefix else ""
         yield f"{version} ({place})" if place else version
         yield from _frameworks(python)
     if environment.pythons.detail:
         yield environment.pythons.detail
 
 
+def _framework(framework: FrameworkInstall) -> str:
+    return f"{framework_title(framework.name)} {framework.version}".rstrip()
+
+
 def _frameworks(python: PythonEnvironment) -> Iterator[str]:
     for framework in python.frameworks:
-        yield f"  {framework.name} {framework.version} ({_built_for(framework)})"
+        yield f"  {_framework(framework)} ({_built_for(framework)})"
 
 
 def _built_for(framework: FrameworkInstall) -> str:

@@ -16,9 +16,10 @@ from envkit.render.markdown_text import code, fenced, prose
 def doctor_markdown(environment: Environment, findings: Sequence[Finding]) -> str:
     """Verdict, findings that are not well, the machine, what could not be looked at."""
     answer = verdict(environment, findings)
-    lines = [f"### envkit doctor: {prose(answer.headline)}", "", *_more(answer)]
+    lines = [f"### envkit doctor: {prose(answer.heading)}", "", *_more(answer)]
     for finding in troubles(findings):
         lines += [*_finding(finding), ""]
+    lines += ["**Machine**", ""]
     lines += [
         f"- {label}: {prose(text.strip())}" if label else f"  - {prose(text.strip())}"
         for label, text in machine_lines(environment)
@@ -58,4 +59,7 @@ def _finding(finding: Finding) -> Iterator[str]:
     if finding.remedy:
         yield f"- fix: {prose(finding.remedy.summary)}"
         if finding.remedy.commands:
-            yield from ("", *fenced(finding.remedy.commands))
+            yield from ("", *fenced(finding.remedy.commands), "")
+    if not finding.plugin:
+        pages = "".join(f", {prose(page)}" for page in finding.references[:1])
+        yield f"- see also: {code(f'envkit explain {finding.id}')}{pages}"

@@ -26,7 +26,7 @@ _LABELS = {
     Status.SKIP: "-",
 }
 _GLUE = "\xa0"  # a space that no line is broken at
-_STATUS, _LABEL, _COMMAND = 6, 8, 10  # the columns where a title, a labelled text and a command begin
+_STATUS, _LABEL, _COMMAND = 6, 12, 14  # the columns where a title, a labelled text and a command begin
 
 
 class Page:
@@ -75,6 +75,10 @@ class Page:
         start = f"  {label:<{_LABEL - 2}}"
         first, *rest = self.wrap(text, " " * _LABEL, start)
         return [self.head(start) + first[_LABEL:], *rest]
+
+    def item(self, text: str) -> list[str]:
+        """One of several below a label."""
+        return self.wrap(text, " " * (_LABEL + 2), f"{' ' * _LABEL}- ")
 
     def whole(self, label: str, text: str) -> str:
         """A text behind its label on one line, however long."""

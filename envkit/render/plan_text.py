@@ -6,31 +6,36 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from envkit.base.wrap import hang
+from envkit.base.platforms import WINDOWS
+from envkit.base.shell_lines import continued
+from envkit.base.wrap import WIDTH, hang
 from envkit.compat.verdict import Verdict
-from envkit.documents.citations import titles
+from envkit.documents.citations import citations
 from envkit.documents.plan import image_name, os_name
 from envkit.solver.build_targets import build_targets
 from envkit.solver.model import Alternative, Choice, NoPlan, Plan
 from envkit.solver.request import Request
-from envkit.tables.rows import FrameworkBuild
+from envkit.tables.rows import FrameworkBuild, framework_title
 
 if TYPE_CHECKING:
     from envkit.documents.setting import Setting
 
+_COMPILED = "pytorch"  # the framework whose extensions people compile
 _MARKS = {"ok": "ok", "native": "ok", "fail": "NO", "incompatible": "NO", "unknown": "?"}
 
 
 def plan_summary(
     plan: Plan | NoPlan, *, verbose: bool = False, commands: Sequence[str] = (), setting: Setting | None = None
 ) -> str:
-    """The plan in lines of at most 80 columns, without a final newline. It ends with `commands`, which stay whole.
+    """The plan in lines of at most 80 columns, without a final newline. It ends with `commands`.
 
     `verbose` adds the sources, `setting` whether a container suits the plan.
     """
     lines = _refusal(plan, verbose=verbose) if isinstance(plan, NoPlan) else _plan(plan, verbose=verbose)
     placed = list(_setting(setting)) if setting is not None else []
-    given = ["", _way(plan, commands), *(f"  {command}" for command in commands)] if commands else []
+    windows = plan.request.platform == WINDOWS  # whose shells do not join lines
+    whole = (line for one in commands for line in ([one] if windows else continued(one, WIDTH - 2)))
+    given = ["", _way(plan, commands), *(f"  {line}" for line in whole)] if commands else []
     return "\n".join([*lines, *placed, *given])
 
 
@@ -61,7 +66,9 @@ def _plan(plan: Plan, *, verbose: bool) -> Iterator[str]:
                 yield from hang(f"  {_mark(verdict):<5}", verdict.detail)
         if verbose:
             keys = (key for verdict in plan.verdicts for key in verdict.sources)
-            yield from hang("  Sources: ", "; ".join(titles(keys)))
+            yield from ("", "Sources")
+            for line in citations(keys):
+                yield from hang("  - ", line)
     if plan.warnings:
         yield ""
         yield "Warnings"
@@ -75,7 +82,8 @@ def _refusal(plan: NoPlan, *, verbose: bool) -> Iterator[str]:
     for conflict in plan.conflicts:
         yield from hang("  - ", f"{' and '.join(conflict.between)}: {conflict.detail}")
         if conflict.sources and verbose:
-            yield from hang("    Sources: ", "; ".join(titles(conflict.sources)))
+            for line in citations(conflict.sources):
+                yield from hang("    Source: ", line)
     yield from _alternatives(plan.alternatives, "Closest working alternatives")
     if plan.warnings:
         yield ""
@@ -86,7 +94,7 @@ def _refusal(plan: NoPlan, *, verbose: bool) -> Iterator[str]:
 
 def _choices(choice: Choice, request: Request) -> Iterator[tuple[str, str]]:
     for build in choice.builds:
-        yield build.framework, _package(build, choice.own_image(build))
+        yield framework_title(build.framework), _package(build, choice.own_image(build))
     if choice.cuda is not None:
         bundled = not choice.needs_toolkit and all(build.bundles_cuda for build in choice.builds)
         where = "bundled in the wheels" if bundled else "system toolkit"
@@ -106,8 +114,8 @@ def _choices(choice: Choice, request: Request) -> Iterator[tuple[str, str]]:
         most = f", up to branch {min(lasts)}" if lasts else ""
         yield "Driver", f"{choice.minimum_driver} or newer{most}"
     targets = build_targets(request.gpus, choice.toolkit)
-    if targets is not None:
-        yield "Build for", f"TORCH_CUDA_ARCH_LIST={targets.torch} CMAKE_CUDA_ARCHITECTURES={targets.cmake}"
+    if targets is not None and (choice.needs_toolkit or any(build.framework == _COMPILED for build in choice.builds)):
+        yield "Extensions", f"TORCH_CUDA_ARCH_LIST={targets.torch} CMAKE_CUDA_ARCHITECTURES={targets.cmake}"
 
 
 def _package(build: FrameworkBuild, image: str | None) -> str:
@@ -125,6 +133,10 @@ def _alternatives(alternatives: tuple[Alternative, ...], title: str) -> Iterator
         return
     yield ""
     yield title
+    alike: dict[tuple[str, ...], list[Alternative]] = {}  # values of one option that lead to the same
     for alternative in alternatives:
-        options = " ".join(f"--{option} {shlex.quote(value)}" for option, value in alternative.changes.items())
-        yield from hang("  ", f"{options}: {alternative.gain}")
+        alike.setdefault((*alternative.changes, alternative.gain), []).append(alternative)
+    for first, *others in alike.values():
+        options = " ".join(f"--{option} {shlex.quote(value)}" for option, value in first.changes.items())
+        values = " or ".join(" ".join(map(shlex.quote, other.changes.values())) for other in others)
+        yield from hang("  ", f"{options}{f' (or {values})' if values else ''}: {first.gain}")

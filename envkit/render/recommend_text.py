@@ -123,7 +123,7 @@ def _need(workload: Workload, need: Need, width: int) -> Iterator[str]:
     if workload.optimizer is not None:
         told.append(workload.optimizer.name)
     parts = ", ".join(f"{part.name} {part.size / GIB:.2f}" for part in need.parts)
-    asked = f"the profile or --memory asks for at least {need.least_gb:g} GiB" if need.least_gb else ""
+    asked = f"the profile requires at least {need.least_gb:g} GiB" if need.least_gb else ""
     size = f"{(need.counted if parts else need.whole) / GIB:.1f} GiB" + (
         f" ({parts}, and 10% headroom)" if parts else ""
     )
@@ -139,9 +139,9 @@ def _offer(
 ) -> Iterator[str]:
     model = offer.card.model
     facts = [
-        f"{model.memory_gb:g} GiB",
-        f"{_known(model.memory_bandwidth_gbs)} GB/s",
-        f"{_known(offer.card.watts(offer.gpus))} W",
+        f"{offer.gpus} × {model.memory_gb:g} GiB" if offer.gpus > 1 else f"{model.memory_gb:g} GiB",
+        f"{_known(model.memory_bandwidth_gbs)} GB/s{' each' if offer.gpus > 1 else ''}",
+        f"{_known(offer.card.watts(offer.gpus))} W{' in all' if offer.gpus > 1 else ''}",
     ]
     if model.launch_year:
         facts.append(str(model.launch_year))
@@ -151,7 +151,7 @@ def _offer(
         yield from hang("   ", speed, width)
     carried = list(_support(offer.support))
     if carried:
-        yield from hang("   ", f"software: {', '.join(carried)}", width)
+        yield from hang("   ", f"newest support: {', '.join(carried)}", width)
     for note in offer.notes:
         yield from hang("   ", note, width)
     rented = instances.get(model.name)

@@ -25,9 +25,9 @@ EXIT_CODES = (
     (0, "success; running it again changes nothing"),
     (1, "a step failed; the log says why, and a new run continues from there"),
     (2, "wrong usage"),
-    (3, "the plan does not suit this machine; the message says what to change"),
+    (3, "the plan does not match this machine; the message says what to change"),
     (4, "not enough space"),
-    (5, "a file could not be fetched, or is not in the offline folder"),
+    (5, "a file could not be fetched, or is not in the --offline directory"),
     (6, "a file has the wrong checksum"),
     (7, "another run is still in progress"),
     (8, "a reboot is needed; then run again with --resume"),
@@ -45,7 +45,7 @@ def header(work: Installation, options: ScriptOptions, steps: Sequence[StepLine]
     if work.notes or plan.warnings:
         lines += ["Please note", *_items((*plan.warnings, *work.notes)), ""]
     lines += ["Steps", *(f"  {number}. {step.title}" for number, step in enumerate(steps, 1)), ""]
-    lines += ["Exit codes", *(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES)]
+    lines += ["Exit status", *(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES)]
     return re.sub(r"://[^/@\s]+@", "://***@", "\n".join(f"# {shown(line)}".rstrip() for line in lines))
 
 

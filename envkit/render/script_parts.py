@@ -28,7 +28,7 @@ from envkit.install.model import (
 )
 from envkit.tables import Matrix
 from envkit.tables.images import repair
-from envkit.tables.installer import FailureRow, PlaceRow, StyleRow, space, style_of, unfit_glibc
+from envkit.tables.installer import FailureRow, GlibcRow, PlaceRow, StyleRow, space, style_of, unfit_glibc
 from envkit.tables.loader import read
 
 T = TypeVar("T")
@@ -53,7 +53,7 @@ class Installers:
     compile_failures: tuple[FailureRow, ...]
     watched: tuple[Watched, ...]
     stale_log: str | None  # a file that makes the installer crash where it lies about
-    unfit_glibc: tuple[Version, Version] | None  # headers do not compile with it; first CUDA whose do
+    unfit_glibc: tuple[GlibcRow, ...]  # from which on the headers do not compile, newest first
 
 
 @record
@@ -205,7 +205,7 @@ def _installers(driver: InstallDriver | None, toolkit: InstallToolkit | None) ->
         compile_failures=tuple(row for row in read(FailureRow) if row.style == "nvcc"),
         watched=tuple(_watched(own)) if own else (),
         stale_log=own.stale_log if own else None,
-        unfit_glibc=unfit_glibc(toolkit.toolkit.version) if toolkit and toolkit.has_compiler else None,
+        unfit_glibc=unfit_glibc(toolkit.toolkit.version) if toolkit and toolkit.has_compiler else (),
     )
 
 

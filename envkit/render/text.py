@@ -80,9 +80,9 @@ def _finding(
         yield from page.labelled("Or" if number == 0 else "", f"{other.title}. To check, run:")
         yield from page.commands([other.tell_apart])
     if follow:
-        yield from page.labelled("Also", f"Caused by the problem above: {_named(other.title for other in follow)}")
+        yield from _consequences([other.title for other in follow], page)
     more = f"{finding.id} of {finding.plugin}" if finding.plugin else f"envkit explain {finding.id}"
-    yield page.whole("More", more)
+    yield page.whole("See also", more)
     if finding.references and (answer is not None or verbose):
         yield page.whole("", finding.references[0])
 
@@ -97,14 +97,16 @@ def _why(finding: Finding, page: Page, *, brief: bool, verbose: bool) -> Iterato
     if finding.impact:
         yield from page.labelled("Why", finding.impact)
     if finding.subject and finding.subject not in finding.title:
-        yield from page.labelled("Where", finding.subject)
+        yield from page.labelled("Affects", finding.subject)
     if verbose:
         for number, item in enumerate(finding.evidence):
-            yield from page.labelled("Seen" if number == 0 else "", _told(item))
+            yield from page.labelled("Evidence" if number == 0 else "", _told(item))
     elif not brief:
         for number, item in enumerate(finding.evidence[:_SHOWN]):
             label = "" if item.fact == _QUOTED else f"{item.fact} = "
-            yield page.cut("Seen" if number == 0 else "", label + item.value, len(label) + item.start)
+            yield page.cut(
+                "Evidence" if number == 0 else "", label + item.value, len(label) + item.start if item.start else 0
+            )
 
 
 def _told(item: Evidence) -> str:
@@ -114,10 +116,17 @@ def _told(item: Evidence) -> str:
     return label + item.value + (f"  ({read_in})" if read_in else "")
 
 
-def _named(words: Iterable[str]) -> str:
-    held = list(dict.fromkeys(words))
-    rest = len(held) - _NAMED
-    return "; ".join(held[:_NAMED]) + (f"; and {rest} more" if rest > 0 else "")
+def _consequences(titles: Iterable[str], page: Page) -> Iterator[str]:
+    """The failures that the one above causes: one on the same line, several below each other."""
+    told = list(dict.fromkeys(titles))
+    if len(told) == 1:
+        yield from page.labelled("Also", f"Caused by the problem above: {told[0]}")
+        return
+    yield from page.labelled("Also", "Caused by the problem above:")
+    for title in told[:_NAMED]:
+        yield from page.item(title)
+    if len(told) > _NAMED:
+        yield from page.item(f"and {len(told) - _NAMED} more")
 
 
 def _rest(environment: Environment, findings: Sequence[Finding]) -> str:
@@ -151,9 +160,13 @@ def _unknowns(findings: Iterable[Finding], page: Page) -> list[str]:
         return []
     lines = [page.head("Could not run")]
     for title, ids in stopped.items():
-        shown = ", ".join(ids[:_NAMED]) + (f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else "")
-        lines += page.wrap(f"{title}: {shown}", "    ", "  ")
+        lines += page.wrap(f"{_some(ids)}: {title}", "    ", "  ")
     return [*lines, ""]
+
+
+def _some(ids: Sequence[str]) -> str:
+    """The first few of many checks."""
+    return ", ".join(ids[:_NAMED]) + (f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else "")
 
 
 def _short(title: str, findings: Iterable[Finding], status: Status, page: Page) -> list[str]:
@@ -164,6 +177,14 @@ def _short(title: str, findings: Iterable[Finding], status: Status, page: Page) 
     for finding in chosen:
         subjects.setdefault((finding.id, finding.title), []).append(finding.subject)
     lines = [page.head(title)]
+    if status is Status.SKIP:
+        alike: dict[str, list[str]] = {}  # of what does not apply, one line for each reason
+        for finding in chosen:
+            alike.setdefault(finding.title, []).append(finding.id)
+        for told, ids in alike.items():
+            first, *rest = page.wrap(f"{_some(list(dict.fromkeys(ids)))}: {told}", " " * 8)
+            lines += [f"  {page.status(status)} {first.strip()}", *rest]
+        return [*lines, ""]
     for (id, told), names in subjects.items():  # noqa: A001 - the field's own word in reports
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
         subject = f" [{names[0]}{more}]" if names[0] else ""

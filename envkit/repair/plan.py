@@ -74,7 +74,6 @@ def _placed(step: Step, profiles: Mapping[str, str], shell_profile: str) -> Step
     reason = "no profile file sets it: change it in the shell, or where the program is started"
     if not shell_profile:
         reason = (
-            "root does not edit a profile file in a home folder that other users can change: do this as the folder's "
-            "owner"
+            "root does not edit a profile file in a home directory that other users can change: do this as its owner"
         )
     return replace(step, kind=Kind.BY_HAND, reason=reason)

@@ -76,7 +76,7 @@ def step_of(command: Command) -> Step:
     root = words[:1] == ["sudo"]
     own = words[1:] if root else words
     step = None
-    if own and TO_FILL_IN not in command.line:
+    if own and TO_FILL_IN.isdisjoint((*command.words, *command.line.split())):
         step = next((found for rule in _RULES if (found := rule(own)) is not None), None)
     if step is None:
         step = Step(Kind.BY_HAND, "", reason=_why_not(own, command))

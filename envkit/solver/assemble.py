@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from envkit.base.platforms import WINDOWS_DRIVERS
 from envkit.base.versions import Version
+from envkit.compat.packages import requirements_of
 from envkit.compat.pythons import python_meets
+from envkit.compat.software import has_own_cudnn
 from envkit.solver.choose_system import choose_system, cudnn_for, runfiles_for
 from envkit.solver.model import Choice
 from envkit.solver.query import Query
@@ -45,6 +47,7 @@ def assemble(selection: Selection, query: Query) -> Choice:
         minimum_driver=_minimum_driver(toolkit, selection, query),
         needs_toolkit=toolkit is not None,
         framework_images=tuple(image for build in selection.builds for image in _own_images(build, query)),
+        pins=tuple(pin for _, pin in cudnn_pins(selection.builds, query)),
     )
 
 
@@ -128,3 +131,16 @@ def _floor(cuda: Version, builds: Iterable[FrameworkBuild], query: Query) -> Ver
 def _plainest(sources: Iterable[PythonSource], python: Version | None) -> PythonSource | None:
     fitting = [row for row in sources if python is not None and row.python.starts_with(python)]
     return min(fitting, key=lambda row: WAYS.index(row.way) if row.way in WAYS else len(WAYS), default=None)
+
+
+def cudnn_pins(builds: Iterable[FrameworkBuild], query: Query) -> Iterator[tuple[FrameworkBuild, str]]:
+    """Each build whose requirement of cuDNN is open, with the pin; only for GPUs that NVIDIA no longer develops for."""
+    if all(query.knowledge.last_branch(gpu) is None for gpu in query.request.gpus):
+        return
+    for build in builds:
+        if build.cudnn is None or not has_own_cudnn(build):
+            continue
+        row = query.together.libraries_of(build)
+        for line in requirements_of(row.requires or ()) if row is not None else ():
+            if line.package.startswith("nvidia-cudnn-") and line.spec.exact is None:
+                yield build, f"{line.package}=={build.cudnn}{'' if len(build.cudnn.parts) > 3 else '.*'}"

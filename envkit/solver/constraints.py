@@ -104,7 +104,7 @@ def _cuda(query: Query, build: FrameworkBuild) -> bool | None:
 
 
 def _other_cuda(query: Query, build: FrameworkBuild) -> Verdict:
-    detail = f"{build.framework} {build.version} is built for CUDA {build.cuda}, not {query.request.cuda}"
+    detail = f"{build.named} is built for CUDA {build.cuda}, not {query.request.cuda}"
     return Verdict("cuda-version", "fail", detail, build.sources)
 
 

@@ -15,10 +15,13 @@ from envkit.solver.request import Request
 from envkit.tables.loader import read
 from envkit.tables.rows import JetPack
 
-_FROM_JETPACK = "a Jetson's CUDA, cuDNN, driver, and system come with its JetPack, and server versions do not fit"
-_THOR = "a Jetson Thor runs the packages of Arm servers; its CUDA, driver, and system come with its JetPack"
+_FROM_JETPACK = (
+    "On a Jetson, CUDA, cuDNN, the driver, and the operating system come from JetPack; server versions are not "
+    "compatible"
+)
+_THOR = "A Jetson Thor runs the packages of Arm servers; CUDA, the driver, and the operating system come from JetPack"
 _SERVER_LIKE = 11  # major compute capability from which on Jetson boards are Arm servers to packages
-_ON_THE_BOARD = "on the board, install CUDA and cuDNN with: sudo apt-get install nvidia-jetpack"
+_ON_THE_BOARD = "On the board, install CUDA and cuDNN with: sudo apt-get install nvidia-jetpack"
 _GUIDE = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/index.html"
 _CONTAINERS = "https://github.com/dusty-nv/jetson-containers"
 
@@ -87,7 +90,7 @@ def _package_conflicts(request: Request, knowledge: Knowledge) -> Iterator[Confl
     for framework in request.frameworks:
         row = knowledge.tables.framework(framework.name)
         detail = (
-            f"{row.title if row else framework.name}'s packages are built for servers; those made for JetPack are at "
-            f"{_GUIDE} and in the containers of {_CONTAINERS}"
+            f"{row.title if row else framework.name}'s official Arm wheels are built for servers (SBSA); those "
+            f"made for JetPack are at {_GUIDE} and in the containers of {_CONTAINERS}"
         )
         yield Conflict((str(framework), f"gpu {board}"), detail, row.sources if row else ())

@@ -261,14 +261,9 @@ class Knowledge:
         parts = toolkit.version.parts
         return self.supported_images.get(parts, ()) or self.supported_images.get(parts[:2], ())
 
-    @cached_property
-    def as_of(self) -> str:
-        """The date that the tables speak for, as text: that of the newest toolkit."""
-        return max((row.release_date for row in self.tables.toolkits if row.release_date), default="")
-
     def maintained(self, system: OperatingSystem) -> bool:
         """True unless the distribution's standard support had ended when the tables were made."""
-        return system.end_of_support is None or system.end_of_support >= self.as_of
+        return system.end_of_support is None or system.end_of_support >= self.tables.data_date
 
 
 _LATEST: list[Knowledge] = []

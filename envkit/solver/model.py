@@ -55,6 +55,7 @@ class Choice:
     minimum_driver: Version | None = None
     needs_toolkit: bool = False  # a system CUDA toolkit has to be installed
     framework_images: tuple[FrameworkImage, ...] = ()  # their own projects' for the builds without a package
+    pins: tuple[str, ...] = ()  # requirements beside the builds', which pip would meet with a release too new
 
     def own_image(self, build: FrameworkBuild) -> str | None:
         """The whole name of the image that a build without a package comes as."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from envkit._startup.records import replace, types_of
 from envkit._startup.regex import regex
 from envkit.base.errors import RequestError
-from envkit.base.platforms import ARCHITECTURES, WINDOWS, WSL
+from envkit.base.platforms import ARCHITECTURES, JETSON, WINDOWS, WSL
 from envkit.base.versions import ComputeCapability, Version, VersionSpec
 from envkit.solver.not_covered import refuse_system, unknown_framework
 from envkit.solver.other_words import cuda_words, python_words, refuse_target
@@ -159,7 +159,7 @@ def parse_os(text: str, matrix: Matrix) -> str:
 
 def parse_gpu(text: str, matrix: Matrix) -> TargetGpu:
     """A GPU by name, model number or compute capability. Raises RequestError with the nearest names."""
-    from envkit.solver.gpu_name import is_model_number, model_of
+    from envkit.solver.gpu_name import is_model_number, model_of, models_of
     from envkit.solver.target import target_gpu
 
     try:
@@ -170,7 +170,9 @@ def parse_gpu(text: str, matrix: Matrix) -> TargetGpu:
         refuse_target(capability, text)
         if (capability.major, capability.minor) in _capabilities(matrix) or not is_model_number(text, matrix):
             return TargetGpu(_on_record(capability, text, matrix))
-    return target_gpu(model_of(text, matrix))
+    model = model_of(text, matrix)
+    alike = model.variant == JETSON and len(models_of(text, matrix)) > 1  # one of several boards that judge alike
+    return replace(target_gpu(model), name=text) if alike else target_gpu(model)
 
 
 def _capabilities(matrix: Matrix) -> set[tuple[int, int]]:
@@ -232,7 +234,7 @@ def _known(spec: VersionSpec, option: str, versions: Iterable[Version]) -> Versi
     if known and wanted > known[-1]:
         raise RequestError(
             f"{option}: {wanted} is newer than any release this version of envkit knows.",
-            f"The newest is {known[-1]}. Update envkit, or choose that.",
+            f"Update envkit, or choose {known[-1]}, the newest.",
         )
     nearest = sorted(
         known, key=lambda version: (version.major != wanted.major, abs(_number(version) - _number(wanted)))

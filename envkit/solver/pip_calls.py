@@ -73,7 +73,7 @@ def pip_calls(
             others.append(call_of(build, lines, choice.python, mirrors))
         else:
             default += lines
-    default += also
+    default += [*choice.pins, *also]
     first = [PipInstall(tuple(dict.fromkeys(default)), index_url=mirrors.index_url)] if default else []
     return (*first, *others)
 

@@ -91,6 +91,7 @@ class Request:
     container: bool = False  # True: an image is built, the driver stays on the host
     with_driver: bool = False  # a driver will be installed, so the present one is no limit
     needs_toolkit: bool = False  # install a system CUDA toolkit even when the wheel carries CUDA
+    no_gpu: bool = False  # the target was looked at, and has none
     asked: frozenset[str] = frozenset()  # names of the fields that the user set, the rest were read or defaulted
 
     @property

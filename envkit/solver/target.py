@@ -38,7 +38,9 @@ def for_environment(request: Request, environment: Environment, matrix: GpuTable
     if request.driver is None and _numbers_alike(completed.platform, own):
         completed = replace(completed, driver=driver_of(environment))
     if not request.gpus:
-        completed = replace(completed, gpus=gpus_of(environment, matrix))
+        pci = environment.pci_gpus
+        none = (pci.absent or (pci.known and not pci.get())) and not environment.gpus.value
+        completed = replace(completed, gpus=gpus_of(environment, matrix), no_gpu=none)
     return completed
 
 

@@ -10,7 +10,6 @@ from envkit.base.versions import Version
 from envkit.compat.driver import driver_runs_cuda
 from envkit.compat.driver_gpu import gpu_on_kernel_module, last_driver_runs_cuda
 from envkit.compat.gpu import gpu_runs_build, gpu_runs_cuda, nvcc_targets_gpu
-from envkit.compat.packages import requirements_of
 from envkit.compat.pythons import python_has_wheel
 from envkit.compat.software import (
     glibc_meets,
@@ -23,11 +22,13 @@ from envkit.compat.software import (
 )
 from envkit.compat.system import image_fits, os_compiler_fits_nvcc, runfile_on_os
 from envkit.compat.verdict import Verdict
+from envkit.solver.assemble import cudnn_pins
 from envkit.solver.model import Choice
 from envkit.solver.query import Query
 from envkit.solver.request import Request, TargetGpu
 from envkit.solver.unjudged import unjudged
 from envkit.solver.wheel_files import companions_for
+from envkit.tables.loader import sources
 from envkit.tables.rows import FrameworkBuild, OperatingSystem, Toolkit
 
 
@@ -221,6 +222,7 @@ def warnings(choice: Choice, query: Query, judged: tuple[Verdict, ...]) -> tuple
         dict.fromkeys(
             [
                 *told,
+                *_without_gpu(query.request),
                 *_without_companions(choice),
                 *_companions(choice, query.request),
                 *_without_windows(choice, query),
@@ -230,6 +232,11 @@ def warnings(choice: Choice, query: Query, judged: tuple[Verdict, ...]) -> tuple
             ]
         )
     )
+
+
+def _without_gpu(request: Request) -> Iterator[str]:
+    if request.no_gpu and not request.gpus and not request.container:
+        yield "this machine has no NVIDIA GPU, so the plan is for a GPU of any type; use --gpu to choose one"
 
 
 def _without_companions(choice: Choice) -> Iterator[str]:
@@ -254,26 +261,24 @@ def _without_backend(choice: Choice, query: Query) -> Iterator[str]:
 
 
 def _with_newer_cudnn(choice: Choice, query: Query) -> Iterator[str]:
-    """Of GPUs that NVIDIA no longer develops for: the cuDNN that the plan rests on, where pip may take a newer one."""
     ended = [gpu for gpu in query.request.gpus if query.knowledge.last_branch(gpu) is not None]
-    for build in choice.builds if ended else ():
-        if build.cudnn is None or not has_own_cudnn(build):
-            continue
-        row = query.together.libraries_of(build)
-        for line in requirements_of(row.requires or ()) if row is not None else ():
-            if line.package.startswith("nvidia-cudnn-") and line.spec.exact is None:
-                pin = f"{line.package}=={build.cudnn}{'' if len(build.cudnn.parts) > 3 else '.*'}"
-                yield (
-                    f"{title_of(build)} also accepts newer releases of cuDNN, which may not support {ended[0]}: also "
-                    f"install {pin}"
-                )
+    for build, pin in cudnn_pins(choice.builds, query):
+        told = f"{title_of(build)} also accepts newer releases of cuDNN, which may not support {ended[0]}"
+        yield f"{pin} is pinned: {told}"
+
+
+def _url(key: str) -> str:
+    return sources()[key].url
 
 
 def _without_windows(choice: Choice, query: Query) -> Iterator[str]:
     for build in choice.builds if query.request.platform == WINDOWS else ():
         newer = [row for row in query.knowledge.build_set(build.framework).builds if row.version > build.version]
         if newer and not any(WINDOWS in row.platforms for row in newer):
-            yield f"{build.framework} {build.version} is the last with GPU packages for Windows; WSL runs newer ones"
+            yield f"{build.named} is the last release with native Windows GPU support; use WSL 2 for newer ones"
+    if query.request.platform == WINDOWS and choice.needs_toolkit and not query.request.needs_toolkit:
+        cudnn = f" and cuDNN {choice.cudnn_version} ({_url('nvidia-cudnn-archive')})" if choice.cudnn_version else ""
+        yield f"first install CUDA {choice.cuda} ({_url('nvidia-cuda-archive')}){cudnn}"
 
 
 def _companions(choice: Choice, request: Request) -> Iterator[str]:

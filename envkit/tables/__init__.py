@@ -238,6 +238,11 @@ class Matrix:
         builds = (TableStatus(row.name, row.checked, row.limit_days) for row in self.frameworks)
         return (*self._read(TableStatus), *builds)
 
+    @cached_property
+    def data_date(self) -> str:
+        """The day on which a table was last compared with its sources, `2026-11-21`: the version of the data."""
+        return max(status.checked for status in self.table_status)
+
 
 def _plain_name(name: str) -> str:
     return " ".join(name.lower().split()).removeprefix(_VENDOR_PREFIX)

@@ -31,8 +31,3 @@ def ages(matrix: Matrix, today: date, limit_days: int | None = None) -> tuple[Ag
         limit = status.limit_days if limit_days is None or status.limit_days is None else limit_days
         found.append(Age(status.table, checked, (today - checked).days, limit))
     return tuple(found)
-
-
-def data_date(matrix: Matrix) -> str:
-    """The day on which a table was last compared with its sources, `2026-11-21`: the version of the data."""
-    return max(status.checked for status in matrix.table_status)

@@ -27,8 +27,9 @@ HEADERS = {
     "compute_capability": "CC", "memory_gb": "GB", "memory_bandwidth_gbs": "GB/s", "fp32_tflops": "TFLOPS",
     "tdp_w": "W", "pcie_generation": "PCIe", "pcie_lanes": "lanes", "tensor_cores": "tensor",
     "last_driver_branch": "last driver", "last_cuda": "CUDA", "newest_pytorch": "PyTorch",
-    "newest_tensorflow": "TensorFlow", "min_compute_capability": "from CC", "max_compute_capability": "to CC",
-    "minimum_driver": "driver", "minor_compatibility_driver": "minor", "minimum_windows_driver": "Windows",
+    "newest_tensorflow": "TensorFlow", "min_compute_capability": "CC min", "max_compute_capability": "CC max",
+    "minimum_driver": "driver", "minor_compatibility_driver": "driver (minor)",
+    "minimum_windows_driver": "Windows driver",
     "release_date": "released", "driver_cuda_version": "CUDA", "os_id": "os", "os_ids": "os", "min_glibc": "glibc",
     "gpus_per_board": "GPUs", "nvlink_gbs": "NVLink", "tensor_fp16_tflops": "fp16", "tensor_tf32_tflops": "tf32",
     "tensor_fp8_tflops": "fp8", "tensor_int8_tops": "int8", "sass": "binary code for", "ptx": "PTX for",
@@ -85,14 +86,14 @@ _LISTINGS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "frameworks": ("Frameworks", ("name", "title", "packages", "archived", "note")),
     "package_requirements": (
-        "Packages of CUDA libraries that builds require", ("package", "place", "architectures", "requires"),
+        "CUDA library packages required by builds", ("package", "place", "architectures", "requires"),
     ),
-    "package_files": ("Files of several packages", ("file", "package", "versions")),
+    "package_files": ("Files owned by more than one package", ("file", "package", "versions")),
     "operating_systems": (
         "Distributions",
         ("os_id", "glibc", "default_gcc", "default_python", "other_pythons", "end_of_support", "base_image"),
     ),
-    "python_sources": ("Ways to a Python", ("way", "python", "exact", "os_ids", "min_glibc")),
+    "python_sources": ("Sources of Python", ("way", "python", "exact", "os_ids", "min_glibc")),
     "sources": ("Sources", ("key", "title", "url")),
 }  # fmt: skip
 _MEMBERS = {"runfiles": "all_runfiles"}
@@ -139,7 +140,8 @@ def column_of(table: Listing, word: str) -> str:
         if candidate in table.columns:
             return candidate
     valid = [column.replace("_", "-") for column in table.columns]
-    raise RequestError.unknown_value(f"{table.name}: column", word, valid, f"envkit matrix {table.name} --columns all")
+    listing = f"envkit matrix {table.name} --columns all"
+    raise RequestError.unknown_value(table.name, word, valid, listing, kind="column")
 
 
 def _plain(word: str) -> str:

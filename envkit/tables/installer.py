@@ -207,10 +207,11 @@ def has_quirk(quirk: str, cuda: Version) -> bool:
     return any(row.quirk == quirk and holds_for(row.cuda, cuda) for row in read(QuirkRow))
 
 
-def unfit_glibc(cuda: Version) -> tuple[Version, Version] | None:
-    """From which glibc on the headers of this CUDA do not compile, and the first CUDA that fixes all; None for none."""
-    rows = [row for row in read(GlibcRow) if cuda < row.fixed_in]
-    return (min(row.glibc for row in rows), max(row.fixed_in for row in rows)) if rows else None
+def unfit_glibc(cuda: Version) -> tuple[GlibcRow, ...]:
+    """The rows of the glibc releases from which on the headers of this CUDA do not compile, newest first."""
+    return tuple(
+        sorted((row for row in read(GlibcRow) if cuda < row.fixed_in), key=lambda row: row.glibc, reverse=True)
+    )
 
 
 def style_of(name: str) -> StyleRow:

@@ -6,29 +6,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import cache, cached_property
 
 from envkit._startup.records import record
 from envkit.base.versions import ComputeCapability, Version
-from envkit.tables.loader import table
+from envkit.tables.loader import read, table
 
 _SYSTEMS = {
-    "almalinux": "AlmaLinux",
-    "amzn": "Amazon Linux",
-    "azl": "Azure Linux",
-    "centos": "CentOS",
-    "cm": "CBL-Mariner",
-    "debian": "Debian",
-    "fedora": "Fedora",
-    "kylin": "Kylin",
-    "opensuse": "openSUSE",
-    "oraclelinux": "Oracle Linux",
-    "rhel": "RHEL",
-    "rockylinux": "Rocky Linux",
-    "sles": "SLES",
-    "ubi": "UBI",
-    "ubuntu": "Ubuntu",
-}
+    "almalinux": "AlmaLinux", "amzn": "Amazon Linux", "azl": "Azure Linux", "centos": "CentOS", "cm": "CBL-Mariner",
+    "debian": "Debian", "fedora": "Fedora", "kylin": "Kylin", "opensuse": "openSUSE", "oraclelinux": "Oracle Linux",
+    "rhel": "RHEL", "rockylinux": "Rocky Linux", "sles": "SLES", "ubi": "UBI", "ubuntu": "Ubuntu",
+}  # fmt: skip
 
 
 def os_title(os_id: str) -> str:
@@ -36,6 +24,12 @@ def os_title(os_id: str) -> str:
     name = os_id.rstrip("0123456789.")
     release = os_id[len(name) :]
     return f"{_SYSTEMS[name]} {release}" if name in _SYSTEMS and release else os_id
+
+
+@cache
+def framework_title(name: str) -> str:
+    """A framework as its developers write it: `PyTorch` of `pytorch`; one that is not in the table as it is named."""
+    return next((row.title for row in read(Framework) if row.name == name), name)
 
 
 @table("toolkits.csv", "version", installer_style=("legacy", "new"))
@@ -287,6 +281,11 @@ class FrameworkBuild:
     cuda_min: Version | None = None  # lowest and highest CUDA it works with, where `cuda` is a whole major line (12)
     cuda_max: Version | None = None
     execstack_glibc: Version | None = None  # first glibc that refuses one of its libraries: it asks for such a stack
+
+    @property
+    def named(self) -> str:
+        """The framework and its release in words: `PyTorch 1.1.0`."""
+        return f"{framework_title(self.framework)} {self.version}"
 
 
 @table("package_requirements.csv", "package", "place", "architectures")

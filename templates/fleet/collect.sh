@@ -1,9 +1,9 @@
 #!/bin/sh
-# Prints what the probes of envkit read of a machine, for hosts without Python 3.10. Needs a POSIX shell and the tools
-# that every system has; changes nothing, and starts no program outside of the system's folders.
-#   sh collect.sh [SECONDS [unasked]] > host.txt    unasked: the driver's device files are closed here, so ask no program
+# Prints the data that envkit's probes read, for hosts without Python 3.10. Needs a POSIX shell and the tools that every
+# system has; changes nothing, and starts no program outside of the system directories.
+#   sh collect.sh [SECONDS [unasked]] > host.txt    unasked: the driver's device files are closed here, so run no program of it
 #   envkit doctor --from host.txt
-# Written by `envkit fleet playbook`. What it asks stands in envkit/capture/collector.py, made of what the probes read.
+# Written by `envkit fleet playbook`. Its list of questions is in envkit/capture/collector.py, generated from the probes.
 searched=$PATH
 PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin:$PATH
 LC_ALL=C

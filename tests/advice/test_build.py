@@ -72,7 +72,7 @@ def test_a_circuit_carries_four_fifths_of_its_breaker(circuit: float, status: st
 def test_a_circuit_is_judged_by_what_is_drawn_from_the_wall() -> None:
     # 1375 W of parts are more than 1440 W of a circuit through any supply of less than 95 %
     row = _rules(_machine("GeForce RTX 5090", 2, supply_watts=1700, circuit_watts=120 * 15.0))["circuit"]
-    assert row.status == "fail" and "1528 W from the wall" in row.text
+    assert row.status == "fail" and "1528 W at the wall" in row.text
 
 
 @pytest.mark.parametrize(

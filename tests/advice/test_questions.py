@@ -63,7 +63,7 @@ def test_two_3090_or_one_4090() -> None:
 def test_is_a_p40_still_good() -> None:
     [card] = _answer("P40", "--parameters", "13B", "--task", "infer", "--precision", "int8")["cards"]
     notes = " ".join(card["notes"])
-    assert "no fan" in notes and "no tensor cores" in notes and "branch 580 is its last" in notes
+    assert "passively cooled" in notes and "no tensor cores" in notes and "branch 580 is its last" in notes
     assert card["bound"] == "bandwidth"
     assert {row["name"]: row["ended"] for row in card["support"]["software"]} == {"CUDA": True, "PyTorch": True}
 

@@ -29,7 +29,7 @@ def test_times_are_written_without_powers_of_ten(words: list[str]) -> None:
 def test_the_parts_of_a_need_add_up_to_what_is_said_and_the_least_is_named_apart() -> None:
     shown = " ".join(envkit("recommend", "--for", "starter").stdout.split())
     match = re.search(
-        r": ([\d.]+) GiB \(([^)]*), and 10% headroom\), estimated; the profile or --memory asks for at least 6 GiB",
+        r": ([\d.]+) GiB \(([^)]*), and 10% headroom\), estimated; the profile requires at least 6 GiB",
         shown,
     )
     assert match is not None
@@ -50,7 +50,7 @@ def test_a_card_that_few_can_buy_is_offered_only_by_its_name() -> None:
 
 
 def test_someone_who_gives_no_prices_is_told_what_the_order_is() -> None:
-    assert "without prices, the fastest" in envkit("recommend", "--for", "starter").stderr
+    assert "without prices, only the fastest" in envkit("recommend", "--for", "starter").stderr
     assert "without prices" not in envkit("recommend", "--for", "starter", "--price", "RTX 5060=300").stderr
 
 
@@ -61,7 +61,7 @@ def test_the_help_names_every_network() -> None:
 
 def test_a_narrow_link_is_set_beside_the_link_that_is_meant() -> None:
     shown = envkit("recommend", "machine", "--gpu", "RTX 4090", "--slots", "x4", "--pcie", "4").stdout
-    assert "below the 15.8 of PCIe 3.0 x16" in " ".join(shown.split())
+    assert "less than the 15.8 GB/s of PCIe 3.0 x16" in " ".join(shown.split())
 
 
 def test_numbers_agree_with_their_nouns() -> None:

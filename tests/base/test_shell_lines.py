@@ -29,3 +29,13 @@ def test_the_shell_joins_the_lines(command: str, width: int) -> None:
 
 def test_what_fits_is_left_alone() -> None:
     assert continued("sudo reboot", 11) == ["sudo reboot"]
+
+
+@pytest.mark.parametrize("width", [30, 50, 66])
+def test_it_is_broken_after_a_pipe_and_never_behind_sudo(width: int) -> None:
+    command = (
+        "echo 'options nvidia NVreg_One=0' | sudo tee /etc/modprobe.d/nvidia-profiling.conf && sudo update-initramfs"
+    )
+    lines = [line.removesuffix(" \\").strip() for line in continued(command, width)]
+    assert not any(line.endswith("sudo") or line.startswith(("|", "&&")) for line in lines)
+    assert lines[-1] == "sudo update-initramfs"

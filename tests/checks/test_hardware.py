@@ -214,9 +214,7 @@ CASES = (
     Case(INIT, "skip", "not-loaded", machine(driver__kernel_module=missing(Problem.ABSENT), kernel__loaded_modules=())),
     Case(XID, "warn", "firmware", machine(kernel__log=(xid(62),)), "Reset the GPU"),
     Case(XID, "warn", "unknown-number", machine(kernel__log=(xid(977),)), "Look the number up"),
-    Case(
-        XID, "ok", "faults-of-programs", machine(kernel__log=(xid(13), xid(31), xid(43), xid(45))), "not machine errors"
-    ),
+    Case(XID, "ok", "faults-of-programs", machine(kernel__log=(xid(13), xid(31), xid(43), xid(45))), "not in the GPU"),
     Case(XID, "ok", "quiet", machine(kernel__log=())),
     Case(XID, "unknown", "log-for-root-only", machine(kernel__log=missing(Problem.DENIED, "/dev/kmsg"), messages=())),
     Case(GSP, "fail", "xid-119", machine(kernel__log=(xid(119),))),

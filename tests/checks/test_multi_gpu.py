@@ -127,7 +127,7 @@ CASES = (
         "fail",
         "in-a-container",
         machine({**driver(), **NOT_READY, "system.machine_kind": CONTAINER}),
-        "whoever runs the host",
+        "the administrator of the host",
     ),
     Case(
         OTHER,

@@ -286,7 +286,7 @@ def test_ptxas_of_xla_is_not_that_of_triton() -> None:
         ),
         (
             "Windows 11, AMD Radeon RX 6700 XT, stable-diffusion-webui: RuntimeError: Found no NVIDIA driver\n",
-            "Rename the venv folder",
+            "Rename the venv directory",
             "webui.bat --use-directml",
         ),
         (
@@ -365,7 +365,7 @@ def test_what_facts_and_messages_show_is_told_once() -> None:
         ("8/b8-37", "vm-gpu-unsupported-by-release", ["--set-cc-mode=on"], "Keep this driver"),
         ("8/b8-45", "driver-library-mismatch", ["dkms remove nvidia/375.26 --all"], "no restart helps"),
         ("4/b4-39", "ld-library-path-shadows-wheels", ["module unload cuda"], "module list"),
-        ("1/b1-07", "glibc-newer-than-toolkit", ["--cuda 13.0"], "does not run on driver 575"),
+        ("1/b1-07", "glibc-newer-than-toolkit", ["--cuda 13.0"], "do not run on driver 575"),
         ("6/b6-21", "torchvision-mismatch", ["PYTHONNOUSERSITE=1"], "a different torch is imported first"),
         ("4/b4-07", "extension-abi-mismatch", ["torch==2.5.1"], "was built for torch 2.5.1"),
         ("4/b4-22", "nouveau-loaded", ["blacklist nouveau", "update-initramfs"], "On each GPU node"),
@@ -392,7 +392,7 @@ def test_what_facts_and_messages_show_is_told_once() -> None:
         ("2/b2-03", "docker-no-nvidia-runtime", ["--runtime=docker --set-as-default"], "kubelet"),
         ("6/b6-39", "cdi-unresolvable", ["rm -f /etc/cdi/nvidia.yaml /var/run/cdi/nvidia.yaml"], "no longer exists"),
         ("1/b1-30", "tf-cannot-dlopen", ["LD_LIBRARY_PATH=/usr/local/cuda-10.1/lib64"], "TensorFlow 2.2.0 loads"),
-        ("1/b1-42", "gpu-assertion-failed", ["export CUDA_LAUNCH_BLOCKING=1", "python …"], "number of classes"),
+        ("1/b1-42", "gpu-assertion-failed", ["export CUDA_LAUNCH_BLOCKING=1", "python SCRIPT"], "number of classes"),
         ("11/b11-01", "ptx-newer-than-driver", [], "A DGX gets its driver from the DGX OS repositories"),
         (
             "2/b2-29",

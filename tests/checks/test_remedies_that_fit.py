@@ -70,7 +70,7 @@ def test_every_card_is_compiled_for() -> None:
 
 def test_no_build_is_named_for_a_card_that_nobody_named() -> None:
     advice, commands = cause(f"Windows 11, driver 576.57, Python 3.12, torch 2.6.0\n{NO_KERNEL}")
-    assert "pip install" not in commands and "add the GPU's name" in advice
+    assert "pip install" not in commands and "include its name in the input" in advice
 
 
 def test_a_virtual_machine_of_proxmox_gets_the_processor_of_its_host() -> None:

@@ -105,7 +105,7 @@ def test_it_writes_a_file_instead(tmp_path: Path) -> None:
     ("words", "told"),
     [
         (["pytrch"], "Did you mean pytorch?"),
-        (["gpus", "--color", "red"], "column: unknown value 'color'"),
+        (["gpus", "--color", "red"], "unknown column 'color'"),
         (["gpus", "--memory", "much"], "not a number"),
         (["gpus", "--memory"], "--memory needs a value"),
     ],

@@ -213,7 +213,9 @@ def test_the_report_is_as_wide_as_the_terminal_within_limits(
     monkeypatch.setenv("NO_COLOR", "1")
     assert text_width() == width
     lines = CliRunner().invoke(program, MISMATCH).stdout.splitlines()
-    prose = [line for line in lines if line.strip() and not line.startswith((" " * 10, "  More", " " * 8 + "http"))]
+    prose = [
+        line for line in lines if line.strip() and not line.startswith((" " * 14, "  See also", " " * 12 + "http"))
+    ]
     assert all(len(line) <= width for line in prose)
     assert max(map(len, prose)) > width - 12
 

@@ -30,7 +30,7 @@ def test_a_run_meets_the_baseline_that_it_makes() -> None:
 
 def test_without_a_majority_nothing_is_expected() -> None:
     text = baseline_toml([host("a", kernel="1"), host("b", kernel="2")])
-    assert "# kernel: no majority, 2 values among 2 machines" in text
+    assert "# kernel: no majority, 2 values among 2 hosts" in text
     assert fleet_report([host("c", kernel="3")], read_baseline(text, "made")).drift == ()
 
 

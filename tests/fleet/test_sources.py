@@ -62,8 +62,9 @@ def test_what_cannot_be_a_host_is_listed_as_not_judged(tmp_path: Path) -> None:
     ends = _ends(tmp_path)
     assert {"n1", "cap"} < ends.keys()
     assert {name: reason for name, (state, reason) in ends.items() if state is State.UNREADABLE} == {
-        "bare": "the folder is empty", "inner": "the folder is empty", "gone": "it is a link, which is not followed",
-        "pipe": "it is not a file", "deep": "more than 8 nested directories",
+        "bare": "the directory is empty", "inner": "the directory is empty",
+        "gone": "it is a link, which is not followed", "pipe": "it is not a file",
+        "deep": "more than 8 nested directories",
     }  # fmt: skip
 
 
@@ -105,7 +106,7 @@ def test_another_line_asks_nobody(line: str) -> None:
 
 def test_a_place_that_is_not_there_is_refused(tmp_path: Path) -> None:
     write(tmp_path, n1=facts())
-    with pytest.raises(SourceError, match="no such file or folder"):
+    with pytest.raises(SourceError, match="no such file or directory"):
         host_sources([str(tmp_path), str(tmp_path / "n2")])
 
 

@@ -90,8 +90,8 @@ def text(report: str, commands: Sequence[str]) -> None:
     """Lines of visible characters; what looks like a command is one."""
     assert not STEERS.search(report), STEERS.findall(report)
     report.encode()
-    whole = report.replace(" \\\n            ", " ")  # a long command goes on below, as a shell reads it
-    printed = [line.strip() for line in whole.splitlines() if re.match(r" {10}\S", line)]
+    whole = report.replace(" \\\n                ", " ")  # a long command goes on below, as a shell reads it
+    printed = [line.strip() for line in whole.splitlines() if re.match(r" {14}\S", line)]
     assert [line for line in printed if line in set(commands)] == list(commands)
 
 

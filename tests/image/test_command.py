@@ -146,8 +146,8 @@ def test_a_check_is_for_no_machine_unless_one_is_named(tmp_path: Path, monkeypat
 @pytest.mark.parametrize(
     ("text", "status", "code", "words"),
     [
-        ("FROM nvidia/cuda:10.0-base-ubuntu18.04\n", "fail", 1, "1 error, 0 warnings, 0 unknown"),
-        ("FROM nvidia/cuda:12.9.1-base-ubuntu24.04\n", "ok", 0, "0 errors, 0 warnings, 0 unknown"),
+        ("FROM nvidia/cuda:10.0-base-ubuntu18.04\n", "fail", 1, "1 error"),
+        ("FROM nvidia/cuda:12.9.1-base-ubuntu24.04\n", "ok", 0, "0 errors"),
         ("FROM python:3.12\nRUN pip install requests\n", "ok", 0, "No errors found."),
         ("FROM alpine\n", "ok", 0, "No errors found."),
         ("FROM registry.example.com/team/base:1\n", "unknown", 1, "Nothing in this file could be checked"),
@@ -157,8 +157,8 @@ def test_a_check_is_for_no_machine_unless_one_is_named(tmp_path: Path, monkeypat
             1,
             "could be checked",
         ),
-        ("ARG BASE\nFROM $BASE\n", "unknown", 1, "0 errors, 0 warnings, 1 unknown"),
-        ("FROM python:3.12\nRUN pip install -r none.txt\n", "unknown", 1, "0 errors, 0 warnings, 1 unknown"),
+        ("ARG BASE\nFROM $BASE\n", "unknown", 1, "0 errors, 1 unknown"),
+        ("FROM python:3.12\nRUN pip install -r none.txt\n", "unknown", 1, "0 errors, 1 unknown"),
         (
             "FROM nvidia/cuda:12.9.1-base-ubuntu22.04\nCOPY . .\n"
             "RUN apt-get install -y python3-pip; pip install -r none.txt\n",

@@ -82,7 +82,7 @@ def test_a_cudnn_that_nothing_brings_is_not_in_the_plan(matrix: Matrix) -> None:
 
 @pytest.mark.parametrize(
     ("framework", "told"),
-    [("theano", "it is not known which CUDA theano 1.0.5 needs"), ("tensorflow-lite", "the plan has no CUDA")],
+    [("theano", "it is not known which CUDA Theano 1.0.5 needs"), ("tensorflow-lite", "the plan has no CUDA")],
 )
 def test_an_image_without_cuda_says_so(matrix: Matrix, framework: str, told: str) -> None:
     chosen = made(matrix, framework).plan
@@ -276,9 +276,9 @@ def test_the_official_image_as_an_alternative(matrix: Matrix) -> None:
 
 
 def test_a_framework_without_an_official_image_is_refused(matrix: Matrix) -> None:
-    with pytest.raises(EnvkitError, match="no official image of jax.*Without --from envkit builds the image itself"):
+    with pytest.raises(EnvkitError, match="no official image of JAX.*Without --from envkit builds the image itself"):
         made(matrix, "jax", options=ImageOptions(official=True))
-    with pytest.raises(EnvkitError, match="no official image of mindspore.*Without --from envkit builds"):
+    with pytest.raises(EnvkitError, match="no official image of MindSpore.*Without --from envkit builds"):
         made(matrix, "mindspore==1.10", options=ImageOptions(official=True))
 
 
@@ -301,7 +301,7 @@ def test_keras_gets_its_backend(matrix: Matrix) -> None:
 
 
 def test_what_no_image_can_hold_says_why(matrix: Matrix) -> None:
-    with pytest.raises(EnvkitError, match="caffe2 0.8.1 with CUDA 9.0.*add --cuda"):
+    with pytest.raises(EnvkitError, match="Caffe2 0.8.1 with CUDA 9.0.*add --cuda"):
         made(matrix, "caffe2", cuda="9.0")
 
 

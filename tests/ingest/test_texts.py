@@ -9,7 +9,7 @@ import pytest
 from envkit._startup.records import replace
 from envkit.checks.engine.registry import all_checks
 from envkit.ingest import parse_text
-from envkit.model import COMPLAINT, READS_LIKE, Environment, Identity, Problem
+from envkit.model import COMPLAINT, OTHER_MAKER, READS_LIKE, Environment, Identity, Problem
 from envkit.model.facts_json import environment_from_json, to_json
 from tests.ingest.texts import FOLDER, Case, cases, told
 
@@ -73,5 +73,5 @@ def test_an_empty_text_tells_nothing() -> None:
 
 def _known(environment: Environment) -> list[str]:
     """The signatures of the known messages; that a text complains, and like whom, is no known message."""
-    own_words = (COMPLAINT, READS_LIKE)
+    own_words = (COMPLAINT, OTHER_MAKER, READS_LIKE)
     return [message.signature for message in environment.messages.get() if message.signature not in own_words]

@@ -141,7 +141,7 @@ def test_hostile_values_of_a_plan_stay_values(text: str) -> None:
     [
         (("--framework", "tensorflow"), 1, "WSL 2 runs them. In PowerShell as administrator: wsl --install -d Ubuntu-"),
         (("--framework", "mxnet"), 1, "envkit install --framework mxnet --os ubuntu"),
-        (("--framework", "jax"), 1, "note: WSL 2: In PowerShell as administrator: wsl --install"),
+        (("--framework", "jax"), 1, "Note: WSL 2: In PowerShell as administrator: wsl --install"),
         (("--framework", "pytorch", "--with-driver"), 2, "--with-driver: No checksums"),
         (("--framework", "pytorch", "--run"), 2, "--run"),
         (("--framework", "pytorch", "--bundle", "x"), 2, "--bundle: this is for Linux"),

@@ -57,7 +57,7 @@ def test_an_empty_value_means_absent_and_the_last_word_counts() -> None:
     [
         ("driver", "is not FACT=VALUE"),
         ("driver.kernal_module=1", "Did you mean driver.kernel_module"),
-        ("gpu=x", "unknown value 'gpu'"),
+        ("gpu=x", "unknown fact 'gpu'"),
         ("driver.kernel_module=new", "expected a version"),
         ("system.machine_kind=boat", "expected one of metal"),
         ("system.processors=many", "--assume system.processors=many"),

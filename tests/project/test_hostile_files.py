@@ -59,7 +59,7 @@ def test_includes_stay_in_the_folder(tmp_path: Path) -> None:
         "Not checked: -r ../outside.txt could not be read",
         "Not checked: -r link.txt could not be read",
     ]
-    assert any("pytorch 2.6.0" in title for title in told)
+    assert any("PyTorch 2.6.0" in title for title in told)
     assert "more/gpu.txt line 2: torch==2.6.0" in {finding.subject for finding in report.findings}
 
 

@@ -109,8 +109,9 @@ def test_the_fix_is_the_change_that_the_option_makes(tmp_path: Path) -> None:
 def test_where_nothing_fits_the_fix_says_why(tmp_path: Path) -> None:
     found = findings_on("torch==2.6.0\n", BLACKWELL, tmp_path)
     remedies = [one.remedy.summary for one in found if one.status is Status.FAIL and one.remedy]
-    assert remedies and all(one.startswith("Update the driver: no known build of pytorch") for one in remedies)
-    assert all("--fix" not in one and "535" in one for one in remedies)
+    assert remedies[0] == "Update the driver to 570.86.10 or newer."
+    assert remedies[1:] and all("it needs driver 570.86.10 or newer" in one for one in remedies[1:])
+    assert all("older release" not in one and "--fix" not in one for one in remedies)
 
 
 def test_without_a_gpu_what_is_installed_is_told_and_the_verdict_is_unknown(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_a_message_that_no_check_of_the_place_judges_is_named() -> None:
     environment, findings = judged(PLACES["container"] + SMI)
     answer = verdict(environment, findings)
     assert answer.title == (
-        "The input contains a known message, but its check does not apply here: driver-module-not-loaded."
+        "The input contains a known message, but its check does not apply here: driver-module-not-loaded"
     )
     assert answer.status is Status.UNKNOWN and answer.ask
 
@@ -100,9 +100,9 @@ SKIPPED = Finding("mig", Status.SKIP, "no MIG")
     [
         ([CAUSE, WARNING, WELL], Status.FAIL, "driver-too-old", "Most likely: The driver is too old"),
         ([WARNING, WELL, UNKNOWN], Status.WARN, "link-narrow", "Nothing is broken. Warning: The link is narrow"),
-        ([WELL, UNKNOWN, SKIPPED], Status.OK, None, "No problems found."),
-        ([UNKNOWN, SKIPPED], Status.UNKNOWN, None, "Too little is known for a verdict."),
-        ([SKIPPED], Status.OK, None, "None of these checks applies here."),
+        ([WELL, UNKNOWN, SKIPPED], Status.OK, None, "No problems found"),
+        ([UNKNOWN, SKIPPED], Status.UNKNOWN, None, "Too little is known for a verdict"),
+        ([SKIPPED], Status.OK, None, "None of these checks applies here"),
     ],
 )
 def test_the_verdict_is_the_same_in_every_report(
@@ -114,7 +114,7 @@ def test_the_verdict_is_the_same_in_every_report(
     assert bool(answer.ask) == (status is Status.UNKNOWN)
     first = doctor_text(environment, findings).splitlines()[0]
     assert first.endswith(headline.removeprefix("Nothing is broken. Warning: ")) and not first.startswith(" ")
-    assert doctor_markdown(environment, findings).startswith(f"### envkit doctor: {headline}")
+    assert doctor_markdown(environment, findings).startswith(f"### envkit doctor: {answer.heading}")
     assert f'<h1 class="{status.value}">{headline}</h1>' in doctor_html(environment, findings)
     document = doctor_document(environment, findings)["verdict"]
     assert isinstance(document, dict)
@@ -140,7 +140,7 @@ def test_every_form_names_the_other_causes_and_how_to_tell_them_apart() -> None:
     assert (answer.confidence, answer.ask) == (Confidence.POSSIBLE, ("nvidia-smi",))
     for form in (doctor_text, doctor_markdown, doctor_html):
         page = form(environment, findings)
-        assert "Possibly: " in page
+        assert "Possibly: " in page or "(possibly)" in page
         assert all(other.title in page and other.tell_apart in page for other in answer.alternatives)
 
 
@@ -148,7 +148,7 @@ def test_a_text_that_tells_nothing_is_asked_for_what_would_tell() -> None:
     environment, findings = judged("hello world\n")
     for form in (doctor_text, doctor_markdown, doctor_html):
         page = form(environment, findings)
-        assert "Nothing in this text was recognized." in page
+        assert "Nothing in this text was recognized" in page
         assert page.index("nvidia-smi") < page.index("torch.utils.collect_env") < page.index("dmesg")
 
 

@@ -101,7 +101,7 @@ def test_root_changes_no_profile_of_another_user(tmp_path: Path, monkeypatch: py
 
     assert [step.runs for step in planned_on()] == [True, True]
     os.chown(tmp_path, SOMEBODY, SOMEBODY)
-    assert [(step.runs, "do this as the folder's owner" in step.reason) for step in planned_on()] == [(False, True)] * 2
+    assert [(step.runs, "do this as its owner" in step.reason) for step in planned_on()] == [(False, True)] * 2
 
 
 def test_what_is_run_is_what_is_shown(venv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,6 +41,7 @@ NEVER = (
     "python -m pip install --target /etc torch",
     "python -m pip install --config-settings=x=y torch",
     "python -m pip install …",
+    "python -m pip install PACKAGE",
     "python -c 'import os'",
     "sudo ln -sfn ../x /usr/local/cuda",
     "sudo ln -s /etc/shadow /usr/local/cuda",

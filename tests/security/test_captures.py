@@ -132,7 +132,7 @@ def test_a_tree_beyond_reason_is_refused(
     for index in range(folders):
         path = capture / "tree" / "/".join([str(index)] * depth)
         path.mkdir(parents=True)
-    with pytest.raises(SourceError, match="more files or folders"):
+    with pytest.raises(SourceError, match="more files or directories"):
         CaptureHost(str(capture))
 
 

@@ -234,6 +234,10 @@ class Rows:
     package_files: tuple[PackageFile, ...] = ()
 
     @property
+    def data_date(self) -> str:
+        return max((row.release_date for row in self.toolkits if row.release_date), default="")
+
+    @property
     def framework_images(self) -> tuple[FrameworkImage, ...]:
         return ()
 

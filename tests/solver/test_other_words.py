@@ -198,7 +198,7 @@ def test_a_plan_for_packages_of_a_cuda_says_what_its_driver_would_run(matrix: Ma
         return resolve_having(parse_request(words, matrix, container=False), matrix).warnings
 
     (told,) = warnings_of(RequestWords(("pytorch",), cuda="12.4"))
-    assert "use --driver 550 instead of --cuda: pytorch 2.14.1 for CUDA 12.6" in told
+    assert "use --driver 550 instead of --cuda: PyTorch 2.14.1 for CUDA 12.6" in told
     assert warnings_of(RequestWords(("pytorch",), cuda="12.4", driver="550.54.15")) == ()
     assert warnings_of(RequestWords(("pytorch",), cuda="13.2")) == ()  # nothing newer
     volta = warnings_of(RequestWords(("pytorch",), cuda="9.0", gpus=("Tesla V100-PCIE-16GB",)))

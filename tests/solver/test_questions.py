@@ -78,7 +78,7 @@ def test_h100_with_cuda_9_0() -> None:
 def test_tensorflow_1_15_on_rtx_3090() -> None:
     refused = refusal_of(ask("tensorflow==1.15", gpus=("GeForce RTX 3090",)))
     (conflict,) = refused.conflicts
-    assert "The closest is tensorflow 1.15.5 for CUDA 10.0: CUDA 10.0 predates" in conflict.detail
+    assert "The closest is TensorFlow 1.15.5 for CUDA 10.0: CUDA 10.0 predates" in conflict.detail
     assert "11.0 or newer" in conflict.detail  # its sm_80 code runs on sm_86; 11.1 is the first to compile for it
     assert "PTX could be JIT-compiled" in conflict.detail and "cuBLAS" in conflict.detail
     assert offers(refused, "framework")[0] == "tensorflow==2.4.0"
@@ -93,8 +93,8 @@ def test_the_reason_and_the_offer_name_the_same_cuda() -> None:
 @pytest.mark.parametrize(
     ("framework", "gpu", "nearest"),
     [
-        ("tensorflow", "GeForce RTX 5090", "tensorflow 2.21.0 for CUDA 12.5: CUDA 12.5 predates"),
-        ("pytorch==1.1", "GeForce RTX 3090", "pytorch 1.1.0 for CUDA 10.0: CUDA 10.0 predates"),
+        ("tensorflow", "GeForce RTX 5090", "TensorFlow 2.21.0 for CUDA 12.5: CUDA 12.5 predates"),
+        ("pytorch==1.1", "GeForce RTX 3090", "PyTorch 1.1.0 for CUDA 10.0: CUDA 10.0 predates"),
     ],
 )
 def test_the_nearest_build_is_the_newest_of_those_that_lack_the_gpu(framework: str, gpu: str, nearest: str) -> None:
@@ -104,7 +104,7 @@ def test_the_nearest_build_is_the_newest_of_those_that_lack_the_gpu(framework: s
 
 def test_a_reason_does_not_name_its_build_twice() -> None:
     (conflict,) = refusal_of(ask("pytorch==1.1", os_id="ubuntu22.04", python="3.10")).conflicts
-    assert conflict.detail.count("pytorch 1.1.0") == 1
+    assert conflict.detail.count("PyTorch 1.1.0") == 1
 
 
 def test_tensorflow_2_2_on_a_gpu_between_its_binaries() -> None:
@@ -274,7 +274,7 @@ def test_windows_is_told_of_the_linux_inside_it() -> None:
     assert offers(refused, "os") == ["wsl"]
     plan = plan_of(ask("tensorflow", platform="windows"))
     assert offers(plan, "os") == ["wsl"]
-    assert any("2.10.1 is the last with GPU packages for Windows" in warning for warning in plan.warnings)
+    assert any("2.10.1 is the last release with native Windows GPU support" in warning for warning in plan.warnings)
 
 
 @pytest.mark.parametrize(
@@ -347,7 +347,7 @@ def test_packages_of_the_cuda_that_was_asked_for_are_not_said_to_be_none() -> No
 @pytest.mark.parametrize(
     ("framework", "python"),
     [
-        ("jax==0.5.2", "3.9"),  # PyPI: jax 0.5.2 requires Python 3.10
+        ("jax==0.5.2", "3.9"),  # PyPI: JAX 0.5.2 requires Python 3.10
         ("jax==0.4.16", "3.8"),  # and 0.4.16 3.9
         ("chainer==7.0.0", "2.7"),  # 7.0 dropped it; its row names no Python
         ("chainer==4.4.0", "3.8"),
@@ -428,7 +428,7 @@ def test_a_windows_driver_of_2018_gets_a_wheel_of_its_time() -> None:
 @pytest.mark.parametrize(
     ("gpu", "closest", "told"),
     [
-        ("GeForce GTX 660 Ti", "pytorch 1.3.0 for CUDA 10.1", "built from source with CUDA 10.2 or older"),
+        ("GeForce GTX 660 Ti", "PyTorch 1.3.0 for CUDA 10.1", "built from source with CUDA 10.2 or older"),
         ("GeForce GTX 670M", "", "no PyTorch since 0.2 supports this GPU"),
     ],
 )
@@ -465,7 +465,7 @@ def test_releases_that_share_an_environment_are_named() -> None:
     refused = refusal_of(ask("tensorflow==2.19", "pytorch==2.6", python="3.12"))
     assert "nvidia-cublas-cu12==12.5.3.2" in refused.conflicts[0].detail
     shared = next(way for way in refused.warnings if way.startswith("releases that share an environment"))
-    assert "tensorflow 2.21.0" in shared and "pytorch 2.14.1" in shared
+    assert "TensorFlow 2.21.0" in shared and "PyTorch 2.14.1" in shared
     assert not any("unknown" in change.gain for change in refused.alternatives)
 
 

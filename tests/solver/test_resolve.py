@@ -90,7 +90,7 @@ def test_wheels_that_pin_other_libraries_are_no_plan() -> None:
 @pytest.mark.parametrize(
     ("asked", "packages"),
     [
-        # METADATA on PyPI: tensorflow 2.15.1 has keras<2.16,>=2.15.0; dm-sonnet 1.36 is the last for TensorFlow 1
+        # METADATA on PyPI: TensorFlow 2.15.1 has keras<2.16,>=2.15.0; dm-sonnet 1.36 is the last for TensorFlow 1
         (("keras", "tensorflow==2.15"), ["keras==2.15.0", "tensorflow[and-cuda]==2.15.1"]),
         (("sonnet", "tensorflow==1.15"), ["dm-sonnet==1.36", "tensorflow-gpu==1.15.5"]),
     ],
@@ -393,8 +393,8 @@ def test_an_alternative_that_leaves_nothing_unknown_is_better_than_a_nearer_one(
 def test_an_alternative_says_what_is_not_known_of_it() -> None:
     refused = refusal_of(ask("pytorch==2.15", cudnn="8.9"))
     told = {change.changes["cudnn"]: change.gain for change in refused.alternatives if "cudnn" in change.changes}
-    assert told["9.26"] == "pytorch 2.15.0 for CUDA 13.2"  # METADATA: nvidia-cudnn-cu13==9.26.0.51
-    assert all(gain == "pytorch 2.15.0 for CUDA 13.2" or "; unknown: " in gain for gain in told.values())
+    assert told["9.26"] == "PyTorch 2.15.0 for CUDA 13.2"  # METADATA: nvidia-cudnn-cu13==9.26.0.51
+    assert all(gain == "PyTorch 2.15.0 for CUDA 13.2" or "; unknown: " in gain for gain in told.values())
 
 
 def test_two_frameworks_are_not_offered_together_where_pip_may_refuse_them() -> None:

@@ -179,7 +179,7 @@ def test_none_is_found_by_its_word_and_by_no_bound(matrix: Matrix) -> None:
     ("table", "word", "column"),
     [("gpus", "TensorFlow", "newest_tensorflow"), ("gpus", "last-driver", "last_driver_branch"),
      ("gpus", "GB/s", "memory_bandwidth_gbs"), ("gpus", "W", "tdp_w"), ("gpus", "cuda", "last_cuda"),
-     ("toolkits", "from CC", "min_compute_capability"), ("pytorch", "ptx-for", "ptx")],
+     ("toolkits", "CC min", "min_compute_capability"), ("pytorch", "ptx-for", "ptx")],
 )  # fmt: skip
 def test_a_column_is_found_by_the_header_above_it(matrix: Matrix, table: str, word: str, column: str) -> None:
     listed = listing(table, matrix)

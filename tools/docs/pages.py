@@ -105,7 +105,10 @@ def _check(check: Check | ImageFault) -> list[str]:
     if isinstance(check, Check):
         lines.append(f"- Needs: {TIERS[check.tier]}")
         if check.explained_by:
-            lines.append("- Can be caused by: " + ", ".join(f"`{cause}`" for cause in check.explained_by))
+            lines.append(
+                "- Reported as a consequence if one of these fails: "
+                + ", ".join(f"`{cause}`" for cause in check.explained_by)
+            )
     if check.fix:
         lines.append(f"- Fix: {check.fix}")
     lines += [f"- Source: {reference}" for reference in check.references]

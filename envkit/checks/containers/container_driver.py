@@ -85,7 +85,7 @@ def _kept(environment: Environment, matrix: Matrix) -> Remedy:
     )
     return remedy(
         environment,
-        f"Create links to the device nodes, add a udev rule so that they survive reboots, and {anew} when its work is "
+        f"Create links to the device files, add a udev rule so that they survive reboots, and {anew} when its work is "
         "done. Without the links, the container loses the GPU again whenever systemd reloads its units.",
         *upgrade,
         "device-links",
@@ -135,7 +135,7 @@ def _in_container(environment: Environment) -> bool:
     references=threads("NVIDIA/nvidia-docker#904", "aws/deep-learning-containers#598"),
 )
 def container_no_gpu_injected(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """A container on a GPU host has the driver's device nodes."""
+    """A container on a GPU host has the driver's device files."""
     nodes = environment.driver.device_nodes
     paths = [node.path for node in nodes.get()] if nodes.known else []
     asked = variables(environment).get("NVIDIA_VISIBLE_DEVICES")
@@ -162,11 +162,11 @@ def container_no_gpu_injected(environment: Environment, matrix: Matrix) -> Itera
         yield skip("not inside a container", evidence=[known(environment, "system.machine_kind")])
     elif paths:
         yield ok(
-            "the container has GPU device nodes",
+            "the container has GPU device files",
             evidence=[known(environment, "driver.device_nodes", ", ".join(paths[:4]))],
         )
     else:
-        yield unknown("the device nodes were not probed", evidence=[known(environment, "driver.device_nodes")])
+        yield unknown("the device files were not probed", evidence=[known(environment, "driver.device_nodes")])
 
 
 def without_driver(environment: Environment, matrix: Matrix) -> tuple[Message, ...]:
@@ -200,7 +200,7 @@ def _host_gpu(environment: Environment) -> Evidence | None:
     references=threads("NVIDIA/nvidia-docker#1226", "NVIDIA/libnvidia-container#231"),
 )
 def driver_capabilities_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """A container with GPU device nodes also has libcuda and libnvidia-ml (the compute and utility capabilities)."""
+    """A container with GPU device files also has libcuda and libnvidia-ml (the compute and utility capabilities)."""
     nodes = environment.driver.device_nodes
     gpu_nodes = [node for node in nodes.get() if re.fullmatch(r"/dev/nvidia\d+", node.path)] if nodes.known else []
     missing = [name for name in (CUDA, NVML) if has_library(environment, name) is False]
@@ -290,7 +290,7 @@ DRIVER_PACKAGE = regex(
     references=threads("NVIDIA/nvidia-container-toolkit#48", "NVIDIA/nvidia-docker#1730", "NVIDIA/gpu-operator#485"),
 )
 def container_loses_gpu(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """A container can still open the GPU device nodes it was given.
+    """A container can still open the GPU device files it was given.
 
     `systemctl daemon-reload` on the host resets the device rules of containers that did not get their GPU through CDI.
     After that, NVML reports "Unknown Error" inside the container, although the host is fine.
@@ -311,7 +311,7 @@ def container_loses_gpu(environment: Environment, matrix: Matrix) -> Iterator[Ou
         yield skip("not inside a container", evidence=[known(environment, "system.machine_kind")])
     elif nodes and not refused:
         yield ok(
-            "the container can open its GPU device nodes",
+            "the container can open its GPU device files",
             evidence=[known(environment, "driver.device_nodes", nodes[0].path)],
         )
     else:

@@ -179,7 +179,7 @@ _SELINUX = Fault(
     impact="Inside the container, NVML reports insufficient permissions.",
     remedy="Disable labeling for this container, or allow all containers to use devices.",
     steps=(
-        fixed("podman run --security-opt=label=disable --device nvidia.com/gpu=all …"),
+        fixed("podman run --security-opt=label=disable --device nvidia.com/gpu=all IMAGE"),
         fixed("sudo setsebool -P container_use_devices on"),
     ),
 )
@@ -343,7 +343,7 @@ def rootless_cgroups(environment: Environment, matrix: Matrix) -> Iterator[Outco
     references=threads("NVIDIA/nvidia-container-toolkit#580", "NVIDIA/nvidia-container-toolkit#210"),
 )
 def selinux_blocks_device(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """SELinux lets containers open the GPU's device nodes."""
+    """SELinux lets containers open the GPU's device files."""
     enforcing = environment.system.selinux.known and environment.system.selinux.get() == "enforcing"
     refused = answered(environment, "nvml", "NO_PERMISSION")
     if reported := _SELINUX.reported(environment):

@@ -118,7 +118,7 @@ APT_LISTS_MISSING = image_fault(
     doc="""apt-get update runs before apt installs packages, and after a command that removed the lists.
 
     Distribution images and nvidia/cuda images come without lists: apt finds no package that is not installed yet.""",
-    fix="Run apt-get update in the same RUN: apt-get update && apt-get install -y ….",
+    fix="Run apt-get update in the same RUN: apt-get update && apt-get install -y PACKAGE.",
     references=(
         "https://docs.docker.com/build/building/best-practices/#apt-get",
         *threads("kamon-io/docker-grafana-graphite#72", "tianon/docker-brew-ubuntu-core#44"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import TO_FILL_IN, fixed, run
+from envkit.checks.engine.command import NAMESPACE, POD, fixed, run
 from envkit.checks.engine.evidence import many
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, ok
@@ -22,10 +22,10 @@ _UNHEALTHY = Fault(
     impact="The scheduler does not assign unhealthy GPUs to pods.",
     remedy=(
         "The device plugin's log on this node names the GPU and the error (often an Xid), and the node's kernel log "
-        "has the details. Fix that error first, then restart the plugin: it reports a repaired GPU as unhealthy "
-        "until it is restarted."
+        "has the details; the first command lists the pods with their namespaces. Fix that error first, then restart "
+        "the plugin: it reports a repaired GPU as unhealthy until it is restarted."
     ),
-    steps=(fixed("kubectl get pods -A -o wide"), run("kubectl", "logs", "-n", TO_FILL_IN, TO_FILL_IN)),
+    steps=(fixed("kubectl get pods -A -o wide"), run("kubectl", "logs", "-n", NAMESPACE, POD)),
 )
 
 

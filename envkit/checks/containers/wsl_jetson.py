@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.containers.container_driver import DRIVER_PACKAGE
-from envkit.checks.engine.command import fixed
+from envkit.checks.engine.command import PATH, export, fixed
 from envkit.checks.engine.evidence import kind, known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, ok, skip, unknown
+from envkit.checks.engine.loader_path import library_path
 from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -28,12 +29,15 @@ _OF_A_DRIVER = (  # messages of checks about a Linux driver; in WSL 2 they say t
 )
 _AT_EACH_START = "ioctl"  # a message that the kernel of a WSL 2 that works writes too
 _WSL_LIBRARIES = "/usr/lib/wsl/"
+_OF_WINDOWS_DRIVER = f"{_WSL_LIBRARIES}lib"
+_NO_LIBCUDA = "told-libcuda"  # the message of a program that looked for libcuda itself
 _GUIDE = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/index.html"
 
 
 def _purge(environment: Environment, matrix: Matrix) -> Remedy:
     given = remedy(environment, "Remove the Linux driver; WSL 2 uses the Windows driver.", "purge-driver")
-    return Remedy(given.advice, (*given.steps, fixed("sudo ldconfig")))
+    listed = " The first command only lists what would be removed." if len(given.steps) > 1 else ""
+    return Remedy(f"{given.advice}{listed}", (*given.steps, fixed("sudo ldconfig")))
 
 
 def _jetson_wheel(environment: Environment, matrix: Matrix) -> Remedy:
@@ -42,7 +46,7 @@ def _jetson_wheel(environment: Environment, matrix: Matrix) -> Remedy:
     return remedy(
         environment,
         f"Install NVIDIA's wheels for {f'L4T {release.get()}' if release.known else 'this board'} (see the guide under "
-        "More), or use a prebuilt container.",
+        "See also), or use a prebuilt container.",
         "jetson-container",
         framework=items[0].framework.name if items else "pytorch",
     )
@@ -156,7 +160,7 @@ def wsl_libcuda_missing(environment: Environment, matrix: Matrix) -> Iterator[Ou
     elif has_library(environment, CUDA) is False or refused:
         yield _UNREACHED.found([known(environment, "driver.libraries"), *refused])
     elif reported:
-        yield reported
+        yield _not_on_path(environment) or reported
     elif unreached:
         yield _UNREACHED.found(message_evidence(environment, unreached))
     elif has_library(environment, CUDA):
@@ -167,6 +171,28 @@ def wsl_libcuda_missing(environment: Environment, matrix: Matrix) -> Iterator[Ou
         yield unknown(
             "it is not known which libraries are installed", evidence=[known(environment, "driver.libraries")]
         )
+
+
+def _not_on_path(environment: Environment) -> Outcome | None:
+    """The fault where a program looked for libcuda in LD_LIBRARY_PATH, which is known and omits the driver's folder."""
+    folders = library_path(environment)
+    others = {message.signature for message in seen(environment, _UNREACHED.id)} - {f"{_UNREACHED.id}/{_NO_LIBCUDA}"}
+    if others or not folders or _OF_WINDOWS_DRIVER in folders:
+        return None
+    return _UNREACHED.found(
+        [
+            *message_evidence(environment, seen(environment, _UNREACHED.id)),
+            known(environment, "variables", f"LD_LIBRARY_PATH={':'.join(folders)}"),
+        ],
+        title=f"LD_LIBRARY_PATH omits {_OF_WINDOWS_DRIVER}, where WSL has libcuda",
+        impact="Programs that look for libcuda.so in LD_LIBRARY_PATH do not find it, although the driver works.",
+        remedy=Remedy(
+            f"Add {_OF_WINDOWS_DRIVER} to LD_LIBRARY_PATH. The command is for this shell; for new shells, also change "
+            "the line that sets the variable. If libcuda.so is not in that directory, run wsl --update in a Windows "
+            "terminal and update the Windows NVIDIA driver.",
+            (export("LD_LIBRARY_PATH", PATH(":".join((_OF_WINDOWS_DRIVER, *folders)))),),
+        ),
+    )
 
 
 def _from_nvidia(items: list[Installed]) -> bool:

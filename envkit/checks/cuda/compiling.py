@@ -29,7 +29,7 @@ _NO_TARGET = Fault(
     ),
     steps=(
         fixed("nvidia-smi --query-gpu=compute_cap --format=csv,noheader"),
-        fixed("cmake -B build -DCMAKE_CUDA_ARCHITECTURES=…"),
+        fixed("cmake -B build -DCMAKE_CUDA_ARCHITECTURES=NN"),
     ),
 )
 

@@ -125,7 +125,7 @@ _TOO_OLD = Fault(
 )
 _PTX = Fault(
     "ptx-newer-than-driver",
-    "The driver cannot compile PTX of a newer CUDA (error 222)",
+    "The driver cannot compile PTX from a newer CUDA release (error 222)",
     impact="Kernels compiled at run time fail; minor-version compatibility does not cover PTX.",
     remedy=_no_newer_cuda,
 )

@@ -45,7 +45,9 @@ def _older_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
 def _one_cudnn(environment: Environment, matrix: Matrix) -> Remedy:
     text = said(environment, "cudnn-mixed-sublibraries")
     if any(folder in text for folder in ("/usr/", "/opt/")) and "site-packages" not in text.partition("version")[0]:
-        advice = "The system's cuDNN is loaded instead of the framework's own: take its folder out of LD_LIBRARY_PATH."
+        advice = (
+            "The system's cuDNN is loaded instead of the framework's own: remove its directory from LD_LIBRARY_PATH."
+        )
         guilty = [folder_of(use.path) for _, use in uses(environment) if use.path and "cudnn" in use.soname]
         return without_folders(environment, advice, guilty, "cuda")
     summary = "Keep one cuDNN: uninstall all its wheels and install the one that the framework pins."
@@ -285,7 +287,7 @@ def _against_build(item: Installed) -> Outcome | None:
                 (pip(item.python, "install", "--no-deps", REQUIREMENT(f"{family}=={built}.*")),),
             ),
         )
-    return ok(f"cuDNN {loaded} fits the build ({built})", subject=item.subject, evidence=evidence)
+    return ok(f"cuDNN {loaded} is compatible with the build ({built})", subject=item.subject, evidence=evidence)
 
 
 @check(

@@ -35,7 +35,7 @@ def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnviron
         return remedy(
             environment,
             "The program looks for libcudnn.so in the directories of LD_LIBRARY_PATH. If the first command finds it, "
-            "the variable lacks its directory or misspells it: replace FOLDER with the directory found. If it finds "
+            "the variable lacks its directory or misspells it: replace DIR with the directory found. If it finds "
             "only libcudnn.so.N, create the link next to it (sudo ln -s libcudnn.so.N libcudnn.so). If it finds "
             "nothing, install the major release of cuDNN that the program's documentation names.",
             "find-cudnn",
@@ -50,8 +50,8 @@ def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnviron
         return remedy(
             environment,
             f"Install cuDNN {major} into this environment.{doubt} Windows does not look for DLLs there: add \\bin to "
-            "the folder that the second command prints, and put it on PATH in the window that starts the program "
-            "(set PATH=FOLDER\\bin;%PATH%), or copy its DLLs next to the program's python.exe.",
+            "the directory that the second command prints, and put it on PATH in the window that starts the program "
+            "(set PATH=DIR\\bin;%PATH%), or copy its DLLs next to the program's python.exe.",
             "cudnn-wheel",
             "cudnn-folder",
             python=executable,
@@ -62,8 +62,8 @@ def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnviron
         return remedy(
             environment,
             f"Install cuDNN {major} into this environment, and let the loader find it: PyTorch looks for it in the "
-            f"wheels itself, other programs only on the loader's path.{doubt} The last line is needed in each shell, "
-            "or as ENV in an image.",
+            f"wheels itself, other programs only on the loader's path.{doubt} The last two commands are needed in each "
+            "shell, or as ENV in an image.",
             "cudnn-wheel",
             "wheel-libraries",
             python=executable,
@@ -72,7 +72,7 @@ def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnviron
         )
     advice = (
         f"Give the program cuDNN {major} in its own directory, so that every framework keeps the cuDNN it was "
-        f"built with.{doubt} The second line applies to this shell only."
+        f"built with.{doubt} The second command applies to this shell only."
     )
     return remedy(environment, advice, "cudnn-apart", python=executable, cuda=cuda, major=major)
 
@@ -104,7 +104,7 @@ def cudnn_for_build(
     advice = (
         f"Load a newer cuDNN {built.major} before that one; this needs no administrator rights, and other "
         f"programs keep their own. "
-        "The second line applies to this shell only."
+        "The second command applies to this shell only."
     )
     return remedy(environment, advice, "cudnn-apart", python=executable, cuda=fitting[-1], major=built.major)
 

@@ -301,7 +301,11 @@ def nvjitlink_symbol(environment: Environment, matrix: Matrix) -> Iterator[Outco
                 remedy=_own_linker(environment, matrix),
             )
         else:
-            yield ok(f"libnvJitLink {jit} fits CUDA {base.release(2)}", subject=python.prefix, evidence=evidence)
+            yield ok(
+                f"libnvJitLink {jit} is compatible with CUDA {base.release(2)}",
+                subject=python.prefix,
+                evidence=evidence,
+            )
     if reported := _OLD_LINKER.reported(environment):
         yield reported
     elif not found:

@@ -104,13 +104,13 @@ _NEW_GCC = Fault(
 _OLD_NVCC = Fault(
     "nvcc-too-old-for-gpu",
     "nvcc is older than the GPU and does not support it",
-    impact="Nothing is compiled.",
+    impact="Compilation fails immediately.",
     remedy=_newer_toolkit,
 )
 _DROPPED = Fault(
     "toolkit-dropped-arch",
     "nvcc no longer supports the GPU",
-    impact="Nothing is compiled.",
+    impact="Compilation fails immediately.",
     remedy=_older_toolkit,
 )
 
@@ -150,7 +150,9 @@ def _compare_compiler(environment: Environment, matrix: Matrix, nvcc: Version, l
         return skip("there is no default gcc", evidence=[known(environment, "host_compilers", "no gcc")])
     evidence = [_compiler(default), Evidence("cuda_toolkits.gcc_max", str(limit), f"CUDA {nvcc}")]
     if default.version.major <= limit.major:
-        return ok(f"gcc {default.version} fits nvcc of CUDA {nvcc.release(2)} (up to {limit.major})", evidence=evidence)
+        return ok(
+            f"gcc {default.version} is supported by nvcc {nvcc.release(2)} (up to gcc {limit.major})", evidence=evidence
+        )
     variables = environment.variables.get() if environment.variables.known else {}
     chosen = next((name for name in _CHOOSES_COMPILER if variables.get(name)), None)
     if chosen:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.checks.cuda.toolkit import toolkit_row
-from envkit.checks.engine.command import REQUIREMENT, fixed
+from envkit.checks.engine.command import PATH, REQUIREMENT, export, fixed
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
 from envkit.checks.engine.managers import managers
-from envkit.checks.engine.messages import seen
+from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
@@ -34,7 +34,13 @@ if TYPE_CHECKING:
 def _nvcc_wheel(environment: Environment, matrix: Matrix) -> Remedy:
     users = _xla_users(environment)
     cuda = users[0].framework.cuda if users else None
-    or_toolkit = "An installed toolkit also works: XLA_FLAGS=--xla_gpu_cuda_data_dir=FOLDER."
+    root = PATH(named(seen(environment, "libdevice-not-found", "listed"), "root") or "")
+    if isinstance(root, str):
+        return Remedy(
+            f"Point XLA to the toolkit that has libdevice.10.bc: {root}.",
+            (export("XLA_FLAGS", f"--xla_gpu_cuda_data_dir={root}"),),
+        )
+    or_toolkit = "An installed toolkit also works: XLA_FLAGS=--xla_gpu_cuda_data_dir=DIR."
     if _of_conda(environment, users):
         advice = f"Install conda's nvcc into the environment and point XLA to it. {or_toolkit}"
         return remedy(environment, advice, "conda-nvcc")

@@ -308,8 +308,8 @@ def several_toolkits_in_path(environment: Environment, matrix: Matrix) -> Iterat
         yield ok(f"of {max(len(releases), 1)} toolkits, PATH selects the right one ({first})", evidence=evidence)
     else:
         root = next((item.real_path or item.path for item in system if item.version == wanted), "")
-        why = "CUDA_HOME names" if named else "the newest is"
-        title = f"nvcc on PATH is CUDA {first.release(2)}, {why} {wanted.release(2)}"
+        other = f"CUDA_HOME names {wanted.release(2)}" if named else f"the newest toolkit is {wanted.release(2)}"
+        title = f"nvcc on PATH is from CUDA {first.release(2)}, but {other}"
         yield _SEVERAL.found(evidence, title=title, root=root)
 
 
@@ -349,8 +349,9 @@ def cuda_symlink_wrong(environment: Environment, matrix: Matrix) -> Iterator[Out
             status=Status.WARN,
             impact="Programs that look there use the older toolkit.",
             remedy=Remedy(
-                "To use the newer one, select it.",
-                (fixed("sudo update-alternatives --config cuda"), _link_to(newest.path)),
+                "To use the newer one, point the link to it. If update-alternatives manages the link (ls -l shows "
+                "/etc/alternatives/cuda as its target), run sudo update-alternatives --config cuda instead.",
+                (_link_to(newest.path),),
             ),
         )
 

@@ -175,7 +175,11 @@ def nvidia_families_mixed(environment: Environment, matrix: Matrix) -> Iterator[
                 title=f"NVIDIA wheels for {' and '.join(sorted(families))} are in one environment",
                 subject=python.prefix,
                 status=Status.FAIL if wrong_one else None,
-                remedy=Remedy("Give each framework its own environment.", (pip(python, "list"),)),
+                remedy=Remedy(
+                    "Give each framework its own environment (python -m venv NAME). The command shows which packages "
+                    "are in this one.",
+                    (pip(python, "list"),),
+                ),
             )
         elif families:
             yield ok(f"all NVIDIA wheels are of {next(iter(families))}", subject=python.prefix, evidence=evidence)

@@ -9,7 +9,10 @@ from envkit._startup.regex import regex
 from envkit.base import pci
 from envkit.base.shown import shown
 
-TO_FILL_IN = "\u2026"  # what the reader writes in its place
+PACKAGE, PROGRAM, SCRIPT = "PACKAGE", "PROGRAM", "SCRIPT"  # what the reader replaces
+NAMESPACE, POD, IMAGE_NAME = "NAMESPACE", "POD", "IMAGE"
+_CUT = "\u2026"
+TO_FILL_IN = frozenset((PACKAGE, PROGRAM, SCRIPT, NAMESPACE, POD, IMAGE_NAME, _CUT))
 _LONGEST = 4096  # characters of a word; no path is longer
 _QUOTES = frozenset("'\"\\")
 _QUOTED = 60  # characters of a refused value that its reason quotes
@@ -38,7 +41,7 @@ class Form:
         visible = shown(text)
         if visible == text and len(text) <= _LONGEST and self._pattern.fullmatch(text):
             return text
-        cut = visible if len(visible) <= _QUOTED else visible[:_QUOTED] + TO_FILL_IN
+        cut = visible if len(visible) <= _QUOTED else visible[:_QUOTED] + _CUT
         return Unfit(f"{cut!r} is not {self.kind}")
 
 
@@ -100,7 +103,7 @@ class Command:
     def _quoted(self, word: str) -> str:
         if self.windows:
             return word if _PLAIN_ON_WINDOWS.fullmatch(word) else f'"{word}"'
-        return word if word == TO_FILL_IN else shlex.quote(word)
+        return shlex.quote(word)
 
 
 def run(*words: Word) -> Command:

@@ -186,8 +186,8 @@ def _assumed(environment: Environment, actions: tuple[str, ...]) -> str:
     given = {_family(environment, action) for action in actions}
     labels = [label for family, label in _LABELS.items() if family in given]
     return (
-        f" These commands are for {labels[0]}; if this is another distribution, add the output of cat /etc/os-release "
-        "to the text."
+        f" These commands are for {labels[0]}. For another distribution, include the output of cat /etc/os-release in "
+        "the input and run envkit again."
         if labels
         else ""
     )

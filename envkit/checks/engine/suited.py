@@ -70,7 +70,7 @@ def _by_own_python(environment: Environment, given: Remedy) -> Remedy:
     if steps == given.steps:
         return given
     return Remedy(
-        f"{given.advice} Run it in the program's folder, because the command names that folder's Python.", steps
+        f"{given.advice} Run it in the program's directory, because the command names the Python there.", steps
     )
 
 
@@ -307,20 +307,20 @@ def _too_new_for_driver(environment: Environment, given: Remedy) -> Iterator[str
         return
     own = next((row.driver_cuda_version for row in read(DriverBranch) if row.branch == driver.major), None)
     if own is not None and newest.major > own.major:
-        yield f"What it compiles does not run on driver {driver} (CUDA {own}): update the driver as well."
+        told = f"Programs compiled with CUDA {newest} do not run on driver {driver} (CUDA {own})"
+        yield f"{told}: update the driver as well."
 
 
 def _restart(environment: Environment) -> str:
     names = managers(environment)
     if "kubernetes" in names:
-        return "The restart stops every pod on the node: first run kubectl drain NODE --ignore-daemonsets."
+        return "Rebooting stops every pod on the node: first run kubectl drain NODE --ignore-daemonsets."
     if "slurm" in names:
-        return (
-            "The restart stops every job on the node: first run scontrol update nodename=NODE state=drain reason=gpu."
-        )
+        return "Rebooting stops every job on the node: first run scontrol update nodename=NODE state=drain reason=gpu."
     if environment.system.display_server.known:
-        return "The restart closes the desktop session: save your work first."
+        return "Rebooting closes the desktop session: save your work first."
     gpus = gpus_of(environment)
     if len(gpus) > 1:
-        return f"The restart stops the jobs on all {len(gpus)} GPUs: announce it or drain the node first."
-    return "The restart stops everything on this machine."
+        which = "both" if len(gpus) == 2 else f"all {len(gpus)}"
+        return f"Rebooting stops the jobs on {which} GPUs: announce it or drain the node first."
+    return "Rebooting stops everything running on the machine."

@@ -34,6 +34,11 @@ _NEWER, _DROPPED = "arch-newer-than-build", "arch-dropped-by-framework"
 
 _NO_KERNELS = 'Every kernel fails with "no kernel image is available for execution on the device".'
 _BUILD = "Install a build with kernels for this GPU."
+_BINARY = "Install a build with binary code for this GPU."
+_COMPILED_FIRST = (
+    "The driver compiles the build's PTX code for this GPU when the program starts, which can take minutes."
+)
+_SLOW = f"{_NEWER}/told-slow-first"
 _NAME_GPU = fixed("nvidia-smi -L")
 
 
@@ -48,6 +53,8 @@ def _older_build(environment: Environment, matrix: Matrix) -> Remedy:
 def _build(environment: Environment, matrix: Matrix, check_id: str) -> Remedy:
     messages = _messages(environment, matrix, check_id)
     name = framework_of(environment, matrix, messages)
+    if _only_slow(messages):
+        return bring(environment, matrix, name, _BINARY, messages=messages, native=True)
     owns = [own for _, own in capable_gpus(environment, matrix)]
     target = capability_of(messages) or next(map(str, owns), "")
     found = next(installs(environment, name), None)
@@ -60,7 +67,7 @@ def _build(environment: Environment, matrix: Matrix, check_id: str) -> Remedy:
         return own
     # without the GPU, the resolver may take the very build that fails
     if not target and (fits or installed(environment) is not None):
-        return Remedy(f"{_BUILD} The right build depends on the GPU: add the GPU's name to the text.", (_NAME_GPU,))
+        return Remedy(f"{_BUILD} The right build depends on the GPU: include its name in the input.", (_NAME_GPU,))
     return bring(environment, matrix, name, _BUILD, messages=messages, native=check_id == _NEWER)
 
 
@@ -81,7 +88,7 @@ _NO_LONGER = Fault(
     references=threads("pytorch/pytorch#150733", "lllyasviel/FramePack#550", "replicate/cog#3104"),
 )
 def arch_newer_than_build(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """Each framework's build has code for each GPU: binaries for its major compute capability, or PTX to compile.
+    """Every framework build has code for every GPU: a binary for its major compute capability, or PTX to compile.
 
     Binary code runs on GPUs with the same major compute capability and an equal or higher minor one: sm_80 also covers
     8.6 and 8.9. The GPU's exact number therefore need not be in the list. Targets such as sm_90a do not carry over.
@@ -288,7 +295,17 @@ def _by_message(environment: Environment, wanted: Fault, messages: tuple[Message
     own = capability_of(messages)
     target = ", ".join(filter(None, (named(messages, "gpu"), f"sm_{own.replace('.', '')}" if own else "")))
     title = f"{wanted.title} ({target})" if target else ""
+    if _only_slow(messages):
+        evidence = message_evidence(environment, messages)
+        return wanted.found(
+            evidence, title="The framework's build has no binary code for this GPU", impact=_COMPILED_FIRST
+        )
     return wanted.found(message_evidence(environment, messages), title=title)
+
+
+def _only_slow(messages: tuple[Message, ...]) -> bool:
+    """Whether the messages tell of nothing but a slow start: the kernels are compiled from PTX, and then run."""
+    return bool(messages) and all(message.signature == _SLOW for message in messages)
 
 
 def _words(codes: _Codes | None) -> str:

@@ -65,7 +65,7 @@ _NO_INTEGRATION = Fault(
     "visual-studio-without-cuda",
     "Visual Studio lacks the CUDA toolkit's extension files",
     impact="CMake's Visual Studio generator finds no CUDA although nvcc is installed.",
-    remedy="Copy the files of extras\\visual_studio_integration\\MSBuildExtensions of the toolkit into the folder "
+    remedy="Copy the files of extras\\visual_studio_integration\\MSBuildExtensions of the toolkit into the directory "
     "MSBuild\\Microsoft\\VC\\v170\\BuildCustomizations of Visual Studio, or install CUDA again after Visual Studio "
     "(component Visual Studio Integration). For Visual Studio 2019 the folder is v160. CMake with the generator Ninja, "
     "in the x64 Native Tools prompt, needs neither.",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from envkit.checks.cuda.toolkit import build_nvcc
 from envkit.checks.engine.ask import install_cuda
-from envkit.checks.engine.command import NAME, TO_FILL_IN, export, fixed, run
+from envkit.checks.engine.command import NAME, PACKAGE, export, fixed, run
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip
@@ -35,7 +35,7 @@ def _newer_toolkit(environment: Environment, matrix: Matrix) -> Remedy:
 
 def _without_isolation(environment: Environment, matrix: Matrix) -> Remedy:
     package = named(seen(environment, "build-isolation-hides-torch"), "package")
-    words = (NAME(package),) if package else (TO_FILL_IN,)
+    words = (NAME(package),) if package else (PACKAGE,)
     return Remedy(
         "Install the build requirements into the environment, then build without isolation.",
         (
@@ -58,7 +58,7 @@ _KILLED = Fault(
     remedy="Run fewer compilers at a time; with little memory, only one.",
     steps=(
         export("MAX_JOBS", "4"),
-        run("python", "-m", "pip", "install", "--no-build-isolation", TO_FILL_IN),
+        run("python", "-m", "pip", "install", "--no-build-isolation", PACKAGE),
     ),
 )
 _HEADERS_CLASH = Fault(
@@ -147,4 +147,4 @@ def glibc_newer_than_toolkit(environment: Environment, matrix: Matrix) -> Iterat
             status=Status.WARN,
         )
     else:
-        yield ok("the toolkit's headers fit glibc", evidence=[known(environment, "system.glibc")])
+        yield ok("the toolkit's headers are compatible with glibc", evidence=[known(environment, "system.glibc")])

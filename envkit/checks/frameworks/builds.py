@@ -71,7 +71,7 @@ def replacement(
     lost = " conda also removes packages that depend on the removed ones." if by_conda else ""
     needs = _needs(choice, found, driver_known=plan.request.driver is not None, windows=on_windows(environment))
     moved = _moved(framework.title, release(found.framework.version), build)
-    return Remedy(f"{why} {title} for CUDA {build.cuda} works on this machine{needs}.{moved}{lost}", commands)
+    return Remedy(f"{why} {title} for CUDA {build.cuda} {_works(environment, matrix)}{needs}.{moved}{lost}", commands)
 
 
 def bring_release(
@@ -89,6 +89,13 @@ def installed_fits(environment: Environment, matrix: Matrix, found: Installed) -
     version = release(found.framework.version)
     choice = _for_gpus(plan_for(environment, matrix, found.framework.name, found.python, version))
     return choice is not None and version is not None and _is_installed(found, choice.builds[0])
+
+
+def _works(environment: Environment, matrix: Matrix) -> str:
+    """That a build was chosen for what is known: a text may tell of a GPU or a driver alone."""
+    if environment.origin != PASTED:
+        return "works on this machine"
+    return "supports this GPU" if capable_gpus(environment, matrix) else "fits what the text describes"
 
 
 def _moved(title: str, before: Version | None, build: FrameworkBuild) -> str:
@@ -163,7 +170,7 @@ def fresh(
         return Remedy(why, (ask,))
     build = choice.builds[0]
     needs = _needs(choice, bare, driver_known=plan.request.driver is not None, windows=on_windows(environment))
-    advice = f"{why} {framework.title} {build.version} for CUDA {build.cuda} works on this machine{needs}."
+    advice = f"{why} {framework.title} {build.version} for CUDA {build.cuda} {_works(environment, matrix)}{needs}."
     commands = anew(empty, choice)
     if any_python and choice.python:  # an environment of uv has no pip of its own
         commands = tuple(run("uv", *step.words[2:]) for step in commands)
@@ -295,7 +302,7 @@ def _refusal(title: str, plan: Plan | NoPlan) -> str:
         if "gpu" not in way.changes  # nobody changes the card for a build
     ][:2]
     nearest = f" What would fit: {'; or '.join(ways)}." if ways else ""
-    return f"No known build of {title} fits this machine as it is{against}.{nearest}"
+    return f"envkit knows no build of {title} for this machine as it is{against}.{nearest}"
 
 
 def _libraries(choice: Choice, *, windows: bool) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from envkit.checks.engine.command import CAPABILITY, REQUIREMENT, TO_FILL_IN, export, fixed
+from envkit.checks.engine.command import CAPABILITY, PACKAGE, REQUIREMENT, export, fixed
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.managers import managers
 from envkit.checks.engine.remedies import steps
@@ -30,7 +30,7 @@ def compiled_extension(environment: Environment, found: Installed, capability: s
         "support this GPU: use an older release of it, turn it off in the program, or use another GPU.",
         (
             *((export("TORCH_CUDA_ARCH_LIST", CAPABILITY(capability)),) if capability else ()),
-            pip(found.python, *_ANEW, REQUIREMENT(package)) if package else pip(found.python, *_ANEW, TO_FILL_IN),
+            pip(found.python, *_ANEW, REQUIREMENT(package)) if package else pip(found.python, *_ANEW, PACKAGE),
         ),
     )
 

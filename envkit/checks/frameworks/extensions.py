@@ -135,7 +135,7 @@ def _xformers(environment: Environment, matrix: Matrix) -> Remedy | None:
     wanted = f"xformers=={fitting[-1].version}"
     return Remedy(
         f"xFormers {fitting[-1].version} is the release for torch {own}, which stays. Install it with the Python of "
-        "the program itself (of its venv or python_embeded folder), not with the system's.",
+        "the program itself (of its venv or python_embeded directory), not with the system's.",
         (pip(python, "install", "--no-deps", REQUIREMENT(wanted), *place),),
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
-from envkit.checks.engine.command import REQUIREMENT, TO_FILL_IN, fixed, run
+from envkit.checks.engine.command import PACKAGE, REQUIREMENT, fixed, run
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Outcome, Remedy, Status
 from envkit.checks.engine.messages import said
@@ -75,8 +75,8 @@ def _with_operators(environment: Environment, matrix: Matrix) -> Remedy:
     if "bitsandbytes" in said(environment, "extension-without-operators").lower():
         python = first_python(environment)
         return Remedy(
-            "Python imports a source folder of bitsandbytes that was not compiled, or the variable BNB_CUDA_VERSION "
-            "asks for a library that does not exist. Leave that folder, and install the wheel, which contains the "
+            "Python imports a source directory of bitsandbytes that was not compiled, or the variable BNB_CUDA_VERSION "
+            "asks for a library that does not exist. Leave that directory, and install the wheel, which contains the "
             "libraries for every CUDA release.",
             (
                 fixed("unset BNB_CUDA_VERSION"),
@@ -87,7 +87,7 @@ def _with_operators(environment: Environment, matrix: Matrix) -> Remedy:
     return Remedy(
         "Install the package that contains the operators (mmcv instead of mmcv-lite, or mmcv-full for mmcv 1.x), or "
         "build it from source with torch and nvcc of the same CUDA (for apex, with --cpp_ext and --cuda_ext).",
-        (run("python", "-m", "pip", "install", "--no-build-isolation", "--force-reinstall", "--no-deps", TO_FILL_IN),),
+        (run("python", "-m", "pip", "install", "--no-build-isolation", "--force-reinstall", "--no-deps", PACKAGE),),
     )
 
 

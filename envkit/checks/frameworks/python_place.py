@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import NAME, PATH, TO_FILL_IN, Command, fixed, run
+from envkit.checks.engine.command import NAME, PACKAGE, PATH, Command, fixed, run
 from envkit.checks.engine.evidence import known, only_told
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
@@ -66,7 +66,7 @@ _OTHER_PIP = Fault(
     "pip installs packages for a different Python from the one that runs",
     impact="Python does not see the packages that pip installs.",
     remedy="Install with the Python that runs the program.",
-    steps=(fixed("python -m pip install …"),),
+    steps=(fixed("python -m pip install PACKAGE"),),
 )
 _DISK_FULL = Fault(
     "disk-full-at-install",
@@ -126,7 +126,7 @@ def user_site_shadows_env(environment: Environment, matrix: Matrix) -> Iterator[
             yield ok(
                 "nothing in the user site directory shadows a framework",
                 subject=python.prefix,
-                evidence=[Evidence("pythons.distributions", f"{len(home)} in the home folder", python.prefix)],
+                evidence=[Evidence("pythons.distributions", f"{len(home)} in the home directory", python.prefix)],
             )
     if reported := _HIDDEN_BY_HOME.reported(environment):
         yield reported
@@ -220,7 +220,7 @@ def pip_belongs_to_other_python(environment: Environment, matrix: Matrix) -> Ite
                 evidence,
                 title=f"pip installs for {python.pip_python}, python is {python.executable}",
                 subject=python.prefix,
-                remedy=Remedy("Install with the Python that runs the program.", (pip(python, "install", TO_FILL_IN),)),
+                remedy=Remedy("Install with the Python that runs the program.", (pip(python, "install", PACKAGE),)),
                 status=Status.WARN,
             )
     if reported := _OTHER_PIP.reported(environment):

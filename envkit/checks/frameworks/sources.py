@@ -42,10 +42,12 @@ def _index_that_exists(environment: Environment, matrix: Matrix) -> Remedy:
 
 def _override(environment: Environment, matrix: Matrix) -> Remedy:
     limit = environment.driver.driver_cuda_version
+    known = limit.get().release(2) if limit.known else None
+    told = "" if known else ", instead of the newest one in the command"
     return Remedy(
-        "Set the CUDA version of the machine that the environment will run on (nvidia-smi shows it there), and solve "
-        "again; pixi reads it from cuda in [system-requirements].",
-        (export("CONDA_OVERRIDE_CUDA", VERSION(limit.get().release(2) if limit.known else _newest(matrix))),),
+        f"Set the CUDA version of the machine that the environment will run on (nvidia-smi shows it there){told}, and "
+        "solve again; pixi reads it from cuda in [system-requirements].",
+        (export("CONDA_OVERRIDE_CUDA", VERSION(known or _newest(matrix))),),
     )
 
 
@@ -88,7 +90,7 @@ def package_index_wrong(environment: Environment, matrix: Matrix) -> Iterator[Ou
     wrong = [message for message in asked if _not_there(message.values.get("tag"), matrix)]
     if wrong:
         tag = wrong[0].values["tag"]
-        yield _NO_INDEX.found(message_evidence(environment, wrong), title=f"There is no package index {tag}")
+        yield _NO_INDEX.found(message_evidence(environment, wrong), title=f"There is no {tag} package index")
         return
     if everything := seen(environment, _INDEX_ID, "uv-everything"):
         yield _NO_INDEX.found(

@@ -28,15 +28,16 @@ def _wsl(environment: Environment, matrix: Matrix) -> Remedy:
     item = next(installs(environment, "tensorflow"), None)
     own = item.python.version if item is not None else None
     if item is not None and own is not None and last is not None and own.release(2) in last.pythons:
-        why = f"TensorFlow {last.version} is the last with GPU support on native Windows; later ones need WSL 2."
+        why = f"TensorFlow {last.version} is the last release with native Windows GPU support; later ones need WSL 2."
         return replacement(environment, matrix, item, why)
     newest = max((row for row in matrix.builds("tensorflow") if _bundled(row)), key=lambda row: row.version)
     native = f", or TensorFlow {last.version} here, in Python {last.pythons[-1]} or older" if last else ""
     return Remedy(
         f"Use WSL 2{native}. Run these in a Windows terminal; WSL uses the Windows driver, and the first command may "
-        "ask for a restart. Then start programs with tf/bin/python in WSL.",
+        "ask for a reboot. Then start programs with tf/bin/python in WSL.",
         (
             fixed("wsl --install"),
+            fixed("wsl sudo apt-get update"),
             fixed("wsl sudo apt-get install -y python3-venv"),
             fixed("wsl --cd ~ python3 -m venv tf"),
             run("wsl", "--cd", "~", "tf/bin/python", "-m", "pip", "install", REQUIREMENT(newest.package)),

@@ -20,7 +20,7 @@ from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
 from envkit.checks.frameworks.builds import fresh, replacement
 from envkit.checks.frameworks.installs import installs, judged, nothing_to_judge, release
-from envkit.model import Environment, FrameworkInstall, PythonEnvironment
+from envkit.model import Environment, FrameworkInstall, Message, PythonEnvironment
 from envkit.model.observed import is_told
 
 if TYPE_CHECKING:
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from envkit.tables.rows import Framework
 
 _CONDA_PLACE = regex(
-    r"(?<![^\s:'\"=(])(?P<prefix>/[^\s:'\"=(]{0,200}/(?:envs/[^/\s:'\"]{1,80}|(?:ana|mini)conda3?|miniforge3?|mambaforge))/lib/"
+    r"(?<![^\s:'\"=(])(?P<prefix>/[^\s:'\"=(]{0,200}/(?:envs/[^/\s:'\"]{1,80}|(?:ana|mini)conda3?|miniforge3?|mambaforge))/(?:bin/\.\./)?lib/"
 )
+_OTHER_PLATFORM = ("uv-platform", "uv-platform-windows")  # uv found wheels, for other platforms
 _MANYLINUX = regex(r"manylinux_(\d+)_(\d+)_")
 
 
@@ -37,6 +38,8 @@ def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
     """The newest Python for which the release that the message names has wheels, else that of the newest release."""
     messages = seen(environment, "python-no-wheel")
     package = named(messages, "package") or ""
+    if any(message.signature.partition("/")[2] in _OTHER_PLATFORM for message in messages):
+        return _for_this_platform(environment, matrix, messages, package)
     if package and framework_by_package(matrix, package) is None:
         return Remedy(
             f"Create an environment with a Python that {package} has wheels for; its documentation lists them."
@@ -58,6 +61,19 @@ def _python_with_wheels(environment: Environment, matrix: Matrix) -> Remedy:
     return Remedy(wanted, (run("uv", "venv", "--python", VERSION(best)), *fitting.steps))
 
 
+def _for_this_platform(environment: Environment, matrix: Matrix, messages: tuple[Message, ...], package: str) -> Remedy:
+    """Python is not at fault where uv found wheels of the release for other systems or processors only."""
+    why = (
+        f"The index or the lock file has {package} for other platforms only, so a different Python does not help. "
+        "Add an index that has wheels for this platform (in pyproject.toml: [[tool.uv.index]], and the package under "
+        "[tool.uv.sources]), then lock again with uv lock."
+    )
+    if framework_by_package(matrix, package) is None:
+        return Remedy(why)
+    version = Version.find(named(messages, "version") or "")
+    return fresh(environment, matrix, framework_of(environment, matrix, messages), why, messages, version=version)
+
+
 def _meant(framework: Framework | None, version: Version | None) -> str:
     title = framework.title if framework else "it"
     return f"{title} {version}" if version else title
@@ -76,7 +92,7 @@ _NO_WHEEL = Fault(
     layer=Layer.FRAMEWORK_BUILD,
     rank=45,
     any_of=("pythons", "messages"),
-    explained_by=("package-index-wrong",),
+    explained_by=("package-index-wrong", "not-built-for-windows"),
     fix="Create an environment with a Python that the framework has wheels for.",
     references=threads("pytorch/pytorch#91543"),
 )
@@ -158,9 +174,9 @@ def _newer_libstdcxx(environment: Environment, matrix: Matrix) -> Remedy:
     prefix = (
         place["prefix"] if place else next((p.libstdcxx for p in judged(environment) if "conda" in p.libstdcxx), "")
     )
-    root = prefix.partition("/lib/")[0]
+    root = posixpath.normpath(prefix).partition("/lib/")[0] if prefix else ""
     if root or any(python.kind == "conda" for python in judged(environment)):
-        advice = f"{summary} It is conda's, not the system's."
+        advice = "Update libstdc++ in the conda environment, whose copy is loaded before the system's."
         return remedy(environment, advice, "conda-libstdcxx", root=root or _conda_root(environment))
     return remedy(environment, summary, "update-libstdcxx")
 
@@ -212,7 +228,7 @@ def glibc_too_old(environment: Environment, matrix: Matrix) -> Iterator[Outcome]
                 impact="It does not load.",
             )
         else:
-            yield ok(f"glibc {glibc.get()} meets every requirement (highest {need})", evidence=evidence)
+            yield ok(f"glibc {glibc.get()} is new enough for every package ({need} required)", evidence=evidence)
 
 
 def _glibc_needs(python: PythonEnvironment) -> Iterator[tuple[Version, str]]:

@@ -51,7 +51,7 @@ def _larger_window(environment: Environment, matrix: Matrix) -> Remedy:
     return remedy(
         environment,
         "Enable 'Above 4G decoding' in the firmware setup. If there is no such setting (a laptop, a card behind "
-        f"Thunderbolt), let the kernel reassign the windows{_BESIDE if large else ''}.",
+        f"Thunderbolt), let the kernel reassign the PCI memory windows (BARs){_BESIDE if large else ''}.",
         "bar-window",
         pci="realloc,hpmmioprefsize=32G" if large else "realloc",
     )
@@ -93,8 +93,8 @@ def bar_not_assigned(environment: Environment, matrix: Matrix) -> Iterator[Outco
     """Every memory region that a GPU requests has an address.
 
     If the firmware does not have "Above 4G decoding" enabled, if there are many GPUs, or if a virtual machine's PCI
-    window is small, there is too little room. The driver then reports an invalid PCI I/O region and does not start the
-    GPU.
+    window is small, the PCI address space is too small. The driver then reports an invalid PCI I/O region and does not
+    start the GPU.
     """
     known_gpus = [gpu for gpu in _pci(environment, matrix) if gpu.pci and gpu.pci.bars_assigned is not None]
     without = [gpu for gpu in known_gpus if gpu.pci and not gpu.pci.bars_assigned]

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from envkit._startup.regex import regex
 from envkit.checks.engine.evidence import not_looked
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Evidence, Outcome, Status, ok
+from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok
 from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
+from envkit.checks.engine.remedies import remedy
 from envkit.checks.gpu.gpus import SeenGpu, gpus_of, seen_gpus
 from envkit.checks.gpu.health import field_evidence, name_of, title_of
 from envkit.model import Environment, Gpu
@@ -26,12 +27,23 @@ _FANS = regex(r"GeForce|TITAN")
 _RESTING = 10  # percent of utilization below which clocks are nobody's concern
 
 
+def _cooler(environment: Environment, matrix: Matrix) -> Remedy:
+    """Data-center cards have no fans of their own: their server cools them."""
+    gpus = [gpu for gpu in seen_gpus(environment, matrix) if gpu.models]
+    passive = bool(gpus) and all(model.data_center for gpu in gpus for model in gpu.models)
+    advice = (
+        "Check the fans and the airflow of the chassis, and clean dust from the heat sinks."
+        if passive
+        else "Clean the fans; check them, the airflow, and the fan curves."
+    )
+    return remedy(environment, advice, "throttle")
+
+
 _HOT = Fault(
     "thermal-throttle",
     "A GPU is thermally throttled",
     impact="Programs slow down the longer they run.",
-    remedy="Clean the fans; check them, the airflow, and the fan curves.",
-    actions=("throttle",),
+    remedy=_cooler,
     status=Status.WARN,
 )
 _FAN = Fault(
@@ -92,6 +104,7 @@ def _hot_bits(by_design: bool) -> int:
     tier="N",
     any_of=("gpus", "messages"),
     explained_by=("gpu-fallen-off-bus",),
+    fix="Check the fans, the airflow, and the heat sinks.",
     references=threads("mlfoundations/open_clip#703", "tensorflow/tensorflow#40042", "NVIDIA/DCGM#270"),
 )
 def thermal_throttle(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:

@@ -1,4 +1,4 @@
-"""NVSwitch machines: the Fabric Manager that makes their GPUs usable, and error 802 that says it did not."""
+"""NVSwitch machines: Fabric Manager that makes their GPUs usable, and error 802 that says it did not."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _same_version(environment: Environment, matrix: Matrix) -> Remedy:
         )
     return remedy(
         environment,
-        "Install the Fabric Manager that matches the driver version, start it, and hold both packages.",
+        "Install the Fabric Manager that matches the driver version, start it, and hold all NVIDIA packages.",
         "fabric-manager",
         "start-fabric-manager",
         "hold",
@@ -69,10 +69,12 @@ def _same_version(environment: Environment, matrix: Matrix) -> Remedy:
 
 def _not_ready_yet(environment: Environment, matrix: Matrix) -> Remedy:
     if driver_lives_elsewhere(environment):
-        return Remedy("Ask whoever runs the host: its fabric is not ready, and that cannot be fixed from inside.")
+        return Remedy(
+            "Ask the administrator of the host: its fabric is not ready, and that cannot be fixed from inside."
+        )
     return remedy(
         environment,
-        "Wait a minute and try again. If the error stays, the state of the fabric (it must be Completed) and the "
+        "Wait a minute and try again. If the error stays, the state of the fabric (it must be Completed) and "
         "Fabric Manager's log show why; while no job is running, restart it (sudo systemctl restart "
         "nvidia-fabricmanager). As a last resort, the release notes of some CUDA releases mention the kernel option "
         "nokaslr, which turns off a kernel protection.",
@@ -82,26 +84,26 @@ def _not_ready_yet(environment: Environment, matrix: Matrix) -> Remedy:
 
 _STOPPED = Fault(
     "fabric-manager-not-running",
-    "The Fabric Manager is not running, but this machine's NVSwitches need it",
+    "Fabric Manager is not running, but this machine's NVSwitches need it",
     impact=_NOT_INITIALIZED,
     remedy=_install,
 )
 _VERSIONS = Fault(
     "fabric-manager-version-mismatch",
     "Fabric Manager and driver versions differ",
-    impact="The Fabric Manager stops, and CUDA returns error 802.",
+    impact="Fabric Manager stops, and CUDA returns error 802.",
     remedy=_same_version,
 )
 _NO_NVLSM = Fault(
     "fabric-manager-nothing-to-do",
-    "The Fabric Manager of this Blackwell board needs the package nvlsm",
+    "Fabric Manager on this Blackwell board needs the package nvlsm",
     impact=_NOT_INITIALIZED,
-    remedy="Install nvlsm, then start the Fabric Manager.",
+    remedy="Install nvlsm, then start Fabric Manager.",
     actions=("install", "start-fabric-manager"),
 )
 _NO_SWITCH = Fault(
     _NO_NVLSM.id,
-    "The Fabric Manager found no NVSwitch",
+    "Fabric Manager found no NVSwitch",
     impact="Harmless on PCIe cards and on pairs with a bridge. HGX B100/B200/B300 boards need nvlsm as well.",
     remedy="Without NVSwitches, disable the service.",
     actions=("stop-fabric-manager",),
@@ -183,7 +185,7 @@ def _running(environment: Environment) -> bool | None:
     ),
 )
 def fabric_manager_not_running(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """On a machine with NVSwitches (HGX, DGX), the Fabric Manager is running.
+    """On a machine with NVSwitches (HGX, DGX), Fabric Manager is running.
 
     Until it has set up the NVLink fabric, CUDA returns error 802, "system not yet initialized", although nvidia-smi
     looks fine. Machines without NVSwitches do not need it.
@@ -205,13 +207,13 @@ def fabric_manager_not_running(environment: Environment, matrix: Matrix) -> Iter
     elif has and running is False:
         yield _STOPPED.found([*facts, *evidence, *message_evidence(environment, messages)])
     elif running:
-        yield ok("the Fabric Manager is running", evidence=facts)
+        yield ok("Fabric Manager is running", evidence=facts)
     elif evidence or len(messages) > len(stopped) or (stopped and (has or _in_trouble(environment))):
         yield _STOPPED.found([*evidence, *message_evidence(environment, messages)])
     elif stopped:
         yield ok("there is no sign that CUDA is waiting for a Fabric Manager", evidence=told)
     else:
-        yield unknown("NVSwitches or the Fabric Manager were not probed", evidence=facts)
+        yield unknown("NVSwitches or Fabric Manager were not probed", evidence=facts)
 
 
 def _in_trouble(environment: Environment) -> bool:
@@ -229,14 +231,14 @@ def _rack(environment: Environment, evidence: list[Evidence], stopped: tuple[Evi
     """The GPUs of a compute tray: their Fabric Manager runs in the rack's switch trays."""
     if fabric_ready(environment) or not evidence:
         judged = ok if stopped else skip
-        title = "the Fabric Manager of these GPUs runs in the switch trays of their rack"
+        title = "Fabric Manager of these GPUs runs in the switch trays of their rack"
         return judged(title, evidence=[*evidence, *stopped])
     return _STOPPED.found(
         evidence,
         title="The GPUs of this tray have not joined the NVLink fabric of their rack",
         impact="CUDA returns error 802, or programs across trays find no NVLink.",
         remedy=Remedy(
-            "Check the Fabric Manager and the subnet manager in the rack's switch trays, and nvidia-imex on this "
+            "Check Fabric Manager and the subnet manager in the rack's switch trays, and nvidia-imex on this "
             "machine; nothing else on this machine affects it.",
         ),
     )
@@ -252,7 +254,7 @@ def _rack(environment: Environment, evidence: list[Evidence], stopped: tuple[Evi
     references=threads("NVIDIA/gpu-operator#544", "siderolabs/pkgs#720", "Azure/azhpc-images#86"),
 )
 def fabric_manager_version_mismatch(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """The Fabric Manager has exactly the driver's version."""
+    """Fabric Manager has exactly the driver's version."""
     version, driver = environment.driver.fabric_manager_version, environment.driver.kernel_module
     facts = [known(environment, "driver.fabric_manager_version"), known(environment, "driver.kernel_module")]
     if version.known and driver.known and version.get() != driver.get():
@@ -289,14 +291,14 @@ def fabric_manager_nothing_to_do(environment: Environment, matrix: Matrix) -> It
         yield (
             ok("Fabric Manager has not failed", evidence=evidence)
             if state.known or state.absent
-            else unknown("the Fabric Manager was not probed")
+            else unknown("Fabric Manager was not probed")
         )
     elif failed and fabric_ready(environment):
         yield ok("every GPU has joined the fabric", evidence=evidence)
     elif has and _blackwell(environment, matrix) and not _has_nvlsm(environment):
         yield _NO_NVLSM.found(evidence, packages=_NVLSM)
     elif has is None and seen(environment, _STOPPED.id, *_802):
-        yield skip("CUDA is waiting for the Fabric Manager, so this machine needs it")
+        yield skip("CUDA is waiting for Fabric Manager, so this machine needs it")
     elif has is None and has_nvswitch_board(environment) and not messages:
         yield unknown("whether this board has NVSwitches is not known", evidence=evidence)
     elif has is None:
@@ -304,7 +306,7 @@ def fabric_manager_nothing_to_do(environment: Environment, matrix: Matrix) -> It
     elif has:
         yield ok("this machine has NVSwitches; see fabric-manager-not-running", evidence=evidence)
     else:
-        yield ok("the Fabric Manager failed, but nothing here needs it", evidence=evidence)
+        yield ok("Fabric Manager failed, but nothing here needs it", evidence=evidence)
 
 
 def _has_nvlsm(environment: Environment) -> bool:
@@ -328,7 +330,7 @@ def _has_nvlsm(environment: Environment) -> bool:
     references=threads("wilicc/gpu-burn#133", "huggingface/huggingface_hub#4134", "jax-ml/jax#34113"),
 )
 def error_802_other_causes(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """CUDA does not return error 802 for a reason other than a missing Fabric Manager.
+    """CUDA does not return error 802, except when Fabric Manager is missing.
 
     Other reasons are certain combinations of CUDA release and kernel, a container or virtual machine whose host has not
     set up the fabric, and a Fabric Manager that is still starting.
@@ -344,11 +346,11 @@ def error_802_other_causes(environment: Environment, matrix: Matrix) -> Iterator
         yield (
             ok("CUDA does not return error 802", evidence=[known(environment, "driver.cuda_init")])
             if not codes
-            else skip("the Fabric Manager is the cause")
+            else skip("Fabric Manager is the cause")
         )
     elif seen(environment, _UNEXPLAINED.id):
         yield _UNEXPLAINED.found(message_evidence(environment, messages))
     elif messages:
-        yield skip("the Fabric Manager is the cause")
+        yield skip("Fabric Manager is the cause")
     else:
         yield unknown("CUDA was not queried")

@@ -63,14 +63,14 @@ _HELD = Fault(
     "An orphaned process is holding GPU memory",
     impact="Programs run out of memory on a GPU that looks empty.",
     remedy="Find the process that still has the device open and kill it; otherwise reboot. Run this on the host: a "
-    "container does not show the processes of others. If you may not, ask whoever runs the machine.",
+    "container does not show the processes of others. If you do not have permission, ask the administrator.",
     actions=("who-holds",),
 )
 _RAN_OUT = Fault(
     _HELD.id,
     "A program ran out of GPU memory",
     impact="That program fails; the driver, CUDA, and the framework work.",
-    remedy="The program has to use less memory: a smaller batch, a lower precision, gradient checkpointing (when "
+    remedy="Reduce the memory use of the program: use a smaller batch, a lower precision, gradient checkpointing (when "
     "training), shorter or smaller inputs, or a smaller model; look for these among its options. If nvidia-smi shows "
     "that another process holds much of the memory, stop that one first.",
     actions=("who-uses",),
@@ -205,7 +205,7 @@ def gpu_memory_held_by_lost_process(environment: Environment, matrix: Matrix) ->
     """All used GPU memory belongs to processes that still exist.
 
     Orphaned workers, or processes in another container, can hold memory without being listed: "out of memory" on a GPU
-    that looks empty.
+    that looks empty. A program that simply needs more memory than the GPU has is reported here as a warning.
     """
     ran_out = seen(environment, _HELD.id)
     elsewhere = driver_lives_elsewhere(environment) or lends_vgpus(environment)

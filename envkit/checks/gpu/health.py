@@ -215,7 +215,7 @@ def row_remap_failed(environment: Environment, matrix: Matrix) -> Iterator[Outco
 def row_remap_pending(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """No faulty memory row is waiting to be remapped.
 
-    Rows are remapped at the next GPU reset (Xid 63 means the same thing, so it is reported once). Older GPUs retire
+    Rows are remapped at the next GPU reset (Xid 63 reports the same event, so both give one finding). Older GPUs retire
     pages instead.
     """
     bad = [gpu for gpu in gpus_of(environment) if gpu.remapped_rows_pending or gpu.retired_pages_pending]

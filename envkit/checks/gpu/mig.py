@@ -34,8 +34,8 @@ _NO_INSTANCE = Fault(
     "mig-enabled-no-instance",
     "MIG is on, but no instance exists",
     impact="CUDA sees no device on this GPU.",
-    remedy="Create an instance; profile 0 is the whole GPU, and the list shows the others. Or, if MIG is not wanted "
-    "here and no program uses the GPU, turn it off: sudo nvidia-smi -i GPU -mig 0.",
+    remedy="Create an instance; profile 0 is the whole GPU, and the list shows the others. If MIG is not wanted here "
+    "and no program uses the GPU, turn it off instead: nvidia-smi with -mig 0, as root, and the same -i as below.",
     actions=("mig-create",),
 )
 _ONE_INSTANCE = Fault(

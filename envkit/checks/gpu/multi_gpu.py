@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
+from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import driver_lives_elsewhere, is_virtual, kind, known, many
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
@@ -38,7 +39,7 @@ _SWITCH = "NCCL_P2P_DISABLE"
 def _links_up(environment: Environment, matrix: Matrix) -> Remedy:
     if has_nvswitch_board(environment):
         advice = (
-            "Check the links and the Fabric Manager's log. Then drain the node, stop the Fabric Manager, reset all "
+            "Check the links and Fabric Manager's log. Then drain the node, stop Fabric Manager, reset all "
             "GPUs (sudo nvidia-smi --gpu-reset), and start it again. If that does not help, power-cycle the machine; "
             "then contact the vendor. These GPUs have no bridge to reseat."
         )
@@ -68,12 +69,24 @@ _IOMMU = Fault(
     remedy="Set the kernel option iommu=pt and reboot.",
     actions=("iommu",),
 )
+
+
+def _without_peers(environment: Environment, matrix: Matrix) -> Remedy:
+    """Accelerate stops and asks for two variables; other programs hang."""
+    if seen(environment, "geforce-p2p-hang", "accelerate"):
+        return Remedy(
+            "Set the two variables that the message names, or start the program with accelerate launch, which sets "
+            "both.",
+            (fixed("export NCCL_P2P_DISABLE=1 NCCL_IB_DISABLE=1"),),
+        )
+    return remedy(environment, "If multi-GPU programs hang, turn peer access off.", "no-p2p")
+
+
 _NO_PEERS = Fault(
     "geforce-p2p-hang",
     "NCCL may hang on GeForce cards without peer access",
     impact="Multi-GPU programs hang or fail on these cards; newer drivers and NCCL releases fix it.",
-    remedy="If multi-GPU programs hang, turn peer access off.",
-    actions=("no-p2p",),
+    remedy=_without_peers,
 )
 
 
@@ -211,7 +224,7 @@ def iommu_translation_hang(environment: Environment, matrix: Matrix) -> Iterator
     if reported := _IOMMU.reported(environment):
         yield reported
     elif is_virtual(environment) or driver_lives_elsewhere(environment) or _hosts_machines(environment):
-        yield skip("virtual machines need the IOMMU as it is")
+        yield skip("not checked in virtual machines, which depend on the IOMMU")
     elif not mode.known:
         yield skip("no IOMMU") if mode.absent else unknown("the IOMMU was not probed", evidence=facts)
     elif mode.get() == "translated" and _over_switches(environment, matrix):
@@ -235,9 +248,9 @@ def iommu_translation_hang(environment: Environment, matrix: Matrix) -> Iterator
     references=threads("NVIDIA/nccl-tests#117", "NVIDIA/nccl#1637", "huggingface/accelerate#2328"),
 )
 def geforce_p2p_hang(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
-    """No program with several GeForce RTX 40 or 50 cards hung or failed by trying peer access, which they lack.
+    """No multi-GPU program on GeForce RTX 40 or 50 cards hung or failed because it tried peer-to-peer access.
 
-    Old drivers and NCCL releases try it anyway; newer ones go through host memory.
+    These cards do not support it. Old drivers and NCCL releases try it anyway; newer ones go through host memory.
     """
     cards = [gpu for gpu in seen_gpus(environment, matrix) if _NO_PEER_GEFORCE.search(gpu.name)]
     reported = _NO_PEERS.reported(environment)

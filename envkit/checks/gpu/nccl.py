@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
-from envkit.checks.engine.command import INTERFACES, TO_FILL_IN, fixed, run
+from envkit.checks.engine.command import INTERFACES, PROGRAM, fixed, run
 from envkit.checks.engine.evidence import kind, known, only_told
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
@@ -41,7 +41,7 @@ def _interfaces(environment: Environment, matrix: Matrix) -> Remedy:
         return Remedy(
             f"{advice} mpirun -x NCCL_SOCKET_IFNAME=VALUE overrides the shell: in your mpirun command, let it list "
             "those of all hosts.",
-            (run("mpirun", "-x", INTERFACES(f"NCCL_SOCKET_IFNAME={','.join(told)}"), TO_FILL_IN),),
+            (run("mpirun", "-x", INTERFACES(f"NCCL_SOCKET_IFNAME={','.join(told)}"), PROGRAM),),
         )
     if "mpirun" in names:
         return Remedy(
@@ -77,9 +77,7 @@ def _more_shared(environment: Environment, matrix: Matrix) -> Remedy:
     if "compose" in names:
         said = 'Under the service in the compose file, add shm_size: "8gb". Then re-create the container.'
         return Remedy(said, (fixed("docker compose up -d"),))
-    advice = (
-        "Re-create the container with a larger /dev/shm; or use --ipc=host instead of that option to share the host's."
-    )
+    advice = "Re-create the container with a larger /dev/shm (--shm-size), or share the host's with --ipc=host."
     return remedy(environment, advice, "shm")
 
 

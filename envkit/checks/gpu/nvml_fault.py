@@ -39,7 +39,7 @@ def nvml_fault(
         elif nvml_asked(environment):
             yield ok(healthy, evidence=[known(environment, "driver.nvml")])
         elif nvml.known or nvml.absent:
-            yield skip("there is no driver to ask")
+            yield skip("there is no driver to query")
 
     run.__doc__ = doc
     declared = check(

@@ -46,7 +46,7 @@ _APPLE = (
     "variable below. Packages of CUDA kernels (xformers, flash-attn, bitsandbytes) cannot be used here."
 )
 _WEB_UI = (
-    "By default, the web UI installs NVIDIA's build. Rename the venv folder, then start the web UI with the option "
+    "By default, the web UI installs NVIDIA's build. Rename the venv directory, then start the web UI with the option "
     "for this card, which installs the right packages (the -amdgpu and -directml forks and SD.Next have this option; "
     "--use-zluda is faster on AMD cards that support it). To make it permanent, add it to COMMANDLINE_ARGS in "
     "webui-user.bat."

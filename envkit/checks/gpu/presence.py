@@ -103,9 +103,9 @@ def _no_gpu(environment: Environment, evidence: list[Evidence] | tuple[Evidence,
     if is_virtual(environment):
         return _NO_GPU.found([*evidence, *where], title="This virtual machine has no NVIDIA GPU")
     if maker := maker_of(environment):  # nothing is wrong with such a machine: the program asks for what it has not
-        return _NO_GPU.found(
-            [*evidence, *where], title=f"This machine has {maker} GPU, not one from NVIDIA", status=Status.WARN
-        )
+        hidden = seen(environment, _OFF.id) or (environment.system.prime_profile.value or "").lower() in _OFF_SWITCHES
+        title = "No NVIDIA GPU is visible" if hidden else f"This machine has {maker} GPU, not one from NVIDIA"
+        return _NO_GPU.found([*evidence, *where], title=title, status=Status.WARN)
     return _NO_GPU.found([*evidence, *where])
 
 

@@ -31,7 +31,7 @@ _BOTH = 2  # neither the module nor its device file is there
 
 _NO_NODES = Fault(
     "device-nodes-missing",
-    "NVIDIA device nodes (/dev/nvidia*) are missing",
+    "NVIDIA device files (/dev/nvidia*) are missing",
     impact="Regular users' programs find no GPU until root has used it once.",
     remedy="Create the device files now and at every boot.",
     actions=("device-nodes",),

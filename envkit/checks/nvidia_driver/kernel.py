@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from envkit._startup.regex import regex
-from envkit.base.versions import Version
 from envkit.checks.cuda.host_gcc import default_gcc
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import NO_OWN_DRIVER, NO_PCI_GPU, is_virtual, known
@@ -17,12 +16,12 @@ from envkit.checks.engine.managers import managers
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy
-from envkit.checks.gpu.gpus import seen_gpus
 from envkit.checks.gpu.module_flavors import needs_open
+from envkit.checks.nvidia_driver.dkms import dkms_entries, from_the_log, newer_branch
 from envkit.checks.nvidia_driver.driver_state import installed, loaded
 from envkit.checks.nvidia_driver.foreign_module import of_another_module
 from envkit.checks.nvidia_driver.kernel_flavor import debian_flavor
-from envkit.model import DkmsEntry, Environment
+from envkit.model import Environment
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
@@ -100,28 +99,11 @@ def _built_again(environment: Environment, matrix: Matrix) -> Remedy:
     if wanted is not None and (own is None or wanted.major != own.version.major):
         advice = f"Build with GCC {wanted.major}, which built the kernel.{older}"
         return remedy(environment, advice, "build-with-gcc", gcc=wanted.major)
-    if branch := _newer_branch(environment, matrix):
+    if branch := newer_branch(environment, matrix):
         advice = f"This branch does not build for this kernel. Install branch {branch}, which supports the GPU.{older}"
         action = "driver-open" if needs_open(environment, matrix) else "driver-branch"
         return remedy(environment, advice, action, branch=branch)
-    advice = (
-        "Read the end of the build log; then try a newer driver branch, the previous kernel, or the compiler that "
-        f"the kernel was built with.{older}"
-    )
-    return remedy(environment, advice, "show-build-log")
-
-
-def _newer_branch(environment: Environment, matrix: Matrix) -> int | None:
-    """The last branch with long support that has every GPU of the machine, where it is newer than what DKMS builds."""
-    failing = [version.major for entry in _dkms(environment) if (version := Version.find(entry.version))]
-    families = [{model.family for model in gpu.models} for gpu in seen_gpus(environment, matrix)]
-    fitting = [
-        row.branch
-        for row in matrix.driver_branches
-        if row.kind == "lts" and families and all(own & set(row.families or ()) for own in families)
-    ]
-    best = max(fitting, default=None)
-    return best if best is not None and failing and max(failing) < best else None
+    return remedy(environment, f"{from_the_log(environment, matrix)}{older}", "show-build-log")
 
 
 _AZURE = (
@@ -152,10 +134,10 @@ def _signed(environment: Environment, matrix: Matrix) -> Remedy:
         )
     return remedy(
         environment,
-        "Sign the module and enroll the key. mokutil asks you to choose a password, and MokManager asks for it on "
-        "the console at the next boot: do not reboot a machine whose console you cannot access. If mokutil "
-        "says that the key is already enrolled, the machine boots without shim: choose shimx64.efi in the "
-        "firmware's boot menu. Or use the distribution's signed modules, or disable Secure Boot in the firmware.",
+        "Enroll a Machine Owner Key, with which DKMS signs the rebuilt module. mokutil asks for a new password, and "
+        "MokManager for it on the console at the next boot: do not reboot a machine whose console you cannot access. "
+        "If mokutil says that the key is already enrolled, the machine boots without shim: choose shimx64.efi in the "
+        "firmware's boot menu. Or use signed modules of the distribution, or turn Secure Boot off.",
         "enrol-key",
         "sign-module",
         "reboot",
@@ -207,7 +189,7 @@ def module_missing_for_running_kernel(environment: Environment, matrix: Matrix) 
     if loaded(environment):
         yield ok("the running kernel has loaded the module", evidence=[known(environment, "driver.kernel_module")])
     elif (others := _kernels_with_module(environment)) is None:
-        yield unknown("module files and the running kernel were not probed")
+        yield unknown("the module files or the running kernel are not known")
     elif environment.system.kernel.get() in others:
         yield ok(f"there is a module for {environment.system.kernel.get()}", evidence=_places(environment))
     elif others:
@@ -225,13 +207,8 @@ def _kernels_with_module(environment: Environment) -> set[str] | None:
     if environment.kernel.module_files.known:
         return {file.kernel for file in environment.kernel.module_files.get()}
     if environment.kernel.dkms.known:
-        return {entry.kernel for entry in _dkms(environment) if entry.state == "installed"}
+        return {entry.kernel for entry in dkms_entries(environment) if entry.state == "installed"}
     return None
-
-
-def _dkms(environment: Environment) -> list[DkmsEntry]:
-    entries = environment.kernel.dkms.get() if environment.kernel.dkms.known else ()
-    return [entry for entry in entries if entry.module.startswith("nvidia")]
 
 
 def _places(environment: Environment) -> list[Evidence]:
@@ -239,7 +216,7 @@ def _places(environment: Environment) -> list[Evidence]:
     if files.known:
         return [known(environment, "kernel.module_files", ", ".join(file.path for file in files.get()) or "none")]
     lines = ", ".join(
-        f"{entry.version} for {entry.kernel or 'no kernel'}: {entry.state}" for entry in _dkms(environment)
+        f"{entry.version} for {entry.kernel or 'no kernel'}: {entry.state}" for entry in dkms_entries(environment)
     )
     return [known(environment, "kernel.dkms", lines or "none")]
 
@@ -278,7 +255,7 @@ def kernel_headers_missing(environment: Environment, matrix: Matrix) -> Iterator
         yield reported
     elif not environment.kernel.headers.absent or not environment.kernel.dkms.known:
         yield unknown("headers or DKMS were not probed", evidence=[known(environment, "kernel.headers")])
-    elif not _dkms(environment):
+    elif not dkms_entries(environment):
         yield skip("DKMS does not build this driver; a prebuilt module needs no headers")
     else:
         yield _without_headers(environment)
@@ -297,7 +274,10 @@ def _without_headers(environment: Environment) -> Outcome:
 
 
 def _dkms_evidence(environment: Environment) -> list[Evidence]:
-    lines = [f"{entry.module}/{entry.version}, {entry.kernel or '-'}: {entry.state}" for entry in _dkms(environment)]
+    lines = [
+        f"{entry.module}/{entry.version}{f', {entry.kernel}' if entry.kernel else ''}: {entry.state}"
+        for entry in dkms_entries(environment)
+    ]
     return [known(environment, "kernel.dkms", line) for line in lines[:4]]
 
 
@@ -320,7 +300,7 @@ def dkms_build_failed(environment: Environment, matrix: Matrix) -> Iterator[Outc
         yield ok(
             "a driver module is built for the running kernel", evidence=[known(environment, "driver.kernel_module")]
         )
-    elif environment.kernel.dkms.known and _dkms(environment):
+    elif environment.kernel.dkms.known and dkms_entries(environment):
         yield _built(environment) or _NOT_BUILT.found([*_dkms_evidence(environment), *_last_error(environment)])
     elif reported := _NOT_BUILT.reported(environment):
         yield reported
@@ -332,7 +312,7 @@ def dkms_build_failed(environment: Environment, matrix: Matrix) -> Iterator[Outc
 
 def _built(environment: Environment) -> Outcome | None:
     running = environment.system.kernel.value
-    entries = _dkms(environment)
+    entries = dkms_entries(environment)
     prebuilt = running is not None and running in (_kernels_with_module(environment) or ())
     if prebuilt or any(entry.state == "installed" and running in (None, entry.kernel) for entry in entries):
         return ok("the running kernel has a module", evidence=_dkms_evidence(environment))

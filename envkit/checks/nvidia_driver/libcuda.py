@@ -111,7 +111,7 @@ _STUB = Fault(
 def cuda_compat_on_unsupported_hw(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     """The forward-compatibility libcuda of `cuda-compat` is used only on data-center GPUs.
 
-    NVIDIA does not support it on GeForce or workstation cards; on those, CUDA returns error 804.
+    NVIDIA does not support it on GeForce cards or on most workstation cards; on those, CUDA returns error 804.
     """
     library = _first_libcuda(environment)
     if reported := _COMPAT.reported(environment, answered(environment, "cuda", "COMPAT_NOT_SUPPORTED_ON_DEVICE")):
@@ -198,7 +198,7 @@ def libcuda_stub_loaded(environment: Environment, matrix: Matrix) -> Iterator[Ou
         )
     elif on_path and environment.driver.libraries.known:
         yield unknown(
-            "a stubs folder is on LD_LIBRARY_PATH; whether it contains libcuda.so.1 is not known",
+            "a stubs directory is on LD_LIBRARY_PATH; whether it contains libcuda.so.1 is not known",
             evidence=[known(environment, "variables", on_path[0])],
         )
     else:

@@ -16,6 +16,7 @@ from envkit.checks.engine.evidence import (
 )
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Evidence, Outcome, Remedy, Status, ok, skip, unknown
+from envkit.checks.engine.managers import managers
 from envkit.checks.engine.messages import message_evidence, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
@@ -127,7 +128,7 @@ _SLEEPING = Fault(
 )
 _NO_COUNTERS = Fault(
     "profiling-counters-restricted",
-    "A profiler was refused the GPU's performance counters",
+    "A profiler was denied access to the GPU's performance counters",
     impact="Profilers such as ncu and nsys show no GPU metrics; programs themselves are not affected.",
     remedy="Allow all users to read the counters, if that is wanted, and reboot.",
     actions=("counters", "reboot"),
@@ -186,10 +187,17 @@ def _disk(environment: Environment) -> list[Evidence]:
 def _reload(environment: Environment) -> Remedy:
     return remedy(
         environment,
-        "While no program is using the GPU, unload and reload the modules; if that fails, "
-        "reboot. Reinstalling the driver does not help.",
+        f"{_place(environment)}, unload and reload the modules. If a module is in use, stop the programs "
+        "that sudo fuser -v /dev/nvidia* lists; if that fails, reboot. Reinstalling the driver does not help.",
         "reload-module",
     )
+
+
+def _place(environment: Environment) -> str:
+    """Where and when modules can be reloaded: never in a pod."""
+    if "kubernetes" in managers(environment):
+        return "On the node (not in the pod), while no program is using the GPU"
+    return "While no program is using the GPU"
 
 
 def _reinstall(environment: Environment) -> Remedy:

@@ -231,6 +231,6 @@ def driver_repos_mixed(environment: Environment, matrix: Matrix) -> Iterator[Out
     elif packages:
         yield ok("the driver's packages match", evidence=[_package_evidence(environment, packages)])
     elif environment.packages.known:
-        yield skip("no system package carries a driver")
+        yield skip("no driver is installed from a system package")
     else:
         yield unknown("the system's packages were not probed", evidence=[known(environment, "packages")])

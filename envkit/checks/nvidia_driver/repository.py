@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit._startup.regex import regex
 from envkit.checks.engine.command import fixed
 from envkit.checks.engine.evidence import known
 from envkit.checks.engine.faults import Fault
-from envkit.checks.engine.findings import Outcome, Remedy, ok
+from envkit.checks.engine.findings import Outcome, Remedy, ok, skip
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.model import Environment
 
 if TYPE_CHECKING:
     from envkit.tables import Matrix
+
+
+_OF_NVIDIA = regex(r"nvidia|cuda|cudnn|nccl")
 
 
 def _new_key(environment: Environment, matrix: Matrix) -> Remedy:
@@ -52,5 +56,7 @@ def repository_key_replaced(environment: Environment, matrix: Matrix) -> Iterato
     """
     if reported := _KEY.reported(environment):
         yield reported
-    elif environment.packages.known and environment.packages.get():
-        yield ok("NVIDIA packages are installed", evidence=[known(environment, "packages")])
+    elif any(_OF_NVIDIA.search(package.name) for package in environment.packages.value or ()):
+        yield ok("apt reports no missing signing key", evidence=[known(environment, "packages")])
+    elif environment.packages.known:
+        yield skip("no package from NVIDIA is installed")

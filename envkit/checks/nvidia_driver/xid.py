@@ -56,13 +56,24 @@ _LOST = Fault(
     impact="Programs on this GPU have crashed, and driver calls may hang.",
     remedy=_off_the_bus,
 )
+
+
+def _reset_or_reboot(environment: Environment, matrix: Matrix) -> Remedy:
+    address = pci_address(named(seen(environment, "gsp-timeout"), "pci_address") or "") or "GPU"
+    return remedy(
+        environment,
+        f"Save the report. Then stop the programs on this GPU and try to reset only this GPU (sudo nvidia-smi -i "
+        f"{address} --gpu-reset); if that hangs, reboot. If the error recurs, install a newer driver branch.",
+        "bug-report",
+        "reboot",
+    )
+
+
 _GSP = Fault(
     "gsp-timeout",
     "The GPU's system processor (GSP) stopped responding",
     impact="Programs and nvidia-smi hang until the GPU is reset.",
-    remedy="Save the report. Then stop the programs on this GPU and try to reset only this GPU (sudo nvidia-smi -i GPU "
-    "--gpu-reset); if that hangs, reboot. If the error recurs, install the next driver branch.",
-    actions=("bug-report", "reboot"),
+    remedy=_reset_or_reboot,
 )
 _NOT_STARTED = Fault(
     "rm-init-adapter-failed",
@@ -312,7 +323,7 @@ def xid_other(environment: Environment, matrix: Matrix) -> Iterator[Outcome]:
     if pairs:
         numbers = ", ".join(dict.fromkeys(str(row.code) for row, _ in pairs))
         yield ok(
-            f"Xid {numbers}: program errors, not machine errors",
+            f"Xid {numbers}: an error in a program, not in the GPU or the driver",
             evidence=message_evidence(environment, [message for _, message in pairs]),
         )
     elif environment.kernel.log.known:

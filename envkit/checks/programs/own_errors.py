@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from envkit.checks.engine.command import TO_FILL_IN, export, fixed, run
+from envkit.checks.engine.command import SCRIPT, export, fixed, run
 from envkit.checks.engine.faults import Fault
 from envkit.checks.engine.findings import Remedy, Status
 from envkit.checks.engine.messages import complained, seen
@@ -52,7 +52,7 @@ def _smaller(environment: Environment, matrix: Matrix) -> Remedy:
 
 
 _NOT_THE_MACHINE = "The program stops; the driver, CUDA, and the framework are fine."
-_ONE_BY_ONE = (export("CUDA_LAUNCH_BLOCKING", "1"), run("python", TO_FILL_IN))
+_ONE_BY_ONE = (export("CUDA_LAUNCH_BLOCKING", "1"), run("python", SCRIPT))
 
 told_by_program(
     Fault(
@@ -162,7 +162,7 @@ told_by_program(
         impact="NCCL refuses to start.",
         remedy="Give each process its own GPU: start it with torchrun, and call "
         "torch.cuda.set_device(int(os.environ['LOCAL_RANK'])) first. Start no more processes than there are GPUs.",
-        steps=(fixed("nvidia-smi -L"), run("torchrun", "--nproc-per-node=gpu", TO_FILL_IN)),
+        steps=(fixed("nvidia-smi -L"), run("torchrun", "--nproc-per-node=gpu", SCRIPT)),
         status=Status.WARN,
     ),
     doc="""Each rank on a machine has its own GPU.
@@ -197,7 +197,7 @@ told_by_program(
         "NCCL failed, and the message does not say why",
         impact="Programs on several GPUs do not start.",
         remedy="Run it again with NCCL's log turned on (NCCL_DEBUG=INFO); its WARN line names the cause.",
-        steps=(export("NCCL_DEBUG", "INFO"), run("torchrun", "--nproc-per-node=gpu", TO_FILL_IN)),
+        steps=(export("NCCL_DEBUG", "INFO"), run("torchrun", "--nproc-per-node=gpu", SCRIPT)),
         status=Status.WARN,
     ),
     doc="""NCCL starts, or says why it does not.

@@ -26,8 +26,8 @@ _COUNTS = ("system.usable_processors", "system.processors")
 _TOO_MANY = Fault(
     "more-threads-than-processors",
     "A program starts more threads or workers than there are processors for it",
-    impact="They wait for each other, so a step on the CPU, or loading a batch, takes longer than with fewer.",
-    remedy="Start as many as the process may use, or fewer: lower num_workers of the data loader, and the number of "
+    impact="The threads compete for the CPUs, so CPU steps and data loading are slower than with fewer threads.",
+    remedy="Use no more than the CPUs available to the process: lower the data loader's num_workers and the number of "
     "threads. nproc prints how many processors are allowed; a container's CPU limit counts as well.",
     status=Status.WARN,
 )

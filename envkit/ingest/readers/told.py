@@ -22,7 +22,7 @@ from envkit.model.observed import TOLD
 
 _GEFORCE = regex(
     r"(?<![\w./-])(?:NVIDIA |Nvidia |nvidia )?(?:GeForce |Geforce |geforce )?(?P<line>RTX|GTX|GT|rtx|gtx|Rtx|G"
-    r"tx)[ -]?"
+    r"tx)[ -]?(?!\d000 ?[Ss]eries)"
     r"(?P<number>\d{3,4})(?![\w.]\d|\d)[ -]?(?P<suffix>(?:Ti|TI|ti)(?:[ -]?(?:SUPER|Super|super))?|SUPER|Super"
     r"|super|S\b)?"
     r"(?P<laptop>[ -](?:Laptop|laptop|Mobile|mobile|Max-Q))?(?![A-Za-z0-9])"
@@ -132,7 +132,7 @@ _PLAIN_WINDOWS = regex(
     re.IGNORECASE | re.MULTILINE,
 )
 _OF_WINDOWS = regex(r"\b[A-Z]:\\Users\\[^\\\s]{1,40}\\(?:AppData|Documents|Desktop|Downloads)\\|\[WinError \d{1,4}\]")
-_WSL = regex(r"\bWSL ?-?(?P<version>[12])\b")
+_WSL = regex(r"(?<!lease use )\bWSL ?-?(?P<version>[12])\b")
 _CONTAINER = regex(
     r"\b(?:inside|in|within|into) (?:the |a |my |our |this )?(?:[\w.:/-]{1,40} ){0,2}(?:container|pod)\b|\bdoc"
     r"ker run\b"

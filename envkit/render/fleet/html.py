@@ -7,7 +7,7 @@ from collections import Counter
 from hashlib import sha256
 
 from envkit.fleet.model import FleetReport
-from envkit.fleet.names import folded
+from envkit.fleet.names import listed
 from envkit.fleet.report import headline, not_judged
 from envkit.render.fleet_words import COLUMNS, compared, expectation, explained, gap_words, shared_words, shown_state
 from envkit.render.reports import Look
@@ -34,7 +34,7 @@ def report(fleet: FleetReport, look: Look) -> str:
         not_judged=not_judged(fleet),
         columns=COLUMNS,
         hosts=hosts,
-        folded=folded,
+        folded=listed,
         shared_words=shared_words,
         expectation=expectation,
         explained=explained,

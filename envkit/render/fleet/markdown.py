@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from envkit.checks.engine.evidence import many
 from envkit.fleet.model import Cluster, Drift, FleetReport
-from envkit.fleet.names import folded
+from envkit.fleet.names import listed
 from envkit.fleet.report import headline, not_judged
 from envkit.render.fleet_words import compared, expectation, explained, gap_words, shared_words
 from envkit.render.markdown_text import code, fenced, prose
@@ -15,7 +15,7 @@ from envkit.render.reports import Look
 
 def report(fleet: FleetReport, look: Look) -> str:
     """One heading for the fleet, one paragraph and list for each cause."""
-    lines = [f"### envkit fleet: {prose(headline(fleet))}", ""]
+    lines = [f"### envkit fleet · {prose(headline(fleet))}", ""]
     for cluster in fleet.causes:
         lines += [*_cause(cluster), ""]
     if fleet.drift:
@@ -25,12 +25,12 @@ def report(fleet: FleetReport, look: Look) -> str:
             *(line for item in fleet.drift for line in _drift(item)),
             "",
         ]
-    lines += [f"{prose(gap_words(fleet, gap))}: {code(folded(gap.hosts))}\n" for gap in fleet.gaps]
+    lines += [f"{prose(gap_words(fleet, gap))}: {code(listed(gap.hosts))}\n" for gap in fleet.gaps]
     left = not_judged(fleet)
     if left:
         lines += ["#### Not checked", ""]
         lines += [
-            f"- {many(len(hosts), 'host')} {state.value}: {prose(reason)} {code(folded(hosts))}"
+            f"- {many(len(hosts), 'host')} {state.value}: {prose(reason)} {code(listed(hosts))}"
             for state, reason, hosts in left
         ]
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -41,7 +41,7 @@ def _cause(cluster: Cluster) -> Iterator[str]:
     count = many(len(cluster.hosts), "host")
     yield f"**{cluster.state.value.upper()}** {count}: {prose(cause.title)} {code(cause.id)}"
     yield ""
-    yield f"- hosts: {code(folded(cluster.hosts))}"
+    yield f"- hosts: {code(listed(cluster.hosts))}"
     if cause.evidence:
         yield f"- seen: {code(cause.evidence)} at {code(cluster.example)}"
     for item in cluster.shared:
@@ -56,4 +56,4 @@ def _drift(item: Drift) -> Iterator[str]:
     must = "must, " if item.must else ""
     yield f"- {code(item.key)} of {code(item.group)}: {must}{prose(expectation(item))}"
     for other in item.others:
-        yield f"  - {code(other.value)}: {code(folded(other.hosts))}{explained(other.because_of)}"
+        yield f"  - {code(other.value)}: {code(listed(other.hosts))}{explained(other.because_of)}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from envkit.checks.engine.evidence import many
 from envkit.checks.engine.findings import Status
 from envkit.fleet.model import Cluster, Drift, FleetReport, State
-from envkit.fleet.names import folded
+from envkit.fleet.names import listed
 from envkit.fleet.report import headline, not_judged
 from envkit.render.fleet_words import compared, expectation, explained, gap_words, shared_words
 from envkit.render.page import Page
@@ -24,10 +24,10 @@ def report(fleet: FleetReport, look: Look) -> str:
         lines += [*_cause(cluster, page, verbose=look.verbose), ""]
     lines += _drifts(fleet, page, verbose=look.verbose)
     for gap in fleet.gaps:
-        lines += page.wrap(f"{gap_words(fleet, gap)}: {folded(gap.hosts)}", "  ", "")
+        lines += page.wrap(f"{gap_words(fleet, gap)}: {listed(gap.hosts)}", "  ", "")
     for state, reason, hosts in not_judged(fleet):
         lines += page.title(Status.UNKNOWN, f"{many(len(hosts), 'host')} {state.value}: {reason or 'no reason given'}")
-        lines += page.labelled("Hosts", folded(hosts))
+        lines += page.labelled("Hosts", listed(hosts))
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -35,15 +35,15 @@ def _cause(cluster: Cluster, page: Page, *, verbose: bool) -> Iterator[str]:
     cause = cluster.cause
     status = Status.FAIL if cluster.state is State.FAIL else Status.WARN
     yield from page.title(status, f"{many(len(cluster.hosts), 'host')}: {cause.title}")
-    yield from page.labelled("Hosts", folded(cluster.hosts))
+    yield from page.labelled("Hosts", listed(cluster.hosts))
     if cause.fix:
         yield from page.labelled("Fix", cause.fix)
         yield from page.commands(cause.commands)
     if cause.evidence:
-        yield page.cut("Seen", f"{cause.evidence} ({cluster.example})")
+        yield page.cut("Evidence", f"{cause.evidence} ({cluster.example})")
     for number, item in enumerate(cluster.shared if verbose else cluster.shared[:2]):
         yield from page.labelled("Share" if number == 0 else "", shared_words(item))
-    yield page.whole("More", f"envkit explain {cause.id}")
+    yield page.whole("See also", f"envkit explain {cause.id}")
 
 
 def _drifts(fleet: FleetReport, page: Page, *, verbose: bool) -> Iterator[str]:
@@ -66,7 +66,7 @@ def _drift(item: Drift, page: Page) -> Iterator[str]:
     mark = page.paint("must ", "31;1") if item.must else ""
     yield f"  {mark}{page.head(item.key)}: {expectation(item)}"
     for other in item.others[:_VALUES]:
-        text = f"{other.value}: {folded(other.hosts)}{explained(other.because_of)}"
+        text = f"{other.value}: {listed(other.hosts)}{explained(other.because_of)}"
         yield from page.wrap(text, " " * 8, " " * 6)
     if len(item.others) > _VALUES:
         yield f"      and {many(len(item.others) - _VALUES, 'more value')}"

@@ -1,6 +1,7 @@
 """What `envkit install --format` writes. Each module here is one format: `cloud_init` is cloud-init.
 
-It has a function `written`, and says in `USE` what to do with the file, whose quoted name stands for `{file}`.
+It has a function `written`, and says in `USE` what to do with the file, whose quoted name stands for `{file}`
+and whose system for `{where}`.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ def formatted(work: Installation, script: str, form: str, file: str | None) -> W
     from importlib import import_module
 
     module = import_module(f"{__name__}.{form.replace('-', '_')}")
-    return Written(module.written(work, script), module.USE.format(file=shlex.quote(file or "")))
+    where = f" on {work.plan.choice.os.title}" if work.plan.choice.os else ""
+    return Written(module.written(work, script), module.USE.format(file=shlex.quote(file or ""), where=where))
 
 
 def about(work: Installation) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from envkit.install.model import Installation
 
-USE = "Read it, then run: sudo bash {file}"
+USE = "Read it, then run{where}: sudo bash {file}"
 
 
 def written(work: Installation, script: str) -> str:

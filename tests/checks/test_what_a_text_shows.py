@@ -1,0 +1,91 @@
+"""Answers of reports that a fresh reader found wrong: the remedy must not contradict what the text itself shows."""
+
+from __future__ import annotations
+
+import pytest
+
+from envkit.checks.engine.findings import Finding, Status
+from envkit.checks.engine.registry import all_checks
+from envkit.checks.engine.runner import run_checks
+from envkit.documents.verdict import verdict
+from envkit.ingest import parse_text
+from tests.checks.software import matrix
+from tests.checks.test_mends import fails
+from tests.ingest.texts import FOLDER
+
+REPORTS = FOLDER.parent / "reports"
+
+
+def first(path: str) -> Finding:
+    return fails((FOLDER.parent / path).read_bytes().decode())[0]
+
+
+def fix(finding: Finding) -> str:
+    assert finding.remedy is not None
+    return "\n".join((finding.remedy.summary, *finding.remedy.commands))
+
+
+@pytest.mark.parametrize("way", ["lib", "bin/../lib"])
+def test_a_libstdcxx_of_conda_is_updated_by_conda(way: str) -> None:
+    told = f"ImportError: /home/lea/miniconda3/envs/rl/{way}/libstdc++.so.6: version `GLIBCXX_3.4.32' not found"
+    finding = fails(f"{told} (required by /home/lea/x.so)\n")[0]
+    assert "conda install -y -p /home/lea/miniconda3/envs/rl -c conda-forge" in fix(finding)
+    assert "apt-get" not in fix(finding)
+
+
+def test_a_slow_first_call_is_no_failing_kernel() -> None:
+    finding = first("reports/batch-3/b3-12.txt")
+    assert finding.id == "arch-newer-than-build"
+    assert "no binary code" in finding.title and "PTX" in finding.impact
+    assert "extension" not in fix(finding) and "torch==1.7.1" in fix(finding)
+
+
+def test_the_last_branch_of_a_family_gets_the_previous_kernel() -> None:
+    assert "previous kernel" in fix(first("reports/batch-14/b14-05.txt"))
+    assert "390 is the last branch for Fermi" in fix(first("reports/batch-14/b14-05.txt"))
+    newer = (REPORTS / "batch-14" / "b14-05.txt").read_text().replace("390.157", "550.54.14")
+    assert "try a newer driver branch" in fix(fails(newer)[0])
+
+
+def test_wsl_libraries_that_are_not_on_the_path_are_added_to_it() -> None:
+    finding = first("reports/batch-15/b15-47.txt")
+    assert finding.id == "wsl-libcuda-missing" and "LD_LIBRARY_PATH" in finding.title
+    assert finding.remedy is not None
+    assert finding.remedy.commands == ("export LD_LIBRARY_PATH=/usr/lib/wsl/lib:/usr/local/cuda/lib64",)
+    held = (REPORTS / "batch-15" / "b15-47.txt").read_text().replace("/usr/local/cuda/lib64\n", "/usr/lib/wsl/lib\n")
+    assert "wsl --update" in fix(fails(held)[0])
+
+
+def test_what_no_python_has_on_windows_is_one_finding() -> None:
+    findings = fails((REPORTS / "batch-9" / "b9-33.txt").read_text())
+    assert [finding.because_of for finding in findings if finding.id == "python-no-wheel"] == ["not-built-for-windows"]
+
+
+def test_wheels_for_other_platforms_need_another_index_and_no_other_python() -> None:
+    finding = first("reports/batch-8/b8-26.txt")
+    assert "[[tool.uv.index]]" in fix(finding) and "uv venv" not in fix(finding)
+
+
+def test_both_variables_that_accelerate_asks_for_are_set() -> None:
+    finding = first("texts/geforce-p2p-accelerate.txt")
+    assert finding.remedy is not None
+    assert finding.remedy.commands == ("export NCCL_P2P_DISABLE=1 NCCL_IB_DISABLE=1",)
+
+
+def test_a_series_is_no_card_and_advice_no_machine() -> None:
+    assert not parse_text("NotImplementedError: Using RTX 4000 series doesn't support faster\n").pci_gpus.known
+    assert not parse_text("Please use WSL2 or the TensorFlow-DirectML plugin.\n").system.machine_kind.known
+    assert parse_text("I use WSL2 on Windows 11\n").system.machine_kind.known
+
+
+@pytest.mark.parametrize(("path", "maker"), [("batch-17/b17-44", "an AMD"), ("batch-12/b12-40", "an Intel")])
+def test_a_text_on_another_makers_gpu_is_told_so(path: str, maker: str) -> None:
+    environment = parse_text((REPORTS / f"{path}.txt").read_text())
+    answer = verdict(environment, run_checks(environment, matrix(), all_checks().values()))
+    assert answer.title == f"This text is about {maker} GPU; envkit checks NVIDIA GPUs" and answer.ask == ()
+
+
+def test_an_xid_of_a_program_is_answered() -> None:
+    environment = parse_text((FOLDER / "xid-other-31.txt").read_text())
+    answer = verdict(environment, run_checks(environment, matrix(), all_checks().values()))
+    assert answer.status is Status.OK and "Xid 31: an error in a program" in answer.title
