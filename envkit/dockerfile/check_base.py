@@ -150,7 +150,7 @@ def _unlisted(image: str, tag: str, subject: str, stops: str, matrix: Matrix, me
         return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix)
     if named is not None and _all_gone(named, matrix):
         title = f"{image} cannot be pulled: all tags of CUDA {named.release(2)} were deleted"
-        fix = nearest_tag(as_row(tag, matrix), matrix, frameworks)
+        fix = nearest_tag(as_row(tag, matrix), matrix, meant)
         return stop(faults.BASE_GONE, title, subject, impact=stops, fix=fix)
     title = f"it is not known whether {image} exists"
     fix = (
