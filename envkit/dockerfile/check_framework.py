@@ -112,14 +112,30 @@ def _without_glibc(wanted: Wanted, foreign: ForeignSystem, found: Contents, subj
 def _build(
     build: FrameworkBuild, wanted: Wanted, found: Contents, request: Request, subject: str, matrix: Matrix
 ) -> Iterator[Finding]:
-    """What is to say of a build that pip takes."""
+    """What is to say of a build that pip takes; of one that this Python does not take, the errors."""
     anew = run("envkit", "dockerfile", "--framework", REQUIREMENT(f"{build.framework}=={build.version}"))
     if wanted.python is not None and build.pythons:
         verdict = python_has_wheel(build, wanted.python)
         fix = f"Use one of these Python versions, such as {build.pythons[-1]}."
         yield from_verdict(faults.PYTHON_WITHOUT_PACKAGE, verdict, subject, "pip finds no package.", fix, anew)
-        if verdict.status == "fail":
-            return  # what it would need does not matter
+        if verdict.status == "fail":  # another Python leaves the errors of the image; nothing else matters yet
+            around = _around(build, wanted, found, request, subject, anew, matrix)
+            yield from (one for one in around if one.status is Status.FAIL)
+            return
+    yield from _around(build, wanted, found, request, subject, anew, matrix)
+    yield from _numpy(build, wanted, found, subject, matrix)
+
+
+def _around(
+    build: FrameworkBuild,
+    wanted: Wanted,
+    found: Contents,
+    request: Request,
+    subject: str,
+    anew: Command,
+    matrix: Matrix,
+) -> Iterator[Finding]:
+    """What is to say of a build and the glibc, CUDA and GPUs around it."""
     certain = wanted.python is not None or "==" in wanted.spec  # which release pip takes
     if found.base.system is not None and build.min_glibc is not None and certain:
         where, glibc = found.base.system.title, found.base.system.glibc
@@ -138,7 +154,6 @@ def _build(
     from_system = origin == "system"
     if from_system:
         yield from _cuda_of(build, wanted, found, request, subject, anew, matrix)
-    yield from _numpy(build, wanted, found, subject, matrix)
     yield from build_targets(build, wanted.python, from_system, subject, found, request, matrix)
 
 

@@ -48,6 +48,7 @@ _TELLS = {
     "anaconda": regex(r"(?:Mini|Ana)conda3-latest-"),
 }
 APT = ("apt-get", "apt", "aptitude")
+_VERBS = frozenset({"update", "upgrade", "dist-upgrade", "full-upgrade", "install"})
 _TEXTS = ("ARG", "COPY", "ADD", "ENV")
 
 
@@ -113,12 +114,15 @@ def grounds(stages: tuple[BuildStage, ...], found: Contents, matrix: Matrix) -> 
 
 
 def arguments(command: ShellCommand, tools: Iterable[str], verbs: Iterable[str]) -> tuple[Word, ...] | None:
-    """The words after the verb where the command calls one of the tools with one of the verbs; None elsewhere."""
+    """The words after the verb where the command calls one of the tools with one of the verbs; None elsewhere.
+
+    Of several verbs the first is the one: the others are its arguments.
+    """
     words = called(command)
     if not words or words[0].rpartition("/")[2] not in tools:
         return None
-    at = next((at for at, word in enumerate(words) if at > 0 and word in verbs), None)
-    return None if at is None else words[at + 1 :]
+    at = next((at for at, word in enumerate(words) if at > 0 and (word in verbs or word in _VERBS)), None)
+    return words[at + 1 :] if at is not None and words[at] in verbs else None
 
 
 def _addresses(stage: BuildStage) -> Iterator[str]:

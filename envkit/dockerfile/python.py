@@ -43,16 +43,19 @@ class Pythons:
     default: Version | None
     plain: Version | None
     callers: Callers | None = None  # what the names mean at each command, where that can be followed
+    told: Pythons | None = None  # by the words of the commands alone: for a name that none of them makes
 
     def of(self, caller: str, command: tuple[int, ...] = ()) -> Version | None:
         """The one that a tool runs with, called like that by a command: `python3.8 -m pip`, `/opt/venv/bin/pip`."""
         told = _OF_CALLER.search(caller)
         if told is not None:
             return _version(told.groups())
-        if self.callers is not None and command:
-            return self.callers.of(caller, command)
         if _SECOND.search(caller):
             return Version.of(2, 7)
+        if self.callers is not None and command:
+            if self.told is not None and not self.callers.follow(caller, command):
+                return self.told.of(caller)
+            return self.callers.of(caller, command)
         return self.plain if _WITHOUT_MAJOR.search(caller) else self.default
 
 
@@ -63,9 +66,12 @@ def pythons_of(
 
     `images` are those that the stages start from whose Python packages are copied, `chain` the stages of the image.
     """
+    told = _told_by_words(base, own, copied, images)
     callers = callers_of(base, chain)
-    if callers is not None:
-        return Pythons(callers.last, callers.last, callers)
+    return told if callers is None else Pythons(callers.last, callers.last, callers, told)
+
+
+def _told_by_words(base: Base, own: Script, copied: Script, images: Iterable[str]) -> Pythons:
     default = _default(base, own, copied, images)
     unsure = default is not None and default.major > 2 and own.search(_TWO) is not None
     named = {_version(filter(None, mention.match.groups())) for mention in own.all(_PLAIN)}

@@ -44,15 +44,26 @@ class Callers:
     commands: tuple[Command, ...]
     states: tuple[Names, ...]
 
+    def follow(self, caller: str, command: Command) -> bool:
+        """True where a command before this one has made the name of the caller, or none has made any name.
+
+        What none has made, an image of a distribution does not have.
+        """
+        folder, name = posixpath.split(_named(caller))
+        state = self._before(command)
+        return state is self.states[0] or any((place, name) in state for place in _places(folder))
+
     def of(self, caller: str, command: Command) -> Version | None:
         """The Python that `pip3`, `python -m pip` or `/usr/bin/pip` runs with right before a command ends.
 
         None where it is not certain, or where there is none of that name or it has no pip.
         """
-        state = self.states[max(bisect_left(self.commands, command) - 1, 0)]
-        word = next((word for word in caller.split() if posixpath.basename(word) in _NAMES), "")
-        found = _resolved(state, word)
+        state = self._before(command)
+        found = _resolved(state, _named(caller))
         return found if "-m" not in caller.split() or _has_pip(found, state) else None
+
+    def _before(self, command: Command) -> Names:
+        return self.states[max(bisect_left(self.commands, command) - 1, 0)]
 
     @property
     def last(self) -> Version | None:
@@ -96,13 +107,22 @@ def callers_of(base: Base, chain: Iterable[BuildStage]) -> Callers | None:
     return Callers(tuple(commands), tuple(states))
 
 
+def _named(caller: str) -> str:
+    return next((word for word in caller.split() if posixpath.basename(word) in _NAMES), "")
+
+
+def _places(folder: str) -> tuple[str, ...]:
+    """Where a program is looked for that is called with this folder, or without one."""
+    return (folder,) if folder else (_LOCAL, _USR)
+
+
 def _has_pip(python: Version | None, state: Names) -> bool:
     return (_HAS_PIP, "") in state or (_HAS_PIP, str(python)) in state
 
 
 def _resolved(state: Names, word: str) -> Version | None:
     folder, name = posixpath.split(word)
-    for place in (folder,) if folder else (_LOCAL, _USR):
+    for place in _places(folder):
         if (place, name) in state:
             found = state[place, name]
             found = state.get((_LOCAL, "python3"), state[_USR, "python3"]) if found == _OF_APT else found
@@ -142,10 +162,16 @@ def _names(words: tuple[Word, ...], file: str) -> bool:
 
 
 def _new_pip(caller: str, state: Names) -> Iterator[Changed]:
-    """A pip beside the one of apt, which goes before that."""
+    """A pip beside the one of apt, which goes before that; the one of a Python 2 is no pip3."""
     running = _running(caller, state)
-    yield from (((_LOCAL, name), running) for name in _PIPS)
+    names = ("pip",) if running == _TWO or _is_python_two(caller, state) else _PIPS
+    yield from (((_LOCAL, name), running) for name in names)
     yield (_HAS_PIP, str(running)), running
+
+
+def _is_python_two(caller: str, state: Names) -> bool:
+    """True for a `python` that no command has made: a distribution that has one of that name means Python 2."""
+    return posixpath.basename(caller) == "python" and not any((place, "python") in state for place in (_LOCAL, _USR))
 
 
 def _by_apt(words: tuple[Word, ...]) -> Iterator[Changed]:
