@@ -30,10 +30,10 @@ IN_PLACE_OF = " in place of "
 _TRIED = 6  # other tags of an image
 _FROM = regex(r"(?i)\s*FROM\s")
 _CONTINUED = regex(r"\\\s*$")
-_INSTALLS = regex(r"\b((?:sudo\s+)?(?:apt-get|apt))((?:\s+-\S+)*)\s+install\b")
+_INSTALLS = regex(r"\b((?:sudo\s+)?(?:apt-get|apt))((?:\s+-\S+){0,12})\s+install\b")
 _PIP_INSTALL = regex(r"\bpip[\d.]*\s+install\b")
 _SCRIPT = "/get-pip.py"
-_PINNED = regex(r"(?P<name>[A-Za-z0-9][\w.-]*)==(?P<version>[\w.+]+)")
+_PINNED = regex(r"(?<![\w.-])(?P<name>[A-Za-z0-9][\w.-]*)==(?P<version>[\w.+]+)")
 
 
 @record

@@ -20,7 +20,7 @@ _SHELL = regex(r"(?:.*/)?(?:ba|da)?sh")
 _FETCHES = ("curl", "wget", "aria2c")
 _REPOSITORY = regex(r"developer\.download\.nvidia\.com/compute/cuda/repos/(?P<os>[a-z]+\d+)/")
 _KEYRING = regex(r"(?:.*/)?cuda-keyring[\w.-]*\.deb")
-_YES = regex(r"-[a-zA-Z]*y[a-zA-Z]*|--yes|--assume-yes|-qq.*|-q=2|--force-yes|--download-only|-[sd]|--simulate|-o")
+_YES = regex(r"-[a-xzA-Z]*y[a-zA-Z]*|--yes|--assume-yes|-qq.*|-q=2|--force-yes|--download-only|-[sd]|--simulate|-o")
 _SHORT_CUDNN = regex(r"libcudnn\d+(?:-dev)?=\d+\.\d+\.\d+-1\+cuda\d+\.\d+")
 _OF_CUDA = regex(
     r"cuda-(?:cudart|cudart-dev|minimal-build|libraries|libraries-dev|command-line-tools|toolkit|nvcc|compiler|runtime)"

@@ -18,6 +18,7 @@ from envkit.ingest.signatures import compiled
 from envkit.privacy.name_places import LIKELY_PLACES, PLACES
 from envkit.privacy.secret_commands import pattern_of
 from envkit.probe import kept
+from envkit.tables.build_stops import MovingPython, MovingSystem
 from envkit.tables.findings import Signature
 from envkit.tables.images import BuildError, ForeignSystem
 from envkit.tables.loader import read
@@ -107,6 +108,17 @@ def _foreign_systems() -> Iterator[Pattern]:
         yield Pattern(f"image/foreign_systems.csv: {row.title}", rf"{row.word}(?![a-z])", from_the_start=True)
 
 
+def _moving_tags() -> Iterator[Pattern]:
+    for name, rows in (("systems", read(MovingSystem)), ("pythons", read(MovingPython))):
+        for row in rows:
+            yield Pattern(f"image/moving_{name}.csv: {row.repository}", row.tags, from_the_start=True)
+
+
+def _driver_packages() -> Iterator[Pattern]:
+    for name in ("nvidia-driver-550", "cuda"):
+        yield Pattern("envkit.dockerfile.repairs: a driver", rf"(?<![\w.+=-]){re.escape(name)}(?:=\S+)?(?![\w.+-])\s?")
+
+
 def _forms() -> Iterator[Pattern]:
     for form in (form for form in vars(command).values() if isinstance(form, command.Form)):
         yield Pattern(f"envkit.checks.engine.command: {form.kind}", form._pattern.pattern, from_the_start=True)
@@ -122,6 +134,9 @@ MADE: dict[str, Callable[[], Iterator[Pattern]]] = {
     "envkit.checks.engine.command.__init__": _forms,
     "envkit.solver.not_covered._rows": _not_covered,
     "envkit.solver.not_covered.refuse_system": _foreign_systems,
+    "envkit.dockerfile.base._system": _moving_tags,
+    "envkit.dockerfile.contents._at_least": lambda: iter(()),  # those of the line above
+    "envkit.dockerfile.repairs._without_driver": _driver_packages,
     "envkit.host.name_pattern.name_pattern": _names,
     "envkit.privacy.secret_commands._pattern": _commands,
     "envkit.tables.build_errors.explain": _build_errors,
