@@ -24,10 +24,10 @@ OWN_ERRORS = {
     "gpu-library-call-failed": "RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED\n",
     "process-out-of-memory": "RuntimeError: DataLoader worker (pid 12) is killed by signal: Killed.\n",
     "openmp-loaded-twice": "OMP: Error #15: Initializing libomp.dll, but found libiomp5md.dll already initialized.\n",
-    "download-failed": "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.\n",
     "framework-sees-no-gpu": ">>> torch.cuda.is_available()\nFalse\n",
 }
 FAULTS = {
+    "download-failed": "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.\n",
     "framework-not-installed": "ModuleNotFoundError: No module named 'torch'\n",
     "python-externally-managed": "error: externally-managed-environment\n",
     "cuda-used-before-fork": "RuntimeError: Cannot re-initialize CUDA in forked subprocess.\n",

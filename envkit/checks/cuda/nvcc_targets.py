@@ -18,7 +18,7 @@ from envkit.checks.engine.messages import named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import on_windows, remedy
-from envkit.checks.frameworks.installs import capable_gpus, gpu_present, installs
+from envkit.checks.frameworks.installs import built_for_amd, capable_gpus, gpu_present, installs
 from envkit.model import Environment, HostCompiler
 
 if TYPE_CHECKING:
@@ -136,6 +136,8 @@ def gcc_too_new_for_nvcc(environment: Environment, matrix: Matrix) -> Iterator[O
         yield reported
     elif place is None:
         yield skip("there is no nvcc that would call a compiler", evidence=[known(environment, "nvcc")])
+    elif built_for_amd(environment):
+        yield skip("PyTorch's build for AMD GPUs is compiled with hipcc, not with nvcc")
     elif limit is None:
         yield unknown(f"the newest compiler for CUDA {place[0]} is not recorded")
     elif not environment.host_compilers.known:

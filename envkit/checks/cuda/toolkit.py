@@ -17,7 +17,7 @@ from envkit.checks.engine.messages import message_evidence, named, seen
 from envkit.checks.engine.references import threads
 from envkit.checks.engine.registry import Layer, check
 from envkit.checks.engine.remedies import remedy, steps
-from envkit.checks.frameworks.installs import Installed, installs, nothing_to_judge
+from envkit.checks.frameworks.installs import Installed, built_for_amd, installs, nothing_to_judge
 from envkit.model import CudaToolkit, Environment, Nvcc
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def toolkit_missing(environment: Environment, matrix: Matrix) -> Iterator[Outcom
     counts as missing only if a build looked for it.
     """
     asked = seen(environment, _NO_TOOLKIT.id)
-    if asked and only_asked(environment, matrix, _NO_TOOLKIT.id):
+    if asked and (built_for_amd(environment) or only_asked(environment, matrix, _NO_TOOLKIT.id)):
         yield ok(_WITHOUT, evidence=message_evidence(environment, asked))
     elif reported := _NO_TOOLKIT.reported(environment):
         yield reported

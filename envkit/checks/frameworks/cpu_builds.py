@@ -125,6 +125,7 @@ def cpu_only_wheel(environment: Environment, matrix: Matrix) -> Iterator[Outcome
     layer=Layer.FRAMEWORK_BUILD,
     rank=16,
     any_of=("pythons", "messages"),
+    explained_by=("no-gpu-on-pci",),
     fix=(
         "On a server, install from the CUDA index for aarch64; on a Jetson, install the wheels made for its L4T "
         "release."

@@ -122,6 +122,11 @@ def gpu_present(environment: Environment) -> bool | None:
     return False if looked and not _hidden_gpu(environment) else None
 
 
+def built_for_amd(environment: Environment) -> bool:
+    """Whether a build for AMD GPUs is installed where no NVIDIA GPU was seen: nvcc compiles nothing there."""
+    return not gpu_present(environment) and any(item.framework.rocm for item in installs(environment))
+
+
 def _hidden_gpu(environment: Environment) -> bool:
     """Containers and WSL do not show on PCI what they can use."""
     return environment.system.machine_kind.value in (MachineKind.CONTAINER, MachineKind.WSL1, MachineKind.WSL2)

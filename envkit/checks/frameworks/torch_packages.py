@@ -253,7 +253,8 @@ def _replaced(
         ),
         None,
     )
-    if conda is not None and not torch.user_site and release(conda.version) != release(torch.version):
+    other = conda is not None and release(conda.version) != release(torch.version)
+    if conda is not None and other and not torch.user_site and not _is_cpu_build(environment):
         return _REPLACED.found(
             [distribution_evidence(torch), distribution_evidence(conda)],
             title=f"pip's torch {torch.version} overlays conda's pytorch {conda.version}",
@@ -278,6 +279,12 @@ def _replaced(
             remedy=_anew(environment, matrix, python, "Reinstall the CUDA build and pin it in a constraints file."),
         )
     return None
+
+
+def _is_cpu_build(environment: Environment) -> bool:
+    """Whether the program says that its torch has no CUDA, and conda chose builds without it: then that is loaded."""
+    names = {item.name for python in judged(environment) for item in python.distributions}
+    return "cpuonly" in names and bool(seen(environment, "cpu-only-wheel"))
 
 
 def _anew(

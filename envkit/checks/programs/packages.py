@@ -119,7 +119,6 @@ told_by_program(
         remedy="Try again. A slow connection needs a longer timeout; behind a proxy that inspects TLS, give pip its "
         "certificate (--cert or PIP_CERT). If hashes do not match, the cache holds a partial file.",
         steps=(fixed("python -m pip cache purge"), fixed("python -m pip config set global.timeout 120")),
-        status=Status.WARN,
     ),
     doc="""The package index can be reached, and downloads complete.
 

@@ -68,6 +68,8 @@ _DRIVER = regex(
     r"|(?<![\w.])(?P<before>\d{3}(?:\.\d{2,3}){0,2})(?: series)?(?:-open| \(open\))?[ -](?:NVIDIA |Nvidia |nvi"
     r"dia )?(?:driver|Treiber)\b"
     r"|\bnvidia-driver-(?P<package>\d{3})\b"
+    r"|\bnvidia-smi`?(?: says| shows| reports| prints| gives| is|:|=)? ?(?P<tool>\d{3}\.\d{2,3}(?:\.\d{2})?)"
+    r"(?![\d.]*\d)"
     r"|(?:驱动|ドライバ)[^\n,，。、;；\d]{1,24}(?P<apart>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\d.]*\d)"
 )
 _LIMIT = regex(
@@ -77,7 +79,8 @@ _PACKAGE = regex(
     r"(?<![\w./=@-])(?P<name>[Pp]y[Tt]orch|PYTORCH|torch(?:vision|audio)?|[Tt]ensor[Ff]low(?:-gpu|-cpu)?|jaxli"
     r"b|jax|JAX|TF|tf"
     r"|vLLM|vllm|flash[-_]attn|xformers|bitsandbytes|triton|onnxruntime-gpu|onnxruntime|paddlepaddle-gpu|PaddlePaddle"
-    r"|numpy|NumPy|[Mm]xnet|MXNet|cupy|CuPy|deepspeed|DeepSpeed)"
+    r"|numpy|NumPy|[Mm]xnet|MXNet|cupy|CuPy|deepspeed|DeepSpeed|jax-cuda1\d-p(?:lugin|jrt)"
+    r"|nvidia-[a-z]{3,12}(?:-[a-z]{3,12})?-cu1\d)"
     r"(?: ?\[[^\]\n]{0,20}\])?(?: in [a-z ]{1,24})?(?: [Vv]ersion| reports| is| wheel|版本)?(?::| ?==?| v|-| )?[ ]?`?v?"
     r"(?P<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.post\d|rc\d)?(?P<tag>\+(?:cu\d{2,3}|cpu|rocm\d(?:\.\d){0,2}))?)"
     r"(?![\w.]{0,1}\d)(?!\.x|/)"
@@ -109,7 +112,13 @@ _GCC = regex(
     r"(?<![\w./-])(?:gcc|GCC|[gG]\+\+)(?: [Vv]ersion)?(?: is|:|-| )? ?v?(?P<version>\d{1,2}(?:\.\d{1,2}){0,2})"
     r"(?![\w.]?\d)"
 )
-_CPU = regex(r"\bversion\.cuda`?(?:\(\))? (?:is|=|==|prints|says|returns|gives|->)? ?`?None\b")
+_CPU = regex(
+    r"\bversion\.cuda`?(?:\(\))?\s{0,2}(?:is|==?|prints|says|returns|gives|shows|[-=]>|:|是|为|ist)?\s{0,2}[`'\"]?None\b"
+)
+_OF_BUILD = regex(
+    r"\bversion\.cuda`?(?:\(\))?\s{0,2}(?:is|==?|prints?|says|returns|gives|shows|[-=]>|:)?\s{0,2}[`'\"]?"
+    r"(?P<cuda>\d{1,2}\.\d)(?:\.\d{1,3})?(?![\d.]*\d)"
+)
 _PYTHON = regex(
     r"(?<![\w./-])[Pp]ython ?(?::|={1,2})?(?: [Vv]ersion:?)?(?: is)? ?v?"
     r"(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w.]?\d|\+)"
@@ -133,6 +142,7 @@ _PLAIN_WINDOWS = regex(
 )
 _OF_WINDOWS = regex(r"\b[A-Z]:\\Users\\[^\\\s]{1,40}\\(?:AppData|Documents|Desktop|Downloads)\\|\[WinError \d{1,4}\]")
 _WSL = regex(r"(?<!lease use )\bWSL ?-?(?P<version>[12])\b")
+_AARCH64 = regex(r"(?<![\w./:-])(?:aarch64|ARM64|arm64|GH200|GB200|GB10|DGX Spark|Grace[ -]?Hopper)(?![\w./-])")
 _CONTAINER = regex(
     r"\b(?:inside|in|within|into) (?:the |a |my |our |this )?(?:[\w.:/-]{1,40} ){0,2}(?:container|pod)\b|\bdoc"
     r"ker run\b"
@@ -145,7 +155,7 @@ _SERVER_WORDS = (
 )
 _PACKAGE_WORDS = (
     *("orch", "ORCH", "ensor", "jax", "JAX", "TF", "tf", "LLM", "llm", "attn", "xformers", "bitsand", "triton", "onnx"),
-    *("addle", "umpy", "umPy", "xnet", "XNet", "cupy", "CuPy", "eepspeed", "eepSpeed"),
+    *("addle", "umpy", "umPy", "xnet", "XNet", "cupy", "CuPy", "eepspeed", "eepSpeed", "nvidia-"),
 )
 _SYSTEM_WORDS = (
     *("indows", "INDOWS", "win", "Win", "WIN", "buntu", "UBUNTU", "ebian", "edora", "RHEL", "rhel", "entos", "entOS"),
@@ -219,7 +229,7 @@ def _gpu(name: str, match: re.Match[str]) -> Item:
 
 
 def _driver(text: Text) -> Iterator[Clue]:
-    said = list(_matches(text, _DRIVER, "river", "DRIVER", "驱动", "ドライバ", "reiber"))
+    said = list(_matches(text, _DRIVER, "nvidia-smi", "river", "DRIVER", "驱动", "ドライバ", "reiber"))
     if len({match[match.lastgroup or 0] for match in said}) > 1:
         said = [match for match in said if not earlier(text, match.start())] or said
     versions = {Version.parse(match[match.lastgroup or 0]): match for match in said}
@@ -269,6 +279,8 @@ def _packages(text: Text) -> Iterator[Clue]:
         yield from _agreed(text, told)
     for match in _matches(text, _CPU, "version.cuda"):
         yield Framework("pytorch", {"cuda_known": True}, match.start())
+    for match in _matches(text, _OF_BUILD, "version.cuda"):
+        yield Framework("pytorch", {"cuda": Version.parse(match["cuda"]), "cuda_known": True}, match.start())
     pythons = {match["version"]: match for match in _matches(text, _PYTHON, "ython")}
     if len({Version.parse(version).release(2) for version in pythons}) == 1:
         version = max(pythons, key=len)
@@ -308,6 +320,8 @@ def _agreed(text: Text, told: Sequence[Package]) -> Iterator[Package]:
 
 
 def _system(text: Text) -> Iterator[Clue]:
+    for match in _matches(text, _AARCH64, "aarch64", "ARM64", "arm64", "GH200", "GB200", "GB10", "DGX Spark", "Grace"):
+        yield Fact("system.architecture", "aarch64", match.start())
     for match in _matches(text, _WSL, "WSL"):
         if match["version"] == "1" and not asserted(text, match.start(), match.end()):
             continue
