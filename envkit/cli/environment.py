@@ -53,9 +53,9 @@ def chosen_pythons(paths: Sequence[str]) -> tuple[str, ...]:
 def _interpreter(path: str) -> str:
     from envkit.base.errors import RequestError
 
-    whole = os.path.abspath(os.path.expanduser(path)) if path else ""
-    places = [whole, *(os.path.join(whole, name) for name in ("bin/python", ".venv/bin/python"))]
-    python = next((place for place in places if place and os.path.isfile(place)), None)
+    whole = os.path.abspath(os.path.expanduser(path))
+    places = [whole, *(os.path.join(whole, name) for name in ("bin/python", ".venv/bin/python"))] if path else []
+    python = next((place for place in places if os.path.isfile(place)), None)
     if python is None or ":" in python or not os.path.basename(python).startswith("python"):
         raise RequestError(
             f"--python: {path or 'an empty path'} is not a Python interpreter or an environment.",

@@ -97,7 +97,11 @@ def test_every_card_is_ranked_left_out_or_unknown_with_a_reason() -> None:
 
 def test_what_is_not_known_neither_wins_nor_is_refused() -> None:
     ranking = judge(network="resnet-50").ranking(cards(), named=True)
-    silent = {one.name for one in cards() if not (one.model.memory_gb and one.model.memory_bandwidth_gbs)}
+    silent = {
+        one.name
+        for one in cards()
+        if not (one.model.memory_gb and one.model.memory_bandwidth_gbs) and one.model.family != "Fermi"
+    }  # no framework has code for Fermi, whatever its memory is
     assert silent and silent <= {row.card.name for row in ranking.unknown}
 
 

@@ -39,7 +39,7 @@ def test_minor_version_compatibility_has_its_own_floor_on_windows(driver: str, c
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
-        (["install", "--cuda", "12.4", "--os", "windows"], 1, "WSL2"),
+        (["install", "--framework", "jax", "--os", "windows"], 1, "wsl --install"),
         (["dockerfile", "--framework", "pytorch", "--os", "windows"], 2, "not Windows"),
         (["resolve", "--gpu", "Jetson Nano", "--os", "wsl"], 2, "does not run wsl"),
         (["resolve", "--os", "windoes"], 2, "Did you mean windows?"),
