@@ -120,7 +120,9 @@ def test_noise_tells_no_message_and_no_fail(count: int) -> None:
 # Healthy only by what stands elsewhere in the text: the other GPU that works, the job's prompt, the guest's nvidia-smi.
 # A mutation that takes that away leaves what a faulty machine shows.
 # Sets of machines in which nearly every sign of trouble is outweighed by another part of the text.
-SETS_BY_CONTRAST = ("healthy-third-", "healthy-fourth-", "healthy-fifth-", "healthy-seventh-", "healthy-eighth-")
+SETS_BY_CONTRAST = tuple(
+    f"healthy-{name}-" for name in ("third", "fourth", "fifth", "seventh", "eighth", "ninth", "variant")
+)
 BY_CONTRAST = {
     *("healthy-machine-gcp-a2-one", "healthy-machine-hgx4-no-fm", "healthy-machine-nvlink-pair-of-three"),
     *("healthy-machine-old-card-nouveau", "healthy-machine-passthrough-unlicensed"),
@@ -129,6 +131,8 @@ BY_CONTRAST = {
     *("healthy-second-proxmox-vfio-host-and-guest", "healthy-second-slurm-login-and-compute-cgroup"),
     *("healthy-machine-pod", "healthy-machine-wsl2", "healthy-second-gb200-compute-tray-570"),
     *("healthy-second-laptop-4060-hybrid-battery", "healthy-second-wsl2-win11-5070ti"),
+    *("healthy-second-h100-pcie-fabricmanager-not-needed", "healthy-lost-gpu-mock", "healthy-advice-to-others"),
+    *("healthy-wsl1-asked", "healthy-error-802-asked"),
     *("healthy-proxmox-host", "healthy-readme-prose", "healthy-machine-a100-mig", "healthy-q-570-hgx"),
 }
 
