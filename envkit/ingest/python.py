@@ -169,15 +169,17 @@ def _first_version(pattern: re.Pattern[str], text: str) -> Version | None:
 
 
 def _with_wheel_cuda(install: FrameworkInstall, packages: Sequence[Package]) -> FrameworkInstall:
-    """A plain `torch` brings its CUDA as wheels: their runtime's version is the CUDA it was built for."""
+    """A plain `torch` brings its CUDA as wheels: their runtime's version is the CUDA it was built for.
+
+    Beside the wheels of another CUDA it cannot be told which of them are this torch's.
+    """
     if install.cuda_known or install.cuda is not None or install.name != "pytorch":
         return install
-    for package in packages:
-        if re.fullmatch(r"nvidia-cuda-runtime(?:-cu\d+)?", normalized(package.name)):
-            version = Version.find(package.version)
-            if version is not None:
-                return replace(install, cuda=version.release(2), cuda_known=True)
-    return install
+    runtimes = [one for one in packages if re.fullmatch(r"nvidia-cuda-runtime(?:-cu\d+)?", normalized(one.name))]
+    versions = [version for one in runtimes if (version := Version.find(one.version)) is not None]
+    if len({version.major for version in versions}) != 1:
+        return install
+    return replace(install, cuda=versions[0].release(2), cuda_known=True)
 
 
 def cudnn_of(package: Package) -> Cudnn | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from envkit.base.versions import Version
-from envkit.checks.engine.command import NUMBER, VERSION, Command, run
+from envkit.checks.engine.command import NUMBER, PYTHON, REQUIREMENT, VERSION, Command, run
 from envkit.checks.engine.findings import Remedy
 from envkit.checks.engine.remedies import on_windows, remedy, steps
 from envkit.checks.frameworks.installs import build_of, cuda_majors, installs
@@ -46,29 +46,20 @@ def cudnn_remedy(environment: Environment, matrix: Matrix, python: PythonEnviron
         return Remedy(f"Install cuDNN {major} on the system: no wheel provides it.", _system_cudnn(major))
     executable = (python.executable if python is not None else "") or "python"
     doubt = "" if known else f" This wheel is for programs built for CUDA {cuda}."
+    wheel = run(PYTHON(executable), "-m", "pip", "install", REQUIREMENT(f"{_FAMILY}{cuda}=={major}.*"))
     if on_windows(environment):
-        return remedy(
-            environment,
+        return Remedy(
             f"Install cuDNN {major} into this environment.{doubt} Windows does not look for DLLs there: add \\bin to "
             "the directory that the second command prints, and put it on PATH in the window that starts the program "
             "(set PATH=DIR\\bin;%PATH%), or copy its DLLs next to the program's python.exe.",
-            "cudnn-wheel",
-            "cudnn-folder",
-            python=executable,
-            cuda=cuda,
-            major=major,
+            (wheel, *steps(environment, "cudnn-folder", python=executable)),
         )
     if python is not None and _holds(python, major):
-        return remedy(
-            environment,
+        return Remedy(
             f"Install cuDNN {major} into this environment, and let the loader find it: PyTorch looks for it in the "
             f"wheels itself, other programs only on the loader's path.{doubt} The last two commands are needed in each "
             "shell, or as ENV in an image.",
-            "cudnn-wheel",
-            "wheel-libraries",
-            python=executable,
-            cuda=cuda,
-            major=major,
+            (wheel, *steps(environment, "wheel-libraries", python=executable)),
         )
     advice = (
         f"Give the program cuDNN {major} in its own directory, so that every framework keeps the cuDNN it was "
