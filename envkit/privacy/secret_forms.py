@@ -15,10 +15,10 @@ from envkit.privacy.likeness import looks_chosen, looks_random
 _HIDDEN = "***"
 # a word of a command that is no option, no variable and not hidden yet
 WORD = r"(?![-$*]|[\"']\$|[\"']?\*\*\*)(?:\"[^\"\n]{1,400}\"|'[^'\n]{1,400}'|[^\s\"'|;&]{1,400})"
-_READERS = (  # what is given to these on their standard input is a password
-    r"(?:sudo (?:-\w{1,4} ){0,4}-S|[^\n|]{0,200}?(?:-stdin\b|\bsecrets? (?:create|set|put|versions)|\bload-key"
+_READER = (  # what is given to these on their standard input is a password
+    r"(?:sudo (?:-\w{1,4} ){0,4}-S|-stdin\b|\bsecrets? (?:create|set|put|versions)|\bload-key"
     r"|(?<![\w/.])\w{0,10}passwd\b|\bcryptsetup|\blogin\b|\bkinit|\bkadmin|\bkeyctl|--passphrase-fd|\bmokutil|\bgh auth"
-    r"|\bstore-secret|\bpass insert))"
+    r"|\bstore-secret|\bpass insert)"
 )
 _PUT_VALUE = regex(rf"( [\w./@][\w./@-]{{0,79}}=){WORD}")
 _TEXT_ARGUMENT = regex(
@@ -62,11 +62,11 @@ _FORMS = (
         ("echo ", "printf "),
         regex(
             rf"\b((?:echo|printf)(?: -[neE]{{1,3}}| [\"']?%s(?:\\n)?[\"']?){{0,3}} {{1,4}}){WORD}"
-            rf"(?= {{0,4}}\| {{0,4}}{_READERS})"
+            rf"(?= {{0,4}}\| {{0,4}}[^\n|]{{0,200}}?{_READER})"
         ),
         _hidden,
     ),
-    _Form(("<<<",), regex(rf"({_READERS}[^\n|;&<]{{0,200}}<<< {{0,4}}){WORD}"), _hidden),
+    _Form(("<<<",), regex(rf"({_READER}[^\n|;&<]{{0,200}}<<< {{0,4}}){WORD}"), _hidden),
     _Form(("--from-literal",), regex(r"(--from-literal[= ][\w.-]{1,80}=)(?!\*\*\*)[^\s\"']{1,400}"), _hidden),
     _Form(  # `--src-creds NAME:PASSWORD` of tools for images
         ("creds", "credentials", "--auth"),

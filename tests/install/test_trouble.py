@@ -215,7 +215,7 @@ def test_another_distribution_is_refused_unless_the_user_insists(
         target.put(styled.script().replace("OS_VERSION=12", "OS_VERSION=99"))
         done = target.install()
         assert done.exit_code == 3
-        assert "the plan is for debian 99" in done.stderr
+        assert "but the plan is for Debian 12" in done.stderr
         assert target.install("--any-os").exit_code == 0
 
 
