@@ -6,13 +6,12 @@ from collections.abc import Iterable, Sequence
 
 from envkit._startup.regex import regex
 
-_OUTSIDE = regex(r",(?![^\[\]]*\])")  # a comma between names, not in brackets
 _NUMBERED = regex(r"(.*?)(\d{1,15})(\D*)")
 _LISTED = frozenset("[],")  # mean something in the notation
 
 
-def folded(names: Iterable[str]) -> str:
-    """The names, sorted, with ranges for those that only differ in their last number."""
+def folded(names: Iterable[str], between: str = ",") -> str:
+    """The names, sorted, with ranges for those that only differ in their last number, and `between` between them."""
     groups: dict[tuple[str, str, int], list[int]] = {}
     plain: list[str] = []
     parted: list[tuple[str, str, str]] = []
@@ -27,12 +26,12 @@ def folded(names: Iterable[str]) -> str:
         width = len(digits) if (start, end, len(digits)) in padded else 0
         groups.setdefault((start, end, width), []).append(int(digits))
     shown = [(start, _group(start, end, width, numbers)) for (start, end, width), numbers in groups.items()]
-    return ",".join(text for _, text in sorted([*shown, *((name, name) for name in plain)]))
+    return between.join(text for _, text in sorted([*shown, *((name, name) for name in plain)]))
 
 
 def listed(names: Iterable[str]) -> str:
     """The same for people, with a space to break a line at."""
-    return _OUTSIDE.sub(", ", folded(names))
+    return folded(names, ", ")
 
 
 def _group(start: str, end: str, width: int, numbers: Sequence[int]) -> str:
