@@ -92,10 +92,9 @@ def _nearness(build: FrameworkBuild, broken: tuple[Constraint, ...], query: Quer
     clashes = len({_ONE_CLASH.get(name, name) for name in names})
     cuda = build.cuda.parts if build.cuda else ()
     newest = tuple(-part for part in build.version.parts)
-    if "driver-runs-cuda" in names:
-        return (clashes, cuda, newest)
-    behind = _behind(build, query) if query is not None else 0
-    return (clashes, behind, newest, tuple(-part for part in cuda))
+    driver = "driver-runs-cuda" in names
+    behind = _behind(build, query) if query is not None and not driver else 0
+    return (clashes, behind, cuda if driver else (), newest, tuple(-part for part in cuda))
 
 
 def _behind(build: FrameworkBuild, query: Query) -> int:
