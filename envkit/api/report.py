@@ -103,7 +103,8 @@ def file_change(
     from envkit.dockerfile.change import change_for
 
     text, check = _checked(path, request, matrix, option, context)
-    return text, change_for(text, check, matrix), _file_report(path, check(text))
+    found = check(text)
+    return text, change_for(text, found, check, matrix), _file_report(path, found)
 
 
 def _checked(

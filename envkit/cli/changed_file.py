@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from envkit.base.errors import RequestError
 from envkit.base.shown import shown
 from envkit.cli.output import say, write_output
 
@@ -12,6 +13,12 @@ if TYPE_CHECKING:
     from envkit.api.report import FileReport
     from envkit.dockerfile.change import DockerfileChange
     from envkit.project.change import Change
+
+
+def refuse_formats(form: str | None, *, as_json: bool) -> None:
+    """Raises RequestError for a format of reports, of which `--fix` makes none."""
+    if form or as_json:
+        raise RequestError("--fix prints a change, not a report.", "Omit --format and --json.")
 
 
 def show_change(text: str, change: Change | DockerfileChange | None, report: FileReport, output: str | None) -> int:

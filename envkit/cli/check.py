@@ -96,7 +96,9 @@ def check(
     words = RequestWords(python=python, os_id=os_id, arch=arch, gpus=gpus, driver=driver)
     request = _request(words, target, matrix)
     if fix:
-        _refuse_beside_fix(form, as_json)
+        from envkit.cli.changed_file import refuse_formats
+
+        refuse_formats(form, as_json=as_json)
         return _fixed(files, request, extras, output, matrix, gpu_meant=target != "any")
     form = one_format(form, as_json, output, formats())
     reports = []
@@ -107,14 +109,6 @@ def check(
         text = formatted([report.checked for report in reports], form)
     write_output(text, output)
     return max(exit_code(report.findings, fail_on) for report in reports)
-
-
-def _refuse_beside_fix(form: str | None, as_json: bool) -> None:
-    """Raises RequestError for a format of reports, of which --fix makes none."""
-    from envkit.base.errors import RequestError
-
-    if form or as_json:
-        raise RequestError("--fix prints a change, not a report.", "Omit --format and --json.")
 
 
 def _fixed(

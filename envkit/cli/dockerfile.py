@@ -341,15 +341,15 @@ def _build(recipe: Recipe, text: str, options: DockerfileOptions) -> int:
 
 def _check(wanted: CheckOptions, options: PlanOptions, matrix: Matrix) -> int:
     from envkit.api.report import file_change, file_report
-    from envkit.cli.changed_file import show_change
+    from envkit.cli.changed_file import refuse_formats, show_change
     from envkit.host.limits import limited
     from envkit.render.check_report import exit_code
 
     file, form = wanted.file, wanted.form
     if form in FORMATS:
         raise RequestError(f"--check writes no {form}.", f"Omit --format, or use: {', '.join(formats())}.")
-    if wanted.fix and (form or options.as_json):
-        raise RequestError("--fix prints a change, not a report.", "Omit --format and --json.")
+    if wanted.fix:
+        refuse_formats(form, as_json=options.as_json)
     form = one_format(form, options.as_json, options.output, formats())
     source = click.get_current_context().get_parameter_source("target")
     if source is ParameterSource.DEFAULT:  # what a file is worth does not change with the machine that asks

@@ -29,12 +29,12 @@ class DockerfileChange:
     left: tuple[Finding, ...]
 
 
-def change_for(text: str, check: Check, matrix: Matrix) -> DockerfileChange | None:
-    """The text with as few errors as the known repairs leave; None where they do not leave fewer.
+def change_for(text: str, found: Sequence[Finding], check: Check, matrix: Matrix) -> DockerfileChange | None:
+    """The text, in which the check has `found` that, with as few errors as the known repairs leave; None if not fewer.
 
     Raises SourceError for a text that is no Dockerfile.
     """
-    findings, told, seen = tuple(check(text)), list[str](), {text}
+    findings, told, seen = tuple(found), list[str](), {text}
     before = len(_errors(findings))
     for _ in range(_STEPS):
         step = _step(text, findings, check, matrix, seen)

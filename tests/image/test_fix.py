@@ -100,7 +100,7 @@ def errors(text: str) -> list[str]:
 )
 def test_a_known_fault_is_taken_away(text: str, fault: str, fixed: str) -> None:
     assert errors(text) == [fault]
-    change = change_for(text, check, matrix())
+    change = change_for(text, check(text), check, matrix())
     assert change is not None
     assert (change.text, change.left) == (fixed, ())
     assert errors(fixed) == []
@@ -109,7 +109,7 @@ def test_a_known_fault_is_taken_away(text: str, fault: str, fixed: str) -> None:
 def test_an_image_on_the_way_to_another_is_not_told() -> None:
     text = "FROM nvidia/cuda:10.1-devel-ubuntu18.04\n"
     text += "RUN apt-get update && apt-get install -y python3-pip && pip3 install torch==2.6.0\n"
-    change = change_for(text, check, matrix())
+    change = change_for(text, check(text), check, matrix())
     assert change is not None and change.left == ()
     [told] = change.told
     assert told.endswith(" in place of nvidia/cuda:10.1-devel-ubuntu18.04") and "ubuntu18.04 in" not in told
@@ -124,7 +124,7 @@ def test_no_change_of_a_public_file_brings_errors() -> None:
             before = errors(text := file.text)
         except SourceError:
             continue
-        change = change_for(text, check, matrix()) if before else None
+        change = change_for(text, check(text), check, matrix()) if before else None
         tried += bool(before)
         if change is not None:
             assert sorted(finding.id for finding in change.left) == sorted(errors(change.text))

@@ -1,4 +1,4 @@
-"""The remedy where DKMS could not build a module that is not NVIDIA's, which another driver does not mend."""
+"""The remedy where DKMS could not build a module that is not NVIDIA's, which another driver does not fix."""
 
 from __future__ import annotations
 
