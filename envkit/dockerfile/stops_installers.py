@@ -83,34 +83,33 @@ def gone_packages(ground: Ground) -> Iterator[Finding]:
 
 def other_cuda_version(ground: Ground) -> Iterator[Finding]:
     """The first package of a CUDA release that is asked for in the version of another."""
-    for step in ground.steps:
-        for word in arguments(step.command, APT, ("install",)) or ():
-            named = _OF_CUDA.fullmatch(word)
-            if named is not None and named["version"] != f"{named['major']}.{named['minor']}":
-                release = f"{named['major']}.{named['minor']}"
-                yield stop(
-                    faults.APT_WITHOUT_PACKAGE,
-                    f"{word.partition('=')[0]} is of CUDA {release}, and has no version {word.partition('=')[2]}",
-                    subject_of(word.line, word),
-                    impact="The build stops with: Version … was not found.",
-                    fix="Leave the version out, or name one of that CUDA release.",
-                )
-                return
+    for word in _asked_of_apt(ground):
+        named = _OF_CUDA.fullmatch(word)
+        if named is not None and named["version"] != f"{named['major']}.{named['minor']}":
+            release = f"{named['major']}.{named['minor']}"
+            told = f"{word.partition('=')[0]} is of CUDA {release}, and has no version {word.partition('=')[2]}"
+            yield _no_version(word, told, "Leave the version out, or name one of that CUDA release.")
+            return
 
 
 def no_such_cudnn(ground: Ground) -> Iterator[Finding]:
     """The first cuDNN package whose version leaves out the last number, without which apt has none."""
+    for word in _asked_of_apt(ground):
+        if _SHORT_CUDNN.fullmatch(word):
+            told = f"there is no {word}: cuDNN packages have versions of four numbers"
+            yield _no_version(word, told, "Write all four numbers, for a CUDA that this cuDNN was built for.")
+            return
+
+
+def _asked_of_apt(ground: Ground) -> Iterator[Word]:
     for step in ground.steps:
-        for word in arguments(step.command, APT, ("install",)) or ():
-            if _SHORT_CUDNN.fullmatch(word):
-                yield stop(
-                    faults.APT_WITHOUT_PACKAGE,
-                    f"there is no {word}: cuDNN packages have versions of four numbers",
-                    subject_of(word.line, word),
-                    impact="The build stops with: Version … was not found.",
-                    fix="Write all four numbers, for a CUDA that this cuDNN was built for.",
-                )
-                return
+        yield from arguments(step.command, APT, ("install",)) or ()
+
+
+def _no_version(word: Word, told: str, fix: str) -> Finding:
+    """The stop of apt at a version that a package does not have."""
+    impact = "The build stops with: Version … was not found."
+    return stop(faults.APT_WITHOUT_PACKAGE, told, subject_of(word.line, word), impact=impact, fix=fix)
 
 
 def gone_commands(ground: Ground) -> Iterator[Finding]:
