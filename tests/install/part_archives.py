@@ -11,12 +11,14 @@ from pathlib import Path
 from envkit.base.versions import Version
 from envkit.tables.parts import part_list, parts_of
 from tests.install.standins import NVCC, StandIn, described, library
+from tests.programs import require
 
 PLATFORM = "linux-x86_64"
 
 
 def archives(folder: Path, cuda: str, names: tuple[str, ...], trees: Mapping[str, Path] | None = None) -> StandIn:
     """Lays the archives of these parts, and the list, into `folder`; gives the list. `trees`: what to pack instead."""
+    require("xz")  # to pack them here, and to unpack them in the script
     rows = parts_of(Version.parse(cuda), "x86_64")
     listed: dict[str, object] = {"release_label": cuda, "release_product": "cuda"}
     for name in names:
