@@ -28,7 +28,13 @@ def test_a_program_that_may_be_missing_is_required() -> None:
 
 
 def test_the_gate_installs_what_tests_require() -> None:
-    packages = {"man": "man-db", "sshd": "openssh-server", "busybox": "busybox-static", "systemd-analyze": "systemd"}
+    packages = {
+        "man": "man-db",
+        "xz": "xz-utils",
+        "sshd": "openssh-server",
+        "busybox": "busybox-static",
+        "systemd-analyze": "systemd",
+    }
     gate = re.search(r"^need docker\.io (.*)$", (TESTS.parent / ".ci/run").read_text("utf-8"), re.M)
     assert gate is not None
     required = {name for path in MODULES for name in re.findall(r'\brequire\("([^"]+)"\)', path.read_text("utf-8"))}
