@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+import tempfile
 from pathlib import Path
 
 
@@ -46,6 +48,10 @@ def keeping(script: str, *functions: str) -> str:
 
 
 def dry_run(script: str, *words: str) -> subprocess.CompletedProcess[str]:
-    """A dry run of the whole script, here: it changes nothing."""
+    """A dry run of the whole script, here: it changes nothing. Its state lies in a folder of its own."""
     command = ["bash", "-s", "--", "--dry-run", "--any-os", *words]
-    return subprocess.run(command, input=script, capture_output=True, text=True, check=False)
+    with tempfile.TemporaryDirectory() as folder:
+        own = {"ENVKIT_STATE_DIR": f"{folder}/state", "ENVKIT_LOG_DIR": f"{folder}/log"}
+        return subprocess.run(
+            command, input=script, env={**os.environ, **own}, capture_output=True, text=True, check=False
+        )
