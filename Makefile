@@ -48,7 +48,7 @@ test-source-build: $(VENV)/test.stamp
 
 # Every combination: the resolver against the oracle, every script and every Dockerfile that can be asked for.
 test-sweep: $(VENV)/test.stamp
-	ENVKIT_SWEEP=all $(BIN)/python -m pytest -s tests/solver/test_oracle.py tests/image/test_sweep.py
+	ENVKIT_SWEEP=all $(PARALLEL) -rP tests/solver/test_oracle.py tests/image/test_sweep.py
 	$(BIN)/python -m tests.install.sweep $(EVERY)
 
 lint: $(VENV)/test.stamp
