@@ -1,4 +1,4 @@
-"""Hides what a command printed on the line below it: `$ gh auth token`, `>>> hf_token`, `C:\> echo %HF_TOKEN%`."""
+"""Hides what a command printed on the line below it: `$ gh auth token`, `>>> hf_token`, `> echo %HF_TOKEN%`."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _READER = (  # what is given to these on their standard input is a password
     r"|\benv add|--password\b|--auth-user-pass|\bunlock\b|\bsetpassword|\bmkpasswd|\bsu$)"
 )
 _WRITTEN = regex(
-    rf"((?:\b(?:echo|printf)|^[ (]{{0,4}}yes)(?: -[neE]{{1,3}}| [\"']?%s(?:\\n)?[\"']?){{0,3}} {{1,4}}){WORD}"
+    rf"((?:\b(?:echo|printf)|^[ (]{{0,4}}yes)(?: -[neE]{{1,3}}| [\"']?%s(?:\\n)?[\"']?){{0,3}} {{1,4}})(?![\"']?%s){WORD}"
 )
 _PUT_VALUE = regex(rf"( [\w./@][\w./@-]{{0,79}}=){WORD}")
 _TEXT_ARGUMENT = regex(
@@ -114,7 +114,8 @@ _FORMS = (
     Form(  # those that take one behind other arguments
         ("BasicAuth(", "PSCredential(", ".auth(", ".connect("),
         regex(
-            r"(\b(?:HTTP(?:Basic|Digest|Proxy)Auth|PSCredential|db\.auth)\(\s{0,20}[bruf]?[\"'][^\"'\n]{0,200}[\"'],\s{0,20}[bruf]?[\"']"
+            r"(\b(?:HTTP(?:Basic|Digest|Proxy)Auth|PSCredential|db\.auth)\(\s{0,20}[bruf]?[\"'][^\"'\n]{0,200}[\"'],"
+            r"\s{0,20}[bruf]?[\"']"
             r"|\b(?:pymysql|MySQLdb|psycopg2?|cx_Oracle|oracledb|pyodbc|mariadb)\.connect\(\s{0,20}"
             r"(?:[\"'][^\"'\n]{0,200}[\"'],\s{0,20}){2}[\"'])(?!\*\*\*)[^\"'\n]{1,400}"
         ),
